@@ -1,0 +1,44 @@
+"""hiergcn: classify the nodes of a graph from a few labels, by hierarchical graph convolutional networks (H-GCN).
+
+Names are imported when first used, so that `import hiergcn` and `hiergcn --help` stay instant.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hiergcn.version import __version__
+
+if TYPE_CHECKING:
+    from hiergcn.coarsen import CoarsenConfig as CoarsenConfig
+    from hiergcn.coarsen import Hierarchy as Hierarchy
+    from hiergcn.coarsen import coarsen as coarsen
+    from hiergcn.datasets import load_dataset as load_dataset
+    from hiergcn.datasets import planted_graph as planted_graph
+    from hiergcn.errors import HierGCNError as HierGCNError
+    from hiergcn.errors import InputError as InputError
+    from hiergcn.graph import Graph as Graph
+    from hiergcn.graph import Split as Split
+
+_HOME = {
+    "CoarsenConfig": "hiergcn.coarsen",
+    "Graph": "hiergcn.graph",
+    "HierGCNError": "hiergcn.errors",
+    "Hierarchy": "hiergcn.coarsen",
+    "InputError": "hiergcn.errors",
+    "Split": "hiergcn.graph",
+    "coarsen": "hiergcn.coarsen",
+    "load_dataset": "hiergcn.datasets",
+    "planted_graph": "hiergcn.datasets",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'hiergcn' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
