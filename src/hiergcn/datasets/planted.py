@@ -1,0 +1,111 @@
+"""Graphs with planted, nested communities: for tests, benchmarks and demonstrations, up to tens of millions of nodes."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph
+from hiergcn.graph.edges import symmetric_adjacency
+
+CHUNK = 1 << 20  # nodes or edges drawn at once; part of what a seed means, so it stays
+
+
+def planted_graph(
+    n: int = 1000,
+    *,
+    classes: int = 4,
+    depth: int = 3,
+    branching: int = 4,
+    degree: float = 10,
+    homophily: float = 0.9,
+    decay: float = 0.5,
+    features: int = 16,
+    noise: float = 2.0,
+    seed: int = 0,
+) -> Graph:
+    """A graph whose communities nest: `classes` blocks, each of `branching` blocks, and so on, `depth` levels in all.
+
+    Each node is a leaf of that tree. About n * degree / 2 edges are drawn: a share 1 - `homophily` of them between any two
+    nodes, the others inside a block, and of these `decay` times as many at a level as one level further down, so that
+    edges grow rarer with distance in the tree. Edges drawn twice count once, so very dense blocks fall a little short.
+
+    The label of a node is its top block; its features are that class's centre, drawn from N(0, I), plus `noise` times
+    N(0, I). The same arguments give the same graph. Work and memory are linear in nodes and edges.
+    """
+    _check(n, classes, depth, branching, degree, homophily, decay, features)
+    rng = np.random.default_rng(seed)
+    index = np.int32 if n <= np.iinfo(np.int32).max else np.int64
+    node_at = rng.permutation(np.arange(n, dtype=index))  # place in the tree, from left to right -> node
+    source, target = _edges(
+        rng, node_at, _edge_levels(depth, homophily, decay), round(n * degree / 2), classes, branching
+    )
+    labels = np.empty(n, np.int64)
+    labels[node_at] = _block(np.arange(n), n, classes)
+    adjacency = symmetric_adjacency(source, target, None, n)
+    del source, target
+    return Graph(adjacency, _features(rng, labels, classes, features, noise), labels, name=f"planted-{n}")
+
+
+def _check(
+    n: int, classes: int, depth: int, branching: int, degree: float, homophily: float, decay: float, features: int
+) -> None:
+    if min(classes, depth, branching) < 1 or features < 0:
+        raise InputError("a planted graph needs classes, depth and branching of at least 1, and no negative features")
+    if n < classes:
+        raise InputError(f"{n} nodes cannot fill {classes} classes: ask for at least {classes} nodes")
+    if not 0 <= degree < n:
+        raise InputError(f"a degree of {degree} does not suit {n} nodes: ask for 0 to {n - 1}")
+    if not (0 <= homophily <= 1 and 0 <= decay <= 1):
+        raise InputError("homophily and decay are shares: ask for values from 0 to 1")
+
+
+def _edge_levels(depth: int, homophily: float, decay: float) -> NDArray[np.float64]:
+    """The share of edges drawn at each level of the tree, the whole graph first and the leaves last."""
+    inside = decay ** np.arange(depth - 1, -1, -1, dtype=np.float64)
+    return np.concatenate([[1 - homophily], homophily * inside / inside.sum()])
+
+
+def _edges(
+    rng: np.random.Generator, node_at: NDArray[Any], levels: NDArray[np.float64], m: int, classes: int, branching: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Both ends of m edges: any place, then a place in the block that holds it at a level drawn from `levels`."""
+    n = node_at.size
+    blocks = np.array([1] + [classes * branching**k for k in range(levels.size - 1)], dtype=np.int64)
+    source, target = np.empty(m, node_at.dtype), np.empty(m, node_at.dtype)
+    for start in range(0, m, CHUNK):
+        size = min(CHUNK, m - start)
+        here = rng.integers(n, size=size)
+        count = blocks[rng.choice(levels.size, size=size, p=levels)]
+        block = _block(here, n, count)
+        low, high = _first(block, n, count), _first(block + 1, n, count)
+        there = low + (rng.random(size) * (high - low)).astype(np.int64)
+        source[start : start + size] = node_at[here]
+        target[start : start + size] = node_at[there]
+    return source, target
+
+
+def _first(block: NDArray[Any], n: int, count: Any) -> NDArray[Any]:
+    """The first place of a block, where n places are cut into `count` blocks that differ by one place at most."""
+    return -(-block * n // count)
+
+
+def _block(place: NDArray[Any], n: int, count: Any) -> NDArray[Any]:
+    """The block that holds a place: the inverse of `_first`."""
+    return place * count // n
+
+
+def _features(
+    rng: np.random.Generator, labels: NDArray[np.int64], classes: int, width: int, noise: float
+) -> NDArray[np.float32] | None:
+    if width == 0:
+        return None
+    centres = rng.standard_normal((classes, width), dtype=np.float32)
+    features = np.empty((labels.size, width), np.float32)
+    for start in range(0, labels.size, CHUNK):
+        rows = features[start : start + CHUNK]
+        rng.standard_normal(out=rows, dtype=np.float32)
+        rows *= noise
+        rows += centres[labels[start : start + CHUNK]]
+    return features

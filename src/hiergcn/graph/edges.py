@@ -1,0 +1,102 @@
+"""From a list of edges to a symmetric adjacency: linear work, no sort of the edge list, memory near the result's own."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit
+from numpy.typing import NDArray
+
+
+def symmetric_adjacency(
+    source: NDArray[Any], target: NDArray[Any], weight: NDArray[Any] | None, n: int
+) -> sp.csr_array[np.float64, tuple[int, int]]:
+    """The undirected graph of the edges source[k] -> target[k], as canonical CSR without self-loops.
+
+    Without weights an edge is there or not, however often and in whichever direction it is listed: its weight is 1.
+    With weights, edges listed again in the same direction add up, and of the two directions the heavier counts, so
+    that a file that lists every edge both ways means the same as one that lists it once. A weight of 0 is no edge.
+
+    The caller has checked that ends lie in 0..n-1 and that weights are finite and not negative.
+    """
+    index = np.int32 if max(n, 2 * source.size) <= np.iinfo(np.int32).max else np.int64
+    source, target = source.astype(index, copy=False), target.astype(index, copy=False)
+    signed = np.empty(0) if weight is None else weight.astype(np.float64, copy=False)
+    indptr, listed, listed_values = _both_directions(source, target, signed, weight is not None, n)
+    neighbours, values = np.empty_like(listed), np.empty_like(listed_values)
+    _transpose(indptr, listed, listed_values, neighbours, values)  # whose rows are sorted
+    del listed, listed_values
+    size = _merge_parallel(indptr, neighbours, values)
+    neighbours.resize(size, refcheck=False)  # gives the tail back without a second copy of the rest
+    if weight is None:
+        values = np.ones(size)
+    else:
+        values.resize(size, refcheck=False)
+    adjacency = sp.csr_array((values, neighbours, indptr), shape=(n, n))
+    adjacency.has_canonical_format = True
+    if weight is not None:
+        adjacency.eliminate_zeros()
+    return adjacency
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _both_directions(source: Any, target: Any, weight: Any, weighted: bool, n: int) -> Any:
+    """Rows in the order of the list. An edge seen from its target carries its weight with a minus, to be told apart."""
+    indptr = np.zeros(n + 1, source.dtype)
+    for k in range(source.size):
+        if source[k] != target[k]:
+            indptr[source[k] + 1] += 1
+            indptr[target[k] + 1] += 1
+    for i in range(n):
+        indptr[i + 1] += indptr[i]
+    neighbours = np.empty(indptr[n], source.dtype)
+    values = np.empty(indptr[n] if weighted else 0, np.float64)
+    free = indptr[:-1].copy()
+    for k in range(source.size):
+        s, t = source[k], target[k]
+        if s != t:
+            neighbours[free[s]], neighbours[free[t]] = t, s
+            if weighted:
+                values[free[s]], values[free[t]] = weight[k], -weight[k]
+            free[s] += 1
+            free[t] += 1
+    return indptr, neighbours, values
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _transpose(indptr: Any, neighbours: Any, values: Any, moved: Any, moved_values: Any) -> None:
+    """The transpose of a pattern that is symmetric, so that `indptr` stays; values change sign with the direction."""
+    free = indptr[:-1].copy()
+    for i in range(indptr.size - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            j = neighbours[k]
+            moved[free[j]] = i
+            if values.size:
+                moved_values[free[j]] = -values[k]
+            free[j] += 1
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _merge_parallel(indptr: Any, neighbours: Any, values: Any) -> int:
+    """Merge equal neighbours of a sorted row in place; the number of entries that remain."""
+    size = 0
+    k = 0
+    for i in range(indptr.size - 1):
+        end = indptr[i + 1]
+        indptr[i] = size
+        while k < end:
+            j = neighbours[k]
+            outward, inward = 0.0, 0.0
+            while k < end and neighbours[k] == j:
+                if values.size:
+                    if values[k] > 0:
+                        outward += values[k]
+                    else:
+                        inward -= values[k]
+                k += 1
+            neighbours[size] = j
+            if values.size:
+                values[size] = max(outward, inward)
+            size += 1
+    indptr[indptr.size - 1] = size
+    return size

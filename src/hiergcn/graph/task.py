@@ -1,0 +1,41 @@
+"""What a model may see while it learns: the graph, and the labels of training and validation nodes alone."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from hiergcn.graph.graph import Graph
+from hiergcn.graph.split import Split
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A graph with the labels that learning may use. Test labels are not in it, so nothing below can look at them."""
+
+    adjacency: sp.csr_array
+    features: np.ndarray | sp.csr_array | None
+    n_classes: int
+    train: np.ndarray
+    train_labels: np.ndarray
+    validation: np.ndarray
+    validation_labels: np.ndarray
+
+    @classmethod
+    def of(cls, graph: Graph, split: Split) -> Self:
+        split.check(graph)
+        assert graph.labels is not None  # noqa: S101  (split.check has refused a graph without labels)
+        return cls(
+            adjacency=graph.adjacency,
+            features=graph.features,
+            n_classes=graph.n_classes,
+            train=split.train,
+            train_labels=graph.labels[split.train],
+            validation=split.validation,
+            validation_labels=graph.labels[split.validation],
+        )
+
+    @property
+    def n_nodes(self) -> int:
+        return int(self.adjacency.shape[0])
