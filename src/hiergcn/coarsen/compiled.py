@@ -1,0 +1,65 @@
+"""How the kernels are compiled and spread over threads.
+
+Kernels are plain loops over CSR arrays. They release the GIL and are run on Python threads over disjoint ranges of
+rows, so the result cannot depend on the number of threads, processes may fork safely, and compiling takes a second
+each and not five.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+MAX_THREADS = 16
+"""More threads than this bring little and each costs an accumulator of one row."""
+
+SMALL = 1 << 16
+"""Work on fewer entries than this is done at once, on the calling thread."""
+
+
+def kernel(function: F) -> F:
+    """Compile `function` when first called, and keep the machine code on disk where a cache folder can be written."""
+    try:
+        return numba.njit(function, nogil=True, cache=True)  # type: ignore[no-any-return]
+    except RuntimeError:  # no folder that numba could cache in: compile once per process
+        return numba.njit(function, nogil=True)  # type: ignore[no-any-return]
+
+
+def frozen(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """A contiguous read-only view (a copy only where the type differs): every kernel is compiled for this one kind."""
+    view = np.ascontiguousarray(array, dtype=dtype).view()
+    view.flags.writeable = False
+    return view
+
+
+def thread_count() -> int:
+    """The cores this process may use, or `NUMBA_NUM_THREADS` where the environment sets it."""
+    cores: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+    return min(cores, MAX_THREADS)
+
+
+def even_ranges(offsets: npt.NDArray[np.int64], per_thread: int = 1) -> list[tuple[int, int]]:
+    """Ranges of rows with about the same number of entries each; row i has the entries offsets[i]:offsets[i + 1]."""
+    rows = len(offsets) - 1
+    cost = offsets + np.arange(rows + 1)  # an empty row costs a visit, too
+    parts = per_thread * thread_count() if cost[-1] >= SMALL else 1
+    cuts = np.searchsorted(cost, np.linspace(0, cost[-1], parts + 1)[1:-1])
+    edges = np.unique(np.concatenate(([0], cuts, [rows]))).tolist()
+    return list(pairwise(edges))
+
+
+def run_over(ranges: list[tuple[int, int]], work: Callable[[int, int], None]) -> None:
+    """Call `work(start, stop)` for every range, on as many threads as there are cores."""
+    if len(ranges) <= 1 or thread_count() == 1:
+        for start, stop in ranges:
+            work(start, stop)
+        return
+    with ThreadPoolExecutor(thread_count()) as pool:
+        for done in [pool.submit(work, start, stop) for start, stop in ranges]:
+            done.result()

@@ -1,0 +1,152 @@
+"""Structural equivalence grouping (SEG): nodes with the same set of neighbours become one hyper-node (Section 3.3).
+
+Equivalence is decided exactly. A 64-bit hash of each neighbour set, independent of the order of the neighbours, only
+proposes: a node joins a class after its list has been compared entry by entry with the list of the class's first node.
+Work is linear in nodes and edges.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from hiergcn.coarsen.compiled import even_ranges, kernel, run_over
+from hiergcn.coarsen.csr import Rows
+
+if TYPE_CHECKING:
+    from hiergcn.coarsen.config import CoarsenConfig
+
+
+def equivalence_groups(rows: Rows, config: "CoarsenConfig") -> npt.NDArray[np.int32]:
+    """The smallest member of each node's equivalence group, (n,); a node alone is its own.
+
+    Two nodes are equivalent where N(j) = N(k). Edge weights do not count. A node is not its own neighbour, so the
+    self-loop that a hyper-node gets from its internal edges does not set it apart, unless
+    `config.loops_are_neighbours`. The relation is transitive, so a whole class becomes one hyper-node;
+    `config.equivalence_limit` cuts classes, in the order of the node indices, into groups of at most that many. Nodes
+    without neighbours share none and stay alone, unless `config.isolated == "merge"`.
+
+    Reference: the authors' code merges whole classes, all isolated nodes into one, and counts self-loops as neighbours.
+    """
+    if config.equivalence_limit == 1:
+        return np.arange(rows.n, dtype=np.int32)
+    hashes = neighbour_hashes(rows, config.loops_are_neighbours)
+    first = equivalence_classes(rows, hashes, config.loops_are_neighbours, config.isolated == "merge")
+    if config.equivalence_limit is None:
+        return first
+    return _cut_classes(first, config.equivalence_limit)
+
+
+def neighbour_hashes(rows: Rows, loops_are_neighbours: bool) -> npt.NDArray[np.uint64]:
+    """A hash of each node's neighbour set: the sum, modulo 2^64, of its mixed neighbour indices."""
+    hashes = np.empty(rows.n, dtype=np.uint64)
+
+    def work(start: int, stop: int) -> None:
+        _hash_rows(rows.indptr, rows.indices, loops_are_neighbours, start, stop, hashes)
+
+    run_over(even_ranges(rows.indptr), work)
+    return hashes
+
+
+def equivalence_classes(
+    rows: Rows, hashes: npt.NDArray[np.uint64], loops_are_neighbours: bool, merge_isolated: bool
+) -> npt.NDArray[np.int32]:
+    """The smallest member of each node's equivalence class, (n,). Right for any `hashes` that agree on equal sets."""
+    first = np.empty(rows.n, dtype=np.int32)
+    _find_classes(rows.indptr, rows.indices, hashes, loops_are_neighbours, merge_isolated, first)
+    return first
+
+
+@kernel
+def mix(x: np.uint64) -> np.uint64:
+    """The finaliser of splitmix64: a bijection of the 64-bit integers that spreads every bit."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@kernel
+def _hash_rows(
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    loops: bool,
+    start: int,
+    stop: int,
+    hashes: npt.NDArray[np.uint64],
+) -> None:
+    for i in range(start, stop):
+        total = np.uint64(0)
+        for p in range(indptr[i], indptr[i + 1]):
+            if loops or indices[p] != i:
+                total += mix(np.uint64(indices[p]))
+        hashes[i] = total
+
+
+@kernel
+def _same_neighbours(
+    indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], loops: bool, i: int, k: int
+) -> bool:
+    p, p_end, q, q_end = indptr[i], indptr[i + 1], indptr[k], indptr[k + 1]
+    while True:
+        if not loops:
+            if p < p_end and indices[p] == i:
+                p += 1
+            if q < q_end and indices[q] == k:
+                q += 1
+        if p == p_end or q == q_end:
+            return bool(p == p_end and q == q_end)
+        if indices[p] != indices[q]:
+            return False
+        p += 1
+        q += 1
+
+
+@kernel
+def _find_classes(
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    hashes: npt.NDArray[np.uint64],
+    loops: bool,
+    merge_isolated: bool,
+    first: npt.NDArray[np.int32],
+) -> None:
+    """Open addressing with linear probing; the table holds the first node of each class met so far."""
+    n = len(first)
+    size = 1
+    while size < 2 * n:
+        size *= 2
+    mask = np.uint64(size - 1)
+    table = np.full(size, -1, np.int32)
+    for i in range(n):
+        first[i] = i
+        degree = indptr[i + 1] - indptr[i]
+        isolated = degree == 0 or (degree == 1 and not loops and indices[indptr[i]] == i)
+        if isolated and not merge_isolated:
+            continue
+        slot = hashes[i] & mask
+        while table[slot] >= 0:
+            k = table[slot]
+            if hashes[k] == hashes[i] and _same_neighbours(indptr, indices, loops, i, k):
+                first[i] = k
+                break
+            slot = (slot + np.uint64(1)) & mask
+        if table[slot] < 0:
+            table[slot] = i
+
+
+@kernel
+def _cut_classes(first: npt.NDArray[np.int32], limit: int) -> npt.NDArray[np.int32]:
+    """Cut each class, in the order of the indices, into groups of at most `limit`; each named by its smallest
+    member."""
+    n = len(first)
+    head = np.empty(n, np.int32)
+    filled = np.zeros(n, np.int64)  # members met so far, by class
+    latest = np.empty(n, np.int32)  # the group being filled, by class
+    for i in range(n):
+        c = first[i]
+        if filled[c] % limit == 0:
+            latest[c] = i
+        head[i] = latest[c]
+        filled[c] += 1
+    return head

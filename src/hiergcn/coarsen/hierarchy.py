@@ -1,0 +1,170 @@
+"""The result of coarsening: levels of ever coarser graphs, and the way from a node to its hyper-nodes and back."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from hiergcn.coarsen.config import CoarsenConfig
+from hiergcn.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """One graph of a hierarchy. Level 0 is the input graph. The arrays are read-only."""
+
+    adjacency: sp.csr_array
+    """A_l, (n_l, n_l): symmetric, float64, rows sorted. The diagonal holds the edges inside hyper-nodes, each twice."""
+
+    node_weight: npt.NDArray[np.int64]
+    """(n_l,): how many nodes of the input graph each node holds."""
+
+    group: npt.NDArray[np.int32] | None = None
+    """(n_l,): each node's hyper-node in the next level; None at the coarsest."""
+
+    def __post_init__(self) -> None:
+        n = self.adjacency.shape[0]
+        if self.adjacency.shape != (n, n):
+            raise InputError(f"The adjacency of a level must be square, but its shape is {self.adjacency.shape}.")
+        if self.node_weight.shape != (n,) or self.node_weight.dtype.kind != "i" or (n and self.node_weight.min() < 1):
+            raise InputError(f"The node weights of a level of {n} nodes must be {n} positive integers.")
+        if self.group is None:
+            return
+        if self.group.shape != (n,) or self.group.dtype.kind != "i" or (n and self.group.min() < 0):
+            raise InputError(f"The grouping of a level of {n} nodes must be {n} hyper-node numbers from 0.")
+
+    @property
+    def n_nodes(self) -> int:
+        return int(self.adjacency.shape[0])
+
+    @cached_property
+    def n_edges(self) -> int:
+        """Distinct undirected edges; self-loops are not counted."""
+        return int(self.adjacency.nnz - np.count_nonzero(self.adjacency.diagonal())) // 2
+
+    def grouping(self) -> npt.NDArray[np.int32]:
+        """`group`, for levels that have one."""
+        if self.group is None:
+            raise InputError("The coarsest level is not grouped further.")
+        return self.group
+
+    def bytes(self) -> int:
+        """Memory of the arrays."""
+        arrays = [self.adjacency.indptr, self.adjacency.indices, self.adjacency.data, self.node_weight, self.group]
+        return sum(array.nbytes for array in arrays if array is not None)
+
+
+class Sizes(NamedTuple):
+    """Nodes and edges of each level, the input graph first."""
+
+    nodes: tuple[int, ...]
+    edges: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """A graph and its coarser versions, finest first."""
+
+    levels: tuple[Level, ...]
+    """Level 0 is the input graph; `levels[l].group` leads from level l to level l + 1."""
+
+    config: CoarsenConfig
+    """How it was made."""
+
+    requested: int
+    """The coarser levels asked for; `depth` is less where the graph could not be coarsened further."""
+
+    def __post_init__(self) -> None:
+        if not self.levels:
+            raise InputError("A hierarchy needs at least the level of the input graph.")
+        if self.depth > self.requested:
+            raise InputError(f"A hierarchy of {self.depth} coarser levels cannot come from {self.requested} requested.")
+        for index, level in enumerate(self.levels):
+            last = index == self.depth
+            if last != (level.group is None):
+                raise InputError(f"Level {index} must have {'no' if last else 'a'} grouping.")
+            if level.group is not None and not np.array_equal(
+                np.bincount(level.group, weights=level.node_weight), self.levels[index + 1].node_weight
+            ):
+                raise InputError(
+                    f"The node weights of level {index + 1} are not the sums over the groups of level {index}."
+                )
+
+    @property
+    def depth(self) -> int:
+        """The number of coarser levels."""
+        return len(self.levels) - 1
+
+    def sizes(self) -> Sizes:
+        """Nodes and edges of each level."""
+        return Sizes(tuple(level.n_nodes for level in self.levels), tuple(level.n_edges for level in self.levels))
+
+    def hyper_nodes(self, level: int) -> npt.NDArray[np.int32]:
+        """The hyper-node of every input node at `level`, (n_0,)."""
+        self._check_level(level, self.depth)
+        nodes = np.arange(self.levels[0].n_nodes, dtype=np.int32)
+        for finer in self.levels[:level]:
+            nodes = finer.grouping()[nodes]
+        return nodes
+
+    def members(self, level: int, hyper_node: int) -> npt.NDArray[np.int64]:
+        """The input nodes in a hyper-node of `level`, ascending."""
+        self._check_level(level, self.depth)
+        if not 0 <= hyper_node < self.levels[level].n_nodes:
+            raise InputError(f"Level {level} has hyper-nodes 0 to {self.levels[level].n_nodes - 1}, not {hyper_node}.")
+        return np.flatnonzero(self.hyper_nodes(level) == hyper_node)
+
+    def grouping_matrix(self, level: int) -> sp.csr_array:
+        """M of Eq. 3, (n_l, n_{l+1}): 1 where node j of `level` is grouped into hyper-node k of the next, else 0."""
+        self._check_level(level, self.depth - 1)
+        group = self.levels[level].grouping()
+        n = len(group)
+        return sp.csr_array(
+            (np.ones(n), group, np.arange(n + 1, dtype=np.int32)), shape=(n, self.levels[level + 1].n_nodes)
+        )
+
+    def to_frame(self, ids: npt.ArrayLike | None = None) -> "pd.DataFrame":
+        """A table of `node`, `level`, `hyper_node`, a row for every input node at every coarser level."""
+        import pandas as pd
+
+        n = self.levels[0].n_nodes
+        nodes: npt.NDArray[Any] = np.arange(n) if ids is None else np.asarray(ids)
+        if nodes.shape != (n,):
+            raise InputError(
+                f"There must be one id for each of the {n} nodes, but the ids have the shape {nodes.shape}."
+            )
+        coarser = range(1, self.depth + 1)
+        return pd.DataFrame(
+            {
+                "node": np.tile(nodes, self.depth),
+                "level": np.repeat(np.asarray(coarser, dtype=np.int64), n),
+                "hyper_node": np.concatenate([np.empty(0, np.int32), *map(self.hyper_nodes, coarser)]),
+            }
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the hierarchy as an npz file (see `storage`)."""
+        from hiergcn.coarsen.storage import save_hierarchy
+
+        save_hierarchy(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "Hierarchy":
+        """Read a hierarchy that `save` wrote; it is the same to the last bit."""
+        from hiergcn.coarsen.storage import load_hierarchy
+
+        return load_hierarchy(path)
+
+    def _check_level(self, level: int, last: int) -> None:
+        if not 0 <= level <= last:
+            raise InputError(f"There is no level {level} here; this hierarchy has levels 0 to {last} for that.")
+
+    def __repr__(self) -> str:
+        return f"Hierarchy(nodes={list(self.sizes().nodes)}, edges={list(self.sizes().edges)})"

@@ -1,0 +1,66 @@
+"""From a graph to its hierarchy: group, contract, and again."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hiergcn.coarsen.compiled import frozen
+from hiergcn.coarsen.config import CoarsenConfig
+from hiergcn.coarsen.contraction import contract, number_groups
+from hiergcn.coarsen.csr import canonical_adjacency, matrix_of, rows_of
+from hiergcn.coarsen.hierarchy import Hierarchy, Level
+from hiergcn.coarsen.strategy import find_strategy, strategy_name
+from hiergcn.errors import InputError
+
+
+def coarsen(
+    adjacency: Any,
+    levels: int,
+    config: CoarsenConfig | None = None,
+    on_level: Callable[[int, Level], None] | None = None,
+) -> Hierarchy:
+    """Coarsen a graph up to `levels` times (Section 3.3, Algorithm 1).
+
+    `adjacency` is a scipy sparse matrix, square and symmetric with positive weights; it is not copied where it is a
+    canonical CSR matrix of float64. Each input node has weight 1. Coarsening stops early where a level would not be
+    smaller than the one before. Hyper-nodes are numbered by their smallest member. `on_level(l, level)` is called
+    with each level made, without its grouping yet. The result depends on the input and `config` only, not on threads
+    or machine.
+    """
+    if isinstance(levels, bool) or not isinstance(levels, int) or levels < 0:
+        raise InputError(f"levels must be a whole number of at least 0, not {levels!r}.")
+    config = config or CoarsenConfig()
+    matrix = canonical_adjacency(adjacency)
+    rng = np.random.default_rng(config.seed)
+    current = Level(matrix, frozen(np.ones(matrix.shape[0], dtype=np.int64), np.int64))
+    done: list[Level] = []
+    while len(done) < levels:
+        group, n_coarse = _group(current, config, rng)
+        if n_coarse == current.n_nodes:
+            break
+        done.append(Level(current.adjacency, current.node_weight, group))
+        current = next_level(done[-1], n_coarse)
+        if on_level is not None:
+            on_level(len(done), current)
+    return Hierarchy((*done, current), config, levels)
+
+
+def next_level(level: Level, n_coarse: int) -> Level:
+    """The coarser graph that `level.group` makes of `level`: A' = MᵀAM, node weights summed."""
+    rows = contract(rows_of(level.adjacency), level.grouping(), n_coarse)
+    weight = np.bincount(level.grouping(), weights=level.node_weight, minlength=n_coarse)  # exact: far below 2^53
+    return Level(matrix_of(rows), frozen(weight, np.int64))
+
+
+def _group(level: Level, config: CoarsenConfig, rng: np.random.Generator) -> tuple[npt.NDArray[np.int32], int]:
+    n = level.n_nodes
+    labels = np.asarray(find_strategy(config.strategy)(level.adjacency, level.node_weight, config, rng))
+    if labels.shape != (n,) or labels.dtype.kind not in "iu" or (n and not 0 <= labels.min() <= labels.max() < n):
+        raise InputError(
+            f"The grouping strategy {strategy_name(config.strategy)!r} must return {n} integer labels of 0 to {n - 1}, "
+            f"one for each node."
+        )
+    group, n_coarse = number_groups(frozen(labels, np.int32))
+    return frozen(group, np.int32), n_coarse

@@ -1,0 +1,112 @@
+"""A hierarchy in a file: an npz archive without pickle.
+
+Only the input graph and the groupings are stored. The coarser graphs follow from them by A' = MᵀAM, to the last bit,
+so they are made again when the file is read: the file stays small, and its levels cannot contradict each other.
+
+| array                       | meaning                                                          |
+|-----------------------------|------------------------------------------------------------------|
+| `header`                    | JSON, as UTF-8 bytes: format, requested levels, depth, config    |
+| `indptr` `indices` `data`   | the adjacency of the input graph, CSR                            |
+| `group_0` ... `group_<d-1>` | the hyper-node of each node of that level                        |
+"""
+
+import json
+import zipfile
+from dataclasses import dataclass, fields
+from os import PathLike
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from hiergcn.coarsen.compiled import frozen
+from hiergcn.coarsen.config import CoarsenConfig
+from hiergcn.coarsen.csr import canonical_adjacency
+from hiergcn.coarsen.hierarchy import Hierarchy, Level
+from hiergcn.coarsen.multilevel import next_level
+from hiergcn.coarsen.strategy import strategy_name, strategy_names
+from hiergcn.errors import InputError
+from hiergcn.files import written_whole
+
+FORMAT = "hiergcn hierarchy 1"
+
+
+@dataclass(frozen=True)
+class UnknownStrategy:
+    """Stands in a loaded configuration for a strategy that was made in another program and is not registered in this
+    one."""
+
+    __name__: str
+
+    def __call__(self, *_: Any) -> NoReturn:
+        raise InputError(
+            f"The grouping strategy {self.__name__!r} is not known here; register it with register_strategy."
+        )
+
+
+def save_hierarchy(hierarchy: Hierarchy, path: str | PathLike[str]) -> None:
+    """Write `hierarchy` to `path`, whole or not at all."""
+    config = {field.name: getattr(hierarchy.config, field.name) for field in fields(CoarsenConfig)}
+    config["strategy"] = strategy_name(hierarchy.config.strategy)
+    header = {"format": FORMAT, "requested": hierarchy.requested, "depth": hierarchy.depth, "config": config}
+    finest = hierarchy.levels[0].adjacency
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
+        "indptr": finest.indptr,
+        "indices": finest.indices,
+        "data": finest.data,
+    }
+    arrays |= {f"group_{i}": level.group for i, level in enumerate(hierarchy.levels) if level.group is not None}
+    with written_whole(path) as part, part.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+def load_hierarchy(path: str | PathLike[str]) -> Hierarchy:
+    """Read what `save_hierarchy` wrote, and check it."""
+    arrays = _read(path)
+    try:
+        header = json.loads(arrays["header"].tobytes())
+        if header["format"] != FORMAT:
+            raise InputError(f"its format is {header['format']!r}, and this version reads {FORMAT!r}")
+        config = _config(header["config"])
+        n = len(arrays["indptr"]) - 1
+        matrix = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n, n))
+        matrix.check_format(full_check=True)
+        levels = [Level(canonical_adjacency(matrix), frozen(np.ones(n, dtype=np.int64), np.int64))]
+        for i in range(header["depth"]):
+            levels[-1:] = _step(levels[-1], arrays[f"group_{i}"], i)
+        return Hierarchy(tuple(levels), config, header["requested"])
+    except (KeyError, ValueError, TypeError, IndexError) as error:  # InputError is a ValueError
+        reason = f"it has no {error}" if isinstance(error, KeyError) else str(error).rstrip(".")
+        raise InputError(f"{path} is not a usable hierarchy: {reason}; make it again with coarsen.") from error
+
+
+def _read(path: str | PathLike[str]) -> dict[str, npt.NDArray[Any]]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise ValueError("not an archive")
+            return dict(archive)
+    except FileNotFoundError as error:
+        raise InputError(f"There is no hierarchy at {path}.") from error
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path} cannot be read as a hierarchy, it may be damaged: {error}.") from error
+
+
+def _config(stored: dict[str, Any]) -> CoarsenConfig:
+    if stored["strategy"] not in strategy_names():
+        stored = stored | {"strategy": UnknownStrategy(stored["strategy"])}
+    return CoarsenConfig(**stored)
+
+
+def _step(level: Level, group: npt.NDArray[Any], index: int) -> tuple[Level, Level]:
+    """The level with its grouping, and the level that follows from it."""
+    n = level.n_nodes
+    if group.shape != (n,) or group.dtype.kind != "i":
+        raise InputError(f"group_{index} must be {n} integers")
+    n_coarse = int(group.max(initial=-1)) + 1
+    if n and (group.min() < 0 or n_coarse > n or not np.bincount(group).all()):
+        raise InputError(f"group_{index} must number the hyper-nodes from 0 without gaps")
+    grouped = Level(level.adjacency, level.node_weight, frozen(group, np.int32))
+    return grouped, next_level(grouped, n_coarse)
