@@ -1,0 +1,53 @@
+# make demo    set up, then train H-GCN on Cora with 20 seeds
+# make test    set up, then lint, types and tests
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test lint bench
+
+help:
+	@echo 'make demo    set up, then train H-GCN on Cora with 20 seeds; the result goes to runs/'
+	@echo 'make test    set up, then run ruff, mypy and pytest'
+	@echo 'make lint    set up, then run ruff and mypy alone'
+	@echo 'make bench   set up, then measure speed and memory beside other libraries'
+	@echo 'make setup   only set up: a virtual environment in $(VENV) with everything for development'
+	@echo
+	@echo 'PYTHON=python3.12 make ... takes another Python (3.11 or newer).'
+
+setup: $(VENV)/.dev
+
+demo: $(VENV)/.core
+	$(BIN)/hiergcn fit cora --seeds 20
+
+test: lint
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo 'hiergcn needs Python 3.11 or newer, and $(PYTHON) is not: run make with PYTHON=/path/to/python3.11' >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+# The pin of torch comes from constraints.txt; a stamp is remade when it or the list of dependencies changes.
+$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install -c constraints.txt -e '.[dev]'
+	@touch $(VENV)/.core $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(PIP) install -c constraints.txt -e '.[bench]'
+	@touch $@
