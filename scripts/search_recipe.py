@@ -1,0 +1,84 @@
+"""Random search for a recipe, on validation alone: the split that is searched on has no test nodes.
+
+    python scripts/search_recipe.py nell --trials 60 --seeds 2 --log docs/results/nell-search.csv
+
+Every trial is a line of the log, the best by mean validation accuracy last on the screen.
+"""
+
+import argparse
+import csv
+import itertools
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hiergcn.datasets import load_dataset
+from hiergcn.errors import HierGCNError
+from hiergcn.run.fit import fit
+from hiergcn.run.settings import settings_for
+
+SPACE: dict[str, list[Any]] = {
+    "hidden": [32, 64, 128],
+    "dropout": [0.0, 0.1, 0.3, 0.5],
+    "learning_rate": [0.003, 0.01, 0.03],
+    "l2": [0.0, 1e-5, 1e-4],
+    "scaling": ["row", "l2", "binary"],
+    "pooling": ["sum", "mean", "l2"],
+    "output_relu": [True, False],
+    "channels": [1, 4],
+}
+
+
+def trial(dataset: str, choice: dict[str, Any], seeds: int, device: str) -> dict[str, Any]:
+    import torch
+
+    torch.set_num_threads(1)
+    data = load_dataset(dataset)
+    blind = replace(data.split, test=np.empty(0, dtype=np.int64))
+    settings = settings_for("hgcn", "paper", dataset).override(choice)
+    try:
+        result = fit(data.graph, blind, settings, range(seeds), device=device)
+    except HierGCNError as error:
+        return choice | {"validation_mean": 0.0, "validation_per_seed": str(error), "seconds": 0.0}
+    validation = result.validation_accuracy
+    return choice | {
+        "validation_mean": round(validation.mean or 0.0, 5),
+        "validation_per_seed": " ".join("failed" if v is None else f"{v:.4f}" for v in validation.per_seed),
+        "seconds": round(result.seconds["train"], 1),
+    }
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("dataset")
+    words.add_argument("--trials", type=int, default=60)
+    words.add_argument("--seeds", type=int, default=2)
+    words.add_argument("--workers", type=int, default=1)
+    words.add_argument("--device", default="auto")
+    words.add_argument("--log", type=Path, required=True)
+    given = words.parse_args()
+    grid = [dict(zip(SPACE, values, strict=True)) for values in itertools.product(*SPACE.values())]
+    chosen = np.random.default_rng(0).choice(len(grid), size=given.trials, replace=False)
+    rows = []
+    with ProcessPoolExecutor(given.workers) as pool:
+        jobs = [pool.submit(trial, given.dataset, grid[i], given.seeds, given.device) for i in chosen]
+        for job in as_completed(jobs):
+            rows.append(job.result())
+            print(rows[-1], flush=True)
+    rows.sort(key=lambda row: -row["validation_mean"])
+    given.log.parent.mkdir(parents=True, exist_ok=True)
+    with given.log.open("w", newline="", encoding="utf-8") as lines:
+        table = csv.DictWriter(lines, fieldnames=list(rows[0]))
+        table.writeheader()
+        table.writerows(rows)
+    print("best:", rows[0])
+
+
+if __name__ == "__main__":
+    import multiprocessing
+
+    multiprocessing.set_start_method("spawn")  # a forked process cannot use the GPU
+    main()

@@ -1,0 +1,221 @@
+"""H-GCN, the network of Hu et al. (IJCAI 2019), Section 3, top to bottom.
+
+With L coarsening layers there are l = 2L + 1 layers:
+
+    coarsening, i = 1..L       G_i = GCN([H_i ‖ S_i]) on A_i           H_{i+1} = M_iᵀ G_i
+    refining, i = L+1..2L      G_i = GCN([H_i ‖ S_i]) on A_{l-i+1}     H_{i+1} = M_{l-i} G_i + G_{l-i}
+    output, i = l              softmax(ReLU(Â_1 H_l θ_l))
+
+(The paper counts the output of a refining layer as H_i; here H is always what a layer takes in.) Levels of a
+`Hierarchy` count from 0, so A_i is level i - 1.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from hiergcn.coarsen import Hierarchy
+from hiergcn.errors import InputError
+from hiergcn.graph.task import Task
+from hiergcn.model.dropout import dropout
+from hiergcn.model.features import SCALINGS, Scaling, feature_tensor
+from hiergcn.model.levels import HierarchyTensors, LevelTensors, Pooling
+from hiergcn.model.method import Features, Method, NodeModel, Prepared
+from hiergcn.model.sparse import SparseFeatures
+
+
+@dataclass(frozen=True)
+class HGCNConfig:
+    """The network's settings; the defaults are the paper's text (preset `paper`)."""
+
+    levels: int = 4
+    """Coarsening layers L. The paper: 4 (9 layers) on citation networks, 5 (11 layers) on NELL."""
+    hidden: int = 32
+    """Width d of every hidden layer. The text gives none; 32 is what the authors' code uses on Cora."""
+    channels: int = 4
+    """GCNs side by side in each coarsening and refining layer."""
+    weight_embedding: int = 8
+    """Width p of the node-weight embedding; 0 leaves it out. The text gives none; 8 as in the authors' code on Cora."""
+    dropout: float = 0.85
+    """Rate of dropout on what each layer takes in."""
+    pooling: Pooling = "sum"
+    """Eq. 4 sums. Reference: l2, which divides by the root of the group's size."""
+    channel_mix: Literal["after_relu", "before_relu"] = "after_relu"
+    """The text weighs channels after their ReLU (w_j = 1/c at first). Reference: before it, w_j Glorot-initialised."""
+    output_relu: bool = True
+    """ReLU before the softmax, as the output layer's equation has it. Reference: none."""
+    output_channels: int = 1
+    """Channels of the output layer. Reference: as many as elsewhere."""
+    embed_input: bool = True
+    """Node-weight embedding in the first layer too ("in every coarsening and refining layer"). Reference: not there."""
+    scaling: Scaling = "row"
+    """Of the features: rows that sum to 1, as in Kipf & Welling, whose setting the paper follows."""
+    coarsening: bool = True
+    """False keeps the layers and short-cuts but makes every level the input graph (the paper's first ablation)."""
+
+    def __post_init__(self) -> None:
+        for name, low in (
+            ("levels", 0),
+            ("hidden", 1),
+            ("channels", 1),
+            ("weight_embedding", 0),
+            ("output_channels", 1),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < low:
+                raise InputError(f"{name} is {value!r}; give a whole number of at least {low}.")
+        if not 0.0 <= self.dropout < 1.0:
+            raise InputError(f"dropout is {self.dropout!r}; give a rate from 0 up to, but not including, 1.")
+        if self.pooling not in ("sum", "mean", "l2"):
+            raise InputError(f"pooling is {self.pooling!r}; give sum, mean or l2.")
+        if self.scaling not in SCALINGS:
+            raise InputError(f"scaling is {self.scaling!r}; give one of {', '.join(SCALINGS)}.")
+        if self.channel_mix not in ("after_relu", "before_relu"):
+            raise InputError(f"channel_mix is {self.channel_mix!r}; give after_relu or before_relu.")
+
+
+def _glorot(parameter: nn.Parameter, fan_in: int, fan_out: int, generator: torch.Generator | None) -> None:
+    bound = (6.0 / (fan_in + fan_out)) ** 0.5
+    with torch.no_grad():
+        parameter.uniform_(-bound, bound, generator=generator)
+
+
+class GraphConvolution(nn.Module):
+    r"""Eq. 1 in c channels, which a trainable weighted sum then combines.
+
+    .. math:: G = \sum_{j=1}^{c} w_j \operatorname{ReLU}(\hat A H \theta_j)
+    """
+
+    def __init__(
+        self, fan_in: int, fan_out: int, channels: int, mix: str, relu: bool, generator: torch.Generator | None
+    ) -> None:
+        super().__init__()
+        self.fan_out, self.channels, self.mix, self.relu = fan_out, channels, mix, relu
+        self.theta = nn.Parameter(torch.empty(fan_in, channels * fan_out))  # θ_1 .. θ_c side by side
+        self.w = nn.Parameter(torch.empty(channels)) if channels > 1 else None
+        self.reset_parameters(generator)
+
+    def reset_parameters(self, generator: torch.Generator | None) -> None:
+        _glorot(self.theta, self.theta.shape[0], self.fan_out, generator)  # each channel by itself
+        if self.w is not None and self.mix == "before_relu":
+            _glorot(self.w, self.channels, 1, generator)
+        elif self.w is not None:
+            nn.init.constant_(self.w, 1.0 / self.channels)
+
+    def forward(self, level: LevelTensors, H: Features, S: Tensor | None = None) -> Tensor:
+        if isinstance(H, SparseFeatures):  # S comes apart, as it is dense: [H ‖ S] θ is the sum of two products
+            Z = H @ self.theta if S is None else H @ self.theta[: H.shape[1]] + S @ self.theta[H.shape[1] :]
+            return self.combine(level.propagate(Z))
+        if H.shape[1] <= self.theta.shape[1]:  # propagate on the narrower side
+            return self.combine(level.propagate(H) @ self.theta)
+        return self.combine(level.propagate(H @ self.theta))
+
+    def combine(self, Z: Tensor) -> Tensor:
+        """ReLU and channel weights, in the order that `mix` says; Z is (n, c * out)."""
+        activate = torch.relu if self.relu else torch.nn.Identity()
+        if self.w is None:
+            return activate(Z)
+        Z = Z.view(-1, self.channels, self.fan_out)
+        if self.mix == "after_relu":
+            return torch.einsum("ncd,c->nd", activate(Z), self.w)
+        return activate(torch.einsum("ncd,c->nd", Z, self.w))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.theta.shape[0]}, {self.fan_out}, channels={self.channels})"
+
+
+class HGCN(NodeModel):
+    """The network over one hierarchy. `forward(features)` gives the logits (n, classes) of every node.
+
+    Args:
+        hierarchy: the levels as tensors; their depth is L.
+        n_features: columns of the feature matrix.
+        n_classes: number of classes.
+        config: the settings; the default is the paper's text.
+        generator: draws the initial weights, then the dropout masks.
+    """
+
+    def __init__(
+        self,
+        hierarchy: HierarchyTensors,
+        n_features: int,
+        n_classes: int,
+        config: HGCNConfig | None = None,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        self.config = config = config or HGCNConfig()
+        self.generator = generator
+        self.hierarchy = hierarchy
+        L, d, p = hierarchy.depth, config.hidden, config.weight_embedding
+        self.V = nn.Parameter(torch.empty(hierarchy.n_weights, p)) if p and L else None
+        fan_in = ([n_features + p * config.embed_input] + [d + p] * (2 * L - 1)) if L else []
+        self.layers = nn.ModuleList(
+            GraphConvolution(f, d, config.channels, config.channel_mix, True, generator) for f in fan_in
+        )
+        self.output = GraphConvolution(
+            d if L else n_features, n_classes, config.output_channels, config.channel_mix, config.output_relu, generator
+        )
+        if self.V is not None:
+            _glorot(self.V, hierarchy.n_weights, p, generator)
+
+    def forward(self, features: Features) -> Tensor:
+        H = self.embed(features) if self.hierarchy.depth else features
+        return self._convolve(self.output, self.hierarchy.levels[0], H)
+
+    def embed(self, features: Features) -> Tensor:
+        """H_{l-1}, the representation of each node that the output layer takes in; (n, hidden)."""
+        levels, L = self.hierarchy.levels, self.hierarchy.depth
+        H: Any = features
+        G: list[Tensor] = []
+        for i in range(L):  # coarsening
+            S = self._weight_embedding(levels[i]) if i or self.config.embed_input else None
+            G.append(self._convolve(self.layers[i], levels[i], H, S))  # (n_i, hidden)
+            H = levels[i].pool(G[i], self.config.pooling)  # (n_{i+1}, hidden)
+        for i in reversed(range(L)):  # refining, from level i + 1 to level i
+            S = self._weight_embedding(levels[i + 1])
+            coarse = self._convolve(self.layers[2 * L - 1 - i], levels[i + 1], H, S)  # (n_{i+1}, hidden)
+            H = levels[i].unpool(coarse) + G[i]  # (n_i, hidden)
+        embedding: Tensor = H
+        return embedding
+
+    def _weight_embedding(self, level: LevelTensors) -> Tensor | None:
+        """S_i: the row of V for each node's weight; (n_i, p)."""
+        return None if self.V is None else self.V.index_select(0, level.weight_row)
+
+    def _convolve(self, layer: nn.Module, level: LevelTensors, H: Features, S: Tensor | None = None) -> Tensor:
+        """Dropout on [H ‖ S], then the layer."""
+        rate = self.config.dropout if self.training else 0.0
+        convolved: Tensor
+        if isinstance(H, SparseFeatures):
+            dropped = H.dropped(rate, self.generator)
+            convolved = layer(level, dropped, S if S is None else dropout(S, rate, self.generator))
+        else:
+            joined = H if S is None else torch.cat([H, S], dim=1)
+            convolved = layer(level, dropout(joined, rate, self.generator))
+        return convolved
+
+    def regularised(self) -> list[nn.Parameter]:
+        """What the L2 penalty falls on: every θ, as in the authors' code; V and w stay free."""
+        return [parameter for name, parameter in self.named_parameters() if name.endswith("theta")]
+
+
+class HGCNMethod(Method):
+    """H-GCN as a method: the hierarchy becomes tensors once, each seed gets its own network."""
+
+    uses_hierarchy = True
+
+    def __init__(self, config: HGCNConfig) -> None:
+        self.config = config
+
+    def prepare(self, task: Task, hierarchy: Hierarchy | None, device: torch.device) -> Prepared:
+        if hierarchy is None:
+            raise TypeError("H-GCN needs the hierarchy of the graph")
+        depth = min(self.config.levels, hierarchy.depth) if self.config.coarsening else self.config.levels
+        levels = HierarchyTensors(hierarchy, depth, self.config.coarsening).to(device)
+        return Prepared(feature_tensor(task, self.config.scaling, device), levels)
+
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> HGCN:
+        return HGCN(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)

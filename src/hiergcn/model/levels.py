@@ -1,0 +1,106 @@
+"""The levels of a hierarchy as tensors: what the network convolves on, pools to and refines from."""
+
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor, nn
+
+from hiergcn.coarsen import Hierarchy, Level
+from hiergcn.model.sparse import csr_tensor, normalised_adjacency, propagate
+
+Pooling = Literal["sum", "mean", "l2"]
+
+
+class _Pool(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, fine: Tensor, gather: Tensor, group: Tensor) -> Tensor:
+        ctx.group = group
+        return gather @ fine
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        return grads[0].index_select(0, ctx.group), None, None
+
+
+class _Unpool(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, coarse: Tensor, gather: Tensor, group: Tensor) -> Tensor:
+        ctx.gather = gather
+        return coarse.index_select(0, group)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        return ctx.gather @ grads[0].contiguous(), None, None
+
+
+class LevelTensors(nn.Module):
+    """One level: its normalised adjacency Â, the row of V for each node's weight, and M to the next coarser level."""
+
+    adjacency: Tensor  # Â, CSR (n_i, n_i)
+    weight_row: Tensor  # (n_i,)
+    group: Tensor  # (n_i,), empty at the coarsest level
+    gather: Tensor  # Mᵀ, CSR (n_{i+1}, n_i)
+    group_size: Tensor  # (n_{i+1}, 1)
+
+    def __init__(self, level: Level, occurring_weights: np.ndarray, group: np.ndarray | None, n_coarser: int) -> None:
+        super().__init__()
+        rows = np.searchsorted(occurring_weights, level.node_weight)
+        group = np.empty(0, dtype=np.int64) if group is None else group.astype(np.int64)
+        size = np.bincount(group, minlength=n_coarser)
+        starts = np.concatenate([[0], np.cumsum(size)])
+        members = np.argsort(group, kind="stable")
+        gather = sp.csr_array((np.ones(len(group)), members, starts), shape=(n_coarser, len(group)))
+        for name, tensor in (  # of the graph, not of the model: they move with it, but are not saved with its weights
+            ("adjacency", csr_tensor(normalised_adjacency(level.adjacency))),
+            ("weight_row", torch.from_numpy(rows)),
+            ("group", torch.from_numpy(group)),
+            ("gather", csr_tensor(gather)),
+            ("group_size", torch.from_numpy(size).to(torch.float32).unsqueeze(1)),
+        ):
+            self.register_buffer(name, tensor, persistent=False)
+
+    def propagate(self, dense: Tensor) -> Tensor:
+        """Â H."""
+        return propagate(self.adjacency, dense)
+
+    def pool(self, fine: Tensor, how: Pooling = "sum") -> Tensor:
+        """H_{i+1} = MᵀG_i (Eq. 4). `mean` divides by the size of the group, `l2` by its root."""
+        summed: Tensor = _Pool.apply(fine, self.gather, self.group)  # type: ignore[no-untyped-call]
+        if how == "sum":
+            return summed
+        return summed / (self.group_size if how == "mean" else self.group_size.sqrt())
+
+    def unpool(self, coarse: Tensor) -> Tensor:
+        """M G: each node gets the row of its hyper-node."""
+        restored: Tensor = _Unpool.apply(coarse, self.gather, self.group)  # type: ignore[no-untyped-call]
+        return restored
+
+
+class HierarchyTensors(nn.Module):
+    """All levels, at most `depth` + 1 of them, made once and shared by every network over the same graph.
+
+    Args:
+        hierarchy: the coarsened graph.
+        depth: coarsening levels to use; all of them by default.
+        coarsening: False makes every level the input graph and every M the identity (an ablation).
+    """
+
+    def __init__(self, hierarchy: Hierarchy, depth: int | None = None, coarsening: bool = True) -> None:
+        super().__init__()
+        depth = hierarchy.depth if depth is None else depth
+        sources = hierarchy.levels[: depth + 1] if coarsening else (hierarchy.levels[0],) * (depth + 1)
+        weights = np.unique(np.concatenate([level.node_weight for level in sources]))
+        self.n_weights = len(weights)  # |T|
+        self.levels: list[LevelTensors] = []
+        for i, level in enumerate(sources):
+            last = i + 1 == len(sources)
+            n_coarser = 0 if last else sources[i + 1].adjacency.shape[0]
+            group = None if last else level.group if coarsening else np.arange(n_coarser)
+            self.levels.append(LevelTensors(level, weights, group, n_coarser))
+        self._registered = nn.ModuleList(self.levels)  # a plain list does not move with `.to(device)`
+
+    @property
+    def depth(self) -> int:
+        return len(self.levels) - 1

@@ -1,0 +1,67 @@
+"""The one small interface that every way of classifying nodes goes through."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hiergcn.coarsen import Hierarchy
+from hiergcn.graph.task import Task
+from hiergcn.model.sparse import SparseFeatures
+
+Features = Tensor | SparseFeatures
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Some nodes and their classes, on the device."""
+
+    nodes: Tensor  # (m,)
+    classes: Tensor  # (m,)
+
+    def cross_entropy(self, logits: Tensor, reduction: str = "mean") -> Tensor:
+        return nn.functional.cross_entropy(logits.index_select(0, self.nodes), self.classes, reduction=reduction)
+
+    def accuracy(self, logits: Tensor) -> Tensor:
+        return (logits.index_select(0, self.nodes).argmax(dim=1) == self.classes).float().mean()
+
+
+class NodeModel(nn.Module):
+    """A network over one graph that gives the logits of every node. All are trained by the one loop of `train`."""
+
+    def forward(self, features: Features) -> Tensor:
+        """(n, f) -> (n, classes)"""
+        raise NotImplementedError
+
+    def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:  # noqa: ARG002
+        """What one step of training makes smaller, the L2 penalty apart; called in training mode."""
+        return labelled.cross_entropy(self(features), reduction)
+
+    def regularised(self) -> list[nn.Parameter]:
+        """What the L2 penalty falls on."""
+        return list(self.parameters())
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What depends on the graph alone: made once, shared by all seeds."""
+
+    features: Features
+    structure: Any
+    """The graph as the method wants it: adjacency, levels, ..."""
+
+
+class Method(ABC):
+    """A named way of classifying nodes: prepares once for a graph, then builds a model for each seed."""
+
+    uses_hierarchy: bool = False
+
+    @abstractmethod
+    def prepare(self, task: Task, hierarchy: Hierarchy | None, device: torch.device) -> Prepared:
+        """Everything that depends on the graph alone."""
+
+    @abstractmethod
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
+        """A fresh model whose every random draw, initial weights and dropout alike, comes from the generator."""

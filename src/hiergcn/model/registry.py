@@ -1,0 +1,37 @@
+"""The methods by name. A method's file is imported when it is asked for, so that no run pays for the others."""
+
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+from hiergcn.errors import InputError
+from hiergcn.model.method import Method
+
+_HOME = {  # name: (module, config class, method class)
+    "hgcn": ("hiergcn.model.hgcn", "HGCNConfig", "HGCNMethod"),
+}
+
+
+def method_names() -> tuple[str, ...]:
+    return tuple(_HOME)
+
+
+def config_class(name: str) -> type[Any]:
+    """The dataclass of the method's settings."""
+    module, config, _ = _home(name)
+    found: type[Any] = getattr(import_module(module), config)
+    return found
+
+
+def build_method(name: str, config: Any) -> Method:
+    module, _, method = _home(name)
+    built: Method = getattr(import_module(module), method)(config)
+    return built
+
+
+def _home(name: str) -> tuple[str, str, str]:
+    if name not in _HOME:
+        near = get_close_matches(name, _HOME, n=1)
+        hint = f"; did you mean {near[0]}?" if near else f"; choose one of {', '.join(_HOME)}."
+        raise InputError(f"There is no model named {name!r}{hint}")
+    return _HOME[name]

@@ -1,0 +1,168 @@
+"""From a graph to a result: coarsen once, train every seed, then look at the test labels."""
+
+import time
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from hiergcn.coarsen import Hierarchy, coarsen
+from hiergcn.errors import HierGCNError, InputError
+from hiergcn.evaluate.metrics import evaluate_test
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.task import Task
+from hiergcn.model.registry import build_method
+from hiergcn.run.device import choose_device
+from hiergcn.run.memory import require_memory
+from hiergcn.run.result import RunResult, SeedSummary
+from hiergcn.run.settings import Settings
+from hiergcn.train.loop import HISTORY, SeedOutcome, train_seed
+
+
+class Listener:
+    """Told what happens during a run. Does nothing by itself; the shell draws its progress from it."""
+
+    def coarsened(self, hierarchy: Hierarchy, seconds: float) -> None: ...
+    def seed_started(self, seed: int) -> None: ...
+    def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None: ...
+    def seed_finished(self, outcome: SeedOutcome) -> None: ...
+
+
+class AllSeedsFailedError(HierGCNError):
+    """No seed gave a model."""
+
+
+def fit(
+    graph: Graph,
+    split: Split,
+    settings: Settings,
+    seeds: Sequence[int] = (0,),
+    *,
+    device: str = "auto",
+    hierarchy: Hierarchy | None = None,
+    listener: Listener | None = None,
+    claim: float | None = None,
+) -> RunResult:
+    """Train a model for each seed and evaluate them all.
+
+    Ctrl-C ends the run early with the seeds that are finished; where there are none it is raised again.
+    """
+    listener = listener or Listener()
+    seeds = _checked_seeds(seeds)
+    task = Task.of(graph, split)
+    where = choose_device(device)
+    method = build_method(settings.method, settings.model)
+    require_memory(
+        len(seeds) * (4 * graph.n_nodes + 8 * len(HISTORY) * settings.train.epochs),
+        what=f"{len(seeds)} seeds of {graph.n_nodes} predictions each",
+        remedy="give fewer seeds",
+    )
+    coarsen_seconds = 0.0
+    if method.uses_hierarchy and hierarchy is None:
+        began = time.perf_counter()
+        hierarchy = coarsen(graph.adjacency, settings.model.levels, settings.coarsen)
+        coarsen_seconds = time.perf_counter() - began
+    if hierarchy is not None:
+        listener.coarsened(hierarchy, coarsen_seconds)
+    prepared = method.prepare(task, hierarchy, where)
+    kept = _Kept()
+    interrupted = False
+    began = time.perf_counter()
+    for seed in seeds:
+        listener.seed_started(seed)
+        try:
+            outcome = train_seed(
+                method,
+                prepared,
+                task,
+                settings.train,
+                seed,
+                where,
+                partial(listener.epoch_done, seed),
+            )
+        except KeyboardInterrupt:
+            if not kept.summaries:
+                raise
+            interrupted = True
+            break
+        kept.add(outcome)
+        listener.seed_finished(outcome)
+    train_seconds = time.perf_counter() - began
+    if kept.best is None or kept.best.probabilities is None or kept.best.weights is None:
+        raise AllSeedsFailedError(
+            f"Every seed failed, the first one because it {kept.summaries[0].failure}; try a lower learning_rate."
+        )
+    epochs = sum(len(frame) for frame in kept.history)
+    done = [summary.seed for summary in kept.summaries]
+    return RunResult(
+        settings=settings,
+        graph=graph,
+        split=split,
+        hierarchy=hierarchy,
+        outcomes=tuple(kept.summaries),
+        test=evaluate_test(graph, split, kept.predicted, done),
+        selected_seed=kept.best.seed,
+        probabilities=kept.best.probabilities,
+        weights=kept.best.weights,
+        history=pd.concat(kept.history, ignore_index=True),
+        seconds={"coarsen": coarsen_seconds, "train": train_seconds, "epoch": train_seconds / max(epochs, 1)},
+        device=str(where),
+        notes=_notes(settings, hierarchy) + graph.notes,
+        interrupted=interrupted,
+        claim=claim,
+    )
+
+
+class _Kept:
+    """What stays of the seeds: every one's figures and predicted classes, the whole of the best alone."""
+
+    def __init__(self) -> None:
+        self.summaries: list[SeedSummary] = []
+        self.predicted: dict[int, np.ndarray] = {}
+        self.history: list[pd.DataFrame] = []
+        self.best: SeedOutcome | None = None
+
+    def add(self, outcome: SeedOutcome) -> None:
+        failed = outcome.failure is not None
+        self.summaries.append(
+            SeedSummary(
+                seed=outcome.seed,
+                validation_accuracy=None if failed else outcome.validation_accuracy,
+                validation_loss=None if failed else outcome.validation_loss,
+                best_epoch=outcome.best_epoch,
+                seconds=outcome.seconds,
+                failure=outcome.failure,
+            )
+        )
+        frame = pd.DataFrame(outcome.history, columns=list(HISTORY))
+        frame.insert(0, "epoch", np.arange(1, len(frame) + 1))
+        frame.insert(0, "seed", outcome.seed)
+        self.history.append(frame)
+        if outcome.probabilities is None:
+            return
+        self.predicted[outcome.seed] = outcome.probabilities.argmax(axis=1).astype(np.int32)
+        if self.best is None or _rank(outcome) > _rank(self.best):
+            self.best = outcome
+
+
+def _rank(outcome: SeedOutcome) -> tuple[float, float]:
+    return outcome.validation_accuracy, -outcome.validation_loss
+
+
+def _checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
+    if len(seeds) == 0:
+        raise InputError("There are no seeds to run; give at least one.")
+    if len(set(seeds)) != len(seeds):
+        raise InputError("A seed is given twice; each may be run once.")
+    return tuple(int(seed) for seed in seeds)
+
+
+def _notes(settings: Settings, hierarchy: Hierarchy | None) -> tuple[str, ...]:
+    if hierarchy is None or hierarchy.depth >= settings.model.levels:
+        return ()
+    shallower = (
+        f"The graph can be coarsened {hierarchy.depth} times, not the {settings.model.levels} that were asked for; "
+        f"the network has {2 * hierarchy.depth + 1} layers."
+    )
+    return (shallower,)

@@ -1,0 +1,124 @@
+"""The run folder: everything needed to look at a run, to load its model again or to repeat it.
+
+config.json        settings, data, seeds, device, command       model.safetensors   weights of the selected seed
+metrics.json       every figure                                 hierarchy.npz       the levels
+history.csv        each seed, epoch by epoch                    environment.json    machine and versions
+predictions.csv    each node, by the user's own id              report.html         the page (made by `report`)
+"""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from hiergcn.coarsen import Hierarchy
+from hiergcn.errors import InputError
+from hiergcn.run.environment import environment
+from hiergcn.run.result import RunResult
+from hiergcn.run.settings import Settings
+
+
+def check_free(path: Path) -> None:
+    """A run never overwrites: refuse a folder that holds something, before any work is done."""
+    if path.is_dir():
+        if any(path.iterdir()):
+            raise InputError(f"{path} already holds files; name another folder for the run or move that one away.")
+    elif path.exists() or path.is_symlink():
+        raise InputError(f"{path} is a file; name a folder for the run.")
+
+
+def write_run(result: RunResult, path: Path, source: Mapping[str, Any] | None = None) -> None:
+    """Write the folder all at once: it is there whole or not at all.
+
+    Args:
+        result: the run.
+        path: a folder that does not exist yet, or is empty.
+        source: where the graph came from and the command that was given, kept in `config.json` for repeating the run.
+    """
+    check_free(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    try:
+        config = result.settings.to_dict() | {
+            "dataset": result.graph.name,
+            "seeds": list(result.seeds),
+            "device": result.device,
+            "n_features": result.graph.n_features,
+            "class_names": list(result.graph.class_names),
+            "source": dict(source or {}),
+        }
+        _write_json(draft / "config.json", config)
+        _write_json(draft / "metrics.json", result.metrics())
+        _write_json(draft / "environment.json", environment())
+        result.history.to_csv(draft / "history.csv", index=False)
+        result.predictions().to_csv(draft / "predictions.csv", index=False)
+        if result.hierarchy is not None:
+            result.hierarchy.save(draft / "hierarchy.npz")
+        save_file(result.weights, draft / "model.safetensors", metadata={"seed": str(result.selected_seed)})
+        draft.chmod(0o755)  # mkdtemp keeps others out
+        draft.replace(path)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedRun:
+    """A run folder, read again."""
+
+    path: Path
+    settings: Settings
+    config: dict[str, Any]
+    metrics: dict[str, Any]
+    environment: dict[str, Any]
+    history: pd.DataFrame
+    predictions: pd.DataFrame
+    hierarchy: Hierarchy | None
+    weights: dict[str, Tensor]
+
+
+def load_run(path: Path) -> LoadedRun:
+    if not path.is_dir():
+        raise InputError(f"There is no run folder at {path}; give the folder that `hiergcn fit --out` wrote.")
+    try:
+        config = _read_json(path / "config.json")
+        hierarchy = path / "hierarchy.npz"
+        return LoadedRun(
+            path=path,
+            settings=Settings.from_dict(config),
+            config=config,
+            metrics=_read_json(path / "metrics.json"),
+            environment=_read_json(path / "environment.json"),
+            history=pd.read_csv(path / "history.csv"),
+            predictions=pd.read_csv(path / "predictions.csv", dtype={"id": str}, keep_default_na=False),
+            hierarchy=Hierarchy.load(hierarchy) if hierarchy.exists() else None,
+            weights=load_file(path / "model.safetensors"),
+        )
+    except FileNotFoundError as missing:
+        raise InputError(
+            f"{missing.filename} is missing: {path} is not a complete run folder; run the fit again."
+        ) from None
+    except (SafetensorError, KeyError, TypeError, pd.errors.ParserError, UnicodeDecodeError) as damage:
+        raise InputError(f"The run folder {path} is damaged ({damage}); run the fit again.") from None
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}, line {error.lineno} is not valid JSON; run the fit again.") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{path} does not hold a JSON object; run the fit again.")
+    return content

@@ -1,0 +1,38 @@
+"""Recipe files: the settings of a method's preset, and what was published with them.
+
+`recipes/<method>/<preset>.toml` holds a preset; `<preset>.<dataset>.toml` what differs on one dataset. The preset
+`default` is used where none is asked for; a method without a file for it begins from `paper`.
+"""
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from hiergcn.errors import InputError
+
+
+@cache
+def recipe_files(method: str) -> dict[str, dict[str, Any]]:
+    """Every recipe of the method by its file's name without the ending."""
+    folder = files("hiergcn") / "recipes" / method
+    found = {}
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.name.endswith(".toml"):
+            found[entry.name.removesuffix(".toml")] = tomllib.loads(entry.read_text(encoding="utf-8"))
+    return found
+
+
+def preset_names(method: str) -> tuple[str, ...]:
+    return tuple(sorted({name.split(".")[0] for name in recipe_files(method)}))
+
+
+def recipe_layers(method: str, preset: str, dataset: str | None) -> list[dict[str, Any]]:
+    """The recipes that make up a preset, later ones over earlier ones."""
+    found = recipe_files(method)
+    if preset not in preset_names(method):
+        raise InputError(f"{method} has no preset named {preset!r}; choose one of {', '.join(preset_names(method))}.")
+    names = [preset] if preset in found or preset != "default" else ["paper"]
+    if dataset:
+        names += [f"{name}.{dataset}" for name in dict.fromkeys([*names, preset])]
+    return [found[name] for name in names if name in found]

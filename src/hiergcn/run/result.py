@@ -1,0 +1,111 @@
+"""What a run gave, as one immutable value."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from torch import Tensor
+
+from hiergcn.coarsen import Hierarchy
+from hiergcn.evaluate.metrics import Summary, TestReport
+from hiergcn.graph import Graph, Split
+from hiergcn.run.settings import Settings
+
+
+@dataclass(frozen=True)
+class SeedSummary:
+    """One seed, without its arrays."""
+
+    seed: int
+    validation_accuracy: float | None
+    validation_loss: float | None
+    best_epoch: int | None
+    seconds: float
+    failure: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult:
+    """A finished run: every seed's figures, and the model of the seed that did best on validation."""
+
+    settings: Settings
+    graph: Graph
+    split: Split
+    hierarchy: Hierarchy | None
+    outcomes: tuple[SeedSummary, ...]
+    test: TestReport | None
+    selected_seed: int
+    probabilities: np.ndarray  # (n, classes) of the selected seed
+    weights: dict[str, Tensor]  # of the selected seed
+    history: pd.DataFrame  # seed, epoch, losses and accuracies
+    seconds: dict[str, float]  # coarsen, train, epoch
+    device: str
+    notes: tuple[str, ...] = ()
+    interrupted: bool = False
+    claim: float | None = None
+    """Accuracy that the paper claims on this dataset."""
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        return tuple(outcome.seed for outcome in self.outcomes)
+
+    @property
+    def failed_seeds(self) -> tuple[int, ...]:
+        return tuple(outcome.seed for outcome in self.outcomes if outcome.failure)
+
+    @property
+    def predicted(self) -> np.ndarray:
+        """Class of each node by the selected seed; (n,)."""
+        classes: np.ndarray = self.probabilities.argmax(axis=1)
+        return classes
+
+    @property
+    def validation_accuracy(self) -> Summary:
+        return Summary(tuple(outcome.validation_accuracy for outcome in self.outcomes))
+
+    def metrics(self) -> dict[str, Any]:
+        """The figures as they stand in `metrics.json`; accuracies are fractions of 1."""
+        nodes, edges = self.hierarchy.sizes() if self.hierarchy else ((self.graph.n_nodes,), (self.graph.n_edges,))
+        test = self.test
+        return {
+            "model": self.settings.method,
+            "preset": self.settings.preset,
+            "dataset": self.graph.name,
+            "seeds": list(self.seeds),
+            "failed_seeds": {str(outcome.seed): outcome.failure for outcome in self.outcomes if outcome.failure},
+            "test_accuracy": test.accuracy.to_dict() if test else None,
+            "val_accuracy": self.validation_accuracy.to_dict(),
+            "macro_f1": test.macro_f1.to_dict() if test else None,
+            "balanced_accuracy": test.balanced_accuracy.to_dict() if test else None,
+            "claim": self.claim,
+            "best_epoch": [outcome.best_epoch for outcome in self.outcomes],
+            "selected_seed": self.selected_seed,
+            "selection": self.settings.train.selection_rule,
+            "hierarchy": {"nodes": [int(n) for n in nodes], "edges": [int(e) for e in edges]},
+            "split": {"train": len(self.split.train), "val": len(self.split.validation), "test": len(self.split.test)},
+            "seconds": self.seconds,
+            "device": self.device,
+            "interrupted": self.interrupted,
+            "notes": list(self.notes),
+        }
+
+    def predictions(self) -> pd.DataFrame:
+        """A row for each node, by the user's own ids."""
+        names = np.array(self.graph.class_names, dtype=object)
+        part = np.full(self.graph.n_nodes, "", dtype=object)
+        for name in ("train", "validation", "test"):
+            part[getattr(self.split, name)] = name
+        labels = self.graph.labels
+        known = np.full(self.graph.n_nodes, "", dtype=object)
+        if labels is not None:
+            known[labels >= 0] = names[labels[labels >= 0]]
+        return pd.DataFrame(
+            {
+                "id": self.graph.ids,
+                "predicted": names[self.predicted],
+                "probability": self.probabilities.max(axis=1),
+                "label": known,
+                "split": part,
+            }
+        )

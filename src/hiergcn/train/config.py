@@ -1,0 +1,41 @@
+"""How a model is trained."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hiergcn.errors import InputError
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """Settings of the training loop; the defaults are the paper's (Section 4.1, "Parameter Settings")."""
+
+    learning_rate: float = 0.03
+    """Of Adam."""
+    epochs: int = 250
+    """Steps over the whole graph; validation follows each one."""
+    l2: float = 0.0007
+    """Factor λ of the penalty λ/2 ‖θ‖² on the weight matrices."""
+    loss: Literal["sum", "mean"] = "sum"
+    """The text sums the cross-entropy over the labelled nodes. Reference: the mean."""
+    selection: Literal["accuracy", "loss"] = "accuracy"
+    """Epoch whose weights are kept: best validation accuracy, ties by lower validation loss; or lowest loss alone."""
+
+    def __post_init__(self) -> None:
+        if not self.learning_rate > 0:
+            raise InputError(f"learning_rate is {self.learning_rate!r}; give a number above 0.")
+        if not isinstance(self.epochs, int) or self.epochs < 1:
+            raise InputError(f"epochs is {self.epochs!r}; give a whole number of at least 1.")
+        if not self.l2 >= 0:
+            raise InputError(f"l2 is {self.l2!r}; give a number of at least 0.")
+        if self.loss not in ("sum", "mean"):
+            raise InputError(f"loss is {self.loss!r}; give sum or mean.")
+        if self.selection not in ("accuracy", "loss"):
+            raise InputError(f"selection is {self.selection!r}; give accuracy or loss.")
+
+    @property
+    def selection_rule(self) -> str:
+        """The rule in words, for every result to state."""
+        if self.selection == "accuracy":
+            return "epoch of best validation accuracy, ties by lower validation loss"
+        return "epoch of lowest validation loss"
