@@ -16,22 +16,26 @@ if TYPE_CHECKING:
     from hiergcn.datasets import planted_graph as planted_graph
     from hiergcn.errors import HierGCNError as HierGCNError
     from hiergcn.errors import InputError as InputError
+    from hiergcn.estimator import HGCNClassifier as HGCNClassifier
+    from hiergcn.estimator import NodeClassifier as NodeClassifier
     from hiergcn.graph import Graph as Graph
     from hiergcn.graph import Split as Split
 
 _HOME = {
     "CoarsenConfig": "hiergcn.coarsen",
     "Graph": "hiergcn.graph",
+    "HGCNClassifier": "hiergcn.estimator",
     "HierGCNError": "hiergcn.errors",
     "Hierarchy": "hiergcn.coarsen",
     "InputError": "hiergcn.errors",
+    "NodeClassifier": "hiergcn.estimator",
     "Split": "hiergcn.graph",
     "coarsen": "hiergcn.coarsen",
     "load_dataset": "hiergcn.datasets",
     "planted_graph": "hiergcn.datasets",
 }
 
-__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604
+__all__ = ["__version__", *sorted(_HOME)]
 
 
 def __getattr__(name: str) -> Any:

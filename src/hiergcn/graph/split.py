@@ -77,11 +77,33 @@ class Split:
         wanted = validation + (0 if test is None else test)
         if wanted > rest.size:
             raise InputError(
-                f"{labelled.size:,} nodes have a label and {train.size:,} of them train, so {rest.size:,} remain for the "
-                f"{wanted:,} asked for validation and test: ask for fewer"
+                f"{labelled.size:,} nodes have a label and {train.size:,} of them train, so {rest.size:,} remain for "
+                f"the {wanted:,} asked for validation and test: ask for fewer"
             )
         end = None if test is None else wanted
         return cls(train, rest[:validation], rest[validation:end])
+
+    @classmethod
+    def holdout(cls, labels: ArrayLike, validation: float = 0.2, test: float = 0.2, seed: int = 0) -> "Split":
+        """All labelled nodes, divided class by class: a part for validation, a part for test, the rest trains.
+
+        A class keeps at least one node to train; it gives one to validation from two nodes on, and to test only whole
+        shares (from five nodes on by default), so that a person with few labels spends none of them on a test set.
+        """
+        if not (0 <= validation < 1 and 0 <= test < 1 and validation + test < 1):
+            raise InputError(f"validation {validation} and test {test} must be shares that leave some nodes to train")
+        known = np.asarray(labels)
+        shuffled = np.random.default_rng(seed).permutation(np.flatnonzero(known >= 0))
+        parts: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+        for k in np.unique(known[shuffled]):
+            nodes = shuffled[known[shuffled] == k]
+            tested = int(test * nodes.size)
+            validated = min(max(round(validation * nodes.size), 1), nodes.size - 1 - tested) if validation else 0
+            for part, chosen in zip(
+                parts, np.split(nodes, [nodes.size - tested - validated, nodes.size - tested]), strict=True
+            ):
+                part.append(chosen)
+        return cls(*(np.concatenate([np.empty(0, np.int64), *part]) for part in parts))
 
     def check(self, graph: Graph) -> None:
         """Refuse a split that a model of `graph` cannot be trained and selected with."""

@@ -36,6 +36,12 @@ class Task:
             validation_labels=graph.labels[split.validation],
         )
 
+    @classmethod
+    def unlabelled(cls, graph: Graph, n_classes: int) -> Self:
+        """A graph to predict on: no labels at all."""
+        none = np.empty(0, dtype=np.int64)
+        return cls(graph.adjacency, graph.features, n_classes, none, none, none, none)
+
     @property
     def n_nodes(self) -> int:
         return int(self.adjacency.shape[0])

@@ -22,7 +22,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.dropout import dropout
 from hiergcn.model.features import SCALINGS, Scaling, feature_tensor
 from hiergcn.model.levels import HierarchyTensors, LevelTensors, Pooling
-from hiergcn.model.method import Features, Method, NodeModel, Prepared
+from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
 from hiergcn.model.sparse import SparseFeatures
 
 
@@ -150,7 +150,8 @@ class HGCN(NodeModel):
         self.generator = generator
         self.hierarchy = hierarchy
         L, d, p = hierarchy.depth, config.hidden, config.weight_embedding
-        self.V = nn.Parameter(torch.empty(hierarchy.n_weights, p)) if p and L else None
+        self.V = nn.Parameter(torch.empty(len(hierarchy.weights), p)) if p and L else None
+        self.register_buffer("T", torch.from_numpy(hierarchy.weights))  # saved beside V, whose rows it names
         fan_in = ([n_features + p * config.embed_input] + [d + p] * (2 * L - 1)) if L else []
         self.layers = nn.ModuleList(
             GraphConvolution(f, d, config.channels, config.channel_mix, True, generator) for f in fan_in
@@ -159,7 +160,7 @@ class HGCN(NodeModel):
             d if L else n_features, n_classes, config.output_channels, config.channel_mix, config.output_relu, generator
         )
         if self.V is not None:
-            _glorot(self.V, hierarchy.n_weights, p, generator)
+            _glorot(self.V, len(hierarchy.weights), p, generator)
 
     def forward(self, features: Features) -> Tensor:
         H = self.embed(features) if self.hierarchy.depth else features
@@ -210,11 +211,14 @@ class HGCNMethod(Method):
     def __init__(self, config: HGCNConfig) -> None:
         self.config = config
 
-    def prepare(self, task: Task, hierarchy: Hierarchy | None, device: torch.device) -> Prepared:
+    def prepare(
+        self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
+    ) -> Prepared:
         if hierarchy is None:
             raise TypeError("H-GCN needs the hierarchy of the graph")
         depth = min(self.config.levels, hierarchy.depth) if self.config.coarsening else self.config.levels
-        levels = HierarchyTensors(hierarchy, depth, self.config.coarsening).to(device)
+        T = None if weights is None else weights["T"].numpy()
+        levels = HierarchyTensors(hierarchy, depth, self.config.coarsening, T).to(device)
         return Prepared(feature_tensor(task, self.config.scaling, device), levels)
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> HGCN:

@@ -46,7 +46,7 @@ class LevelTensors(nn.Module):
 
     def __init__(self, level: Level, occurring_weights: np.ndarray, group: np.ndarray | None, n_coarser: int) -> None:
         super().__init__()
-        rows = np.searchsorted(occurring_weights, level.node_weight)
+        rows = _nearest(occurring_weights, level.node_weight)
         group = np.empty(0, dtype=np.int64) if group is None else group.astype(np.int64)
         size = np.bincount(group, minlength=n_coarser)
         starts = np.concatenate([[0], np.cumsum(size)])
@@ -85,14 +85,23 @@ class HierarchyTensors(nn.Module):
         hierarchy: the coarsened graph.
         depth: coarsening levels to use; all of them by default.
         coarsening: False makes every level the input graph and every M the identity (an ablation).
+        weights: the node weights T that have a row in V, ascending; by default those that occur. A network that was
+            trained on another graph brings its own, and a weight that it has not seen takes the nearest row.
     """
 
-    def __init__(self, hierarchy: Hierarchy, depth: int | None = None, coarsening: bool = True) -> None:
+    def __init__(
+        self,
+        hierarchy: Hierarchy,
+        depth: int | None = None,
+        coarsening: bool = True,
+        weights: np.ndarray | None = None,
+    ) -> None:
         super().__init__()
         depth = hierarchy.depth if depth is None else depth
         sources = hierarchy.levels[: depth + 1] if coarsening else (hierarchy.levels[0],) * (depth + 1)
-        weights = np.unique(np.concatenate([level.node_weight for level in sources]))
-        self.n_weights = len(weights)  # |T|
+        if weights is None:
+            weights = np.unique(np.concatenate([level.node_weight for level in sources]))
+        self.weights = weights  # T
         self.levels: list[LevelTensors] = []
         for i, level in enumerate(sources):
             last = i + 1 == len(sources)
@@ -104,3 +113,11 @@ class HierarchyTensors(nn.Module):
     @property
     def depth(self) -> int:
         return len(self.levels) - 1
+
+
+def _nearest(known: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """For each value the position of the nearest one in `known`, which is ascending; the lower one of two."""
+    above = np.searchsorted(known, wanted).clip(max=len(known) - 1)
+    below = (above - 1).clip(min=0)
+    nearest: np.ndarray = np.where(np.abs(known[above] - wanted) < np.abs(known[below] - wanted), above, below)
+    return nearest

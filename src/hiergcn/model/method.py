@@ -1,6 +1,7 @@
 """The one small interface that every way of classifying nodes goes through."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.sparse import SparseFeatures
 
 Features = Tensor | SparseFeatures
+Weights = Mapping[str, Tensor]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +61,10 @@ class Method(ABC):
     uses_hierarchy: bool = False
 
     @abstractmethod
-    def prepare(self, task: Task, hierarchy: Hierarchy | None, device: torch.device) -> Prepared:
-        """Everything that depends on the graph alone."""
+    def prepare(
+        self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
+    ) -> Prepared:
+        """Everything that depends on the graph alone. `weights` are those of a trained model that is to be restored."""
 
     @abstractmethod
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:

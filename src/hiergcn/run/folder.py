@@ -4,6 +4,7 @@ config.json        settings, data, seeds, device, command       model.safetensor
 metrics.json       every figure                                 hierarchy.npz       the levels
 history.csv        each seed, epoch by epoch                    environment.json    machine and versions
 predictions.csv    each node, by the user's own id              report.html         the page (made by `report`)
+probabilities.npy  of every class, a row for each node
 """
 
 import json
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -60,6 +62,7 @@ def write_run(result: RunResult, path: Path, source: Mapping[str, Any] | None = 
         _write_json(draft / "environment.json", environment())
         result.history.to_csv(draft / "history.csv", index=False)
         result.predictions().to_csv(draft / "predictions.csv", index=False)
+        np.save(draft / "probabilities.npy", result.probabilities, allow_pickle=False)
         if result.hierarchy is not None:
             result.hierarchy.save(draft / "hierarchy.npz")
         save_file(result.weights, draft / "model.safetensors", metadata={"seed": str(result.selected_seed)})
@@ -81,6 +84,7 @@ class LoadedRun:
     environment: dict[str, Any]
     history: pd.DataFrame
     predictions: pd.DataFrame
+    probabilities: np.ndarray
     hierarchy: Hierarchy | None
     weights: dict[str, Tensor]
 
@@ -99,6 +103,7 @@ def load_run(path: Path) -> LoadedRun:
             environment=_read_json(path / "environment.json"),
             history=pd.read_csv(path / "history.csv"),
             predictions=pd.read_csv(path / "predictions.csv", dtype={"id": str}, keep_default_na=False),
+            probabilities=np.load(path / "probabilities.npy", allow_pickle=False),
             hierarchy=Hierarchy.load(hierarchy) if hierarchy.exists() else None,
             weights=load_file(path / "model.safetensors"),
         )
@@ -106,7 +111,7 @@ def load_run(path: Path) -> LoadedRun:
         raise InputError(
             f"{missing.filename} is missing: {path} is not a complete run folder; run the fit again."
         ) from None
-    except (SafetensorError, KeyError, TypeError, pd.errors.ParserError, UnicodeDecodeError) as damage:
+    except (SafetensorError, KeyError, TypeError, ValueError, pd.errors.ParserError, UnicodeDecodeError) as damage:
         raise InputError(f"The run folder {path} is damaged ({damage}); run the fit again.") from None
 
 

@@ -1,0 +1,247 @@
+"""The network against an independent dense calculation in numpy, written from the paper's equations alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
+from hiergcn.errors import InputError
+from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNConfig
+from hiergcn.model.levels import HierarchyTensors
+from hiergcn.model.sparse import SparseFeatures
+from hiergcn.run.settings import settings_for
+
+PAPER = HGCNConfig(levels=2, hidden=5, weight_embedding=3)
+REFERENCE = replace(settings_for("hgcn", "reference").model, levels=2, hidden=5, weight_embedding=3)
+
+
+@pytest.fixture
+def adjacency() -> sp.csr_array:
+    """Fourteen nodes, weighted, one isolated."""
+    rng = np.random.default_rng(3)
+    dense = np.triu(rng.random((14, 14)) < 0.25, 1) * rng.integers(1, 4, (14, 14))
+    dense[:, 13] = 0
+    return sp.csr_array((dense + dense.T).astype(np.float64))
+
+
+@pytest.fixture
+def features() -> np.ndarray:
+    rng = np.random.default_rng(4)
+    return (rng.random((14, 6)) * (rng.random((14, 6)) < 0.5)).astype(np.float32)
+
+
+def network(hierarchy: Hierarchy, config: HGCNConfig, classes: int = 3) -> HGCN:
+    levels = HierarchyTensors(hierarchy, config.levels, config.coarsening)
+    model = HGCN(levels, 6, classes, config, torch.Generator().manual_seed(0))
+    with torch.no_grad():  # channel weights that differ, so that mixing them up shows
+        for name, parameter in model.named_parameters():
+            if name.endswith(".w"):
+                parameter.add_(torch.linspace(-0.3, 0.4, len(parameter)))
+    return model.eval()
+
+
+def layers_of(model: HGCN) -> list[GraphConvolution]:
+    return [layer for layer in (*model.layers, model.output) if isinstance(layer, GraphConvolution)]
+
+
+def convolve(A: np.ndarray, H: np.ndarray, layer: GraphConvolution, relu: bool) -> np.ndarray:
+    """Eq. 1 channel by channel, then the weighted sum of channels."""
+    loops = A + np.eye(len(A))
+    root = np.diag(loops.sum(axis=1) ** -0.5)
+    theta = layer.theta.detach().numpy().astype(np.float64)
+    weights = [1.0] if layer.w is None else layer.w.detach().numpy().astype(np.float64)
+    channels = []
+    for j in range(layer.channels):
+        theta_j = theta[:, j * layer.fan_out : (j + 1) * layer.fan_out]
+        channels.append(root @ loops @ root @ H @ theta_j)
+    mixed = np.zeros((len(A), layer.fan_out))
+    for w, Z in zip(weights, channels, strict=True):
+        mixed += w * (np.maximum(Z, 0) if layer.mix == "after_relu" and relu else Z)
+    return np.maximum(mixed, 0) if layer.mix == "before_relu" and relu else mixed
+
+
+def dense_forward(model: HGCN, hierarchy: Hierarchy, X: np.ndarray) -> np.ndarray:
+    config, L = model.config, model.hierarchy.depth
+    l = 2 * L + 1  # noqa: E741  (the paper's letter)
+    if config.coarsening:
+        A = {i: hierarchy.levels[i - 1].adjacency.toarray() for i in range(1, L + 2)}
+        M = {i: hierarchy.grouping_matrix(i - 1).toarray() for i in range(1, L + 1)}
+        weight = {i: hierarchy.levels[i - 1].node_weight for i in range(1, L + 2)}
+    else:
+        A = {i: hierarchy.levels[0].adjacency.toarray() for i in range(1, L + 2)}
+        M = {i: np.eye(len(X)) for i in range(1, L + 1)}
+        weight = {i: np.ones(len(X), dtype=int) for i in range(1, L + 2)}
+    T = sorted({int(w) for level in weight.values() for w in level})
+    layers = dict(enumerate(layers_of(model), start=1))
+
+    def with_embedding(H: np.ndarray, level: int) -> np.ndarray:
+        if model.V is None:
+            return H
+        V = model.V.detach().numpy()
+        return np.hstack([H, np.array([V[T.index(int(w))] for w in weight[level]])])
+
+    H, G = X.astype(np.float64), {}
+    for i in range(1, L + 1):
+        inputs = with_embedding(H, i) if i > 1 or config.embed_input else H
+        G[i] = convolve(A[i], inputs, layers[i], True)
+        size = M[i].sum(axis=0)[:, None]
+        H = M[i].T @ G[i] / {"sum": 1.0, "mean": size, "l2": np.sqrt(size)}[config.pooling]
+    for i in range(L + 1, 2 * L + 1):
+        G[i] = convolve(A[l - i + 1], with_embedding(H, l - i + 1), layers[i], True)
+        H = M[l - i] @ G[i] + G[l - i]
+    return convolve(A[1], H, layers[l], config.output_relu)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param(PAPER, id="paper"),
+        pytest.param(REFERENCE, id="reference"),
+        pytest.param(replace(PAPER, pooling="mean"), id="mean"),
+        pytest.param(replace(PAPER, channels=1), id="one-channel"),
+        pytest.param(replace(PAPER, weight_embedding=0), id="no-node-weights"),
+        pytest.param(replace(PAPER, coarsening=False), id="no-coarsening"),
+        pytest.param(replace(PAPER, output_relu=False, output_channels=2), id="output"),
+        pytest.param(replace(PAPER, levels=0), id="no-levels"),
+    ],
+)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_forward_is_the_papers_equations(
+    adjacency: sp.csr_array, features: np.ndarray, config: HGCNConfig, sparse: bool
+) -> None:
+    hierarchy = coarsen(adjacency, config.levels, CoarsenConfig())
+    model = network(hierarchy, config)
+    X = SparseFeatures.from_scipy(sp.csr_array(features)) if sparse else torch.from_numpy(features)
+    ours = model(X).detach().numpy()
+    theirs = dense_forward(model, hierarchy, features)
+    assert ours.shape == (14, 3)
+    assert np.abs(theirs).max() > 1e-3  # not the trivial agreement of zeros
+    np.testing.assert_allclose(ours, theirs, rtol=2e-4, atol=2e-5)
+
+
+def test_layers_are_twice_the_levels_and_one(adjacency: sp.csr_array) -> None:
+    model = network(coarsen(adjacency, 2), PAPER)
+    assert len(model.layers) + 1 == 2 * 2 + 1
+    assert [layer.theta.shape[0] for layer in layers_of(model)] == [6 + 3, 5 + 3, 5 + 3, 5 + 3, 5]
+    assert repr(model.layers[0]) == "GraphConvolution(9, 5, channels=4)"
+    assert model.output.theta.shape == (5, 3)  # R^{d x |Y|}: no channels, no node weights
+
+
+def test_weight_table_has_a_row_for_each_weight_that_occurs(adjacency: sp.csr_array) -> None:
+    hierarchy = coarsen(adjacency, 2)
+    occurring = {int(w) for level in hierarchy.levels for w in level.node_weight}
+    model = network(hierarchy, PAPER)
+    assert model.V is not None
+    assert model.V.shape == (len(occurring), 3)
+
+
+def test_channel_weights_begin_as_an_average(adjacency: sp.csr_array) -> None:
+    model = HGCN(HierarchyTensors(coarsen(adjacency, 1)), 6, 3, replace(PAPER, levels=1))
+    weights = layers_of(model)[0].w
+    assert weights is not None
+    assert weights.tolist() == [0.25] * 4
+
+
+@pytest.mark.parametrize("config", [PAPER, REFERENCE], ids=["paper", "reference"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_gradients_agree_with_finite_differences(
+    adjacency: sp.csr_array, features: np.ndarray, config: HGCNConfig, sparse: bool
+) -> None:
+    """The hand-written backward passes, in double precision, along random directions in each parameter."""
+    model = network(coarsen(adjacency, 2), config).double()
+    if sparse:
+        single = SparseFeatures.from_scipy(sp.csr_array(features))
+        X: SparseFeatures | torch.Tensor = replace(single, values=single.values.double())
+    else:
+        X = torch.from_numpy(features).double()
+    labels = torch.arange(14) % 3
+
+    def loss() -> torch.Tensor:
+        return torch.nn.functional.cross_entropy(model(X), labels)
+
+    loss().backward()
+    draw = torch.Generator().manual_seed(1)
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        direction = torch.randn(parameter.shape, generator=draw, dtype=torch.float64)
+        step = 1e-6
+        with torch.no_grad():
+            parameter.add_(direction, alpha=step)
+            above = loss()
+            parameter.sub_(direction, alpha=2 * step)
+            below = loss()
+            parameter.add_(direction, alpha=step)
+        numeric = float(above - below) / (2 * step)
+        assert float((parameter.grad * direction).sum()) == pytest.approx(numeric, rel=1e-4, abs=1e-8), name
+
+
+def test_no_levels_is_a_graph_convolution_of_pyg(adjacency: sp.csr_array, features: np.ndarray) -> None:
+    gcn = pytest.importorskip("torch_geometric.nn").GCNConv(6, 3, bias=False)
+    model = network(coarsen(adjacency, 0), HGCNConfig(levels=0))
+    with torch.no_grad():
+        gcn.lin.weight.copy_(model.output.theta.T)
+    coo = adjacency.tocoo()
+    edges = torch.from_numpy(np.stack([coo.row, coo.col]).astype(np.int64))
+    X = torch.from_numpy(features)
+    theirs = torch.relu(gcn(X, edges, torch.from_numpy(coo.data).float()))
+    torch.testing.assert_close(model(X), theirs)
+
+
+def test_without_coarsening_each_layer_is_pygs(adjacency: sp.csr_array, features: np.ndarray) -> None:
+    """One channel, no node weights, levels all the input graph: a stack of PyG's layers with short-cuts."""
+    conv = pytest.importorskip("torch_geometric.nn").GCNConv
+    config = HGCNConfig(levels=1, hidden=5, channels=1, weight_embedding=0, coarsening=False, output_relu=False)
+    model = network(coarsen(adjacency, 1), config)
+    thetas = [layer.theta for layer in layers_of(model)]
+    layers = []
+    for theta in thetas:
+        layer = conv(theta.shape[0], theta.shape[1], bias=False)
+        with torch.no_grad():
+            layer.lin.weight.copy_(theta.T)
+        layers.append(layer)
+    coo = adjacency.tocoo()
+    edges, weights = torch.from_numpy(np.stack([coo.row, coo.col]).astype(np.int64)), torch.from_numpy(coo.data).float()
+    X = torch.from_numpy(features)
+    first = torch.relu(layers[0](X, edges, weights))
+    second = torch.relu(layers[1](first, edges, weights)) + first
+    torch.testing.assert_close(model(X), layers[2](second, edges, weights))
+
+
+def test_dropout_draws_from_the_given_generator_alone(adjacency: sp.csr_array, features: np.ndarray) -> None:
+    def once() -> torch.Tensor:
+        model = network(coarsen(adjacency, 2), PAPER).train()
+        output: torch.Tensor = model(torch.from_numpy(features))
+        return output
+
+    torch.manual_seed(1)
+    first = once()
+    torch.manual_seed(2)
+    assert torch.equal(first, once())
+
+
+def test_embedding_is_what_the_output_layer_takes_in(adjacency: sp.csr_array, features: np.ndarray) -> None:
+    model = network(coarsen(adjacency, 2), PAPER)
+    H = model.embed(torch.from_numpy(features))
+    assert H.shape == (14, 5)
+    torch.testing.assert_close(model.output(model.hierarchy.levels[0], H), model(torch.from_numpy(features)))
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "sentence"),
+    [
+        ("levels", -1, "levels is -1"),
+        ("hidden", 0, "hidden is 0"),
+        ("hidden", 2.5, "hidden is 2.5"),
+        ("dropout", 1.0, "dropout is 1.0"),
+        ("dropout", float("nan"), "dropout is nan"),
+        ("pooling", "max", "give sum, mean or l2"),
+        ("channel_mix", "never", "after_relu or before_relu"),
+        ("scaling", "huge", "scaling is 'huge'"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(setting: str, value: object, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        HGCNConfig(**{setting: value})  # type: ignore[arg-type]
