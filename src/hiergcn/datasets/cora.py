@@ -1,4 +1,4 @@
-"""Cora (Sen et al., 2008) as Planetoid numbers and splits it, embedded in the package; `scripts/build_cora.py` makes it."""
+"""Cora (Sen et al., 2008) as Planetoid numbers and splits it, from a file that `scripts/build_cora.py` makes."""
 
 from importlib.resources import files
 

@@ -1,7 +1,6 @@
-"""Where the files of a dataset lie: a folder of the user's, or the cache, which is filled from the sources when needed."""
+"""Where the files of a dataset lie: in a folder of the user's, or in the cache, filled from the sources when needed."""
 
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 from hiergcn.datasets.digests import check_digest, wrong_digest
 from hiergcn.datasets.sources import Progress, Source
 from hiergcn.errors import InputError
+from hiergcn.files import written_whole
 
 VARIABLE = "HIERGCN_DATA"
 
@@ -34,7 +34,7 @@ def find(files: FileSet, data: str | Path | None = None) -> Path | None:
 
 def obtain(files: FileSet, data: str | Path | None = None, progress: Progress | None = None) -> Path:
     """A folder that has all the files, digests checked; fetched into the cache where no folder has them."""
-    folder = find(files, data) or _fetch(files, data, progress or (lambda done, total: None))
+    folder = find(files, data) or _fetch(files, data, progress or (lambda *_: None))
     for name in (*files.names, *files.optional):
         if (folder / name).exists():
             check_digest(folder / name)
@@ -69,29 +69,19 @@ def _fetch(files: FileSet, data: str | Path | None, progress: Progress) -> Path:
             failures.append(f"{source}: {error!s:.200}")
         else:
             folder = cache_folder() / files.folder
+            folder.mkdir(parents=True, exist_ok=True)
             for name, content in contents.items():
-                write_atomically(folder / name, content)
+                with written_whole(folder / name) as part:
+                    part.write_bytes(content)
             return folder
     raise InputError(_advice(files, data, failures))
 
 
 def _advice(files: FileSet, data: str | Path | None, failures: list[str]) -> str:
-    places = _places(files, data)
-    nearest = min(places, key=lambda place: len(_missing(place, files.names)))
-    missing = _missing(nearest, files.names)
-    names = ", ".join(missing[:9])
-    tried = "; tried " + "; ".join(failures) if failures else ""
-    return f"{files.dataset} is not at hand: put {names} into {nearest}{files.hint} (or set {VARIABLE} to a folder that has them{tried})"
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """A file is there in full or not at all, whatever happens meanwhile."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        Path(part).replace(path)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise
+    nearest = min(_places(files, data), key=lambda place: len(_missing(place, files.names)))
+    missing = ", ".join(_missing(nearest, files.names))
+    tried = f"; tried {'; '.join(failures)}" if failures else ""
+    return (
+        f"{files.dataset} is not at hand: put {missing} into {nearest}{files.hint}, or set {VARIABLE} to a folder "
+        f"that has them{tried}"
+    )

@@ -1,8 +1,8 @@
 """NELL, the knowledge graph of Planetoid's 0.001 split: entities carry words and labels, relations link them.
 
-Nodes are 9,891 entities and 55,864 relation nodes. A relation node has no words: as in Kipf & Welling (2017), each gets a
-feature of its own, 5,414 + 55,864 = 61,278 in all. The neighbour lists name 125,775 distinct edges, many of them more than
-once; the H-GCN paper sets edge weights to one, and so does this reader unless asked for the multiplicity.
+Nodes are 9,891 entities and 55,864 relation nodes. A relation node has no words: as in Kipf & Welling (2017), each
+gets a feature of its own, 5,414 + 55,864 = 61,278 in all. The neighbour lists name 125,775 distinct edges, many of them
+more than once; the H-GCN paper sets edge weights to one, and so does this reader unless asked for the multiplicity.
 """
 
 from pathlib import Path

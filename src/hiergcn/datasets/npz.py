@@ -1,4 +1,4 @@
-"""The npz layout of Shchur et al. (2018): CSR parts of the adjacency (`adj_*`) and the features (`attr_*`), and labels."""
+"""The npz layout of Shchur et al. (2018): CSR parts of adjacency (`adj_*`) and features (`attr_*`), and labels."""
 
 from pathlib import Path
 from typing import Any

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from hiergcn.datasets.unpickle import read_pickle
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.checks import Adjacency
 from hiergcn.graph.edges import symmetric_adjacency
 
 VALIDATION = 500
@@ -22,7 +21,7 @@ VALIDATION = 500
 class PlanetoidFiles:
     """What a set of `ind.<name>.*` files says, before any choice is made about it."""
 
-    adjacency: Adjacency
+    adjacency: sp.csr_array
     features: Any
     """CSR rows: the nodes of `allx`, then the test nodes in the order of `test`."""
     labels: NDArray[np.int64]
@@ -33,7 +32,7 @@ class PlanetoidFiles:
 
     @property
     def n_nodes(self) -> int:
-        return self.adjacency.shape[0]
+        return int(self.adjacency.shape[0])
 
 
 def read_planetoid(folder: Path, name: str, *, multiplicity: bool = False) -> tuple[Graph, Split]:
@@ -73,7 +72,7 @@ def read_files(folder: Path, name: str, *, multiplicity: bool = False) -> Planet
 
 
 def row_of_node(files: PlanetoidFiles) -> NDArray[np.int64]:
-    """For each node its row where the rows are: `allx`, the test nodes as listed, then all others in ascending order."""
+    """For each node its row, where the rows are `allx`, the test nodes as listed, then all others, ascending."""
     listed = np.concatenate([np.arange(files.n_allx), files.test])
     others = np.setdiff1d(np.arange(files.n_nodes), listed, assume_unique=True)
     row = np.empty(files.n_nodes, np.int64)

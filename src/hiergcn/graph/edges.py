@@ -1,16 +1,17 @@
-"""From a list of edges to a symmetric adjacency: linear work, no sort of the edge list, memory near the result's own."""
+"""From a list of edges to a symmetric adjacency, by linear work and with little memory beside the result's own."""
 
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
+
+from hiergcn.graph.compiled import kernel
 
 
 def symmetric_adjacency(
     source: NDArray[Any], target: NDArray[Any], weight: NDArray[Any] | None, n: int
-) -> sp.csr_array[np.float64, tuple[int, int]]:
+) -> sp.csr_array:
     """The undirected graph of the edges source[k] -> target[k], as canonical CSR without self-loops.
 
     Without weights an edge is there or not, however often and in whichever direction it is listed: its weight is 1.
@@ -20,9 +21,9 @@ def symmetric_adjacency(
     The caller has checked that ends lie in 0..n-1 and that weights are finite and not negative.
     """
     index = np.int32 if max(n, 2 * source.size) <= np.iinfo(np.int32).max else np.int64
-    source, target = source.astype(index, copy=False), target.astype(index, copy=False)
-    signed = np.empty(0) if weight is None else weight.astype(np.float64, copy=False)
-    indptr, listed, listed_values = _both_directions(source, target, signed, weight is not None, n)
+    indptr, listed, listed_values = _both_directions(
+        _for_kernel(source, index), _for_kernel(target, index), _for_kernel(weight, np.float64), weight is not None, n
+    )
     neighbours, values = np.empty_like(listed), np.empty_like(listed_values)
     _transpose(indptr, listed, listed_values, neighbours, values)  # whose rows are sorted
     del listed, listed_values
@@ -39,7 +40,14 @@ def symmetric_adjacency(
     return adjacency
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+def _for_kernel(array: NDArray[Any] | None, dtype: type[np.generic]) -> NDArray[Any]:
+    """A contiguous read-only view, so that each kernel is compiled for one kind of array; empty for None."""
+    view = np.ascontiguousarray(() if array is None else array, dtype=dtype).view()
+    view.flags.writeable = False
+    return view
+
+
+@kernel
 def _both_directions(source: Any, target: Any, weight: Any, weighted: bool, n: int) -> Any:
     """Rows in the order of the list. An edge seen from its target carries its weight with a minus, to be told apart."""
     indptr = np.zeros(n + 1, source.dtype)
@@ -63,7 +71,7 @@ def _both_directions(source: Any, target: Any, weight: Any, weighted: bool, n: i
     return indptr, neighbours, values
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@kernel
 def _transpose(indptr: Any, neighbours: Any, values: Any, moved: Any, moved_values: Any) -> None:
     """The transpose of a pattern that is symmetric, so that `indptr` stays; values change sign with the direction."""
     free = indptr[:-1].copy()
@@ -76,7 +84,7 @@ def _transpose(indptr: Any, neighbours: Any, values: Any, moved: Any, moved_valu
             free[j] += 1
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@kernel
 def _merge_parallel(indptr: Any, neighbours: Any, values: Any) -> int:
     """Merge equal neighbours of a sorted row in place; the number of entries that remain."""
     size = 0

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from hiergcn.errors import InputError
 from hiergcn.graph.checks import (
-    Adjacency,
     Features,
     checked_adjacency,
     checked_class_names,
@@ -30,10 +30,10 @@ class Graph:
     Arrays that have that form already are not copied, and are handed out as read-only views.
     """
 
-    adjacency: "Adjacency"
+    adjacency: sp.csr_array
     """(n, n) symmetric weights, finite and not negative; canonical CSR of float64, int32 indices where they fit."""
 
-    features: "Features | None" = None
+    features: Features | None = None
     """(n, f) float32 or float64; dense stays dense, sparse stays sparse (CSR)."""
 
     labels: NDArray[np.int64] | None = None
@@ -67,7 +67,7 @@ class Graph:
 
     @property
     def n_nodes(self) -> int:
-        return self.adjacency.shape[0]
+        return int(self.adjacency.shape[0])
 
     @property
     def n_edges(self) -> int:
@@ -81,7 +81,7 @@ class Graph:
 
     @property
     def n_features(self) -> int:
-        return 0 if self.features is None else self.features.shape[1]
+        return 0 if self.features is None else int(self.features.shape[1])
 
     @property
     def labelled(self) -> NDArray[np.int64]:
@@ -91,7 +91,7 @@ class Graph:
     def with_labels(self, labels: ArrayLike | None, class_names: Sequence[str] | None = None) -> "Graph":
         """The same graph with other labels; class names stay unless others are given."""
         names = self.class_names if class_names is None else tuple(class_names)
-        return replace(self, labels=labels, class_names=names)
+        return replace(self, labels=None if labels is None else np.asarray(labels), class_names=names)
 
     def __repr__(self) -> str:
         return (
@@ -143,7 +143,7 @@ class Graph:
             raise InputError(f"an edge ends in node {highest} but the graph has {n:,} nodes, 0 to {n - 1}")
         weights = None if weight is None else _checked_weights(weight, ends[0].size)
         loops = int(np.count_nonzero(ends[0] == ends[1]))
-        notes = (f"{loops:,} self-loops dropped",) if loops else ()
+        notes = (f"self-loops dropped: {loops:,}",) if loops else ()
         adjacency = symmetric_adjacency(ends[0], ends[1], weights, n)
         return cls(adjacency, features, labels, ids, tuple(class_names), name, notes)  # type: ignore[arg-type]
 

@@ -1,0 +1,117 @@
+"""Reading a file of delimited text into a table, with a sentence for whatever is wrong with the file."""
+
+import csv
+import re
+import warnings
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import pandas as pd
+
+from hiergcn.errors import InputError
+
+DELIMITERS = (
+    "\t",
+    ";",
+    "|",
+    ",",
+    " ",
+)  # in the order in which they are preferred; any run of blanks counts as one space
+MISSING = ("", "NA", "N/A", "na", "n/a", "NaN", "NAN", "nan", "NULL", "null", "None", "?")
+SAMPLE = 20  # lines that the delimiter is told from
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a file is written, as told from its first lines."""
+
+    path: Path
+    delimiter: str
+    first: tuple[str, ...]
+    """The fields of the first line."""
+
+    @property
+    def looks_like_data(self) -> bool:
+        """Whether the first line holds numbers and therefore no column names."""
+        return all(re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", field.strip(), re.IGNORECASE) for field in self.first)
+
+
+def layout_of(path: str | Path, delimiter: str | None) -> Layout:
+    """Look at the beginning of a file; the delimiter is told from it unless given."""
+    file = Path(path)
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            lines = [line.rstrip("\r\n") for line in islice(stream, SAMPLE)]
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8 text: save it as CSV in UTF-8") from error
+    except OSError as error:
+        raise InputError(f"{file} cannot be read ({error.strerror or error}): give the path of a CSV file") from error
+    lines = [line for line in lines if line.strip()]
+    if not lines:
+        raise InputError(f"{file} is empty: give a table with a line of column names")
+    chosen = delimiter or _sniffed(lines)
+    return Layout(file, chosen, tuple(_fields(lines[0], chosen)))
+
+
+def read_table(layout: Layout, columns: Sequence[str], *, header: bool, text: Collection[str]) -> pd.DataFrame:
+    """The table under the given column names; `text` columns are kept as written, others become numbers where they can.
+
+    A blank is missing in every column; outside `text` columns so are the usual words for it (NA, nan, null, ..).
+    """
+    twice = [name for k, name in enumerate(columns) if name in columns[:k]]
+    if twice:
+        raise InputError(f"{layout.path}, row 1: two columns are named {twice[0]!r}; give every column its own name")
+    blank = {name: [""] if name in text else list(MISSING) for name in columns}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # it would drop the fields that are too many
+            return pd.read_csv(
+                layout.path,
+                sep=r"\s+" if layout.delimiter == " " else layout.delimiter,
+                names=list(columns),
+                header=0 if header else None,
+                index_col=False,
+                dtype=dict.fromkeys(text, str),
+                keep_default_na=False,
+                na_values=blank,
+                encoding="utf-8-sig",
+                low_memory=False,
+            )
+    except pd.errors.ParserWarning as error:
+        raise InputError(f"{layout.path}: rows have more fields than the {len(columns)} columns of row 1") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{layout.path} is not UTF-8 text: save it as CSV in UTF-8") from error
+    except (ValueError, OSError) as error:  # what pandas raises for a malformed file is a ValueError
+        raise InputError(f"{layout.path} cannot be read as a table: {_reason(error)}") from error
+
+
+def row_of(position: int, *, header: bool) -> int:
+    """The row of the file, counted from 1, that an entry of the table was read from."""
+    return position + (2 if header else 1)
+
+
+def _sniffed(lines: list[str]) -> str:
+    """The first delimiter that cuts every line into the same number of fields, two or more; a comma where none does."""
+    for delimiter in DELIMITERS:
+        widths = {len(_fields(line, delimiter)) for line in lines}
+        if len(widths) == 1 and widths.pop() > 1:
+            return delimiter
+    # rows of unequal length: the reader will name the row, if only the header tells the delimiter
+    return next((delimiter for delimiter in DELIMITERS if len(_fields(lines[0], delimiter)) > 1), ",")
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    if delimiter == " ":
+        return line.split()
+    return next(csv.reader([line], delimiter=delimiter))
+
+
+def _reason(error: Exception) -> str:
+    told = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
+    if told:
+        return "row {1} has {2} fields where {0} are expected; quote fields that hold the delimiter".format(
+            *told.groups()
+        )
+    return f"{error!s:.200}".strip()
