@@ -37,6 +37,16 @@ class NodeModel(nn.Module):
         """(n, f) -> (n, classes)"""
         raise NotImplementedError
 
+    def step(
+        self, features: Features, labelled: Labelled, optimiser: torch.optim.Optimizer, reduction: str, epoch: int
+    ) -> float:
+        """One epoch of training; gives its loss. A method that learns in another way than by gradients overrides it."""
+        optimiser.zero_grad()
+        loss = self.objective(features, labelled, reduction, epoch)
+        loss.backward()
+        optimiser.step()
+        return loss.item()
+
     def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:  # noqa: ARG002
         """What one step of training makes smaller, the L2 penalty apart; called in training mode."""
         return labelled.cross_entropy(self(features), reduction)

@@ -24,7 +24,16 @@ def recipe_files(method: str) -> dict[str, dict[str, Any]]:
 
 
 def preset_names(method: str) -> tuple[str, ...]:
-    return tuple(sorted({name.split(".")[0] for name in recipe_files(method)}))
+    return tuple(sorted({"default", *(name.split(".")[0] for name in recipe_files(method))}))
+
+
+def published(method: str, dataset: str) -> float | None:
+    """Accuracy that the method's source claims on the dataset, a fraction of 1."""
+    for recipe in recipe_files(method).values():
+        found = recipe.get("published", {}).get(dataset)
+        if found is not None:
+            return float(found)
+    return None
 
 
 def recipe_layers(method: str, preset: str, dataset: str | None) -> list[dict[str, Any]]:
@@ -32,7 +41,6 @@ def recipe_layers(method: str, preset: str, dataset: str | None) -> list[dict[st
     found = recipe_files(method)
     if preset not in preset_names(method):
         raise InputError(f"{method} has no preset named {preset!r}; choose one of {', '.join(preset_names(method))}.")
-    names = [preset] if preset in found or preset != "default" else ["paper"]
-    if dataset:
-        names += [f"{name}.{dataset}" for name in dict.fromkeys([*names, preset])]
+    bases = [preset] if preset in found else ["paper", preset]
+    names = bases + [f"{base}.{dataset}" for base in bases]
     return [found[name] for name in names if name in found]

@@ -11,7 +11,9 @@ class TrainConfig:
     """Settings of the training loop; the defaults are the paper's (Section 4.1, "Parameter Settings")."""
 
     learning_rate: float = 0.03
-    """Of Adam."""
+    """Of the optimiser."""
+    optimiser: Literal["adam", "sgd"] = "adam"
+    """Adam, or plain gradient descent."""
     epochs: int = 250
     """Steps over the whole graph; validation follows each one."""
     l2: float = 0.0007
@@ -20,6 +22,9 @@ class TrainConfig:
     """The text sums the cross-entropy over the labelled nodes. Reference: the mean."""
     selection: Literal["accuracy", "loss"] = "accuracy"
     """Epoch whose weights are kept: best validation accuracy, ties by lower validation loss; or lowest loss alone."""
+
+    patience: int | None = None
+    """Epochs without a better one, by the selection rule, after which training ends; None goes on to the last."""
 
     def __post_init__(self) -> None:
         if not self.learning_rate > 0:
@@ -30,6 +35,10 @@ class TrainConfig:
             raise InputError(f"l2 is {self.l2!r}; give a number of at least 0.")
         if self.loss not in ("sum", "mean"):
             raise InputError(f"loss is {self.loss!r}; give sum or mean.")
+        if self.optimiser not in ("adam", "sgd"):
+            raise InputError(f"optimiser is {self.optimiser!r}; give adam or sgd.")
+        if self.patience is not None and (not isinstance(self.patience, int) or self.patience < 1):
+            raise InputError(f"patience is {self.patience!r}; give a whole number of at least 1, or none.")
         if self.selection not in ("accuracy", "loss"):
             raise InputError(f"selection is {self.selection!r}; give accuracy or loss.")
 

@@ -62,58 +62,59 @@ def train_seed(
     model = method.build(prepared, task.n_classes, generator).to(device)
     optimiser = _optimiser(model, config)
     history = np.empty((config.epochs, len(HISTORY)))
-    best: tuple[float, float] | None = None
-    best_epoch, best_weights, best_logits = None, None, None
-    for epoch in range(1, config.epochs + 1):
-        loss = _step(model, optimiser, prepared, train, config, epoch)
-        if not math.isfinite(loss):
-            reason = f"diverged at epoch {epoch}: the training loss became {loss}"
-            return SeedOutcome(seed, history[: epoch - 1], None, None, None, time.perf_counter() - began, reason)
+    best = _Best(config.selection)
+    epoch, failure = 0, None
+    while epoch < config.epochs and failure is None and not best.waited_for(epoch, config.patience):
+        epoch += 1
+        model.train()
+        loss = model.step(prepared.features, train, optimiser, config.loss, epoch)
         logits = _evaluate(model, prepared)
-        row = (
-            loss,
-            validation.cross_entropy(logits).item(),
-            train.accuracy(logits).item(),
-            validation.accuracy(logits).item(),
-        )
-        history[epoch - 1] = row
-        rank = (row[3], -row[1]) if config.selection == "accuracy" else (-row[1], row[3])
-        if best is None or rank > best:
-            best, best_epoch, best_logits = rank, epoch, logits
-            best_weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
+        losses = (loss, validation.cross_entropy(logits).item())
+        history[epoch - 1] = (*losses, train.accuracy(logits).item(), validation.accuracy(logits).item())
+        if not all(map(math.isfinite, losses)):
+            failure = f"diverged at epoch {epoch} (training loss {losses[0]:g}, validation loss {losses[1]:g})"
+        else:
+            best.offer(epoch, history[epoch - 1], logits, model)
         if on_epoch:
-            on_epoch(epoch, history[best_epoch - 1, 3] if best_epoch else math.nan)
-    if best_logits is None or best_weights is None:
-        raise RuntimeError("no epoch was trained")
-    probabilities = torch.softmax(best_logits, dim=1).cpu().numpy()
-    weights = {name: value.cpu() for name, value in best_weights.items()}
-    return SeedOutcome(seed, history, best_epoch, probabilities, weights, time.perf_counter() - began)
+            on_epoch(epoch, best.accuracy)
+    seconds = time.perf_counter() - began
+    if failure or best.logits is None:
+        return SeedOutcome(seed, history[:epoch], None, None, None, seconds, failure)
+    probabilities = torch.softmax(best.logits, dim=1).cpu().numpy()
+    return SeedOutcome(seed, history[:epoch], best.epoch, probabilities, best.weights, seconds)
+
+
+class _Best:
+    """The best epoch so far by the selection rule, with its weights."""
+
+    def __init__(self, selection: str) -> None:
+        self.by_accuracy = selection == "accuracy"
+        self.epoch = 0
+        self.rank = (-math.inf, -math.inf)
+        self.accuracy = math.nan
+        self.logits: Tensor | None = None
+        self.weights: dict[str, Tensor] = {}
+
+    def offer(self, epoch: int, row: np.ndarray, logits: Tensor, model: NodeModel) -> None:
+        loss, accuracy = float(row[1]), float(row[3])
+        rank = (accuracy, -loss) if self.by_accuracy else (-loss, accuracy)
+        if rank > self.rank:
+            self.epoch, self.rank, self.accuracy, self.logits = epoch, rank, accuracy, logits
+            self.weights = {name: value.detach().to("cpu", copy=True) for name, value in model.state_dict().items()}
+
+    def waited_for(self, epoch: int, patience: int | None) -> bool:
+        return patience is not None and epoch - self.epoch >= patience
 
 
 def _optimiser(model: NodeModel, config: TrainConfig) -> torch.optim.Optimizer:
-    """Adam, whose weight decay adds λθ to the gradient: that of λ/2 ‖θ‖²."""
+    """Adam or plain gradient descent, whose weight decay adds λθ to the gradient: that of λ/2 ‖θ‖²."""
     regularised = {id(parameter) for parameter in model.regularised()}
     groups = [
         {"params": [p for p in model.parameters() if id(p) in regularised], "weight_decay": config.l2},
         {"params": [p for p in model.parameters() if id(p) not in regularised], "weight_decay": 0.0},
     ]
-    return torch.optim.Adam(groups, lr=config.learning_rate)
-
-
-def _step(
-    model: NodeModel,
-    optimiser: torch.optim.Optimizer,
-    prepared: Prepared,
-    train: Labelled,
-    config: TrainConfig,
-    epoch: int,
-) -> float:
-    model.train()
-    optimiser.zero_grad()
-    loss = model.objective(prepared.features, train, config.loss, epoch)
-    loss.backward()
-    optimiser.step()
-    return loss.item()
+    kind = torch.optim.Adam if config.optimiser == "adam" else torch.optim.SGD
+    return kind(groups, lr=config.learning_rate)
 
 
 @torch.no_grad()

@@ -1,0 +1,86 @@
+"""A trained model at work again, on its own graph or on another one with the same features."""
+
+import numpy as np
+import pandas as pd
+import torch
+
+from hiergcn.coarsen import Hierarchy, coarsen
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph
+from hiergcn.graph.task import Task
+from hiergcn.model.method import Weights
+from hiergcn.model.registry import build_method
+from hiergcn.run.device import choose_device
+from hiergcn.run.folder import LoadedRun
+from hiergcn.run.settings import Settings
+
+ROUNDING = 1e-3  # difference of a probability that another machine or device may bring
+
+
+def predict_graph(
+    settings: Settings,
+    weights: Weights,
+    graph: Graph,
+    n_features: int,
+    n_classes: int,
+    *,
+    hierarchy: Hierarchy | None = None,
+    device: str = "auto",
+) -> np.ndarray:
+    """Probabilities (n, classes) by the model of these settings and weights; the graph is coarsened if need be."""
+    if graph.n_features != n_features:
+        raise InputError(
+            f"The model was trained on {n_features} features and {graph.name} has {graph.n_features}; "
+            "give the same columns in the same order."
+        )
+    where = choose_device(device)
+    method = build_method(settings.method, settings.model)
+    if method.uses_hierarchy and not (hierarchy and same_adjacency(hierarchy, graph)):
+        hierarchy = coarsen(graph.adjacency, settings.model.levels, settings.coarsen)
+    prepared = method.prepare(Task.unlabelled(graph, n_classes), hierarchy, where, weights)
+    model = method.build(prepared, n_classes, torch.Generator(where)).to(where)
+    try:
+        model.load_state_dict(dict(weights))
+    except RuntimeError:
+        raise InputError(
+            f"The model's weights do not fit {graph.name}: it has other levels or, where nodes have no features, "
+            "other nodes than the graph that the model was trained on; fit it again."
+        ) from None
+    with torch.no_grad():
+        probabilities: np.ndarray = torch.softmax(model.eval()(prepared.features), dim=1).cpu().numpy()
+    return probabilities
+
+
+def predictions_again(run: LoadedRun, graph: Graph, device: str = "auto") -> pd.DataFrame:
+    """The table of predictions, computed from the weights and the graph; refused where the run folder differs."""
+    _check_same_data(run, graph)
+    recorded, names = run.predictions, run.config["class_names"]
+    probabilities = predict_graph(
+        run.settings, run.weights, graph, run.config["n_features"], len(names), hierarchy=run.hierarchy, device=device
+    )
+    apart = int(np.count_nonzero(~(np.abs(probabilities - run.probabilities) <= ROUNDING).all(axis=1)))
+    if apart:
+        raise InputError(
+            f"{apart:,} of {len(recorded):,} predictions differ from those in {run.path}: "
+            f"a file of the run or of its data was changed; run the fit again."
+        )
+    predicted = np.array(names, dtype=object)[probabilities.argmax(axis=1)]
+    return recorded.assign(predicted=predicted, probability=probabilities.max(axis=1))
+
+
+def same_adjacency(hierarchy: Hierarchy, graph: Graph) -> bool:
+    """Whether the hierarchy was made from this very graph."""
+    ours, theirs = hierarchy.levels[0].adjacency, graph.adjacency
+    parts = ("indptr", "indices", "data")
+    return all(np.array_equal(getattr(ours, part), getattr(theirs, part)) for part in parts)
+
+
+def _check_same_data(run: LoadedRun, graph: Graph) -> None:
+    same = (
+        list(graph.class_names) == run.config["class_names"]
+        and graph.n_features == run.config["n_features"]
+        and np.array_equal(graph.ids.astype(str), run.predictions["id"].to_numpy(str))
+        and (run.hierarchy is None or same_adjacency(run.hierarchy, graph))
+    )
+    if not same:
+        raise InputError(f"{graph.name} is no longer the graph that {run.path} was trained on; run the fit again.")
