@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextmanager
 def written_whole(path: str | PathLike[str]) -> Iterator[Path]:
-    """A file beside `path` to write to: it takes that place when the block ends well, and is removed when it does not."""
+    """A file beside `path` to write to: it takes that place if the block ends well and is removed if it does not."""
     target = Path(path)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     os.close(handle)

@@ -7,7 +7,7 @@
 Read `multilevel.py` first, then `hgcn.py`.
 """
 
-from hiergcn.coarsen import hgcn  # noqa: F401  (registers itself)
+from hiergcn.coarsen import heavy_edge, hgcn, random_matching, two_hop  # noqa: F401  (each registers itself)
 from hiergcn.coarsen.config import CoarsenConfig
 from hiergcn.coarsen.hierarchy import Hierarchy, Level, Sizes
 from hiergcn.coarsen.multilevel import coarsen

@@ -1,15 +1,16 @@
 """The coarser graph: A' = MᵀAM (Eq. 5), rows sorted, and symmetric to the last bit.
 
-Only the upper triangle is summed, by one dense accumulator of a row per thread; the lower one is its mirror. Summing
-both would be twice the work, and real weights, summed in another order, would differ in their last bits from their
-mirrors.
+Only the upper triangle is summed, with a dense accumulator of one row for each thread; the lower one is its mirror.
+Summing both would be twice the work, and real weights, added in another order, would differ from their mirrors in the
+last bits. Nothing is sorted: a mirror visited row by row comes out in order, and so does the mirror of the mirror.
 """
 
 import numpy as np
 import numpy.typing as npt
 
-from hiergcn.coarsen.compiled import even_ranges, frozen, kernel, run_over
-from hiergcn.coarsen.csr import Rows
+from hiergcn.coarsen.csr import Rows, frozen
+from hiergcn.coarsen.threads import even_ranges, run_over
+from hiergcn.graph.compiled import kernel
 
 RANGES_PER_THREAD = 4
 """Rows near the top have more of the upper triangle, so ranges of equal input are unequal work: share them out
@@ -25,7 +26,7 @@ def contract(rows: Rows, group: npt.NDArray[np.int32], n_coarse: int) -> Rows:
     entries = np.bincount(group, weights=np.diff(rows.indptr), minlength=n_coarse).astype(
         np.int64
     )  # of A, by hyper-node
-    reserved = np.concatenate(([0], np.cumsum(entries)))  # room for each row, more than it will need
+    reserved = offsets(entries)  # room for each row, more than it will need
     start = np.empty(n_coarse, dtype=np.int64)
     length = np.empty(n_coarse, dtype=np.int64)
     columns = np.empty(len(rows.indices), dtype=np.int32)  # pages that no range reaches are never touched
@@ -45,22 +46,27 @@ def _with_mirror(
     columns: npt.NDArray[np.int32],
     values: npt.NDArray[np.float64],
 ) -> Rows:
-    """The full matrix from its upper triangle, whose row r is at start[r]:start[r] + length[r]."""
+    """The full matrix, rows sorted, from its upper triangle, whose row r is at start[r]:start[r] + length[r],
+    unsorted."""
     n = len(start)
-    below = np.zeros(n, dtype=np.int64)  # entries left of the diagonal
-    column_ranges = even_ranges(np.concatenate(([0], np.cumsum(length))))
-    run_over(column_ranges, lambda low, high: _count_below(start, length, columns, low, high, below))
-    indptr = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(below + length, out=indptr[1:])
+    below = np.zeros(n, dtype=np.int64)  # entries left of the diagonal, by row
+    by_length = even_ranges(offsets(length))
+    run_over(by_length, lambda low, high: _count_below(start, length, columns, low, high, below))
+    indptr = offsets(below + length)
     indices = np.empty(indptr[-1], dtype=np.int32)
     data = np.empty(indptr[-1], dtype=np.float64)
-
-    def fill(low: int, high: int) -> None:
-        _copy_upper(start, length, columns, values, below, low, high, indptr, indices, data)
-        _mirror_into(start, length, columns, values, low, high, indptr, indices, data)
-
-    run_over(column_ranges, fill)
+    upper = indptr[:-1] + below  # where each row's diagonal, or what is right of it, begins
+    run_over(
+        even_ranges(offsets(below)),
+        lambda low, high: _mirror(start, length, columns, values, low, high, indptr, upper, indices, data),
+    )
+    run_over(by_length, lambda low, high: _mirror_back(low, high, indptr, below, upper, indices, data))
     return Rows(frozen(indptr, np.int64), frozen(indices, np.int32), frozen(data, np.float64))
+
+
+def offsets(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Where each of some consecutive runs begins, and where the last one ends."""
+    return np.concatenate(([0], np.cumsum(counts)))
 
 
 def number_groups(labels: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], int]:
@@ -130,7 +136,6 @@ def _sum_upper(
                     at += 1
                 total[g - low] += data[p]
         length[c] = at - start[c]
-        columns[start[c] : at].sort()
         for q in range(start[c], at):
             values[q] = total[columns[q] - low]
             total[columns[q] - low] = 0.0
@@ -153,27 +158,7 @@ def _count_below(
 
 
 @kernel
-def _copy_upper(
-    start: npt.NDArray[np.int64],
-    length: npt.NDArray[np.int64],
-    columns: npt.NDArray[np.int32],
-    values: npt.NDArray[np.float64],
-    below: npt.NDArray[np.int64],
-    low: int,
-    high: int,
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    data: npt.NDArray[np.float64],
-) -> None:
-    for r in range(low, high):
-        to = indptr[r] + below[r]
-        for q in range(length[r]):
-            indices[to + q] = columns[start[r] + q]
-            data[to + q] = values[start[r] + q]
-
-
-@kernel
-def _mirror_into(
+def _mirror(
     start: npt.NDArray[np.int64],
     length: npt.NDArray[np.int64],
     columns: npt.NDArray[np.int32],
@@ -181,16 +166,43 @@ def _mirror_into(
     low: int,
     high: int,
     indptr: npt.NDArray[np.int64],
+    upper: npt.NDArray[np.int64],
     indices: npt.NDArray[np.int32],
     data: npt.NDArray[np.float64],
 ) -> None:
-    """The entries left of the diagonal of rows low:high. Met in ascending order of r, they need no sorting."""
+    """Fill rows low:high left of the diagonal and on it, and move `upper` past the diagonal."""
     cursor = indptr[low:high].copy()
     for r in range(high):
         for q in range(start[r], start[r] + length[r]):
             c = columns[q]
-            if low <= c < high and c != r:
-                to = cursor[c - low]
+            if low <= c < high:
+                if c == r:
+                    to = upper[r]
+                    upper[r] += 1
+                else:
+                    to = cursor[c - low]
+                    cursor[c - low] += 1
                 indices[to] = r
                 data[to] = values[q]
-                cursor[c - low] = to + 1
+
+
+@kernel
+def _mirror_back(
+    low: int,
+    high: int,
+    indptr: npt.NDArray[np.int64],
+    below: npt.NDArray[np.int64],
+    upper: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    data: npt.NDArray[np.float64],
+) -> None:
+    """Fill rows low:high right of the diagonal with the mirror of what is left of it."""
+    for r in range(low, len(below)):
+        for q in range(indptr[r], indptr[r] + below[r]):
+            c = indices[q]
+            if c >= high:
+                break
+            if c >= low:
+                indices[upper[c]] = r
+                data[upper[c]] = data[q]
+                upper[c] += 1

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from hiergcn.coarsen.compiled import even_ranges, kernel, run_over
 from hiergcn.coarsen.csr import Rows
+from hiergcn.coarsen.hashing import mix
+from hiergcn.coarsen.threads import even_ranges, run_over
+from hiergcn.graph.compiled import kernel
 
 if TYPE_CHECKING:
     from hiergcn.coarsen.config import CoarsenConfig
@@ -55,15 +57,6 @@ def equivalence_classes(
     first = np.empty(rows.n, dtype=np.int32)
     _find_classes(rows.indptr, rows.indices, hashes, loops_are_neighbours, merge_isolated, first)
     return first
-
-
-@kernel
-def mix(x: np.uint64) -> np.uint64:
-    """The finaliser of splitmix64: a bijection of the 64-bit integers that spreads every bit."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 @kernel

@@ -8,10 +8,17 @@ The same matching, with other orders and other D, makes heavy-edge matching.
 import numpy as np
 import numpy.typing as npt
 
-from hiergcn.coarsen.compiled import even_ranges, kernel, run_over
 from hiergcn.coarsen.csr import Rows
+from hiergcn.coarsen.threads import even_ranges, run_over
+from hiergcn.graph.compiled import kernel
 
 UNBOUNDED = np.iinfo(np.int64).max
+"""The bound on node weights where there is none."""
+
+
+def weight_bound(max_node_weight: int | None) -> int:
+    """The bound as the kernels take it."""
+    return UNBOUNDED if max_node_weight is None else max_node_weight
 
 
 def visiting_order(rows: Rows, nodes: npt.NDArray[np.int64], loops_are_neighbours: bool) -> npt.NDArray[np.int64]:
@@ -50,7 +57,7 @@ def match_most_similar(
     """
     rank = np.full(rows.n, -1, dtype=np.int32)  # place in the order; -1 once a node is taken (or takes no part)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    limit = UNBOUNDED if max_node_weight is None else max_node_weight
+    limit = weight_bound(max_node_weight)
     _match(rows.indptr, rows.indices, rows.data, order, rank, scale, node_weight, limit, head)
 
 
@@ -94,7 +101,7 @@ def _match(
         best, best_square = -1, 0.0
         for p in range(indptr[j], indptr[j + 1]):
             k = indices[p]
-            if rank[k] < 0 or node_weight[j] + node_weight[k] > limit:
+            if rank[k] < 0 or (limit < UNBOUNDED and node_weight[j] + node_weight[k] > limit):
                 continue
             # s(j, k) > s(j, best) without the root, whose rounding would make and break ties
             square = data[p] * data[p]

@@ -5,36 +5,41 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from hiergcn.coarsen.compiled import frozen
 from hiergcn.coarsen.config import CoarsenConfig
 from hiergcn.coarsen.contraction import contract, number_groups
-from hiergcn.coarsen.csr import canonical_adjacency, matrix_of, rows_of
+from hiergcn.coarsen.csr import frozen, matrix_of, rows_of
 from hiergcn.coarsen.hierarchy import Hierarchy, Level
 from hiergcn.coarsen.strategy import find_strategy, strategy_name
 from hiergcn.errors import InputError
+from hiergcn.graph import Graph
+from hiergcn.graph.checks import checked_adjacency
+
+LARGEST_WEIGHT = 1e100
+"""Weights are squared when similarities are compared, and summed from level to level; beyond this they could
+overflow."""
 
 
 def coarsen(
-    adjacency: Any,
+    graph: Graph | Any,
     levels: int,
     config: CoarsenConfig | None = None,
     on_level: Callable[[int, Level], None] | None = None,
 ) -> Hierarchy:
     """Coarsen a graph up to `levels` times (Section 3.3, Algorithm 1).
 
-    `adjacency` is a scipy sparse matrix, square and symmetric with positive weights; it is not copied where it is a
-    canonical CSR matrix of float64. Each input node has weight 1. Coarsening stops early where a level would not be
-    smaller than the one before. Hyper-nodes are numbered by their smallest member. `on_level(l, level)` is called
-    with each level made, without its grouping yet. The result depends on the input and `config` only, not on threads
-    or machine.
+    `graph` is a Graph or its adjacency, a scipy sparse matrix, square and symmetric with weights that are not
+    negative; a canonical CSR matrix of float64 is not copied. Each of its nodes has weight 1. Hyper-nodes are
+    numbered by their smallest member. Coarsening stops early where a level would not be smaller than the one before.
+    `on_level(l, level)` is called with each coarser level when it is made; it has no grouping yet. The result depends
+    on the graph and `config` alone, not on threads or machine.
     """
     if isinstance(levels, bool) or not isinstance(levels, int) or levels < 0:
         raise InputError(f"levels must be a whole number of at least 0, not {levels!r}.")
     config = config or CoarsenConfig()
-    matrix = canonical_adjacency(adjacency)
     rng = np.random.default_rng(config.seed)
-    current = Level(matrix, frozen(np.ones(matrix.shape[0], dtype=np.int64), np.int64))
+    current = first_level(graph.adjacency if isinstance(graph, Graph) else checked_adjacency(graph))
     done: list[Level] = []
     while len(done) < levels:
         group, n_coarse = _group(current, config, rng)
@@ -45,6 +50,15 @@ def coarsen(
         if on_level is not None:
             on_level(len(done), current)
     return Hierarchy((*done, current), config, levels)
+
+
+def first_level(adjacency: sp.csr_array) -> Level:
+    """The input graph, each node with weight 1."""
+    if adjacency.data.max(initial=0.0) > LARGEST_WEIGHT:
+        raise InputError(
+            f"An edge weight is {adjacency.data.max():g}; coarsening takes weights up to {LARGEST_WEIGHT:g}."
+        )
+    return Level(adjacency, frozen(np.ones(adjacency.shape[0], dtype=np.int64), np.int64))
 
 
 def next_level(level: Level, n_coarse: int) -> Level:

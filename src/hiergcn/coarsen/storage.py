@@ -20,14 +20,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from hiergcn.coarsen.compiled import frozen
 from hiergcn.coarsen.config import CoarsenConfig
-from hiergcn.coarsen.csr import canonical_adjacency
+from hiergcn.coarsen.csr import frozen
 from hiergcn.coarsen.hierarchy import Hierarchy, Level
-from hiergcn.coarsen.multilevel import next_level
+from hiergcn.coarsen.multilevel import first_level, next_level
 from hiergcn.coarsen.strategy import strategy_name, strategy_names
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
+from hiergcn.graph.checks import checked_adjacency
 
 FORMAT = "hiergcn hierarchy 1"
 
@@ -73,7 +73,7 @@ def load_hierarchy(path: str | PathLike[str]) -> Hierarchy:
         n = len(arrays["indptr"]) - 1
         matrix = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n, n))
         matrix.check_format(full_check=True)
-        levels = [Level(canonical_adjacency(matrix), frozen(np.ones(n, dtype=np.int64), np.int64))]
+        levels = [first_level(checked_adjacency(matrix))]
         for i in range(header["depth"]):
             levels[-1:] = _step(levels[-1], arrays[f"group_{i}"], i)
         return Hierarchy(tuple(levels), config, header["requested"])

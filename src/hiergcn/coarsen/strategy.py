@@ -51,8 +51,8 @@ def register_strategy(name: str) -> Callable[[S], S]:
 
 
 def strategy_names() -> tuple[str, ...]:
-    """The names of the registered strategies, the paper's first."""
-    return tuple(_STRATEGIES)
+    """The names of the registered strategies, in alphabetical order."""
+    return tuple(sorted(_STRATEGIES))
 
 
 def find_strategy(strategy: str | Strategy) -> Strategy:
@@ -60,7 +60,7 @@ def find_strategy(strategy: str | Strategy) -> Strategy:
     if not isinstance(strategy, str):
         return strategy
     if strategy not in _STRATEGIES:
-        raise InputError(f"There is no grouping strategy {strategy!r}; choose one of {', '.join(_STRATEGIES)}.")
+        raise InputError(f"There is no grouping strategy {strategy!r}; choose one of {', '.join(strategy_names())}.")
     return _STRATEGIES[strategy]
 
 

@@ -1,41 +1,22 @@
-"""How the kernels are compiled and spread over threads.
+"""How kernels are spread over threads.
 
-Kernels are plain loops over CSR arrays. They release the GIL and are run on Python threads over disjoint ranges of
-rows, so the result cannot depend on the number of threads, processes may fork safely, and compiling takes a second
-each and not five.
+Kernels release the GIL and run on Python threads, each over its own range of rows, and write nothing that another range
+reads or writes. So the result cannot depend on the number of threads, processes may fork, and compiling is quick.
 """
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, TypeVar
 
 import numba
 import numpy as np
 import numpy.typing as npt
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 MAX_THREADS = 16
 """More threads than this bring little and each costs an accumulator of one row."""
 
 SMALL = 1 << 16
 """Work on fewer entries than this is done at once, on the calling thread."""
-
-
-def kernel(function: F) -> F:
-    """Compile `function` when first called, and keep the machine code on disk where a cache folder can be written."""
-    try:
-        return numba.njit(function, nogil=True, cache=True)  # type: ignore[no-any-return]
-    except RuntimeError:  # no folder that numba could cache in: compile once per process
-        return numba.njit(function, nogil=True)  # type: ignore[no-any-return]
-
-
-def frozen(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """A contiguous read-only view (a copy only where the type differs): every kernel is compiled for this one kind."""
-    view = np.ascontiguousarray(array, dtype=dtype).view()
-    view.flags.writeable = False
-    return view
 
 
 def thread_count() -> int:
