@@ -1,0 +1,76 @@
+"""The front door in a shell.
+
+A file for each command. The heavy imports stand inside the commands, so that `hiergcn --help` is instant.
+"""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from hiergcn.cli import coarsen, datasets, fit, predict, report
+from hiergcn.cli.terminal import complain
+from hiergcn.errors import HierGCNError
+from hiergcn.version import __version__
+
+TRACEBACK = "HIERGCN_TRACEBACK"
+
+app = typer.Typer(
+    name="hiergcn",
+    help="Classify the nodes of a graph from a few labels, by hierarchical graph convolutional networks (H-GCN).",
+    epilog="Begin with: hiergcn fit cora",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # rich help takes as long to import as all the rest
+)
+app.command("fit")(fit.fit)
+app.command("predict")(predict.predict)
+app.command("report")(report.report)
+app.command("coarsen")(coarsen.coarsen)
+app.add_typer(datasets.app, name="datasets")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"hiergcn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None: ...
+
+
+def main() -> None:
+    """Run the command that the shell gave. The user's mistakes become one sentence and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without ± still gets the figures
+    try:
+        app()
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        code, sentence = _explain(error)
+        complain(sentence)
+        sys.exit(code)
+
+
+def _explain(error: Exception) -> tuple[int, str]:
+    """Exit code and sentence: 2 where the user can do something about it, 1 where hiergcn is at fault."""
+    if isinstance(error, HierGCNError):
+        return 2, str(error)
+    if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__ or "can't allocate memory" in str(error):
+        return 2, "Memory ran out: take fewer levels, a smaller --set hidden, or a machine with more."
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return 2, f"{where}{error.strerror}."
+    return 1, (
+        f"hiergcn failed with {type(error).__name__}: {error!s:.300} (this is its fault, not yours; "
+        f"set {TRACEBACK}=1 to see where, and please report it)."
+    )

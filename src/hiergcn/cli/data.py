@@ -1,0 +1,66 @@
+"""The graph that a command is about: a dataset by its name, or the user's own CSV files."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hiergcn.cli.download import downloading
+from hiergcn.datasets import DatasetInfo, dataset_names, load_dataset
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph, Split
+
+
+@dataclass(frozen=True)
+class Source:
+    """What was named on the command line."""
+
+    data: str
+    nodes: str | None = None
+    label: str | None = None
+    id: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.is_dataset and not Path(self.data).exists():
+            raise InputError(
+                f"There is no dataset and no file named {self.data!r}; "
+                f"give a CSV of edges or one of {', '.join(dataset_names())}."
+            )
+        if self.is_dataset and (self.nodes or self.label or self.id):
+            raise InputError(
+                f"{self.data} is a dataset with labels of its own: leave out NODES, --label and --id, "
+                f"or write ./{self.data} if you mean a file."
+            )
+
+    @property
+    def is_dataset(self) -> bool:
+        return self.data in dataset_names()
+
+    @property
+    def dataset(self) -> str | None:
+        return self.data if self.is_dataset else None
+
+    @property
+    def name(self) -> str:
+        return self.data if self.is_dataset else Path(self.data).stem
+
+    def read(self) -> "Data":
+        """Read the graph, with the split that the dataset comes with."""
+        if self.is_dataset:
+            with downloading(self.data) as progress:
+                dataset = load_dataset(self.data, progress=progress)
+            return Data(dataset.graph, dataset.split, dataset.info)
+        return Data(Graph.from_csv(self.data, self.nodes, id=self.id, label=self.label))
+
+    def recorded(self) -> dict[str, Any]:
+        """As kept in the run folder, where it must hold from any working directory."""
+        if self.is_dataset:
+            return {"data": self.data}
+        nodes = str(Path(self.nodes).resolve()) if self.nodes else None
+        return {"data": str(Path(self.data).resolve()), "nodes": nodes, "label": self.label, "id": self.id}
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    graph: Graph
+    split: Split | None = None
+    info: DatasetInfo | None = None

@@ -1,0 +1,37 @@
+"""`hiergcn datasets`: which there are and where they lie; `hiergcn datasets get NAME` brings one here."""
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="List the named datasets, or download one.", rich_markup_mode=None)
+
+
+@app.callback(invoke_without_command=True)
+def datasets(context: typer.Context) -> None:
+    if context.invoked_subcommand is not None:
+        return
+    from hiergcn.cli.terminal import console, new_table
+    from hiergcn.datasets import list_datasets
+
+    screen = console()
+    table = new_table(screen, "name", "nodes", "edges", "features", "classes")
+    table.add_column("where")
+    for row in list_datasets():
+        sizes = (f"{size:,}" for size in (row.nodes, row.edges, row.features, row.classes))
+        table.add_row(row.name, *sizes, row.where)
+    screen.print(table)
+
+
+@app.command("get")
+def get(name: Annotated[str, typer.Argument(help="A name that `hiergcn datasets` lists.")]) -> None:
+    """Download a dataset and check it; later commands find it by its name."""
+    from hiergcn.cli.download import downloading
+    from hiergcn.cli.terminal import console
+    from hiergcn.datasets import list_datasets, load_dataset
+
+    with downloading(name) as progress:
+        graph = load_dataset(name, progress=progress).graph
+    where = next(row.where for row in list_datasets() if row.name == name)
+    place = "in the package" if where == "embedded" else f"in {where}"
+    console().print(f"{name} is {place}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges", soft_wrap=True)

@@ -1,0 +1,116 @@
+"""`hiergcn fit`: train a model for each seed, print what came out, write the run folder."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hiergcn.errors import InputError
+
+if TYPE_CHECKING:
+    from hiergcn.cli.data import Data
+    from hiergcn.graph import Split
+    from hiergcn.run.result import RunResult
+    from hiergcn.run.settings import Settings
+
+INTERRUPTED = 130  # what shells make of Ctrl-C
+SPLIT_SEED = 0
+
+
+def fit(
+    data: Annotated[str, typer.Argument(help="A dataset (see `hiergcn datasets`) or a CSV of edges.")],
+    nodes: Annotated[str | None, typer.Argument(help="A CSV of nodes: ids, features, labels.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column of the labels in NODES; blank means unknown.")] = None,
+    id_: Annotated[str | None, typer.Option("--id", help="Column of the ids in NODES.")] = None,
+    model: Annotated[str, typer.Option(help="The method.")] = "hgcn",
+    preset: Annotated[
+        str | None, typer.Option(help="Settings to begin from, e.g. paper or reference. [default: the model's own]")
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Runs 0 to N-1, for a mean with its spread; the paper's tables take 20.")
+    ] = 5,
+    levels: Annotated[int | None, typer.Option(help="Coarsening levels; short for --set levels=N.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be given repeatedly.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results, not there yet. [default: the next free one in runs/]")
+    ] = None,
+) -> None:
+    """Train a model on a graph and predict the class of every node."""
+    changes = _changes(set_ or [], levels)
+
+    from hiergcn.cli.data import Source
+    from hiergcn.cli.summary import print_summary
+    from hiergcn.cli.terminal import console
+    from hiergcn.report import write_report
+    from hiergcn.run.folder import check_free, write_run
+    from hiergcn.run.settings import settings_for
+
+    source = Source(data, nodes, label, id_)
+    settings = settings_for(model, preset, source.dataset).override(changes)
+    folder = next_free(Path("runs") / f"{source.name}-{model}") if out is None else out
+    check_free(folder)
+    result = _train(source.read(), settings, seeds, device)
+    folder = next_free(folder)  # another run may have taken it meanwhile
+    write_run(result, folder, source.recorded() | {"command": shlex.join(["hiergcn", *sys.argv[1:]])})
+    write_report(folder)
+    print_summary(console(), result, folder, asked=seeds)
+    if result.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _changes(pairs: list[str], levels: int | None) -> dict[str, str]:
+    changes = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not key.strip() or not equals:
+            raise InputError(f"--set {pair}: write it as KEY=VALUE, e.g. --set hidden=32.")
+        changes[key.strip()] = value.strip()
+    return changes if levels is None else changes | {"levels": str(levels)}
+
+
+def _train(data: "Data", settings: "Settings", seeds: int, device: str) -> "RunResult":
+    from hiergcn.cli.progress import fit_progress
+    from hiergcn.cli.terminal import complain, console, printable
+    from hiergcn.run.fit import fit as run_fit
+
+    claim = data.info.paper.accuracy if data.info and data.info.paper and settings.method == "hgcn" else None
+    split = data.split or _split(data)
+    screen = console()
+    graph = data.graph
+    screen.print(
+        f"{printable(graph.name)}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {graph.n_features:,} features, "
+        f"{graph.n_classes} classes"
+    )
+    parts = ", ".join(f"{len(getattr(split, part)):,} {part}" for part in ("train", "validation", "test"))
+    screen.print(f"Labelled nodes: {parts}")
+    try:
+        with fit_progress(screen, seeds, settings.train.epochs) as progress:
+            return run_fit(graph, split, settings, range(seeds), device=device, listener=progress, claim=claim)
+    except KeyboardInterrupt:
+        complain("Stopped before the first seed was finished: nothing was written.")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _split(data: "Data") -> "Split":
+    """A stratified split of the user's labels."""
+    from hiergcn.graph import Split
+
+    if data.graph.labels is None:
+        raise InputError(
+            f"{data.graph.name} has no labels to learn from: name a CSV of nodes and its column of labels with --label."
+        )
+    return Split.holdout(data.graph.labels, seed=SPLIT_SEED)
+
+
+def next_free(folder: Path) -> Path:
+    """The folder itself, or the first of folder-2, folder-3, .. that is not taken."""
+    number, candidate = 1, folder
+    while candidate.is_symlink() or candidate.is_file() or (candidate.is_dir() and any(candidate.iterdir())):
+        number += 1
+        candidate = folder.with_name(f"{folder.name}-{number}")
+    return candidate

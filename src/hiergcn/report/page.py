@@ -1,0 +1,93 @@
+"""`report.html`: one page that opens offline from a file, the verdict first."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from hiergcn.files import written_whole
+from hiergcn.report.classes import ClassFigures, class_figures
+from hiergcn.report.figures import confusion_figure, curves_figure, levels_figure, seeds_figure
+from hiergcn.report.svg import inline_svg
+from hiergcn.report.verdict import verdict
+from hiergcn.run.folder import LoadedRun, load_run
+
+
+def write_report(folder: Path) -> Path:
+    """Make the page of a run folder, from the files in it."""
+    page = render(load_run(folder))
+    target = folder / "report.html"
+    with written_whole(target) as part:
+        part.write_text(page, encoding="utf-8")
+    return target
+
+
+def render(run: LoadedRun) -> str:
+    environment = Environment(
+        loader=PackageLoader("hiergcn.report"),
+        autoescape=True,  # names come from users' files
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["percent"] = lambda value: "–" if value is None else f"{100 * value:.1f}"
+    classes = class_figures(run.predictions, run.config["class_names"])
+    return environment.get_template("run.html").render(
+        config=run.config,
+        metrics=run.metrics,
+        machine=run.environment,
+        verdict=verdict(run.metrics, classes),
+        classes=classes,
+        seeds=_seed_rows(run.metrics),
+        figures=_figures(run, classes),
+        settings={group: run.config[group] for group in ("model", "train", "coarsen")},
+    )
+
+
+def _seed_rows(metrics: dict[str, Any]) -> list[dict[str, Any]]:
+    test = (metrics["test_accuracy"] or {"per_seed": [None] * len(metrics["seeds"])})["per_seed"]
+    columns = zip(metrics["seeds"], test, metrics["val_accuracy"]["per_seed"], metrics["best_epoch"], strict=True)
+    return [
+        {
+            "seed": seed,
+            "test": score,
+            "validation": validation,
+            "epoch": epoch,
+            "failure": metrics["failed_seeds"].get(str(seed)),
+        }
+        for seed, score, validation, epoch in columns
+    ]
+
+
+def _figures(run: LoadedRun, classes: ClassFigures) -> dict[str, Markup]:
+    metrics = run.metrics
+    test = metrics["test_accuracy"]["per_seed"] if metrics["test_accuracy"] else [None] * len(metrics["seeds"])
+    validation = metrics["val_accuracy"]["per_seed"]
+    selected = metrics["selected_seed"]
+    best_epoch = metrics["best_epoch"][metrics["seeds"].index(selected)]
+    train_nodes = metrics["split"]["train"] if run.settings.train.loss == "sum" else 1
+    nodes, edges = metrics["hierarchy"]["nodes"], metrics["hierarchy"]["edges"]
+    sizes = "; ".join(
+        f"level {level}: {n:,} nodes, {m:,} edges" for level, (n, m) in enumerate(zip(nodes, edges, strict=True))
+    )
+    hits = int(np.trace(classes.confusion))
+    return {
+        "seeds": inline_svg(
+            seeds_figure(metrics["seeds"], test, validation, metrics["claim"]),
+            "seeds",
+            "Accuracy of each seed; the figures stand in the table below.",
+        ),
+        "curves": inline_svg(
+            curves_figure(run.history, selected, best_epoch, train_nodes),
+            "curves",
+            f"Loss and accuracy by epoch for training and validation; seed {selected} was kept at epoch {best_epoch}.",
+        ),
+        "confusion": inline_svg(
+            confusion_figure(classes.confusion, [row.name for row in classes.rows]),
+            "confusion",
+            f"True against predicted class: {hits:,} of {classes.confusion.sum():,} {classes.part} nodes are right.",
+        ),
+        "levels": inline_svg(levels_figure(nodes, edges), "levels", sizes),
+    }
