@@ -27,6 +27,8 @@ from hiergcn.run.environment import environment
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings
 
+_PREDICTIONS = {"id": str, "predicted": str, "label": str, "split": str}  # a class may be named 007
+
 
 def check_free(path: Path) -> None:
     """A run never overwrites: refuse a folder that holds something, before any work is done."""
@@ -35,6 +37,12 @@ def check_free(path: Path) -> None:
             raise InputError(f"{path} already holds files; name another folder for the run or move that one away.")
     elif path.exists() or path.is_symlink():
         raise InputError(f"{path} is a file; name a folder for the run.")
+    existing = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    try:
+        with tempfile.TemporaryDirectory(dir=existing):
+            pass  # what can be written now can be written when the run is done
+    except OSError as error:
+        raise InputError(f"{existing} cannot be written to ({error.strerror}); name another folder.") from None
 
 
 def write_run(result: RunResult, path: Path, source: Mapping[str, Any] | None = None) -> None:
@@ -102,7 +110,7 @@ def load_run(path: Path) -> LoadedRun:
             metrics=_read_json(path / "metrics.json"),
             environment=_read_json(path / "environment.json"),
             history=pd.read_csv(path / "history.csv"),
-            predictions=pd.read_csv(path / "predictions.csv", dtype={"id": str}, keep_default_na=False),
+            predictions=pd.read_csv(path / "predictions.csv", dtype=_PREDICTIONS, keep_default_na=False),
             probabilities=np.load(path / "probabilities.npy", allow_pickle=False),
             hierarchy=Hierarchy.load(hierarchy) if hierarchy.exists() else None,
             weights=load_file(path / "model.safetensors"),
