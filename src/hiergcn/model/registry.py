@@ -9,6 +9,8 @@ from hiergcn.model.method import Method
 
 _HOME = {  # name: (module, config class, method class)
     "hgcn": ("hiergcn.model.hgcn", "HGCNConfig", "HGCNMethod"),
+    "gcn": ("hiergcn.model.gcn", "GCNConfig", "GCNMethod"),
+    "grand": ("hiergcn.model.grand", "GRANDConfig", "GRANDMethod"),
 }
 
 

@@ -1,0 +1,27 @@
+"""Checks that the settings of several methods share; each raises a sentence."""
+
+from typing import Any
+
+from hiergcn.errors import InputError
+from hiergcn.model.features import SCALINGS
+
+
+def check_whole(config: Any, **least: int) -> None:
+    """Each named setting is a whole number of at least the value given for it."""
+    for name, low in least.items():
+        value = getattr(config, name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < low:
+            raise InputError(f"{name} is {value!r}; give a whole number of at least {low}.")
+
+
+def check_rates(config: Any, *names: str) -> None:
+    """Each named setting is the rate of a dropout."""
+    for name in names:
+        value = getattr(config, name)
+        if not 0.0 <= value < 1.0:
+            raise InputError(f"{name} is {value!r}; give a rate from 0 up to, but not including, 1.")
+
+
+def check_scaling(config: Any) -> None:
+    if config.scaling not in SCALINGS:
+        raise InputError(f"scaling is {config.scaling!r}; give one of {', '.join(SCALINGS)}.")
