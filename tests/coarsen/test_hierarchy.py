@@ -1,0 +1,201 @@
+"""The way from a node to its hyper-nodes and back, and the way to a file and back."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from coarsen_graphs import graph_of, real_graph
+from test_coarsen_properties import assert_same
+
+from hiergcn.coarsen import CoarsenConfig, Hierarchy, Level, coarsen
+from hiergcn.errors import InputError
+
+
+@pytest.fixture
+def path_hierarchy() -> Hierarchy:
+    """0-1-2-3-4-5-6-7, whose levels are {01}{23}{45}{67}, {0123}{4567} and {01234567}."""
+    heavy = [(i, i + 1, 4.0 if i % 2 == 0 else 2.0 if i % 4 == 1 else 1.0) for i in range(7)]
+    return coarsen(graph_of(8, heavy), 3, CoarsenConfig(equivalence_limit=1))
+
+
+def test_sizes(path_hierarchy: Hierarchy) -> None:
+    assert path_hierarchy.sizes() == ((8, 4, 2, 1), (7, 3, 1, 0))
+    assert path_hierarchy.sizes()._asdict() == {"nodes": (8, 4, 2, 1), "edges": (7, 3, 1, 0)}
+    assert repr(path_hierarchy) == "Hierarchy(nodes=[8, 4, 2, 1], edges=[7, 3, 1, 0])"
+
+
+def test_hyper_nodes_and_members(path_hierarchy: Hierarchy) -> None:
+    assert path_hierarchy.hyper_nodes(0).tolist() == list(range(8))
+    assert path_hierarchy.hyper_nodes(1).tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert path_hierarchy.hyper_nodes(2).tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert path_hierarchy.members(1, 2).tolist() == [4, 5]
+    assert path_hierarchy.members(2, 1).tolist() == [4, 5, 6, 7]
+    assert path_hierarchy.members(0, 3).tolist() == [3]
+
+
+@pytest.mark.parametrize("level", [-1, 4])
+def test_levels_that_are_not_there(path_hierarchy: Hierarchy, level: int) -> None:
+    for ask in (path_hierarchy.hyper_nodes, path_hierarchy.grouping_matrix, lambda at: path_hierarchy.members(at, 0)):
+        with pytest.raises(InputError, match=f"no level {level}"):
+            ask(level)
+    with pytest.raises(InputError, match="no level 3"):
+        path_hierarchy.grouping_matrix(3)  # the coarsest has none
+
+
+def test_hyper_nodes_that_are_not_there(path_hierarchy: Hierarchy) -> None:
+    with pytest.raises(InputError, match="hyper-nodes 0 to 1, not 2"):
+        path_hierarchy.members(2, 2)
+
+
+def test_to_frame(path_hierarchy: Hierarchy) -> None:
+    frame = path_hierarchy.to_frame(list("abcdefgh"))
+    assert list(frame.columns) == ["node", "level", "hyper_node"]
+    assert len(frame) == 24
+    assert frame[frame.node == "e"][["level", "hyper_node"]].to_numpy().tolist() == [[1, 2], [2, 1], [3, 0]]
+    assert path_hierarchy.to_frame().node.tolist() == list(range(8)) * 3
+    with pytest.raises(InputError, match="one id for each of the 8 nodes"):
+        path_hierarchy.to_frame(["a"])
+
+
+def test_to_frame_without_levels() -> None:
+    frame = coarsen(real_graph(5, 0.5, 0), 0).to_frame()
+    assert list(frame.columns) == ["node", "level", "hyper_node"]
+    assert frame.empty
+
+
+def test_bytes() -> None:
+    level = coarsen(graph_of(3, [(0, 1, 1), (1, 2, 1)]), 1).levels[0]
+    assert level.bytes() == 4 * 4 + 4 * 4 + 4 * 8 + 3 * 8 + 3 * 4  # indptr, indices, data, node weight, group
+
+
+def test_arrays_are_read_only(path_hierarchy: Hierarchy) -> None:
+    for level in path_hierarchy.levels:
+        for array in (level.adjacency.data, level.adjacency.indices, level.node_weight, level.group):
+            assert array is None or not array.flags.writeable
+
+
+class TestChecks:
+    matrix = graph_of(2, [(0, 1, 1)])
+    ones = np.ones(2, dtype=np.int64)
+
+    def test_level(self) -> None:
+        with pytest.raises(InputError, match="node weights of a level of 2 nodes"):
+            Level(self.matrix, np.ones(3, dtype=np.int64))
+        with pytest.raises(InputError, match="node weights"):
+            Level(self.matrix, self.ones - 1)
+        with pytest.raises(InputError, match="grouping of a level of 2 nodes"):
+            Level(self.matrix, self.ones, np.array([0, -1], dtype=np.int32))
+
+    def test_hierarchy(self) -> None:
+        alone = Level(self.matrix, self.ones)
+        grouped = Level(self.matrix, self.ones, np.array([0, 1], dtype=np.int32))
+        with pytest.raises(InputError, match="at least"):
+            Hierarchy((), CoarsenConfig(), 1)
+        with pytest.raises(InputError, match="Level 0 must have a grouping"):
+            Hierarchy((alone, alone), CoarsenConfig(), 1)
+        with pytest.raises(InputError, match="Level 0 must have no grouping"):
+            Hierarchy((grouped,), CoarsenConfig(), 1)
+        with pytest.raises(InputError, match="cannot come from 0"):
+            Hierarchy((grouped, alone), CoarsenConfig(), 0)
+        with pytest.raises(InputError, match="not the sums"):
+            Hierarchy((grouped, Level(self.matrix, self.ones * 2)), CoarsenConfig(), 1)
+
+
+class TestFile:
+    @pytest.mark.parametrize("levels", [0, 4])
+    def test_round_trip(self, tmp_path: Path, levels: int) -> None:
+        config = CoarsenConfig(similarity="degree", max_node_weight=20, seed=3)
+        hierarchy = coarsen(real_graph(200, 0.03, 0), levels, config)
+        hierarchy.save(tmp_path / "h.npz")
+        loaded = Hierarchy.load(tmp_path / "h.npz")
+        assert_same(hierarchy, loaded)
+        assert loaded.config == config
+        assert loaded.requested == levels
+        assert [file.name for file in tmp_path.iterdir()] == ["h.npz"]
+
+    def test_a_strategy_of_the_users_own(self, tmp_path: Path) -> None:
+        def mine(adjacency: Any, *_: object) -> np.ndarray:
+            return np.arange(adjacency.shape[0]) // 2
+
+        coarsen(real_graph(20, 0.3, 0), 1, CoarsenConfig(strategy=mine)).save(tmp_path / "h.npz")
+        loaded = Hierarchy.load(tmp_path / "h.npz")
+        assert loaded.sizes().nodes == (20, 10)
+        with pytest.raises(InputError, match="'mine' is not known here"):
+            coarsen(real_graph(20, 0.3, 0), 1, loaded.config)
+        loaded.save(tmp_path / "again.npz")
+        assert Hierarchy.load(tmp_path / "again.npz").config == loaded.config
+
+    def test_no_file(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match=r"no hierarchy at .*absent\.npz"):
+            Hierarchy.load(tmp_path / "absent.npz")
+
+    @pytest.mark.parametrize("keep", [0, 10, 900, -200])
+    def test_damaged_file(self, tmp_path: Path, keep: int) -> None:
+        file = tmp_path / "h.npz"
+        coarsen(real_graph(50, 0.2, 0), 2).save(file)
+        file.write_bytes(file.read_bytes()[:keep])
+        with pytest.raises(InputError, match=r"h\.npz cannot be read as a hierarchy"):
+            Hierarchy.load(file)
+
+    def test_flipped_bits(self, tmp_path: Path) -> None:
+        file = tmp_path / "h.npz"
+        coarsen(real_graph(50, 0.2, 0), 2).save(file)
+        content = bytearray(file.read_bytes())
+        content[len(content) // 2] ^= 0xFF
+        file.write_bytes(content)
+        with pytest.raises(InputError, match=r"h\.npz cannot be read"):
+            Hierarchy.load(file)
+
+    def test_a_pickle_is_refused(self, tmp_path: Path) -> None:
+        file = tmp_path / "h.npz"
+        np.savez(file, header=np.array([{"a": 1}], dtype=object))
+        with pytest.raises(InputError, match="cannot be read"):
+            Hierarchy.load(file)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"header": None}, "no 'header'"),
+            ({"group_1": None}, "no 'group_1'"),
+            ({"header": b"{"}, "not a usable hierarchy"),
+            ({"header": {"format": "else"}}, "its format is 'else'"),
+            ({"header": {"requested": 1}}, "cannot come from 1"),
+            ({"header": {"config": {"strategy": "hgcn", "depth": 2}}}, "depth"),
+            ({"data": np.ones(3)}, "not a usable hierarchy"),
+            ({"indices": np.full(6, 9, dtype=np.int32)}, "not a usable hierarchy"),
+            ({"data": -np.ones(6)}, "negative"),
+            ({"data": np.arange(1.0, 7.0)}, "symmetric"),
+            ({"group_0": np.zeros(3, dtype=np.int32)}, "group_0 must be 4 integers"),
+            ({"group_0": np.array([0, 0, 1, 9], dtype=np.int32)}, "without gaps"),
+            ({"group_0": np.array([0, 0, 2, 2], dtype=np.int32)}, "without gaps"),
+            ({"group_0": np.array([0, 0, 1, -1], dtype=np.int32)}, "without gaps"),
+        ],
+    )
+    def test_contents_are_checked(self, tmp_path: Path, change: dict[str, Any], message: str) -> None:
+        file = tmp_path / "h.npz"
+        coarsen(graph_of(4, [(0, 1, 1), (1, 2, 1), (2, 3, 1)]), 2).save(file)
+        arrays: dict[str, Any] = dict(np.load(file))
+        header = json.loads(arrays["header"].tobytes())
+        for name, value in change.items():
+            if isinstance(value, dict):
+                value = json.dumps(header | value).encode()
+            arrays[name] = np.frombuffer(value, np.uint8) if isinstance(value, bytes) else value
+        np.savez(file, **{name: array for name, array in arrays.items() if array is not None})
+        with pytest.raises(InputError, match=message) as caught:
+            Hierarchy.load(file)
+        assert "h.npz" in str(caught.value)
+
+    def test_nothing_is_left_where_saving_fails(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail(*_: object, **__: object) -> None:
+            raise OSError("no space left")
+
+        hierarchy = coarsen(real_graph(20, 0.3, 0), 1)
+        hierarchy.save(tmp_path / "h.npz")
+        before = (tmp_path / "h.npz").read_bytes()
+        monkeypatch.setattr(np, "savez", fail)
+        with pytest.raises(OSError, match="no space"):
+            hierarchy.save(tmp_path / "h.npz")
+        assert [file.name for file in tmp_path.iterdir()] == ["h.npz"]
+        assert (tmp_path / "h.npz").read_bytes() == before
