@@ -66,7 +66,8 @@ class NodeClassifier:
 
     def predict(self, graph: Graph | None = None) -> np.ndarray:
         """(n,): the name of each node's class."""
-        names: np.ndarray = np.array(self.classes_, dtype=object)[self.predict_proba(graph).argmax(axis=1)]
+        best = self.predict_proba(graph).argmax(axis=1)
+        names: np.ndarray = np.array(self.classes_, dtype=object)[best]
         return names
 
     def score(self, graph: Graph, nodes: np.ndarray) -> float:

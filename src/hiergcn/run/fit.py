@@ -49,15 +49,15 @@ def fit(
     Ctrl-C ends the run early with the seeds that are finished; where there are none it is raised again.
     """
     listener = listener or Listener()
+    require_memory(  # of what is kept of a seed: before anything is made for each of them
+        len(seeds) * (4 * graph.n_nodes + 8 * len(HISTORY) * settings.train.epochs),
+        what=f"{len(seeds):,} seeds of {graph.n_nodes:,} predictions each",
+        remedy="give fewer seeds",
+    )
     seeds = _checked_seeds(seeds)
     task = Task.of(graph, split)
     where = choose_device(device)
     method = build_method(settings.method, settings.model)
-    require_memory(
-        len(seeds) * (4 * graph.n_nodes + 8 * len(HISTORY) * settings.train.epochs),
-        what=f"{len(seeds)} seeds of {graph.n_nodes} predictions each",
-        remedy="give fewer seeds",
-    )
     coarsen_seconds = 0.0
     if method.uses_hierarchy and hierarchy is None:
         began = time.perf_counter()

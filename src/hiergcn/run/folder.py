@@ -29,6 +29,16 @@ from hiergcn.run.settings import Settings
 
 _PREDICTIONS = {"id": str, "predicted": str, "label": str, "split": str}  # a class may be named 007
 
+REQUIRED = (
+    "config.json",
+    "metrics.json",
+    "environment.json",
+    "history.csv",
+    "predictions.csv",
+    "probabilities.npy",
+    "model.safetensors",
+)
+
 
 def check_free(path: Path) -> None:
     """A run never overwrites: refuse a folder that holds something, before any work is done."""
@@ -100,6 +110,9 @@ class LoadedRun:
 def load_run(path: Path) -> LoadedRun:
     if not path.is_dir():
         raise InputError(f"There is no run folder at {path}; give the folder that `hiergcn fit --out` wrote.")
+    for name in REQUIRED:
+        if not (path / name).is_file():
+            raise InputError(f"{path / name} is missing: this is not a complete run folder; run the fit again.")
     try:
         config = _read_json(path / "config.json")
         hierarchy = path / "hierarchy.npz"
@@ -115,10 +128,6 @@ def load_run(path: Path) -> LoadedRun:
             hierarchy=Hierarchy.load(hierarchy) if hierarchy.exists() else None,
             weights=load_file(path / "model.safetensors"),
         )
-    except FileNotFoundError as missing:
-        raise InputError(
-            f"{missing.filename} is missing: {path} is not a complete run folder; run the fit again."
-        ) from None
     except (SafetensorError, KeyError, TypeError, ValueError, pd.errors.ParserError, UnicodeDecodeError) as damage:
         raise InputError(f"The run folder {path} is damaged ({damage}); run the fit again.") from None
 

@@ -38,7 +38,8 @@ def predict_graph(
     if method.uses_hierarchy and not (hierarchy and same_adjacency(hierarchy, graph)):
         hierarchy = coarsen(graph.adjacency, settings.model.levels, settings.coarsen)
     prepared = method.prepare(Task.unlabelled(graph, n_classes), hierarchy, where, weights)
-    model = method.build(prepared, n_classes, torch.Generator(where)).to(where)
+    with where:
+        model = method.build(prepared, n_classes, torch.Generator(where)).to(where)
     try:
         model.load_state_dict(dict(weights))
     except RuntimeError:
@@ -65,7 +66,7 @@ def predictions_again(run: LoadedRun, graph: Graph, device: str = "auto") -> pd.
             f"a file of the run or of its data was changed; run the fit again."
         )
     predicted = np.array(names, dtype=object)[probabilities.argmax(axis=1)]
-    return recorded.assign(predicted=predicted, probability=probabilities.max(axis=1))
+    return recorded.assign(predicted=predicted, probability=probabilities.max(axis=1).astype(np.float64))
 
 
 def same_adjacency(hierarchy: Hierarchy, graph: Graph) -> bool:

@@ -59,7 +59,8 @@ def train_seed(
     began = time.perf_counter()
     train, validation = labelled_nodes(task, device)
     generator = torch.Generator(device).manual_seed(seed)
-    model = method.build(prepared, task.n_classes, generator).to(device)
+    with device:  # parameters are drawn where the generator lives
+        model = method.build(prepared, task.n_classes, generator).to(device)
     optimiser = _optimiser(model, config)
     history = np.empty((config.epochs, len(HISTORY)))
     best = _Best(config.selection)

@@ -1,0 +1,138 @@
+"""The run folder: complete, atomic, loadable, never overwriting."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hiergcn.datasets import planted_graph
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph, Split
+from hiergcn.run.fit import fit
+from hiergcn.run.folder import check_free, load_run, write_run
+from hiergcn.run.predict import predict_graph, predictions_again
+from hiergcn.run.result import RunResult
+from hiergcn.run.settings import settings_for
+
+FILES = {
+    "config.json", "metrics.json", "history.csv", "predictions.csv", "probabilities.npy", "hierarchy.npz",
+    "model.safetensors", "environment.json",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    planted = planted_graph(120, seed=3)
+    ids = np.array([f"node {i}" for i in range(120)], dtype=object)
+    return Graph(planted.adjacency, planted.features, planted.labels, ids, ("a", "b", "c", "d"), "mine")
+
+
+@pytest.fixture(scope="module")
+def result(graph: Graph) -> RunResult:
+    assert graph.labels is not None
+    settings = settings_for("hgcn", "paper").override({"levels": 2, "hidden": 8, "epochs": 5})
+    return fit(graph, Split.random(graph.labels, per_class=5, validation=30, seed=0), settings, [0, 1], device="cpu")
+
+
+@pytest.fixture
+def folder(result: RunResult, tmp_path: Path) -> Path:
+    write_run(result, tmp_path / "run", {"command": "hiergcn fit"})
+    return tmp_path / "run"
+
+
+def test_everything_is_there_and_nothing_else(folder: Path) -> None:
+    assert {path.name for path in folder.iterdir()} == FILES
+    assert [path.name for path in folder.parent.iterdir()] == ["run"]
+
+
+def test_it_loads_again(folder: Path, result: RunResult) -> None:
+    run = load_run(folder)
+    assert run.settings == result.settings
+    assert run.metrics == json.loads(json.dumps(result.metrics()))
+    assert run.config["source"] == {"command": "hiergcn fit"}
+    assert np.array_equal(run.probabilities, result.probabilities)
+    assert all(np.array_equal(run.weights[name].numpy(), value.numpy()) for name, value in result.weights.items())
+    pd.testing.assert_frame_equal(run.history, result.history, rtol=1e-12)
+    assert run.hierarchy is not None and result.hierarchy is not None
+    assert run.hierarchy.sizes() == result.hierarchy.sizes()
+
+
+def test_predictions_are_by_the_users_ids(folder: Path, graph: Graph, result: RunResult) -> None:
+    table = pd.read_csv(folder / "predictions.csv", keep_default_na=False)
+    assert list(table.columns) == ["id", "predicted", "probability", "label", "split"]
+    assert list(table["id"]) == list(graph.ids)
+    assert list(table["predicted"]) == [graph.class_names[k] for k in result.predicted]
+    assert (table["split"] == "train").sum() == 20
+    assert (table["split"] == "validation").sum() == 30
+
+
+def test_the_model_computes_the_same_again(folder: Path, graph: Graph) -> None:
+    run = load_run(folder)
+    pd.testing.assert_frame_equal(predictions_again(run, graph, "cpu"), run.predictions, rtol=1e-5)
+
+
+def test_a_changed_graph_is_noticed(folder: Path, graph: Graph) -> None:
+    other = planted_graph(120, seed=4)
+    changed = Graph(other.adjacency, other.features, other.labels, graph.ids, graph.class_names, "mine")
+    with pytest.raises(InputError, match="no longer the graph"):
+        predictions_again(load_run(folder), changed, "cpu")
+
+
+def test_a_model_works_on_another_graph(folder: Path) -> None:
+    run = load_run(folder)
+    bigger = planted_graph(150, seed=9)
+    probabilities = predict_graph(run.settings, run.weights, bigger, 16, 4, hierarchy=run.hierarchy, device="cpu")
+    assert probabilities.shape == (150, 4)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-5)
+
+
+def test_other_features_are_refused(folder: Path) -> None:
+    run = load_run(folder)
+    with pytest.raises(InputError, match="trained on 16 features and planted-150 has 3"):
+        predict_graph(run.settings, run.weights, planted_graph(150, features=3), 16, 4, device="cpu")
+
+
+def test_nothing_is_overwritten(folder: Path, result: RunResult) -> None:
+    before = (folder / "metrics.json").read_bytes()
+    with pytest.raises(InputError, match="already holds files"):
+        write_run(result, folder)
+    assert (folder / "metrics.json").read_bytes() == before
+    with pytest.raises(InputError, match="is a file"):
+        check_free(folder / "metrics.json")
+
+
+def test_an_empty_folder_may_be_used(result: RunResult, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    write_run(result, tmp_path / "empty")
+    assert {path.name for path in (tmp_path / "empty").iterdir()} == FILES
+
+
+def test_a_failure_half_way_leaves_nothing(result: RunResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: object, **kwargs: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("hiergcn.run.folder.save_file", full)
+    with pytest.raises(OSError, match="no space"):
+        write_run(result, tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", sorted(FILES - {"hierarchy.npz"}))
+def test_a_missing_file_is_named(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(InputError, match=rf"{name} is missing"):
+        load_run(folder)
+
+
+@pytest.mark.parametrize("name", sorted(FILES - {"history.csv", "predictions.csv"}))
+def test_a_damaged_file_is_a_sentence(folder: Path, name: str) -> None:
+    (folder / name).write_bytes(b"\x00garbage")
+    with pytest.raises(InputError):
+        load_run(folder)
+
+
+def test_no_folder_at_all(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="There is no run folder"):
+        load_run(tmp_path / "nowhere")

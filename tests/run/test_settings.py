@@ -1,0 +1,114 @@
+"""Settings, presets and recipe files."""
+
+from dataclasses import asdict, fields
+from typing import Any
+
+import pytest
+
+from hiergcn.coarsen import CoarsenConfig
+from hiergcn.errors import InputError
+from hiergcn.model.hgcn import HGCNConfig
+from hiergcn.model.registry import config_class, method_names
+from hiergcn.run.recipes import preset_names, published, recipe_files
+from hiergcn.run.settings import GROUPS, Settings, settings_for
+from hiergcn.train.config import TrainConfig
+
+
+def test_the_paper_preset_is_the_text() -> None:
+    paper = settings_for("hgcn", "paper", "cora")
+    assert paper.model == HGCNConfig()
+    assert paper.train == TrainConfig()
+    assert paper.coarsen == CoarsenConfig()
+    assert (paper.model.levels, paper.model.channels, paper.model.dropout) == (4, 4, 0.85)
+    assert (paper.model.pooling, paper.model.output_relu, paper.model.channel_mix) == ("sum", True, "after_relu")
+    assert settings_for("hgcn", "paper", "nell").model.levels == 5
+
+
+def test_the_reference_preset_departs_as_the_authors_code_does() -> None:
+    reference = settings_for("hgcn", "reference", "citeseer")
+    assert (reference.model.pooling, reference.model.channel_mix) == ("l2", "before_relu")
+    assert (reference.model.output_relu, reference.model.embed_input) == (False, False)
+    assert (reference.model.hidden, reference.model.weight_embedding, reference.train.epochs) == (30, 15, 200)
+    assert reference.coarsen == CoarsenConfig.reference()
+    assert settings_for("hgcn", "reference", "cora").train.selection == "loss"
+
+
+def test_without_a_preset_a_dataset_gets_its_recipe() -> None:
+    assert settings_for("hgcn", dataset="cora").model == HGCNConfig()
+    assert settings_for("hgcn", dataset="nell").model.dropout < 0.85
+
+
+@pytest.mark.parametrize("method", method_names())
+def test_every_recipe_loads_and_says_where_it_comes_from(method: str) -> None:
+    assert recipe_files(method), "a method has at least one recipe"
+    for name, recipe in recipe_files(method).items():
+        preset, _, dataset = name.partition(".")
+        assert recipe["about"], name
+        assert set(recipe) <= {"about", "source", "published", *GROUPS}, name
+        settings_for(method, preset, dataset or None)  # every setting exists and has a value that is allowed
+        for key, value in recipe.get("published", {}).items():
+            assert key == "where" or 0.0 < value < 1.0, name
+    assert any("source" in recipe for recipe in recipe_files(method).values())
+    assert all(preset in ("default", "paper", "reference", "plus") for preset in preset_names(method))
+
+
+@pytest.mark.parametrize("method", method_names())
+def test_a_setting_has_one_home(method: str) -> None:
+    names = [field.name for group in (config_class(method), TrainConfig, CoarsenConfig) for field in fields(group)]
+    assert len(names) == len(set(names))
+
+
+def test_published_claims_are_at_hand() -> None:
+    assert published("hgcn", "pubmed") == 0.798
+    assert published("hgcn", "my-own-graph") is None
+
+
+@pytest.mark.parametrize(
+    ("given", "group", "name", "value"),
+    [
+        ({"hidden": "64"}, "model", "hidden", 64),
+        ({"dropout": "0.5"}, "model", "dropout", 0.5),
+        ({"output_relu": "no"}, "model", "output_relu", False),
+        ({"pooling": "mean"}, "model", "pooling", "mean"),
+        ({"epochs": "7"}, "train", "epochs", 7),
+        ({"l2": "1e-5"}, "train", "l2", 1e-5),
+        ({"max_node_weight": "50"}, "coarsen", "max_node_weight", 50),
+        ({"max_node_weight": "none"}, "coarsen", "max_node_weight", None),
+        ({"patience": 5}, "train", "patience", 5),
+        ({"strategy": "random"}, "coarsen", "strategy", "random"),
+    ],
+)
+def test_overrides_are_read_by_their_type(given: dict[str, Any], group: str, name: str, value: Any) -> None:
+    changed = getattr(getattr(settings_for("hgcn").override(given), group), name)
+    assert changed == value
+    assert type(changed) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"hiden": "3"}, "did you mean hidden"),
+        ({"zzz": "3"}, "the settings are"),
+        ({"hidden": "many"}, "give a whole number"),
+        ({"hidden": "1.5"}, "give a whole number"),
+        ({"dropout": "a lot"}, "give a number"),
+        ({"output_relu": "maybe"}, "give true or false"),
+        ({"pooling": "max"}, "give sum, mean or l2"),
+    ],
+)
+def test_overrides_that_make_no_sense(given: dict[str, str], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        settings_for("hgcn").override(given)
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(InputError, match="no preset named 'best'"):
+        settings_for("hgcn", "best")
+    with pytest.raises(InputError, match="did you mean hgcn"):
+        settings_for("hgcm")
+
+
+def test_settings_survive_json() -> None:
+    settings = settings_for("hgcn", "reference", "pubmed").override({"l2": 1e-3})
+    assert Settings.from_dict(settings.to_dict()) == settings
+    assert asdict(settings)["train"]["l2"] == 1e-3

@@ -1,0 +1,188 @@
+"""The training loop: selection, restoring, repeating, failing."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from hiergcn.coarsen import Hierarchy, coarsen
+from hiergcn.datasets import planted_graph
+from hiergcn.errors import InputError
+from hiergcn.graph import Split
+from hiergcn.graph.task import Task
+from hiergcn.model.hgcn import HGCNConfig, HGCNMethod
+from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
+from hiergcn.train.config import TrainConfig
+from hiergcn.train.loop import SeedOutcome, _optimiser, train_seed
+
+CPU = torch.device("cpu")
+SMALL = HGCNConfig(levels=2, hidden=8, channels=2, weight_embedding=2, dropout=0.5)
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    graph = planted_graph(200, seed=1)
+    assert graph.labels is not None
+    return Task.of(graph, Split.random(graph.labels, per_class=5, validation=40, seed=0))
+
+
+def train(task: Task, config: TrainConfig, seed: int = 0, model: HGCNConfig = SMALL) -> SeedOutcome:
+    method = HGCNMethod(model)
+    prepared = method.prepare(task, coarsen(task.adjacency, model.levels), CPU)
+    return train_seed(method, prepared, task, config, seed, CPU)
+
+
+def test_a_seed_repeats_bit_for_bit(task: Task) -> None:
+    config = TrainConfig(epochs=8)
+    torch.manual_seed(1)
+    first = train(task, config)
+    torch.manual_seed(2)  # global state must not matter
+    second, other = train(task, config), train(task, config, seed=1)
+    assert first.probabilities is not None and second.probabilities is not None and other.probabilities is not None
+    assert np.array_equal(first.history, second.history)
+    assert np.array_equal(first.probabilities, second.probabilities)
+    assert not np.array_equal(first.probabilities, other.probabilities)
+
+
+def test_training_leaves_the_global_generator_alone(task: Task) -> None:
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    train(task, TrainConfig(epochs=2))
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_it_learns(task: Task) -> None:
+    outcome = train(
+        task, TrainConfig(epochs=60, learning_rate=0.01), model=replace(SMALL, dropout=0.0, output_relu=False)
+    )
+    assert outcome.history[-1, 0] < 0.2 * outcome.history[0, 0]
+    assert outcome.validation_accuracy > 0.6  # four classes
+
+
+def test_weights_of_the_best_epoch_are_kept(task: Task) -> None:
+    method = HGCNMethod(SMALL)
+    prepared = method.prepare(task, coarsen(task.adjacency, 2), CPU)
+    outcome = train_seed(method, prepared, task, TrainConfig(epochs=30), 0, CPU)
+    assert outcome.weights is not None and outcome.best_epoch is not None
+    model = method.build(prepared, task.n_classes, torch.Generator())
+    model.load_state_dict(outcome.weights)
+    again = torch.softmax(model.eval()(prepared.features), dim=1).detach().numpy()
+    np.testing.assert_array_equal(again, outcome.probabilities)
+    guess = again[task.validation].argmax(axis=1)
+    assert float((guess == task.validation_labels).mean()) == pytest.approx(outcome.validation_accuracy)
+
+
+class Scripted(NodeModel):
+    """Says what the script says: one matrix of logits for each epoch."""
+
+    def __init__(self, script: list[Tensor]) -> None:
+        super().__init__()
+        self.script = script
+        self.register_buffer("epoch", torch.zeros((), dtype=torch.int64))
+        self.free = nn.Parameter(torch.zeros(1))
+
+    epoch: Tensor
+
+    def step(
+        self, features: Features, labelled: Labelled, optimiser: torch.optim.Optimizer, reduction: str, epoch: int
+    ) -> float:
+        self.epoch.fill_(epoch)
+        return 1.0
+
+    def forward(self, features: Features) -> Tensor:
+        return self.script[int(self.epoch) - 1]
+
+
+class ScriptedMethod(Method):
+    def __init__(self, script: list[Tensor]) -> None:
+        self.script = script
+
+    def prepare(
+        self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
+    ) -> Prepared:
+        return Prepared(torch.zeros(1), None)
+
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
+        return Scripted(self.script)
+
+
+def scripted_outcome(rows: list[tuple[float, float]], **config: Any) -> SeedOutcome:
+    """Two validation nodes of class 0; each row gives the logit margins by which class 0 leads."""
+    nodes = np.array([0, 1])
+    adjacency = planted_graph(8, classes=2, depth=1, degree=2, seed=0).adjacency
+    labels = np.zeros(2, dtype=np.int64)
+    task = Task(adjacency, None, 2, nodes, labels, nodes, labels)
+    script = [torch.tensor([[a, 0.0], [b, 0.0]]) for a, b in rows]
+    settings = TrainConfig(epochs=len(rows), **config)
+    return train_seed(ScriptedMethod(script), Prepared(torch.zeros(1), None), task, settings, 0, CPU)
+
+
+def test_selection_is_accuracy_then_lower_loss() -> None:
+    rows = [(1.0, -0.1), (1.0, 1.0), (2.0, 2.0), (1.5, 1.5), (9.0, -9.0)]
+    outcome = scripted_outcome(rows)
+    assert outcome.best_epoch == 3  # accuracies 0.5, 1, 1, 1, 0.5; of the three, the third has the lowest loss
+    assert outcome.weights is not None
+    assert int(outcome.weights["epoch"]) == 3
+
+
+def test_selection_keeps_the_first_of_equals() -> None:
+    assert scripted_outcome([(1.0, 1.0), (1.0, 1.0)]).best_epoch == 1
+
+
+def test_selection_by_loss_ignores_accuracy() -> None:
+    rows = [(0.01, 0.01), (5.0, -0.1)]  # losses 0.688 and 0.376; accuracies 1 and 0.5
+    assert scripted_outcome(rows).best_epoch == 1
+    assert scripted_outcome(rows, selection="loss").best_epoch == 2
+
+
+def test_patience_ends_training() -> None:
+    rows = [(1.0, 1.0)] + [(0.5, 0.5)] * 9
+    outcome = scripted_outcome(rows, patience=3)
+    assert len(outcome.history) == 4
+    assert outcome.best_epoch == 1
+
+
+def test_divergence_is_a_failure_with_a_reason() -> None:
+    outcome = scripted_outcome([(1.0, 1.0), (math.nan, 1.0), (1.0, 1.0)])
+    assert outcome.failure == "diverged at epoch 2 (training loss 1, validation loss nan)"
+    assert outcome.probabilities is None and outcome.weights is None
+    assert len(outcome.history) == 2
+    assert math.isnan(outcome.validation_accuracy)
+
+
+def test_a_real_network_diverges_in_words(task: Task) -> None:
+    outcome = train(task, TrainConfig(epochs=30, learning_rate=1e30))
+    assert outcome.failure is not None
+    assert outcome.failure.startswith("diverged at epoch")
+
+
+def test_l2_falls_on_weight_matrices_alone(task: Task) -> None:
+    method = HGCNMethod(SMALL)
+    model = method.build(method.prepare(task, coarsen(task.adjacency, 2), CPU), 4, torch.Generator())
+    decayed, free = _optimiser(model, TrainConfig()).param_groups
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    assert decayed["weight_decay"] == 0.0007
+    assert free["weight_decay"] == 0.0
+    assert {names[id(p)].split(".")[-1] for p in decayed["params"]} == {"theta"}
+    assert {names[id(p)].split(".")[-1] for p in free["params"]} == {"w", "V"}
+
+
+def test_the_papers_settings_are_the_defaults() -> None:
+    config = TrainConfig()
+    assert (config.learning_rate, config.epochs, config.l2, config.loss) == (0.03, 250, 0.0007, "sum")
+    assert config.selection_rule == "epoch of best validation accuracy, ties by lower validation loss"
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("learning_rate", 0.0), ("epochs", 0), ("l2", -1.0), ("loss", "max"), ("selection", "test"), ("patience", 0),
+     ("optimiser", "lion")],
+)  # fmt: skip
+def test_settings_that_make_no_sense_are_refused(setting: str, value: Any) -> None:
+    with pytest.raises(InputError, match=setting):
+        TrainConfig(**{setting: value})
