@@ -31,7 +31,8 @@ def test_every_node_gets_a_class(graph: Graph, classifier: HGCNClassifier) -> No
     assert set(predicted) <= {"red", "green", "blue", "grey"}
     assert classifier.predict_proba().shape == (150, 4)
     assert classifier.classes_ == ("red", "green", "blue", "grey")
-    assert classifier.hierarchy_ is not None and classifier.hierarchy_.depth == 2
+    assert classifier.hierarchy_ is not None
+    assert classifier.hierarchy_.depth == 2
 
 
 def test_it_beats_chance_where_labels_were_hidden(classifier: HGCNClassifier) -> None:
@@ -75,4 +76,4 @@ def test_names_at_the_top_are_all_there() -> None:
     for name in hiergcn.__all__:
         assert getattr(hiergcn, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = hiergcn.nonsense  # type: ignore[attr-defined]
+        _ = hiergcn.nonsense

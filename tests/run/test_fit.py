@@ -36,7 +36,8 @@ def result(graph: Graph, split: Split, settings: Settings) -> RunResult:
 
 
 def test_figures_are_those_of_the_predictions(graph: Graph, split: Split, result: RunResult) -> None:
-    assert graph.labels is not None and result.test is not None
+    assert graph.labels is not None
+    assert result.test is not None
     by_hand = float((result.predicted[split.test] == graph.labels[split.test]).mean())
     assert result.test.accuracy.per_seed[result.seeds.index(result.selected_seed)] == pytest.approx(by_hand)
     per_seed = [value for value in result.test.accuracy.per_seed if value is not None]
@@ -70,7 +71,8 @@ def test_test_labels_change_nothing_but_the_test_figures(graph: Graph, split: Sp
     other = fit(graph.with_labels(poisoned), split, settings, [0], device="cpu")
     assert np.array_equal(honest.probabilities, other.probabilities)
     assert honest.history.equals(other.history)
-    assert honest.test is not None and other.test is not None
+    assert honest.test is not None
+    assert other.test is not None
     assert honest.test.accuracy.mean != other.test.accuracy.mean
 
 
@@ -84,7 +86,7 @@ def test_without_test_nodes_there_is_no_test_figure(graph: Graph, split: Split, 
 def test_a_failed_seed_is_counted_not_dropped(
     graph: Graph, split: Split, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = fit_module.train_seed
+    from hiergcn.train.loop import train_seed as real
 
     def second_fails(*args: object, **kwargs: object) -> SeedOutcome:
         outcome = real(*args, **kwargs)  # type: ignore[arg-type]

@@ -55,7 +55,8 @@ def test_it_loads_again(folder: Path, result: RunResult) -> None:
     assert np.array_equal(run.probabilities, result.probabilities)
     assert all(np.array_equal(run.weights[name].numpy(), value.numpy()) for name, value in result.weights.items())
     pd.testing.assert_frame_equal(run.history, result.history, rtol=1e-12)
-    assert run.hierarchy is not None and result.hierarchy is not None
+    assert run.hierarchy is not None
+    assert result.hierarchy is not None
     assert run.hierarchy.sizes() == result.hierarchy.sizes()
 
 

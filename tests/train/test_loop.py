@@ -42,7 +42,9 @@ def test_a_seed_repeats_bit_for_bit(task: Task) -> None:
     first = train(task, config)
     torch.manual_seed(2)  # global state must not matter
     second, other = train(task, config), train(task, config, seed=1)
-    assert first.probabilities is not None and second.probabilities is not None and other.probabilities is not None
+    assert first.probabilities is not None
+    assert second.probabilities is not None
+    assert other.probabilities is not None
     assert np.array_equal(first.history, second.history)
     assert np.array_equal(first.probabilities, second.probabilities)
     assert not np.array_equal(first.probabilities, other.probabilities)
@@ -68,7 +70,8 @@ def test_weights_of_the_best_epoch_are_kept(task: Task) -> None:
     method = HGCNMethod(SMALL)
     prepared = method.prepare(task, coarsen(task.adjacency, 2), CPU)
     outcome = train_seed(method, prepared, task, TrainConfig(epochs=30), 0, CPU)
-    assert outcome.weights is not None and outcome.best_epoch is not None
+    assert outcome.weights is not None
+    assert outcome.best_epoch is not None
     model = method.build(prepared, task.n_classes, torch.Generator())
     model.load_state_dict(outcome.weights)
     again = torch.softmax(model.eval()(prepared.features), dim=1).detach().numpy()
@@ -150,7 +153,8 @@ def test_patience_ends_training() -> None:
 def test_divergence_is_a_failure_with_a_reason() -> None:
     outcome = scripted_outcome([(1.0, 1.0), (math.nan, 1.0), (1.0, 1.0)])
     assert outcome.failure == "diverged at epoch 2 (training loss 1, validation loss nan)"
-    assert outcome.probabilities is None and outcome.weights is None
+    assert outcome.probabilities is None
+    assert outcome.weights is None
     assert len(outcome.history) == 2
     assert math.isnan(outcome.validation_accuracy)
 
