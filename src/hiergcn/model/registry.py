@@ -11,7 +11,7 @@ _HOME = {  # name: (module, config class, method class)
     "hgcn": ("hiergcn.model.hgcn", "HGCNConfig", "HGCNMethod"),
     "gcn": ("hiergcn.model.gcn", "GCNConfig", "GCNMethod"),
     "grand": ("hiergcn.model.grand", "GRANDConfig", "GRANDMethod"),
-    "grand": ("hiergcn.model.grand", "GRANDConfig", "GRANDMethod"),
+    "dgcn": ("hiergcn.model.dgcn", "DGCNConfig", "DGCNMethod"),
 }
 
 
