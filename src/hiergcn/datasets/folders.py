@@ -34,6 +34,11 @@ def find(files: FileSet, data: str | Path | None = None) -> Path | None:
 
 def obtain(files: FileSet, data: str | Path | None = None, progress: Progress | None = None) -> Path:
     """A folder that has all the files, digests checked; fetched into the cache where no folder has them."""
+    given = data or os.environ.get(VARIABLE)
+    if given and not Path(given).is_dir():
+        raise InputError(
+            f"{given} is not a folder: give the data folder{'' if data else f' in {VARIABLE}'} by its path"
+        )
     folder = find(files, data) or _fetch(files, data, progress or (lambda *_: None))
     for name in (*files.names, *files.optional):
         if (folder / name).exists():
@@ -65,7 +70,7 @@ def _fetch(files: FileSet, data: str | Path | None, progress: Progress) -> Path:
                 mistake = wrong_digest(name, contents[name]) if name in contents else "it is not there"
                 if mistake:
                     raise InputError(f"{name}: {mistake}")
-        except (OSError, EOFError, ValueError, InputError) as error:
+        except Exception as error:  # a source can fail in any way; the next may do
             failures.append(f"{source}: {error!s:.200}")
         else:
             folder = cache_folder() / files.folder

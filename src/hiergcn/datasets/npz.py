@@ -1,5 +1,7 @@
 """The npz layout of Shchur et al. (2018): CSR parts of adjacency (`adj_*`) and features (`attr_*`), and labels."""
 
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,8 @@ def read_npz(path: Path, name: str) -> tuple[Graph, Split]:
     try:
         with np.load(path, allow_pickle=False) as parts:
             adjacency, features, labels = _csr(parts, "adj").tocoo(), _csr(parts, "attr"), parts["labels"]
-    except (OSError, ValueError, KeyError, EOFError) as error:
-        raise InputError(f"{path} is not a graph in npz form ({error!s:.200}): get the original file") from error
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(f"{path} is not a graph in npz form ({error!s:.200}): get the original") from error
     source, target = adjacency.coords
     graph = Graph.from_edges(source, target, n=adjacency.shape[0], features=features, labels=labels, name=name)
     return graph, Split.random(labels)

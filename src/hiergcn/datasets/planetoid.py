@@ -38,7 +38,7 @@ class PlanetoidFiles:
 def read_planetoid(folder: Path, name: str, *, multiplicity: bool = False) -> tuple[Graph, Split]:
     """Graph and public split: training nodes first, the next 500 for validation, the listed ones for the test.
 
-    Nodes missing from the test list (15 in Citeseer) are isolated; they have no features and no label.
+    Nodes that neither `allx` nor the test list has (15 in Citeseer) have edges, but no features and no label.
     """
     files = read_files(folder, name, multiplicity=multiplicity)
     rest = sp.csr_array((files.n_nodes - files.features.shape[0], files.features.shape[1]), dtype=files.features.dtype)
@@ -61,7 +61,8 @@ def read_files(folder: Path, name: str, *, multiplicity: bool = False) -> Planet
     labels = np.full(n, -1, np.int64)
     ally = folder / f"ind.{name}.ally"
     known = read_pickle(ally) if ally.exists() else y
-    if tx.shape[0] != test.size or ty.shape[0] != test.size or x.shape[0] != y.shape[0] or len(known) > allx.shape[0]:
+    rows = (len(y), len(known), len(ty), tx.shape[0])
+    if rows != (x.shape[0], min(len(known), allx.shape[0]), test.size, test.size) or known.shape[1] != y.shape[1]:
         raise InputError(f"the files ind.{name}.* in {folder} do not belong together: get them all from one source")
     labels[: len(known)] = one_hot_labels(known)
     labels[test] = one_hot_labels(ty)

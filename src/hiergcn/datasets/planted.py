@@ -10,6 +10,7 @@ from hiergcn.graph import Graph
 from hiergcn.graph.edges import symmetric_adjacency
 
 CHUNK = 1 << 20  # nodes or edges drawn at once; part of what a seed means, so it stays
+SMALLEST = 4  # nodes of a block; a level with smaller ones is left out
 
 
 def planted_graph(
@@ -29,7 +30,8 @@ def planted_graph(
 
     About n * degree / 2 edges are drawn: a share 1 - `homophily` of them between any two nodes, the others inside a
     block, and of these `decay` times as many at a level as one level further down, so that edges grow rarer with
-    distance in the tree of blocks. An edge drawn twice counts once, so dense blocks fall a little short.
+    distance in the tree of blocks. An edge drawn twice counts once, so dense blocks fall a little short. A small graph
+    has fewer levels, for a block has 4 nodes or more.
 
     The label of a node is its top block; its features are that class's centre, drawn from N(0, I), plus `noise` times
     N(0, I). The same arguments give the same graph. Work and memory are linear in nodes and edges.
@@ -38,9 +40,8 @@ def planted_graph(
     rng = np.random.default_rng(seed)
     index = np.int32 if n <= np.iinfo(np.int32).max else np.int64
     node_at = rng.permutation(np.arange(n, dtype=index))  # place in the tree, from left to right -> node
-    source, target = _edges(
-        rng, node_at, _edge_levels(depth, homophily, decay), round(n * degree / 2), classes, branching
-    )
+    blocks = _blocks(n, classes, depth, branching)
+    source, target = _edges(rng, node_at, blocks, _edge_levels(blocks.size, homophily, decay), round(n * degree / 2))
     labels = np.empty(n, np.int64)
     labels[node_at] = _block(np.arange(n), n, classes)
     adjacency = symmetric_adjacency(source, target, None, n)
@@ -61,23 +62,30 @@ def _check(
         raise InputError("homophily and decay are shares: ask for values from 0 to 1")
 
 
-def _edge_levels(depth: int, homophily: float, decay: float) -> NDArray[np.float64]:
-    """The share of edges drawn at each level of the tree, the whole graph first and the leaves last."""
-    inside = decay ** np.arange(depth - 1, -1, -1, dtype=np.float64)
+def _blocks(n: int, classes: int, depth: int, branching: int) -> NDArray[np.int64]:
+    """The number of blocks at each level of the tree, the whole graph first and the leaves last."""
+    counts = [1, classes]
+    while len(counts) <= depth and counts[-1] * branching * SMALLEST <= n:
+        counts.append(counts[-1] * branching)
+    return np.array(counts, dtype=np.int64)
+
+
+def _edge_levels(levels: int, homophily: float, decay: float) -> NDArray[np.float64]:
+    """The share of edges drawn at each level of the tree."""
+    inside = decay ** np.arange(levels - 2, -1, -1, dtype=np.float64)
     return np.concatenate([[1 - homophily], homophily * inside / inside.sum()])
 
 
 def _edges(
-    rng: np.random.Generator, node_at: NDArray[Any], levels: NDArray[np.float64], m: int, classes: int, branching: int
+    rng: np.random.Generator, node_at: NDArray[Any], blocks: NDArray[np.int64], shares: NDArray[np.float64], m: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Both ends of m edges: any place, then a place in the block that holds it at a level drawn from `levels`."""
+    """Both ends of m edges: any place, then a place in the block that holds it at a level drawn by `shares`."""
     n = node_at.size
-    blocks = np.array([1] + [classes * branching**k for k in range(levels.size - 1)], dtype=np.int64)
     source, target = np.empty(m, node_at.dtype), np.empty(m, node_at.dtype)
     for start in range(0, m, CHUNK):
         size = min(CHUNK, m - start)
         here = rng.integers(n, size=size)
-        count = blocks[rng.choice(levels.size, size=size, p=levels)]
+        count = blocks[rng.choice(blocks.size, size=size, p=shares)]
         block = _block(here, n, count)
         low, high = _first(block, n, count), _first(block + 1, n, count)
         there = low + (rng.random(size) * (high - low)).astype(np.int64)

@@ -60,10 +60,15 @@ class _Edges:
     weight: NDArray[np.float64] | None
     notes: tuple[str, ...]
 
-    def row_with(self, value: str) -> int:
-        """The first row of the file that has an id at either end."""
-        first = [np.flatnonzero(end.code == end.values.get_indexer(pd.Index([value]))[0]) for end in self.ends]
-        return row_of(int(min(rows[0] for rows in first if rows.size)), header=self.header)
+    def first_of(self, ids: "pd.Index[str]") -> tuple[int, str]:
+        """The first row of the file that names one of the ids, and that id."""
+        hits = []
+        for end in self.ends:
+            named = end.values.isin(ids)[end.code]
+            if named.any():
+                position = int(named.argmax())
+                hits.append((row_of(position, header=self.header), str(end.values[end.code[position]])))
+        return min(hits)
 
 
 def read_graph(
@@ -210,8 +215,7 @@ def _all_ids(edges: _Edges, nodes: _Nodes | None) -> tuple["pd.Index[str]", list
     if extra.empty:
         return nodes.ids, []
     if nodes.features is not None:
-        row = min(edges.row_with(value) for value in extra[:100])
-        value = next(value for value in extra if edges.row_with(value) == row)
+        row, value = edges.first_of(extra)
         raise InputError(
             f"{edges.path}, row {row}: id {value!r:.80} is not in {nodes.path}, so it has no features; add it there or "
             f"take the edge out ({len(extra):,} such ids)"

@@ -1,0 +1,91 @@
+"""Names, the list, and what a name that is none is answered."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from hiergcn.datasets import dataset_names, list_datasets, load_dataset
+from hiergcn.datasets.catalogue import _CATALOGUE
+from hiergcn.datasets.digests import SHA256
+from hiergcn.errors import InputError
+
+
+def test_the_list_says_where_each_dataset_is(bare: Path, tmp_path: Path) -> None:
+    assert dataset_names() == ("cora", "citeseer", "pubmed", "nell", "amazon-photo", "coauthor-cs")
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "amazon_photo.npz").touch()
+    where = {row.name: row.where for row in list_datasets(tmp_path)}
+    assert where == {
+        "cora": "embedded",
+        "citeseer": "to download",
+        "pubmed": "to download",
+        "nell": "to download",
+        "amazon-photo": str(tmp_path / "more"),
+        "coauthor-cs": "to bring",
+    }
+    cora = list_datasets()[0]
+    assert (cora.nodes, cora.edges, cora.features, cora.classes) == (2708, 5278, 1433, 7)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("corra", r"no dataset 'corra', did you mean 'cora'\? the names are cora, citeseer"),
+        ("Cora", "did you mean 'cora'"),
+        ("AMAZON_PHOTO", "did you mean 'amazon-photo'"),
+        ("zzz", "no dataset 'zzz': the names are cora"),
+        ("", "no dataset ''"),
+    ],
+)
+def test_unknown_names(name: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        load_dataset(name)
+
+
+def test_every_file_to_download_has_a_digest() -> None:
+    for entry in _CATALOGUE.values():
+        if entry.files is not None and entry.files.sources:
+            assert set(entry.files.names) <= set(SHA256)
+
+
+def test_the_papers_claims() -> None:
+    claims = {name: entry.info.paper for name, entry in _CATALOGUE.items() if entry.info.paper}
+    assert {name: (claim.accuracy, claim.std, claim.levels) for name, claim in claims.items()} == {
+        "cora": (0.845, 0.005, 4),
+        "citeseer": (0.728, 0.005, 4),
+        "pubmed": (0.798, 0.004, 4),
+        "nell": (0.801, 0.004, 5),
+    }
+
+
+def test_multiplicity_where_there_is_none() -> None:
+    with pytest.raises(InputError, match="do not tell how often an edge is listed"):
+        load_dataset("cora", multiplicity=True)
+
+
+def test_what_to_bring_is_said(bare: Path) -> None:
+    with pytest.raises(InputError, match=r"put coauthor_cs\.npz into .* \(the npz file ms_academic_cs\.npz of"):
+        load_dataset("coauthor-cs")
+
+
+def test_npz_graphs_are_made_undirected_and_unweighted(bare: Path, tmp_path: Path) -> None:
+    n = 600
+    ring = sp.csr_array((np.full(n, 2.0, np.float32), (np.arange(n) + 1) % n, np.arange(n + 1)), shape=(n, n))
+    parts = {"labels": np.arange(n, dtype=np.int32) % 3}
+    for prefix, matrix in (("adj", ring), ("attr", sp.eye_array(n, 7, dtype=np.float32, format="csr"))):
+        for part in ("data", "indices", "indptr", "shape"):
+            parts[f"{prefix}_{part}"] = np.asarray(getattr(matrix, part))
+    np.savez(tmp_path / "amazon_photo.npz", **parts)  # type: ignore[arg-type]
+    dataset = load_dataset("amazon-photo", tmp_path)
+    assert dataset.graph.n_edges == n
+    assert set(dataset.graph.adjacency.data.tolist()) == {1.0}
+    assert repr(dataset.split) == "Split(train=60, validation=500, test=40)"
+
+
+@pytest.mark.parametrize("content", [b"", b"no zip at all", b"PK\x05\x06" + b"\0" * 18])
+def test_damaged_npz(bare: Path, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "amazon_photo.npz").write_bytes(content)
+    with pytest.raises(InputError, match=r"amazon_photo\.npz is not a graph in npz form"):
+        load_dataset("amazon-photo", tmp_path)

@@ -1,0 +1,133 @@
+"""Files are found where a user puts them, fetched whole or not at all, and their digests are checked."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from hiergcn.datasets import digests
+from hiergcn.datasets.folders import FileSet, cache_folder, find, obtain
+from hiergcn.datasets.sources import Progress
+from hiergcn.errors import InputError
+
+CONTENTS = {"one.bin": b"first", "two.bin": b"second"}
+
+
+class Offer:
+    """A source that has what it is given."""
+
+    def __init__(self, contents: dict[str, bytes] | Exception) -> None:
+        self.contents = contents
+        self.asked: list[tuple[str, ...]] = []
+
+    def __str__(self) -> str:
+        return "the offer"
+
+    def fetch(self, names: Sequence[str], progress: Progress) -> dict[str, bytes]:
+        self.asked.append(tuple(names))
+        if isinstance(self.contents, Exception):
+            raise self.contents
+        progress(3, 11)
+        return self.contents
+
+
+@pytest.fixture(autouse=True)
+def known_digests(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {name: hashlib.sha256(content).hexdigest() for name, content in CONTENTS.items()}
+    monkeypatch.setattr(digests, "SHA256", known)
+
+
+def toy(*sources: Offer, optional: tuple[str, ...] = ()) -> FileSet:
+    return FileSet("toy", "toys", ("one.bin", "two.bin"), optional, sources)
+
+
+def put(folder: Path, contents: dict[str, bytes]) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def test_the_users_folder_comes_first_then_the_variable_then_the_cache(
+    bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert find(toy()) is None
+    cached = put(bare / "toys", CONTENTS)
+    assert find(toy()) == cached
+    named = put(tmp_path / "named" / "toys", CONTENTS)
+    monkeypatch.setenv("HIERGCN_DATA", str(tmp_path / "named"))
+    assert find(toy()) == named
+    flat = put(tmp_path / "flat", CONTENTS)
+    assert find(toy(), flat) == flat
+    assert obtain(toy(), flat) == flat
+
+
+def test_a_folder_that_lacks_a_file_is_passed_over(bare: Path, tmp_path: Path) -> None:
+    partly = put(tmp_path / "partly", {"one.bin": b"first"})
+    cached = put(bare / "toys", CONTENTS)
+    assert obtain(toy(), partly) == cached
+
+
+def test_the_cache_follows_the_platforms_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "hiergcn"
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / ".cache" / "hiergcn"
+
+
+def test_fetched_once_into_the_cache_with_progress(bare: Path) -> None:
+    offer, steps = Offer({**CONTENTS, "extra.bin": b"x"}), list[tuple[int, int]]()
+    files = toy(offer, optional=("extra.bin",))
+    for _ in range(2):
+        assert obtain(files, progress=lambda done, total: steps.append((done, total))) == bare / "toys"
+    assert offer.asked == [("one.bin", "two.bin", "extra.bin")]
+    assert steps == [(3, 11)]
+    assert {path.name: path.read_bytes() for path in (bare / "toys").iterdir()} == offer.contents
+
+
+def test_the_next_source_is_tried_when_one_fails(bare: Path) -> None:
+    failing = [Offer(OSError("no route")), Offer({"one.bin": b"first"}), Offer({**CONTENTS, "two.bin": b"forged"})]
+    assert obtain(toy(*failing, Offer(CONTENTS))) == bare / "toys"
+
+
+def test_all_failures_end_in_one_sentence_and_nothing_is_written(bare: Path, tmp_path: Path) -> None:
+    failing = [Offer(OSError("no route")), Offer({"one.bin": b"first"}), Offer({**CONTENTS, "two.bin": b"forged"})]
+    with pytest.raises(InputError) as caught:
+        obtain(toy(*failing))
+    sentence = str(caught.value)
+    assert sentence.startswith(f"toy is not at hand: put one.bin, two.bin into {bare / 'toys'}, or set HIERGCN_DATA")
+    forged, true = hashlib.sha256(b"forged").hexdigest()[:12], hashlib.sha256(b"second").hexdigest()[:12]
+    for part in ("no route", "two.bin: it is not there", f"SHA-256 begins with {forged}, not with {true}"):
+        assert part in sentence
+    assert "\n" not in sentence
+    assert not bare.exists()
+    partly = put(tmp_path / "partly", {"one.bin": b"first"})
+    with pytest.raises(InputError, match=f"put two.bin into {partly}"):
+        obtain(toy(), partly)
+
+
+def test_a_damaged_file_is_named_with_both_digests(bare: Path, tmp_path: Path) -> None:
+    folder = put(tmp_path / "own", {**CONTENTS, "two.bin": b"secund"})
+    found = hashlib.sha256(b"secund").hexdigest()[:12]
+    with pytest.raises(InputError, match=rf"own/two\.bin is damaged or another file: .*{found}.*delete it"):
+        obtain(toy(), folder)
+
+
+def test_a_data_folder_that_is_none(bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="nowhere is not a folder"):
+        obtain(toy(Offer(CONTENTS)), tmp_path / "nowhere")
+    monkeypatch.setenv("HIERGCN_DATA", str(tmp_path / "elsewhere"))
+    with pytest.raises(InputError, match="elsewhere is not a folder: give the data folder in HIERGCN_DATA"):
+        obtain(toy(Offer(CONTENTS)))
+
+
+def test_an_interrupted_write_leaves_nothing(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: Path, data: bytes) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "write_bytes", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        obtain(toy(Offer(CONTENTS)))
+    assert list((bare / "toys").iterdir()) == []

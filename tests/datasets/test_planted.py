@@ -1,0 +1,88 @@
+"""Planted graphs have the communities, the homophily and the features that were asked for, and repeat."""
+
+import numpy as np
+import pytest
+
+from hiergcn.datasets import planted_graph
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph
+
+
+def homophily_of(graph: Graph) -> float:
+    edges = graph.adjacency.tocoo()
+    assert graph.labels is not None
+    source, target = edges.coords
+    return float(np.mean(graph.labels[source] == graph.labels[target]))
+
+
+def test_sizes() -> None:
+    graph = planted_graph(20_000, classes=5, degree=8, features=3)
+    assert (graph.n_nodes, graph.n_classes, graph.n_features) == (20_000, 5, 3)
+    assert graph.n_edges == pytest.approx(80_000, rel=0.01)
+    assert graph.labels is not None
+    assert np.bincount(graph.labels).tolist() == [4000] * 5
+    assert graph.adjacency.diagonal().sum() == 0
+    assert set(graph.adjacency.data.tolist()) == {1.0}
+
+
+def test_the_same_arguments_give_the_same_graph_and_another_seed_another() -> None:
+    one, two, three = planted_graph(500), planted_graph(500), planted_graph(500, seed=1)
+    assert np.array_equal(one.adjacency.indices, two.adjacency.indices)
+    assert np.array_equal(np.asarray(one.features), np.asarray(two.features))
+    assert not np.array_equal(one.labels, three.labels)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("homophily", [0.0, 0.5, 0.9, 1.0])
+def test_homophily(homophily: float) -> None:
+    graph = planted_graph(20_000, classes=4, homophily=homophily, features=0)
+    # edges between any two nodes join a class with probability 1/4, too
+    assert homophily_of(graph) == pytest.approx(homophily + (1 - homophily) / 4, abs=0.02)
+    assert graph.features is None
+
+
+def test_edges_grow_rarer_with_distance_in_the_tree() -> None:
+    """With one class, two levels and decay 0.5, a third of the edges is drawn anywhere, two thirds in a leaf."""
+    graph = planted_graph(4000, classes=1, depth=2, branching=8, homophily=1, decay=0.5, degree=6, features=0)
+    deep = planted_graph(4000, classes=8, depth=1, homophily=2 / 3, degree=6, features=0)
+    assert homophily_of(deep) == pytest.approx(2 / 3 + 1 / 24, abs=0.02)
+    # the same blocks under another name: the same expected number of triangles
+    triangles = [(g.adjacency @ g.adjacency).multiply(g.adjacency).sum() for g in (graph, deep)]
+    assert triangles[0] == pytest.approx(triangles[1], rel=0.3)
+    flat = planted_graph(4000, classes=1, depth=1, homophily=1, degree=6, features=0)
+    assert (flat.adjacency @ flat.adjacency).multiply(flat.adjacency).sum() < triangles[0] / 3
+
+
+def test_features_lie_around_their_class() -> None:
+    graph = planted_graph(10_000, classes=3, features=6, noise=0.5)
+    assert isinstance(graph.features, np.ndarray)
+    assert graph.features.dtype == np.float32
+    for label in range(3):
+        rows = graph.features[graph.labels == label]
+        assert rows.std(axis=0) == pytest.approx(np.full(6, 0.5), rel=0.05)
+    centres = np.array([graph.features[graph.labels == label].mean(axis=0) for label in range(3)])
+    assert np.abs(centres[0] - centres[1]).max() > 0.2
+
+
+def test_small_graphs() -> None:
+    for n in (4, 5, 17, 50):
+        graph = planted_graph(n, degree=3)
+        assert graph.n_nodes == n
+        assert graph.n_classes == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"n": 3}, "3 nodes cannot fill 4 classes"),
+        ({"classes": 0}, "at least 1"),
+        ({"depth": 0}, "at least 1"),
+        ({"features": -1}, "negative"),
+        ({"degree": -1}, "degree"),
+        ({"n": 10, "degree": 10}, "degree"),
+        ({"homophily": 1.5}, "shares"),
+        ({"decay": -0.1}, "shares"),
+    ],
+)
+def test_bad_arguments(options: dict[str, float], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        planted_graph(**options)  # type: ignore[arg-type]

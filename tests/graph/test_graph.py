@@ -1,0 +1,183 @@
+"""A graph is checked when it is made, copies nothing it need not, and cannot be changed."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph
+
+PATH = sp.csr_array(np.array([[0, 2.0, 0], [2, 0, 1], [0, 1, 0]]))  # 0 -2- 1 -1- 2
+
+
+def changed(row: int, column: int, value: float) -> sp.csr_array:
+    dense = PATH.toarray()
+    dense[row, column] = value
+    return sp.csr_array(dense)
+
+
+def test_a_small_graph_by_hand() -> None:
+    graph = Graph(PATH, np.eye(3, dtype=np.float32), np.array([0, -1, 1]), name="path")
+    assert (graph.n_nodes, graph.n_edges, graph.n_features, graph.n_classes) == (3, 2, 3, 2)
+    assert graph.labelled.tolist() == [0, 2]
+    assert graph.ids.tolist() == [0, 1, 2]
+    assert graph.class_names == ("0", "1")
+    assert repr(graph) == "Graph('path', nodes=3, edges=2, features=3, classes=2, labelled=2)"
+
+
+def test_a_graph_without_features_and_labels() -> None:
+    graph = Graph(PATH)
+    assert (graph.n_features, graph.n_classes, graph.labelled.size) == (0, 0, 0)
+
+
+def test_self_loops_are_kept_and_not_counted_as_edges() -> None:
+    graph = Graph(changed(1, 1, 5.0))
+    assert graph.n_edges == 2
+    assert graph.adjacency.diagonal().tolist() == [0, 5, 0]
+
+
+def test_adjacency_becomes_canonical_and_the_callers_matrix_stays_as_it_is() -> None:
+    rows, columns = [1, 0, 0, 1, 2, 0], [0, 1, 1, 2, 1, 2]
+    given_matrix = sp.coo_array(([2.0, 1, 1, 1, 1, 0], (rows, columns)), shape=(3, 3)).tocsr()
+    messy = sp.csr_array(([1.0, 1, 0, 2, 1, 1], [1, 1, 2, 0, 2, 1], [0, 3, 5, 6]), shape=(3, 3))
+    for matrix in (given_matrix, messy):
+        before = matrix.data.copy()
+        adjacency = Graph(matrix).adjacency
+        assert adjacency.has_canonical_format
+        assert (adjacency.toarray() == PATH.toarray()).all()
+        assert adjacency.nnz == 4
+        assert (matrix.data == before).all()
+
+
+def test_arrays_of_the_right_form_are_shared_and_read_only() -> None:
+    matrix = PATH.copy()
+    dense, labels = np.ones((3, 2), np.float32), np.array([0, 1, -1])
+    graph = Graph(matrix, dense, labels)
+    assert graph.features is not None
+    assert graph.labels is not None
+    pairs = ((graph.adjacency.data, matrix.data), (graph.adjacency.indices, matrix.indices), (graph.labels, labels))
+    for held, own in (*pairs, (graph.features, dense)):
+        assert np.shares_memory(held, own)
+        with pytest.raises(ValueError, match="read-only"):
+            held[0] = 0
+    dense[0] = 7  # the caller's own array stays free
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        graph.name = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept"),
+    [("f4", "f4"), ("f8", "f8"), ("f2", "f4"), ("?", "f4"), ("u1", "f4"), ("i2", "f4"), ("i4", "f8"), ("i8", "f8")],
+)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_feature_types(kind: str, kept: str, sparse: bool) -> None:
+    if sparse and kind == "f2":
+        pytest.skip("scipy has no sparse half floats")
+    table: Any = np.eye(3).astype(kind)
+    features = Graph.from_scipy(PATH, sp.csc_array(table) if sparse else table).features
+    assert features is not None
+    assert features.dtype == np.dtype(kept)
+    assert sp.issparse(features) == sparse
+    assert ((features.toarray() if sp.issparse(features) else features) == np.eye(3)).all()
+
+
+def test_indices_are_32_bit_where_they_fit() -> None:
+    matrix = PATH.copy()
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
+    assert Graph(matrix).adjacency.indices.dtype == np.int32
+    assert Graph(matrix).adjacency.indptr.dtype == np.int32
+
+
+def test_text_and_gappy_ids() -> None:
+    assert Graph(PATH, ids=np.array(["b", "a", "7"])).ids.tolist() == ["b", "a", "7"]
+    assert Graph(PATH, ids=np.array([900, 5, 77])).ids.tolist() == [900, 5, 77]
+
+
+def test_with_labels_keeps_all_else() -> None:
+    graph = Graph(PATH, np.eye(3), np.array([0, 1, 1]), np.array(["x", "y", "z"]), ("left", "right"), "path", ("read",))
+    other = graph.with_labels([1, -1, -1])
+    assert other.labels is not None
+    assert other.labels.tolist() == [1, -1, -1]
+    assert (other.class_names, other.name, other.notes) == (("left", "right"), "path", ("read",))
+    assert np.shares_memory(other.adjacency.data, graph.adjacency.data)
+    assert graph.with_labels(None, ()).n_classes == 0
+    assert graph.with_labels([0, 1, 2], ["a", "b", "c"]).class_names == ("a", "b", "c")
+
+
+BIG = 1.7e308
+NAN_TABLE = np.array([[0, 1.0], [2, np.nan], [3, 4]])
+
+
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        ({"adjacency": np.eye(3)}, "not a sparse matrix"),
+        ({"adjacency": sp.csr_array((3, 2))}, "3 rows and 2 columns"),
+        ({"adjacency": sp.csr_array((0, 0))}, "no nodes"),
+        ({"adjacency": sp.coo_array(np.ones(3))}, "1 axis"),
+        ({"adjacency": PATH * 1j}, "real numbers"),
+        ({"adjacency": changed(0, 1, 3.0)}, "node 0 to node 1 weighs 3.0 but 1 to 0 weighs 2.0"),
+        ({"adjacency": changed(0, 2, 1.0)}, "node 0 to node 2 weighs 1.0 but 2 to 0 weighs 0.0"),
+        ({"adjacency": changed(2, 0, 1.0)}, "node 2 to node 0 weighs 1.0 but 0 to 2 weighs 0.0"),
+        ({"adjacency": changed(1, 2, -1.0)}, "from node 1 to node 2 has weight -1.0"),
+        ({"adjacency": changed(2, 1, np.nan)}, "from node 2 to node 1 has weight nan"),
+        ({"adjacency": changed(2, 1, np.inf)}, "from node 2 to node 1 has weight inf"),
+        ({"features": np.ones(3)}, "1 axes"),
+        ({"features": np.ones((2, 3))}, "2 rows but the graph has 3 nodes"),
+        ({"features": np.array([["a"], ["b"], ["c"]])}, "turn them into numbers"),
+        ({"features": np.eye(3) * 1j}, "turn them into numbers"),
+        ({"features": NAN_TABLE}, "feature 1 of node 1 is nan"),
+        ({"features": sp.csr_array(NAN_TABLE)}, "feature 1 of node 1 is nan"),
+        ({"features": np.array([[BIG, BIG], [0, 0], [0, -np.inf]])}, "feature 1 of node 2 is -inf"),
+        ({"labels": np.zeros(2, int)}, "shape"),
+        ({"labels": np.zeros(3)}, "whole numbers"),
+        ({"labels": np.array([0, -2, 1])}, "node 1 has label -2"),
+        ({"labels": np.array([0, 1, 2]), "class_names": ("a", "b")}, "2 class names but a label of 2"),
+        ({"labels": np.array([0, 1, 1]), "class_names": ("a", "a")}, "'a' is given twice"),
+        ({"ids": np.array(["a", "b"])}, "shape"),
+        ({"ids": np.array(["a", "b", "a"])}, "id a of node 2"),
+        ({"ids": np.array([0.5, 1, 2])}, "whole numbers or all as text"),
+        ({"ids": np.array(["a", 1, None], object)}, "whole numbers or all as text"),
+    ],
+)
+def test_what_is_wrong_is_refused_with_a_sentence(parts: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence.replace("(", r"\(")):
+        Graph(**{"adjacency": PATH, **parts})
+
+
+def test_a_sum_that_overflows_is_not_taken_for_an_infinite_feature() -> None:
+    features = Graph(PATH, np.full((3, 2), BIG)).features
+    assert features is not None
+    assert np.isfinite(features[0, 0])
+
+
+def test_the_hint_about_asymmetry_works() -> None:
+    directed = sp.csr_array(np.array([[0, 1.0, 0], [0, 0, 1], [0, 0, 0]]))
+    with pytest.raises(InputError, match=r"adjacency\.maximum\(adjacency\.T\)"):
+        Graph.from_scipy(directed)
+    assert Graph.from_scipy(directed.maximum(directed.T)).n_edges == 2
+
+
+@st.composite
+def square_matrices(draw: st.DrawFn) -> np.ndarray:
+    n = draw(st.integers(1, 8))
+    entries = st.sampled_from([0.0, 0.0, 1.0, 2.5])
+    return np.array(draw(st.lists(entries, min_size=n * n, max_size=n * n))).reshape(n, n)
+
+
+@given(square_matrices(), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_a_matrix_is_accepted_just_when_it_is_symmetric(dense: np.ndarray, mirrored: bool) -> None:
+    dense = np.maximum(dense, dense.T) if mirrored else dense
+    if (dense == dense.T).all():
+        graph = Graph.from_scipy(sp.csr_array(dense))
+        assert (graph.adjacency.toarray() == dense).all()
+        assert graph.n_edges == np.count_nonzero(np.triu(dense, 1))
+    else:
+        with pytest.raises(InputError, match="not symmetric"):
+            Graph.from_scipy(sp.csr_array(dense))

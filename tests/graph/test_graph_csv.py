@@ -1,0 +1,193 @@
+"""A user's own files: what is understood, what is noted, and a sentence with file, row and column for each defect."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph
+
+Write = Callable[[str, str | bytes], str]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def writer(name: str, content: str | bytes) -> str:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return str(path)
+
+    return writer
+
+
+EDGES = "from,to\nanna,bo\nbo,cy\n"
+NODES = "paper,topic,x,open\nanna,art,1,true\nbo,,2.5,false\ncy,biology,-3,true\ndi,art,0,false\n"
+
+
+def test_edges_and_nodes(write: Write) -> None:
+    graph = Graph.from_csv(write("e.csv", EDGES), write("n.csv", NODES), id="paper", label="topic")
+    assert graph.ids.tolist() == ["anna", "bo", "cy", "di"]
+    assert graph.labels is not None
+    assert graph.labels.tolist() == [0, -1, 1, 0]
+    assert graph.class_names == ("art", "biology")
+    assert isinstance(graph.features, np.ndarray)
+    assert graph.features.tolist() == [[1, 1], [2.5, 0], [-3, 1], [0, 0]]
+    assert graph.adjacency.toarray().tolist() == [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
+    assert graph.name == "e"
+    assert graph.notes == ()
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", " ", "|"])
+def test_delimiters_are_told_apart(write: Write, delimiter: str) -> None:
+    edges, nodes = EDGES.replace(",", delimiter), NODES.replace(",,", ",music,").replace(",", delimiter)
+    graph = Graph.from_csv(write("e.csv", edges), write("n.csv", nodes), id="paper", label="topic")
+    assert (graph.n_nodes, graph.n_edges, graph.n_classes) == (4, 2, 3)
+
+
+def test_a_delimiter_inside_quotes_and_one_that_is_named(write: Write) -> None:
+    edges = write("e.csv", 'source,target\n"a;1, b",c\nc,"d;1"\n')
+    assert Graph.from_csv(edges).ids.tolist() == ["a;1, b", "c", "d;1"]
+    assert Graph.from_csv(write("f.csv", "u:v\n1:2\n"), delimiter=":").ids.tolist() == [1, 2]
+
+
+def test_bom_crlf_blank_lines_and_blanks_around_ids(write: Write) -> None:
+    edges = write("e.csv", "\ufeffsource,target\r\na , b\r\n\r\nb,c\r\n\r\n")
+    nodes = write("n.csv", "\ufeffid,label\r\na,x\r\n b,y\r\nc ,x\r\n")
+    graph = Graph.from_csv(edges, nodes)
+    assert graph.ids.tolist() == ["a", "b", "c"]
+    assert graph.n_edges == 2
+
+
+def test_whole_numbers_come_back_as_such_and_in_their_order(write: Write) -> None:
+    graph = Graph.from_csv(write("e.csv", "source,target\n10,9\n9,700\n"))
+    assert graph.ids.dtype == np.int64
+    assert graph.ids.tolist() == [9, 10, 700]
+
+
+def test_leading_zeros_and_words_for_missing_are_ids_like_others(write: Write) -> None:
+    graph = Graph.from_csv(write("e.csv", "source,target\n007,7\nNA,7\nnull,NA\n"))
+    assert graph.ids.tolist() == ["007", "7", "NA", "null"]
+
+
+def test_labels_are_kept_as_written_and_numbers_are_ordered_by_value(write: Write) -> None:
+    edges = write("e.csv", "source,target\n1,2\n")
+    graph = Graph.from_csv(edges, write("n.csv", "id,label\n1,10\n2,9\n3,\n4, \n"))
+    assert graph.class_names == ("9", "10")
+    assert graph.labels is not None
+    assert graph.labels.tolist() == [1, 0, -1, -1]
+    assert Graph.from_csv(edges, write("m.csv", "id,label\n1,NA\n2,01\n")).class_names == ("01", "NA")
+
+
+def test_edges_without_column_names(write: Write) -> None:
+    assert Graph.from_csv(write("e.txt", "0 1\n1 2\n")).n_edges == 2
+    weighted = Graph.from_csv(write("w.txt", "0 1 2.5\n1   2 1\n"), weight="3")
+    assert weighted.adjacency.toarray().max() == 2.5
+    known = Graph.from_csv(write("f.csv", "a,b\nb,c\n"), write("n.csv", "id,label\na,x\nb,y\nc,x\n"))
+    assert known.n_edges == 2
+    guessed = Graph.from_csv(write("g.csv", "a,b\nb,c\n"))
+    assert guessed.n_edges == 1
+    assert guessed.notes == ("the first row of g.csv was taken for the names of its columns: a, b",)
+
+
+def test_columns_named_or_found_wherever_they_are(write: Write) -> None:
+    edges = write("e.csv", "year,Target,Source,Weight\n1999,b,a,2\n2001,c,b,3\n")
+    graph = Graph.from_csv(edges)
+    assert graph.adjacency.toarray().tolist() == [[0, 2, 0], [2, 0, 3], [0, 3, 0]]
+    assert graph.notes == ("column 'year' of the edges was not used",)
+    other = Graph.from_csv(edges, source="year", target="Target", weight="Weight")
+    assert other.ids.tolist() == ["1999", "2001", "b", "c"]
+
+
+def test_what_was_done_is_noted(write: Write) -> None:
+    edges = write("e.csv", "source,target\na,a\na,b\nb,a\na,b\n")
+    nodes = write("n.csv", ",id,kind,size,none,yes\n0,a,red,1,,true\n1,b,blue,,,\n2,c,,3,,false\n")
+    graph = Graph.from_csv(edges, nodes)
+    assert graph.notes == (
+        "column 'kind' became 2 columns, one for each of its values",
+        "missing values of column 'size' set to its mean: 1",
+        "column 'none' is empty and was left out",
+        "missing values of column 'yes' set to its mean: 1",
+        "a column without a name was left out",
+        "self-loops dropped: 1",
+        "rows that repeat an edge, in the same or the other direction, or have weight 0: 2",
+    )
+    assert isinstance(graph.features, np.ndarray)
+    assert graph.features.tolist() == [[0, 1, 1, 1], [1, 0, 2, 0.5], [0, 0, 3, 0]]
+
+
+def test_ids_that_only_edges_name(write: Write) -> None:
+    edges = write("e.csv", "source,target\na,b\nb,zoe\nyan,a\n")
+    graph = Graph.from_csv(edges, write("n.csv", "id,label\nb,x\na,y\n"))
+    assert graph.ids.tolist() == ["b", "a", "yan", "zoe"]
+    assert graph.labels is not None
+    assert graph.labels.tolist() == [0, 1, -1, -1]
+    assert graph.notes == ("ids that only the edges name, now nodes without a label: 2",)
+    with pytest.raises(InputError, match=r"e\.csv, row 3: id 'zoe' is not in .*m\.csv.*2 such ids"):
+        Graph.from_csv(edges, write("m.csv", "id,label,f\nb,x,1\na,y,2\n"))
+
+
+MANY = "id,title\n" + "".join(f"{k},title {k}\n" for k in range(60))
+
+
+@pytest.mark.parametrize(
+    ("edges", "nodes", "options", "sentence"),
+    [
+        ("", None, {}, r"e\.csv is empty"),
+        ("\n\n", None, {}, r"e\.csv is empty"),
+        ("source,target\n", None, {}, r"e\.csv has no rows"),
+        ("source\na\n", None, {}, r"e\.csv, row 1: one column"),
+        ("source,target\na,b\nb,\n", None, {}, r"e\.csv, row 3, column 'target': the id is blank"),
+        ("source,target\na,b\n ,b\n", None, {}, r"e\.csv, row 3, column 'source': the id is blank"),
+        ("1,2\n3,\n", None, {}, r"e\.csv, row 2, column '2': the id is blank"),
+        ("source,target\na,b\nb,c,d\n", None, {}, r"e\.csv.* row 3 has 3 fields where 2"),
+        ("source,target\na,b,c\nb,c,d\n", None, {}, r"e\.csv"),
+        ("source,source\na,b\n", None, {}, r"row 1: two columns are named 'source'"),
+        ("source,target,weight\na,b,1\nb,c,much\n", None, {}, r"row 3, column 'weight': 'much' where a number"),
+        ("source,target,weight\na,b,1\nb,c,\n", None, {}, r"row 3, column 'weight': nothing where a number"),
+        ("source,target,weight\na,b,-1\n", None, {}, r"row 2, column 'weight': weight -1\.0"),
+        ("source,target,weight\na,b,inf\n", None, {}, r"row 2, column 'weight': weight inf"),
+        (b"source,target\n\xff\xfe,b\n", None, {}, r"e\.csv is not UTF-8"),
+        (EDGES, None, {"source": "form"}, r"no column 'form', did you mean 'from'\?"),
+        (EDGES, None, {"label": "topic"}, r"column 'topic' belongs to a file of nodes"),
+        (EDGES, NODES, {"label": "genre", "id": "paper"}, r"n\.csv has no column 'genre'; its columns are 'paper'"),
+        (EDGES, NODES, {"label": "paper", "id": "paper"}, r"is the id and cannot be the label"),
+        (EDGES, "1,2\n3,4\n", {}, r"n\.csv, row 1: numbers where the names"),
+        (EDGES, "id,x\n", {}, r"n\.csv has no rows"),
+        (EDGES, "id,x\nanna,1\n,2\n", {}, r"n\.csv, row 3, column 'id': the id is blank"),
+        (EDGES, "id,x\nanna,1\nbo,2\nanna ,3\n", {}, r"n\.csv, row 4, column 'id': id 'anna' is there already"),
+        (EDGES, "id,x\nanna,1\nbo,inf\ncy,2\n", {}, r"n\.csv, row 3, column 'x': the value is infinite"),
+        ("source,target\n1,2\n", MANY, {}, r"n\.csv, column 'title': text with 60 different values"),
+    ],
+)
+def test_defects(write: Write, edges: str | bytes, nodes: str | None, options: dict[str, Any], sentence: str) -> None:
+    table = None if nodes is None else write("n.csv", nodes)
+    with pytest.raises(InputError, match=sentence):
+        Graph.from_csv(write("e.csv", edges), table, **options)
+
+
+def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        Graph.from_csv(tmp_path / "none.csv")
+    with pytest.raises(InputError, match="directory"):
+        Graph.from_csv(tmp_path)
+
+
+printable = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=60)
+content = st.lists(printable, max_size=6).map("\n".join) | st.binary(max_size=80)
+
+
+@given(content, content)
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_content_gives_a_graph_or_a_sentence(write: Write, edges: str | bytes, nodes: str | bytes) -> None:
+    sentences = []
+    for table in (None, write("n.csv", nodes)):
+        try:
+            assert Graph.from_csv(write("e.csv", edges), table).n_nodes > 0
+        except InputError as error:
+            sentences.append(str(error))
+    assert all(".csv" in sentence for sentence in sentences)

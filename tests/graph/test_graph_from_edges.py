@@ -1,0 +1,83 @@
+"""Edges in any order and direction become one symmetric adjacency."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph
+
+
+def test_unweighted_edges_count_once() -> None:
+    graph = Graph.from_edges([0, 0, 1, 2], [1, 1, 0, 1])
+    assert graph.adjacency.toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+
+
+def test_weights_add_up_in_one_direction_and_the_heavier_direction_counts() -> None:
+    graph = Graph.from_edges([0, 0, 1, 2, 2], [1, 1, 0, 1, 0], [1.5, 2, 3, 4, 0])
+    assert graph.adjacency.toarray().tolist() == [[0, 3.5, 0], [3.5, 0, 4], [0, 4, 0]]
+    assert graph.adjacency.nnz == 4
+
+
+def test_self_loops_are_dropped_with_a_note_and_isolated_nodes_stay() -> None:
+    graph = Graph.from_edges([0, 1], [1, 1], n=4, labels=[0, 1, -1, 1], ids=["a", "b", "c", "d"])
+    assert (graph.n_nodes, graph.n_edges) == (4, 1)
+    assert graph.notes == ("self-loops dropped: 1",)
+
+
+def test_no_edges_and_strided_columns() -> None:
+    assert Graph.from_edges([], [], n=2).n_edges == 0
+    table = np.array([[0, 1], [1, 2]], dtype=np.uint16)
+    assert Graph.from_edges(table[:, 0], table[:, 1]).n_edges == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (([0, 1], [1]), "2 sources but 1 targets"),
+        (([0, -1], [1, 0]), "edge 1 has source node -1"),
+        (([0], [0.5]), "target nodes must be a list of whole numbers"),
+        (([0, 5], [1, 0], None, 3), "node 5 but the graph has 3 nodes"),
+        (([0, 1], [1, 0], [1.0]), "shape"),
+        (([0, 1], [1, 0], [1.0, -2]), "edge 1 has weight -2"),
+        (([0, 1], [1, 0], [np.nan, 1]), "edge 0 has weight nan"),
+        (([], []), "no nodes"),
+    ],
+)
+def test_bad_edges(arguments: tuple[Any, ...], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        Graph.from_edges(*arguments)
+
+
+edge_lists = st.integers(1, 9).flatmap(
+    lambda n: st.tuples(
+        st.just(n),
+        st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1), st.integers(0, 4)), max_size=40),
+    )
+)
+
+
+@given(edge_lists, st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_equal_to_a_dense_calculation(edges: tuple[int, list[tuple[int, int, int]]], weighted: bool) -> None:
+    n, rows = edges
+    source, target, weight = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    directed = np.zeros((n, n))
+    np.add.at(directed, (source, target), weight if weighted else 1)
+    np.fill_diagonal(directed, 0)
+    expected = np.maximum(directed, directed.T)
+    graph = Graph.from_edges(source, target, weight if weighted else None, n)
+    assert (graph.adjacency.toarray() == (expected if weighted else expected > 0)).all()
+    assert graph.adjacency.has_canonical_format
+    assert graph.adjacency.nnz == np.count_nonzero(expected)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.floats(0, 1e6)), min_size=1, max_size=60))
+@settings(max_examples=100, deadline=None)
+def test_sums_are_symmetric_to_the_last_bit(rows: list[tuple[int, int, float]]) -> None:
+    source, target, weight = zip(*rows, strict=True)
+    dense = Graph.from_edges(source, target, weight, 6).adjacency.toarray()
+    assert (dense == dense.T).all()

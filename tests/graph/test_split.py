@@ -1,0 +1,122 @@
+"""A split keeps its parts apart and refuses what a model could not learn from."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph, Split
+
+
+def test_parts_are_sorted_int64_and_read_only() -> None:
+    split = Split(np.array([3, 1], np.int32), np.array([0]), np.array([]))
+    assert split.train.tolist() == [1, 3]
+    assert split.train.dtype == split.test.dtype == np.int64
+    assert repr(split) == "Split(train=2, validation=1, test=0)"
+    with pytest.raises(ValueError, match="read-only"):
+        split.train[0] = 9
+
+
+def test_masks_and_indices_say_the_same() -> None:
+    split = Split.from_masks([True, False, False, False], [False, True, False, False], [False, False, False, True])
+    assert [part.tolist() for part in (split.train, split.validation, split.test)] == [[0], [1], [3]]
+    with pytest.raises(InputError, match="validation mask"):
+        Split.from_masks([True, False], [True], [False, False])
+    with pytest.raises(InputError, match="train mask"):
+        Split.from_masks([1, 0], [False, True], [False, False])
+
+
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        (([0, 1], [1], [2]), "node 1 is in train and in validation"),
+        (([0], [1], [0]), "node 0 is in train and in test"),
+        (([0], [1], [1]), "node 1 is in validation and in test"),
+        (([0, 0], [1], [2]), "train names node 0 twice"),
+        (([0], [-1], [2]), "validation names node -1"),
+        (([0.5], [1], [2]), "train must be a list of node numbers"),
+        (([[0]], [1], [2]), "train must be a list of node numbers"),
+    ],
+)
+def test_bad_parts(parts: tuple[Any, ...], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        Split(*parts)
+
+
+labelings = st.lists(st.integers(-1, 3), min_size=20, max_size=80)
+
+
+@given(labelings, st.integers(0, 5))
+@settings(max_examples=100, deadline=None)
+def test_random_splits(labels: list[int], seed: int) -> None:
+    array = np.array(labels)
+    classes, sizes = np.unique(array[array >= 0], return_counts=True)
+    if classes.size == 0 or sizes.min() < 2 or sizes.sum() - 2 * classes.size < 5:
+        with pytest.raises(InputError):
+            Split.random(labels, per_class=2, validation=5, seed=seed)
+        return
+    split = Split.random(labels, per_class=2, validation=5, seed=seed)
+    assert np.bincount(array[split.train])[classes].tolist() == [2] * classes.size
+    assert split.validation.size == 5
+    together = np.concatenate([split.train, split.validation, split.test])
+    assert sorted(together.tolist()) == np.flatnonzero(array >= 0).tolist()
+    again = Split.random(labels, per_class=2, validation=5, seed=seed)
+    assert (again.train == split.train).all()
+    assert (again.validation == split.validation).all()
+
+
+def test_random_takes_as_many_test_nodes_as_asked_and_other_seeds_give_others() -> None:
+    labels = np.arange(1000) % 4
+    splits = [Split.random(labels, per_class=5, validation=50, test=100, seed=seed) for seed in (0, 1)]
+    assert [split.test.size for split in splits] == [100, 100]
+    assert splits[0].train.tolist() != splits[1].train.tolist()
+    # every part of the graph is drawn from, not its beginning
+    assert splits[0].validation.max() > 800
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "sentence"),
+    [
+        ([-1, -1], {}, "no node has a label"),
+        ([0] * 30 + [1] * 3, {}, "class 1 has 3 labelled nodes, too few for 20"),
+        ([0] * 30 + [1] * 30, {}, "20 remain for the 500"),
+        ([0] * 30 + [1] * 30, {"validation": 10, "test": 20}, "20 remain for the 30"),
+        ([0, 1], {"per_class": 0}, "at least 1"),
+        ([0, 1], {"validation": -1}, "negative"),
+        ([0, 1], {"test": -1}, "negative"),
+    ],
+)
+def test_random_says_what_is_too_small(labels: list[int], options: dict[str, int], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        Split.random(labels, **options)
+
+
+def graph_with(labels: list[int] | None) -> Graph:
+    return Graph(sp.csr_array((6, 6)), labels=None if labels is None else np.array(labels), name="six")
+
+
+def test_check_accepts_what_can_be_learned() -> None:
+    Split([0, 1], [2], [3]).check(graph_with([0, 1, 0, 1, -1, -1]))  # type: ignore[arg-type]
+    Split([0, 1], [2], []).check(graph_with([0, 1, 0, -1, -1, -1]))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("labels", "parts", "sentence"),
+    [
+        (None, ([0], [1], [2]), "six has no labels"),
+        ([-1] * 6, ([0], [1], [2]), "six has no labels"),
+        ([0] * 6, ([0], [1], [2]), "every label of six is '0'"),
+        ([0, 1, 0, 1, 0, 1], ([0, 1], [2], [6]), "test names node 6 but six has 6 nodes"),
+        ([0, 1, -1, 1, 0, 1], ([0, 1], [2], [3]), "validation names node 2, whose label is unknown"),
+        ([0, 1, 0, 2, 0, 1], ([0, 1], [2], [3]), "no training node has class '2'"),
+        ([0, 1, 0, 1, 0, 1], ([], [2], [3]), "train part of the split is empty"),
+        ([0, 1, 0, 1, 0, 1], ([0, 1], [], [3]), "validation part of the split is empty"),
+    ],
+)
+def test_check_refuses_the_rest(labels: list[int] | None, parts: tuple[Any, ...], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        Split(*parts).check(graph_with(labels))
