@@ -1,0 +1,118 @@
+"""Is one method better than another? A paired test over the same splits and seeds.
+
+Two methods meet on every (split, seed). The unit of the test is what was drawn independently. On one fixed split these
+are the seeds, so that a difference is about that split alone. On several random splits these are the splits, each with
+the mean difference of its seeds: seeds that share a split are no further evidence about other splits. A pair in which
+either method failed is left out and counted.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+TEST = "Wilcoxon signed-rank test, two-sided, exact, zero differences left out"
+CONFIDENCE = 0.95
+
+Scores = Mapping[tuple[int, int], float | None]
+"""Test accuracy by (split, seed); None where the seed failed."""
+
+_SAME = 12  # decimals: differences of accuracies that agree this far are equal, whatever the floating point says
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """How `model` differs from `against`, in fractions of 1."""
+
+    model: str
+    against: str
+    units: int
+    """Independent pairs: seeds on one split, splits where there are several."""
+    left_out: int
+    """Pairs of (split, seed) in which one of the two failed."""
+    mean: float | None
+    low: float | None
+    """Lower end of the 95 % interval of the mean difference, by Student's t."""
+    high: float | None
+    p: float | None
+    """Of the signed-rank test; None for fewer than two units."""
+    p_holm: float | None = None
+    """The same after Holm's correction for the number of comparisons."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def compare_all(scores: Mapping[str, Scores], against: str) -> tuple[PairedDifference, ...]:
+    """Every other model against one, with Holm's correction over them all."""
+    found = [paired_difference(name, scores[name], against, scores[against]) for name in scores if name != against]
+    adjusted = iter(holm([one.p for one in found if one.p is not None]))
+    return tuple(one if one.p is None else replace(one, p_holm=next(adjusted)) for one in found)
+
+
+def paired_difference(model: str, ours: Scores, against: str, theirs: Scores) -> PairedDifference:
+    """The mean difference of two models with its interval and its p."""
+    differences, left_out = unit_differences(ours, theirs)
+    n = len(differences)
+    if n == 0:
+        return PairedDifference(model, against, 0, left_out, None, None, None, None)
+    mean = float(differences.mean())
+    if n == 1:
+        return PairedDifference(model, against, 1, left_out, mean, None, None, None)
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * differences.std(ddof=1) / math.sqrt(n))
+    return PairedDifference(model, against, n, left_out, mean, mean - half, mean + half, signed_rank_p(differences))
+
+
+def unit_differences(ours: Scores, theirs: Scores) -> tuple[NDArray[np.float64], int]:
+    """The difference of each unit, and how many pairs of (split, seed) were left out because one of the two failed."""
+    by_split: dict[int, list[float]] = {}
+    left_out = 0
+    for key in sorted(ours.keys() | theirs.keys()):
+        one, other = ours.get(key), theirs.get(key)
+        if one is None or other is None:
+            left_out += 1
+        else:
+            by_split.setdefault(key[0], []).append(one - other)
+    if len({split for split, _ in ours.keys() | theirs.keys()}) == 1:
+        units = [difference for differences in by_split.values() for difference in differences]
+    else:
+        units = [float(np.mean(differences)) for differences in by_split.values()]
+    return np.array(units, dtype=np.float64), left_out
+
+
+def signed_rank_p(differences: ArrayLike) -> float:
+    """Exact two-sided p of Wilcoxon's signed-rank test, ties included.
+
+    Under the null hypothesis every sign is a fair coin, so the number of ways in which the ranks of the positive
+    differences reach each sum is counted by adding one rank after another. Ties get their mean rank; twice the ranks
+    are whole numbers, which keeps the count exact. Tables and scipy's exact method know untied ranks only, but the
+    accuracies of two methods on 1,000 test nodes tie often.
+    """
+    rounded = np.round(np.asarray(differences, dtype=np.float64), _SAME)
+    nonzero = rounded[rounded != 0]
+    if nonzero.size == 0:
+        return 1.0
+    ranks = np.rint(2 * stats.rankdata(np.abs(nonzero))).astype(np.int64)
+    probability = np.zeros(int(ranks.sum()) + 1)
+    probability[0] = 1.0
+    for rank in ranks:
+        half = 0.5 * probability
+        probability = half.copy()
+        probability[rank:] += half[: probability.size - rank]
+    reached = int(ranks[nonzero > 0].sum())
+    tail = min(probability[: reached + 1].sum(), probability[reached:].sum())
+    return float(min(1.0, 2.0 * tail))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down correction: the smallest p times m, the next times m - 1, .., never falling, at most 1."""
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return [float(value) for value in adjusted]
