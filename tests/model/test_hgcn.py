@@ -55,7 +55,7 @@ def convolve(A: np.ndarray, H: np.ndarray, layer: GraphConvolution, relu: bool) 
     weights = [1.0] if layer.w is None else layer.w.detach().numpy().astype(np.float64)
     channels = []
     for j in range(layer.channels):
-        theta_j = theta[:, j * layer.fan_out : (j + 1) * layer.fan_out]
+        theta_j = theta[:, j :: layer.channels]
         channels.append(root @ loops @ root @ H @ theta_j)
     mixed = np.zeros((len(A), layer.fan_out))
     for w, Z in zip(weights, channels, strict=True):

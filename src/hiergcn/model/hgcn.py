@@ -93,7 +93,7 @@ class GraphConvolution(nn.Module):
     ) -> None:
         super().__init__()
         self.fan_out, self.channels, self.mix, self.relu = fan_out, channels, mix, relu
-        self.theta = nn.Parameter(torch.empty(fan_in, channels * fan_out))  # θ_1 .. θ_c side by side
+        self.theta = nn.Parameter(torch.empty(fan_in, fan_out * channels))  # θ_j is every c-th column from j on
         self.w = nn.Parameter(torch.empty(channels)) if channels > 1 else None
         self.reset_parameters(generator)
 
@@ -113,14 +113,13 @@ class GraphConvolution(nn.Module):
         return self.combine(level.propagate(H @ self.theta))
 
     def combine(self, Z: Tensor) -> Tensor:
-        """ReLU and channel weights, in the order that `mix` says; Z is (n, c * out)."""
-        activate = torch.relu if self.relu else torch.nn.Identity()
+        """ReLU and channel weights, in the order that `mix` says; Z is (n, out * c)."""
+        activate = torch.relu if self.relu else nn.Identity()
         if self.w is None:
             return activate(Z)
-        Z = Z.view(-1, self.channels, self.fan_out)
         if self.mix == "after_relu":
-            return torch.einsum("ncd,c->nd", activate(Z), self.w)
-        return activate(torch.einsum("ncd,c->nd", Z, self.w))
+            return (activate(Z).view(-1, self.channels) @ self.w).view(-1, self.fan_out)
+        return activate((Z.view(-1, self.channels) @ self.w).view(-1, self.fan_out))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.theta.shape[0]}, {self.fan_out}, channels={self.channels})"
