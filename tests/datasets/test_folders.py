@@ -123,6 +123,13 @@ def test_a_data_folder_that_is_none(bare: Path, tmp_path: Path, monkeypatch: pyt
         obtain(toy(Offer(CONTENTS)))
 
 
+def test_a_cache_that_cannot_be_written(bare: Path) -> None:
+    bare.parent.mkdir()
+    bare.write_bytes(b"a file where the folder would be")
+    with pytest.raises(InputError, match=r"cannot be written .* set XDG_CACHE_HOME"):
+        obtain(toy(Offer(CONTENTS)))
+
+
 def test_an_interrupted_write_leaves_nothing(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(self: Path, data: bytes) -> int:
         raise KeyboardInterrupt

