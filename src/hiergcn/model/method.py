@@ -27,7 +27,7 @@ class Labelled:
         return nn.functional.cross_entropy(logits.index_select(0, self.nodes), self.classes, reduction=reduction)
 
     def accuracy(self, logits: Tensor) -> Tensor:
-        return (logits.index_select(0, self.nodes).argmax(dim=1) == self.classes).float().mean()
+        return (logits.index_select(0, self.nodes).argmax(dim=1) == self.classes).double().mean()
 
 
 class NodeModel(nn.Module):

@@ -29,7 +29,12 @@ def environment() -> dict[str, Any]:
 
 
 def source_commit() -> str | None:
-    """The commit of a source checkout, with a plus sign where files differ from it; None for an installed package."""
+    """The commit of a source checkout, with a plus sign where files differ from it; None for an installed package.
+
+    HIERGCN_COMMIT names it for a copy of the checkout that left its history behind.
+    """
+    if named := os.environ.get("HIERGCN_COMMIT"):
+        return named
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():
         return None

@@ -1,7 +1,7 @@
 """Recipe files: the settings of a method's preset, and what was published with them.
 
-`recipes/<method>/<preset>.toml` holds a preset; `<preset>.<dataset>.toml` what differs on one dataset. The preset
-`default` is used where none is asked for; a method without a file for it begins from `paper`.
+`recipes/<method>/<preset>.toml` holds a preset; `<preset>.<dataset>.toml` what differs on one dataset. Where no preset
+is asked for it is `default`, which begins from `paper` where a method has both, or `paper` where it has no default.
 """
 
 import tomllib
@@ -34,6 +34,12 @@ def published(method: str, dataset: str) -> float | None:
         if found is not None:
             return float(found)
     return None
+
+
+def default_preset(method: str, dataset: str | None) -> str:
+    """The preset that is used where none is asked for."""
+    has_default = {"default", f"default.{dataset}"} & set(recipe_files(method))
+    return "default" if has_default else "paper"
 
 
 def recipe_layers(method: str, preset: str, dataset: str | None) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hin
 from hiergcn.coarsen import CoarsenConfig
 from hiergcn.errors import InputError
 from hiergcn.model.registry import config_class
-from hiergcn.run.recipes import recipe_layers
+from hiergcn.run.recipes import default_preset, recipe_layers
 from hiergcn.train.config import TrainConfig
 
 GROUPS = ("model", "train", "coarsen")
@@ -57,7 +57,7 @@ class Settings:
 def settings_for(method: str = "hgcn", preset: str | None = None, dataset: str | None = None) -> Settings:
     """The settings of a preset on a dataset; without a preset, the method's own choice."""
     model, train, coarsen = config_class(method)(), TrainConfig(), CoarsenConfig()
-    preset = preset or "default"
+    preset = preset or default_preset(method, dataset)
     for layer in recipe_layers(method, preset, dataset):
         model = replace(model, **layer.get("model", {}))
         train = replace(train, **layer.get("train", {}))

@@ -1,0 +1,93 @@
+"""Keep the figures of runs under docs/results/ and make the tables from them.
+
+python scripts/results.py add runs/cora runs/citeseer    # a JSON file for each run: settings, figures, machine, commit
+python scripts/results.py table                          # docs/results/README.md, from all of them
+"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parents[1] / "docs" / "results"
+ORDER = ("cora", "citeseer", "pubmed", "nell")
+
+
+def add(folder: Path) -> Path:
+    """One file for a run, named by dataset, method and preset; a run of the same name is replaced."""
+    parts = {name: json.loads((folder / f"{name}.json").read_text()) for name in ("config", "metrics", "environment")}
+    parts["config"].pop("class_names", None)
+    name = "-".join([parts["metrics"]["dataset"], parts["config"]["method"], parts["config"]["preset"]])
+    target = HERE / "runs" / f"{name}.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(json.dumps(parts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return target
+
+
+def rows() -> list[dict[str, Any]]:
+    found = [json.loads(path.read_text()) for path in sorted((HERE / "runs").glob("*.json"))]
+    return sorted(found, key=lambda run: (place(run["metrics"]["dataset"]), -run["metrics"]["test_accuracy"]["mean"]))
+
+
+def place(dataset: str) -> tuple[int, str]:
+    return (ORDER.index(dataset) if dataset in ORDER else len(ORDER), dataset)
+
+
+def per_cent(value: float | None, sign: bool = False) -> str:
+    return "–" if value is None else f"{100 * value:{'+' if sign else ''}.1f}"
+
+
+def table() -> str:
+    lines = [
+        "# Results",
+        "",
+        "Accuracy in per cent on the public splits, mean ± sample standard deviation over seeds, selected on validation",
+        "alone. `published` is what the method's source claims. A failed seed is one that diverged; it is counted here and",
+        "has no accuracy. Made by `python scripts/results.py table` from the files in `runs/`, which hold every seed.",
+        "",
+        "| dataset | model | preset | test | seeds (failed) | published | difference | validation | ms / epoch | device |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for run in rows():
+        metrics = run["metrics"]
+        test, val, claim = metrics["test_accuracy"], metrics["val_accuracy"], metrics["claim"]
+        gap = None if claim is None else test["mean"] - claim
+        lines.append(
+            f"| {metrics['dataset']} | {metrics['model']} | {metrics['preset']} "
+            f"| {per_cent(test['mean'])} ± {per_cent(test['std'])} "
+            f"| {len(metrics['seeds'])} ({len(metrics['failed_seeds'])}) | {per_cent(claim)} | {per_cent(gap, sign=True)} "
+            f"| {per_cent(val['mean'])} | {1000 * metrics['seconds']['epoch']:.1f} | {metrics['device']} |"
+        )
+    lines += [
+        "",
+        "## Commands",
+        "",
+        "| dataset | model | preset | command | processor | commit |",
+        "|---|---|---|---|---|---|",
+    ]
+    for run in rows():
+        metrics, machine = run["metrics"], run["environment"]
+        command = run["config"]["source"].get("command", "")
+        processor = machine["gpu"] if metrics["device"].startswith("cuda") else machine["processor"]
+        lines.append(
+            f"| {metrics['dataset']} | {metrics['model']} | {metrics['preset']} | `{command}` | {processor} "
+            f"| {(machine['commit'] or '')[:10]} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    what = words.add_subparsers(dest="what", required=True)
+    what.add_parser("add").add_argument("runs", nargs="+", type=Path)
+    what.add_parser("table")
+    given = words.parse_args()
+    if given.what == "add":
+        for folder in given.runs:
+            print(add(folder))
+    (HERE / "README.md").write_text(table(), encoding="utf-8")
+    print(HERE / "README.md")
+
+
+if __name__ == "__main__":
+    main()
