@@ -2,11 +2,11 @@ r"""GCN, Kipf & Welling, Semi-Supervised Classification with Graph Convolutional
 
 .. math:: Z = \hat A \operatorname{ReLU}(\hat A X W_0) W_1, \quad \hat A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}
 
-on PyG's `GCNConv`. As in the authors' code there is no bias, dropout falls on what each layer takes in (of sparse features
-on the non-zeros), and the L2 penalty on :math:`W_0` alone.
+on PyG's `GCNConv`. As in the authors' code there is no bias, dropout falls on what each layer takes in (of sparse
+features on the non-zeros), and the L2 penalty on :math:`W_0` alone.
 
-Reference: stops when the validation loss rises above its mean of ten epochs and keeps the last weights; here the epoch is
-chosen by validation, as for every method. Test labels play no part in either.
+Reference: stops when the validation loss rises above its mean of ten epochs and keeps the last weights; here the epoch
+is chosen by validation, as for every method. Test labels play no part in either.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,8 @@
 """What the methods on PyTorch Geometric's layers share.
 
-PyG's layers begin with a product X W of dense features. Here that product is taken by `FeatureLinear`, which keeps sparse
-features sparse (NELL's would fill 16 GB), and the layer, its own product taken out by `on_projected`, does the rest.
+PyG's layers begin with a product X W of dense features. Here that product is taken by `FeatureLinear`, which keeps
+sparse features sparse (NELL's would fill 16 GB), and the layer, its own product taken out by `on_projected`, does the
+rest.
 """
 
 from dataclasses import dataclass

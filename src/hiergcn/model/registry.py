@@ -10,8 +10,15 @@ from hiergcn.model.method import Method
 _HOME = {  # name: (module, config class, method class)
     "hgcn": ("hiergcn.model.hgcn", "HGCNConfig", "HGCNMethod"),
     "gcn": ("hiergcn.model.gcn", "GCNConfig", "GCNMethod"),
+    "gat": ("hiergcn.model.gat", "GATConfig", "GATMethod"),
+    "appnp": ("hiergcn.model.appnp", "APPNPConfig", "APPNPMethod"),
+    "graph-unet": ("hiergcn.model.graph_unet", "GraphUNetConfig", "GraphUNetMethod"),
+    "mlp": ("hiergcn.model.mlp", "MLPConfig", "MLPMethod"),
+    "label-propagation": ("hiergcn.model.label_propagation", "LabelPropagationConfig", "LabelPropagationMethod"),
     "grand": ("hiergcn.model.grand", "GRANDConfig", "GRANDMethod"),
     "dgcn": ("hiergcn.model.dgcn", "DGCNConfig", "DGCNMethod"),
+    "planetoid-t": ("hiergcn.model.planetoid", "PlanetoidTConfig", "PlanetoidTMethod"),
+    "planetoid-i": ("hiergcn.model.planetoid", "PlanetoidIConfig", "PlanetoidIMethod"),
 }
 
 

@@ -1,0 +1,115 @@
+r"""APPNP, Klicpera (Gasteiger) et al., Predict then Propagate: Graph Neural Networks meet Personalized PageRank
+(ICLR 2019).
+
+.. math:: H = \operatorname{ReLU}(X W_0) W_1, \quad Z^{(0)} = H, \quad
+    Z^{(k+1)} = (1 - \alpha) \hat A Z^{(k)} + \alpha H
+
+on PyG's `APPNP`. As in the authors' code there is no bias, and the L2 penalty falls on :math:`W_0` alone.
+
+While training, entries of Â are dropped anew in each of the K steps. PyG's own dropout there takes from what the step
+before has left, so that at a rate of 0.5 one edge in a thousand remains after ten; a hook on its layer drops from all.
+
+Reference: chooses the epoch by validation accuracy, then loss. Test labels play no part.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hiergcn.coarsen import Hierarchy
+from hiergcn.errors import InputError
+from hiergcn.graph.task import Task
+from hiergcn.model.checks import check_rates, check_scaling, check_whole
+from hiergcn.model.dropout import dropout
+from hiergcn.model.features import Scaling, feature_tensor
+from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
+from hiergcn.model.projection import FeatureLinear
+from hiergcn.model.pyg import pyg_layers
+from hiergcn.model.sparse import csr, csr_tensor, normalised_adjacency
+
+
+@dataclass(frozen=True)
+class APPNPConfig:
+    """The network's settings; the defaults are the paper's."""
+
+    hidden: int = 64
+    """Width of the hidden layer."""
+    dropout: float = 0.5
+    """Rate of dropout on what each of the two products takes in."""
+    adjacency_dropout: float = 0.5
+    """Rate of dropout on the entries of Â, anew in each step."""
+    steps: int = 10
+    """Steps K of the propagation."""
+    alpha: float = 0.1
+    """Chance to return to the node itself in each step."""
+    scaling: Scaling = "row"
+    """Of the features: rows that sum to 1."""
+
+    def __post_init__(self) -> None:
+        check_whole(self, hidden=1, steps=0)
+        check_rates(self, "dropout", "adjacency_dropout")
+        check_scaling(self)
+        if not 0.0 <= self.alpha <= 1.0:
+            raise InputError(f"alpha is {self.alpha!r}; give a number from 0 to 1.")
+
+
+class APPNP(NodeModel):
+    """A perceptron whose logits are spread by personalised PageRank.
+
+    Args:
+        adjacency: Â as a CSR tensor (n, n).
+        n_features: columns of the feature matrix.
+        n_classes: number of classes.
+        config: the settings.
+        generator: draws the initial weights, then the dropout masks.
+    """
+
+    def __init__(
+        self, adjacency: Tensor, n_features: int, n_classes: int, config: APPNPConfig, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        self.config, self.generator = config, generator
+        self.adjacency = adjacency  # of the graph, not of the model: not a buffer, so not saved with the weights
+        self.first = FeatureLinear(n_features, config.hidden, config.dropout, generator)
+        self.second = FeatureLinear(config.hidden, n_classes, config.dropout, generator)
+        self.spread = pyg_layers().APPNP(config.steps, config.alpha, normalize=False)
+        self.spread.register_propagate_forward_pre_hook(self._drop_entries)
+
+    def forward(self, features: Features) -> Tensor:
+        H = self.second(torch.relu(self.first(features)))  # (n, classes)
+        logits: Tensor = self.spread(H, self.adjacency)
+        return logits
+
+    def _drop_entries(self, layer: nn.Module, inputs: tuple[Tensor, Any, Any]) -> tuple[Tensor, Any, Any]:
+        """Before each step: what dropout leaves of Â."""
+        adjacency, *others = inputs
+        if layer.training and self.config.adjacency_dropout:
+            values = dropout(adjacency.values(), self.config.adjacency_dropout, self.generator)
+            adjacency = csr(adjacency.crow_indices(), adjacency.col_indices(), values, (len(adjacency), len(adjacency)))
+        return (adjacency, *others)
+
+    def regularised(self) -> list[nn.Parameter]:
+        """W_0 alone, as in the authors' code."""
+        return [self.first.weight]
+
+
+class APPNPMethod(Method):
+    """APPNP as a method: Â is made once, each seed gets its own network."""
+
+    def __init__(self, config: APPNPConfig) -> None:
+        self.config = config
+
+    def prepare(
+        self,
+        task: Task,
+        hierarchy: Hierarchy | None,  # noqa: ARG002
+        device: torch.device,
+        weights: Weights | None = None,  # noqa: ARG002
+    ) -> Prepared:
+        adjacency = csr_tensor(normalised_adjacency(task.adjacency)).to(device)
+        return Prepared(feature_tensor(task, self.config.scaling, device), adjacency)
+
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> APPNP:
+        return APPNP(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
