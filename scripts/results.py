@@ -41,11 +41,12 @@ def table() -> str:
     lines = [
         "# Results",
         "",
-        "Accuracy in per cent on the public splits, mean ± sample standard deviation over seeds, selected on validation",
-        "alone. `published` is what the method's source claims. A failed seed is one that diverged; it is counted here and",
-        "has no accuracy. Made by `python scripts/results.py table` from the files in `runs/`, which hold every seed.",
+        "Accuracy in per cent on the public splits, mean ± sample standard deviation over seeds, selected on",
+        "validation alone. `published` is what the method's source claims. A failed seed is one that diverged; it is",
+        "counted here and has no accuracy. Made by `python scripts/results.py table` from the files in `runs/`, which",
+        "hold every seed.",
         "",
-        "| dataset | model | preset | test | seeds (failed) | published | difference | validation | ms / epoch | device |",
+        "| dataset | model | preset | test | seeds (failed) | published | difference | validation | ms/epoch | device |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for run in rows():
@@ -55,7 +56,8 @@ def table() -> str:
         lines.append(
             f"| {metrics['dataset']} | {metrics['model']} | {metrics['preset']} "
             f"| {per_cent(test['mean'])} ± {per_cent(test['std'])} "
-            f"| {len(metrics['seeds'])} ({len(metrics['failed_seeds'])}) | {per_cent(claim)} | {per_cent(gap, sign=True)} "
+            f"| {len(metrics['seeds'])} ({len(metrics['failed_seeds'])}) "
+            f"| {per_cent(claim)} | {per_cent(gap, sign=True)} "
             f"| {per_cent(val['mean'])} | {1000 * metrics['seconds']['epoch']:.1f} | {metrics['device']} |"
         )
     lines += [

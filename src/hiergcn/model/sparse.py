@@ -19,7 +19,7 @@ from hiergcn.model.dropout import dropout
 def csr(row_start: Tensor, column: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
     """A torch CSR tensor of parts that are known to be right."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta|Sparse invariant checks")
         return torch.sparse_csr_tensor(row_start, column, values, shape, check_invariants=False)
 
 
