@@ -44,9 +44,9 @@ def table() -> str:
         "Accuracy in per cent on the public splits, mean ± sample standard deviation over seeds, selected on",
         "validation alone. `published` is what the method's source claims. A failed seed is one that diverged; it is",
         "counted here and has no accuracy. Made by `python scripts/results.py table` from the files in `runs/`, which",
-        "hold every seed.",
+        "hold every seed; `ms` is of one epoch, validation included.",
         "",
-        "| dataset | model | preset | test | seeds (failed) | published | difference | validation | ms/epoch | device |",
+        "| dataset | model | preset | test | seeds (failed) | published | difference | validation | ms | device |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for run in rows():

@@ -11,7 +11,6 @@ from hiergcn.version import __version__
 if TYPE_CHECKING:
     from hiergcn.coarsen import CoarsenConfig as CoarsenConfig
     from hiergcn.coarsen import Hierarchy as Hierarchy
-    from hiergcn.coarsen import coarsen as coarsen
     from hiergcn.datasets import load_dataset as load_dataset
     from hiergcn.datasets import planted_graph as planted_graph
     from hiergcn.errors import HierGCNError as HierGCNError
@@ -30,7 +29,6 @@ _HOME = {
     "InputError": "hiergcn.errors",
     "NodeClassifier": "hiergcn.estimator",
     "Split": "hiergcn.graph",
-    "coarsen": "hiergcn.coarsen",
     "load_dataset": "hiergcn.datasets",
     "planted_graph": "hiergcn.datasets",
 }
