@@ -73,14 +73,14 @@ def _both_directions(source: Any, target: Any, weight: Any, weighted: bool, n: i
 
 @kernel
 def _transpose(indptr: Any, neighbours: Any, values: Any, moved: Any, moved_values: Any) -> None:
-    """The transpose of a pattern that is symmetric, so that `indptr` stays; values change sign with the direction."""
+    """The transpose of a pattern that is symmetric, so that `indptr` stays."""
     free = indptr[:-1].copy()
     for i in range(indptr.size - 1):
         for k in range(indptr[i], indptr[i + 1]):
             j = neighbours[k]
             moved[free[j]] = i
             if values.size:
-                moved_values[free[j]] = -values[k]
+                moved_values[free[j]] = values[k]
             free[j] += 1
 
 
@@ -94,17 +94,17 @@ def _merge_parallel(indptr: Any, neighbours: Any, values: Any) -> int:
         indptr[i] = size
         while k < end:
             j = neighbours[k]
-            outward, inward = 0.0, 0.0
+            one_way, other_way = 0.0, 0.0
             while k < end and neighbours[k] == j:
                 if values.size:
                     if values[k] > 0:
-                        outward += values[k]
+                        one_way += values[k]
                     else:
-                        inward -= values[k]
+                        other_way -= values[k]
                 k += 1
             neighbours[size] = j
             if values.size:
-                values[size] = max(outward, inward)
+                values[size] = max(one_way, other_way)
             size += 1
     indptr[indptr.size - 1] = size
     return size
