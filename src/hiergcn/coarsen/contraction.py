@@ -1,8 +1,13 @@
 """The coarser graph: A' = MᵀAM (Eq. 5), rows sorted, and symmetric to the last bit.
 
-Only the upper triangle is summed, with a dense accumulator of one row for each thread; the lower one is its mirror.
-Summing both would be twice the work, and real weights, added in another order, would differ from their mirrors in the
-last bits. Nothing is sorted: a mirror visited row by row comes out in order, and so does the mirror of the mirror.
+Only the part of each row from the diagonal on is summed, with a dense accumulator of one row for each thread; the
+part left of it is a mirror. To sum both would be twice the work, and real weights, added in another order, would
+differ from their mirrors in the last bits. Nothing is sorted: a mirror visited row by row comes out in order, and so
+does its mirror.
+
+A hyper-node has at most as many entries as its members have together, so each row is made in a room of that size, the
+left part from the room's beginning, the right part towards its end, and at last the gaps are closed. No second copy
+of the matrix is held.
 """
 
 import numpy as np
@@ -13,8 +18,7 @@ from hiergcn.coarsen.threads import even_ranges, run_over
 from hiergcn.graph.compiled import kernel
 
 RANGES_PER_THREAD = 4
-"""Rows near the top have more of the upper triangle, so ranges of equal input are unequal work: share them out
-finer."""
+"""The work of a range of rows is not known beforehand, so there are more ranges than threads to share out."""
 
 
 def contract(rows: Rows, group: npt.NDArray[np.int32], n_coarse: int) -> Rows:
@@ -23,44 +27,28 @@ def contract(rows: Rows, group: npt.NDArray[np.int32], n_coarse: int) -> Rows:
     The edges inside a hyper-node become its self-loop; as in the product, each counts twice (once from either end).
     """
     members, first = _members(group, n_coarse)  # (n,), (n_coarse + 1,)
-    entries = np.bincount(group, weights=np.diff(rows.indptr), minlength=n_coarse).astype(
-        np.int64
-    )  # of A, by hyper-node
-    reserved = offsets(entries)  # room for each row, more than it will need
-    start = np.empty(n_coarse, dtype=np.int64)
-    length = np.empty(n_coarse, dtype=np.int64)
-    columns = np.empty(len(rows.indices), dtype=np.int32)  # pages that no range reaches are never touched
-    values = np.empty(len(rows.indices), dtype=np.float64)
-
-    def sum_rows(low: int, high: int) -> None:
-        at = int(reserved[low])
-        _sum_upper(*rows, group, members, first, low, high, at, start, length, columns, values)
-
-    run_over(even_ranges(reserved, RANGES_PER_THREAD), sum_rows)
-    return _with_mirror(start, length, columns, values)
-
-
-def _with_mirror(
-    start: npt.NDArray[np.int64],
-    length: npt.NDArray[np.int64],
-    columns: npt.NDArray[np.int32],
-    values: npt.NDArray[np.float64],
-) -> Rows:
-    """The full matrix, rows sorted, from its upper triangle, whose row r is at start[r]:start[r] + length[r],
-    unsorted."""
-    n = len(start)
-    below = np.zeros(n, dtype=np.int64)  # entries left of the diagonal, by row
-    by_length = even_ranges(offsets(length))
-    run_over(by_length, lambda low, high: _count_below(start, length, columns, low, high, below))
-    indptr = offsets(below + length)
-    indices = np.empty(indptr[-1], dtype=np.int32)
-    data = np.empty(indptr[-1], dtype=np.float64)
-    upper = indptr[:-1] + below  # where each row's diagonal, or what is right of it, begins
+    entries = np.bincount(group, weights=np.diff(rows.indptr), minlength=n_coarse).astype(np.int64)
+    room = offsets(entries)  # (n_coarse + 1,)
+    indices = np.empty(room[-1], dtype=np.int32)
+    data = np.empty(room[-1], dtype=np.float64)
+    right = np.empty(n_coarse, dtype=np.int64)  # where the right part of each row begins
+    left_end = room[:-1].copy()  # where its left part ends
+    share = np.arange(n_coarse) / n_coarse  # of a row that is left of its diagonal, about
     run_over(
-        even_ranges(offsets(below)),
-        lambda low, high: _mirror(start, length, columns, values, low, high, indptr, upper, indices, data),
+        even_ranges(room, RANGES_PER_THREAD),
+        lambda low, high: _sum_right(*rows, group, members, first, low, high, room, right, indices, data),
     )
-    run_over(by_length, lambda low, high: _mirror_back(low, high, indptr, below, upper, indices, data))
+    run_over(
+        even_ranges(offsets((entries * share).astype(np.int64))),
+        lambda low, high: _mirror_to_left(low, high, room, right, left_end, indices, data),
+    )
+    run_over(
+        even_ranges(offsets((entries * (1 - share)).astype(np.int64))),
+        lambda low, high: _mirror_to_right(low, high, room, right, left_end, indices, data),
+    )
+    indptr = _close_gaps(room, right, left_end, indices, data)
+    indices.resize(indptr[-1], refcheck=False)  # gives the rest back without a copy
+    data.resize(indptr[-1], refcheck=False)
     return Rows(frozen(indptr, np.int64), frozen(indices, np.int32), frozen(data, np.float64))
 
 
@@ -104,7 +92,7 @@ def _members(group: npt.NDArray[np.int32], n_coarse: int) -> tuple[npt.NDArray[n
 
 
 @kernel
-def _sum_upper(
+def _sum_right(
     indptr: npt.NDArray[np.int64],
     indices: npt.NDArray[np.int32],
     data: npt.NDArray[np.float64],
@@ -113,96 +101,102 @@ def _sum_upper(
     first: npt.NDArray[np.int64],
     low: int,
     high: int,
-    at: int,
-    start: npt.NDArray[np.int64],
-    length: npt.NDArray[np.int64],
+    room: npt.NDArray[np.int64],
+    right: npt.NDArray[np.int64],
     columns: npt.NDArray[np.int32],
     values: npt.NDArray[np.float64],
 ) -> None:
-    """Rows low:high of the upper triangle, written one after the other from position `at`."""
-    total = np.zeros(
-        len(start) - low
-    )  # of columns low and on; zero where the row has no entry, as weights are positive
+    """The right parts of rows low:high: the diagonal first, where there is one, then the others in no order."""
+    total = np.zeros(len(right) - low)  # of columns from `low`; zero where there is no entry, as weights are positive
     for c in range(low, high):
-        start[c] = at
+        at = room[c + 1]
+        diagonal = 0.0
         for m in range(first[c], first[c + 1]):
             i = members[m]
             for p in range(indptr[i], indptr[i + 1]):
                 g = group[indices[p]]
-                if g < c:
-                    continue
-                if total[g - low] == 0.0:
-                    columns[at] = g
-                    at += 1
-                total[g - low] += data[p]
-        length[c] = at - start[c]
-        for q in range(start[c], at):
+                if g == c:
+                    diagonal += data[p]
+                elif g > c:
+                    if total[g - low] == 0.0:
+                        at -= 1
+                        columns[at] = g
+                    total[g - low] += data[p]
+        for q in range(at, room[c + 1]):
             values[q] = total[columns[q] - low]
             total[columns[q] - low] = 0.0
+        if diagonal > 0.0:
+            at -= 1
+            columns[at] = c
+            values[at] = diagonal
+        right[c] = at
 
 
 @kernel
-def _count_below(
-    start: npt.NDArray[np.int64],
-    length: npt.NDArray[np.int64],
-    columns: npt.NDArray[np.int32],
+def _mirror_to_left(
     low: int,
     high: int,
-    below: npt.NDArray[np.int64],
-) -> None:
-    """How many entries the mirror brings to each of the rows low:high."""
-    for r in range(high):
-        for q in range(start[r], start[r] + length[r]):
-            if low <= columns[q] < high and columns[q] != r:
-                below[columns[q]] += 1
-
-
-@kernel
-def _mirror(
-    start: npt.NDArray[np.int64],
-    length: npt.NDArray[np.int64],
+    room: npt.NDArray[np.int64],
+    right: npt.NDArray[np.int64],
+    left_end: npt.NDArray[np.int64],
     columns: npt.NDArray[np.int32],
     values: npt.NDArray[np.float64],
-    low: int,
-    high: int,
-    indptr: npt.NDArray[np.int64],
-    upper: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    data: npt.NDArray[np.float64],
 ) -> None:
-    """Fill rows low:high left of the diagonal and on it, and move `upper` past the diagonal."""
-    cursor = indptr[low:high].copy()
+    """The left parts of rows low:high from the right parts of the rows before them."""
     for r in range(high):
-        for q in range(start[r], start[r] + length[r]):
+        for q in range(right[r], room[r + 1]):
             c = columns[q]
-            if low <= c < high:
-                if c == r:
-                    to = upper[r]
-                    upper[r] += 1
-                else:
-                    to = cursor[c - low]
-                    cursor[c - low] += 1
-                indices[to] = r
-                data[to] = values[q]
+            if low <= c < high and c != r:
+                columns[left_end[c]] = r
+                values[left_end[c]] = values[q]
+                left_end[c] += 1
 
 
 @kernel
-def _mirror_back(
+def _mirror_to_right(
     low: int,
     high: int,
-    indptr: npt.NDArray[np.int64],
-    below: npt.NDArray[np.int64],
-    upper: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    data: npt.NDArray[np.float64],
+    room: npt.NDArray[np.int64],
+    right: npt.NDArray[np.int64],
+    left_end: npt.NDArray[np.int64],
+    columns: npt.NDArray[np.int32],
+    values: npt.NDArray[np.float64],
 ) -> None:
-    """Fill rows low:high right of the diagonal with the mirror of what is left of it."""
-    for r in range(low, len(below)):
-        for q in range(indptr[r], indptr[r] + below[r]):
-            c = indices[q]
+    """The right parts of rows low:high once more, now in order, from the left parts of the rows after them."""
+    cursor = right[low:high].copy()
+    for c in range(low, high):
+        if right[c] < room[c + 1] and columns[right[c]] == c:  # the diagonal is in its place
+            cursor[c - low] += 1
+    for r in range(low, len(right)):
+        for q in range(room[r], left_end[r]):
+            c = columns[q]
             if c >= high:
                 break
             if c >= low:
-                indices[upper[c]] = r
-                data[upper[c]] = data[q]
-                upper[c] += 1
+                columns[cursor[c - low]] = r
+                values[cursor[c - low]] = values[q]
+                cursor[c - low] += 1
+
+
+@kernel
+def _close_gaps(
+    room: npt.NDArray[np.int64],
+    right: npt.NDArray[np.int64],
+    left_end: npt.NDArray[np.int64],
+    columns: npt.NDArray[np.int32],
+    values: npt.NDArray[np.float64],
+) -> npt.NDArray[np.int64]:
+    """Move all parts to the left, in place, until they touch; where each row begins now."""
+    indptr = np.zeros(len(room), np.int64)
+    at = 0
+    for c in range(len(right)):
+        for q in range(room[c], left_end[c]):
+            columns[at] = columns[q]
+            values[at] = values[q]
+            at += 1
+        for q in range(right[c], room[c + 1]):
+            columns[at] = columns[q]
+            values[at] = values[q]
+            at += 1
+        indptr[c + 1] = at
+    return indptr

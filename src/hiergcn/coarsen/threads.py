@@ -15,8 +15,8 @@ import numpy.typing as npt
 MAX_THREADS = 16
 """More threads than this bring little and each costs an accumulator of one row."""
 
-SMALL = 1 << 16
-"""Work on fewer entries than this is done at once, on the calling thread."""
+SMALL = 1 << 20
+"""Work on fewer rows and entries than this is done by the calling thread: it takes no longer than to start others."""
 
 
 def thread_count() -> int:
@@ -28,8 +28,10 @@ def thread_count() -> int:
 def even_ranges(offsets: npt.NDArray[np.int64], per_thread: int = 1) -> list[tuple[int, int]]:
     """Ranges of rows with about the same number of entries each; row i has the entries offsets[i]:offsets[i + 1]."""
     rows = len(offsets) - 1
+    parts = per_thread * thread_count()
+    if parts == 1 or offsets[-1] + rows < SMALL:
+        return [(0, rows)]
     cost = offsets + np.arange(rows + 1)  # an empty row costs a visit, too
-    parts = per_thread * thread_count() if cost[-1] >= SMALL else 1
     cuts = np.searchsorted(cost, np.linspace(0, cost[-1], parts + 1)[1:-1])
     edges = np.unique(np.concatenate(([0], cuts, [rows]))).tolist()
     return list(pairwise(edges))

@@ -1,0 +1,81 @@
+"""What every benchmark needs: repeated timing, the machine and the commit, a JSON file and a table in the README."""
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from hiergcn.files import written_whole
+
+HERE = Path(__file__).resolve().parent
+
+
+def timed(call: Callable[[], object], repeats: int, warm_up: int = 1) -> dict[str, Any]:
+    """Seconds of `call`: the median, the spread and every run, after `warm_up` runs that do not count."""
+    for _ in range(warm_up):
+        call()
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - start)
+    return {"median": statistics.median(seconds), "least": min(seconds), "most": max(seconds), "seconds": seconds}
+
+
+def circumstances(packages: list[str]) -> dict[str, Any]:
+    """Machine, versions, commit and command: what a figure depends on."""
+    return {
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": " ".join(["python", *sys.orig_argv[1:]]),
+        "commit": _commit(),
+        "cpu": _cpu(),
+        "cores": len(os.sched_getaffinity(0)),
+        "load_before": os.getloadavg()[0],
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "packages": {package: version(package) for package in packages},
+    }
+
+
+def write_result(name: str, result: dict[str, Any]) -> Path:
+    """Write benchmarks/results/<name>.json."""
+    path = HERE / "results" / f"{name}.json"
+    path.parent.mkdir(exist_ok=True)
+    with written_whole(path) as part:
+        part.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    return path
+
+
+def write_table(name: str, lines: list[str]) -> None:
+    """Put `lines` between the marks of this benchmark in benchmarks/README.md."""
+    readme = HERE / "README.md"
+    before, rest = readme.read_text(encoding="utf-8").split(f"<!-- {name} -->\n")
+    _, after = rest.split(f"<!-- end of {name} -->\n")
+    with written_whole(readme) as part:
+        text = "\n".join(lines)
+        part.write_text(f"{before}<!-- {name} -->\n{text}\n<!-- end of {name} -->\n{after}", encoding="utf-8")
+
+
+def _commit() -> str:
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], cwd=HERE, capture_output=True, text=True, check=False)
+        return done.stdout.strip()
+
+    changed = git("status", "--porcelain", "--", "../src")
+    return (git("rev-parse", "HEAD") or "unknown") + ("+changes" if changed else "")
+
+
+def _cpu() -> str:
+    info = Path("/proc/cpuinfo")
+    if not info.exists():
+        return platform.processor()
+    names = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+    return names[0] if names else platform.machine()
