@@ -7,11 +7,15 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
+from hiergcn.errors import InputError
+
 
 @contextmanager
 def written_whole(path: str | PathLike[str]) -> Iterator[Path]:
     """A file beside `path` to write to: it takes that place if the block ends well and is removed if it does not."""
     target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError(f"There is no folder {target.parent} to write {target.name} into; make it first.")
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     os.close(handle)
     part = Path(name)

@@ -148,6 +148,11 @@ class TestFile:
         with pytest.raises(InputError, match=r"h\.npz cannot be read"):
             Hierarchy.load(file)
 
+    def test_another_kind_of_file(self, tmp_path: Path) -> None:
+        np.save(tmp_path / "h.npy", np.zeros(3))
+        with pytest.raises(InputError, match="not an archive"):
+            Hierarchy.load(tmp_path / "h.npy")
+
     def test_a_pickle_is_refused(self, tmp_path: Path) -> None:
         file = tmp_path / "h.npz"
         np.savez(file, header=np.array([{"a": 1}], dtype=object))

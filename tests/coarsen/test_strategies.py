@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from coarsen_graphs import Edge, graph_of, integer_graphs, real_graph
 from hypothesis import given, settings
+from scipy.sparse.csgraph import connected_components
 
 from hiergcn.coarsen import CoarsenConfig, coarsen, register_strategy, strategy_names
 from hiergcn.coarsen.strategy import _STRATEGIES, strategy_name
@@ -114,6 +115,15 @@ class TestOwn:
     def test_bad_labels(self, labels: np.ndarray) -> None:
         with pytest.raises(InputError, match="must return 4 integer labels of 0 to 3"):
             coarsen(real_graph(4, 0.9, 0), 1, CoarsenConfig(strategy=lambda *_: labels))
+
+    def test_groups_of_any_size(self) -> None:
+        def by_component(adjacency: sp.csr_array, *_: object) -> np.ndarray:
+            return connected_components(adjacency)[1]
+
+        graph = graph_of(6, [(0, 2, 1), (2, 4, 1), (1, 5, 3)])
+        coarse = coarsen(graph, 1, CoarsenConfig(strategy=by_component)).levels[1]
+        assert coarse.node_weight.tolist() == [3, 2, 1]
+        assert coarse.adjacency.toarray().tolist() == [[4, 0, 0], [0, 6, 0], [0, 0, 0]]
 
     def test_labels_in_any_order(self) -> None:
         config = CoarsenConfig(strategy=lambda *_: np.array([3, 1, 3, 0], dtype=np.uint8))

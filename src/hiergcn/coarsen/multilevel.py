@@ -17,8 +17,7 @@ from hiergcn.graph import Graph
 from hiergcn.graph.checks import checked_adjacency
 
 LARGEST_WEIGHT = 1e100
-"""Weights are squared when similarities are compared, and summed from level to level; beyond this they could
-overflow."""
+"""Weights are squared when similarities are compared, and summed over levels; beyond this they could overflow."""
 
 
 def coarsen(

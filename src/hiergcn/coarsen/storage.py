@@ -12,6 +12,7 @@ so they are made again when the file is read: the file stays small, and its leve
 
 import json
 import zipfile
+import zlib
 from dataclasses import dataclass, fields
 from os import PathLike
 from typing import Any, NoReturn
@@ -34,8 +35,7 @@ FORMAT = "hiergcn hierarchy 1"
 
 @dataclass(frozen=True)
 class UnknownStrategy:
-    """Stands in a loaded configuration for a strategy that was made in another program and is not registered in this
-    one."""
+    """Stands in a loaded configuration for a strategy that is not registered in this program."""
 
     __name__: str
 
@@ -84,13 +84,14 @@ def load_hierarchy(path: str | PathLike[str]) -> Hierarchy:
 
 def _read(path: str | PathLike[str]) -> dict[str, npt.NDArray[Any]]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise ValueError("not an archive")
+        archive = np.load(path, allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise ValueError("it is not an archive")
+        with archive:
             return dict(archive)
     except FileNotFoundError as error:
         raise InputError(f"There is no hierarchy at {path}.") from error
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{path} cannot be read as a hierarchy, it may be damaged: {error}.") from error
 
 
