@@ -7,7 +7,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from hiergcn.errors import InputError
@@ -24,6 +26,21 @@ SAMPLE = 20  # lines that the delimiter is told from
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where a table came from, for messages: the file or the name, and the row that its first entry stands in."""
+
+    name: str | Path
+    first_row: int
+
+    def row(self, position: int | np.integer[Any]) -> int:
+        """The row, counted from 1 without blank lines, that an entry of the table was read from."""
+        return int(position) + self.first_row
+
+    def __str__(self) -> str:
+        return str(self.name)
+
+
+@dataclass(frozen=True)
 class Layout:
     """How a file is written, as told from its first lines."""
 
@@ -36,6 +53,9 @@ class Layout:
     def looks_like_data(self) -> bool:
         """Whether the first line holds numbers and therefore no column names."""
         return all(re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", field.strip(), re.IGNORECASE) for field in self.first)
+
+    def origin(self, *, header: bool) -> Origin:
+        return Origin(self.path, 2 if header else 1)
 
 
 def layout_of(path: str | Path, delimiter: str | None) -> Layout:
@@ -99,11 +119,6 @@ def read_table(layout: Layout, columns: Sequence[str], *, header: bool, text: Co
         raise InputError(f"{layout.path} is not UTF-8 text: save it as CSV in UTF-8") from error
     except (ValueError, OSError) as error:  # what pandas raises for a malformed file is a ValueError
         raise InputError(f"{layout.path} cannot be read as a table: {_reason(error)}") from error
-
-
-def row_of(position: int, *, header: bool) -> int:
-    """The row of the file, counted from 1 without blank lines, that an entry of the table was read from."""
-    return position + (2 if header else 1)
 
 
 def _sniffed(lines: list[str]) -> str:

@@ -1,0 +1,264 @@
+"""A graph from a table of edges and, where there is one, a table of nodes, wherever the tables came from.
+
+Edges: a row per edge. The columns of its two ends are named by the caller, or have usual names (source and target,
+from and to, ..), or are the first two. Nodes: a row per node with its id, perhaps a label (blank where unknown), and
+features. Ids are compared as text, without blanks around it, so that 7 and 007 are two nodes; where all of them are
+whole numbers they come back as such.
+"""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hiergcn.errors import InputError
+from hiergcn.graph.columns import feature_matrix, numbers
+from hiergcn.graph.edges import symmetric_adjacency
+from hiergcn.graph.table import Origin
+
+ENDS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("citing", "cited"))
+WEIGHT = ("weight",)
+ID = ("id", "node", "node_id", "nodeid")
+LABEL = ("label", "class")
+
+
+@dataclass(frozen=True, eq=False)
+class TextColumn:
+    """A column of ids or labels: the distinct values, and which of them each row has (-1: blank)."""
+
+    code: NDArray[np.int64]
+    values: "pd.Index[str]"
+
+    @classmethod
+    def of(cls, column: "pd.Series[Any]") -> "TextColumn":
+        rough, raw = pd.factorize(column)
+        refined, values = pd.factorize(pd.Index(raw, dtype=object).str.strip())  # few values, so stripping is quick
+        refined = np.where(values[refined] == "", -1, refined) if len(values) else refined
+        return cls(np.append(refined, -1)[rough], pd.Index(values, dtype=object))
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTable:
+    """What a table of nodes says."""
+
+    origin: Origin
+    ids: "pd.Index[str]"
+    features: NDArray[np.float64] | None
+    labels: NDArray[np.int64] | None
+    class_names: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeTable:
+    """What a table of edges says."""
+
+    origin: Origin
+    ends: tuple[TextColumn, TextColumn]
+    weight: NDArray[np.float64] | None
+    notes: tuple[str, ...]
+
+    def first_of(self, ids: "pd.Index[str]") -> tuple[int, str]:
+        """The first row of the table that names one of the ids, and that id."""
+        hits = []
+        for end in self.ends:
+            named = end.values.isin(ids)[end.code]
+            if named.any():
+                position = int(named.argmax())
+                hits.append((self.origin.row(position), str(end.values[end.code[position]])))
+        return min(hits)
+
+
+@dataclass(frozen=True)
+class NodeColumns:
+    """Which column of the nodes is what; the others are features."""
+
+    id: str
+    label: str | None
+
+    @classmethod
+    def choose(
+        cls, origin: Origin, columns: Sequence[str], id_name: str | None, label_name: str | None
+    ) -> "NodeColumns":
+        id_column = _pick(origin, columns, id_name, ID) or columns[0]
+        label_column = _pick(origin, columns, label_name, LABEL)
+        if id_column == label_column:
+            raise InputError(f"{origin}: column {id_column!r} is the id and cannot be the label as well")
+        return cls(id_column, label_column)
+
+    @property
+    def text(self) -> set[str]:
+        """The columns that are taken as they are written."""
+        return {self.id} if self.label is None else {self.id, self.label}
+
+
+@dataclass(frozen=True)
+class EdgeColumns:
+    """Which column of the edges is what; the others are not used."""
+
+    ends: tuple[str, str]
+    weight: str | None
+    usual: bool
+    """Whether the ends have usual names."""
+
+    @classmethod
+    def choose(
+        cls, origin: Origin, columns: Sequence[str], source: str | None, target: str | None, weight: str | None
+    ) -> "EdgeColumns":
+        if len(columns) < 2:
+            raise InputError(f"{origin}: one column where an edge needs two ends; give a column for each")
+        usual = next((pair for pair in ENDS if set(pair) <= {name.lower() for name in columns}), None)
+        named = [
+            _pick(origin, columns, name, usual[k : k + 1] if usual else ()) for k, name in enumerate((source, target))
+        ]
+        left = sorted((name for name in columns if name not in named), key=lambda name: name == "")  # unnamed ones last
+        ends = [name if name is not None else left.pop(0) for name in named]
+        if ends[0] == ends[1]:
+            raise InputError(f"column {ends[0]!r} of {origin} cannot be both ends of an edge: name two columns")
+        return cls((ends[0], ends[1]), _pick(origin, columns, weight, WEIGHT), usual is not None)
+
+    @property
+    def text(self) -> set[str]:
+        """The columns that are taken as they are written."""
+        return set(self.ends)
+
+
+def nodes_of(table: pd.DataFrame, origin: Origin, columns: NodeColumns) -> NodeTable:
+    """Ids, labels and features; the columns named as text hold text or nothing."""
+    ids = _checked_ids(TextColumn.of(table[columns.id]), origin, columns.id)
+    rest = [name for name in table.columns if name not in (columns.id, columns.label, "")]
+    features, notes = feature_matrix(table[rest], origin)
+    if "" in table.columns and columns.id != "":
+        notes.append("a column without a name was left out")
+    labels, names = (None, ()) if columns.label is None else class_labels(TextColumn.of(table[columns.label]))
+    return NodeTable(origin, ids, features, labels, names, tuple(notes))
+
+
+def edges_of(table: pd.DataFrame, origin: Origin, columns: EdgeColumns) -> EdgeTable:
+    """The two ends of each edge and its weight; the columns named as text hold text or nothing."""
+    ends = [_checked_end(TextColumn.of(table[name]), origin, name) for name in columns.ends]
+    weights = None if columns.weight is None else _checked_weight(table[columns.weight], origin)
+    unused = [name for name in table.columns if name not in (*columns.ends, columns.weight)]
+    notes = tuple(f"column {name!r} of the edges was not used" for name in unused)
+    return EdgeTable(origin, (ends[0], ends[1]), weights, notes)
+
+
+def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[str, Any]:
+    """The parts of a `Graph`, by field name."""
+    ids, notes = _all_ids(edges, nodes)
+    ends = [ids.get_indexer(end.values)[end.code] for end in edges.ends]
+    adjacency = symmetric_adjacency(ends[0], ends[1], edges.weight, len(ids))
+    labels = None if nodes is None else nodes.labels
+    if labels is not None:
+        labels = np.concatenate([labels, np.full(len(ids) - labels.size, -1)])
+    return {
+        "adjacency": adjacency,
+        "features": None if nodes is None else nodes.features,
+        "labels": labels,
+        "ids": _natural(ids),
+        "class_names": () if nodes is None else nodes.class_names,
+        "name": name,
+        "notes": (*(nodes.notes if nodes else ()), *edges.notes, *notes, *_notes_on_edges(ends, adjacency.nnz)),
+    }
+
+
+def class_labels(text: TextColumn) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Numbers of the classes in the order of their names (numbers by value), and the names."""
+    present = text.values[np.unique(text.code[text.code >= 0])]
+    names = _in_order(present)
+    return np.append(names.get_indexer(text.values), -1)[text.code], tuple(names)
+
+
+def _pick(origin: Origin, columns: Sequence[str], wanted: str | None, usual: Sequence[str]) -> str | None:
+    """The column the caller names, which must be there, or one that has a usual name."""
+    if wanted is None:
+        return next((name for word in usual for name in columns if name.lower() == word), None)
+    if wanted not in columns:
+        near = difflib.get_close_matches(wanted, columns, n=1)
+        meant = f", did you mean {near[0]!r}?" if near else ";"
+        shown = ", ".join(repr(name) for name in columns[:10]) + (", .." if len(columns) > 10 else "")
+        raise InputError(f"{origin} has no column {wanted!r}{meant} its columns are {shown}")
+    return wanted
+
+
+def _checked_ids(text: TextColumn, origin: Origin, column: str) -> "pd.Index[str]":
+    blank = np.flatnonzero(text.code < 0)
+    if blank.size:
+        row = origin.row(blank[0])
+        raise InputError(f"{origin}, row {row}, column {column!r}: the id is blank; give every node an id")
+    if text.code.size == 0:
+        raise InputError(f"{origin} has no rows: give a row per node")
+    again = np.flatnonzero(pd.Index(text.code).duplicated())
+    if again.size:
+        value = text.values[text.code[again[0]]]
+        row = origin.row(again[0])
+        raise InputError(f"{origin}, row {row}, column {column!r}: id {value!r:.80} is there already; list a node once")
+    return text.values[text.code]
+
+
+def _checked_end(text: TextColumn, origin: Origin, column: str) -> TextColumn:
+    blank = np.flatnonzero(text.code < 0)
+    if blank.size:
+        row = origin.row(blank[0])
+        raise InputError(f"{origin}, row {row}, column {column!r}: the id is blank; an edge needs two ends")
+    return text
+
+
+def _checked_weight(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.float64]:
+    values = numbers(column, origin)
+    wrong = np.flatnonzero((values < 0) | np.isinf(values))
+    if wrong.size:
+        row = origin.row(wrong[0])
+        found = values[wrong[0]]
+        raise InputError(
+            f"{origin}, row {row}, column {str(column.name)!r}: weight {found} must be finite and not negative"
+        )
+    return values
+
+
+def _all_ids(edges: EdgeTable, nodes: NodeTable | None) -> tuple["pd.Index[str]", list[str]]:
+    """The ids of the table of nodes in its order; those that only edges name come after them, ordered."""
+    named = edges.ends[0].values.union(edges.ends[1].values, sort=False)
+    if nodes is None:
+        if named.empty:
+            raise InputError(f"{edges.origin} has no rows: give a row per edge, or a file of nodes")
+        return _in_order(named), []
+    extra = named[~named.isin(nodes.ids)]
+    if extra.empty:
+        return nodes.ids, []
+    if nodes.features is not None:
+        row, value = edges.first_of(extra)
+        raise InputError(
+            f"{edges.origin}, row {row}: id {value!r:.80} is not in {nodes.origin}, so it has no features; "
+            f"add it there or take the edge out ({len(extra):,} such ids)"
+        )
+    note = f"ids that only the edges name, now nodes without a label: {len(extra):,}"
+    return nodes.ids.append(_in_order(extra)), [note]
+
+
+def _in_order(texts: "pd.Index[str]") -> "pd.Index[str]":
+    """Whole numbers by value, other texts as a dictionary has them."""
+    return texts[np.argsort(_natural(texts), kind="stable")]
+
+
+def _natural(texts: "pd.Index[str]") -> NDArray[Any]:
+    """Whole numbers where every text is one as it is usually written, else the texts."""
+    array = texts.to_numpy(object)
+    try:
+        whole = array.astype(np.int64)
+    except (ValueError, OverflowError):
+        return array
+    return whole if (whole.astype(str).astype(object) == array).all() else array
+
+
+def _notes_on_edges(ends: list[NDArray[Any]], entries: int) -> list[str]:
+    loops = int(np.count_nonzero(ends[0] == ends[1]))
+    again = ends[0].size - loops - entries // 2
+    notes = [f"self-loops dropped: {loops:,}"] if loops else []
+    if again:
+        notes.append(f"rows that repeat an edge, in the same or the other direction, or have weight 0: {again:,}")
+    return notes
