@@ -1,11 +1,12 @@
 """The graph that a command is about: a dataset by its name, or the user's own CSV files."""
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from hiergcn.cli.download import downloading
-from hiergcn.datasets import DatasetInfo, dataset_names, load_dataset
+from hiergcn.datasets import dataset_names, load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 
@@ -21,10 +22,9 @@ class Source:
 
     def __post_init__(self) -> None:
         if not self.is_dataset and not Path(self.data).exists():
-            raise InputError(
-                f"There is no dataset and no file named {self.data!r}; "
-                f"give a CSV of edges or one of {', '.join(dataset_names())}."
-            )
+            near = get_close_matches(self.data.lower(), dataset_names(), n=1)
+            hint = f"did you mean {near[0]}?" if near else f"the datasets are {', '.join(dataset_names())}."
+            raise InputError(f"There is no dataset and no file named {self.data!r}; {hint}")
         if self.is_dataset and (self.nodes or self.label or self.id):
             raise InputError(
                 f"{self.data} is a dataset with labels of its own: leave out NODES, --label and --id, "
@@ -48,7 +48,7 @@ class Source:
         if self.is_dataset:
             with downloading(self.data) as progress:
                 dataset = load_dataset(self.data, progress=progress)
-            return Data(dataset.graph, dataset.split, dataset.info)
+            return Data(dataset.graph, dataset.split)
         return Data(Graph.from_csv(self.data, self.nodes, id=self.id, label=self.label))
 
     def recorded(self) -> dict[str, Any]:
@@ -63,4 +63,3 @@ class Source:
 class Data:
     graph: Graph
     split: Split | None = None
-    info: DatasetInfo | None = None

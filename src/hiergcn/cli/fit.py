@@ -77,11 +77,11 @@ def _train(data: "Data", settings: "Settings", seeds: int, device: str) -> "RunR
     from hiergcn.cli.progress import fit_progress
     from hiergcn.cli.terminal import complain, console, printable
     from hiergcn.run.fit import fit as run_fit
+    from hiergcn.run.recipes import published
 
-    claim = data.info.paper.accuracy if data.info and data.info.paper and settings.method == "hgcn" else None
-    split = data.split or _split(data)
+    graph, split = data.graph, data.split or _split(data)
+    claim = published(settings.method, graph.name) if data.split else None
     screen = console()
-    graph = data.graph
     screen.print(
         f"{printable(graph.name)}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {graph.n_features:,} features, "
         f"{graph.n_classes} classes"

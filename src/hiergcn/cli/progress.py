@@ -85,6 +85,7 @@ class BarProgress(FitProgress):
             TextColumn("{task.fields[count]}"),
             TextColumn("{task.fields[accuracy]}"),
             TimeRemainingColumn(),
+            TextColumn("left"),
         )
         self.bars = Progress(*columns, console=out, transient=True, expand=True)
         self.all: TaskID | None = None

@@ -8,6 +8,8 @@ from hiergcn.cli.terminal import duration, new_table, percent, printable
 from hiergcn.evaluate.metrics import Summary
 from hiergcn.run.result import RunResult
 
+NOTES = 10
+
 
 def print_summary(out: Console, result: RunResult, folder: Path, asked: int) -> None:
     for part in (_verdict, _seeds, _levels):
@@ -20,8 +22,10 @@ def print_summary(out: Console, result: RunResult, folder: Path, asked: int) -> 
         f"{1000 * seconds['epoch']:.1f} ms an epoch on {result.device}."
     )
     out.print(f"Selection: {result.settings.train.selection_rule}; no test label is read before the end.")
-    for note in result.notes:
+    for note in result.notes[:NOTES]:
         out.print(f"Note: {printable(note)}", style="yellow")
+    if len(result.notes) > NOTES:
+        out.print(f"Note: {len(result.notes) - NOTES} more notes are in metrics.json.", style="yellow")
     if result.interrupted:
         done = len(result.outcomes)
         out.print(f"Stopped early: the {done} of {asked} seeds that were finished are kept.", style="yellow")

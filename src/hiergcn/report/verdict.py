@@ -37,7 +37,7 @@ def _claim(metrics: dict[str, Any]) -> str | None:
         return None
     points = round(100 * (metrics["test_accuracy"]["mean"] - claim), 1)
     relation = "the same" if points == 0 else f"{abs(points):.1f} points {'above' if points > 0 else 'below'} it"
-    return f"The paper claims {100 * claim:.1f} % (mean of 20); this run is {relation}."
+    return f"The paper claims {100 * claim:.1f} %; this run is {relation}."
 
 
 def _warnings(metrics: dict[str, Any], classes: ClassFigures) -> list[str]:

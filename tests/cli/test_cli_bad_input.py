@@ -1,0 +1,150 @@
+"""Whatever is wrong with the input: one sentence, exit code 2, nothing left behind."""
+
+import random
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from cli_shell import FEW_EPOCHS, Command, Outcome
+
+from hiergcn.cli import app
+
+CSV = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper")
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def check(outcome: Outcome, *expected: str) -> None:
+    assert outcome.code == 2
+    sentences = [line for line in outcome.err.splitlines() if not line.startswith("downloading")]
+    assert len(sentences) == 1, outcome.err
+    assert "Traceback" not in outcome.out + outcome.err
+    for words in expected:
+        assert words in sentences[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("fit", "corra"), "did you mean cora?"),
+        (("fit", "no/such/file.csv"), "no/such/file.csv"),
+        (("fit", "cora", "nodes.csv"), "./cora"),
+        (("fit", "cora", "--model", "hgnc"), "did you mean hgcn?"),
+        (("fit", "cora", "--preset", "papr"), "papr"),
+        (("fit", "cora", "--set", "hiden=3"), "did you mean hidden?"),
+        (("fit", "cora", "--set", "hidden=wide"), "give a whole number"),
+        (("fit", "cora", "--set", "dropout=1.5"), "dropout is 1.5"),
+        (("fit", "cora", "--set", "hidden"), "KEY=VALUE"),
+        (("fit", "cora", "--set", "pooling=max"), "sum, mean or l2"),
+        (("fit", "cora", "--levels", "-1"), "levels is -1"),
+        (("fit", "cora", "--device", "abacus"), "abacus"),
+        (("fit", "cora", "--seeds", 10**12), "give fewer seeds"),
+        (("fit", "cora", "--out", "nodes.csv"), "nodes.csv is a file"),
+        (("fit", "cora", "--out", "nodes.csv/run"), "cannot be written to"),
+        (("fit", "edges.csv"), "no labels"),
+        (("fit", "edges.csv", "--label", "topic"), "file of nodes"),
+        (("fit", "edges.csv", "nodes.csv", "--label", "tpoic"), "did you mean 'topic'?"),
+        (("fit", "edges.csv", "nodes.csv", "--id", "paper"), "no labels"),
+        ((*CSV, "--set", "learning_rate=1e30", "--set", "epochs=20", "--seeds", "2"), "Every seed failed"),
+        (("fit", "citeseer"), "HIERGCN_DATA"),
+        (("coarsen", "corra"), "did you mean cora?"),
+        (("coarsen", "cora", "--strategy", "magic"), "two-hop"),
+        (("coarsen", "cora", "--out", "levels.txt"), ".parquet"),
+        (("coarsen", "cora", "--out", "nodes.csv"), "exists already"),
+        (("coarsen", "cora", "--out", "no/folder/levels.csv"), "no folder"),
+        (("datasets", "get", "corra"), "did you mean 'cora'?"),
+        (("predict", "nowhere"), "nowhere"),
+        (("predict", "."), "config.json is missing"),
+        (("report", "nowhere"), "nowhere"),
+        (("report", "."), "config.json is missing"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
+)
+def test_a_wrong_word_on_the_command_line(
+    command: Command, own_files: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[object, ...], expected: str
+) -> None:
+    for module in ("urllib.request.urlopen", "hiergcn.datasets.wheel.members_of_wheel"):
+        monkeypatch.setattr(module, _offline)
+    before = content(own_files)
+    check(command(*words), expected)
+    assert content(own_files) == before
+    assert not (own_files / "runs").exists()
+
+
+def _offline(*_: object, **__: object) -> None:
+    raise OSError("no network in this test")
+
+
+def test_an_existing_folder_is_not_touched(command: Command, own_files: Path) -> None:
+    (own_files / "run").mkdir()
+    (own_files / "run" / "thesis.txt").write_text("mine")
+    before = content(own_files)
+    check(command(*CSV, "--out", "run"), "run already holds files")
+    assert content(own_files) == before
+
+
+def test_one_class(command: Command, own_files: Path) -> None:
+    nodes = pd.read_csv(own_files / "nodes.csv")
+    nodes.assign(topic="only").to_csv(own_files / "nodes.csv", index=False)
+    check(command(*CSV, *FEW_EPOCHS), "'only'")
+    assert not (own_files / "runs").exists()
+
+
+def test_infinite_features(command: Command, own_files: Path) -> None:
+    nodes = pd.read_csv(own_files / "nodes.csv")
+    nodes.loc[4, "feature 2"] = float("inf")
+    nodes.to_csv(own_files / "nodes.csv", index=False)
+    check(command(*CSV, *FEW_EPOCHS), "nodes.csv, row 6, column 'feature 2'")
+
+
+@pytest.mark.parametrize("name", ["edges.csv", "nodes.csv"])
+def test_a_damaged_file(command: Command, own_files: Path, name: str) -> None:
+    (own_files / name).write_bytes(random.Random(0).randbytes(2000))
+    check(command(*CSV, *FEW_EPOCHS), name)
+    assert not (own_files / "runs").exists()
+
+
+def test_a_wrong_digest(command: Command, own_files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = own_files.parent / "data"
+    data.mkdir()
+    for part in ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index"):
+        (data / f"ind.citeseer.{part}").write_bytes(b"not what was published")
+    monkeypatch.setenv("HIERGCN_DATA", str(data))
+    check(command("fit", "citeseer"), "ind.citeseer.")
+    assert not (own_files / "runs").exists()
+
+
+def test_a_damaged_run_folder(command: Command, own_files: Path) -> None:
+    assert command(*CSV, *FEW_EPOCHS, "--seeds", 1, "--out", "run").code == 0
+    for path in sorted((own_files / "run").iterdir()):
+        if path.name == "report.html":
+            continue
+        whole = path.read_bytes()
+        for damage in (b'{"half', b"", whole[: len(whole) // 2]):
+            path.write_bytes(damage)
+            check(command("predict", "run"), "run")
+        path.write_bytes(whole)
+    assert command("predict", "run").code == 0
+
+
+def test_a_hostile_name_cannot_steer_the_terminal(command: Command, folder: Path) -> None:
+    outcome = command("fit", "\x1b[2J\nedges")
+    check(outcome)
+    assert "\x1b" not in outcome.err
+
+
+def test_a_bug_is_called_one(command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("one by none")
+
+    monkeypatch.setattr("hiergcn.datasets.list_datasets", broken)
+    outcome = command("datasets")
+    assert outcome.code == 1
+    assert "ZeroDivisionError: one by none" in outcome.err
+    assert "Traceback" not in outcome.err
+    monkeypatch.setenv("HIERGCN_TRACEBACK", "1")
+    monkeypatch.setattr("sys.argv", ["hiergcn", "datasets"])
+    with pytest.raises(ZeroDivisionError):
+        app()

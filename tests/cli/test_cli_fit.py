@@ -1,0 +1,99 @@
+"""`hiergcn fit` from the command line to the run folder."""
+
+import json
+import re
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from cli_shell import FEW_EPOCHS, Command, N
+
+OWN = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", *FEW_EPOCHS)
+FILES = {
+    *("config.json", "metrics.json", "history.csv", "predictions.csv", "probabilities.npy", "hierarchy.npz"),
+    *("model.safetensors", "environment.json", "report.html"),
+}
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_own_files_give_predictions_by_own_ids(command: Command, own_files: Path) -> None:
+    outcome = command(*OWN, "--seeds", 2, "--levels", 2, "--out", "run")
+    assert outcome.code == 0, outcome.err
+    run = own_files / "run"
+    assert {path.name for path in run.iterdir()} == FILES
+    predictions = pd.read_csv(run / "predictions.csv", dtype=str, keep_default_na=False)
+    assert list(predictions.columns[:2]) == ["id", "predicted"]
+    assert list(predictions["id"]) == [f"node {k}" for k in range(N)]
+    assert set(predictions["predicted"]) <= {"<b>maths</b>", "007", "$x_"}
+    assert (predictions.loc[predictions["label"] == "", "split"] == "").all()
+    config = read(run / "config.json")
+    assert (config["model"]["levels"], config["model"]["hidden"], config["train"]["epochs"]) == (2, 8, 8)
+    assert config["source"]["data"] == str(own_files / "edges.csv")
+    assert config["source"]["command"].startswith("hiergcn fit edges.csv nodes.csv --label topic")
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert escape("<b>maths</b>") in page
+    assert "<b>maths" not in page
+
+
+def test_cora_stands_beside_the_claim(command: Command, folder: Path) -> None:
+    outcome = command("fit", "cora", "--preset", "paper", "--seeds", 2, "--set", "epochs=3", "--out", "run")
+    assert outcome.code == 0, outcome.err
+    metrics = read(folder / "run" / "metrics.json")
+    expected = {"model", "dataset", "seeds", "test_accuracy", "val_accuracy", "hierarchy", "seconds", "selection"}
+    assert expected <= set(metrics)
+    assert (metrics["model"], metrics["dataset"], metrics["seeds"]) == ("hgcn", "cora", [0, 1])
+    assert metrics["claim"] == 0.845
+    assert set(metrics["test_accuracy"]) == {"mean", "std", "per_seed"}
+    assert len(metrics["test_accuracy"]["per_seed"]) == 2
+    mean = 100 * metrics["test_accuracy"]["mean"]
+    assert re.search(rf"^test +{mean:.1f} ", outcome.out, re.MULTILINE)
+    assert re.search(r"^the paper's claim +84\.5", outcome.out, re.MULTILINE)
+    assert re.search(rf"^test minus claim +{mean - 84.5:+.1f}", outcome.out, re.MULTILINE)
+    for seed, accuracy in enumerate(metrics["test_accuracy"]["per_seed"]):
+        assert re.search(rf"^ +{seed} +{100 * accuracy:.1f} ", outcome.out, re.MULTILINE)
+    assert re.search(r"^ +0 +2,708 +5,278", outcome.out, re.MULTILINE)
+    assert metrics["selection"] in " ".join(outcome.out.split())
+
+
+def test_plain_output_is_plain(command: Command, own_files: Path) -> None:
+    outcome = command(*OWN, "--seeds", 2)
+    assert "\x1b" not in outcome.out
+    assert outcome.err == ""
+    assert max(len(line.rstrip()) for line in outcome.out.splitlines()) <= 80
+    assert re.search(r"^seed 0: validation .* \(1 of 2 done, .* left\)$", outcome.out, re.MULTILINE)
+    assert re.search(r"^seed 1: validation .* \(2 of 2 done\)$", outcome.out, re.MULTILINE)
+
+
+def test_a_second_run_loses_nothing(command: Command, own_files: Path) -> None:
+    for _ in range(2):
+        assert command(*OWN, "--seeds", 1).code == 0
+    assert sorted(path.name for path in (own_files / "runs").iterdir()) == ["edges-hgcn", "edges-hgcn-2"]
+    first, second = (
+        (own_files / "runs" / name / "predictions.csv").read_bytes() for name in ("edges-hgcn", "edges-hgcn-2")
+    )
+    assert first == second
+
+
+def test_more_levels_than_the_graph_has_is_said(command: Command, own_files: Path) -> None:
+    outcome = command(*OWN, "--seeds", 1, "--levels", 60, "--out", "run")
+    assert outcome.code == 0
+    assert "not the 60 that were asked for" in " ".join(outcome.out.split())
+    page = (own_files / "run" / "report.html").read_text(encoding="utf-8")
+    assert "not the 60 that were asked for" in page
+
+
+def test_a_hundred_labels_are_not_needed(command: Command, own_files: Path) -> None:
+    """With two labels per class there is nothing to test on; the figure is called what it is."""
+    nodes = pd.read_csv(own_files / "nodes.csv", dtype={"topic": str}, keep_default_na=False)
+    known = nodes[nodes["topic"] != ""].groupby("topic").head(2).index
+    nodes.loc[~nodes.index.isin(known), "topic"] = ""
+    nodes.to_csv(own_files / "nodes.csv", index=False)
+    outcome = command(*OWN, "--seeds", 1, "--out", "run")
+    assert outcome.code == 0, outcome.err
+    assert "There are no test labels" in outcome.out
+    assert read(own_files / "run" / "metrics.json")["test_accuracy"] is None
+    assert "Validation accuracy on" in (own_files / "run" / "report.html").read_text(encoding="utf-8")

@@ -1,0 +1,34 @@
+"""`hiergcn --help` is instant because it imports little."""
+
+import subprocess
+import sys
+
+import pytest
+from cli_shell import Command
+
+from hiergcn.version import __version__
+
+HEAVY = ("torch", "numpy", "pandas", "scipy", "numba", "sklearn", "matplotlib", "rich", "jinja2")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["fit", "--help"], ["datasets", "--help"]])
+def test_help_imports_nothing_heavy(words: list[str]) -> None:
+    code = (
+        "import sys\n"
+        f"sys.argv = ['hiergcn', *{words}]\n"
+        "from hiergcn.cli import main\n"
+        "try:\n    main()\n"
+        f"finally:\n    print('heavy:', [name for name in {HEAVY} if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "heavy: []"
+
+
+def test_version(command: Command) -> None:
+    assert command("--version").out == f"hiergcn {__version__}\n"
+
+
+def test_help_names_every_command(command: Command) -> None:
+    out = command("--help").out
+    for name in ("fit", "predict", "report", "coarsen", "datasets"):
+        assert f"\n  {name} " in out

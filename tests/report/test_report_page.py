@@ -1,0 +1,184 @@
+"""The page of a run: true to its figures, safe with any name, alone on its own."""
+
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hiergcn.datasets import planted_graph
+from hiergcn.graph import Graph, Split
+from hiergcn.report import write_report
+from hiergcn.run.fit import fit
+from hiergcn.run.folder import write_run
+from hiergcn.run.settings import settings_for
+
+HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "$\\frac{", "日本 & {{ 7*7 }}")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run folder whose dataset and classes have names that would do harm if they were not escaped."""
+    planted = planted_graph(160, classes=4, depth=1, noise=1.0, seed=3)
+    graph = Graph(planted.adjacency, planted.features, planted.labels, None, HOSTILE, "<i>mine</i>")  # type: ignore[arg-type]
+    assert graph.labels is not None
+    split = Split.holdout(graph.labels, validation=0.2, test=0.4)
+    settings = settings_for("hgcn", "paper").override({"epochs": 6, "hidden": 8, "levels": 2})
+    result = fit(graph, split, settings, range(3), device="cpu", claim=0.9)
+    path = tmp_path_factory.mktemp("report") / "run"
+    write_run(result, path, {"command": "hiergcn fit '<b>edges</b>.csv' --seeds 3"})
+    return path
+
+
+@pytest.fixture
+def run(finished: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(finished, tmp_path / "run")
+
+
+class Page(HTMLParser):
+    """Elements with their attributes, and the text outside <style>."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self._style = False
+        self.feed(html)
+        self.text = " ".join(self.text.split())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._style = tag == "style"
+
+    def handle_endtag(self, tag: str) -> None:
+        self._style = False
+
+    def handle_data(self, data: str) -> None:
+        self.text += "" if self._style else data + " "
+
+
+def page_of(run: Path) -> Page:
+    return Page(write_report(run).read_text(encoding="utf-8"))
+
+
+def change(run: Path, **values: Any) -> dict[str, Any]:
+    path = run / "metrics.json"
+    metrics: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(metrics | values), encoding="utf-8")
+    return metrics
+
+
+def test_the_verdict_comes_first(run: Path) -> None:
+    metrics = change(run)
+    text = page_of(run).text
+    mean, std = (100 * metrics["test_accuracy"][key] for key in ("mean", "std"))
+    headline = f"{mean:.1f} ± {std:.1f} %"
+    assert text.index(headline, text.index("preset paper")) < text.index("Selection:")
+    assert f"Test accuracy on {metrics['split']['test']} nodes, mean and standard deviation over 3 seeds." in text
+    assert f"The paper claims 90.0 %; this run is {90 - mean:.1f} points below it." in text
+
+
+def test_hostile_names_stay_text(run: Path) -> None:
+    page = page_of(run)
+    tags = {tag for tag, _ in page.elements}
+    assert not {"script", "img", "i", "b", "iframe"} & tags
+    assert not [attributes for _, attributes in page.elements if any(name.startswith("on") for name in attributes)]
+    for name in HOSTILE:
+        assert name in page.text
+    assert "<i>mine</i>" in page.text
+    assert "hiergcn fit '<b>edges</b>.csv' --seeds 3" in page.text
+
+
+def test_the_page_needs_nothing_else(run: Path) -> None:
+    html = write_report(run).read_text(encoding="utf-8")
+    addresses = set(re.findall(r"https?://[^\s\"'<)]+", html))
+    assert all(address.startswith("http://www.w3.org/") for address in addresses), addresses  # names of XML languages
+    for _, attributes in Page(html).elements:
+        for name in ("src", "href", "xlink:href"):
+            target = attributes.get(name) or "#"
+            assert target.startswith(("#", "data:")), target
+
+
+def test_figures_have_text_alternatives_and_own_names(run: Path) -> None:
+    page = page_of(run)
+    figures = [attributes for tag, attributes in page.elements if tag == "svg"]
+    assert len(figures) == 4
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for figure in figures:
+        assert figure["role"] == "img"
+        assert figure["aria-labelledby"] in ids
+    html = (run / "report.html").read_text(encoding="utf-8")
+    referred = set(re.findall(r"(?:url\(#|href=\"#)([^)\"]+)", html))
+    assert referred <= set(ids)
+
+
+def test_colours_follow_the_theme(run: Path) -> None:
+    html = write_report(run).read_text(encoding="utf-8")
+    figures = html[html.index("<svg") : html.rindex("</svg>")]
+    assert "prefers-color-scheme: dark" in html
+    assert not re.findall(r"(?:fill|stroke): #(?!fff)[0-9a-f]{6}", figures)
+
+
+def test_class_figures_are_those_of_the_predictions(run: Path) -> None:
+    import pandas as pd
+
+    table = pd.read_csv(run / "predictions.csv", dtype=str, keep_default_na=False)
+    test = table[table["split"] == "test"]
+    text = page_of(run).text
+    for name in HOSTILE:
+        hits = ((test["label"] == name) & (test["predicted"] == name)).sum()
+        predicted, true = (test["predicted"] == name).sum(), (test["label"] == name).sum()
+        precision = 100 * hits / predicted if predicted else 0.0
+        f1 = 200 * hits / (predicted + true)
+        trained = ((table["label"] == name) & (table["split"] == "train")).sum()
+        assert f"{name} {precision:.1f} {100 * hits / true:.1f} {f1:.1f} {true} {trained}" in text
+    right = int((test["label"] == test["predicted"]).sum())
+    assert f"{right} of {len(test)} test nodes are right" in text
+
+
+def test_warnings_are_shown(run: Path) -> None:
+    metrics = change(run)
+    accuracies = [None, *metrics["test_accuracy"]["per_seed"][1:]]
+    change(
+        run,
+        failed_seeds={"0": "diverged at epoch 3"},
+        test_accuracy=metrics["test_accuracy"] | {"per_seed": accuracies},
+        interrupted=True,
+        notes=["self-loops dropped: 3"],
+    )
+    text = page_of(run).text
+    assert "1 of 3 seeds failed and are not in the mean: seed 0 diverged at epoch 3." in text
+    assert "over 2 seeds" in text
+    assert "The run was stopped early" in text
+    assert "self-loops dropped: 3" in text
+
+
+def test_without_test_labels_the_figure_is_called_validation(run: Path) -> None:
+    change(run, test_accuracy=None, macro_f1=None, balanced_accuracy=None)
+    predictions = (run / "predictions.csv").read_text(encoding="utf-8")
+    (run / "predictions.csv").write_text(re.sub(r",test$", ",", predictions, flags=re.MULTILINE), encoding="utf-8")
+    text = page_of(run).text
+    assert "Validation accuracy on" in text
+    assert "validation nodes are right" in text
+    assert "The paper claims" not in text
+
+
+def test_the_same_run_gives_the_same_page(run: Path) -> None:
+    first = write_report(run).read_bytes()
+    assert write_report(run).read_bytes() == first
+    assert not [path for path in run.iterdir() if path.name.startswith(".")]
+
+
+def test_hundreds_of_classes_make_a_small_page(run: Path) -> None:
+    from hiergcn.report.figures import confusion_figure
+    from hiergcn.report.svg import inline_svg
+
+    matrix = np.diag(np.arange(300)).astype(np.int64)
+    svg = inline_svg(confusion_figure(matrix, [str(k) for k in range(300)]), "confusion", "many")
+    assert len(svg) < 200_000
+    assert svg.count("<image") == 1

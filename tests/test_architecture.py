@@ -1,0 +1,57 @@
+"""The rooms of the package: imports go downward only, and the lower rooms do without torch."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "hiergcn"
+ROOMS = (
+    *("version", "errors", "files", "graph", "datasets", "coarsen", "model", "train", "evaluate", "run"),
+    *("experiments", "report", "estimator", "cli"),
+)
+WITHOUT_TORCH = ("version", "errors", "files", "graph", "datasets", "coarsen")
+PACKAGE_FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]
+
+
+def imported_modules(path: Path) -> list[str]:
+    """Every module that the file imports, at its top or inside a function."""
+    modules: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules += [name.name for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            modules += [f"{node.module}.{name.name}" for name in node.names]
+    return modules
+
+
+def room_of(module: str) -> str | None:
+    parts = module.split(".")
+    return parts[1] if parts[0] == "hiergcn" and len(parts) > 1 else None
+
+
+def own_room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", PACKAGE_FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_downward(path: Path) -> None:
+    rank = ROOMS.index(own_room(path))
+    above = [room for module in imported_modules(path) if (room := room_of(module)) and ROOMS.index(room) > rank]
+    assert not above, f"{path.name} in {ROOMS[rank]} imports from above: {above}"
+
+
+@pytest.mark.parametrize("path", PACKAGE_FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_lower_rooms_do_without_torch(path: Path) -> None:
+    if own_room(path) in WITHOUT_TORCH:
+        assert not [module for module in imported_modules(path) if module.split(".")[0] == "torch"]
+
+
+@pytest.mark.parametrize("path", PACKAGE_FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_pickle_is_written(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    calls = [ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    written = {"pickle.dump", "pickle.dumps", "torch.save", "joblib.dump"} & set(calls)
+    assert not written
+    assert "allow_pickle=True" not in ast.unparse(tree)
