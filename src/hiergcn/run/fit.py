@@ -69,25 +69,17 @@ def fit(
     kept = _Kept()
     interrupted = False
     began = time.perf_counter()
-    for seed in seeds:
-        listener.seed_started(seed)
-        try:
-            outcome = train_seed(
-                method,
-                prepared,
-                task,
-                settings.train,
-                seed,
-                where,
-                partial(listener.epoch_done, seed),
-            )
-        except KeyboardInterrupt:
-            if not kept.summaries:
-                raise
-            interrupted = True
-            break
-        kept.add(outcome)
-        listener.seed_finished(outcome)
+    try:
+        for seed in seeds:
+            listener.seed_started(seed)
+            on_epoch = partial(listener.epoch_done, seed)
+            outcome = train_seed(method, prepared, task, settings.train, seed, where, on_epoch)
+            kept.add(outcome)
+            listener.seed_finished(outcome)
+    except KeyboardInterrupt:
+        if kept.best is None:
+            raise
+        interrupted = True
     train_seconds = time.perf_counter() - began
     if kept.best is None or kept.best.probabilities is None or kept.best.weights is None:
         raise AllSeedsFailedError(
@@ -124,6 +116,13 @@ class _Kept:
         self.best: SeedOutcome | None = None
 
     def add(self, outcome: SeedOutcome) -> None:
+        """The summary goes in after its arrays, so that Ctrl-C at any moment leaves no seed without them."""
+        frame = pd.DataFrame(outcome.history, columns=list(HISTORY))
+        frame.insert(0, "epoch", np.arange(1, len(frame) + 1))
+        frame.insert(0, "seed", outcome.seed)
+        self.history.append(frame)
+        if outcome.probabilities is not None:
+            self.predicted[outcome.seed] = outcome.probabilities.argmax(axis=1).astype(np.int32)
         failed = outcome.failure is not None
         self.summaries.append(
             SeedSummary(
@@ -135,14 +134,7 @@ class _Kept:
                 failure=outcome.failure,
             )
         )
-        frame = pd.DataFrame(outcome.history, columns=list(HISTORY))
-        frame.insert(0, "epoch", np.arange(1, len(frame) + 1))
-        frame.insert(0, "seed", outcome.seed)
-        self.history.append(frame)
-        if outcome.probabilities is None:
-            return
-        self.predicted[outcome.seed] = outcome.probabilities.argmax(axis=1).astype(np.int32)
-        if self.best is None or _rank(outcome) > _rank(self.best):
+        if outcome.probabilities is not None and (self.best is None or _rank(outcome) > _rank(self.best)):
             self.best = outcome
 
 

@@ -26,8 +26,10 @@ from hiergcn.errors import InputError
 from hiergcn.run.environment import environment
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings
+from hiergcn.train.loop import HISTORY
 
-_PREDICTIONS = {"id": str, "predicted": str, "label": str, "split": str}  # a class may be named 007
+_PREDICTIONS = {"id": str, "predicted": str, "probability": float, "label": str, "split": str}  # a class may be 007
+_HISTORY = {"seed": int, "epoch": int} | dict.fromkeys(HISTORY, float)
 
 REQUIRED = (
     "config.json",
@@ -122,18 +124,29 @@ def load_run(path: Path) -> LoadedRun:
             config=config,
             metrics=_read_json(path / "metrics.json"),
             environment=_read_json(path / "environment.json"),
-            history=pd.read_csv(path / "history.csv"),
-            predictions=pd.read_csv(path / "predictions.csv", dtype=_PREDICTIONS, keep_default_na=False),
+            history=_read_table(path / "history.csv", _HISTORY),
+            predictions=_read_table(path / "predictions.csv", _PREDICTIONS),
             probabilities=np.load(path / "probabilities.npy", allow_pickle=False),
             hierarchy=Hierarchy.load(hierarchy) if hierarchy.exists() else None,
             weights=load_file(path / "model.safetensors"),
         )
-    except (SafetensorError, KeyError, TypeError, ValueError, pd.errors.ParserError, UnicodeDecodeError) as damage:
+    except InputError:
+        raise  # it says what is wrong already
+    except (SafetensorError, EOFError, KeyError, TypeError, ValueError) as damage:
         raise InputError(f"The run folder {path} is damaged ({damage}); run the fit again.") from None
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _read_table(path: Path, types: Mapping[str, type]) -> pd.DataFrame:
+    """A table with at least these columns; nothing in it is read as a missing value."""
+    table = pd.read_csv(path, dtype=dict(types), keep_default_na=False)
+    absent = [name for name in types if name not in table]
+    if absent:
+        raise InputError(f"{path} has no column {absent[0]!r}; run the fit again.")
+    return table
 
 
 def _read_json(path: Path) -> dict[str, Any]:
