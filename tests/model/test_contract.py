@@ -1,0 +1,203 @@
+"""What every registered method promises: it learns, repeats, restores, refuses nonsense and never sees test labels."""
+
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from hiergcn.datasets import planted_graph
+from hiergcn.errors import InputError, MissingPackageError
+from hiergcn.graph import Graph, Split
+from hiergcn.model.registry import config_class, method_names
+from hiergcn.run.fit import fit
+from hiergcn.run.folder import load_run, write_run
+from hiergcn.run.predict import predict_graph, predictions_again
+from hiergcn.run.result import RunResult
+from hiergcn.run.settings import Settings, settings_for
+
+CLASSES = 3
+EPOCHS = 40
+CHEAP: dict[str, dict[str, Any]] = {  # what a small graph and few epochs need instead of the recipe's settings
+    "hgcn": {"levels": 2, "dropout": 0.3, "output_relu": False},  # a ReLU before the softmax loses a class at times
+    "dgcn": {"output_relu": False},
+    "graph-unet": {"dropout": 0.3},
+    "planetoid-t": {"label_steps": 100, "graph_steps": 20},
+    "planetoid-i": {"label_steps": 100, "graph_steps": 20},
+}
+WITHOUT_CHANCE = {"label-propagation"}  # methods that draw nothing, so that every seed gives the same model
+
+each_method = pytest.mark.parametrize("method", method_names())
+
+
+@cache
+def easy_graph() -> Graph:
+    return planted_graph(240, classes=CLASSES, depth=1, degree=8, homophily=0.9, features=12, noise=0.7, seed=1)
+
+
+@cache
+def easy_split() -> Split:
+    labels = easy_graph().labels
+    assert labels is not None
+    return Split.random(labels, per_class=10, validation=60, seed=2)
+
+
+def cheap_settings(method: str) -> Settings:
+    settings = settings_for(method)
+    settings = settings.override({"epochs": min(settings.train.epochs, EPOCHS)})
+    return settings.override(CHEAP.get(method, {}))
+
+
+def fitted(method: str, graph: Graph, seeds: tuple[int, ...] = (0,), split: Split | None = None) -> RunResult:
+    try:
+        return fit(graph, split or easy_split(), cheap_settings(method), seeds, device="cpu")
+    except MissingPackageError as missing:
+        pytest.skip(str(missing))
+
+
+@cache
+def two_seeds(method: str) -> RunResult:
+    """A run of seeds 0 and 1, made with torch's and numpy's global generators in a known state."""
+    torch.manual_seed(1)
+    np.random.seed(1)  # noqa: NPY002  (the generator that a method must not touch)
+    return fitted(method, easy_graph(), (0, 1))
+
+
+@each_method
+def test_learns_an_easy_graph(method: str) -> None:
+    result = two_seeds(method)
+    assert result.test is not None
+    assert not result.failed_seeds
+    assert result.test.accuracy.values.min() > 0.7  # chance is a third
+    assert result.probabilities.shape == (240, CLASSES)
+    np.testing.assert_allclose(result.probabilities.sum(axis=1), 1.0, rtol=1e-5)
+    assert (result.probabilities >= 0).all()
+
+
+@each_method
+def test_repeats_bit_for_bit_whatever_ran_before(method: str) -> None:
+    """Alone or after another seed, and whatever the global generators hold: these stay as they were, too."""
+    first = two_seeds(method)
+    torch.manual_seed(2)
+    np.random.seed(2)  # noqa: NPY002
+    before, before_numpy = torch.random.get_rng_state(), numpy_state()
+    again = fitted(method, easy_graph(), (first.selected_seed,))
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert np.array_equal(numpy_state(), before_numpy)
+    assert same_weights(again, first)
+    assert np.array_equal(again.probabilities, first.probabilities)
+    assert np.array_equal(history(again, first.selected_seed), history(first, first.selected_seed))
+
+
+@each_method
+def test_another_seed_is_another_model(method: str) -> None:
+    result = two_seeds(method)
+    same = np.array_equal(history(result, 0), history(result, 1))
+    assert same == (method in WITHOUT_CHANCE)
+
+
+@each_method
+def test_never_sees_test_labels(method: str) -> None:
+    """Every label outside training and validation is made wrong: the model stays the same, its test accuracy falls."""
+    graph, split, honest = easy_graph(), easy_split(), two_seeds(method)
+    assert graph.labels is not None
+    assert honest.test is not None
+    labels = graph.labels.copy()
+    unseen = np.setdiff1d(np.arange(graph.n_nodes), np.concatenate([split.train, split.validation]))
+    labels[unseen] = (labels[unseen] + 1) % CLASSES
+    poisoned = fitted(method, graph.with_labels(labels), (honest.selected_seed,))
+    assert same_weights(poisoned, honest)
+    assert np.array_equal(poisoned.probabilities, honest.probabilities)
+    assert poisoned.test is not None
+    assert poisoned.test.accuracy.values[0] < honest.test.accuracy.values.min()
+
+
+@each_method
+def test_saves_and_loads(method: str, tmp_path: Path) -> None:
+    result, graph = two_seeds(method), easy_graph()
+    write_run(result, tmp_path / "run")
+    run = load_run(tmp_path / "run")
+    assert run.settings == result.settings
+    assert all(torch.equal(run.weights[name], value) for name, value in result.weights.items())
+    restored = predict_graph(
+        run.settings, run.weights, graph, graph.n_features, CLASSES, hierarchy=run.hierarchy, device="cpu"
+    )
+    np.testing.assert_allclose(restored, result.probabilities, rtol=0, atol=1e-6)
+    assert (
+        predictions_again(run, graph, device="cpu")["predicted"].tolist() == result.predictions()["predicted"].tolist()
+    )
+
+
+@each_method
+def test_takes_sparse_features_and_isolated_nodes(method: str) -> None:
+    graph = easy_graph()
+    assert isinstance(graph.features, np.ndarray)
+    apart = np.ones(graph.n_nodes)
+    apart[easy_split().test[:5]] = 0.0
+    adjacency = sp.csr_array(sp.diags_array(apart) @ graph.adjacency @ sp.diags_array(apart))
+    features = np.where(np.abs(graph.features) > 1.0, np.abs(graph.features), 0.0)
+    sparse = Graph.from_scipy(adjacency, sp.csr_array(features), graph.labels)
+    result = fitted(method, sparse)
+    assert np.isfinite(result.probabilities).all()
+    assert not result.failed_seeds
+
+
+@each_method
+def test_works_without_features(method: str) -> None:
+    graph = easy_graph()
+    result = fitted(method, Graph.from_scipy(graph.adjacency, None, graph.labels))
+    assert np.isfinite(result.probabilities).all()
+    assert not result.failed_seeds
+
+
+@each_method
+def test_refuses_a_split_that_cannot_train(method: str) -> None:
+    graph, split = easy_graph(), easy_split()
+    assert graph.labels is not None
+    one_class_missing = Split(split.train[graph.labels[split.train] != 0], split.validation, split.test)
+    with pytest.raises(InputError, match="no training node has class"):
+        fitted(method, graph, split=one_class_missing)
+    with pytest.raises(InputError, match="no labels"):
+        fitted(method, graph.with_labels(None))
+
+
+def nonsense() -> list[Any]:
+    """For each setting of each method a value that means nothing."""
+    cases = []
+    for method in method_names():
+        kinds = get_type_hints(config_class(method))
+        for field in fields(config_class(method)):
+            kind = next((part for part in get_args(kinds[field.name]) if part is not NoneType), kinds[field.name])
+            if get_origin(kinds[field.name]) is Literal:
+                kind = str
+            value = {int: -5, float: float("nan"), str: "nonsense"}.get(kind)
+            if value is not None:
+                cases.append(pytest.param(method, field.name, value, id=f"{method}-{field.name}"))
+    return cases
+
+
+@pytest.mark.parametrize(("method", "setting", "value"), nonsense())
+def test_refuses_settings_that_make_no_sense(method: str, setting: str, value: Any) -> None:
+    with pytest.raises(InputError, match=rf"{setting} is {value!r}"):
+        settings_for(method).override({setting: value})
+
+
+def same_weights(one: RunResult, other: RunResult) -> bool:
+    return one.weights.keys() == other.weights.keys() and all(
+        torch.equal(value, other.weights[name]) for name, value in one.weights.items()
+    )
+
+
+def numpy_state() -> np.ndarray:
+    state: np.ndarray = np.random.get_state(legacy=False)["state"]["key"]  # noqa: NPY002
+    return state
+
+
+def history(result: RunResult, seed: int) -> np.ndarray:
+    rows: np.ndarray = result.history[result.history["seed"] == seed].drop(columns="seed").to_numpy()
+    return rows
