@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from hiergcn.cli import coarsen, datasets, fit, predict, report
+from hiergcn.cli import coarsen, compare, datasets, fit, predict, report
 from hiergcn.cli.terminal import complain
 from hiergcn.errors import HierGCNError
 from hiergcn.version import __version__
@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
+app.command("compare")(compare.compare)
 app.command("report")(report.report)
 app.command("coarsen")(coarsen.coarsen)
 app.add_typer(datasets.app, name="datasets")

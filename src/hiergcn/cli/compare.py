@@ -1,0 +1,95 @@
+"""`hiergcn compare`: several methods over the same splits and seeds, in one table with their paired differences."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hiergcn.errors import InputError
+
+if TYPE_CHECKING:
+    from hiergcn.run.settings import Settings
+
+
+def compare(
+    data: Annotated[str, typer.Argument(help="A dataset (see `hiergcn datasets`) or a CSV of edges.")],
+    nodes: Annotated[str | None, typer.Argument(help="A CSV of nodes: ids, features, labels.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column of the labels in NODES; blank means unknown.")] = None,
+    id_: Annotated[str | None, typer.Option("--id", help="Column of the ids in NODES.")] = None,
+    models: Annotated[
+        str, typer.Option(help="Methods with commas between them; NAME:PRESET takes other settings than its own.")
+    ] = "gcn,hgcn",
+    seeds: Annotated[int, typer.Option(min=1, help="Runs 0 to N-1 of each method on each split.")] = 5,
+    splits: Annotated[
+        str, typer.Option(help="public: the data's own. random:N: 20 a class train, 500 validate, the rest test.")
+    ] = "public",
+    against: Annotated[
+        str | None, typer.Option(help="The method that the others are compared with. [default: the first]")
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of every method.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results, not there yet. [default: the next free one in runs/]")
+    ] = None,
+) -> None:
+    """Compare methods over the same splits and seeds."""
+    from hiergcn.cli.comparison import Lines, print_comparison
+    from hiergcn.cli.data import Source
+    from hiergcn.cli.fit import INTERRUPTED, _changes, _split, next_free
+    from hiergcn.cli.terminal import complain, console, printable
+    from hiergcn.report.comparison import write_chart
+    from hiergcn.run.compare import SplitPlan, write_comparison
+    from hiergcn.run.compare import compare as run_compare
+    from hiergcn.run.folder import check_free
+
+    plan = SplitPlan.parse(splits)
+    source = Source(data, nodes, label, id_)
+    methods = chosen_methods(models, source.dataset, _changes(set_ or [], None))
+    if against is not None and against not in methods:
+        raise InputError(f"--against {against}: name one of --models {models}.")
+    if out is not None:
+        check_free(out)
+    read = source.read()
+    screen = console()
+    screen.print(f"{printable(read.graph.name)}: {plan.about}; seeds 0 to {seeds - 1} of each method.")
+    try:
+        comparison = run_compare(
+            read.graph,
+            read.split or _split(read),
+            methods,
+            range(seeds),
+            plan=plan,
+            against=against,
+            device=device,
+            listener=Lines(screen),
+        )
+    except KeyboardInterrupt:
+        complain("Stopped before the first method was finished: nothing was written.")
+        raise typer.Exit(INTERRUPTED) from None
+    folder = next_free(Path("runs") / f"{source.name}-compare" if out is None else out)
+    write_comparison(comparison, folder, shlex.join(["hiergcn", *sys.argv[1:]]))
+    chart, _ = write_chart(comparison, folder)
+    print_comparison(screen, comparison)
+    screen.print(f"\nFigures: {folder / 'comparison.json'}, {folder / 'scores.csv'}", soft_wrap=True)
+    screen.print(f"Chart:   {chart}", soft_wrap=True)
+    if comparison.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def chosen_methods(models: str, dataset: str | None, changes: dict[str, str]) -> dict[str, "Settings"]:
+    """The settings of each method named, in the order given."""
+    from hiergcn.run.settings import settings_for
+
+    methods: dict[str, Settings] = {}
+    for word in (part.strip() for part in models.split(",")):
+        if not word:
+            raise InputError(f"--models {models}: give names with commas between them, e.g. gcn,hgcn.")
+        if word in methods:
+            raise InputError(f"--models {models}: {word} is there twice; name each method once.")
+        name, _, preset = word.partition(":")
+        methods[word] = settings_for(name, preset or None, dataset).override(changes)
+    return methods

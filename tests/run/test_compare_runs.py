@@ -1,0 +1,147 @@
+"""Several methods over the same splits and seeds, each in its own process."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hiergcn.datasets import planted_graph
+from hiergcn.errors import InputError
+from hiergcn.evaluate.compare import signed_rank_p
+from hiergcn.graph import Graph, Split
+from hiergcn.run.compare import CompareListener, Comparison, MethodRun, SplitPlan, compare, write_comparison
+from hiergcn.run.fit import fit
+from hiergcn.run.isolated import peak_memory
+from hiergcn.run.settings import Settings, settings_for
+
+SEEDS = (0, 1)
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return planted_graph(700, classes=3, depth=1, homophily=0.9, noise=1.0, seed=0)
+
+
+@pytest.fixture(scope="module")
+def own(graph: Graph) -> Split:
+    assert graph.labels is not None
+    return Split.random(graph.labels, per_class=10, validation=50, seed=7)
+
+
+@pytest.fixture
+def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Methods run here, where starting a process for each would only take time."""
+
+    def here(work: Any, *arguments: Any, on_message: Any) -> Any:
+        return work(on_message, *arguments), peak_memory()
+
+    monkeypatch.setattr("hiergcn.run.compare.in_own_process", here)
+
+
+def quick(method: str = "hgcn", **changes: Any) -> Settings:
+    return settings_for(method).override({"epochs": 5, "hidden": 8} | changes)
+
+
+@pytest.fixture(scope="module")
+def comparison(graph: Graph, own: Split) -> Comparison:
+    methods = {"shallow": quick(levels=0), "deep": quick(levels=2), "hopeless": quick(learning_rate=1e30)}
+    return compare(graph, own, methods, SEEDS, device="cpu")
+
+
+def test_scores_are_those_of_fit(comparison: Comparison, graph: Graph, own: Split) -> None:
+    alone = fit(graph, own, quick(levels=2), SEEDS, device="cpu")
+    assert alone.test is not None
+    deep = comparison.runs[1]
+    assert deep.test_accuracy.per_seed == alone.test.accuracy.per_seed
+    assert [score.best_epoch for score in deep.scores] == [outcome.best_epoch for outcome in alone.outcomes]
+
+
+def test_differences_are_paired_by_seed(comparison: Comparison) -> None:
+    shallow, deep = (comparison.runs[k].test_accuracy.values for k in (0, 1))
+    found = comparison.difference("deep")
+    assert found is not None
+    assert found.mean == pytest.approx((deep - shallow).mean())
+    assert found.p == signed_rank_p(deep - shallow)
+    assert comparison.difference("shallow") is None
+
+
+def test_failed_seeds_are_counted_and_left_out(comparison: Comparison) -> None:
+    hopeless = comparison.runs[2]
+    assert hopeless.failed == len(SEEDS)
+    assert "diverged" in str(hopeless.scores[0].failure)
+    found = comparison.difference("hopeless")
+    assert found is not None
+    assert (found.units, found.left_out, found.p) == (0, 2, None)
+
+
+def test_memory_and_seconds_are_measured(comparison: Comparison) -> None:
+    deep = comparison.runs[1]
+    assert deep.peak.resident is not None
+    assert 5e7 < deep.peak.resident < 5e9
+    assert deep.seconds is not None
+    assert deep.seconds > 0
+    assert deep.epoch_seconds is not None
+
+
+def test_files_hold_every_figure(comparison: Comparison, tmp_path: Path) -> None:
+    write_comparison(comparison, tmp_path / "out", "hiergcn compare")
+    saved = json.loads((tmp_path / "out" / "comparison.json").read_text())
+    assert [model["model"] for model in saved["models"]] == ["shallow", "deep", "hopeless"]
+    assert saved["differences"][0]["mean"] == comparison.differences[0].mean
+    assert saved["environment"]["packages"]["torch"]
+    with (tmp_path / "out" / "scores.csv").open() as lines:
+        rows = list(csv.DictReader(lines))
+    assert len(rows) == 3 * len(SEEDS)
+    assert float(rows[2]["test_accuracy"]) == comparison.runs[1].scores[0].test_accuracy
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["comparison.json", "scores.csv"]
+
+
+@pytest.mark.usefixtures("one_process")
+def test_random_splits_are_the_same_for_every_method(graph: Graph, own: Split) -> None:
+    plan = SplitPlan.parse("random:2")
+    assert graph.labels is not None
+    expected = Split.random(graph.labels, 20, 500, seed=1)
+    assert np.array_equal(plan.splits(graph, own)[1].train, expected.train)
+    found = compare(graph, own, {"a": quick(levels=0), "b": quick(levels=0)}, (0,), plan=plan, device="cpu")
+    assert found.runs[0].by_pair == found.runs[1].by_pair
+    assert set(found.runs[0].by_pair) == {(0, 0), (1, 0)}
+    assert found.differences[0].p == 1.0
+    assert "not of its largest component" in found.to_dict()["splits_about"]
+
+
+class Interrupting(CompareListener):
+    def __init__(self, model: str) -> None:
+        self.model = model
+        self.finished: list[str] = []
+
+    def method_started(self, model: str, splits: int, seeds: int) -> None:
+        if model == self.model:
+            raise KeyboardInterrupt
+
+    def method_finished(self, run: MethodRun) -> None:
+        self.finished.append(run.model)
+
+
+@pytest.mark.usefixtures("one_process")
+def test_ctrl_c_keeps_finished_methods(graph: Graph, own: Split) -> None:
+    methods = {"a": quick(levels=0), "b": quick(levels=0)}
+    listener = Interrupting("b")
+    found = compare(graph, own, methods, (0,), device="cpu", listener=listener)
+    assert found.interrupted
+    assert [run.model for run in found.runs] == listener.finished == ["a"]
+    with pytest.raises(KeyboardInterrupt):
+        compare(graph, own, methods, (0,), device="cpu", listener=Interrupting("a"))
+
+
+@pytest.mark.parametrize("text", ["", "private", "random", "random:0", "random:x", "random:-1"])
+def test_bad_splits_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match=r"give public, or random:N"):
+        SplitPlan.parse(text)
+
+
+def test_unknown_rival_is_refused(graph: Graph, own: Split) -> None:
+    with pytest.raises(InputError, match="not among the models"):
+        compare(graph, own, {"a": quick()}, (0,), against="b")
