@@ -16,7 +16,7 @@ def datasets(context: typer.Context) -> None:
 
     screen = console()
     table = new_table(screen, "name", "nodes", "edges", "features", "classes")
-    table.add_column("where")
+    table.add_column("where", overflow="fold")
     for row in list_datasets():
         sizes = (f"{size:,}" for size in (row.nodes, row.edges, row.features, row.classes))
         table.add_row(row.name, *sizes, row.where)
