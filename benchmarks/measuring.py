@@ -19,15 +19,26 @@ HERE = Path(__file__).resolve().parent
 
 
 def timed(call: Callable[[], object], repeats: int, warm_up: int = 1) -> dict[str, Any]:
-    """Seconds of `call`: the median, the spread and every run, after `warm_up` runs that do not count."""
+    """Seconds of `call`: the median, the spread and every run, after `warm_up` runs that do not count.
+
+    `cpu` is the median of the seconds of all cores together, which other work on the machine disturbs less.
+    """
     for _ in range(warm_up):
         call()
-    seconds = []
+    seconds, cpu = [], []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start, cpu_start = time.perf_counter(), time.process_time()
         call()
         seconds.append(time.perf_counter() - start)
-    return {"median": statistics.median(seconds), "least": min(seconds), "most": max(seconds), "seconds": seconds}
+        cpu.append(time.process_time() - cpu_start)
+    median = statistics.median
+    return {
+        "median": median(seconds),
+        "least": min(seconds),
+        "most": max(seconds),
+        "cpu": median(cpu),
+        "seconds": seconds,
+    }
 
 
 def circumstances(packages: list[str]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from scipy.sparse.csgraph import connected_components
 
 from hiergcn.coarsen import CoarsenConfig, coarsen, register_strategy, strategy_names
+from hiergcn.coarsen.heavy_edge import group_heavy_edge
 from hiergcn.coarsen.strategy import _STRATEGIES, strategy_name
 from hiergcn.errors import InputError
 
@@ -57,11 +58,17 @@ class TestHeavyEdge:
         assert seen == {(0, 0, 1, 1), (0, 1, 1, 2)}
 
     def test_node_weight_does_not_count(self) -> None:
-        # After one level {0, 1} weighs 2; the edge of 4 to it is still heavier than the 3 between 2 and 3.
-        graph = graph_of(4, [(0, 1, 50), (1, 2, 4), (2, 3, 3.9), (3, 0, 1)])
+        # All four have their heaviest edge in 0-1 or 2-3, so the order does not matter; nor does it that 1 is heavy.
+        graph = graph_of(4, [(0, 1, 4), (0, 2, 3), (2, 3, 9)])
         for seed in range(10):
-            group = groups(graph, CoarsenConfig(strategy="heavy-edge", seed=seed))
-            assert group in ([0, 0, 1, 1], [0, 1, 1, 0])
+            rng = np.random.default_rng(seed)
+            assert group_heavy_edge(graph, np.array([1, 100, 1, 1]), CoarsenConfig(), rng).tolist() == [0, 0, 2, 2]
+
+
+def seed_that_takes_heavy_edges(graph: sp.csr_array) -> int:
+    """A seed with which heavy-edge matching takes 0-1 and 5-6 and leaves 2, 3 and 4 alone."""
+    left = [0, 0, 1, 2, 3, 4, 4]
+    return next(s for s in range(500) if groups(graph, CoarsenConfig(strategy="heavy-edge", seed=s)) == left)
 
 
 class TestTwoHop:
@@ -71,12 +78,20 @@ class TestTwoHop:
         assert Counter(Counter(group).values()) == {2: 4}  # the centre with a leaf, and three pairs of leaves
 
     def test_twins_are_paired_before_relatives(self) -> None:
-        # Hubs 0 and 1 are taken by the heavy edge between them. 2 and 4 are twins, 3 and 5 too; all four are relatives.
-        edges: list[Edge] = [(0, 1, 99)]
-        edges += [(hub, node, 1) for hub, node in [(0, 2), (1, 2), (0, 4), (1, 4), (0, 3), (6, 3), (0, 5), (6, 5)]]
-        graph = graph_of(8, [*edges, (6, 7, 99)])
-        group = groups(graph, CoarsenConfig(strategy="two-hop", seed=heavy_first(graph)))
-        assert group == [0, 0, 1, 2, 1, 2, 3, 3]
+        # The heavy edges take the hubs 0, 1 and 5. 2 and 4 are twins. Around 1, the lesser hub, 2
+        # would take 3.
+        edges: list[Edge] = [(0, 1, 99), (5, 6, 99), (0, 5, 1), (0, 6, 1), (3, 5, 1)]
+        graph = graph_of(7, edges + [(hub, node, 1) for hub, node in [(0, 2), (0, 4), (1, 2), (1, 3), (1, 4)]])
+        config = CoarsenConfig(strategy="two-hop", seed=seed_that_takes_heavy_edges(graph))
+        assert groups(graph, config) == [0, 0, 1, 2, 1, 3, 3]
+
+    def test_relatives_around_lesser_hubs_come_first(self) -> None:
+        # 2, 3 and 4 are left alone around 0, where 2 would take 3; 2 and 4 are around 1, 3 and 4 around 5, too.
+        edges: list[Edge] = [(0, 1, 99), (5, 6, 99), (3, 5, 1), (4, 5, 1)]
+        graph = graph_of(7, edges + [(hub, node, 1) for hub, node in [(0, 2), (0, 3), (0, 4), (1, 2), (1, 4)]])
+        # Hubs 1 and 5 have three neighbours and a weight of 101, hub 0 has four: 1 comes first and pairs 2 and 4.
+        config = CoarsenConfig(strategy="two-hop", seed=seed_that_takes_heavy_edges(graph))
+        assert groups(graph, config) == [0, 0, 1, 2, 1, 3, 3]
 
     @settings(deadline=None, max_examples=60)
     @given(integer_graphs())
@@ -88,12 +103,6 @@ class TestTwoHop:
         for hub in range(level.n_nodes):
             around = adjacency.indices[adjacency.indptr[hub] : adjacency.indptr[hub + 1]]
             assert np.count_nonzero(alone[around[around != hub]]) <= 1
-
-
-def heavy_first(graph: sp.csr_array) -> int:
-    """A seed whose heavy-edge matching takes the two heavy edges and no other."""
-    wanted = [0, 0, 1, 2, 3, 4, 5, 5]
-    return next(s for s in range(500) if groups(graph, CoarsenConfig(strategy="heavy-edge", seed=s)) == wanted)
 
 
 class TestOwn:

@@ -114,7 +114,7 @@ def _find_classes(
     for i in range(n):
         first[i] = i
         degree = indptr[i + 1] - indptr[i]
-        isolated = degree == 0 or (degree == 1 and not loops and indices[indptr[i]] == i)
+        isolated = degree == 0 or (degree == 1 and indices[indptr[i]] == i)  # with its loop it is alone in any case
         if isolated and not merge_isolated:
             continue
         slot = hashes[i] & mask
