@@ -16,7 +16,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
-from hiergcn.graph.columns import feature_matrix, numbers
+from hiergcn.graph.checks import Features
+from hiergcn.graph.columns import FeatureColumn, encoded_columns, notes_on, numbers
 from hiergcn.graph.edges import symmetric_adjacency
 from hiergcn.graph.table import Origin
 
@@ -35,7 +36,10 @@ class TextColumn:
 
     @classmethod
     def of(cls, column: "pd.Series[Any]") -> "TextColumn":
-        rough, raw = pd.factorize(column)
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            rough, raw = column.cat.codes.to_numpy(np.int64), column.cat.categories
+        else:
+            rough, raw = pd.factorize(column)
         refined, values = pd.factorize(pd.Index(raw, dtype=object).str.strip())  # few values, so stripping is quick
         refined = np.where(values[refined] == "", -1, refined) if len(values) else refined
         return cls(np.append(refined, -1)[rough], pd.Index(values, dtype=object))
@@ -47,10 +51,14 @@ class NodeTable:
 
     origin: Origin
     ids: "pd.Index[str]"
-    features: NDArray[np.float64] | None
+    features: Features | None
     labels: NDArray[np.int64] | None
     class_names: tuple[str, ...]
     notes: tuple[str, ...]
+    described: tuple[FeatureColumn, ...] = ()
+    """What became of each column that is neither id nor label."""
+    split: TextColumn | None = None
+    """The column that says which part of the split a node belongs to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,21 +87,37 @@ class NodeColumns:
 
     id: str
     label: str | None
+    split: str | None = None
+    dropped: tuple[str, ...] = ()
 
     @classmethod
     def choose(
-        cls, origin: Origin, columns: Sequence[str], id_name: str | None, label_name: str | None
+        cls,
+        origin: Origin,
+        columns: Sequence[str],
+        id_name: str | None,
+        label_name: str | None,
+        split_name: str | None = None,
+        drop: Sequence[str] = (),
     ) -> "NodeColumns":
-        id_column = _pick(origin, columns, id_name, ID) or columns[0]
-        label_column = _pick(origin, columns, label_name, LABEL)
+        for name in drop:
+            _pick(origin, columns, name, ())
+        left = [name for name in columns if name not in drop]
+        if not left:
+            raise InputError(f"{origin}: every column is dropped; keep that of the ids at least")
+        id_column = _pick(origin, left, id_name, ID) or left[0]
+        label_column = _pick(origin, left, label_name, LABEL)
+        split_column = None if split_name is None else _pick(origin, left, split_name, ())
         if id_column == label_column:
             raise InputError(f"{origin}: column {id_column!r} is the id and cannot be the label as well")
-        return cls(id_column, label_column)
+        if split_column in (id_column, label_column) and split_column is not None:
+            raise InputError(f"{origin}: column {split_column!r} cannot be the split and the id or label as well")
+        return cls(id_column, label_column, split_column, tuple(drop))
 
     @property
     def text(self) -> set[str]:
         """The columns that are taken as they are written."""
-        return {self.id} if self.label is None else {self.id, self.label}
+        return {name for name in (self.id, self.label, self.split) if name is not None}
 
 
 @dataclass(frozen=True)
@@ -130,12 +154,14 @@ class EdgeColumns:
 def nodes_of(table: pd.DataFrame, origin: Origin, columns: NodeColumns) -> NodeTable:
     """Ids, labels and features; the columns named as text hold text or nothing."""
     ids = _checked_ids(TextColumn.of(table[columns.id]), origin, columns.id)
-    rest = [name for name in table.columns if name not in (columns.id, columns.label, "")]
-    features, notes = feature_matrix(table[rest], origin)
+    used = (columns.id, columns.label, columns.split, *columns.dropped, "")
+    features, described = encoded_columns(table[[name for name in table.columns if name not in used]], origin)
+    notes = notes_on(described)
     if "" in table.columns and columns.id != "":
         notes.append("a column without a name was left out")
     labels, names = (None, ()) if columns.label is None else class_labels(TextColumn.of(table[columns.label]))
-    return NodeTable(origin, ids, features, labels, names, tuple(notes))
+    split = None if columns.split is None else TextColumn.of(table[columns.split])
+    return NodeTable(origin, ids, features, labels, names, tuple(notes), tuple(described), split)
 
 
 def edges_of(table: pd.DataFrame, origin: Origin, columns: EdgeColumns) -> EdgeTable:

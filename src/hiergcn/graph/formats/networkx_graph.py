@@ -1,0 +1,193 @@
+"""NetworkX graphs. Node attributes hold the label and the features; the graph's own attributes what else must be kept.
+
+`x` is a node's row of features: a list of numbers, or {column: value} where most are 0 (then `n_features` of the graph
+says how many columns there are, and `feature_type` of which numbers). `class_names` of the graph keeps the order of the
+classes, and those without a node.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hiergcn.errors import InputError
+from hiergcn.graph.assemble import LABEL
+from hiergcn.graph.checks import Features
+from hiergcn.graph.columns import feature_matrix
+from hiergcn.graph.formats.values import label_texts, labels_of, same_numbers
+from hiergcn.graph.graph import Graph
+from hiergcn.graph.table import Origin
+
+VECTOR = "x"
+
+
+def graph_from_networkx(
+    g: Any, label: str | None, features: str | Sequence[str] | None, weight: str, name: str | None
+) -> Graph:
+    """See `Graph.from_networkx`."""
+    if not isinstance(g, nx.Graph):
+        raise InputError(f"a {type(g).__name__} is no NetworkX graph: give a networkx.Graph or DiGraph")
+    attributes = [attribute for _, attribute in g.nodes(data=True)]
+    if not attributes:
+        raise InputError("the NetworkX graph has no nodes: give one with at least one")
+    ids, notes = _ids(list(g))
+    label = _label_name(attributes, label)
+    labels, class_names = None, tuple(g.graph.get("class_names") or ())
+    if label is not None:
+        labels, found = labels_of([one.get(label) for one in attributes], len(attributes))
+        labels, class_names = same_numbers(labels, found, class_names)
+    columns = [features or VECTOR] if features is None or isinstance(features, str) else list(features)
+    matrix, said = _features(attributes, features, g.graph)
+    notes += [*said, *_unused(attributes, {label, *columns})]
+    if g.is_directed() and g.number_of_edges():
+        notes.append("directed edges were made undirected")
+    source, target, weights = _edges(g, weight)
+    graph = Graph.from_edges(
+        source,
+        target,
+        weights,
+        len(attributes),
+        features=matrix,
+        labels=labels,
+        ids=ids,
+        class_names=class_names,
+        name=name or str(g.graph.get("name") or "graph"),
+    )
+    return graph.with_notes(notes)
+
+
+def networkx_of(graph: Graph) -> Any:
+    """See `Graph.to_networkx`."""
+    g = nx.Graph(name=graph.name, class_names=list(graph.class_names))
+    ids = graph.ids.tolist()
+    g.add_nodes_from(ids)
+    if graph.labels is not None:
+        texts = label_texts(graph.labels, graph.class_names)
+        nx.set_node_attributes(g, {ids[node]: texts[node] for node in graph.labelled}, "label")
+    if graph.features is not None:
+        g.graph |= {"n_features": graph.n_features, "feature_type": str(graph.features.dtype)}
+        nx.set_node_attributes(g, dict(zip(ids, _rows(graph.features), strict=True)), VECTOR)
+    upper = sp.triu(graph.adjacency, format="coo")
+    ends = ([ids[node] for node in side.tolist()] for side in upper.coords)
+    if (upper.data == 1).all():
+        g.add_edges_from(zip(*ends, strict=True))
+    else:
+        g.add_weighted_edges_from(zip(*ends, upper.data.tolist(), strict=True))
+    return g
+
+
+def _rows(features: Features) -> list[Any]:
+    if isinstance(features, np.ndarray):
+        return list(features)
+    ends = zip(features.indptr[:-1].tolist(), features.indptr[1:].tolist(), strict=True)
+    columns, values = features.indices.tolist(), features.data.tolist()
+    return [dict(zip(columns[first:last], values[first:last], strict=True)) for first, last in ends]
+
+
+def _ids(nodes: list[Any]) -> tuple[NDArray[Any], list[str]]:
+    """Whole numbers or text as they are; others, pairs of numbers for instance, as they are printed."""
+    if all(isinstance(node, int | np.integer) and not isinstance(node, bool) for node in nodes):
+        try:
+            return np.array(nodes, dtype=np.int64), []
+        except OverflowError:
+            pass
+    texts = np.array([str(node) for node in nodes], dtype=object)
+    if all(isinstance(node, str) for node in nodes):
+        return texts, []
+    return texts, ["nodes that are neither all whole numbers nor all text are named by their text"]
+
+
+def _label_name(attributes: list[dict[Any, Any]], wanted: str | None) -> str | None:
+    if wanted is None:
+        return next((word for word in LABEL if any(word in one for one in attributes)), None)
+    if not any(wanted in one for one in attributes):
+        raise InputError(f"no node has an attribute {wanted!r} to be its label; nodes have {_names(attributes)}")
+    return wanted
+
+
+def _names(attributes: list[dict[Any, Any]]) -> str:
+    names = sorted({str(name) for one in attributes for name in one})
+    return ", ".join(repr(name) for name in names[:10]) or "no attributes at all"
+
+
+def _unused(attributes: list[dict[Any, Any]], used: set[Any]) -> list[str]:
+    names = sorted({str(name) for one in attributes for name in one} - {str(name) for name in used})
+    return [f"node attributes that were not used: {', '.join(names[:10])}"] if names else []
+
+
+def _features(
+    attributes: list[dict[Any, Any]], wanted: str | Sequence[str] | None, about: dict[Any, Any]
+) -> tuple[Features | None, list[str]]:
+    if wanted is not None and not isinstance(wanted, str):
+        for name in wanted:
+            if not any(name in one for one in attributes):
+                raise InputError(f"no node has an attribute {name!r} to be a feature; nodes have {_names(attributes)}")
+        table = pd.DataFrame({name: [one.get(name) for one in attributes] for name in wanted}).infer_objects()
+        return feature_matrix(table, Origin("the NetworkX graph", 1))
+    name = wanted or VECTOR
+    if wanted is None and not any(name in one for one in attributes):
+        return None, []
+    for node, one in enumerate(attributes):
+        if name not in one:
+            raise InputError(f"node {node} has no attribute {name!r} to be its features; give every node one")
+    rows = [one[name] for one in attributes]
+    return (_from_dicts(rows, about) if all(isinstance(row, dict) for row in rows) else _from_lists(rows, name)), []
+
+
+def _from_lists(rows: list[Any], name: str) -> NDArray[Any]:
+    try:
+        vectors = [np.atleast_1d(np.asarray(row)) for row in rows]
+        widths = np.array([vector.size for vector in vectors])
+        if (widths != widths[0]).any():
+            node = int((widths != widths[0]).argmax())
+            raise InputError(
+                f"node {node} has {widths[node]} features in {name!r} and node 0 has {widths[0]}: give all as many"
+            )
+        matrix = np.stack(vectors)
+    except ValueError as error:
+        raise InputError(f"attribute {name!r} does not hold a list of numbers for every node: {error!s:.100}") from None
+    if matrix.dtype.kind not in "buif":
+        raise InputError(
+            f"attribute {name!r} holds {matrix.dtype.name}, not numbers; to use attributes that hold one value each, "
+            f"name them in a list, features=[{name!r}]"
+        )
+    return matrix
+
+
+def _from_dicts(rows: list[dict[Any, Any]], about: dict[Any, Any]) -> sp.csr_array:
+    try:
+        columns = np.array([int(column) for row in rows for column in row], dtype=np.int64)
+        kind = np.float32 if about.get("feature_type") == "float32" else np.float64
+        values = np.array([float(value) for row in rows for value in row.values()], dtype=kind)
+        ends = np.cumsum([0, *(len(row) for row in rows)])
+        widest = int(columns.max(initial=-1)) + 1
+        matrix = sp.csr_array(
+            (values, columns, ends), shape=(len(rows), max(widest, int(about.get("n_features") or 0)))
+        )
+        matrix.check_format(full_check=True)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"sparse features must be {{column: value}} with columns from 0: {error!s:.100}") from None
+    return matrix
+
+
+def _edges(g: Any, weight: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64] | None]:
+    """Ends as positions of the nodes. Undirected edges go from the earlier node, so that parallel ones add up."""
+    position = {node: k for k, node in enumerate(g)}
+    listed = list(g.edges(data=weight))
+    ends = np.array([(position[u], position[v]) for u, v, _ in listed], dtype=np.int64).reshape(-1, 2)
+    if not g.is_directed():
+        ends.sort(axis=1)
+    if all(value is None for *_, value in listed):
+        return ends[:, 0], ends[:, 1], None
+    try:
+        weights = np.array([1.0 if value is None else float(value) for *_, value in listed])
+    except (TypeError, ValueError):
+        bad = next((u, v, value) for u, v, value in listed if not isinstance(value, int | float | None))
+        raise InputError(
+            f"the edge from {bad[0]!s:.80} to {bad[1]!s:.80} has {weight} {bad[2]!r:.80}: give a number"
+        ) from None
+    return ends[:, 0], ends[:, 1], weights

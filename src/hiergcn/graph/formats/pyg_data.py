@@ -1,0 +1,103 @@
+"""`torch_geometric.data.Data` objects. torch is imported when a graph is turned into one, and not before."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hiergcn.errors import InputError, MissingPackageError
+from hiergcn.graph.checks import Features
+from hiergcn.graph.graph import Graph
+
+
+def graph_from_pyg(data: Any, name: str | None) -> Graph:
+    """See `Graph.from_pyg`."""
+    if not hasattr(data, "edge_index") or hasattr(data, "node_types"):
+        raise InputError(f"a {type(data).__name__} is no graph of one kind of nodes: give a torch_geometric.data.Data")
+    source, target, weight = _edges(data)
+    features = None if data.x is None else _features(data.x)
+    n = int(data.num_nodes) if features is None else int(features.shape[0])
+    ids = getattr(data, "ids", None)
+    return Graph.from_edges(
+        source,
+        target,
+        weight,
+        n,
+        features=features,
+        labels=None if data.y is None else _labels(data.y, n),
+        ids=None if ids is None else np.asarray(ids, dtype=None if hasattr(ids, "numpy") else object),
+        class_names=tuple(getattr(data, "class_names", None) or ()),
+        name=name or str(getattr(data, "name", None) or "graph"),
+    )
+
+
+def pyg_of(graph: Graph, sparse_features: bool) -> Any:
+    """See `Graph.to_pyg`."""
+    try:
+        import torch
+        from torch_geometric.data import Data
+    except ImportError as error:
+        raise MissingPackageError("to_pyg needs PyTorch Geometric: pip install 'hiergcn[pyg]'") from error
+    entries = graph.adjacency.tocoo()
+    data = Data(
+        edge_index=torch.from_numpy(np.stack(entries.coords).astype(np.int64)),
+        num_nodes=graph.n_nodes,
+        class_names=list(graph.class_names),
+        name=graph.name,
+        ids=torch.from_numpy(graph.ids.astype(np.int64)) if graph.ids.dtype.kind in "iu" else graph.ids.tolist(),
+    )
+    if (entries.data != 1).any():
+        data.edge_weight = torch.from_numpy(entries.data.copy())
+    if graph.labels is not None:
+        data.y = torch.from_numpy(graph.labels.copy())
+    if isinstance(graph.features, np.ndarray):
+        data.x = torch.from_numpy(graph.features.copy())
+    elif graph.features is not None:
+        matrix = graph.features
+        rows, columns = (torch.from_numpy(part.astype(np.int64)) for part in (matrix.indptr, matrix.indices))
+        data.x = torch.sparse_csr_tensor(rows, columns, torch.from_numpy(matrix.data.copy()), size=matrix.shape)
+        if not sparse_features:
+            data.x = data.x.to_dense()
+    return data
+
+
+def _numpy(tensor: Any) -> NDArray[Any]:
+    array: NDArray[Any] = tensor.detach().cpu().numpy()
+    return array
+
+
+def _edges(data: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+    if data.edge_index is None:
+        raise InputError("the Data object has no edge_index: give its edges there, two rows of node numbers")
+    ends = _numpy(data.edge_index)
+    if ends.ndim != 2 or ends.shape[0] != 2:
+        raise InputError(f"edge_index has shape {ends.shape}: give two rows, the sources and the targets")
+    weight = getattr(data, "edge_weight", None)
+    if weight is None:
+        attribute = data.edge_attr
+        weight = attribute if attribute is not None and attribute.numel() == ends.shape[1] else None
+    return ends[0], ends[1], None if weight is None else _numpy(weight).reshape(-1)
+
+
+def _features(x: Any) -> Features:
+    if str(x.layout) == "torch.strided":
+        return _numpy(x if x.dim() > 1 else x.unsqueeze(1))
+    rows = x.to_sparse_csr()
+    parts = tuple(_numpy(part) for part in (rows.values(), rows.col_indices(), rows.crow_indices()))
+    return sp.csr_array(parts, shape=tuple(rows.shape))
+
+
+def _labels(y: Any, n: int) -> NDArray[Any]:
+    labels = _numpy(y)
+    if labels.shape == (n, 1):
+        labels = labels[:, 0]
+    if labels.ndim == 2:
+        raise InputError(f"y has {labels.shape[1]} columns: give one class a node, -1 where it is unknown")
+    if labels.dtype.kind == "f":
+        missing = np.isnan(labels)
+        labels = np.where(missing, -1, labels)
+        if (labels != np.floor(labels)).any():
+            raise InputError("y holds fractions: give the number of each node's class, -1 where it is unknown")
+        labels = labels.astype(np.int64)
+    return labels
