@@ -1,7 +1,7 @@
 """Pairs of a node and its context, drawn from walks or from labels, and the softmax that predicts one from the other.
 
-Planetoid's unsupervised loss over a batch of pairs (i, c) is -Σ log softmax(C h_i + b)_c, with h_i the embedding of i. A
-batch names a node in many pairs, but its softmax over all nodes is needed once: pairs are kept as counts for each node.
+Planetoid's unsupervised loss over a batch of pairs (i, c) is -Σ log softmax(C h_i + b)_c, with h_i the embedding of i.
+A batch names a node in many pairs, but its softmax over all nodes is needed once: pairs are kept as counts per node.
 """
 
 from collections.abc import Iterator
@@ -42,9 +42,7 @@ def in_batches(n: int, size: int, rng: np.random.Generator) -> Iterator[npt.NDAr
             yield order[begun : begun + size]
 
 
-def graph_contexts(
-    walker: Walker, batch: int, steps: int, window: int, rng: np.random.Generator
-) -> Iterator[Contexts]:
+def graph_contexts(walker: Walker, batch: int, steps: int, window: int, rng: np.random.Generator) -> Iterator[Contexts]:
     """Nodes within `window` places of each other, a node itself included, on a walk from each node of a batch."""
     places = np.array([(i, j) for i in range(steps + 1) for j in range(steps + 1) if abs(i - j) <= window])
     for starts in in_batches(walker.n_nodes, batch, rng):

@@ -8,8 +8,8 @@ T (transductive) has a free embedding for each node; I (inductive) computes it, 
 nodes that it has never seen. The embedding is taught to predict contexts: nodes nearby on a random walk, and labelled
 nodes of the same class. Both kinds come first; then the classes are learnt, in turn with walks in the inductive form.
 
-Reference (github.com/kimiyoung/planetoid): the demo scripts keep the parameters of the best accuracy on the test set and
-never end; here validation chooses. The inductive demo walks through test nodes but takes no pair with one; here the
+Reference (github.com/kimiyoung/planetoid): the demo scripts keep the parameters of the best accuracy on the test set
+and never end; here validation chooses. The inductive demo walks through test nodes but takes no pair with one; here the
 features of all nodes are known while learning, as for every other method.
 """
 

@@ -19,6 +19,7 @@ _HOME = {  # name: (module, config class, method class)
     "dgcn": ("hiergcn.model.dgcn", "DGCNConfig", "DGCNMethod"),
     "planetoid-t": ("hiergcn.model.planetoid", "PlanetoidTConfig", "PlanetoidTMethod"),
     "planetoid-i": ("hiergcn.model.planetoid", "PlanetoidIConfig", "PlanetoidIMethod"),
+    "deepwalk": ("hiergcn.model.deepwalk", "DeepWalkConfig", "DeepWalkMethod"),
 }
 
 

@@ -47,14 +47,14 @@ class Walker:
         """One walk of `length` nodes from each start, the start among them; (walks, length)."""
         if length < 1:
             raise InputError(f"A walk of {length} nodes is none; give a length of at least 1.")
-        starts = frozen(starts, np.int64)
-        if starts.size and not 0 <= starts.min() <= starts.max() < self.n_nodes:
+        begin: npt.NDArray[np.int64] = frozen(starts, np.int64)
+        if begin.size and not 0 <= begin.min() <= begin.max() < self.n_nodes:
             raise InputError(f"A walk cannot start outside the nodes 0 to {self.n_nodes - 1}; mend the starts.")
         draw = np.uint64(mix(np.uint64(seed % 2**64)))  # numba hands a plain int back
-        walks = np.full((len(starts), length), NOWHERE, dtype=np.int32)
+        walks = np.full((len(begin), length), NOWHERE, dtype=np.int32)
         run_over(
-            even_ranges(np.arange(len(starts) + 1) * length),
-            lambda low, high: _walk(self.indptr, self.indices, self.reach, starts, draw, low, high, walks),
+            even_ranges(np.arange(len(begin) + 1) * length),
+            lambda low, high: _walk(self.indptr, self.indices, self.reach, begin, draw, low, high, walks),
         )
         return walks
 

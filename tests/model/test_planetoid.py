@@ -1,0 +1,132 @@
+"""Both forms of Planetoid: what they compute, and in which order they learn."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from hiergcn.datasets import planted_graph
+from hiergcn.errors import InputError
+from hiergcn.graph import Split
+from hiergcn.graph.task import Task
+from hiergcn.model.method import Labelled
+from hiergcn.model.planetoid import (
+    Planetoid,
+    PlanetoidIConfig,
+    PlanetoidIMethod,
+    PlanetoidTConfig,
+    PlanetoidTMethod,
+)
+
+FEW: dict[str, Any] = {"embedding": 8, "label_steps": 20, "graph_steps": 20, "steps": 5, "graph_batch": 20}
+T, I = PlanetoidTConfig(**FEW), PlanetoidIConfig(**FEW)  # noqa: E741  (the paper's names)
+
+
+def built(config: PlanetoidTConfig, seed: int = 0) -> tuple[Planetoid, Any, Labelled]:
+    graph = planted_graph(200, classes=3, noise=1.0, seed=3)
+    assert graph.labels is not None
+    task = Task.of(graph, Split.random(graph.labels, per_class=10, validation=30, seed=0))
+    method = PlanetoidIMethod(config) if isinstance(config, PlanetoidIConfig) else PlanetoidTMethod(config)
+    prepared = method.prepare(task, None, torch.device("cpu"))
+    labelled = Labelled(torch.from_numpy(task.train.copy()), torch.from_numpy(task.train_labels.copy()))
+    return method.build(prepared, 3, torch.Generator().manual_seed(seed)), prepared.features, labelled
+
+
+def trained(config: PlanetoidTConfig, epochs: int = 2, seed: int = 0) -> tuple[Planetoid, Any]:
+    model, X, labelled = built(config, seed)
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(1, epochs + 1):
+        model.step(X, labelled, optimiser, "mean", epoch)
+    return model, X
+
+
+@pytest.mark.parametrize("config", [T, I], ids=["t", "i"])
+def test_prediction_joins_the_two_softmaxes(config: PlanetoidTConfig) -> None:
+    model, X, _ = built(config)
+    by = {name: value.detach().numpy() for name, value in model.state_dict().items()}
+    dense = X.numpy()
+    h = by["E"] if "E" in by else np.maximum(dense @ by["embedding.W"] + by["embedding.b"], 0)
+
+    def softmax(Z: np.ndarray) -> np.ndarray:
+        return np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
+
+    p_x = softmax(dense @ by["by_features.W"] + by["by_features.b"])
+    p_h = softmax(h @ by["by_embedding.W"] + by["by_embedding.b"])
+    expected = np.hstack([p_x, p_h]) @ by["output.W"] + by["output.b"]
+    np.testing.assert_allclose(model(X).detach().numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("config", [T, I], ids=["t", "i"])
+def test_objective_is_the_cross_entropy_of_all_three_layers(config: PlanetoidTConfig) -> None:
+    model, X, labelled = built(replace(config, label_steps=0, graph_steps=0))
+    logits = model._logits(X, model.embed(X))
+    expected = sum(labelled.cross_entropy(z) for z in logits)
+    torch.testing.assert_close(model.objective(X, labelled, "mean", 1), expected)
+
+
+@pytest.mark.parametrize("config", [T, I], ids=["t", "i"])
+def test_contexts_come_before_classes_and_once(config: PlanetoidTConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, X, labelled = built(replace(config, graph_share=0.0))
+    calls: list[int] = []
+    monkeypatch.setattr(model, "learn_contexts", lambda *_: calls.append(1))
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+    model.step(X, labelled, optimiser, "mean", 1)
+    assert len(calls) == 40
+    model.step(X, labelled, optimiser, "mean", 2)
+    assert len(calls) == 40
+
+
+def test_the_inductive_form_walks_on_while_it_learns_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, X, labelled = built(replace(I, label_steps=0, graph_steps=0, graph_share=0.5, steps=200))
+    calls: list[int] = []
+    monkeypatch.setattr(model, "learn_contexts", lambda *_: calls.append(1))
+    model.step(X, labelled, torch.optim.SGD(model.parameters(), lr=0.1), "mean", 1)
+    assert 70 < len(calls) < 130
+
+
+@pytest.mark.parametrize("config", [T, I], ids=["t", "i"])
+def test_walks_bring_neighbours_together(config: PlanetoidTConfig) -> None:
+    """After contexts alone, embeddings of neighbours are more alike than those of other nodes."""
+    model, X, labelled = built(replace(config, label_steps=0, graph_steps=300, context_rate=0.005))
+    model.objective(X, labelled, "mean", 1)
+    h = torch.nn.functional.normalize(model.embed(X).detach() - model.embed(X).detach().mean(dim=0))
+    alike = (h @ h.T).numpy()
+    dense = np.zeros((200, 200), dtype=bool)
+    walker = model.walker
+    dense[np.repeat(np.arange(200), np.diff(walker.indptr)), walker.indices] = True
+    assert alike[dense].mean() > alike[~dense].mean() + 0.1
+
+
+@pytest.mark.parametrize("config", [T, I], ids=["t", "i"])
+def test_learning_repeats_with_a_seed(config: PlanetoidTConfig) -> None:
+    torch.manual_seed(1)
+    first, X = trained(config)
+    torch.manual_seed(2)
+    again, _ = trained(config)
+    other, _ = trained(config, seed=1)
+    assert torch.equal(first(X), again(X))
+    assert not torch.equal(first(X), other(X))
+
+
+def test_the_inductive_form_keeps_nothing_of_the_graph() -> None:
+    model, _ = trained(I)
+    assert all(200 not in value.shape for value in model.state_dict().values())
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "sentence"),
+    [
+        ("embedding", 0, "embedding is 0"),
+        ("steps", 0, "steps is 0"),
+        ("label_steps", -1, "label_steps is -1"),
+        ("context_rate", 0.0, "context_rate is 0.0"),
+        ("graph_share", 1.5, "graph_share is 1.5"),
+        ("scaling", "huge", "scaling is 'huge'"),
+    ],
+)
+@pytest.mark.parametrize("config", [PlanetoidTConfig, PlanetoidIConfig])
+def test_settings_that_make_no_sense_are_refused(config: Any, setting: str, value: object, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        config(**{setting: value})
