@@ -19,11 +19,12 @@ from hiergcn.graph.checks import (
     checked_labels,
     read_only,
 )
+from hiergcn.graph.conversions import Conversions
 from hiergcn.graph.edges import symmetric_adjacency
 
 
 @dataclass(frozen=True, eq=False)
-class Graph:
+class Graph(Conversions):
     """An undirected, weighted graph of n nodes.
 
     Parts are brought into the form below and checked when the graph is made; an `InputError` says where they are wrong.
@@ -92,6 +93,10 @@ class Graph:
         """The same graph with other labels; class names stay unless others are given."""
         names = self.class_names if class_names is None else tuple(class_names)
         return replace(self, labels=None if labels is None else np.asarray(labels), class_names=names)
+
+    def with_notes(self, notes: Sequence[str]) -> "Graph":
+        """The same graph with more said about how it came to be."""
+        return replace(self, notes=(*self.notes, *notes))
 
     def __repr__(self) -> str:
         return (
