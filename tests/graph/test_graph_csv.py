@@ -156,7 +156,7 @@ MANY = "id,title\n" + "".join(f"{k},title {k}\n" for k in range(60))
         ("source,target,weight\na,b,1\nb,c,\n", None, {}, r"row 3, column 'weight': nothing where a number"),
         ("source,target,weight\na,b,-1\n", None, {}, r"row 2, column 'weight': weight -1\.0"),
         ("source,target,weight\na,b,inf\n", None, {}, r"row 2, column 'weight': weight inf"),
-        (b"source,target\n\xff\xfe,b\n", None, {}, r"e\.csv is not UTF-8"),
+        (b"source,target\n\xff\xfe,b\n", None, {}, r"e\.csv, line 2: byte 0xff is not UTF-8"),
         ("a,a\n1,2\n", None, {"source": "a"}, r"row 1: two columns are named 'a'"),
         (EDGES, None, {"source": "to", "target": "to"}, r"column 'to' of .*e\.csv cannot be both ends"),
         (EDGES, None, {"delimiter": ", "}, r"delimiter ', ' must be a single character"),

@@ -1,5 +1,6 @@
 """From the columns of a table of nodes to numbers a model can use. What was done is said in notes."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,44 @@ MOST_CATEGORIES = 50
 """A text column with more distinct values than this is taken for prose or names, not for a category."""
 
 
+@dataclass(frozen=True)
+class FeatureColumn:
+    """What became of a column of the table."""
+
+    name: str
+    kind: str
+    """number, boolean, category or empty."""
+    width: int
+    """Columns that it has become."""
+    missing: int
+    constant: bool
+    """Whether every known value is the same, so that it tells nothing apart."""
+
+    @property
+    def note(self) -> str | None:
+        """What was done that the user may not expect."""
+        if self.kind == "empty":
+            return f"column {self.name!r} is empty and was left out"
+        if self.kind == "category":
+            return f"column {self.name!r} became {self.width} columns, one for each of its values"
+        return f"missing values of column {self.name!r} set to its mean: {self.missing:,}" if self.missing else None
+
+
 def feature_matrix(table: pd.DataFrame, origin: Origin) -> tuple[NDArray[np.float64] | None, list[str]]:
+    """The features, and notes on what was done: see `encoded_columns`."""
+    matrix, columns = encoded_columns(table, origin)
+    return matrix, notes_on(columns)
+
+
+def encoded_columns(table: pd.DataFrame, origin: Origin) -> tuple[NDArray[np.float64] | None, list[FeatureColumn]]:
     """Numbers and booleans as they are, a column per value of a category; what is missing becomes the column's mean."""
-    notes: list[str] = []
-    blocks = [block for name in table.columns if (block := _encoded(table[name], origin, notes)) is not None]
-    if not blocks:
-        return None, notes
-    return np.column_stack(blocks), notes
+    found = [_encoded(table[name], origin) for name in table.columns]
+    blocks = [block for block, _ in found if block is not None]
+    return (np.column_stack(blocks) if blocks else None), [column for _, column in found]
+
+
+def notes_on(columns: list[FeatureColumn]) -> list[str]:
+    return [column.note for column in columns if column.note is not None]
 
 
 def numbers(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.float64]:
@@ -30,41 +62,70 @@ def numbers(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.float64]:
         entry = column.iloc[wrong[0]]
         found = "nothing" if pd.isna(entry) else repr(entry)
         row = origin.row(wrong[0])
-        raise InputError(f"{origin}, row {row}, column {str(column.name)!r}: {found:.80} where a number must be")
+        raise InputError(f"{origin}, row {row}, column {str(column.name)!r:.80}: {found:.80} where a number must be")
     return values
 
 
-def _encoded(column: "pd.Series[Any]", origin: Origin, notes: list[str]) -> NDArray[np.float64] | None:
+def _encoded(column: "pd.Series[Any]", origin: Origin) -> tuple[NDArray[np.float64] | None, FeatureColumn]:
     name = str(column.name)
     if column.isna().all():
-        notes.append(f"column {name!r} is empty and was left out")
-        return None
+        return None, FeatureColumn(name, "empty", 0, len(column), True)
+    if pd.api.types.is_bool_dtype(column):
+        return _numeric(column.astype(np.float64).to_numpy(), name, "boolean", origin)
     if pd.api.types.is_numeric_dtype(column):
-        return _numeric(column.astype(np.float64).to_numpy(), name, origin, notes)
+        return _numeric(column.astype(np.float64).to_numpy(), name, "number", origin)
     known = column.dropna().astype(str)
-    if set(known.str.lower().unique()) <= {"true", "false"}:
+    words = set(known.str.lower().unique())
+    if words <= {"true", "false"}:
         truth = column.astype(str).str.lower().map({"true": 1.0, "false": 0.0})
-        return _numeric(truth.to_numpy(np.float64), name, origin, notes)
-    values = sorted(known.unique())
-    if len(values) > MOST_CATEGORIES:
-        raise InputError(
-            f"{origin}, column {name!r}: text with {len(values):,} different values (such as {values[0]!r:.60}) is no "
-            f"feature; take the column out, or turn it into numbers first"
-        )
-    notes.append(f"column {name!r} became {len(values)} columns, one for each of its values")
-    code = pd.Categorical(column, categories=values).codes  # -1 where missing
+        return _numeric(truth.to_numpy(np.float64), name, "boolean", origin)
+    values = pd.to_numeric(column, errors="coerce").astype(np.float64)
+    if int(values.notna().sum()) == len(known):  # whole numbers too large for the reader, say
+        return _numeric(values.to_numpy(), name, "number", origin)
+    if len(words) > MOST_CATEGORIES:
+        raise InputError(_no_feature(column, values.notna().to_numpy(), origin))
+    return _one_hot(column, sorted(known.unique()))
+
+
+def _one_hot(column: "pd.Series[Any]", values: list[str]) -> tuple[NDArray[np.float64], FeatureColumn]:
+    code = pd.Categorical(column.astype(str).where(column.notna()), categories=values).codes  # -1 where missing
     one_hot: NDArray[np.float64] = np.eye(len(values) + 1)[code, :-1]
-    return one_hot
+    missing = int(np.count_nonzero(code < 0))
+    return one_hot, FeatureColumn(str(column.name), "category", len(values), missing, len(values) == 1)
 
 
-def _numeric(values: NDArray[np.floating[Any]], name: str, origin: Origin, notes: list[str]) -> NDArray[np.float64]:
+def _no_feature(column: "pd.Series[Any]", numeric: NDArray[np.bool_], origin: Origin) -> str:
+    """Why a column of text cannot be used, as near to the cause as can be told."""
+    known = column.notna().to_numpy()
+    texts = column[known].astype(str)
+    where = f"{origin}, column {str(column.name)!r:.80}"
+    if texts.str.fullmatch(r"\s*[-+]?[\d.]*,\d+\s*").mean() > 0.5:
+        return f"{where}: numbers with a decimal comma, such as {texts.iloc[0]!r:.60}; write them with a point"
+    if np.count_nonzero(numeric) > np.count_nonzero(known & ~numeric):
+        position = int(np.flatnonzero(known & ~numeric)[0])
+        row, entry = origin.row(position), str(column.iloc[position])
+        return (
+            f"{origin}, row {row}, column {str(column.name)!r:.80}: {entry!r:.80} among numbers; correct it or blank it"
+        )
+    return (
+        f"{where}: text with {texts.nunique():,} different values (such as {texts.min()!r:.60}) is no feature; "
+        f"drop the column (--drop, drop=[..]) or turn it into numbers first"
+    )
+
+
+def _numeric(
+    values: NDArray[np.floating[Any]], name: str, kind: str, origin: Origin
+) -> tuple[NDArray[np.float64], FeatureColumn]:
     infinite = np.flatnonzero(np.isinf(values))
     if infinite.size:
         row = origin.row(infinite[0])
         raise InputError(
-            f"{origin}, row {row}, column {name!r}: the value is infinite; leave it blank if it is unknown"
+            f"{origin}, row {row}, column {name!r:.80}: the value is infinite; leave it blank if it is unknown"
         )
     missing = np.isnan(values)
-    if missing.any():
-        notes.append(f"missing values of column {name!r} set to its mean: {int(missing.sum()):,}")
-    return np.where(missing, values[~missing].mean(), values).astype(np.float64, copy=False)
+    known = values[~missing]
+    with np.errstate(over="ignore"):
+        mean = known.mean()
+    mean = mean if np.isfinite(mean) else known[0] / 2 + known[-1] / 2  # the sum of finite numbers can be too large
+    described = FeatureColumn(name, kind, 1, int(missing.sum()), bool((known == known[0]).all()))
+    return np.where(missing, mean, values).astype(np.float64, copy=False), described

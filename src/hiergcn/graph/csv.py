@@ -1,57 +1,115 @@
 """A graph from a CSV file of edges and, where there is one, a CSV file of nodes: see `hiergcn.graph.assemble`."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+
+import numpy as np
 
 from hiergcn.errors import InputError
+from hiergcn.graph.arrow import read_long_table
 from hiergcn.graph.assemble import EdgeColumns, EdgeTable, NodeColumns, NodeTable, edges_of, graph_parts, nodes_of
+from hiergcn.graph.graph import Graph
+from hiergcn.graph.split import Split
+from hiergcn.graph.split_column import NAME as SPLIT
+from hiergcn.graph.split_column import split_from_column
 from hiergcn.graph.table import Layout, column_names, layout_of, read_table
 
 
-def read_graph(
-    edges: str | Path,
-    nodes: str | Path | None,
-    id: str | None,  # noqa: A002  # the word a user expects
-    label: str | None,
-    source: str | None,
-    target: str | None,
-    weight: str | None,
-    delimiter: str | None,
-) -> dict[str, Any]:
-    """The parts of a `Graph`, by field name."""
-    if nodes is None and (id or label):
-        raise InputError(
-            f"column {id or label!r} belongs to a file of nodes, and none is given: name it after the edges"
-        )
-    known = None if nodes is None else _read_nodes(layout_of(nodes, delimiter), id, label)
-    listed, notes = _read_edges(layout_of(edges, delimiter), source, target, weight, known)
-    parts = graph_parts(listed, known, Path(edges).stem)
-    return parts | {"notes": (*notes, *parts["notes"])}
+@dataclass(frozen=True)
+class Wanted:
+    """What the caller says about the files; None is told from the files."""
+
+    id: str | None = None
+    label: str | None = None
+    split: str | None = None
+    drop: tuple[str, ...] = ()
+    """Columns of the nodes to leave out."""
+    source: str | None = None
+    target: str | None = None
+    weight: str | None = None
+    delimiter: str | None = None
 
 
-def _read_nodes(layout: Layout, id_name: str | None, label_name: str | None) -> NodeTable:
+@dataclass(frozen=True, eq=False)
+class NodesFile:
+    """The file of nodes, as it was understood."""
+
+    layout: Layout
+    columns: NodeColumns
+    table: NodeTable
+
+
+@dataclass(frozen=True, eq=False)
+class EdgesFile:
+    """The file of edges, as it was understood."""
+
+    layout: Layout
+    header: bool
+    columns: EdgeColumns
+    table: EdgeTable
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class CsvGraph:
+    """A graph, the split that a column names if one does, and the files as they were understood."""
+
+    graph: Graph
+    split: Split | None
+    edges: EdgesFile
+    nodes: NodesFile | None
+
+
+def read_csv(edges: str | Path, nodes: str | Path | None = None, wanted: Wanted | None = None) -> CsvGraph:
+    """Read both files; an `InputError` says what is wrong with them, and where."""
+    wanted = wanted or Wanted()
+    of_nodes = wanted.id or wanted.label or wanted.split or next(iter(wanted.drop), None)
+    if nodes is None and of_nodes:
+        raise InputError(f"column {of_nodes!r} belongs to a file of nodes, and none is given: name it after the edges")
+    known = None if nodes is None else _read_nodes(layout_of(nodes, wanted.delimiter), wanted)
+    table = None if known is None else known.table
+    listed = _read_edges(layout_of(edges, wanted.delimiter), wanted, table)
+    parts = graph_parts(listed.table, table, Path(edges).stem)
+    split, said = (None, []) if known is None or known.columns.split is None else _split(known)
+    graph = Graph(**parts | {"notes": (*listed.notes, *parts["notes"], *said)})
+    return CsvGraph(graph, split, listed, known)
+
+
+def _split(nodes: NodesFile) -> tuple[Split, list[str]]:
+    assert nodes.columns.split is not None  # noqa: S101  (the caller has looked)
+    return split_from_column(nodes.table, nodes.columns.split)
+
+
+def _read_nodes(layout: Layout, wanted: Wanted) -> NodesFile:
     names = column_names(layout)
-    if layout.looks_like_data and not (id_name or label_name):
+    if layout.looks_like_data and not (wanted.id or wanted.label):
         raise InputError(f"{layout.path}, row 1: numbers where the names of the columns must be; add a line of names")
     origin = layout.origin(header=True)
-    columns = NodeColumns.choose(origin, names, id_name, label_name)
-    return nodes_of(read_table(layout, names, header=True, text=columns.text), origin, columns)
+    usual = next((name for name in names if name.lower() == SPLIT and name not in (*wanted.drop, wanted.label)), None)
+    columns = NodeColumns.choose(origin, names, wanted.id, wanted.label, wanted.split or usual, wanted.drop)
+    table = nodes_of(read_table(layout, names, header=True, text=columns.text), origin, columns)
+    if columns.dropped:
+        dropped = f"columns left out as asked: {', '.join(columns.dropped)}"
+        table = replace(table, notes=(*table.notes, dropped))
+    return NodesFile(layout, columns, table)
 
 
-def _read_edges(
-    layout: Layout, source: str | None, target: str | None, weight: str | None, nodes: NodeTable | None
-) -> tuple[EdgeTable, list[str]]:
-    """The edges, and what is to be said about the way they were read."""
+def _read_edges(layout: Layout, wanted: Wanted, nodes: NodeTable | None) -> EdgesFile:
     path = layout.path
     if len(layout.first) < 2:
         raise InputError(f"{path}, row 1: one column where an edge needs two ends; name the delimiter if it is unusual")
     first = [field.strip() for field in layout.first]
     is_edge = layout.looks_like_data or (nodes is not None and bool(nodes.ids.isin(first[:2]).sum() == 2))
-    header = not is_edge or any(name in first for name in (source, target, weight) if name)
+    header = not is_edge or any(name in first for name in (wanted.source, wanted.target, wanted.weight) if name)
     names = column_names(layout, header=header)
     origin = layout.origin(header=header)
-    columns = EdgeColumns.choose(origin, names, source, target, weight)
-    notes = []
-    if header and not columns.usual and not (source or target):
-        notes.append(f"the first row of {path.name} was taken for the names of its columns: {', '.join(names)}")
-    return edges_of(read_table(layout, names, header=header, text=columns.text), origin, columns), notes
+    columns = EdgeColumns.choose(origin, names, wanted.source, wanted.target, wanted.weight)
+    number = () if columns.weight is None else (columns.weight,)
+    table = read_long_table(layout, names, header=header, text=columns.ends, number=number)
+    if table is None or (columns.weight and not np.isfinite(table[columns.weight]).all()):
+        table = read_table(layout, names, header=header, text=columns.text)
+    found = edges_of(table, origin, columns)
+    notes = [f"column {name!r} of the edges was not used" for name in names if name not in table.columns]
+    if header and not columns.usual and not (wanted.source or wanted.target):
+        notes.insert(0, f"the first row of {path.name} was taken for the names of its columns: {', '.join(names)}")
+    return EdgesFile(layout, header, columns, found, tuple(notes))

@@ -160,15 +160,21 @@ class Graph(Conversions):
         *,
         id: str | None = None,  # noqa: A002  # the word a user expects
         label: str | None = None,
+        drop: Sequence[str] = (),
         source: str | None = None,
         target: str | None = None,
         weight: str | None = None,
         delimiter: str | None = None,
     ) -> "Graph":
-        """A graph from a table of edges and, where there is one, a table of nodes: see `hiergcn.graph.csv`."""
-        from hiergcn.graph.csv import read_graph
+        """A graph from a table of edges and, where there is one, a table of nodes: see `hiergcn.graph.csv`.
 
-        return cls(**read_graph(edges, nodes, id, label, source, target, weight, delimiter))
+        Columns of the nodes that are named in `drop` are left out, and so is one that is named split: `read_csv` in
+        that file gives the graph and the split.
+        """
+        from hiergcn.graph.csv import Wanted, read_csv
+
+        wanted = Wanted(id, label, None, tuple(drop), source, target, weight, delimiter)
+        return read_csv(edges, nodes, wanted).graph
 
 
 def _checked_ends(ends: ArrayLike, which: str) -> NDArray[Any]:

@@ -5,7 +5,6 @@ import re
 import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from hiergcn.errors import InputError
+from hiergcn.graph.textfile import check_text
 
 DELIMITERS = (
     "\t",
@@ -23,6 +23,8 @@ DELIMITERS = (
 )  # in the order in which they are preferred; any run of blanks counts as one space
 MISSING = ("", "NA", "N/A", "na", "n/a", "NaN", "NAN", "nan", "NULL", "null", "None", "?")
 SAMPLE = 20  # lines that the delimiter is told from
+LONGEST_LINE = 1 << 24  # characters
+MOST_COLUMNS = 20_000
 
 
 @dataclass(frozen=True)
@@ -61,23 +63,27 @@ class Layout:
 def layout_of(path: str | Path, delimiter: str | None) -> Layout:
     """Look at the beginning of a file; the delimiter is told from it unless given."""
     file = Path(path)
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            lines = [line.rstrip("\r\n") for line in islice(stream, SAMPLE)]
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file} is not UTF-8 text: save it as CSV in UTF-8") from error
-    except OSError as error:
-        raise InputError(f"{file} cannot be read ({error.strerror or error}): give the path of a CSV file") from error
-    lines = [line for line in lines if line.strip()]
+    check_text(file)
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        lines = [stream.readline(LONGEST_LINE) for _ in range(SAMPLE)]
+    if max(map(len, lines)) == LONGEST_LINE:
+        raise InputError(f"{file}: a line is longer than {LONGEST_LINE:,} characters; give a row to each edge or node")
+    lines = [line.rstrip("\r\n") for line in lines if line.strip()]
     if not lines:
         raise InputError(f"{file} is empty: give a table with a line of column names")
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(f"the delimiter {delimiter!r:.20} must be a single character, such as a comma")
     try:
         chosen = delimiter or _sniffed(lines)
-        return Layout(file, chosen, tuple(_fields(lines[0], chosen)))
+        first = tuple(_fields(lines[0], chosen))
     except (csv.Error, ValueError) as error:
         raise InputError(f"{file} cannot be read as a table: {error!s:.200}") from error
+    if len(first) > MOST_COLUMNS:
+        raise InputError(
+            f"{file}, row 1: {len(first):,} columns are more than the {MOST_COLUMNS:,} that a CSV file may have; "
+            f"give wide features to Graph.from_scipy as a sparse matrix"
+        )
+    return Layout(file, chosen, first)
 
 
 def column_names(layout: Layout, *, header: bool = True) -> list[str]:
@@ -111,6 +117,7 @@ def read_table(layout: Layout, columns: Sequence[str], *, header: bool, text: Co
                 keep_default_na=False,
                 na_values=blank,
                 encoding="utf-8-sig",
+                compression=None,  # whatever the file's name ends in
                 low_memory=False,
             )
     except pd.errors.ParserWarning as error:
