@@ -49,11 +49,13 @@ def graph_from_npz(path: str | PathLike[str]) -> Graph:
     """See `Graph.from_npz`."""
     file = Path(path)
     try:
-        with np.load(file, allow_pickle=False) as parts:
-            if not isinstance(parts, np.lib.npyio.NpzFile):
-                raise InputError(f"{file} holds a single array: give an npz file that `Graph.to_npz` wrote")
+        loaded = np.load(file, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            raise InputError(f"{file} holds a single array: give an npz file that `Graph.to_npz` wrote")
+        with loaded as parts:
             if "about" not in parts and "adj_data" not in parts:
-                raise InputError(f"{file} is an npz file, but not of `Graph.to_npz`: it holds {', '.join(parts)[:200]}")
+                held = ", ".join(parts)[:200] or "nothing"
+                raise InputError(f"{file} is not a graph in npz form: it holds {held}; write one with Graph.to_npz")
             return _graph(parts) if "about" in parts else _published(parts, file.stem)
     except OSError as error:
         raise InputError(f"{file} cannot be read ({error.strerror or error!s:.200}): give an npz file") from error

@@ -53,12 +53,13 @@ def pyg_of(graph: Graph, sparse_features: bool) -> Any:
         data.y = torch.from_numpy(graph.labels.copy())
     if isinstance(graph.features, np.ndarray):
         data.x = torch.from_numpy(graph.features.copy())
+    elif graph.features is not None and not sparse_features:
+        data.x = torch.from_numpy(graph.features.toarray())
     elif graph.features is not None:
         matrix = graph.features
         rows, columns = (torch.from_numpy(part.astype(np.int64)) for part in (matrix.indptr, matrix.indices))
-        data.x = torch.sparse_csr_tensor(rows, columns, torch.from_numpy(matrix.data.copy()), size=matrix.shape)
-        if not sparse_features:
-            data.x = data.x.to_dense()
+        values = torch.from_numpy(matrix.data.copy())
+        data.x = torch.sparse_csr_tensor(rows, columns, values, size=matrix.shape, check_invariants=True)
     return data
 
 

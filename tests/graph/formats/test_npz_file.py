@@ -1,0 +1,94 @@
+"""The npz file of a graph: exact, without pickle, and refused where it is damaged."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph
+
+IDS = np.array(["a\x00", "b", "ç"], dtype=object)  # numpy's own text would drop the zero
+
+
+@pytest.fixture
+def graph() -> Graph:
+    features = sp.csr_array(np.eye(3))
+    return Graph.from_edges([0, 1, 1], [1, 2, 1], features=features, labels=[0, -1, 1], ids=IDS)
+
+
+def test_exact(graph: Graph, tmp_path: Path) -> None:
+    graph.to_npz(tmp_path / "g.npz")
+    again = Graph.from_npz(str(tmp_path / "g.npz"))
+    assert again.ids.tolist() == ["a\x00", "b", "ç"]
+    assert again.notes == ("self-loops dropped: 1",)
+    assert again.adjacency.indices.dtype == np.int32
+    loops = Graph.from_scipy(sp.csr_array(np.array([[1.5, 1.0], [1.0, 0.0]])))
+    loops.to_npz(tmp_path / "loops.npz")
+    assert Graph.from_npz(tmp_path / "loops.npz").adjacency.toarray().tolist() == [[1.5, 1], [1, 0]]
+
+
+def test_no_array_is_of_objects(graph: Graph, tmp_path: Path) -> None:
+    graph.to_npz(tmp_path / "g.npz")
+    with np.load(tmp_path / "g.npz", allow_pickle=False) as parts:
+        assert all(parts[name].dtype != object for name in parts)
+
+
+def rewritten(path: Path, **changes: Any) -> Path:
+    with np.load(path, allow_pickle=False) as parts:
+        content = {name: parts[name] for name in parts} | changes
+    np.savez(path, **{name: value for name, value in content.items() if value is not None})
+    return path
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"adjacency_indices": np.array([7, 0, 2, 1])}, "is not a graph in npz form"),
+        ({"adjacency_data": None}, "is not a graph in npz form"),
+        ({"adjacency_data": np.array([1.0, 1, 2, 1])}, "adjacency is not symmetric"),
+        ({"labels": np.array([0, -7, 1])}, "node 1 has label -7"),
+        ({"about": np.frombuffer(b"{}", np.uint8)}, "is not a graph in npz form"),
+        ({"about": np.frombuffer(b"no json", np.uint8)}, "is not a graph in npz form"),
+        ({"about": np.frombuffer(json.dumps({"format": "hiergcn graph 9"}).encode(), np.uint8)}, "'hiergcn graph 9'"),
+        ({"about": None}, "not a graph in npz form: it holds adjacency_data"),
+        ({"labels": np.array([{}, {}, {}])}, "is not a graph in npz form"),
+    ],
+)
+def test_damage_is_a_sentence(graph: Graph, tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    graph.to_npz(tmp_path / "g.npz")
+    with pytest.raises(InputError, match=message) as error:
+        Graph.from_npz(rewritten(tmp_path / "g.npz", **changes))
+    assert "g.npz" in str(error.value)
+
+
+def test_files_of_other_kinds(tmp_path: Path) -> None:
+    path = tmp_path / "f.npz"
+    for content in (b"", b"text", b"PK\x03\x04 cut"):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"f\.npz"):
+            Graph.from_npz(path)
+    with path.open("wb") as stream:
+        np.save(stream, np.ones(3))
+    with pytest.raises(InputError, match="holds a single array"):
+        Graph.from_npz(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("hello.txt", "hi")
+    with pytest.raises(InputError, match="it holds hello"):
+        Graph.from_npz(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        Graph.from_npz(tmp_path / "none.npz")
+
+
+def test_nothing_is_left_where_writing_fails(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez_compressed", full)
+    with pytest.raises(InputError, match="No space left on device"):
+        graph.to_npz(tmp_path / "g.npz")
+    assert list(tmp_path.iterdir()) == []

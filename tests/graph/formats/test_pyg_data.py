@@ -1,0 +1,70 @@
+"""Data objects of PyTorch Geometric."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("torch_geometric", reason="PyG is not installed")
+
+from torch_geometric.data import Data, HeteroData
+
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph, Split
+
+PATH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+
+
+def test_a_data_object() -> None:
+    data = Data(x=torch.tensor([[1.0, 0], [0, 2], [3, 3]]), edge_index=PATH, y=torch.tensor([0, -1, 1]))
+    data.train_mask, data.val_mask, data.test_mask = torch.eye(3, dtype=torch.bool)[[0, 2, 1]]
+    graph = Graph.from_pyg(data, name="path")
+    assert (graph.n_nodes, graph.n_edges, graph.name) == (3, 2, "path")
+    assert graph.features is not None
+    assert graph.features.dtype == np.float32
+    assert graph.labels is not None
+    assert graph.labels.tolist() == [0, -1, 1]
+    split = Split.from_masks(data.train_mask, data.val_mask, data.test_mask)
+    assert (split.train.tolist(), split.validation.tolist(), split.test.tolist()) == ([0], [2], [1])
+
+
+def test_one_direction_is_enough_and_weights_are_kept() -> None:
+    data = Data(edge_index=PATH[:, [0, 2]], edge_attr=torch.tensor([[0.5], [2.0]]), num_nodes=4)
+    graph = Graph.from_pyg(data)
+    assert graph.n_nodes == 4
+    assert graph.adjacency.toarray()[:3, :3].tolist() == [[0, 0.5, 0], [0.5, 0, 2], [0, 2, 0]]
+    assert graph.features is None
+    again = graph.to_pyg()
+    assert again.is_undirected()
+    assert again.edge_weight.tolist() == [0.5, 0.5, 2, 2]
+
+
+def test_labels_of_other_shapes() -> None:
+    assert Graph.from_pyg(Data(edge_index=PATH, y=torch.tensor([[1], [0], [1]]), num_nodes=3)).labelled.size == 3
+    known = Graph.from_pyg(Data(edge_index=PATH, y=torch.tensor([1.0, np.nan, 0.0]), num_nodes=3)).labels
+    assert known is not None
+    assert known.tolist() == [1, -1, 0]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (Data(edge_index=PATH, y=torch.ones(3, 4), num_nodes=3), "y has 4 columns"),
+        (Data(edge_index=PATH, y=torch.tensor([0.5, 1, 2]), num_nodes=3), "y holds fractions"),
+        (Data(x=torch.ones(3, 1)), "has no edge_index"),
+        (Data(edge_index=PATH, x=torch.ones(2, 1)), "an edge ends in node 2 but the graph has 2 nodes"),
+        (Data(edge_index=PATH.T, num_nodes=3), r"edge_index has shape \(4, 2\)"),
+        (HeteroData(), "a HeteroData is no graph of one kind of nodes"),
+        ("cora", "a str is no graph"),
+    ],
+)
+def test_defects(data: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Graph.from_pyg(data)
+
+
+def test_torch_stays_away_until_it_is_needed() -> None:
+    code = "import sys; from hiergcn import Graph; Graph.from_edges([0], [1]); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

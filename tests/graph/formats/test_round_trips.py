@@ -1,0 +1,103 @@
+"""To every format and back."""
+
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from format_graphs import assert_same, assert_same_values, classes_by_name, graphs
+from hypothesis import HealthCheck, assume, given, settings
+
+from hiergcn.graph import Graph
+
+quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@quick
+@given(graphs())
+def test_npz_keeps_everything(tmp_path: Path, graph: Graph) -> None:
+    graph.to_npz(tmp_path / "g.npz")
+    again = Graph.from_npz(tmp_path / "g.npz")
+    assert_same(graph, again)
+    assert again.notes == graph.notes
+    assert [path.name for path in tmp_path.iterdir()] == ["g.npz"]
+
+
+@quick
+@given(graphs())
+def test_networkx_keeps_everything(graph: Graph) -> None:
+    if graph.labels is not None:
+        assume(graph.labelled.size)
+    assert_same(graph, Graph.from_networkx(graph.to_networkx()))
+
+
+@quick
+@given(graphs())
+def test_graphml_keeps_everything(tmp_path: Path, graph: Graph) -> None:
+    if graph.labels is not None:
+        assume(graph.labelled.size)
+    graph.to_graphml(tmp_path / "g.graphml")
+    assert_same(graph, Graph.from_graphml(tmp_path / "g.graphml"))
+    assert [path.name for path in tmp_path.iterdir()] == ["g.graphml"]
+
+
+@quick
+@given(graphs())
+def test_scipy_keeps_the_adjacency(graph: Graph) -> None:
+    changed = graph.to_scipy()
+    changed.data[:] = -1  # a copy: the graph does not follow
+    adjacency = graph.to_scipy()
+    again = Graph.from_scipy(
+        adjacency, graph.features, graph.labels, ids=graph.ids, class_names=graph.class_names, name=graph.name
+    )
+    assert_same(graph, again)
+    assert (graph.adjacency.data > 0).all()
+
+
+@quick
+@given(graphs())
+def test_pyg_keeps_everything(graph: Graph) -> None:
+    pytest.importorskip("torch_geometric", reason="PyG is not installed")
+    assert_same(graph, Graph.from_pyg(graph.to_pyg(sparse_features=True)))
+    assert_same_values(graph, Graph.from_pyg(graph.to_pyg()))
+
+
+@quick
+@given(graphs())
+def test_pandas_keeps_all_but_the_numbers_of_classes(graph: Graph) -> None:
+    again = Graph.from_pandas(*graph.to_pandas(), id="id")
+    assert_same_values(graph, again)
+    assert sp.issparse(again.features) == sp.issparse(graph.features)
+
+
+@quick
+@given(graphs())
+def test_csv_keeps_values(tmp_path: Path, graph: Graph) -> None:
+    assume(graph.features is not None)  # where there are none, the reader may bring its own
+    graph.to_csv(tmp_path / "e.csv", tmp_path / "n.csv")
+    texts = graph.ids.astype(str)
+    again = Graph.from_csv(tmp_path / "e.csv", tmp_path / "n.csv", id="id", delimiter=",")
+    assert again.ids.astype(str).tolist() == texts.tolist()
+    np.testing.assert_allclose(again.adjacency.toarray(), graph.adjacency.toarray(), rtol=1e-15)
+
+
+def test_names_of_ids_in_every_format_are_the_users_own(tmp_path: Path) -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], ids=["007", "7", "a b"], labels=[0, -1, 1], class_names=["ü", "<b>"])
+    graph.to_graphml(tmp_path / "g.graphml")
+    graph.to_npz(tmp_path / "g.npz")
+    for again in (
+        Graph.from_graphml(tmp_path / "g.graphml"),
+        Graph.from_npz(tmp_path / "g.npz"),
+        Graph.from_networkx(graph.to_networkx()),
+        Graph.from_pandas(*graph.to_pandas()),
+    ):
+        assert again.ids.tolist() == ["007", "7", "a b"]
+        assert classes_by_name(again) == ["ü", None, "<b>"]
+
+
+def test_pandas_and_networkx_agree() -> None:
+    frame = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "weight": [2.0, 0.5]})
+    g = nx.from_pandas_edgelist(frame, edge_attr="weight")
+    assert_same_values(Graph.from_pandas(frame), Graph.from_networkx(g))
