@@ -12,9 +12,11 @@ NOTES = 10
 
 
 def print_summary(out: Console, result: RunResult, folder: Path, asked: int) -> None:
-    for part in (_verdict, _seeds, _levels):
-        out.print()
-        part(out, result)
+    out.print()
+    _verdict(out, result)
+    out.print()
+    _seeds(out, result)
+    _levels(out, result)
     out.print()
     seconds = result.seconds
     out.print(
@@ -85,6 +87,7 @@ def _seeds(out: Console, result: RunResult) -> None:
 def _levels(out: Console, result: RunResult) -> None:
     if result.hierarchy is None:
         return
+    out.print()
     table = new_table(out, "level", "nodes", "edges", title="Hierarchy", left=0)
     sizes = result.hierarchy.sizes()
     for level, (nodes, edges) in enumerate(zip(sizes.nodes, sizes.edges, strict=True)):

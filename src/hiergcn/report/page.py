@@ -13,6 +13,7 @@ from hiergcn.report.figures import confusion_figure, curves_figure, levels_figur
 from hiergcn.report.svg import inline_svg
 from hiergcn.report.verdict import verdict
 from hiergcn.run.folder import LoadedRun, load_run
+from hiergcn.run.recipes import recipe_files
 
 
 def write_report(folder: Path) -> Path:
@@ -42,8 +43,15 @@ def render(run: LoadedRun) -> str:
         classes=classes,
         seeds=_seed_rows(run.metrics),
         figures=_figures(run, classes),
+        sources=_sources(run.settings.method),
         settings={group: run.config[group] for group in ("model", "train", "coarsen")},
     )
+
+
+def _sources(method: str) -> list[str]:
+    """Where the method and its settings come from, each source once."""
+    texts = (recipe.get("source", {}).get("text") for recipe in recipe_files(method).values())
+    return list(dict.fromkeys(text for text in texts if text))
 
 
 def _seed_rows(metrics: dict[str, Any]) -> list[dict[str, Any]]:
