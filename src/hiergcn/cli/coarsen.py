@@ -82,6 +82,7 @@ def _print_levels(hierarchy: "Hierarchy", title: str) -> None:
 
 def _write(hierarchy: "Hierarchy", graph: "Graph", out: Path) -> None:
     from hiergcn.files import written_whole
+    from hiergcn.graph.cells import write_cells
 
     if out.suffix == ".npz":
         hierarchy.save(out)
@@ -89,6 +90,6 @@ def _write(hierarchy: "Hierarchy", graph: "Graph", out: Path) -> None:
     frame = hierarchy.to_frame(graph.ids)
     with written_whole(out) as part:
         if out.suffix == ".csv":
-            frame.to_csv(part, index=False)
+            write_cells(frame, part)
         else:
             frame.to_parquet(part, index=False)

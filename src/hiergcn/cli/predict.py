@@ -24,16 +24,17 @@ def predict(
 
     from hiergcn.cli.terminal import console
     from hiergcn.files import written_whole
+    from hiergcn.graph.cells import write_cells
     from hiergcn.run.folder import load_run
     from hiergcn.run.predict import predictions_again
 
     loaded = load_run(run)
     frame = predictions_again(loaded, _graph(loaded), device)
     if out is None:
-        frame.to_csv(sys.stdout, index=False)
+        write_cells(frame, sys.stdout)
     else:
         with written_whole(out) as part:
-            frame.to_csv(part, index=False)
+            write_cells(frame, part)
     where = "" if out is None else f", written to {out}"
     message = f"{len(frame):,} predictions, in agreement with {run / 'predictions.csv'}{where}"
     console(stderr=True).print(message, soft_wrap=True)

@@ -23,6 +23,7 @@ from torch import Tensor
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
+from hiergcn.graph.cells import unescaped, write_cells
 from hiergcn.run.environment import environment
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings
@@ -81,7 +82,7 @@ def write_run(result: RunResult, path: Path, source: Mapping[str, Any] | None = 
         _write_json(draft / "metrics.json", result.metrics())
         _write_json(draft / "environment.json", environment())
         result.history.to_csv(draft / "history.csv", index=False)
-        result.predictions().to_csv(draft / "predictions.csv", index=False)
+        write_cells(result.predictions(), draft / "predictions.csv")
         np.save(draft / "probabilities.npy", result.probabilities, allow_pickle=False)
         if result.hierarchy is not None:
             result.hierarchy.save(draft / "hierarchy.npz")
@@ -125,7 +126,7 @@ def load_run(path: Path) -> LoadedRun:
             metrics=_read_json(path / "metrics.json"),
             environment=_read_json(path / "environment.json"),
             history=_read_table(path / "history.csv", _HISTORY),
-            predictions=_read_table(path / "predictions.csv", _PREDICTIONS),
+            predictions=unescaped(_read_table(path / "predictions.csv", _PREDICTIONS)),
             probabilities=np.load(path / "probabilities.npy", allow_pickle=False),
             hierarchy=Hierarchy.load(hierarchy) if hierarchy.exists() else None,
             weights=load_file(path / "model.safetensors"),
