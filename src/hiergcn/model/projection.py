@@ -21,7 +21,8 @@ class FeatureLinear(nn.Module):
     def __init__(self, fan_in: int, fan_out: int, rate: float, generator: torch.Generator | None) -> None:
         super().__init__()
         self.rate, self.generator = rate, generator
-        self.weight = nn.Parameter(torch.empty(fan_in, fan_out))
+        device = None if generator is None else generator.device  # a generator draws on its own device alone
+        self.weight = nn.Parameter(torch.empty(fan_in, fan_out, device=device))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
