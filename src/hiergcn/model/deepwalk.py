@@ -91,6 +91,7 @@ def skip_gram(sentences: Sentences, config: DeepWalkConfig, seed: int) -> np.nda
 class DeepWalk(NodeModel):
     """Embedding and SVM of one graph; both are buffers, so that a model is restored without walking again."""
 
+    weighs_classes = False
     embedding: Tensor  # (n, embedding)
     W: Tensor  # (embedding, classes)
     b: Tensor  # (classes,)

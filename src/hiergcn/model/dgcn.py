@@ -100,6 +100,7 @@ class DGCN(NodeModel):
     ) -> None:
         super().__init__()
         self.graph, self.config, self.generator = graph, config, generator
+        self.weighs_classes = config.supervised == "cross_entropy"
         self.register_buffer("adjacency", adjacency, persistent=False)
         self.register_buffer("P", None, persistent=False)
         self.W_1 = nn.Parameter(torch.empty(n_features, config.hidden, device=generator.device))

@@ -49,6 +49,7 @@ class LabelPropagation(NodeModel):
         config: the settings.
     """
 
+    weighs_classes = False
     known: Tensor  # (n,) class of each training node, elsewhere -1
 
     def __init__(self, spread: Tensor, n_classes: int, config: LabelPropagationConfig) -> None:

@@ -22,9 +22,12 @@ class Labelled:
 
     nodes: Tensor  # (m,)
     classes: Tensor  # (m,)
+    class_weights: Tensor | None = None  # (classes,) what a node of each counts in the loss; all the same where None
 
     def cross_entropy(self, logits: Tensor, reduction: str = "mean") -> Tensor:
-        return nn.functional.cross_entropy(logits.index_select(0, self.nodes), self.classes, reduction=reduction)
+        return nn.functional.cross_entropy(
+            logits.index_select(0, self.nodes), self.classes, weight=self.class_weights, reduction=reduction
+        )
 
     def accuracy(self, logits: Tensor) -> Tensor:
         return (logits.index_select(0, self.nodes).argmax(dim=1) == self.classes).double().mean()
@@ -32,6 +35,9 @@ class Labelled:
 
 class NodeModel(nn.Module):
     """A network over one graph that gives the logits of every node. All are trained by the one loop of `train`."""
+
+    weighs_classes: bool = True
+    """Whether it learns by `Labelled.cross_entropy`, and so with weights of the classes if they are asked for."""
 
     def forward(self, features: Features) -> Tensor:
         """(n, f) -> (n, classes)"""

@@ -100,6 +100,8 @@ class Dense(nn.Module):
 class Planetoid(NodeModel):
     """What both forms share: the three layers of the classes, and the order of learning."""
 
+    weighs_classes = False
+
     def __init__(
         self,
         walker: Walker,

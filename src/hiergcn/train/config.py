@@ -26,6 +26,10 @@ class TrainConfig:
     patience: int | None = None
     """Epochs without a better one, by the selection rule, after which training ends; None goes on to the last."""
 
+    class_weight: Literal["none", "balanced"] = "none"
+    """`balanced` weighs the loss of each node by n / (classes * nodes of its class), counted over the training nodes,
+    so that rare classes count as much as common ones. Accuracies, also those that select, stay as they are."""
+
     def __post_init__(self) -> None:
         if not self.learning_rate > 0:
             raise InputError(f"learning_rate is {self.learning_rate!r}; give a number above 0.")
@@ -39,6 +43,8 @@ class TrainConfig:
             raise InputError(f"optimiser is {self.optimiser!r}; give adam or sgd.")
         if self.patience is not None and (not isinstance(self.patience, int) or self.patience < 1):
             raise InputError(f"patience is {self.patience!r}; give a whole number of at least 1, or none.")
+        if self.class_weight not in ("none", "balanced"):
+            raise InputError(f"class_weight is {self.class_weight!r}; give none or balanced.")
         if self.selection not in ("accuracy", "loss"):
             raise InputError(f"selection is {self.selection!r}; give accuracy or loss.")
 

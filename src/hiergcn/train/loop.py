@@ -4,11 +4,13 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Labelled, Method, NodeModel, Prepared
 from hiergcn.train.config import TrainConfig
@@ -37,13 +39,25 @@ class SeedOutcome:
         return math.nan if self.best_epoch is None else float(self.history[self.best_epoch - 1, 3])
 
 
-def labelled_nodes(task: Task, device: torch.device) -> tuple[Labelled, Labelled]:
-    """Training and validation nodes on the device."""
+def labelled_nodes(
+    task: Task, device: torch.device, class_weight: Literal["none", "balanced"] = "none"
+) -> tuple[Labelled, Labelled]:
+    """Training and validation nodes on the device, both with the weights of the classes."""
+    weights = None
+    if class_weight == "balanced":
+        weights = torch.tensor(balanced_weights(task.train_labels, task.n_classes), device=device)
 
     def on_device(nodes: np.ndarray, classes: np.ndarray) -> Labelled:
-        return Labelled(torch.tensor(nodes, device=device), torch.tensor(classes, device=device))
+        return Labelled(torch.tensor(nodes, device=device), torch.tensor(classes, device=device), weights)
 
     return on_device(task.train, task.train_labels), on_device(task.validation, task.validation_labels)
+
+
+def balanced_weights(labels: np.ndarray, n_classes: int) -> np.ndarray:
+    """n / (classes * nodes of the class), as scikit-learn has it; 1 for a class that no node has."""
+    count = np.bincount(labels, minlength=n_classes)
+    present = np.count_nonzero(count)
+    return np.where(count > 0, labels.size / (present * np.maximum(count, 1)), 1.0).astype(np.float32)
 
 
 def train_seed(
@@ -57,10 +71,12 @@ def train_seed(
 ) -> SeedOutcome:
     """Train one model and keep the epoch that validation chooses. `on_epoch` gets the epoch and the best accuracy."""
     began = time.perf_counter()
-    train, validation = labelled_nodes(task, device)
+    train, validation = labelled_nodes(task, device, config.class_weight)
     generator = torch.Generator(device).manual_seed(seed)
     with device:  # parameters are drawn where the generator lives
         model = method.build(prepared, task.n_classes, generator).to(device)
+    if config.class_weight != "none" and not model.weighs_classes:
+        raise InputError(f"{type(model).__name__} cannot weigh classes; leave class_weight at none.")
     optimiser = _optimiser(model, config)
     history = np.empty((config.epochs, len(HISTORY)))
     best = _Best(config.selection)
