@@ -8,7 +8,7 @@ from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.task import Task
-from hiergcn.model.method import Weights
+from hiergcn.model.method import NodeModel, Prepared, Weights
 from hiergcn.model.registry import build_method
 from hiergcn.run.device import choose_device
 from hiergcn.run.folder import LoadedRun
@@ -28,6 +28,25 @@ def predict_graph(
     device: str = "auto",
 ) -> np.ndarray:
     """Probabilities (n, classes) by the model of these settings and weights; the graph is coarsened if need be."""
+    model, prepared = restored_model(
+        settings, weights, graph, n_features, n_classes, hierarchy=hierarchy, device=device
+    )
+    with torch.no_grad():
+        probabilities: np.ndarray = torch.softmax(model(prepared.features), dim=1).cpu().numpy()
+    return probabilities
+
+
+def restored_model(
+    settings: Settings,
+    weights: Weights,
+    graph: Graph,
+    n_features: int,
+    n_classes: int,
+    *,
+    hierarchy: Hierarchy | None = None,
+    device: str = "auto",
+) -> tuple[NodeModel, Prepared]:
+    """The model of these settings and weights over a graph, ready to evaluate, and what it takes in."""
     if graph.n_features != n_features:
         raise InputError(
             f"The model was trained on {n_features} features and {graph.name} has {graph.n_features}; "
@@ -47,9 +66,7 @@ def predict_graph(
             f"The model's weights do not fit {graph.name}: it has other levels or, where nodes have no features, "
             "other nodes than the graph that the model was trained on; fit it again."
         ) from None
-    with torch.no_grad():
-        probabilities: np.ndarray = torch.softmax(model.eval()(prepared.features), dim=1).cpu().numpy()
-    return probabilities
+    return model.eval(), prepared
 
 
 def predictions_again(run: LoadedRun, graph: Graph, device: str = "auto") -> pd.DataFrame:
