@@ -87,7 +87,8 @@ def write_run(result: RunResult, path: Path, source: Mapping[str, Any] | None = 
         if result.hierarchy is not None:
             result.hierarchy.save(draft / "hierarchy.npz")
         save_file(result.weights, draft / "model.safetensors", metadata={"seed": str(result.selected_seed)})
-        draft.chmod(0o755)  # mkdtemp keeps others out
+        draft.chmod(0o755)  # mkdtemp keeps others out, and so does safetensors
+        (draft / "model.safetensors").chmod(0o644)
         draft.replace(path)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
