@@ -1,0 +1,5 @@
+"""`python -m hiergcn` is the command `hiergcn`."""
+
+from hiergcn.cli import main
+
+main()
