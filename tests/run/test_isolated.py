@@ -1,6 +1,7 @@
 """Work in a process of its own: its memory is measured, its end is noticed."""
 
 import os
+import time
 
 import numpy as np
 import pytest
@@ -42,3 +43,14 @@ def test_a_killed_process_is_a_sentence() -> None:
 def test_an_error_of_the_work_keeps_its_sentence() -> None:
     with pytest.raises(WorkFailedError, match="The pot is empty; fill it"):
         in_own_process(complain)
+
+
+def sleep(send: Send) -> None:
+    time.sleep(60)
+
+
+def test_silent_work_is_ended_at_the_limit() -> None:
+    began = time.monotonic()
+    with pytest.raises(WorkFailedError, match=r"ended after 0\.5 s"):
+        in_own_process(sleep, limit=0.5)
+    assert time.monotonic() - began < 30

@@ -28,9 +28,14 @@ class Peak:
 
 
 def in_own_process(
-    work: Callable[..., Any], *arguments: Any, on_message: Callable[[Any], None] | None = None
+    work: Callable[..., Any],
+    *arguments: Any,
+    on_message: Callable[[Any], None] | None = None,
+    limit: float | None = None,
 ) -> tuple[Any, Peak]:
     """Call `work(send, *arguments)` in a fresh interpreter; gives its result and the peak of its memory.
+
+    Work that says nothing for `limit` seconds is ended.
 
     Ctrl-C is left to the caller: the work ignores it and is ended when KeyboardInterrupt passes through here.
     """
@@ -41,6 +46,8 @@ def in_own_process(
     theirs.close()  # else the end of the process would not be seen here
     try:
         while True:
+            if not ours.poll(limit):
+                raise WorkFailedError(f"It was ended after {limit:g} s without a result.")
             kind, content = ours.recv()
             if kind == "message":
                 if on_message:
