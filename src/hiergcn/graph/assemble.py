@@ -19,6 +19,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph.checks import Features
 from hiergcn.graph.columns import FeatureColumn, encoded_columns, notes_on, numbers
 from hiergcn.graph.edges import symmetric_adjacency
+from hiergcn.graph.remembered import encoded_as
 from hiergcn.graph.table import Origin
 
 ENDS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("citing", "cited"))
@@ -151,12 +152,21 @@ class EdgeColumns:
         return set(self.ends)
 
 
-def nodes_of(table: pd.DataFrame, origin: Origin, columns: NodeColumns) -> NodeTable:
-    """Ids, labels and features; the columns named as text hold text or nothing."""
+def nodes_of(
+    table: pd.DataFrame, origin: Origin, columns: NodeColumns, known: Sequence[FeatureColumn] | None = None
+) -> NodeTable:
+    """Ids, labels and features; the columns named as text hold text or nothing.
+
+    `known` are the columns of another table, whose features these must agree with; other columns are not looked at.
+    """
     ids = _checked_ids(TextColumn.of(table[columns.id]), origin, columns.id)
     used = (columns.id, columns.label, columns.split, *columns.dropped, "")
-    features, described = encoded_columns(table[[name for name in table.columns if name not in used]], origin)
-    notes = notes_on(described)
+    if known is None:
+        features, described = encoded_columns(table[[name for name in table.columns if name not in used]], origin)
+        notes = notes_on(described)
+    else:
+        features, notes = encoded_as(table, origin, known)
+        described = list(known)
     if "" in table.columns and columns.id != "":
         notes.append("a column without a name was left out")
     labels, names = (None, ()) if columns.label is None else class_labels(TextColumn.of(table[columns.label]))
@@ -187,6 +197,7 @@ def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[st
         "labels": labels,
         "ids": _natural(ids),
         "class_names": () if nodes is None else nodes.class_names,
+        "columns": () if nodes is None or nodes.features is None else nodes.described,
         "name": name,
         "notes": (*(nodes.notes if nodes else ()), *edges.notes, *notes, *_notes_on_edges(ends, adjacency.nnz)),
     }

@@ -26,6 +26,17 @@ class FeatureColumn:
     missing: int
     constant: bool
     """Whether every known value is the same, so that it tells nothing apart."""
+    mean: float | None = None
+    """What missing numbers became."""
+    values: tuple[str, ...] = ()
+    """What a category can be; a column of features for each."""
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the columns of features that it has become."""
+        if self.width == 1 and self.kind != "category":
+            return (self.name,)
+        return tuple(f"{self.name}={value}" for value in self.values or range(self.width))
 
     @property
     def note(self) -> str | None:
@@ -91,7 +102,10 @@ def _one_hot(column: "pd.Series[Any]", values: list[str]) -> tuple[NDArray[np.fl
     code = pd.Categorical(column.astype(str).where(column.notna()), categories=values).codes  # -1 where missing
     one_hot: NDArray[np.float64] = np.eye(len(values) + 1)[code, :-1]
     missing = int(np.count_nonzero(code < 0))
-    return one_hot, FeatureColumn(str(column.name), "category", len(values), missing, len(values) == 1)
+    described = FeatureColumn(
+        str(column.name), "category", len(values), missing, len(values) == 1, values=tuple(values)
+    )
+    return one_hot, described
 
 
 def _no_feature(column: "pd.Series[Any]", numeric: NDArray[np.bool_], origin: Origin) -> str:
@@ -127,5 +141,5 @@ def _numeric(
     with np.errstate(over="ignore"):
         mean = known.mean()
     mean = mean if np.isfinite(mean) else known[0] / 2 + known[-1] / 2  # the sum of finite numbers can be too large
-    described = FeatureColumn(name, kind, 1, int(missing.sum()), bool((known == known[0]).all()))
+    described = FeatureColumn(name, kind, 1, int(missing.sum()), bool((known == known[0]).all()), float(mean))
     return np.where(missing, mean, values).astype(np.float64, copy=False), described

@@ -8,6 +8,7 @@ import numpy as np
 from hiergcn.errors import InputError
 from hiergcn.graph.arrow import read_long_table
 from hiergcn.graph.assemble import EdgeColumns, EdgeTable, NodeColumns, NodeTable, edges_of, graph_parts, nodes_of
+from hiergcn.graph.columns import FeatureColumn
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.split import Split
 from hiergcn.graph.split_column import NAME as SPLIT
@@ -28,6 +29,8 @@ class Wanted:
     target: str | None = None
     weight: str | None = None
     delimiter: str | None = None
+    known: tuple[FeatureColumn, ...] | None = None
+    """Columns of another file of nodes, whose features these must agree with; labels and splits are not read then."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +90,9 @@ def _read_nodes(layout: Layout, wanted: Wanted) -> NodesFile:
     origin = layout.origin(header=True)
     usual = next((name for name in names if name.lower() == SPLIT and name not in (*wanted.drop, wanted.label)), None)
     columns = NodeColumns.choose(origin, names, wanted.id, wanted.label, wanted.split or usual, wanted.drop)
-    table = nodes_of(read_table(layout, names, header=True, text=columns.text), origin, columns)
+    if wanted.known is not None:
+        columns = NodeColumns(columns.id, None)
+    table = nodes_of(read_table(layout, names, header=True, text=columns.text), origin, columns, wanted.known)
     if columns.dropped:
         dropped = f"columns left out as asked: {', '.join(columns.dropped)}"
         table = replace(table, notes=(*table.notes, dropped))

@@ -19,6 +19,7 @@ from hiergcn.graph.checks import (
     checked_labels,
     read_only,
 )
+from hiergcn.graph.columns import FeatureColumn
 from hiergcn.graph.conversions import Conversions
 from hiergcn.graph.edges import symmetric_adjacency
 
@@ -51,6 +52,9 @@ class Graph(Conversions):
     notes: tuple[str, ...] = ()
     """What a reader did with the data on its way here, a sentence each."""
 
+    columns: tuple[FeatureColumn, ...] = ()
+    """The columns of a table that the features were made of, where they were."""
+
     def __post_init__(self) -> None:
         adjacency = checked_adjacency(self.adjacency)
         n = adjacency.shape[0]
@@ -62,6 +66,7 @@ class Graph(Conversions):
             "ids": checked_ids(self.ids, n),
             "class_names": checked_class_names(self.class_names, labels),
             "notes": tuple(self.notes),
+            "columns": tuple(self.columns),
         }
         for field, value in checked.items():
             object.__setattr__(self, field, value)
@@ -97,6 +102,9 @@ class Graph(Conversions):
     def with_notes(self, notes: Sequence[str]) -> "Graph":
         """The same graph with more said about how it came to be."""
         return replace(self, notes=(*self.notes, *notes))
+
+    def __deepcopy__(self, memo: object) -> "Graph":
+        return self  # nothing in it changes
 
     def __repr__(self) -> str:
         return (
