@@ -2,14 +2,21 @@
 
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError as SklearnNotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 import hiergcn
 from hiergcn import Graph, HGCNClassifier, InputError, NodeClassifier
 from hiergcn.datasets import planted_graph
 from hiergcn.estimator import NotFittedError
+
+
+QUICK: dict[str, Any] = {"levels": 2, "hidden": 8, "epochs": 40, "dropout": 0.3, "output_relu": False, "device": "cpu"}
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +30,7 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def classifier(graph: Graph) -> HGCNClassifier:
-    return HGCNClassifier(levels=2, hidden=8, epochs=40, dropout=0.3, seed=0, device="cpu").fit(graph)
+    return HGCNClassifier(**QUICK).fit(graph)
 
 
 def test_every_node_gets_a_class(graph: Graph, classifier: HGCNClassifier) -> None:
@@ -31,15 +38,25 @@ def test_every_node_gets_a_class(graph: Graph, classifier: HGCNClassifier) -> No
     assert predicted.shape == (150,)
     assert set(predicted) <= {"red", "green", "blue", "grey"}
     assert classifier.predict_proba().shape == (150, 4)
-    assert classifier.classes_ == ("red", "green", "blue", "grey")
+    assert classifier.classes_.tolist() == ["red", "green", "blue", "grey"]
     assert classifier.hierarchy_ is not None
     assert classifier.hierarchy_.depth == 2
 
 
 def test_it_beats_chance_where_labels_were_hidden(classifier: HGCNClassifier) -> None:
-    truth = planted_graph(150, seed=5).with_labels(planted_graph(150, seed=5).labels, classifier.classes_)
+    truth = planted_graph(150, seed=5).with_labels(planted_graph(150, seed=5).labels, list(classifier.classes_))
     hidden = np.flatnonzero(np.arange(150) % 3 != 0)
     assert classifier.score(truth, hidden) > 0.5  # four classes
+    assert classifier.score(truth) == classifier.score(truth, hidden)  # by default what was not learned from
+
+
+def test_a_score_by_nodes_that_taught_is_refused(graph: Graph, classifier: HGCNClassifier, tmp_path: Path) -> None:
+    classifier.save(tmp_path / "run")
+    for one in (classifier, HGCNClassifier.load(tmp_path / "run", device="cpu")):
+        with pytest.raises(InputError, match="every labelled node of planted-150 was learned from"):
+            one.score(graph)
+    with pytest.raises(InputError, match="labels are known"):
+        classifier.score(graph, [1])
 
 
 def test_save_and_load(classifier: HGCNClassifier, graph: Graph, tmp_path: Path) -> None:
@@ -51,7 +68,7 @@ def test_save_and_load(classifier: HGCNClassifier, graph: Graph, tmp_path: Path)
 
 
 def test_a_seed_repeats(graph: Graph, classifier: HGCNClassifier) -> None:
-    again = NodeClassifier("hgcn", levels=2, hidden=8, epochs=40, dropout=0.3, seed=0, device="cpu").fit(graph)
+    again = NodeClassifier("hgcn", **QUICK).fit(graph)
     assert np.array_equal(again.predict_proba(), classifier.predict_proba())
 
 
@@ -70,6 +87,84 @@ def test_no_labels_is_a_sentence(graph: Graph) -> None:
 def test_unknown_setting() -> None:
     with pytest.raises(InputError, match="did you mean levels"):
         HGCNClassifier(level=3)
+
+
+def test_parameters_in_and_out() -> None:
+    classifier = HGCNClassifier(levels=2, seed=5)
+    assert classifier.get_params() == {"preset": None, "seed": 5, "device": "auto", "levels": 2}
+    assert repr(classifier) == "HGCNClassifier(seed=5, levels=2)"
+    assert classifier.set_params(levels=3, hidden=16, seed=1) is classifier
+    assert (classifier.settings.model.levels, classifier.settings.model.hidden, classifier.seed) == (3, 16, 1)
+    with pytest.raises(InputError, match="did you mean levels"):
+        classifier.set_params(seed=9, level=2)
+    assert classifier.get_params() == {"preset": None, "seed": 1, "device": "auto", "levels": 3, "hidden": 16}
+    sibling = NodeClassifier(model="mlp", epochs=3)
+    assert repr(sibling) == "NodeClassifier(model='mlp', epochs=3)"
+    with pytest.raises(InputError, match="no model named 'lmp'"):
+        sibling.set_params(model="lmp")
+    assert sibling.get_params()["model"] == "mlp"
+
+
+def test_a_clone_is_unfitted_and_learns_the_same(graph: Graph, classifier: HGCNClassifier) -> None:
+    copy = clone(classifier)
+    assert copy.get_params() == classifier.get_params()
+    check_is_fitted(classifier)
+    with pytest.raises(SklearnNotFittedError):
+        check_is_fitted(copy)
+    assert np.array_equal(copy.fit(graph).predict_proba(), classifier.predict_proba())
+
+
+def test_the_embedding_is_what_the_output_layer_takes_in(graph: Graph, classifier: HGCNClassifier) -> None:
+    embedding = classifier.embedding_
+    assert embedding is not None
+    assert embedding.shape == (150, 8)
+    assert classifier.embedding_ is embedding  # computed once
+    theta = classifier._weights["output.theta"].numpy()
+    A = graph.adjacency.toarray() + np.eye(150)
+    root = 1 / np.sqrt(A.sum(axis=1))
+    logits = (root[:, None] * A * root) @ embedding @ theta
+    expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(classifier.predict_proba(), expected, atol=1e-4)
+    np.testing.assert_allclose(classifier.embed(graph), embedding)
+
+
+def test_no_embedding_where_there_is_none(graph: Graph, classifier: HGCNClassifier, tmp_path: Path) -> None:
+    propagated = NodeClassifier("label-propagation", device="cpu").fit(graph)
+    assert propagated.embedding_ is None
+    assert propagated.hierarchy_ is None
+    with pytest.raises(InputError, match="has no embedding"):
+        propagated.embed(graph)
+    classifier.save(tmp_path / "run")
+    loaded = HGCNClassifier.load(tmp_path / "run", device="cpu")
+    with pytest.raises(NotFittedError, match=r"give it to embed\(graph\)"):
+        _ = loaded.embedding_
+    np.testing.assert_allclose(loaded.embed(graph), classifier.embed(graph))
+
+
+def test_a_second_fit_forgets_the_first(graph: Graph) -> None:
+    classifier = HGCNClassifier(levels=1, hidden=4, epochs=2, device="cpu").fit(graph)
+    first = classifier.embedding_
+    classifier.set_params(hidden=6).fit(graph)
+    second = classifier.embedding_
+    assert first is not None
+    assert second is not None
+    assert (first.shape, second.shape) == ((150, 4), (150, 6))
+
+
+def test_a_loaded_classifier_can_learn_again_by_the_same_settings(
+    graph: Graph, classifier: HGCNClassifier, tmp_path: Path
+) -> None:
+    classifier.save(tmp_path / "run")
+    loaded = HGCNClassifier.load(tmp_path / "run", device="cpu")
+    assert loaded.settings_ == classifier.settings_
+    assert np.array_equal(clone(loaded).fit(graph).predict_proba(), classifier.predict_proba())
+
+
+def test_a_run_of_another_model_is_not_taken_for_h_gcn(graph: Graph, tmp_path: Path) -> None:
+    NodeClassifier("mlp", epochs=2, device="cpu").fit(graph).save(tmp_path / "run")
+    with pytest.raises(InputError, match="a run of mlp, not of hgcn"):
+        HGCNClassifier.load(tmp_path / "run")
+    assert NodeClassifier.load(tmp_path / "run", device="cpu").get_params()["model"] == "mlp"
 
 
 def test_names_at_the_top_are_all_there() -> None:

@@ -19,13 +19,19 @@ if TYPE_CHECKING:
     from hiergcn.estimator import NodeClassifier as NodeClassifier
     from hiergcn.graph import Graph as Graph
     from hiergcn.graph import Split as Split
+    from hiergcn.model.hgcn import HGCN as HGCN
+    from hiergcn.model.hgcn import HGCNConfig as HGCNConfig
+    from hiergcn.model.levels import HierarchyTensors as HierarchyTensors
 
 _HOME = {
     "CoarsenConfig": "hiergcn.coarsen",
     "Graph": "hiergcn.graph",
+    "HGCN": "hiergcn.model.hgcn",
     "HGCNClassifier": "hiergcn.estimator",
+    "HGCNConfig": "hiergcn.model.hgcn",
     "HierGCNError": "hiergcn.errors",
     "Hierarchy": "hiergcn.coarsen",
+    "HierarchyTensors": "hiergcn.model.levels",
     "InputError": "hiergcn.errors",
     "NodeClassifier": "hiergcn.estimator",
     "Split": "hiergcn.graph",
