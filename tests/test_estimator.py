@@ -15,7 +15,6 @@ from hiergcn import Graph, HGCNClassifier, InputError, NodeClassifier
 from hiergcn.datasets import planted_graph
 from hiergcn.estimator import NotFittedError
 
-
 QUICK: dict[str, Any] = {"levels": 2, "hidden": 8, "epochs": 40, "dropout": 0.3, "output_relu": False, "device": "cpu"}
 
 
