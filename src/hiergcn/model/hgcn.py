@@ -19,8 +19,9 @@ from torch import Tensor, nn
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
+from hiergcn.model.checks import check_rates, check_scaling, check_whole
 from hiergcn.model.dropout import dropout
-from hiergcn.model.features import SCALINGS, Scaling, feature_tensor
+from hiergcn.model.features import Scaling, feature_tensor
 from hiergcn.model.levels import HierarchyTensors, LevelTensors, Pooling
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
 from hiergcn.model.sparse import SparseFeatures
@@ -56,22 +57,11 @@ class HGCNConfig:
     """False keeps the layers and short-cuts but makes every level the input graph (the paper's first ablation)."""
 
     def __post_init__(self) -> None:
-        for name, low in (
-            ("levels", 0),
-            ("hidden", 1),
-            ("channels", 1),
-            ("weight_embedding", 0),
-            ("output_channels", 1),
-        ):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < low:
-                raise InputError(f"{name} is {value!r}; give a whole number of at least {low}.")
-        if not 0.0 <= self.dropout < 1.0:
-            raise InputError(f"dropout is {self.dropout!r}; give a rate from 0 up to, but not including, 1.")
+        check_whole(self, levels=0, hidden=1, channels=1, weight_embedding=0, output_channels=1)
+        check_rates(self, "dropout")
+        check_scaling(self)
         if self.pooling not in ("sum", "mean", "l2"):
             raise InputError(f"pooling is {self.pooling!r}; give sum, mean or l2.")
-        if self.scaling not in SCALINGS:
-            raise InputError(f"scaling is {self.scaling!r}; give one of {', '.join(SCALINGS)}.")
         if self.channel_mix not in ("after_relu", "before_relu"):
             raise InputError(f"channel_mix is {self.channel_mix!r}; give after_relu or before_relu.")
 
