@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from hiergcn.cli import coarsen, compare, datasets, fit, predict, report
+from hiergcn.cli import check, coarsen, compare, datasets, fit, predict, report
 from hiergcn.cli.terminal import complain
 from hiergcn.errors import HierGCNError
 from hiergcn.version import __version__
@@ -25,6 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # rich help takes as long to import as all the rest
 )
+app.command("check")(check.check)
 app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
 app.command("compare")(compare.compare)

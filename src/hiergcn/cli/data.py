@@ -1,5 +1,6 @@
 """The graph that a command is about: a dataset by its name, or the user's own CSV files."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -9,6 +10,7 @@ from hiergcn.cli.download import downloading
 from hiergcn.datasets import dataset_names, load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.csv import CsvGraph, Wanted, read_csv
 
 
 @dataclass(frozen=True)
@@ -19,15 +21,18 @@ class Source:
     nodes: str | None = None
     label: str | None = None
     id: str | None = None
+    weight: str | None = None
+    split_column: str | None = None
+    drop: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if not self.is_dataset and not Path(self.data).exists():
             near = get_close_matches(self.data.lower(), dataset_names(), n=1)
             hint = f"did you mean {near[0]}?" if near else f"the datasets are {', '.join(dataset_names())}."
             raise InputError(f"There is no dataset and no file named {self.data!r}; {hint}")
-        if self.is_dataset and (self.nodes or self.label or self.id):
+        if self.is_dataset and (self.nodes or self.label or self.id or self.weight or self.split_column or self.drop):
             raise InputError(
-                f"{self.data} is a dataset with labels of its own: leave out NODES, --label and --id, "
+                f"{self.data} is a dataset with labels of its own: leave out NODES and the names of columns, "
                 f"or write ./{self.data} if you mean a file."
             )
 
@@ -48,18 +53,36 @@ class Source:
         if self.is_dataset:
             with downloading(self.data) as progress:
                 dataset = load_dataset(self.data, progress=progress)
-            return Data(dataset.graph, dataset.split)
-        return Data(Graph.from_csv(self.data, self.nodes, id=self.id, label=self.label))
+            return Data(dataset.graph, dataset.split, "the dataset's own")
+        read = self.read_files()
+        if read.split is None or read.nodes is None:
+            return Data(read.graph)
+        return Data(read.graph, read.split, f"column {read.nodes.columns.split!r}")
+
+    def read_files(self) -> CsvGraph:
+        """The user's own files, with how they were understood."""
+        wanted = Wanted(self.id, self.label, self.split_column, tuple(self.drop), weight=self.weight)
+        return read_csv(self.data, self.nodes, wanted)
 
     def recorded(self) -> dict[str, Any]:
         """As kept in the run folder, where it must hold from any working directory."""
         if self.is_dataset:
             return {"data": self.data}
         nodes = str(Path(self.nodes).resolve()) if self.nodes else None
-        return {"data": str(Path(self.data).resolve()), "nodes": nodes, "label": self.label, "id": self.id}
+        return {
+            "data": str(Path(self.data).resolve()),
+            "nodes": nodes,
+            "label": self.label,
+            "id": self.id,
+            "weight": self.weight,
+            "split_column": self.split_column,
+            "drop": list(self.drop),
+        }
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
     graph: Graph
     split: Split | None = None
+    split_from: str | None = None
+    """Where the split comes from, in words."""

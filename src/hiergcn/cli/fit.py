@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130  # what shells make of Ctrl-C
 SPLIT_SEED = 0
+SPLIT_FROM = (
+    f"drawn: of each class a fifth for validation and a fifth, if it has five labels, for test (seed {SPLIT_SEED})"
+)
 
 
 def fit(
@@ -24,6 +28,11 @@ def fit(
     nodes: Annotated[str | None, typer.Argument(help="A CSV of nodes: ids, features, labels.")] = None,
     label: Annotated[str | None, typer.Option(help="Column of the labels in NODES; blank means unknown.")] = None,
     id_: Annotated[str | None, typer.Option("--id", help="Column of the ids in NODES.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column of the weights in DATA. [default: weight]")] = None,
+    split_column: Annotated[
+        str | None, typer.Option(help="Column in NODES that says train, validation, test or nothing. [default: split]")
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Column of NODES to leave out; may be repeated.")] = None,
     model: Annotated[str, typer.Option(help="The method.")] = "hgcn",
     preset: Annotated[
         str | None, typer.Option(help="Settings to begin from, e.g. paper or reference. [default: the model's own]")
@@ -50,13 +59,16 @@ def fit(
     from hiergcn.run.folder import check_free, write_run
     from hiergcn.run.settings import settings_for
 
-    source = Source(data, nodes, label, id_)
+    source = Source(data, nodes, label, id_, weight, split_column, tuple(drop or ()))
     settings = settings_for(model, preset, source.dataset).override(changes)
     folder = next_free(Path("runs") / f"{source.name}-{model}") if out is None else out
     check_free(folder)
-    result = _train(source.read(), settings, seeds, device)
+    read = source.read()
+    read = read if read.split else replace(read, split=_split(read), split_from=SPLIT_FROM)
+    result = _train(read, settings, seeds, device, known=source.is_dataset)
     folder = next_free(folder)  # another run may have taken it meanwhile
-    write_run(result, folder, source.recorded() | {"command": shlex.join(["hiergcn", *sys.argv[1:]])})
+    how = {"split": read.split_from, "command": shlex.join(["hiergcn", *sys.argv[1:]])}
+    write_run(result, folder, source.recorded() | how)
     write_report(folder)
     print_summary(console(), result, folder, asked=seeds)
     if result.interrupted:
@@ -73,21 +85,26 @@ def _changes(pairs: list[str], levels: int | None) -> dict[str, str]:
     return changes if levels is None else changes | {"levels": str(levels)}
 
 
-def _train(data: "Data", settings: "Settings", seeds: int, device: str) -> "RunResult":
+def _train(data: "Data", settings: "Settings", seeds: int, device: str, known: bool) -> "RunResult":
     from hiergcn.cli.progress import fit_progress
     from hiergcn.cli.terminal import complain, console, printable
     from hiergcn.run.fit import fit as run_fit
     from hiergcn.run.recipes import published
 
-    graph, split = data.graph, data.split or _split(data)
-    claim = published(settings.method, graph.name) if data.split else None
+    graph, split = data.graph, data.split
+    assert split is not None  # noqa: S101  (the caller has made one where there was none)
+    claim = published(settings.method, graph.name) if known else None
     screen = console()
     screen.print(
         f"{printable(graph.name)}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {graph.n_features:,} features, "
         f"{graph.n_classes} classes"
     )
     parts = ", ".join(f"{len(getattr(split, part)):,} {part}" for part in ("train", "validation", "test"))
-    screen.print(f"Labelled nodes: {parts}")
+    screen.print(
+        f"Labelled nodes: {parts}; the split is {printable(data.split_from or 'not recorded')}", soft_wrap=True
+    )
+    if not len(split.test):
+        screen.print("No labels are left for a test: the figure will be that of validation.", style="yellow")
     try:
         with fit_progress(screen, seeds, settings.train.epochs) as progress:
             return run_fit(graph, split, settings, range(seeds), device=device, listener=progress, claim=claim)

@@ -44,7 +44,7 @@ def _graph(loaded: "LoadedRun") -> "Graph":
     """The graph that the run was made of."""
     from hiergcn.cli.data import Source
 
-    recorded = {key: value for key, value in loaded.config["source"].items() if key != "command"}
+    recorded = {key: value for key, value in loaded.config["source"].items() if key not in ("command", "split")}
     if "data" not in recorded:
         raise InputError(f"{loaded.path} does not say where its graph came from: it was not made by `hiergcn fit`.")
     return Source(**recorded).read().graph

@@ -6,7 +6,10 @@ import torch
 
 from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.errors import InputError
+from hiergcn.evaluate.calibration import Temperature
 from hiergcn.graph import Graph
+from hiergcn.graph.columns import STRUCTURAL
+from hiergcn.graph.structure import WIDTH, with_structural_features
 from hiergcn.graph.task import Task
 from hiergcn.model.method import NodeModel, Prepared, Weights
 from hiergcn.model.registry import build_method
@@ -14,6 +17,8 @@ from hiergcn.run.device import choose_device
 from hiergcn.run.folder import LoadedRun
 from hiergcn.run.settings import Settings
 
+FEWEST_SEEN = 0.5
+"""Share of the nodes that must be of the model's own graph where features are but their place in it."""
 ROUNDING = 1e-3  # difference of a probability that another machine or device may bring
 
 
@@ -47,6 +52,8 @@ def restored_model(
     device: str = "auto",
 ) -> tuple[NodeModel, Prepared]:
     """The model of these settings and weights over a graph, ready to evaluate, and what it takes in."""
+    if n_features == WIDTH:
+        graph = with_structural_features(graph)
     if graph.n_features != n_features:
         raise InputError(
             f"The model was trained on {n_features} features and {graph.name} has {graph.n_features}; "
@@ -55,7 +62,8 @@ def restored_model(
     where = choose_device(device)
     method = build_method(settings.method, settings.model)
     if method.uses_hierarchy and not (hierarchy and same_adjacency(hierarchy, graph)):
-        hierarchy = coarsen(graph.adjacency, settings.model.levels, settings.coarsen)
+        levels = hierarchy.depth if hierarchy else settings.model.levels  # it may have been coarsened less than asked
+        hierarchy = coarsen(graph.adjacency, levels, settings.coarsen)
     prepared = method.prepare(Task.unlabelled(graph, n_classes), hierarchy, where, weights)
     with where:
         model = method.build(prepared, n_classes, torch.Generator(where)).to(where)
@@ -71,6 +79,8 @@ def restored_model(
 
 def predictions_again(run: LoadedRun, graph: Graph, device: str = "auto") -> pd.DataFrame:
     """The table of predictions, computed from the weights and the graph; refused where the run folder differs."""
+    if run.config["n_features"] == WIDTH:
+        graph = with_structural_features(graph)
     _check_same_data(run, graph)
     recorded, names = run.predictions, run.config["class_names"]
     probabilities = predict_graph(
@@ -82,8 +92,50 @@ def predictions_again(run: LoadedRun, graph: Graph, device: str = "auto") -> pd.
             f"{apart:,} of {len(recorded):,} predictions differ from those in {run.path}: "
             f"a file of the run or of its data was changed; run the fit again."
         )
-    predicted = np.array(names, dtype=object)[probabilities.argmax(axis=1)]
-    return recorded.assign(predicted=predicted, probability=probabilities.max(axis=1).astype(np.float64))
+    return recorded.assign(**_columns(run, probabilities))
+
+
+def predictions_on(run: LoadedRun, graph: Graph, device: str = "auto") -> pd.DataFrame:
+    """The same nodes later, or a grown graph, by the model of a run; refused where it could only guess."""
+    ids = graph.ids.astype(str)
+    seen = np.isin(ids, run.predictions["id"].to_numpy(str))
+    _check_can_move(run, graph, seen)
+    names = run.config["class_names"]
+    probabilities = predict_graph(
+        run.settings, run.weights, graph, run.config["n_features"], len(names), hierarchy=run.hierarchy, device=device
+    )
+    return pd.DataFrame({"id": graph.ids, **_columns(run, probabilities), "seen": seen})
+
+
+def _columns(run: LoadedRun, probabilities: np.ndarray) -> dict[str, np.ndarray]:
+    temperature = Temperature(run.metrics["calibration"]["temperature"])
+    return {
+        "predicted": np.array(run.config["class_names"], dtype=object)[probabilities.argmax(axis=1)],
+        "probability": probabilities.max(axis=1).astype(np.float64),
+        "confidence": temperature.of(probabilities).max(axis=1),
+    }
+
+
+def _check_can_move(run: LoadedRun, graph: Graph, seen: np.ndarray) -> None:
+    """Whether what the model has learned says anything about the nodes of this graph."""
+    method = run.settings.method
+    if not build_method(method, run.settings.model).inductive and not np.array_equal(
+        graph.ids.astype(str), run.predictions["id"].to_numpy(str)
+    ):
+        raise InputError(
+            f"{method} has learned something for each node of its own graph and knows nothing of others, and the nodes "
+            f"of {graph.name} are not the same; fit it again, or fit a model that uses features."
+        )
+    if is_structural(run) and seen.mean() < FEWEST_SEEN:
+        raise InputError(
+            f"the nodes had no features, so the model knows them by their place among each other, and only "
+            f"{seen.sum():,} of {graph.n_nodes:,} nodes of {graph.name} were there; fit again, or give features."
+        )
+
+
+def is_structural(run: LoadedRun) -> bool:
+    """Whether the features were made from the edges, as the nodes had none."""
+    return any(column["kind"] == STRUCTURAL for column in run.config["columns"])
 
 
 def same_adjacency(hierarchy: Hierarchy, graph: Graph) -> bool:

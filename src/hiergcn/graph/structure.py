@@ -1,0 +1,106 @@
+"""Features from the edges alone, for a graph whose nodes have none.
+
+Three columns say what a node's surroundings are like: the logarithm of its degree, the mean of its neighbours', and the
+share of pairs of its neighbours that are neighbours themselves. 64 more say where in the graph it is: every node
+throws 64 signs, drawn from a hash of its id, and a lazy random walk averages them over its surroundings (a random
+projection of the walk's distribution, so that nodes whose walks meet get similar rows). Since the signs hang on ids, a
+node keeps its features when the file is ordered differently, and nearly keeps them when the graph grows.
+
+One column for each node, the usual choice, knows nothing of nodes it has not seen and makes the first layer as wide as
+the graph is large.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hiergcn.graph.compiled import kernel
+from hiergcn.graph.graph import Graph
+
+SIGNS = 64  # bits of a hash
+STEPS = 32
+"""Of the walk, which stays where it is in half of them: with fewer, a node's own signs drown its neighbours'."""
+WIDTH = SIGNS + 3
+SCALE = 1 / 16
+"""Of the logarithms, so that they weigh about as much as one of the 64, whose squares sum to 1."""
+
+
+def with_structural_features(graph: Graph) -> Graph:
+    """The same graph if it has features; else with structural ones, and a note that says so."""
+    if graph.features is not None:
+        return graph
+    note = (
+        f"the nodes have no features: {WIDTH} were made from the edges (degree, neighbours' degree, clustering and a "
+        f"random projection of a walk)"
+    )
+    return replace(graph, features=structural_features(graph), notes=(*graph.notes, note))
+
+
+def structural_features(graph: Graph) -> NDArray[np.float32]:
+    """(n, 67), of the edges and the ids alone; the same on every machine up to rounding."""
+    return np.hstack([_surroundings(graph.adjacency), _position(graph.adjacency, graph.ids)])
+
+
+def _surroundings(adjacency: sp.csr_array) -> NDArray[np.float32]:
+    degree = np.diff(adjacency.indptr)
+    logarithm = np.log1p(degree)
+    ones = sp.csr_array((np.ones(adjacency.nnz), adjacency.indices, adjacency.indptr), shape=adjacency.shape)
+    around = (ones @ logarithm) / np.maximum(degree, 1)
+    pairs = degree * (degree - 1.0) / 2
+    clustering = _triangles(adjacency.indptr, adjacency.indices) / np.maximum(pairs, 1)
+    return np.column_stack([SCALE * logarithm, SCALE * around, clustering / 4]).astype(np.float32)
+
+
+def _position(adjacency: sp.csr_array, ids: NDArray[Any]) -> NDArray[np.float32]:
+    walked = _signs(ids)
+    degree = np.asarray(adjacency.sum(axis=1)).ravel()
+    if degree.any():  # take out what every walk comes to in the end, or in a well-mixed graph nothing else is left
+        walked -= (degree @ walked / degree.sum()).astype(np.float32)
+    share = np.divide(0.5, degree, out=np.zeros_like(degree), where=degree > 0).astype(np.float32)
+    stay = np.where(degree > 0, 0.5, 1.0).astype(np.float32)
+    weights = adjacency.astype(np.float32)
+    for _ in range(STEPS):
+        walked = stay[:, None] * walked + share[:, None] * (weights @ walked)
+    length = np.linalg.norm(walked, axis=1, keepdims=True)
+    position: NDArray[np.float32] = walked / np.maximum(length, np.finfo(np.float32).tiny)
+    return position
+
+
+def _signs(ids: NDArray[Any]) -> NDArray[np.float32]:
+    """(n, 64) of -1 and 1, the bits of a hash of each id as it is written."""
+    hashed = pd.util.hash_array(ids.astype(str).astype(object), categorize=False).astype("<u8")
+    bits = np.unpackbits(hashed.view(np.uint8).reshape(-1, SIGNS // 8), axis=1)
+    return 2 * bits.astype(np.float32) - 1
+
+
+@kernel
+def _triangles(indptr: Any, indices: Any) -> Any:
+    """Triangles that each node is in. Self-loops are passed over.
+
+    Every edge is looked at from its end of lower degree, so that a hub costs no more than its neighbours do.
+    """
+    n = indptr.size - 1
+    count = np.zeros(n, np.float64)
+    seen = np.full(n, -1, np.int64)
+    for i in range(n):
+        degree = indptr[i + 1] - indptr[i]
+        for k in range(indptr[i], indptr[i + 1]):
+            seen[indices[k]] = i
+        seen[i] = -1
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            other = indptr[j + 1] - indptr[j]
+            if j != i and (other < degree or (other == degree and j < i)):
+                for m in range(indptr[j], indptr[j + 1]):
+                    third = indices[m]
+                    last = indptr[third + 1] - indptr[third]
+                    # the lowest of the three by (degree, number) is the third, so that each triangle counts once
+                    if seen[third] == i and third != j and (last < other or (last == other and third < j)):
+                        count[i] += 1
+                        count[j] += 1
+                        count[third] += 1
+    return count

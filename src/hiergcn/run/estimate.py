@@ -1,0 +1,70 @@
+"""How long will a fit take, and how much memory? A rough answer before it starts."""
+
+import statistics
+import time
+from dataclasses import dataclass, replace
+
+from hiergcn.datasets import planted_graph
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.structure import WIDTH
+from hiergcn.run.fit import Listener, fit
+from hiergcn.run.settings import Settings
+
+TRIAL_NODES = 20_000
+TRIAL_ENTRIES = 20_000_000  # of the features
+TRIAL_EPOCHS = 5
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of one seed. A run of several takes as many times as long, and the same memory."""
+
+    seconds: float
+    """With every epoch; patience may end it earlier."""
+    memory: int
+    """Bytes at the highest, of the whole process."""
+    trial_nodes: int
+    """Nodes of the graph that was trained for a few epochs to see."""
+    scaled: bool
+    """Whether that graph was a smaller one of the same density, and its time was multiplied."""
+
+
+class _Clock(Listener):
+    def __init__(self) -> None:
+        self.ticks: list[float] = []
+
+    def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None:  # noqa: ARG002
+        self.ticks.append(time.perf_counter())
+
+    @property
+    def epoch(self) -> float:
+        """Seconds of an epoch; the first one warms up and is not among them."""
+        return statistics.median(b - a for a, b in zip(self.ticks, self.ticks[1:], strict=False))
+
+
+def estimate_fit(graph: Graph, split: Split, settings: Settings) -> Estimate:
+    """Train a few epochs on the graph, or on a smaller one of the same density and width if it is large."""
+    width = graph.n_features or WIDTH
+    nodes = min(graph.n_nodes, TRIAL_NODES, max(TRIAL_ENTRIES // width, 200))
+    scaled = nodes < graph.n_nodes
+    ratio = 1.0
+    if scaled:
+        degree = min(graph.adjacency.nnz / graph.n_nodes, nodes - 1)
+        trial = planted_graph(nodes, classes=graph.n_classes, degree=degree, features=width)
+        ratio = (graph.n_nodes + graph.adjacency.nnz) / (trial.n_nodes + trial.adjacency.nnz)
+        assert trial.labels is not None  # noqa: S101  (a planted graph has them)
+        graph_of_trial, split_of_trial = trial, Split.holdout(trial.labels)
+    else:
+        graph_of_trial, split_of_trial = graph, split
+    clock = _Clock()
+    short = replace(settings, train=replace(settings.train, epochs=TRIAL_EPOCHS, patience=None))
+    result = fit(graph_of_trial, split_of_trial, short, [0], listener=clock)
+    seconds = ratio * (result.seconds["coarsen"] + clock.epoch * settings.train.epochs)
+    return Estimate(seconds, expected_memory(graph, settings), nodes, scaled)
+
+
+def expected_memory(graph: Graph, settings: Settings) -> int:
+    """Bytes at the highest, by a rule fitted to H-GCN on planted graphs of 20,000 to 100,000 nodes (see the docs)."""
+    hidden, channels = getattr(settings.model, "hidden", 32), getattr(settings.model, "channels", 1)
+    per_node = 2_500 + 20 * hidden * channels + 23 * (graph.n_features or WIDTH)
+    return int(600e6 + per_node * graph.n_nodes + 105 * graph.adjacency.nnz)
