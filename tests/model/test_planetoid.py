@@ -66,6 +66,12 @@ def test_objective_is_the_cross_entropy_of_all_three_layers(config: PlanetoidTCo
     torch.testing.assert_close(model.objective(X, labelled, "mean", 1), expected)
 
 
+def test_without_features_the_embedding_alone_decides() -> None:
+    model, X = trained(replace(T, use_features=False))
+    assert set(model.state_dict()) == {"E", "by_embedding.W", "by_embedding.b"}
+    torch.testing.assert_close(model(X), model.E @ model.by_embedding.W + model.by_embedding.b)
+
+
 @pytest.mark.parametrize("config", [T, I], ids=["t", "i"])
 def test_contexts_come_before_classes_and_once(config: PlanetoidTConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     model, X, labelled = built(replace(config, graph_share=0.0))

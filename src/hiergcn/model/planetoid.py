@@ -59,6 +59,8 @@ class PlanetoidTConfig:
     """Steps of graph contexts for each step of the classes afterwards: below 1, the probability of one."""
     steps: int = 10
     """Steps of the classes in an epoch, after which validation follows. The demos look after each one."""
+    use_features: bool = True
+    """Without them p is p_h alone, which the paper calls Planetoid-G; its transductive form on NELL is that."""
     scaling: Scaling = "none"
     """Of the features: as they come."""
 
@@ -112,9 +114,10 @@ class Planetoid(NodeModel):
     ) -> None:
         super().__init__()
         self.walker, self.config, self.generator = walker, config, generator
-        self.by_features = Dense(n_features, n_classes, generator)
         self.by_embedding = Dense(config.embedding, n_classes, generator)
-        self.output = Dense(2 * n_classes, n_classes, generator)
+        if config.use_features:
+            self.by_features = Dense(n_features, n_classes, generator)
+            self.output = Dense(2 * n_classes, n_classes, generator)
         self._lessons: _Lessons | None = None
 
     def embed(self, features: Features, nodes: Tensor | None = None) -> Tensor:
@@ -128,9 +131,12 @@ class Planetoid(NodeModel):
     def forward(self, features: Features) -> Tensor:
         return self._logits(features, self.embed(features))[-1]
 
-    def _logits(self, X: Features, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Of p_x, p_h and p."""
-        z_x, z_h = self.by_features(X), self.by_embedding(h)
+    def _logits(self, X: Features, h: Tensor) -> tuple[Tensor, ...]:
+        """Of p_x, p_h and p; without features of p_h, which then is p."""
+        z_h = self.by_embedding(h)
+        if not self.config.use_features:
+            return (z_h,)
+        z_x = self.by_features(X)
         joined = torch.cat([torch.softmax(z_x, dim=1), torch.softmax(z_h, dim=1)], dim=1)
         return z_x, z_h, self.output(joined)
 
@@ -232,6 +238,7 @@ class PlanetoidI(Planetoid):
 class PlanetoidTMethod(Method):
     """The transductive form as a method."""
 
+    inductive = False
     model: type[Planetoid] = PlanetoidT
 
     def __init__(self, config: PlanetoidTConfig) -> None:
@@ -253,4 +260,5 @@ class PlanetoidTMethod(Method):
 class PlanetoidIMethod(PlanetoidTMethod):
     """The inductive form as a method."""
 
+    inductive = True
     model = PlanetoidI
