@@ -62,9 +62,10 @@ def test_it_loads_again(folder: Path, result: RunResult) -> None:
 
 def test_predictions_are_by_the_users_ids(folder: Path, graph: Graph, result: RunResult) -> None:
     table = pd.read_csv(folder / "predictions.csv", keep_default_na=False)
-    assert list(table.columns) == ["id", "predicted", "probability", "label", "split"]
+    assert list(table.columns) == ["id", "predicted", "probability", "confidence", "given", "label", "split"]
     assert list(table["id"]) == list(graph.ids)
     assert list(table["predicted"]) == [graph.class_names[k] for k in result.predicted]
+    assert (table["given"] == table["split"].isin(["train", "validation"])).all()
     assert (table["split"] == "train").sum() == 20
     assert (table["split"] == "validation").sum() == 30
 

@@ -12,6 +12,7 @@ from hiergcn.graph.table import Origin
 
 MOST_CATEGORIES = 50
 """A text column with more distinct values than this is taken for prose or names, not for a category."""
+STRUCTURAL = "structural"
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class FeatureColumn:
 
     name: str
     kind: str
-    """number, boolean, category or empty."""
+    """number, boolean, category, empty, or structural: not in the table, but made from the edges."""
     width: int
     """Columns that it has become."""
     missing: int
@@ -34,9 +35,9 @@ class FeatureColumn:
     @property
     def features(self) -> tuple[str, ...]:
         """Names of the columns of features that it has become."""
-        if self.width == 1 and self.kind != "category":
-            return (self.name,)
-        return tuple(f"{self.name}={value}" for value in self.values or range(self.width))
+        if self.kind == "category":
+            return tuple(f"{self.name}={value}" for value in self.values)
+        return (self.name,) if self.width == 1 else tuple(f"{self.name} {k}" for k in range(self.width))
 
     @property
     def note(self) -> str | None:
@@ -67,7 +68,7 @@ def notes_on(columns: list[FeatureColumn]) -> list[str]:
 
 def numbers(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.float64]:
     """A column in which every entry must be a number."""
-    values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64)
+    values = _floats(column).to_numpy()
     wrong = np.flatnonzero(np.isnan(values))
     if wrong.size:
         entry = column.iloc[wrong[0]]
@@ -75,6 +76,23 @@ def numbers(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.float64]:
         row = origin.row(wrong[0])
         raise InputError(f"{origin}, row {row}, column {str(column.name)!r:.80}: {found:.80} where a number must be")
     return values
+
+
+def _floats(column: "pd.Series[Any]") -> "pd.Series[float]":
+    """Numbers where the entries are such, else NaN; a whole number that no float can hold is infinite."""
+    try:
+        return pd.to_numeric(column, errors="coerce").astype(np.float64)
+    except OverflowError:
+        return column.map(_float, na_action="ignore").astype(np.float64)
+
+
+def _float(entry: Any) -> float:
+    try:
+        return float(entry)
+    except OverflowError:
+        return np.inf
+    except (TypeError, ValueError):
+        return np.nan
 
 
 def _encoded(column: "pd.Series[Any]", origin: Origin) -> tuple[NDArray[np.float64] | None, FeatureColumn]:
@@ -90,7 +108,7 @@ def _encoded(column: "pd.Series[Any]", origin: Origin) -> tuple[NDArray[np.float
     if words <= {"true", "false"}:
         truth = column.astype(str).str.lower().map({"true": 1.0, "false": 0.0})
         return _numeric(truth.to_numpy(np.float64), name, "boolean", origin)
-    values = pd.to_numeric(column, errors="coerce").astype(np.float64)
+    values = _floats(column)
     if int(values.notna().sum()) == len(known):  # whole numbers too large for the reader, say
         return _numeric(values.to_numpy(), name, "number", origin)
     if len(words) > MOST_CATEGORIES:

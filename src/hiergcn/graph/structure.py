@@ -18,6 +18,7 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from hiergcn.graph.columns import STRUCTURAL, FeatureColumn
 from hiergcn.graph.compiled import kernel
 from hiergcn.graph.graph import Graph
 
@@ -37,7 +38,8 @@ def with_structural_features(graph: Graph) -> Graph:
         f"the nodes have no features: {WIDTH} were made from the edges (degree, neighbours' degree, clustering and a "
         f"random projection of a walk)"
     )
-    return replace(graph, features=structural_features(graph), notes=(*graph.notes, note))
+    made = FeatureColumn("structure", STRUCTURAL, WIDTH, missing=0, constant=False)
+    return replace(graph, features=structural_features(graph), notes=(*graph.notes, note), columns=(made,))
 
 
 def structural_features(graph: Graph) -> NDArray[np.float32]:

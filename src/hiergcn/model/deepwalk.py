@@ -137,6 +137,8 @@ def _one_row_each(coefficients: np.ndarray, intercepts: np.ndarray) -> tuple[np.
 class DeepWalkMethod(Method):
     """DeepWalk as a method: every seed walks for itself."""
 
+    inductive = False
+
     def __init__(self, config: DeepWalkConfig) -> None:
         self.config = config
 

@@ -11,8 +11,8 @@ from hiergcn.graph.task import Task
 from hiergcn.model.method import Features
 from hiergcn.model.sparse import SparseFeatures
 
-Scaling = Literal["row", "l2", "binary", "none"]
-SCALINGS: tuple[Scaling, ...] = ("row", "l2", "binary", "none")
+Scaling = Literal["row", "l2", "binary", "standard", "none"]
+SCALINGS: tuple[Scaling, ...] = ("row", "l2", "binary", "standard", "none")  # `standard`: see `standardise`
 
 _SPARSE_BELOW = 0.25  # dense features with fewer entries than this are multiplied faster as sparse ones
 

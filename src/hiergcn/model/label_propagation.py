@@ -84,6 +84,8 @@ class LabelPropagation(NodeModel):
 class LabelPropagationMethod(Method):
     """Label propagation as a method: S is made once."""
 
+    inductive = False
+
     def __init__(self, config: LabelPropagationConfig) -> None:
         self.config = config
 

@@ -75,6 +75,8 @@ class Method(ABC):
     """A named way of classifying nodes: prepares once for a graph, then builds a model for each seed."""
 
     uses_hierarchy: bool = False
+    inductive: bool = True
+    """Whether what is learned can be used on other nodes; False where something is learned for each node."""
 
     @abstractmethod
     def prepare(

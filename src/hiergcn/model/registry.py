@@ -1,11 +1,13 @@
 """The methods by name. A method's file is imported when it is asked for, so that no run pays for the others."""
 
+from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 from hiergcn.errors import InputError
 from hiergcn.model.method import Method
+from hiergcn.model.standardise import Standardised
 
 _HOME = {  # name: (module, config class, method class)
     "hgcn": ("hiergcn.model.hgcn", "HGCNConfig", "HGCNMethod"),
@@ -36,7 +38,10 @@ def config_class(name: str) -> type[Any]:
 
 def build_method(name: str, config: Any) -> Method:
     module, _, method = _home(name)
-    built: Method = getattr(import_module(module), method)(config)
+    make = getattr(import_module(module), method)
+    if getattr(config, "scaling", None) == "standard":
+        return Standardised(make(replace(config, scaling="none")))
+    built: Method = make(config)
     return built
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+from sklearn.metrics import confusion_matrix
+
+from hiergcn.evaluate.classes import class_scores
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,9 @@ def class_figures(predictions: pd.DataFrame, names: Sequence[str]) -> ClassFigur
     part = "test" if (predictions["split"] == "test").any() else "validation"
     judged = predictions[predictions["split"] == part]
     true, guess = (judged[column].map(number).to_numpy(np.int64) for column in ("label", "predicted"))
-    labels = np.arange(len(names))
-    precision, recall, f1, support = precision_recall_fscore_support(true, guess, labels=labels, zero_division=0)
     trained = predictions.loc[predictions["split"] == "train", "label"].value_counts()
     rows = tuple(
-        ClassRow(name, int(trained.get(name, 0)), int(support[k]), float(precision[k]), float(recall[k]), float(f1[k]))
-        for k, name in enumerate(names)
+        ClassRow(score.name, int(trained.get(score.name, 0)), score.support, score.precision, score.recall, score.f1)
+        for score in class_scores(true, guess, names)
     )
-    return ClassFigures(part, rows, confusion_matrix(true, guess, labels=labels))
+    return ClassFigures(part, rows, confusion_matrix(true, guess, labels=np.arange(len(names))))

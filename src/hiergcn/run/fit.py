@@ -9,8 +9,10 @@ import pandas as pd
 
 from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.errors import HierGCNError, InputError
-from hiergcn.evaluate.metrics import evaluate_test
+from hiergcn.evaluate.calibration import Temperature, fit_temperature
+from hiergcn.evaluate.metrics import evaluate_model, evaluate_part, evaluate_test
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.task import Task
 from hiergcn.model.registry import build_method
 from hiergcn.run.device import choose_device
@@ -43,8 +45,9 @@ def fit(
     hierarchy: Hierarchy | None = None,
     listener: Listener | None = None,
     claim: float | None = None,
+    notes: Sequence[str] = (),
 ) -> RunResult:
-    """Train a model for each seed and evaluate them all.
+    """Train a model for each seed and evaluate them all. `notes` are kept beside those that are made here.
 
     Ctrl-C ends the run early with the seeds that are finished; where there are none it is raised again.
     """
@@ -55,6 +58,7 @@ def fit(
         remedy="give fewer seeds",
     )
     seeds = _checked_seeds(seeds)
+    graph = with_structural_features(graph)
     task = Task.of(graph, split)
     where = choose_device(device)
     method = build_method(settings.method, settings.model)
@@ -87,20 +91,24 @@ def fit(
         )
     epochs = sum(len(frame) for frame in kept.history)
     done = [summary.seed for summary in kept.summaries]
+    probabilities = kept.best.probabilities
+    temperature = fit_temperature(probabilities[split.validation], task.validation_labels)
     return RunResult(
         settings=settings,
         graph=graph,
         split=split,
         hierarchy=hierarchy,
         outcomes=tuple(kept.summaries),
+        validation=evaluate_part(graph, split.validation, kept.predicted, done),
         test=evaluate_test(graph, split, kept.predicted, done),
+        kept=evaluate_model(graph, split, probabilities, temperature),
         selected_seed=kept.best.seed,
-        probabilities=kept.best.probabilities,
+        probabilities=probabilities,
         weights=kept.best.weights,
         history=pd.concat(kept.history, ignore_index=True),
         seconds={"coarsen": coarsen_seconds, "train": train_seconds, "epoch": train_seconds / max(epochs, 1)},
         device=str(where),
-        notes=_notes(settings, hierarchy) + graph.notes,
+        notes=(*_notes(settings, hierarchy, temperature), *notes, *graph.notes),
         interrupted=interrupted,
         claim=claim,
     )
@@ -150,11 +158,11 @@ def _checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
     return tuple(int(seed) for seed in seeds)
 
 
-def _notes(settings: Settings, hierarchy: Hierarchy | None) -> tuple[str, ...]:
-    if hierarchy is None or hierarchy.depth >= settings.model.levels:
-        return ()
-    shallower = (
-        f"The graph can be coarsened {hierarchy.depth} times, not the {settings.model.levels} that were asked for; "
-        f"the network has {2 * hierarchy.depth + 1} layers."
-    )
-    return (shallower,)
+def _notes(settings: Settings, hierarchy: Hierarchy | None, temperature: Temperature) -> list[str]:
+    notes = [] if temperature.note is None else [temperature.note]
+    if hierarchy is not None and hierarchy.depth < settings.model.levels:
+        notes.append(
+            f"The graph can be coarsened {hierarchy.depth} times, not the {settings.model.levels} that were asked for; "
+            f"the network has {2 * hierarchy.depth + 1} layers."
+        )
+    return notes

@@ -11,7 +11,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,8 @@ from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings
 from hiergcn.train.loop import HISTORY
 
-_PREDICTIONS = {"id": str, "predicted": str, "probability": float, "label": str, "split": str}  # a class may be 007
+_PREDICTIONS: dict[str, type] = dict.fromkeys(("id", "predicted", "label", "split"), str)  # a class may be 007
+_PREDICTIONS |= {"probability": float, "confidence": float, "given": bool}
 _HISTORY = {"seed": int, "epoch": int} | dict.fromkeys(HISTORY, float)
 
 REQUIRED = (
@@ -76,6 +77,7 @@ def write_run(result: RunResult, path: Path, source: Mapping[str, Any] | None = 
             "device": result.device,
             "n_features": result.graph.n_features,
             "class_names": list(result.graph.class_names),
+            "columns": [asdict(column) for column in result.graph.columns],
             "source": dict(source or {}),
         }
         _write_json(draft / "config.json", config)

@@ -8,7 +8,7 @@ import pandas as pd
 from torch import Tensor
 
 from hiergcn.coarsen import Hierarchy
-from hiergcn.evaluate.metrics import Summary, TestReport
+from hiergcn.evaluate.metrics import ModelReport, PartReport, Summary
 from hiergcn.graph import Graph, Split
 from hiergcn.run.settings import Settings
 
@@ -25,6 +25,32 @@ class SeedSummary:
     failure: str | None
 
 
+@dataclass(frozen=True)
+class Baseline:
+    """What a simpler method gave on the same split, or why it gave nothing."""
+
+    model: str
+    seeds: int
+    validation: PartReport | None
+    test: PartReport | None
+    seconds: float | None
+    left_out: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        def figures(report: PartReport | None) -> dict[str, Any]:
+            names = ("accuracy", "macro_f1", "balanced_accuracy")
+            return {name: None if report is None else getattr(report, name).to_dict() for name in names}
+
+        return {
+            "model": self.model,
+            "seeds": self.seeds,
+            "test": figures(self.test),
+            "validation": figures(self.validation),
+            "seconds": self.seconds,
+            "left_out": self.left_out,
+        }
+
+
 @dataclass(frozen=True, eq=False)
 class RunResult:
     """A finished run: every seed's figures, and the model of the seed that did best on validation."""
@@ -34,7 +60,10 @@ class RunResult:
     split: Split
     hierarchy: Hierarchy | None
     outcomes: tuple[SeedSummary, ...]
-    test: TestReport | None
+    validation: PartReport
+    test: PartReport | None
+    kept: ModelReport
+    """The model of the selected seed, class by class."""
     selected_seed: int
     probabilities: np.ndarray  # (n, classes) of the selected seed
     weights: dict[str, Tensor]  # of the selected seed
@@ -45,6 +74,8 @@ class RunResult:
     interrupted: bool = False
     claim: float | None = None
     """Accuracy that the paper claims on this dataset."""
+    baselines: tuple[Baseline, ...] | None = None
+    """What simpler methods give on the same split, where that was asked for."""
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -78,6 +109,11 @@ class RunResult:
             "val_accuracy": self.validation_accuracy.to_dict(),
             "macro_f1": test.macro_f1.to_dict() if test else None,
             "balanced_accuracy": test.balanced_accuracy.to_dict() if test else None,
+            "val_macro_f1": self.validation.macro_f1.to_dict(),
+            "val_balanced_accuracy": self.validation.balanced_accuracy.to_dict(),
+            "per_class": {"on": self.kept.on, "classes": [score.to_dict() for score in self.kept.per_class]},
+            "calibration": self.kept.calibration(),
+            "baselines": None if self.baselines is None else [one.to_dict() for one in self.baselines],
             "claim": self.claim,
             "best_epoch": [outcome.best_epoch for outcome in self.outcomes],
             "selected_seed": self.selected_seed,
@@ -97,6 +133,7 @@ class RunResult:
         for name in ("train", "validation", "test"):
             part[getattr(self.split, name)] = name
         labels = self.graph.labels
+        given = np.isin(part, ("train", "validation"))
         known = np.full(self.graph.n_nodes, "", dtype=object)
         if labels is not None:
             known[labels >= 0] = names[labels[labels >= 0]]
@@ -105,6 +142,8 @@ class RunResult:
                 "id": self.graph.ids,
                 "predicted": names[self.predicted],
                 "probability": self.probabilities.max(axis=1),
+                "confidence": self.kept.temperature.of(self.probabilities).max(axis=1),
+                "given": given,
                 "label": known,
                 "split": part,
             }

@@ -1,0 +1,96 @@
+r"""How far a probability can be believed, and one number that mends it.
+
+Temperature scaling (Guo et al., On Calibration of Modern Neural Networks, ICML 2017) divides every logit by T,
+
+.. math:: q = \operatorname{softmax}(z / T), \qquad T = \arg\min_T -\sum_v \log q_{v, y_v} \text{ over validation,}
+
+which changes no predicted class. The expected calibration error is the mean distance between confidence and accuracy
+over 15 bins of equal width, weighted by their nodes.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+BINS = 15
+FEWEST = 20
+"""Validation nodes below which a temperature would be read from chance."""
+COLDEST, HOTTEST = 0.1, 10.0
+"""Where every validation node is right the likelihood grows without end as T falls: it stops here."""
+_FLOOR = 1e-30  # of a probability, whose logarithm is the logit; single precision ends at about 1e-38
+
+
+@dataclass(frozen=True)
+class Temperature:
+    """What logits are divided by; 1 leaves them as they are."""
+
+    value: float = 1.0
+    note: str | None = None
+    """Why it was left at 1."""
+
+    def of(self, probabilities: NDArray[np.floating]) -> NDArray[np.float64]:
+        """(n, classes): the probabilities after scaling."""
+        scaled = _logits(probabilities) / self.value
+        scaled = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+        mended: NDArray[np.float64] = scaled / scaled.sum(axis=1, keepdims=True)
+        return mended
+
+
+def fit_temperature(probabilities: NDArray[np.floating], labels: NDArray[np.integer]) -> Temperature:
+    """The temperature that makes the labels of validation nodes most likely; probabilities are (m, classes)."""
+    if labels.size < FEWEST:
+        return Temperature(
+            note=f"confidence is not calibrated: {labels.size} validation nodes are too few to learn a temperature from"
+        )
+    if np.unique(labels).size < 2:
+        return Temperature(note="confidence is not calibrated: all validation nodes are of one class")
+    z = _logits(probabilities)
+    of_truth = z[np.arange(labels.size), labels].mean()
+    low, high = 1 / HOTTEST, 1 / COLDEST
+    for _ in range(60):  # the loss is convex in 1 / T, and its slope is mean logit minus logit of the truth
+        middle = (low + high) / 2
+        q = np.exp(middle * (z - z.max(axis=1, keepdims=True)))
+        expected = ((q * z).sum(axis=1) / q.sum(axis=1)).mean()
+        low, high = (low, middle) if expected > of_truth else (middle, high)
+    return Temperature(float(2 / (low + high)))
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """Confidence against accuracy, bin by bin; bins without nodes are left out."""
+
+    nodes: NDArray[np.int64]
+    confidence: NDArray[np.float64]
+    """Mean of the bin."""
+    accuracy: NDArray[np.float64]
+
+    @property
+    def error(self) -> float:
+        """The expected calibration error."""
+        gap = np.abs(self.confidence - self.accuracy)
+        return float((self.nodes * gap).sum() / max(int(self.nodes.sum()), 1))
+
+    def to_dict(self) -> dict[str, list[float]]:
+        return {name: getattr(self, name).tolist() for name in ("nodes", "confidence", "accuracy")}
+
+
+def reliability(probabilities: NDArray[np.floating], labels: NDArray[np.integer]) -> Reliability:
+    """Of the predicted class of each node, in bins (0, 1/15], (1/15, 2/15], .."""
+    confidence = probabilities.max(axis=1).astype(np.float64)
+    right = probabilities.argmax(axis=1) == labels
+    bins = np.clip(np.ceil(confidence * BINS).astype(np.int64) - 1, 0, BINS - 1)
+    nodes = np.bincount(bins, minlength=BINS)
+    filled = nodes > 0
+
+    def mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = np.bincount(bins, values, minlength=BINS)[filled] / nodes[filled]
+        return found
+
+    return Reliability(nodes[filled], mean(confidence), mean(right.astype(np.float64)))
+
+
+def _logits(probabilities: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Logits up to a constant for each node, which softmax does not see."""
+    found: NDArray[np.float64] = np.log(np.maximum(probabilities.astype(np.float64), _FLOOR))
+    return found

@@ -1,0 +1,139 @@
+"""Settings for a graph that no recipe was written for, chosen by its size, its labels and its features.
+
+The paper's settings were made for citation networks with thousands of words: on other graphs its dropout of 0.85, the
+ReLU before the softmax and the summed loss can keep the network from learning. Every choice comes with its reason.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from hiergcn.coarsen import coarsen
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.columns import STRUCTURAL
+from hiergcn.run.settings import Settings, settings_for
+
+PRESET = "adapted"
+MOST_LEVELS = 4
+"""As in the paper on citation networks."""
+NODES_PER_CLASS = 4
+"""That the coarsest level keeps at least, so that it can still tell the classes apart."""
+LEAST_REDUCTION = 0.9
+"""A level that keeps more of the nodes than this is not worth its two layers."""
+SMALL = 500
+"""Nodes below which a narrower network is less apt to learn its few labels by heart."""
+FEW_LABELS, MANY_LABELS = 20, 100
+"""Training labels of a class, on average."""
+IMBALANCE = 10.0
+MOSTLY_ZERO = 0.25
+
+
+class Choice(NamedTuple):
+    setting: str
+    value: Any
+    reason: str
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """Settings, and why they are so."""
+
+    settings: Settings
+    choices: tuple[Choice, ...]
+    advice: tuple[str, ...] = ()
+
+    def notes(self, overridden: Collection[str] = ()) -> tuple[str, ...]:
+        """A sentence for each choice that the user has not made otherwise."""
+        kept = (one for one in self.choices if one.setting not in overridden)
+        advice = self.advice if "class_weight" not in overridden else ()
+        return (*(f"{one.setting} is {_shown(one.value)}: {one.reason}" for one in kept), *advice)
+
+
+def adapted_settings(graph: Graph, split: Split, method: str = "hgcn") -> Adapted:
+    """Settings of a method for this graph; those of a method that there is nothing to say about stay as they are."""
+    choices = _choices(graph, split, method)
+    settings = settings_for(method)
+    if not choices:
+        return Adapted(settings, ())
+    adapted = settings.override({one.setting: one.value for one in choices})
+    return Adapted(replace(adapted, preset=PRESET), tuple(choices), tuple(_advice(graph, split)))
+
+
+def _choices(graph: Graph, split: Split, method: str) -> list[Choice]:
+    if not hasattr(settings_for(method).model, "scaling"):
+        return []
+    choices = [Choice("scaling", *scaling_for(graph))]
+    if method == "hgcn":
+        choices += [_levels(graph, split), _hidden(graph), _dropout(graph, split), *_FOR_HGCN]
+    elif method in ("gcn", "mlp"):
+        choices += [_hidden(graph)]
+    return choices
+
+
+_FOR_HGCN = (
+    Choice("pooling", "l2", "sums over large hyper-nodes would drown small ones"),
+    Choice("output_relu", False, "with a ReLU before the softmax a node can stop learning"),
+    Choice("loss", "mean", "so that learning rate and penalty do not depend on the number of labels"),
+    Choice("learning_rate", 0.01, "a rate that suits most graphs"),
+    Choice("l2", 5e-4, "usual beside a mean loss"),
+    Choice("epochs", 300, "at most; validation chooses the epoch"),
+    Choice("patience", 100, "epochs without a better one end the training"),
+)
+
+
+def _levels(graph: Graph, split: Split) -> Choice:
+    """As deep as leaves the coarsest level enough nodes; the graph is coarsened to see."""
+    assert graph.labels is not None  # noqa: S101  (a split has been made of them)
+    least = NODES_PER_CLASS * np.unique(graph.labels[split.train]).size
+    sizes = coarsen(graph.adjacency, MOST_LEVELS, settings_for("hgcn").coarsen).sizes().nodes
+    deep = 0
+    while deep + 1 < len(sizes) and sizes[deep + 1] >= least and sizes[deep + 1] <= LEAST_REDUCTION * sizes[deep]:
+        deep += 1
+    levels = max(deep, 1)
+    kept = sizes[min(levels, len(sizes) - 1)]
+    return Choice("levels", levels, f"the coarsest level then has {kept:,} of {sizes[0]:,} nodes")
+
+
+def _hidden(graph: Graph) -> Choice:
+    if graph.n_nodes < SMALL:
+        return Choice("hidden", 32, f"the graph has fewer than {SMALL} nodes")
+    return Choice("hidden", 64, f"the graph has {SMALL} nodes or more")
+
+
+def _dropout(graph: Graph, split: Split) -> Choice:
+    assert graph.labels is not None  # noqa: S101
+    per_class = split.train.size / np.unique(graph.labels[split.train]).size
+    rate = 0.6 if per_class <= FEW_LABELS else 0.5 if per_class <= MANY_LABELS else 0.3
+    return Choice("dropout", rate, f"there are {per_class:.0f} training labels a class")
+
+
+def scaling_for(graph: Graph) -> tuple[str, str]:
+    """The scaling that suits the features, and why."""
+    X = graph.features
+    if X is None or any(column.kind == STRUCTURAL for column in graph.columns):
+        return "none", "features that are made from the edges are scaled already"
+    stored = X.data if isinstance(X, sp.csr_array) else X
+    entries = np.count_nonzero(stored)
+    if (stored >= 0).all() and entries < MOSTLY_ZERO * X.shape[0] * X.shape[1]:
+        return "row", "features are mostly zero and never negative, as counts of words are"
+    if (stored >= 0).all() and bool(np.isin(stored, (0, 1)).all()):
+        return "row", "features are zeros and ones"
+    return "standard", "features are measurements of different sizes"
+
+
+def _advice(graph: Graph, split: Split) -> list[str]:
+    assert graph.labels is not None  # noqa: S101
+    count = np.bincount(graph.labels[split.train], minlength=graph.n_classes)
+    count = count[count > 0]
+    if count.max() < IMBALANCE * count.min():
+        return []
+    times = count.max() / count.min()
+    what = f"the largest class has {times:.0f} times the training labels of the smallest"
+    return [f"{what}: class_weight=balanced makes rare classes count as much"]
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
