@@ -141,6 +141,8 @@ def _sniffed(lines: list[str]) -> str:
 def _fields(line: str, delimiter: str) -> list[str]:
     if delimiter == " ":
         return line.split()
+    if delimiter not in line:  # the whole line is a field, and may be longer than the reader takes
+        return [line.strip('"')]
     return next(csv.reader([line], delimiter=delimiter))
 
 
@@ -150,4 +152,7 @@ def _reason(error: Exception) -> str:
         return "row {1} has {2} fields where {0} are expected; quote fields that hold the delimiter".format(
             *told.groups()
         )
-    return f"{error!s:.200}".strip()
+    told = re.search(r"EOF inside string starting at row (\d+)", str(error))
+    if told:
+        return f"the quote that opens in row {int(told.group(1)) + 1} is never closed; close it or take it out"
+    return " ".join(f"{error!s:.200}".split())
