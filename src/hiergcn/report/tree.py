@@ -1,0 +1,94 @@
+"""The hierarchy as the explorer walks it: a tree whose nodes are numbered so that the members of a hyper-node follow
+one another, with levels added above the model's where those are too many to take in at one sight."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
+
+OVERVIEW = 400
+"""Hyper-nodes that the coarsest level shown may have."""
+LEAST_SHRINKING = 0.95
+"""A further level must be smaller than this share of the one before."""
+FURTHER_LEVELS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Levels, finest first. The members of hyper-node k of level l + 1 are `first[l][k]` to `first[l][k + 1]`."""
+
+    adjacency: tuple[sp.csr_array, ...]  # (n_l, n_l), no diagonal
+    weight: tuple[npt.NDArray[np.int64], ...]  # (n_l,)
+    parent: tuple[npt.NDArray[np.int32], ...]  # (n_l,), ascending; none for the coarsest level
+    order: npt.NDArray[np.int64]
+    """(n_0,): the number that each node of level 0 has in the run's files."""
+    model_levels: int
+    """Levels from here on were added for the view; the model does not know them."""
+
+    @property
+    def depth(self) -> int:
+        return len(self.weight) - 1
+
+    def first(self, level: int) -> npt.NDArray[np.int64]:
+        """Where the members, in `level`, of each hyper-node of the next level begin; (n_{l+1} + 1,)."""
+        members = np.bincount(self.parent[level], minlength=len(self.weight[level + 1]))
+        return np.concatenate(([0], np.cumsum(members)))
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy) -> Self:
+        adjacency = [level.adjacency for level in hierarchy.levels]
+        weight = [level.node_weight for level in hierarchy.levels]
+        group = [level.grouping() for level in hierarchy.levels[:-1]]
+        for matrix, joined in _further_levels(adjacency[-1]):
+            adjacency.append(matrix)
+            weight.append(np.bincount(joined, weights=weight[-1]).astype(np.int64))
+            group.append(joined)
+        order = np.arange(len(weight[-1]))
+        orders, parents = [order], []
+        for joined, heavy in zip(reversed(group), reversed(weight[:-1]), strict=True):
+            place = _inverse(order)[joined]  # the new number of each node's hyper-node
+            order = np.lexsort((-heavy, place))  # the heaviest member comes first
+            orders.append(order)
+            parents.append(place[order].astype(np.int32))
+        orders.reverse()
+        return cls(
+            tuple(_renumbered(matrix, order) for matrix, order in zip(adjacency, orders, strict=True)),
+            tuple(heavy[order] for heavy, order in zip(weight, orders, strict=True)),
+            tuple(reversed(parents)),
+            orders[0],
+            len(hierarchy.levels),
+        )
+
+
+def _further_levels(adjacency: sp.csr_array) -> list[tuple[sp.csr_array, npt.NDArray[np.int32]]]:
+    """Coarser graphs with the grouping that leads to each, until one is small enough or grouping no longer helps."""
+    if adjacency.shape[0] <= OVERVIEW:
+        return []
+    levels = coarsen(adjacency, FURTHER_LEVELS, CoarsenConfig(isolated="merge")).levels
+    further = []
+    for finer, coarser in zip(levels, levels[1:], strict=False):
+        if finer.n_nodes <= OVERVIEW or coarser.n_nodes > LEAST_SHRINKING * finer.n_nodes:
+            break
+        further.append((coarser.adjacency, finer.grouping()))
+    return further
+
+
+def _inverse(order: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return place
+
+
+def _renumbered(adjacency: sp.csr_array, order: npt.NDArray[np.int64]) -> sp.csr_array:
+    """Rows and columns in the new order, without the diagonal."""
+    n = len(order)
+    matrix = adjacency[order]  # a copy: its arrays may be changed
+    rows = np.repeat(np.arange(n, dtype=np.int32), np.diff(matrix.indptr))
+    columns = _inverse(order).astype(np.int32)[matrix.indices]
+    keep = rows != columns
+    starts = np.concatenate(([0], np.cumsum(np.bincount(rows[keep], minlength=n))))
+    return sp.csr_array((matrix.data[keep], columns[keep], starts), shape=(n, n))
