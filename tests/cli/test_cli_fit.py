@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 from cli_shell import FEW_EPOCHS, Command, N
 
-OWN = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", *FEW_EPOCHS)
+OWN = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--no-baselines", *FEW_EPOCHS)
 FILES = {
     *("config.json", "metrics.json", "history.csv", "predictions.csv", "probabilities.npy", "hierarchy.npz"),
     *("model.safetensors", "environment.json", "report.html"),

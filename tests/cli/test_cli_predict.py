@@ -12,7 +12,7 @@ from pandas.testing import assert_frame_equal
 @pytest.fixture
 def run(command: Command, own_files: Path) -> Path:
     words = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--seeds", 2, *FEW_EPOCHS)
-    assert command(*words, "--out", "run").code == 0
+    assert command(*words, "--no-baselines", "--out", "run").code == 0
     return own_files / "run"
 
 
@@ -62,3 +62,67 @@ def test_the_report_is_made_again(command: Command, run: Path, monkeypatch: pyte
     assert command("report", "run", "--open").code == 0
     assert page.read_text(encoding="utf-8") == first
     assert opened == [page.as_uri()]
+
+
+def grown(folder: Path) -> pd.DataFrame:
+    """more-edges.csv and more-nodes.csv: one node more, without labels, the columns in another order."""
+    edges, nodes = pd.read_csv(folder / "edges.csv"), pd.read_csv(folder / "nodes.csv", dtype={"topic": str})
+    more = pd.DataFrame({"source": ["late", "late"], "target": ["node 1", "node 2"]})
+    pd.concat([edges, more]).to_csv(folder / "more-edges.csv", index=False)
+    late = nodes.iloc[[1]].assign(paper="late")
+    table = pd.concat([nodes, late])[[*reversed([name for name in nodes.columns if name != "topic"])]]
+    table.to_csv(folder / "more-nodes.csv", index=False)
+    return table
+
+
+def test_a_grown_graph_is_predicted(command: Command, run: Path) -> None:
+    grown(run.parent)
+    outcome = command("predict", run, "more-edges.csv", "more-nodes.csv")
+    assert outcome.code == 0, outcome.err
+    assert "91 predictions, 1 of them of nodes that the run did not have" in outcome.err
+    table = pd.read_csv(io.StringIO(outcome.out), dtype={"predicted": str})
+    assert list(table.columns) == ["id", "predicted", "probability", "confidence", "seen"]
+    assert list(table.loc[~table["seen"], "id"]) == ["late"]
+
+
+def test_the_same_files_give_the_same_predictions(command: Command, run: Path) -> None:
+    outcome = command("predict", run, "edges.csv", "nodes.csv")
+    assert outcome.code == 0, outcome.err
+    again = pd.read_csv(io.StringIO(outcome.out), dtype={"predicted": str})
+    before = pd.read_csv(run / "predictions.csv", dtype={"predicted": str})
+    assert (again["predicted"] == before["predicted"]).all()
+    assert_frame_equal(again[["probability", "confidence"]], before[["probability", "confidence"]], rtol=1e-4)
+
+
+def test_a_missing_column_is_named(command: Command, run: Path) -> None:
+    grown(run.parent).drop(columns="feature 3").to_csv(run.parent / "more-nodes.csv", index=False)
+    outcome = command("predict", run, "more-edges.csv", "more-nodes.csv")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "has no column 'feature 3', which the model was trained on" in outcome.err
+    outcome = command("predict", run, "more-edges.csv")
+    assert (outcome.code, "name the CSV of nodes" in outcome.err) == (2, True)
+
+
+def test_without_features_other_nodes_are_refused(command: Command, own_files: Path) -> None:
+    """Structural features know nodes by their place: a few new ones can be placed, a foreign graph cannot."""
+    nodes = pd.read_csv(own_files / "nodes.csv", dtype={"topic": str}, keep_default_na=False)
+    nodes[["paper", "topic"]].to_csv(own_files / "bare.csv", index=False)
+    words = ("fit", "edges.csv", "bare.csv", "--label", "topic", "--id", "paper", "--seeds", 1, *FEW_EPOCHS)
+    assert command(*words, "--no-baselines", "--out", "bare").code == 0
+    edges = pd.read_csv(own_files / "edges.csv")
+    pd.concat([edges, pd.DataFrame({"source": ["late"], "target": ["node 1"]})]).to_csv("more.csv", index=False)
+    outcome = command("predict", "bare", "more.csv")
+    assert outcome.code == 0, outcome.err
+    (edges + " elsewhere").to_csv("foreign.csv", index=False)
+    outcome = command("predict", "bare", "foreign.csv")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "the nodes had no features" in outcome.err
+
+
+def test_a_method_that_learns_each_node_is_refused_on_others(command: Command, own_files: Path) -> None:
+    words = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--model", "label-propagation")
+    assert command(*words, "--seeds", 1, "--no-baselines", "--out", "spread").code == 0
+    grown(own_files)
+    outcome = command("predict", "spread", "more-edges.csv", "more-nodes.csv")
+    assert (outcome.code, "knows nothing of others" in outcome.err) == (2, True)
+    assert command("predict", "spread", "edges.csv", "nodes.csv").code == 0

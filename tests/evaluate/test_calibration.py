@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from hiergcn.evaluate.calibration import COLDEST, Temperature, fit_temperature, reliability
+from hiergcn.evaluate.calibration import Temperature, fit_temperature, reliability
 
 
 def overconfident(m: int = 4000, factor: float = 3.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -30,7 +30,8 @@ def test_it_is_the_least_loss_that_scipy_finds() -> None:
     probabilities, labels = overconfident(m=60, factor=0.7, seed=3)
 
     def loss(T: float) -> float:
-        return -float(np.log(Temperature(T).of(probabilities)[np.arange(60), labels]).mean())
+        target = (60 * np.eye(4)[labels] + 1) / 64
+        return -float((target * np.log(Temperature(T).of(probabilities))).sum(axis=1).mean())
 
     found = minimize_scalar(loss, bounds=(0.1, 10), method="bounded", options={"xatol": 1e-9}).x
     assert fit_temperature(probabilities, labels).value == pytest.approx(found, rel=1e-5)
@@ -58,10 +59,13 @@ def test_too_little_validation_leaves_it_alone_and_says_so() -> None:
     assert "one class" in one.note
 
 
-def test_validation_without_a_mistake_ends_at_the_bound() -> None:
+def test_validation_without_a_mistake_makes_nothing_certain() -> None:
+    """30 of 30 right is worth 31 of 32, the rule of succession, however sure the model was."""
     labels = np.arange(30) % 2
-    probabilities = np.where(np.eye(2)[labels] > 0, 0.7, 0.3)
-    assert fit_temperature(probabilities, labels).value == pytest.approx(COLDEST, rel=1e-3)
+    for sure in (0.7, 1 - 1e-9):
+        probabilities = np.where(np.eye(2)[labels] > 0, sure, 1 - sure)
+        mended = fit_temperature(probabilities, labels).of(probabilities)
+        np.testing.assert_allclose(mended.max(axis=1), 31 / 32, rtol=1e-6)
 
 
 def test_impossible_classes_do_no_harm() -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130  # what shells make of Ctrl-C
 SPLIT_SEED = 0
+BASELINE_SEEDS = 3
 SPLIT_FROM = (
     f"drawn: of each class a fifth for validation and a fifth, if it has five labels, for test (seed {SPLIT_SEED})"
 )
@@ -44,6 +45,10 @@ def fit(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be given repeatedly.")
     ] = None,
+    baselines: Annotated[
+        bool | None,
+        typer.Option(help="Fit label propagation, a perceptron and GCN too. [default: for your own files]"),
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results, not there yet. [default: the next free one in runs/]")
@@ -65,7 +70,12 @@ def fit(
     check_free(folder)
     read = source.read()
     read = read if read.split else replace(read, split=_split(read), split_from=SPLIT_FROM)
-    result = _train(read, settings, seeds, device, known=source.is_dataset)
+    notes: tuple[str, ...] = ()
+    if preset is None and not source.is_dataset:
+        settings, notes = _adapted(read, model, changes)
+    result = _train(read, settings, seeds, device, known=source.is_dataset, notes=notes)
+    if baselines or (baselines is None and not source.is_dataset):
+        result = _with_baselines(result, seeds, device)
     folder = next_free(folder)  # another run may have taken it meanwhile
     how = {"split": read.split_from, "command": shlex.join(["hiergcn", *sys.argv[1:]])}
     write_run(result, folder, source.recorded() | how)
@@ -85,7 +95,35 @@ def _changes(pairs: list[str], levels: int | None) -> dict[str, str]:
     return changes if levels is None else changes | {"levels": str(levels)}
 
 
-def _train(data: "Data", settings: "Settings", seeds: int, device: str, known: bool) -> "RunResult":
+def _adapted(data: "Data", model: str, changes: dict[str, str]) -> "tuple[Settings, tuple[str, ...]]":
+    """Settings that suit the user's graph, where they gave none, and why."""
+    from hiergcn.run.adapt import adapted_settings
+
+    assert data.split is not None  # noqa: S101  (the caller has made one where there was none)
+    data.split.check(data.graph)
+    adapted = adapted_settings(data.graph, data.split, model)
+    return adapted.settings.override(changes), adapted.notes(overridden=changes)
+
+
+def _with_baselines(result: "RunResult", seeds: int, device: str) -> "RunResult":
+    """The result with what simpler methods give; Ctrl-C goes on without them."""
+    from hiergcn.cli.terminal import console
+    from hiergcn.run.baselines import fit_baselines
+
+    if result.interrupted:
+        return result
+    console().print("Fitting simpler methods on the same split ..")
+    few = range(min(seeds, BASELINE_SEEDS))
+    try:
+        found = fit_baselines(result.graph, result.split, few, leave_out=[result.settings.method], device=device)
+    except KeyboardInterrupt:
+        return replace(result, notes=(*result.notes, "the comparison with simpler methods was stopped"))
+    return replace(result, baselines=found)
+
+
+def _train(
+    data: "Data", settings: "Settings", seeds: int, device: str, known: bool, notes: tuple[str, ...] = ()
+) -> "RunResult":
     from hiergcn.cli.progress import fit_progress
     from hiergcn.cli.terminal import complain, console, printable
     from hiergcn.run.fit import fit as run_fit
@@ -107,7 +145,9 @@ def _train(data: "Data", settings: "Settings", seeds: int, device: str, known: b
         screen.print("No labels are left for a test: the figure will be that of validation.", style="yellow")
     try:
         with fit_progress(screen, seeds, settings.train.epochs) as progress:
-            return run_fit(graph, split, settings, range(seeds), device=device, listener=progress, claim=claim)
+            return run_fit(
+                graph, split, settings, range(seeds), device=device, listener=progress, claim=claim, notes=notes
+            )
     except KeyboardInterrupt:
         complain("Stopped before the first seed was finished: nothing was written.")
         raise typer.Exit(INTERRUPTED) from None

@@ -1,4 +1,4 @@
-"""`hiergcn predict`: the predictions of a run, computed again from its weights and its data."""
+"""`hiergcn predict`: the model of a run at work again, on its own data or on newer files."""
 
 import sys
 from pathlib import Path
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 def predict(
     run: Annotated[Path, typer.Argument(help="A folder that `hiergcn fit` wrote.")],
+    edges: Annotated[
+        str | None, typer.Argument(help="A newer CSV of edges: the same nodes, or more. [default: the run's own data]")
+    ] = None,
+    nodes: Annotated[str | None, typer.Argument(help="Its CSV of nodes, with the columns that the run had.")] = None,
     out: Annotated[Path | None, typer.Option(help="A CSV to write. [default: standard output]")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
 ) -> None:
@@ -22,25 +26,53 @@ def predict(
     if out is not None and out.exists():
         raise InputError(f"{out} exists already; name another file or move that one away.")
 
-    from hiergcn.cli.terminal import console
+    from hiergcn.cli.terminal import console, printable
     from hiergcn.files import written_whole
     from hiergcn.graph.cells import write_cells
     from hiergcn.run.folder import load_run
-    from hiergcn.run.predict import predictions_again
+    from hiergcn.run.predict import predictions_again, predictions_on
 
     loaded = load_run(run)
-    frame = predictions_again(loaded, _graph(loaded), device)
+    screen = console(stderr=True)
+    if edges is None:
+        frame = predictions_again(loaded, run_graph(loaded), device)
+        what = f", in agreement with {run / 'predictions.csv'}"
+    else:
+        graph = _newer_graph(loaded, edges, nodes)
+        frame = predictions_on(loaded, graph, device)
+        what = f", {int((~frame['seen']).sum()):,} of them of nodes that the run did not have"
+        for note in graph.notes:
+            screen.print(f"Note: {printable(note)}", style="yellow", soft_wrap=True)
     if out is None:
         write_cells(frame, sys.stdout)
     else:
         with written_whole(out) as part:
             write_cells(frame, part)
     where = "" if out is None else f", written to {out}"
-    message = f"{len(frame):,} predictions, in agreement with {run / 'predictions.csv'}{where}"
-    console(stderr=True).print(message, soft_wrap=True)
+    screen.print(f"{len(frame):,} predictions{what}{where}", soft_wrap=True)
 
 
-def _graph(loaded: "LoadedRun") -> "Graph":
+def _newer_graph(loaded: "LoadedRun", edges: str, nodes: str | None) -> "Graph":
+    """Newer files, read as those of the run were."""
+    from hiergcn.graph.columns import FeatureColumn
+    from hiergcn.graph.csv import Wanted, read_csv
+
+    columns = [column | {"values": tuple(column["values"])} for column in loaded.config["columns"]]
+    known = tuple(FeatureColumn(**column) for column in columns if column["kind"] != "structural")
+    if not columns and loaded.config["n_features"]:
+        raise InputError(
+            f"the features of {loaded.path} did not come from a file of columns: newer files cannot match."
+        )
+    if known and nodes is None:
+        raise InputError(
+            "the model was trained on features of the nodes: name the CSV of nodes after that of the edges."
+        )
+    source = loaded.config["source"]
+    wanted = Wanted(id=source.get("id") if nodes else None, weight=source.get("weight"), known=known)
+    return read_csv(edges, nodes, wanted).graph
+
+
+def run_graph(loaded: "LoadedRun") -> "Graph":
     """The graph that the run was made of."""
     from hiergcn.cli.data import Source
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from hiergcn.cli.learned import print_baselines, print_calibration, print_classes
 from hiergcn.cli.terminal import duration, new_table, percent, printable
 from hiergcn.evaluate.metrics import Summary
 from hiergcn.run.result import RunResult
@@ -18,6 +19,10 @@ def print_summary(out: Console, result: RunResult, folder: Path, asked: int) -> 
     _seeds(out, result)
     _levels(out, result)
     out.print()
+    print_classes(out, result)
+    out.print()
+    print_baselines(out, result)
+    print_calibration(out, result)
     seconds = result.seconds
     out.print(
         f"Time: coarsening {duration(seconds['coarsen'])}, training {duration(seconds['train'])}, "
@@ -45,9 +50,9 @@ def _verdict(out: Console, result: RunResult) -> None:
     if result.test:
         table.add_row("test", *_figures(result.test.accuracy))
     table.add_row("validation", *_figures(result.validation_accuracy))
-    if result.test:
-        table.add_row("test, macro-F1", *_figures(result.test.macro_f1))
-        table.add_row("test, balanced", *_figures(result.test.balanced_accuracy))
+    name, judged = ("test", result.test) if result.test else ("validation", result.validation)
+    table.add_row(f"{name}, macro-F1", *_figures(judged.macro_f1))
+    table.add_row(f"{name}, balanced", *_figures(judged.balanced_accuracy))
     if result.claim is not None:
         table.add_row("the paper's claim", percent(result.claim), "", "", "")
         if result.test and result.test.accuracy.mean is not None:

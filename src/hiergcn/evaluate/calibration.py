@@ -2,10 +2,12 @@ r"""How far a probability can be believed, and one number that mends it.
 
 Temperature scaling (Guo et al., On Calibration of Modern Neural Networks, ICML 2017) divides every logit by T,
 
-.. math:: q = \operatorname{softmax}(z / T), \qquad T = \arg\min_T -\sum_v \log q_{v, y_v} \text{ over validation,}
+.. math:: q = \operatorname{softmax}(z / T), \qquad T = \arg\min_T -\sum_v \sum_k t_{vk} \log q_{vk},
 
-which changes no predicted class. The expected calibration error is the mean distance between confidence and accuracy
-over 15 bins of equal width, weighted by their nodes.
+summed over validation nodes v, which changes no predicted class. The target t is not 1 for the true class but
+(m + 1) / (m + K), and 1 / (m + K) for the K - 1 others, as in Platt's scaling: m nodes without a mistake do not make
+the next one certain. The expected calibration error is the mean distance between confidence and accuracy over 15 bins
+of equal width, weighted by their nodes.
 """
 
 from dataclasses import dataclass
@@ -16,8 +18,7 @@ from numpy.typing import NDArray
 BINS = 15
 FEWEST = 20
 """Validation nodes below which a temperature would be read from chance."""
-COLDEST, HOTTEST = 0.1, 10.0
-"""Where every validation node is right the likelihood grows without end as T falls: it stops here."""
+COLDEST, HOTTEST = 0.05, 20.0
 _FLOOR = 1e-30  # of a probability, whose logarithm is the logit; single precision ends at about 1e-38
 
 
@@ -46,13 +47,14 @@ def fit_temperature(probabilities: NDArray[np.floating], labels: NDArray[np.inte
     if np.unique(labels).size < 2:
         return Temperature(note="confidence is not calibrated: all validation nodes are of one class")
     z = _logits(probabilities)
-    of_truth = z[np.arange(labels.size), labels].mean()
+    m, K = z.shape
+    wanted = (m * z[np.arange(m), labels] + z.sum(axis=1)).mean() / (m + K)
     low, high = 1 / HOTTEST, 1 / COLDEST
-    for _ in range(60):  # the loss is convex in 1 / T, and its slope is mean logit minus logit of the truth
+    for _ in range(60):  # the loss is convex in 1 / T: its slope is the mean logit under q less that under t
         middle = (low + high) / 2
         q = np.exp(middle * (z - z.max(axis=1, keepdims=True)))
         expected = ((q * z).sum(axis=1) / q.sum(axis=1)).mean()
-        low, high = (low, middle) if expected > of_truth else (middle, high)
+        low, high = (low, middle) if expected > wanted else (middle, high)
     return Temperature(float(2 / (low + high)))
 
 

@@ -46,10 +46,12 @@ class Adapted:
     advice: tuple[str, ...] = ()
 
     def notes(self, overridden: Collection[str] = ()) -> tuple[str, ...]:
-        """A sentence for each choice that the user has not made otherwise."""
-        kept = (one for one in self.choices if one.setting not in overridden)
-        advice = self.advice if "class_weight" not in overridden else ()
-        return (*(f"{one.setting} is {_shown(one.value)}: {one.reason}" for one in kept), *advice)
+        """The choices that the user has not made otherwise, in one sentence, and what else may be worth a try."""
+        kept = [
+            f"{one.setting}={_shown(one.value)} ({one.reason})" for one in self.choices if one.setting not in overridden
+        ]
+        chosen = (f"settings chosen for this graph: {', '.join(kept)}",) if kept else ()
+        return (*chosen, *(self.advice if "class_weight" not in overridden else ()))
 
 
 def adapted_settings(graph: Graph, split: Split, method: str = "hgcn") -> Adapted:

@@ -7,9 +7,10 @@ the same split through the same `fit`, each with settings that suit the graph.
 from collections.abc import Sequence
 from importlib.util import find_spec
 
+from hiergcn.errors import HierGCNError
 from hiergcn.graph import Graph, Split
 from hiergcn.run.adapt import adapted_settings
-from hiergcn.run.fit import AllSeedsFailedError, fit
+from hiergcn.run.fit import fit
 from hiergcn.run.result import Baseline
 
 METHODS = ("label-propagation", "mlp", "gcn")
@@ -31,8 +32,8 @@ def _fit_one(name: str, graph: Graph, split: Split, seeds: Sequence[int], device
     own_seeds = seeds[:1] if name in SAME_FOR_ALL_SEEDS else seeds
     try:
         result = fit(graph, split, adapted_settings(graph, split, name).settings, own_seeds, device=device)
-    except AllSeedsFailedError as error:
-        return _without(name, str(error))
+    except (HierGCNError, MemoryError, RuntimeError) as error:  # the run that it stands beside must not be lost
+        return _without(name, f"failed ({error!s:.200})")
     return Baseline(name, len(own_seeds), result.validation, result.test, result.seconds["train"])
 
 

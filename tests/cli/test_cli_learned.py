@@ -1,0 +1,68 @@
+"""What a fit of own files says beyond its accuracy: settings, classes, calibration, simpler methods."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from cli_shell import FEW_EPOCHS, Command
+
+OWN = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--seeds", 2)
+
+
+def metrics(folder: Path) -> Any:
+    return json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+
+
+def test_own_files_are_compared_with_simpler_methods(command: Command, own_files: Path) -> None:
+    pytest.importorskip("torch_geometric")
+    outcome = command(*OWN, *FEW_EPOCHS, "--out", "run")
+    assert outcome.code == 0, outcome.err
+    found = metrics(own_files / "run")
+    assert [one["model"] for one in found["baselines"]] == ["label-propagation", "mlp", "gcn"]
+    for one in found["baselines"]:
+        mean = one["test"]["accuracy"]["mean"]
+        assert re.search(rf"^{one['model']} +{100 * mean:.1f}", outcome.out, re.MULTILINE)
+    assert "the best of the others" in " ".join(outcome.out.split())
+
+
+def test_every_class_and_the_confidence_are_shown(command: Command, own_files: Path) -> None:
+    outcome = command(*OWN, *FEW_EPOCHS, "--no-baselines", "--out", "run")
+    assert outcome.code == 0, outcome.err
+    found = metrics(own_files / "run")
+    assert found["baselines"] is None
+    assert found["per_class"]["on"] == "test"
+    assert "Classes, on test nodes" in outcome.out
+    for score in found["per_class"]["classes"]:
+        figures = " +".join(f"{100 * score[name]:.1f}" for name in ("precision", "recall", "f1"))
+        assert re.search(rf"^{re.escape(score['name'])} +{figures} +{score['support']}$", outcome.out, re.MULTILINE)
+    table = pd.read_csv(own_files / "run" / "predictions.csv", dtype={"label": str}, keep_default_na=False)
+    assert {"confidence", "given"} <= set(table.columns)
+    assert (table["given"] == table["split"].isin(["train", "validation"])).all()
+    assert found["calibration"]["on"] == "test"
+    assert found["calibration"]["temperature"] == 1.0  # 12 validation nodes are too few
+    assert "confidence is not calibrated" in " ".join(outcome.out.split())
+
+
+def test_settings_follow_the_graph_unless_given(command: Command, own_files: Path) -> None:
+    assert command(*OWN, "--set", "epochs=4", "--no-baselines", "--out", "mine").code == 0
+    config = json.loads((own_files / "mine" / "config.json").read_text(encoding="utf-8"))
+    assert config["preset"] == "adapted"
+    assert (config["model"]["scaling"], config["model"]["output_relu"]) == ("standard", False)
+    assert config["train"]["epochs"] == 4
+    (note,) = [note for note in metrics(own_files / "mine")["notes"] if note.startswith("settings chosen")]
+    assert "scaling=standard" in note
+    assert "epochs=" not in note
+    assert command(*OWN, "--preset", "paper", "--set", "epochs=4", "--no-baselines", "--out", "theirs").code == 0
+    config = json.loads((own_files / "theirs" / "config.json").read_text(encoding="utf-8"))
+    assert (config["preset"], config["model"]["output_relu"]) == ("paper", True)
+
+
+def test_named_datasets_are_not_compared_unless_asked(command: Command, folder: Path) -> None:
+    words = ("fit", "cora", "--seeds", 1, "--set", "epochs=1", "--set", "hidden=4", "--levels", 1)
+    assert command(*words, "--out", "run").code == 0
+    found = metrics(folder / "run")
+    assert found["baselines"] is None
+    assert found["preset"] != "adapted"

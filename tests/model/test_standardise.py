@@ -1,0 +1,69 @@
+"""Standardised features: what they are, and that the model carries the scale with it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from hiergcn.datasets import planted_graph
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.task import Task
+from hiergcn.model.features import SCALINGS
+from hiergcn.model.mlp import MLPConfig
+from hiergcn.model.registry import build_method
+from hiergcn.model.sparse import SparseFeatures
+from hiergcn.run.fit import fit
+from hiergcn.run.predict import predict_graph
+from hiergcn.run.settings import settings_for
+
+CPU = torch.device("cpu")
+
+
+def uneven(graph: Graph) -> Graph:
+    """Columns of very different sizes, one of them constant."""
+    features = np.asarray(graph.features) * np.geomspace(1e-3, 1e3, graph.n_features) + 5
+    features[:, 0] = 7.0
+    return replace(graph, features=features)
+
+
+def test_columns_have_mean_0_and_deviation_1() -> None:
+    graph = uneven(planted_graph(80, seed=1))
+    prepared = build_method("mlp", MLPConfig(scaling="standard")).prepare(Task.unlabelled(graph, 4), None, CPU)
+    assert isinstance(prepared.features, torch.Tensor)
+    found = prepared.features.numpy()
+    np.testing.assert_allclose(found.mean(axis=0), 0.0, atol=1e-4)
+    np.testing.assert_allclose(found[:, 1:].std(axis=0), 1.0, rtol=1e-4)
+    assert (found[:, 0] == 0).all()
+
+
+def test_sparse_features_stay_sparse() -> None:
+    words = sp.random_array((60, 30), density=0.1, rng=np.random.default_rng(0), format="csr")
+    graph = replace(planted_graph(60, seed=1), features=words)
+    prepared = build_method("mlp", MLPConfig(scaling="standard")).prepare(Task.unlabelled(graph, 4), None, CPU)
+    assert isinstance(prepared.features, SparseFeatures)
+    assert len(prepared.features.values) == words.nnz
+    squares = np.bincount(prepared.features.column.numpy(), prepared.features.values.numpy() ** 2, minlength=30)
+    np.testing.assert_allclose(squares[squares > 0] / 60, 1.0, rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["hgcn", "mlp"])
+def test_another_graph_is_scaled_as_the_first_was(method: str) -> None:
+    """A node alone, or shifted as a whole, is not what its own graph's mean and deviation would make of it."""
+    graph = uneven(planted_graph(80, seed=1))
+    assert graph.labels is not None
+    split = Split.holdout(graph.labels, seed=0)
+    settings = settings_for(method).override({"scaling": "standard", "epochs": 20, "hidden": 8})
+    result = fit(graph, split, settings, [0], device="cpu")
+    again = predict_graph(settings, result.weights, graph, graph.n_features, 4, device="cpu")
+    np.testing.assert_allclose(again, result.probabilities, rtol=1e-4)
+    if method == "mlp":  # which looks at each node by itself
+        half = Graph(graph.adjacency[:40][:, :40], np.asarray(graph.features)[:40], graph.labels[:40])
+        part = predict_graph(settings, result.weights, half, graph.n_features, 4, device="cpu")
+        np.testing.assert_allclose(part, result.probabilities[:40], rtol=1e-4)
+
+
+def test_it_is_a_choice_like_the_others() -> None:
+    assert "standard" in SCALINGS
+    assert settings_for("gcn").override({"scaling": "standard"}).model.scaling == "standard"

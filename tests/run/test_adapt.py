@@ -1,0 +1,90 @@
+"""Settings that follow the graph: what is chosen, why it is said, and who may overrule it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from hiergcn.coarsen import coarsen
+from hiergcn.datasets import planted_graph
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.structure import with_structural_features
+from hiergcn.run.adapt import MOST_LEVELS, NODES_PER_CLASS, adapted_settings, scaling_for
+
+
+def with_split(graph: Graph) -> tuple[Graph, Split]:
+    assert graph.labels is not None
+    return graph, Split.holdout(graph.labels, seed=0)
+
+
+@pytest.mark.parametrize("n", [24, 60, 200, 1500])
+def test_the_coarsest_level_keeps_some_nodes_of_each_class(n: int) -> None:
+    graph, split = with_split(planted_graph(n, classes=4, degree=6, seed=1))
+    levels = adapted_settings(graph, split).settings.model.levels
+    sizes = coarsen(graph.adjacency, MOST_LEVELS).sizes().nodes
+    assert 1 <= levels <= MOST_LEVELS
+    assert levels == 1 or sizes[levels] >= NODES_PER_CLASS * 4
+    assert levels == MOST_LEVELS or sizes[levels + 1] < NODES_PER_CLASS * 4
+
+
+def test_more_classes_need_more_nodes_at_the_top() -> None:
+    few, many = (adapted_settings(*with_split(planted_graph(300, classes=k, seed=2))) for k in (2, 20))
+    assert few.settings.model.levels > many.settings.model.levels
+
+
+def test_width_and_dropout_follow_size_and_labels() -> None:
+    small, split = with_split(planted_graph(100, seed=1))
+    assert adapted_settings(small, split).settings.model.hidden == 32
+    large = planted_graph(2000, seed=1)
+    assert large.labels is not None
+    scarce = adapted_settings(large, Split.random(large.labels, per_class=5, validation=100)).settings.model
+    plenty = adapted_settings(large, Split.holdout(large.labels)).settings.model
+    assert scarce.hidden == plenty.hidden == 64
+    assert (scarce.dropout, plenty.dropout) == (0.6, 0.3)
+
+
+def test_what_keeps_the_network_learning() -> None:
+    settings = adapted_settings(*with_split(planted_graph(100, seed=1))).settings
+    assert settings.preset == "adapted"
+    assert settings.model.output_relu is False
+    assert (settings.train.loss, settings.train.learning_rate) == ("mean", 0.01)
+
+
+def test_scaling_follows_the_kind_of_features() -> None:
+    graph = planted_graph(50, features=8, seed=1)
+    rng = np.random.default_rng(0)
+    words = sp.csr_array((rng.random((50, 40)) < 0.1).astype(np.float64))
+    assert scaling_for(graph)[0] == "standard"
+    assert scaling_for(replace(graph, features=words))[0] == "row"
+    assert scaling_for(replace(graph, features=words.toarray()))[0] == "row"
+    assert scaling_for(replace(graph, features=(rng.random((50, 4)) < 0.5).astype(float)))[0] == "row"
+    assert scaling_for(replace(graph, features=-words))[0] == "standard"
+    assert scaling_for(replace(graph, features=None))[0] == "none"
+    assert scaling_for(with_structural_features(replace(graph, features=None)))[0] == "none"
+
+
+def test_every_choice_is_said_unless_the_user_made_it() -> None:
+    adapted = adapted_settings(*with_split(planted_graph(100, seed=1)))
+    (sentence,) = adapted.notes()
+    for setting, value, reason in adapted.choices:
+        assert f"{setting}={str(value).lower() if isinstance(value, bool) else value} ({reason})" in sentence
+    (shorter,) = adapted.notes(overridden=["levels"])
+    assert "levels=" not in shorter
+    assert "dropout=" in shorter
+
+
+def test_rare_classes_are_pointed_out() -> None:
+    graph = planted_graph(300, classes=2, seed=3)
+    labels = np.where(np.arange(300) < 280, 0, 1)
+    adapted = adapted_settings(*with_split(graph.with_labels(labels)))
+    assert any("class_weight=balanced" in note for note in adapted.notes())
+    assert not any("class_weight" in note for note in adapted.notes(overridden=["class_weight"]))
+
+
+def test_other_methods_take_over_what_is_theirs() -> None:
+    graph, split = with_split(planted_graph(600, seed=1))
+    gcn = adapted_settings(graph, split, "gcn").settings
+    assert (gcn.model.scaling, gcn.model.hidden, gcn.train.epochs) == ("standard", 64, 200)
+    spread = adapted_settings(graph, split, "label-propagation")
+    assert (spread.settings.preset, spread.notes()) == ("default", ())

@@ -1,0 +1,82 @@
+"""Simpler methods on the same split, beside a run."""
+
+import importlib.util
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hiergcn.datasets import planted_graph
+from hiergcn.graph import Graph, Split
+from hiergcn.run.baselines import fit_baselines
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return planted_graph(90, classes=3, depth=1, homophily=0.95, noise=1.0, seed=1)
+
+
+@pytest.fixture(scope="module")
+def split(graph: Graph) -> Split:
+    assert graph.labels is not None
+    return Split.holdout(graph.labels, seed=0)
+
+
+@pytest.fixture
+def without_pyg(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+
+    def hidden(name: str, *rest: Any) -> Any:
+        return None if name == "torch_geometric" else found(name, *rest)
+
+    monkeypatch.setattr("hiergcn.run.baselines.find_spec", hidden)
+
+
+@pytest.mark.usefixtures("without_pyg")
+def test_each_gives_figures_or_says_why_not(graph: Graph, split: Split) -> None:
+    spread, perceptron, gcn = fit_baselines(graph, split, [0, 1], device="cpu")
+    assert [one.model for one in (spread, perceptron, gcn)] == ["label-propagation", "mlp", "gcn"]
+    assert (spread.seeds, perceptron.seeds) == (1, 2)
+    for one in (spread, perceptron):
+        assert one.test is not None
+        assert one.test.accuracy.mean is not None
+        assert one.test.accuracy.mean > 0.5
+    assert gcn.test is None
+    assert gcn.left_out is not None
+    assert "hiergcn[pyg]" in gcn.left_out
+    assert gcn.to_dict()["test"]["accuracy"] is None
+
+
+def test_gcn_takes_part_where_it_can(graph: Graph, split: Split) -> None:
+    pytest.importorskip("torch_geometric")
+    (gcn,) = fit_baselines(graph, split, [0], leave_out=["label-propagation", "mlp"], device="cpu")
+    assert gcn.test is not None
+    assert gcn.test.accuracy.mean is not None
+    assert gcn.test.accuracy.mean > 0.5
+
+
+def test_the_perceptron_needs_features(graph: Graph, split: Split) -> None:
+    bare = replace(graph, features=None)
+    (one,) = fit_baselines(bare, split, [0], leave_out=["label-propagation", "gcn"], device="cpu")
+    assert one.left_out is not None
+    assert "no features" in one.left_out
+
+
+def test_a_failure_does_not_lose_the_run(graph: Graph, split: Split, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: object, **kwargs: object) -> None:
+        raise RuntimeError("can't allocate memory")
+
+    monkeypatch.setattr("hiergcn.run.baselines.fit", full)
+    (one,) = fit_baselines(graph, split, [0], leave_out=["gcn", "mlp"], device="cpu")
+    assert one.left_out is not None
+    assert "can't allocate" in one.left_out
+
+
+def test_without_test_nodes_validation_has_the_figures(graph: Graph) -> None:
+    assert graph.labels is not None
+    bare = Split.holdout(graph.labels, test=0.0)
+    assert np.size(bare.test) == 0
+    (one,) = fit_baselines(graph, bare, [0], leave_out=["gcn", "mlp"], device="cpu")
+    assert one.test is None
+    assert one.validation is not None
