@@ -88,6 +88,27 @@ def test_unknown_setting() -> None:
         HGCNClassifier(level=3)
 
 
+def test_settings_suit_the_graph_unless_a_preset_is_asked_for(graph: Graph) -> None:
+    chosen = HGCNClassifier(epochs=2, device="cpu").fit(graph)
+    assert chosen.settings_.preset == "adapted"
+    assert chosen.settings_.train.epochs == 2  # given
+    assert not chosen.settings_.model.output_relu
+    assert any("levels" in note for note in chosen.result_.notes)
+    asked = HGCNClassifier(preset="paper", epochs=2, device="cpu").fit(graph)
+    assert asked.settings_ == asked.settings
+    assert asked.settings_.model.output_relu
+
+
+def test_a_graph_without_features_can_be_learned_and_predicted_on(graph: Graph, tmp_path: Path) -> None:
+    bare = Graph.from_scipy(graph.adjacency, None, graph.labels, class_names=graph.class_names)
+    classifier = HGCNClassifier(**QUICK).fit(bare)
+    np.testing.assert_allclose(classifier.predict_proba(bare), classifier.predict_proba(), rtol=1e-4)
+    assert any("no features" in note for note in classifier.result_.notes)
+    classifier.save(tmp_path / "run")
+    loaded = HGCNClassifier.load(tmp_path / "run", device="cpu")
+    np.testing.assert_allclose(loaded.predict_proba(bare), classifier.predict_proba(), rtol=1e-4)
+
+
 def test_parameters_in_and_out() -> None:
     classifier = HGCNClassifier(levels=2, seed=5)
     assert classifier.get_params() == {"preset": None, "seed": 5, "device": "auto", "levels": 2}

@@ -18,7 +18,7 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def quick() -> HGCNClassifier:
-    return HGCNClassifier(levels=1, hidden=8, epochs=25, dropout=0.2, device="cpu")
+    return HGCNClassifier(preset="paper", output_relu=False, levels=1, hidden=8, epochs=25, dropout=0.2, device="cpu")
 
 
 def test_cross_validation(graph: Graph, quick: HGCNClassifier) -> None:

@@ -18,6 +18,8 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.model.method import Weights
+from hiergcn.run.adapt import PRESET as ADAPTED
+from hiergcn.run.adapt import adapted_settings
 from hiergcn.run.fit import Listener, fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.predict import predict_graph, restored_model
@@ -40,7 +42,8 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
 
     Args:
         model: name of the method, as in `hiergcn fit --model`.
-        preset: name of a set of settings, `paper` for instance; by default the method's own choice.
+        preset: name of a set of settings, `paper` for instance; by default they are chosen to suit the graph, and
+            the notes of `result_` say how and why.
         seed: of every random draw.
         device: `auto`, `cpu` or `cuda`.
         settings: any setting of the method by its name: `levels=4`, `dropout=0.5`, `class_weight="balanced"`.
@@ -66,11 +69,11 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         if graph.labels is None:
             raise InputError(f"{graph.name} has no labels; give the class of some nodes to learn from.")
         split = split or Split.holdout(graph.labels, test=0.0, seed=self.seed)
-        settings = self._asked_for()
-        result = fit(graph, split, settings, [self.seed], device=self.device, listener=listener)
+        settings, notes = self._settings_on(graph, split)
+        result = fit(graph, split, settings, [self.seed], device=self.device, listener=listener, notes=notes)
         self.result_: RunResult = result
         learned = graph.ids[np.concatenate([split.train, split.validation])]
-        self._remember(settings, graph.class_names, graph.n_features, result, learned.astype(str))
+        self._remember(settings, graph.class_names, result.graph.n_features, result, learned.astype(str))
         return self
 
     def predict_proba(self, graph: Graph | None = None) -> NDArray[Any]:
@@ -156,11 +159,11 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
 
     @classmethod
     def _constructor_names(cls, settings: Settings) -> dict[str, Any]:
-        return {"model": settings.method, "preset": settings.preset}
+        return {"model": settings.method, "preset": _preset(settings)}
 
     @property
     def settings(self) -> Settings:
-        """What is asked for, as far as it is known before a graph is seen."""
+        """What is asked for before a graph is seen; `settings_` is what was used."""
         return self._asked_for()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
@@ -191,6 +194,14 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
 
     def _asked_for(self) -> Settings:
         return settings_for(self.model, self.preset).override(self._given)
+
+    def _settings_on(self, graph: Graph, split: Split) -> tuple[Settings, tuple[str, ...]]:
+        """What is asked for; where no preset is, what suits the graph, with the reasons."""
+        if self.preset is not None:
+            return self._asked_for(), ()
+        split.check(graph)
+        adapted = adapted_settings(graph, split, self.model)
+        return adapted.settings.override(self._given), adapted.notes(self._given)
 
     def _embedding(self, graph: Graph) -> NDArray[Any] | None:
         model, prepared = restored_model(
@@ -245,16 +256,19 @@ class HGCNClassifier(NodeClassifier):
     def _constructor_names(cls, settings: Settings) -> dict[str, Any]:
         if settings.method != "hgcn":
             raise InputError(f"This is a run of {settings.method}, not of hgcn; load it with NodeClassifier.load.")
-        return {"preset": settings.preset}
+        return {"preset": _preset(settings)}
+
+
+def _preset(settings: Settings) -> str | None:
+    return None if settings.preset == ADAPTED else settings.preset
 
 
 def _differing(settings: Settings) -> dict[str, Any]:
-    """What must be given beside the preset to get these settings."""
-    preset = settings_for(settings.method, settings.preset)
-    pairs = [(getattr(settings, group), getattr(preset, group)) for group in GROUPS]
+    """What must be given beside the preset to get these settings; all of them where they were chosen for a graph."""
+    usual = None if settings.preset == ADAPTED else settings_for(settings.method, settings.preset)
     return {
-        name: getattr(ours, name)
-        for ours, usual in pairs
-        for name in vars(ours)
-        if getattr(ours, name) != getattr(usual, name) and name not in _ALWAYS
+        name: value
+        for group in GROUPS
+        for name, value in vars(getattr(settings, group)).items()
+        if name not in _ALWAYS and (usual is None or value != getattr(getattr(usual, group), name))
     }

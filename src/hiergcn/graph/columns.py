@@ -49,12 +49,6 @@ class FeatureColumn:
         return f"missing values of column {self.name!r} set to its mean: {self.missing:,}" if self.missing else None
 
 
-def feature_matrix(table: pd.DataFrame, origin: Origin) -> tuple[NDArray[np.float64] | None, list[str]]:
-    """The features, and notes on what was done: see `encoded_columns`."""
-    matrix, columns = encoded_columns(table, origin)
-    return matrix, notes_on(columns)
-
-
 def encoded_columns(table: pd.DataFrame, origin: Origin) -> tuple[NDArray[np.float64] | None, list[FeatureColumn]]:
     """Numbers and booleans as they are, a column per value of a category; what is missing becomes the column's mean."""
     found = [_encoded(table[name], origin) for name in table.columns]
@@ -68,7 +62,7 @@ def notes_on(columns: list[FeatureColumn]) -> list[str]:
 
 def numbers(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.float64]:
     """A column in which every entry must be a number."""
-    values = _floats(column).to_numpy()
+    values = _floats(column).to_numpy(np.float64)
     wrong = np.flatnonzero(np.isnan(values))
     if wrong.size:
         entry = column.iloc[wrong[0]]

@@ -99,10 +99,6 @@ class Graph(Conversions):
         names = self.class_names if class_names is None else tuple(class_names)
         return replace(self, labels=None if labels is None else np.asarray(labels), class_names=names)
 
-    def with_notes(self, notes: Sequence[str]) -> "Graph":
-        """The same graph with more said about how it came to be."""
-        return replace(self, notes=(*self.notes, *notes))
-
     def __deepcopy__(self, memo: object) -> "Graph":
         return self  # nothing in it changes
 

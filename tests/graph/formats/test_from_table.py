@@ -64,6 +64,7 @@ def test_a_frame() -> None:
     assert graph.ids.tolist() == ["p", "q", "r"]
     assert graph.n_features == 3
     assert len(graph.notes) == 2
+    assert [name for column in graph.columns for name in column.features] == ["size", "colour=blue", "colour=red"]
     assert Graph.from_table(frame.reset_index(drop=True), ids=[7, 8, 9]).ids.tolist() == [7, 8, 9]
 
 

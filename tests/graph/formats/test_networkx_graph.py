@@ -27,6 +27,7 @@ def test_attributes_by_name_become_columns() -> None:
     assert isinstance(graph.features, np.ndarray)
     assert graph.features.tolist() == [[30, 1, 0], [40, 0, 1], [50, 0, 0]]
     assert classes_by_name(graph) == ["x", None, None]
+    assert [name for column in graph.columns for name in column.features] == ["age", "sex=f", "sex=m"]
     plain = Graph.from_networkx(g)
     assert plain.features is None
     assert plain.labels is None

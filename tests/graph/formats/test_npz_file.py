@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -27,6 +28,9 @@ def test_exact(graph: Graph, tmp_path: Path) -> None:
     assert again.ids.tolist() == ["a\x00", "b", "ç"]
     assert again.notes == ("self-loops dropped: 1",)
     assert again.adjacency.indices.dtype == np.int32
+    table = Graph.from_table(pd.DataFrame({"size": [1.0, 2.0], "colour": ["red", "blue"]}))
+    table.to_npz(tmp_path / "table.npz")
+    assert Graph.from_npz(tmp_path / "table.npz").columns == table.columns
     loops = Graph.from_scipy(sp.csr_array(np.array([[1.5, 1.0], [1.0, 0.0]])))
     loops.to_npz(tmp_path / "loops.npz")
     assert Graph.from_npz(tmp_path / "loops.npz").adjacency.toarray().tolist() == [[1.5, 1], [1, 0]]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
 from hiergcn.graph.checks import Features, checked_features
-from hiergcn.graph.columns import feature_matrix
+from hiergcn.graph.columns import FeatureColumn, encoded_columns, notes_on
 from hiergcn.graph.formats.values import labels_of
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.table import Origin
@@ -25,7 +25,8 @@ def graph_from_table(
         raise InputError(f"k is {k!r}: give a whole number of neighbours, at least 1")
     if join not in ("union", "mutual"):
         raise InputError(f"join is {join!r}; give union or mutual")
-    matrix, notes = _matrix(X)
+    matrix, columns = _matrix(X)
+    notes = notes_on(columns)
     n = int(matrix.shape[0])
     if n < 2:
         raise InputError(f"the table has {n} row: neighbours need at least two")
@@ -40,15 +41,15 @@ def graph_from_table(
     alone = int(np.count_nonzero(np.diff(adjacency.indptr) == 0))
     if alone:
         notes.append(f"rows that are nobody's mutual neighbour, now nodes without an edge: {alone:,}")
-    return Graph(adjacency, matrix, labels, ids, class_names, name, tuple(notes))
+    return Graph(adjacency, matrix, labels, ids, class_names, name, tuple(notes), tuple(columns))
 
 
-def _matrix(X: Any) -> tuple[Features, list[str]]:
+def _matrix(X: Any) -> tuple[Features, list[FeatureColumn]]:
     if isinstance(X, pd.DataFrame):
-        found, notes = feature_matrix(X.set_axis([str(name) for name in X.columns], axis=1), Origin("the table", 1))
+        found, columns = encoded_columns(X.set_axis([str(name) for name in X.columns], axis=1), Origin("the table", 1))
         if found is None:
             raise InputError("the table has no column that could be a feature: give numbers, or words that repeat")
-        return found, notes
+        return found, columns
     table: Any = X if sp.issparse(X) else np.asarray(X)
     if table.ndim != 2 or table.shape[1] == 0:
         raise InputError(f"the table has shape {table.shape}: give a row per node and a column per feature")

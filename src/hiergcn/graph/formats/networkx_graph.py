@@ -6,6 +6,7 @@ classes, and those without a node.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from hiergcn.errors import InputError
 from hiergcn.graph.assemble import LABEL
 from hiergcn.graph.checks import Features
-from hiergcn.graph.columns import feature_matrix
+from hiergcn.graph.columns import FeatureColumn, encoded_columns, notes_on
 from hiergcn.graph.formats.values import label_texts, labels_of, same_numbers
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.table import Origin
@@ -40,9 +41,9 @@ def graph_from_networkx(
     if label is not None:
         labels, found = labels_of([one.get(label) for one in attributes], len(attributes))
         labels, class_names = same_numbers(labels, found, class_names)
-    columns = [features or VECTOR] if features is None or isinstance(features, str) else list(features)
-    matrix, said = _features(attributes, features, g.graph)
-    notes += [*said, *_unused(attributes, {label, *columns})]
+    used = [features or VECTOR] if features is None or isinstance(features, str) else list(features)
+    matrix, columns = _features(attributes, features, g.graph)
+    notes += [*notes_on(columns), *_unused(attributes, {label, *used})]
     if g.is_directed() and g.number_of_edges():
         notes.append("directed edges were made undirected")
     source, target, weights = _edges(g, weight)
@@ -57,7 +58,7 @@ def graph_from_networkx(
         class_names=class_names,
         name=name or str(g.graph.get("name") or "graph"),
     )
-    return graph.with_notes(notes)
+    return replace(graph, notes=(*graph.notes, *notes), columns=tuple(columns))
 
 
 def networkx_of(graph: Graph) -> Any:
@@ -121,13 +122,13 @@ def _unused(attributes: list[dict[Any, Any]], used: set[Any]) -> list[str]:
 
 def _features(
     attributes: list[dict[Any, Any]], wanted: str | Sequence[str] | None, about: dict[Any, Any]
-) -> tuple[Features | None, list[str]]:
+) -> tuple[Features | None, list[FeatureColumn]]:
     if wanted is not None and not isinstance(wanted, str):
         for name in wanted:
             if not any(name in one for one in attributes):
                 raise InputError(f"no node has an attribute {name!r} to be a feature; nodes have {_names(attributes)}")
         table = pd.DataFrame({name: [one.get(name) for one in attributes] for name in wanted}).infer_objects()
-        return feature_matrix(table, Origin("the NetworkX graph", 1))
+        return encoded_columns(table, Origin("the NetworkX graph", 1))
     name = wanted or VECTOR
     if wanted is None and not any(name in one for one in attributes):
         return None, []

@@ -6,6 +6,7 @@ The layout of Shchur et al. (2018) is read too: CSR parts of adjacency (`adj_*`)
 import json
 import zipfile
 import zlib
+from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import scipy.sparse as sp
 
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
+from hiergcn.graph.columns import FeatureColumn
 from hiergcn.graph.graph import Graph
 
 FORMAT = "hiergcn graph 1"
@@ -28,6 +30,7 @@ def write_npz(graph: Graph, path: str | PathLike[str]) -> None:
         "name": graph.name,
         "class_names": list(graph.class_names),
         "notes": list(graph.notes),
+        "columns": [asdict(column) for column in graph.columns],
         "ids": None if whole else [str(one) for one in graph.ids],  # numpy's own text drops zeros at its end
     }
     parts: dict[str, Any] = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
@@ -78,6 +81,7 @@ def _graph(parts: Any) -> Graph:
         class_names=tuple(about["class_names"]),
         name=about["name"],
         notes=tuple(about["notes"]),
+        columns=tuple(FeatureColumn(**(column | {"values": tuple(column["values"])})) for column in about["columns"]),
     )
 
 
