@@ -165,9 +165,9 @@ def _by_hand() -> Iterator[Broken]:
         "long words": [f"{k}" + "x" * 5000 for k in range(60)],
     }
     for name, values in titles.items():
-        content = "id,text\n" + "".join(f"{one},{value}\n" for one, value in zip(many, values, strict=True))
+        table = "id,text\n" + "".join(f"{one},{value}\n" for one, value in zip(many, values, strict=True))
         ring = "source,target\n" + "".join(f"t{k},t{(k + 1) % 60}\n" for k in range(60))
-        yield Broken(name, ring.encode(), content.encode(), ("nodes.csv", "column 'text'"))
+        yield Broken(name, ring.encode(), table.encode(), ("nodes.csv", "column 'text'"))
     for word in (b"tset", b"1", b"holdout", b"train;test", b"<b>train</b>"):
         content = b"id,label,split\na,art,train\nb,law,train\nc,art," + word + b"\nd,law,test\n"
         yield nodes(f"split {word.decode()}", content, "row 4", "column 'split'", "train, validation, test")

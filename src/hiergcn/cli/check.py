@@ -110,11 +110,11 @@ def _print_classes(screen: "Console", read: "CsvGraph") -> None:
 
 def _print_estimate(screen: "Console", read: "CsvGraph", split: "Split") -> None:
     from hiergcn.cli.terminal import duration
+    from hiergcn.run.adapt import adapted_settings
     from hiergcn.run.estimate import estimate_fit, expected_memory
     from hiergcn.run.memory import require_memory
-    from hiergcn.run.settings import settings_for
 
-    settings = settings_for("hgcn")
+    settings = adapted_settings(read.graph, split).settings
     require_memory(expected_memory(read.graph, settings), what="a fit", remedy="take a machine with more")
     told = estimate_fit(read.graph, split, settings)
     how = f"a trial with {told.trial_nodes:,} nodes, scaled up" if told.scaled else "a trial of a few epochs"

@@ -31,5 +31,6 @@ def feature_tensor(task: Task, scaling: Scaling, device: torch.device) -> Featur
     """The task's features on the device; a graph without any gets one column for each node."""
     features = sp.eye_array(task.n_nodes, format="csr") if task.features is None else scaled(task.features, scaling)
     if isinstance(features, np.ndarray) and np.count_nonzero(features) >= _SPARSE_BELOW * features.size:
-        return torch.from_numpy(np.ascontiguousarray(features, dtype=np.float32)).to(device)
+        copy = np.array(features, dtype=np.float32, order="C")  # a graph's own arrays are read-only, tensors are not
+        return torch.from_numpy(copy).to(device)
     return SparseFeatures.from_scipy(sp.csr_array(features), device)
