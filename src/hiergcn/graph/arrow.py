@@ -1,7 +1,6 @@
 """Long tables of edges by pyarrow's reader where it is installed: several times as fast as pandas', on all cores."""
 
 from collections.abc import Collection
-from importlib.util import find_spec
 
 import pandas as pd
 
@@ -19,11 +18,13 @@ def read_long_table(
     That is where the file is short, pyarrow is not installed, or it finds anything wrong: pandas' reader is the one
     that tells what.
     """
-    if layout.delimiter == " " or layout.path.stat().st_size < LONG or find_spec("pyarrow") is None:
+    if layout.delimiter == " " or layout.path.stat().st_size < LONG:
         return None
-    import pyarrow as pa  # type: ignore[import-untyped]
-    from pyarrow import csv
-
+    try:
+        import pyarrow as pa  # type: ignore[import-untyped]
+        from pyarrow import csv
+    except ImportError:
+        return None
     types = dict.fromkeys(text, pa.dictionary(pa.int32(), pa.string())) | dict.fromkeys(number, pa.float64())
     try:
         table = csv.read_csv(

@@ -62,7 +62,7 @@ def notes_on(columns: list[FeatureColumn]) -> list[str]:
 
 def numbers(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.float64]:
     """A column in which every entry must be a number."""
-    values = _floats(column).to_numpy(np.float64)
+    values = np.asarray(_floats(column), np.float64)
     wrong = np.flatnonzero(np.isnan(values))
     if wrong.size:
         entry = column.iloc[wrong[0]]

@@ -1,0 +1,117 @@
+"""How long does it take to read a large graph from CSV files, and how much memory?
+
+    python benchmarks/reading.py            # 1 million nodes, 5 million edges: about two minutes on 2 cores
+    python benchmarks/reading.py --quick    # a hundredth of it, to see that it runs; writes nothing
+
+Each reading is a fresh process, with pyarrow and with pandas alone, for ids that are whole numbers and for ids that are
+text. Time is that of `Graph.from_csv`, whose loops are compiled and cached before; memory is the process's high-water
+mark, Python and libraries included. CPU seconds tell what the machine's load does to the others.
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hiergcn.graph import Graph
+from measuring import HERE, circumstances, write_result, write_table
+
+LIMIT_SECONDS, LIMIT_GIGABYTES = 15.0, 3.0
+FEATURES = 8
+REPEATS = 3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small files; write nothing")
+    arguments = parser.parse_args()
+    nodes, edges = (10**4, 5 * 10**4) if arguments.quick else (10**6, 5 * 10**6)
+    result: dict[str, Any] = {"circumstances": circumstances(["hiergcn", "numpy", "pandas", "pyarrow"])}
+    result |= {"nodes": nodes, "edges": edges, "features": FEATURES, "runs": []}
+    with tempfile.TemporaryDirectory() as folder:
+        for ids in ("whole numbers", "text"):
+            files = write_files(Path(folder), nodes, edges, ids)
+            for reader in ("pyarrow", "pandas"):
+                run = measured(files, ids, reader)
+                print(json.dumps(run), flush=True)
+                result["runs"].append(run)
+    if not arguments.quick:
+        print(write_result("reading", result))
+        write_table("reading", table(result))
+
+
+def write_files(folder: Path, nodes: int, edges: int, ids: str) -> tuple[Path, Path]:
+    """A random graph with gaps in its ids, a tenth of the labels and some features."""
+    rng = np.random.default_rng(0)
+    names: Any = rng.permutation(10 * nodes)[:nodes]
+    if ids == "text":
+        names = np.char.add("user-", names.astype(str))
+    source, target = rng.integers(nodes, size=(2, edges))
+    pd.DataFrame({"source": names[source], "target": names[target]}).to_csv(folder / "edges.csv", index=False)
+    table = pd.DataFrame(rng.normal(size=(nodes, FEATURES)).round(4), columns=[f"x{k}" for k in range(FEATURES)])
+    table.insert(0, "id", names)
+    classes = np.array(["art", "law", "music"])[rng.integers(3, size=nodes)]
+    table["label"] = np.where(rng.random(nodes) < 0.1, classes, "")
+    table.to_csv(folder / "nodes.csv", index=False)
+    return folder / "edges.csv", folder / "nodes.csv"
+
+
+def measured(files: tuple[Path, Path], ids: str, reader: str) -> dict[str, Any]:
+    without = "sys.modules['pyarrow'] = None; " if reader == "pandas" else ""  # as if it were not installed
+    program = f"import sys; {without}from reading import read_here; read_here(*sys.argv[1:])"
+    command = [sys.executable, "-c", program, *map(str, files)]
+    runs = [
+        json.loads(subprocess.run(command, capture_output=True, text=True, check=True, cwd=HERE).stdout)
+        for _ in range(REPEATS)
+    ]
+    middle = {name: statistics.median(run[name] for run in runs) for name in ("seconds", "cpu_seconds", "gigabytes")}
+    return {"ids": ids, "reader": reader, **middle, "megabytes_of_files": _megabytes(files), "every_run": runs}
+
+
+def read_here(edges: str, nodes: str) -> None:
+    """What the fresh process does."""
+    Graph.from_edges([0], [1], [1.0])  # compiled code is loaded
+    began, began_cpu = time.perf_counter(), time.process_time()
+    graph = Graph.from_csv(edges, nodes)
+    seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - began_cpu
+    assert graph.n_features == FEATURES
+    gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(json.dumps({"seconds": seconds, "cpu_seconds": cpu_seconds, "gigabytes": gigabytes}))
+
+
+def _megabytes(files: tuple[Path, Path]) -> float:
+    return sum(file.stat().st_size for file in files) / 1e6
+
+
+def table(result: dict[str, Any]) -> list[str]:
+    about = result["circumstances"]
+    said = (
+        f"{result['nodes']:,} nodes with {result['features']} features and {result['edges']:,} edges; {about['cores']} "
+        f"cores ({about['cpu']}), load before {about['load_before']:.1f}; medians of {REPEATS} fresh processes. The "
+        f"limits we set: {LIMIT_SECONDS:.0f} s and {LIMIT_GIGABYTES:.0f} GB."
+    )
+    lines = [
+        said,
+        "",
+        "| ids | reader | files, MB | seconds | CPU seconds | peak memory, GB |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    lines += [
+        f"| {run['ids']} | {run['reader']} | {run['megabytes_of_files']:.0f} | {run['seconds']:.1f} | "
+        f"{run['cpu_seconds']:.1f} | {run['gigabytes']:.2f} |"
+        for run in result["runs"]
+    ]
+    return lines
+
+
+if __name__ == "__main__":
+    main()
