@@ -7,13 +7,14 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint bench
+.PHONY: help setup demo test lint bench explorer
 
 help:
 	@echo 'make demo    set up, then train H-GCN on Cora with 20 seeds; the result goes to runs/'
 	@echo 'make test    set up, then run ruff, mypy and pytest'
 	@echo 'make lint    set up, then run ruff and mypy alone'
 	@echo 'make bench   set up, then measure speed and memory beside other libraries'
+	@echo 'make explorer   build the script of the report page again (needs Node 18 or newer; users do not)'
 	@echo 'make setup   only set up: a virtual environment in $(VENV) with everything for development'
 	@echo
 	@echo 'PYTHON=python3.12 make ... takes another Python (3.11 or newer).'
@@ -33,6 +34,10 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.bench
 	@set -e; for script in $$(grep -l __main__ benchmarks/*.py); do echo "$$script"; $(BIN)/python "$$script"; done
+
+# The script that every report carries; its packages are those of explorer/package-lock.json, to the last byte.
+explorer:
+	cd explorer && npm ci --no-audit --no-fund && npm run check && npm run build
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from hiergcn.files import written_whole
 from hiergcn.report.classes import ClassFigures, class_figures
+from hiergcn.report.explorer import explorer_data
 from hiergcn.report.figures import confusion_figure, curves_figure, levels_figure, seeds_figure
 from hiergcn.report.svg import inline_svg
+from hiergcn.report.template import explorer_script, in_script, rendered
 from hiergcn.report.verdict import verdict
 from hiergcn.run.folder import LoadedRun, load_run
 from hiergcn.run.recipes import recipe_files
@@ -26,16 +27,14 @@ def write_report(folder: Path) -> Path:
 
 
 def render(run: LoadedRun) -> str:
-    environment = Environment(
-        loader=PackageLoader("hiergcn.report"),
-        autoescape=True,  # names come from users' files
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["percent"] = lambda value: "–" if value is None else f"{100 * value:.1f}"
     classes = class_figures(run.predictions, run.config["class_names"])
-    return environment.get_template("run.html").render(
+    explorer = explorer_data(run)
+    return rendered(
+        "run.html",
+        script=explorer_script() if explorer else None,
+        explorer=explorer,
+        manifest=in_script(explorer.manifest) if explorer else None,
+        judged=any(row.judged for row in classes.rows),
         config=run.config,
         metrics=run.metrics,
         machine=run.environment,

@@ -1,0 +1,49 @@
+// The data that the Python side packed into the page (src/hiergcn/report/explorer.py), as typed arrays.
+
+export type Numbers = Uint8Array | Uint16Array | Uint32Array | Float32Array;
+
+export interface Manifest {
+  arrays: [name: string, type: string, length: number][];
+  levels: { nodes: number; edges: number; kept: number }[];
+  modelLevels: number;
+  radius: number;
+  likeliest: number;
+  classes: string[];
+  colours: string[];
+  judged: "test" | "validation";
+  run: string;
+}
+
+export interface Packed {
+  manifest: Manifest;
+  arrays: Map<string, Numbers>;
+  ids: string[];
+}
+
+const TYPES = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f4: Float32Array } as const;
+
+export async function readData(): Promise<Packed> {
+  const manifest = JSON.parse(textOf("explorer-manifest")) as Manifest;
+  const [bytes, ids] = await Promise.all([inflated("explorer-arrays"), inflated("explorer-ids")]);
+  const arrays = new Map<string, Numbers>();
+  let offset = 0;
+  for (const [name, type, length] of manifest.arrays) {
+    const Type = TYPES[type as keyof typeof TYPES];
+    const end = offset + length * Type.BYTES_PER_ELEMENT;
+    arrays.set(name, new Type(bytes.slice(offset, end))); // a copy, since an array must begin at a multiple of its width
+    offset = end;
+  }
+  return { manifest, arrays, ids: JSON.parse(new TextDecoder().decode(ids)) as string[] };
+}
+
+function textOf(id: string): string {
+  return document.getElementById(id)?.textContent ?? "";
+}
+
+async function inflated(id: string): Promise<ArrayBuffer> {
+  const binary = atob(textOf(id).trim());
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).arrayBuffer();
+}

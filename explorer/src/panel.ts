@@ -1,0 +1,146 @@
+// The side panel: what is known of one node or hyper-node, and where to go from it.
+
+import { button, count, element, percent, shortened } from "./page";
+import { mostFrequent, type Item, type Tree } from "./tree";
+
+const MOST_ROWS = 8;
+
+export interface Actions {
+  go(item: Item): void;
+  toggle(item: Item): void;
+  isOpen(item: Item): boolean;
+}
+
+export function fillPanel(panel: HTMLElement, tree: Tree, item: Item | null, actions: Actions): void {
+  panel.replaceChildren();
+  if (!item) {
+    panel.append(
+      element("p", { class: "muted" }, "Choose a node: click it, move to it with the arrow keys, or search for its id."),
+    );
+    return;
+  }
+  panel.append(element("h3", {}, shortened(tree.name(item), 60)));
+  if (item.level === 0) nodeFacts(panel, tree, item.index);
+  else hyperNodeFacts(panel, tree, item, actions);
+  neighbours(panel, tree, item, actions);
+  path(panel, tree, item, actions);
+  if (item.level === 0) {
+    panel.append(
+      element("h4", {}, "Why this class?"),
+      element("pre", {}, `hiergcn explain ${quoted(tree.manifest.run)} ${quoted(tree.ids[item.index])}`),
+    );
+  }
+}
+
+function nodeFacts(panel: HTMLElement, tree: Tree, node: number): void {
+  const { classes, colours, likeliest } = tree.manifest;
+  const guess = tree.predicted(node);
+  const label = tree.label(node);
+  const part = tree.part(node);
+  const words = [`Predicted: ${classes[guess]}.`];
+  if (label >= 0) words.push(`Label: ${classes[label]}${part ? `, used to ${USE[part]}` : ""}.`);
+  else words.push("No label.");
+  if (tree.isJudged(node)) words.push(guess === label ? "The prediction is right." : "The prediction is wrong.");
+  panel.append(element("p", {}, words.join(" ")));
+  const rows: [string, number, string][] = [];
+  for (let rank = 0; rank < likeliest; rank++) {
+    const which = tree.predicted(node, rank);
+    rows.push([classes[which], tree.probability(node, rank), colours[which]]);
+  }
+  panel.append(element("h4", {}, likeliest < classes.length ? `Likeliest ${likeliest} classes` : "Probabilities"), bars(rows));
+}
+
+const USE: Record<string, string> = { train: "train", validation: "choose the epoch", test: "test" };
+
+function hyperNodeFacts(panel: HTMLElement, tree: Tree, item: Item, actions: Actions): void {
+  const { classes, colours, judged } = tree.manifest;
+  const sum = tree.summary(item);
+  const members = tree.members(item);
+  const words = [
+    `${count(sum.nodes, "node")} in ${count(members.length, "member")} of level ${item.level - 1}.`,
+    `Mean confidence ${percent(sum.confidence)}.`,
+  ];
+  if (sum.judged) words.push(`${sum.judged - sum.wrong} of ${count(sum.judged, `${judged} node`)} right.`);
+  panel.append(element("p", {}, words.join(" ")));
+  const open = actions.isOpen(item);
+  panel.append(button(open ? "Close it" : "Open it", () => actions.toggle(item), { class: "act" }));
+  const mix = [...sum.predicted].sort((a, b) => b[1] - a[1]).slice(0, MOST_ROWS);
+  const rows = mix.map(([which, n]): [string, number, string] => [classes[which], n / sum.nodes, colours[which]]);
+  panel.append(element("h4", {}, "Predicted classes in it"), bars(rows));
+  panel.append(element("h4", {}, "Members"));
+  list(panel, members.slice(0, MOST_ROWS), tree, actions, members.length - MOST_ROWS);
+}
+
+function neighbours(panel: HTMLElement, tree: Tree, item: Item, actions: Actions): void {
+  const found = tree.neighbours(item);
+  const level = tree.manifest.levels[item.level];
+  const thinned = level.kept < level.edges ? " (the page holds each node's strongest only)" : "";
+  panel.append(element("h4", {}, `${count(found.length, "neighbour")}${thinned}`));
+  if (!found.length) return;
+  const own = likely(tree, item);
+  let total = 0;
+  let same = 0;
+  for (const { index, weight } of found) {
+    total += weight;
+    if (likely(tree, { level: item.level, index }) === own) same += weight;
+  }
+  panel.append(
+    element("p", {}, `${percent(same / total)} of the edge weight leads to neighbours of the same predicted class.`),
+  );
+  const items = found.slice(0, MOST_ROWS).map(({ index }) => ({ level: item.level, index }));
+  list(panel, items, tree, actions, found.length - MOST_ROWS);
+}
+
+function path(panel: HTMLElement, tree: Tree, item: Item, actions: Actions): void {
+  const around = tree.path(item).slice(1);
+  if (!around.length) return;
+  panel.append(element("h4", {}, "Hyper-nodes around it"));
+  const rows = element("ol", { class: "path" });
+  for (const hyper of around) {
+    const most = mostFrequent(tree.summary(hyper).predicted);
+    const text = `level ${hyper.level}: ${count(tree.weight(hyper), "node")}`;
+    const mix = most ? `, ${percent(most[1] / tree.weight(hyper))} ${tree.manifest.classes[most[0]]}` : "";
+    const added = hyper.level >= tree.manifest.modelLevels ? " (for this view only)" : "";
+    rows.append(element("li", {}, button(text, () => actions.go(hyper)), shortened(mix, 50) + added));
+  }
+  panel.append(rows);
+}
+
+function list(panel: HTMLElement, items: Item[], tree: Tree, actions: Actions, more: number): void {
+  const rows = element("ul", { class: "items" });
+  for (const item of items) {
+    const which = likely(tree, item);
+    const dot = element("span", { class: "dot" });
+    dot.style.background = tree.manifest.colours[which];
+    const size = tree.weight(item) > 1 ? `, ${count(tree.weight(item), "node")}` : "";
+    rows.append(
+      element("li", {}, dot, button(shortened(tree.name(item)), () => actions.go(item)), ` ${tree.manifest.classes[which]}${size}`),
+    );
+  }
+  if (more > 0) rows.append(element("li", { class: "muted" }, `and ${more.toLocaleString("en")} more`));
+  panel.append(rows);
+}
+
+function bars(rows: [name: string, share: number, colour: string][]): HTMLElement {
+  const table = element("div", { class: "bars" });
+  for (const [name, share, colour] of rows) {
+    const bar = element("span", { class: "bar" });
+    bar.style.width = `${100 * share}%`;
+    bar.style.background = colour;
+    table.append(
+      element("span", { class: "name" }, shortened(name)),
+      element("span", { class: "track", "aria-hidden": "true" }, bar),
+      element("span", { class: "share" }, percent(share)),
+    );
+  }
+  return table;
+}
+
+function likely(tree: Tree, item: Item): number {
+  return mostFrequent(tree.summary(item).predicted)?.[0] ?? 0;
+}
+
+/** A word as a shell takes it. */
+function quoted(word: string): string {
+  return /^[\w./:@-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,71 @@
+// Search by the user's id: suggestions while typing, a jump on Enter or click.
+
+import { element, shortened } from "./page";
+
+const MOST_HITS = 12;
+
+/** Nodes whose id contains the text: the same id first, then ids that begin with it, then the others. */
+export function hits(ids: string[], text: string): number[] {
+  const wanted = text.trim().toLowerCase();
+  if (!wanted) return [];
+  const ranked: [number[], number[], number[]] = [[], [], []];
+  for (let node = 0; node < ids.length; node++) {
+    const at = ids[node].toLowerCase().indexOf(wanted);
+    if (at < 0) continue;
+    const rank = ids[node].length === wanted.length ? 0 : at === 0 ? 1 : 2;
+    if (ranked[rank].length < MOST_HITS) ranked[rank].push(node);
+  }
+  return ranked.flat().slice(0, MOST_HITS);
+}
+
+export function wireSearch(input: HTMLInputElement, box: HTMLElement, ids: string[], go: (node: number) => void): void {
+  let found: number[] = [];
+  let at = 0;
+
+  const show = () => {
+    box.replaceChildren(
+      ...found.map((node, k) =>
+        element(
+          "li",
+          { role: "option", id: `explorer-hit-${k}`, "aria-selected": String(k === at), "data-node": String(node) },
+          shortened(ids[node], 60),
+        ),
+      ),
+    );
+    if (!found.length && input.value.trim()) box.append(element("li", { class: "muted" }, "no such id"));
+    box.hidden = !input.value.trim();
+    input.setAttribute("aria-expanded", String(!box.hidden));
+    if (found.length) input.setAttribute("aria-activedescendant", `explorer-hit-${at}`);
+    else input.removeAttribute("aria-activedescendant");
+  };
+  const close = () => {
+    box.hidden = true;
+    input.setAttribute("aria-expanded", "false");
+  };
+  const take = (node: number) => {
+    close();
+    go(node);
+  };
+
+  input.addEventListener("input", () => {
+    found = hits(ids, input.value);
+    at = 0;
+    show();
+  });
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      if (found.length) at = (at + (event.key === "ArrowDown" ? 1 : found.length - 1)) % found.length;
+      show();
+      event.preventDefault();
+    } else if (event.key === "Enter" && found.length) {
+      take(found[at]);
+      event.preventDefault();
+    } else if (event.key === "Escape") close();
+  });
+  box.addEventListener("pointerdown", (event) => {
+    const row = (event.target as HTMLElement).closest<HTMLElement>("[data-node]");
+    if (row) take(Number(row.dataset.node));
+    event.preventDefault(); // the input keeps the focus
+  });
+  input.addEventListener("blur", close);
+}

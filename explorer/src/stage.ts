@@ -1,0 +1,177 @@
+// The picture itself: sigma draws what the view holds.
+
+import Graph from "graphology";
+import Sigma from "sigma";
+import type { NodeHoverDrawingFunction } from "sigma/rendering";
+
+import type { Colouring, Colours } from "./colours";
+import type { Item, Tree } from "./tree";
+import { itemOf, keyOf, type Picture } from "./view";
+
+const OPENED = "around ";
+
+interface Theme {
+  ink: string;
+  paper: string;
+  line: string;
+}
+
+export class Stage {
+  private readonly graph = new Graph({ type: "undirected", multi: true });
+  private readonly sigma: Sigma;
+  private selected: string | null = null;
+
+  constructor(
+    container: HTMLElement,
+    private readonly tree: Tree,
+    private readonly colours: Colours,
+    press: (item: Item) => void,
+  ) {
+    this.sigma = new Sigma(this.graph, container, {
+      itemSizesReference: "positions",
+      zoomToSizeRatioFunction: (ratio) => ratio,
+      zIndex: true,
+      minEdgeThickness: tree.size(0) > 50_000 ? 0.5 : 0.9,
+      labelRenderedSizeThreshold: 15,
+      labelDensity: 0.7,
+      labelSize: 12,
+      labelFont: "system-ui, sans-serif",
+      minCameraRatio: 0.002,
+      maxCameraRatio: 2,
+      hideEdgesOnMove: tree.size(0) > 50_000,
+      defaultDrawNodeHover: hover,
+      stagePadding: 18,
+    });
+    this.sigma.setCustomBBox(extent(tree));
+    this.sigma.on("clickNode", ({ node }) => press(itemOf(node.replace(OPENED, ""))));
+    this.sigma.on("enterNode", () => (container.style.cursor = "pointer"));
+    this.sigma.on("leaveNode", () => (container.style.cursor = ""));
+    this.sigma.on("doubleClickNode", ({ preventSigmaDefault }) => preventSigmaDefault());
+  }
+
+  draw(picture: Picture, by: Colouring, selected: Item | null): void {
+    const theme = themeNow();
+    this.sigma.setSetting("labelColor", { color: theme.ink });
+    this.graph.clear();
+    for (const item of picture.opened) {
+      const place = this.tree.place(item);
+      const colour = this.colours.colour(item, by);
+      this.graph.addNode(OPENED + keyOf(item), {
+        ...place,
+        size: this.reach(item, place),
+        color: translucent(colour, 0.16),
+        zIndex: -item.level - 1,
+        label: "",
+      });
+    }
+    for (const item of picture.items) {
+      this.graph.addNode(keyOf(item), {
+        ...this.tree.place(item),
+        size: this.tree.radius(item),
+        color: this.colours.colour(item, by),
+        label: this.tree.name(item),
+        zIndex: 1,
+      });
+    }
+    const thin = this.tree.manifest.radius;
+    for (const { from, to, weight } of picture.edges) {
+      const size = thin * Math.min(0.18 * Math.sqrt(weight), 0.9);
+      this.graph.addEdge(from, to, { size, color: theme.line });
+    }
+    this.select(selected);
+  }
+
+  /** From the middle of an opened hyper-node to the far side of its outermost member. */
+  private reach(item: Item, place: { x: number; y: number }): number {
+    const [low, high] = this.tree.nodes(item);
+    let far = this.tree.radius(item);
+    const some = Math.max(1, Math.floor((high - low) / 2000));
+    for (let index = low; index < high; index += some) {
+      const node = this.tree.place({ level: 0, index });
+      far = Math.max(far, Math.hypot(node.x - place.x, node.y - place.y) + 1.6 * this.tree.manifest.radius);
+    }
+    return far;
+  }
+
+  select(item: Item | null): void {
+    if (this.selected && this.graph.hasNode(this.selected)) this.graph.setNodeAttribute(this.selected, "highlighted", false);
+    this.selected = item ? keyOf(item) : null;
+    if (this.selected && this.graph.hasNode(this.selected)) this.graph.setNodeAttribute(this.selected, "highlighted", true);
+  }
+
+  /** Bring an item to the middle, near enough to see it and what is around it. */
+  lookAt(item: Item): void {
+    const key = this.graph.hasNode(keyOf(item)) ? keyOf(item) : OPENED + keyOf(item);
+    this.sigma.refresh();
+    const place = this.sigma.getNodeDisplayData(key);
+    if (!place) return;
+    const ratio = Math.min(this.sigma.getCamera().ratio, Math.max(14 * this.tree.radius(item), 0.02));
+    this.move({ x: place.x, y: place.y, ratio });
+  }
+
+  zoom(factor: number): void {
+    const camera = this.sigma.getCamera();
+    this.move({ ratio: camera.getBoundedRatio(camera.ratio / factor) });
+  }
+
+  whole(): void {
+    this.move({ x: 0.5, y: 0.5, ratio: 1, angle: 0 });
+  }
+
+  private move(to: { x?: number; y?: number; ratio?: number; angle?: number }): void {
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    void this.sigma.getCamera().animate(to, { duration: still ? 1 : 350 });
+  }
+
+  /** Where an item is on the screen, in pixels of the stage. */
+  onScreen(item: Item): { x: number; y: number } {
+    return this.sigma.graphToViewport(this.tree.place(item));
+  }
+}
+
+function extent(tree: Tree): { x: [number, number]; y: [number, number] } {
+  const range = (axis: string): [number, number] => {
+    let low = 1;
+    let high = 0;
+    for (let level = 0; level <= tree.depth; level++) {
+      for (const value of tree.array(axis + level)) {
+        low = Math.min(low, value / 65535);
+        high = Math.max(high, value / 65535);
+      }
+    }
+    return [low, high];
+  };
+  return { x: range("x"), y: range("y") };
+}
+
+function themeNow(): Theme {
+  const style = getComputedStyle(document.documentElement);
+  const [ink, paper, line] = ["--ink", "--paper", "--edge"].map((name) => style.getPropertyValue(name).trim());
+  return { ink, paper, line };
+}
+
+function translucent(colour: string, alpha: number): string {
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  return `rgba(${r}, ${g}, ${b}, ${alpha})`;
+}
+
+/** The name of the node under the pointer, or of the one selected, in the page's own colours. */
+const hover: NodeHoverDrawingFunction = (context, data) => {
+  const { ink, paper } = themeNow();
+  context.beginPath();
+  context.arc(data.x, data.y, data.size + 2.5, 0, 2 * Math.PI);
+  context.lineWidth = 2.5;
+  context.strokeStyle = ink;
+  context.stroke();
+  if (!data.label) return;
+  const text = data.label.length > 40 ? `${data.label.slice(0, 39)}…` : data.label;
+  context.font = "600 13px system-ui, sans-serif";
+  const left = data.x + data.size + 8;
+  const width = context.measureText(text).width;
+  context.globalAlpha = 0.92;
+  context.fillStyle = paper;
+  context.fillRect(left - 4, data.y - 10, width + 8, 20);
+  context.globalAlpha = 1;
+  context.fillStyle = ink;
+  context.fillText(text, left, data.y + 4.5);
+};

@@ -1,0 +1,219 @@
+// The hierarchy: nodes of level 0, hyper-nodes above. Members of a hyper-node follow one another, so that a hyper-node
+// is a range of members and, further down, a range of nodes.
+
+import type { Manifest, Numbers, Packed } from "./data";
+
+export interface Item {
+  level: number;
+  index: number;
+}
+
+export interface Neighbour {
+  index: number;
+  weight: number;
+}
+
+/** What the nodes in an item are together. */
+export interface Summary {
+  nodes: number;
+  predicted: Map<number, number>; // nodes of each predicted class
+  labels: Map<number, number>; // nodes of each known label
+  confidence: number; // mean
+  judged: number; // nodes whose prediction was put to the test
+  wrong: number;
+}
+
+interface Links {
+  start: Uint32Array;
+  target: Uint32Array;
+  weight: Float32Array;
+}
+
+export class Tree {
+  readonly manifest: Manifest;
+  readonly ids: string[];
+  readonly depth: number;
+  private readonly arrays: Map<string, Numbers>;
+  private readonly parents: Uint32Array[] = [];
+  private readonly firstMember: Uint32Array[] = []; // by level from 1 on
+  private readonly firstNode: Uint32Array[] = [];
+  private readonly linksOf: (Links | undefined)[] = [];
+  private readonly steps: number;
+  private readonly guesses: Numbers;
+  private readonly chances: Numbers;
+  private readonly labels: Numbers;
+  private readonly parts: Numbers;
+  private readonly judgedPart: number;
+
+  constructor(packed: Packed) {
+    this.manifest = packed.manifest;
+    this.arrays = packed.arrays;
+    this.ids = packed.ids;
+    this.depth = packed.manifest.levels.length - 1;
+    this.guesses = this.array("class0");
+    this.chances = this.array("probability0");
+    this.labels = this.array("label");
+    this.parts = this.array("part");
+    this.steps = this.chances instanceof Uint8Array ? 255 : 65535;
+    this.judgedPart = this.manifest.judged === "test" ? 3 : 2;
+    this.firstNode[0] = Uint32Array.from({ length: this.size(0) + 1 }, (_, i) => i);
+    for (let level = 1; level <= this.depth; level++) this.addLevel(level);
+  }
+
+  private addLevel(level: number): void {
+    const members = this.array(`members${level}`);
+    const first = new Uint32Array(members.length + 1);
+    const nodes = new Uint32Array(members.length + 1);
+    const parent = new Uint32Array(this.size(level - 1));
+    for (let i = 0; i < members.length; i++) {
+      first[i + 1] = first[i] + members[i];
+      nodes[i + 1] = this.firstNode[level - 1][first[i + 1]];
+      parent.fill(i, first[i], first[i + 1]);
+    }
+    this.firstMember[level] = first;
+    this.firstNode[level] = nodes;
+    this.parents[level - 1] = parent;
+  }
+
+  array(name: string): Numbers {
+    const found = this.arrays.get(name);
+    if (!found) throw new Error(`The page holds no ${name}.`);
+    return found;
+  }
+
+  size(level: number): number {
+    return this.manifest.levels[level].nodes;
+  }
+
+  parent({ level, index }: Item): Item | null {
+    return level < this.depth ? { level: level + 1, index: this.parents[level][index] } : null;
+  }
+
+  /** The item and the hyper-nodes around it, finest first. */
+  path(item: Item): Item[] {
+    const path: Item[] = [];
+    for (let at: Item | null = item; at; at = this.parent(at)) path.push(at);
+    return path;
+  }
+
+  members({ level, index }: Item): Item[] {
+    if (level === 0) return [];
+    const first = this.firstMember[level];
+    return Array.from({ length: first[index + 1] - first[index] }, (_, k) => ({
+      level: level - 1,
+      index: first[index] + k,
+    }));
+  }
+
+  /** First and last (exclusive) node of level 0 in the item. */
+  nodes({ level, index }: Item): [number, number] {
+    return [this.firstNode[level][index], this.firstNode[level][index + 1]];
+  }
+
+  weight(item: Item): number {
+    const [low, high] = this.nodes(item);
+    return high - low;
+  }
+
+  place({ level, index }: Item): { x: number; y: number } {
+    return { x: this.array(`x${level}`)[index] / 65535, y: this.array(`y${level}`)[index] / 65535 };
+  }
+
+  radius(item: Item): number {
+    return this.manifest.radius * Math.sqrt(this.weight(item));
+  }
+
+  name(item: Item): string {
+    if (item.level === 0) return this.ids[item.index];
+    const nodes = this.weight(item);
+    return nodes === 1 ? this.ids[this.nodes(item)[0]] : `hyper-node ${item.level}.${item.index + 1}`;
+  }
+
+  predicted(node: number, rank = 0): number {
+    return this.array(`class${rank}`)[node];
+  }
+
+  probability(node: number, rank = 0): number {
+    return this.array(`probability${rank}`)[node] / this.steps;
+  }
+
+  /** The label in the user's file; -1 where there is none. */
+  label(node: number): number {
+    return this.labels[node] - 1;
+  }
+
+  part(node: number): string {
+    return ["", "train", "validation", "test"][this.parts[node]];
+  }
+
+  isJudged(node: number): boolean {
+    return this.parts[node] === this.judgedPart;
+  }
+
+  summary(item: Item): Summary {
+    const [low, high] = this.nodes(item);
+    const sum: Summary = {
+      nodes: high - low,
+      predicted: new Map(),
+      labels: new Map(),
+      confidence: 0,
+      judged: 0,
+      wrong: 0,
+    };
+    for (let node = low; node < high; node++) {
+      const guess = this.guesses[node];
+      const label = this.label(node);
+      sum.predicted.set(guess, (sum.predicted.get(guess) ?? 0) + 1);
+      if (label >= 0) sum.labels.set(label, (sum.labels.get(label) ?? 0) + 1);
+      sum.confidence += this.chances[node] / this.steps / sum.nodes;
+      if (this.isJudged(node)) {
+        sum.judged++;
+        if (guess !== label) sum.wrong++;
+      }
+    }
+    return sum;
+  }
+
+  /** Neighbours of its own level, the strongest edge first. */
+  neighbours({ level, index }: Item): Neighbour[] {
+    const { start, target, weight } = this.links(level);
+    const found: Neighbour[] = [];
+    for (let k = start[index]; k < start[index + 1]; k++) found.push({ index: target[k], weight: weight[k] });
+    return found.sort((a, b) => b.weight - a.weight || a.index - b.index);
+  }
+
+  links(level: number): Links {
+    return (this.linksOf[level] ??= this.bothWays(level));
+  }
+
+  private bothWays(level: number): Links {
+    const [steps, gaps, strength] = ["source", "target", "strength"].map((name) => this.array(name + level));
+    const source = new Uint32Array(steps.length);
+    const count = new Uint32Array(this.size(level) + 1);
+    for (let k = 0, at = 0; k < steps.length; k++) {
+      at += steps[k];
+      source[k] = at;
+      count[at + 1]++;
+      count[at + gaps[k] + 1]++;
+    }
+    for (let i = 1; i < count.length; i++) count[i] += count[i - 1];
+    const start = count.slice();
+    const target = new Uint32Array(2 * steps.length);
+    const weight = new Float32Array(2 * steps.length);
+    const put = (from: number, to: number, k: number) => {
+      target[count[from]] = to;
+      weight[count[from]++] = strength[k];
+    };
+    for (let k = 0; k < steps.length; k++) {
+      put(source[k], source[k] + gaps[k], k);
+      put(source[k] + gaps[k], source[k], k);
+    }
+    return { start, target, weight };
+  }
+}
+
+export function mostFrequent(counts: Map<number, number>): [which: number, count: number] | null {
+  let best: [number, number] | null = null;
+  for (const [which, count] of counts) if (!best || count > best[1]) best = [which, count];
+  return best;
+}

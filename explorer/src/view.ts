@@ -1,0 +1,117 @@
+// Which items are on the screen: the nodes of one level, with some of its hyper-nodes opened into their members.
+
+import type { Item, Tree } from "./tree";
+
+export const MOST_NODES = 20_000;
+export const MOST_EDGES = 30_000;
+
+export interface Edge {
+  from: string;
+  to: string;
+  weight: number;
+}
+
+export interface Picture {
+  items: Item[];
+  opened: Item[];
+  edges: Edge[];
+  sampled: boolean; // the level has more nodes than are drawn
+  edgesLeftOut: number;
+}
+
+export const keyOf = ({ level, index }: Item): string => `${level}:${index}`;
+
+export function itemOf(key: string): Item {
+  const [level, index] = key.split(":").map(Number);
+  return { level, index };
+}
+
+export class View {
+  private readonly open = new Set<string>();
+  private readonly wanted = new Set<string>(); // drawn even where a level is sampled
+
+  constructor(
+    private readonly tree: Tree,
+    public level: number,
+  ) {}
+
+  setLevel(level: number): void {
+    this.level = level;
+    this.open.clear();
+    this.wanted.clear();
+  }
+
+  isOpen(item: Item): boolean {
+    return this.open.has(keyOf(item));
+  }
+
+  canOpen(item: Item): boolean {
+    return item.level > 0;
+  }
+
+  toggle(item: Item): void {
+    const key = keyOf(item);
+    if (!this.open.delete(key) && this.canOpen(item)) this.open.add(key);
+  }
+
+  /** Open what is around an item of this level or a finer one, so that it is on the screen. */
+  reveal(item: Item): void {
+    const path = this.tree.path(item);
+    for (const around of path) {
+      if (around.level === this.level) this.wanted.add(keyOf(around));
+      if (around.level > item.level && around.level <= this.level) this.open.add(keyOf(around));
+    }
+    this.open.delete(keyOf(item));
+  }
+
+  /** The item itself where it is drawn, or the hyper-node on the screen that it is in. */
+  shown(item: Item): Item | null {
+    const path = this.tree.path(item).filter((around) => around.level <= this.level);
+    for (const around of path.reverse()) if (!this.isOpen(around)) return around;
+    return null;
+  }
+
+  picture(): Picture {
+    const size = this.tree.size(this.level);
+    const stride = Math.ceil(size / MOST_NODES);
+    const items: Item[] = [];
+    const opened: Item[] = [];
+    const add = (item: Item): void => {
+      if (!this.isOpen(item)) items.push(item);
+      else {
+        opened.push(item);
+        this.tree.members(item).forEach(add);
+      }
+    };
+    for (let index = 0; index < size; index += stride) add({ level: this.level, index });
+    if (stride > 1) {
+      for (const key of this.wanted) if (itemOf(key).index % stride) add(itemOf(key));
+    }
+    return { items, opened, sampled: stride > 1, ...this.edges(items) };
+  }
+
+  /** Edges between the items. One between levels is drawn from its finer end. */
+  private edges(items: Item[]): { edges: Edge[]; edgesLeftOut: number } {
+    const drawn = new Set(items.map(keyOf));
+    const weights = new Map<string, Edge>();
+    for (const item of items) {
+      const from = keyOf(item);
+      const { start, target, weight } = this.tree.links(item.level);
+      for (let k = start[item.index]; k < start[item.index + 1]; k++) {
+        let other: Item | null = { level: item.level, index: target[k] };
+        const same = drawn.has(keyOf(other));
+        if (same && target[k] < item.index) continue; // the other end draws it
+        while (other && other.level <= this.level && !drawn.has(keyOf(other))) other = this.tree.parent(other);
+        if (!other || other.level > this.level) continue;
+        const to = keyOf(other);
+        const edge = weights.get(`${from} ${to}`);
+        if (edge) edge.weight += weight[k];
+        else weights.set(`${from} ${to}`, { from, to, weight: weight[k] });
+      }
+    }
+    const edges = [...weights.values()];
+    if (edges.length <= MOST_EDGES) return { edges, edgesLeftOut: 0 };
+    edges.sort((a, b) => b.weight - a.weight);
+    return { edges: edges.slice(0, MOST_EDGES), edgesLeftOut: edges.length - MOST_EDGES };
+  }
+}

@@ -1,0 +1,43 @@
+"""The templates of all pages, and what may stand in a script element."""
+
+import base64
+import hashlib
+import json
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+
+def rendered(template: str, *, script: Markup | None = None, **values: Any) -> str:
+    """The page. Only `script` may run in it: the page's policy names its digest."""
+    environment = Environment(
+        loader=PackageLoader("hiergcn.report"),
+        autoescape=True,  # names come from users' files
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["percent"] = lambda value: "–" if value is None else f"{100 * value:.1f}"
+    return environment.get_template(template).render(script=script, script_hash=_digest(script), **values)
+
+
+def explorer_script() -> Markup:
+    """The explorer, as `make explorer` builds it from the folder `explorer`."""
+    code = (files("hiergcn.report") / "static" / "explorer.js").read_text(encoding="utf-8")
+    return Markup(code)  # noqa: S704  (our own file; its build leaves no end of a script element in it)
+
+
+def in_script(value: Any) -> Markup:
+    """JSON that no name in it can end the script element of."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for letter in "<>&":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return Markup(text)  # noqa: S704  (just escaped)
+
+
+def _digest(script: Markup | None) -> str | None:
+    if script is None:
+        return None
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
