@@ -39,7 +39,7 @@ def test_columns_have_mean_0_and_deviation_1() -> None:
 
 
 def test_sparse_features_stay_sparse() -> None:
-    words = sp.random_array((60, 30), density=0.1, rng=np.random.default_rng(0), format="csr")
+    words = sp.csr_array(sp.random_array((60, 30), density=0.1, rng=np.random.default_rng(0)))
     graph = replace(planted_graph(60, seed=1), features=words)
     prepared = build_method("mlp", MLPConfig(scaling="standard")).prepare(Task.unlabelled(graph, 4), None, CPU)
     assert isinstance(prepared.features, SparseFeatures)

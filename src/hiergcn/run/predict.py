@@ -81,7 +81,7 @@ def predictions_again(run: LoadedRun, graph: Graph, device: str = "auto") -> pd.
     """The table of predictions, computed from the weights and the graph; refused where the run folder differs."""
     if run.config["n_features"] == WIDTH:
         graph = with_structural_features(graph)
-    _check_same_data(run, graph)
+    check_same_data(run, graph)
     recorded, names = run.predictions, run.config["class_names"]
     probabilities = predict_graph(
         run.settings, run.weights, graph, run.config["n_features"], len(names), hierarchy=run.hierarchy, device=device
@@ -145,7 +145,8 @@ def same_adjacency(hierarchy: Hierarchy, graph: Graph) -> bool:
     return all(np.array_equal(getattr(ours, part), getattr(theirs, part)) for part in parts)
 
 
-def _check_same_data(run: LoadedRun, graph: Graph) -> None:
+def check_same_data(run: LoadedRun, graph: Graph) -> None:
+    """Refuse a graph that the run was not made of."""
     same = (
         list(graph.class_names) == run.config["class_names"]
         and graph.n_features == run.config["n_features"]

@@ -1,0 +1,79 @@
+"""`hiergcn explain`: which neighbours, features and hyper-nodes spoke for a prediction."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hiergcn.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hiergcn.run.explain import Explanation
+
+SHOWN = 8  # members of a hyper-node in the table; the file has more
+
+
+def explain(
+    run: Annotated[Path, typer.Argument(help="A folder that `hiergcn fit` wrote.")],
+    node: Annotated[str, typer.Option(help="Id of the node.")],
+    class_: Annotated[
+        str | None, typer.Option("--class", help="Class to explain, if not the predicted one: why not this?")
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="Nodes and features to show.")] = 10,
+    out: Annotated[Path | None, typer.Option(help="A JSON file to write as well.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+) -> None:
+    """Explain the prediction of a node."""
+    if out is not None and out.exists():
+        raise InputError(f"{out} exists already; name another file or move that one away.")
+
+    from hiergcn.cli.predict import run_graph
+    from hiergcn.cli.terminal import console
+    from hiergcn.files import written_whole
+    from hiergcn.run.explain import explain as explain_node
+    from hiergcn.run.folder import load_run
+
+    loaded = load_run(run)
+    found = explain_node(loaded, run_graph(loaded), node, class_=class_, top=top, device=device)
+    _print(console(), found)
+    if out is not None:
+        with written_whole(out) as part:
+            part.write_text(json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _print(out: "Console", found: "Explanation") -> None:
+    from hiergcn.cli.terminal import new_table, percent, printable
+
+    out.print(f"{printable(found.id)} is predicted to be {printable(found.predicted)}")
+    out.print(
+        f"Score of {printable(found.explained)}: {found.score:+.3f} (its logit less the mean of all; probability "
+        f"{percent(found.probability)} %), {found.without:+.3f} without any features. What made the difference:"
+    )
+    by_hops = new_table(out, "distance", "share", title="By distance in edges")
+    for hops, share in found.hops.items():
+        by_hops.add_row("the node itself" if hops == "0" else hops, f"{share:+.3f}")
+    nodes = new_table(out, "node", "edges away", "share", title="Nodes")
+    for one in found.nodes:
+        nodes.add_row(printable(one.id)[:40], "-" if one.hops is None else str(one.hops), f"{one.share:+.3f}")
+    features = new_table(out, "feature", "share", title="Features")
+    for feature in found.features:
+        features.add_row(printable(feature.name)[:40], f"{feature.share:+.3f}")
+    for table in (by_hops, nodes, features):
+        out.print()
+        out.print(table)
+    for group in found.hyper_nodes:
+        out.print()
+        out.print(f"Level {group.level}: one hyper-node of {group.size:,} nodes, share {group.share:+.3f}")
+        out.print(f"  labels given: {_counts(group.given)}; predicted: {_counts(group.predicted)}", soft_wrap=True)
+        names = ", ".join(printable(name)[:40] for name in group.members[:SHOWN])
+        more = f" and {group.size - SHOWN:,} more" if group.size > SHOWN else ""
+        out.print(f"  members: {names}{more}", soft_wrap=True)
+
+
+def _counts(classes: dict[str, int]) -> str:
+    from hiergcn.cli.terminal import printable
+
+    return ", ".join(f"{count:,} {printable(name)}" for name, count in list(classes.items())[:SHOWN]) or "none"

@@ -1,0 +1,84 @@
+"""`hiergcn explain`: a prediction traced back to nodes, features and hyper-nodes."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from cli_shell import FEW_EPOCHS, Command
+
+from hiergcn.coarsen import Hierarchy
+
+FIT = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--seeds", 1, "--no-baselines")
+
+
+@pytest.fixture
+def run(command: Command, own_files: Path) -> Path:
+    assert command(*FIT, *FEW_EPOCHS, "--levels", 2, "--out", "run").code == 0
+    return own_files / "run"
+
+
+def test_a_node_is_explained(command: Command, run: Path) -> None:
+    outcome = command("explain", "run", "--node", "node 4", "--out", "why.json")
+    assert outcome.code == 0, outcome.err
+    why = json.loads((run.parent / "why.json").read_text(encoding="utf-8"))
+    table = pd.read_csv(run / "predictions.csv", dtype=str, keep_default_na=False)
+    assert why["predicted"] == why["explained"] == table["predicted"][4]
+    assert why["probability"] == pytest.approx(float(table["probability"][4]), rel=1e-4)
+    total = why["score"] - why["without"] - why["missed"]
+    assert sum(why["hops"].values()) == pytest.approx(total)
+    assert all(one["hops"] == 0 for one in why["nodes"] if one["id"] == "node 4")
+    assert {one["name"] for one in why["features"]} <= {f"feature {k}" for k in range(16)}
+    assert "node 4 is predicted to be" in outcome.out
+    assert "Level 2: one hyper-node of" in outcome.out
+
+
+def test_hyper_nodes_are_those_of_the_hierarchy(command: Command, run: Path) -> None:
+    """Labels are counted where they were given to the model: those of test nodes stay unread."""
+    assert command("explain", "run", "--node", "node 4", "--out", "why.json").code == 0
+    groups = json.loads((run.parent / "why.json").read_text(encoding="utf-8"))["hyper_nodes"]
+    hierarchy = Hierarchy.load(run / "hierarchy.npz")
+    table = pd.read_csv(run / "predictions.csv", dtype=str, keep_default_na=False)
+    assert [group["level"] for group in groups] == [1, 2]
+    for group in groups:
+        members = hierarchy.members(group["level"], int(hierarchy.hyper_nodes(group["level"])[4]))
+        rows = table.iloc[members]
+        assert group["size"] == len(members)
+        assert set(group["members"]) <= set(rows["id"])
+        assert group["given"] == rows.loc[rows["split"].isin(["train", "validation"]), "label"].value_counts().to_dict()
+        assert group["predicted"] == rows["predicted"].value_counts().to_dict()
+
+
+def test_why_not_another_class(command: Command, run: Path) -> None:
+    outcome = command("explain", "run", "--node", "node 4", "--class", "007")
+    assert outcome.code == 0, outcome.err
+    assert "Score of 007:" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--node", "nobody"), "There is no node 'nobody'"),
+        (("--node", "node 4", "--class", "rain"), "There is no class 'rain'"),
+    ],
+)
+def test_what_is_not_there_is_said(command: Command, run: Path, words: tuple[str, ...], sentence: str) -> None:
+    outcome = command("explain", "run", *words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert sentence in outcome.err
+
+
+def test_a_model_without_features_says_so(command: Command, own_files: Path) -> None:
+    assert command(*FIT, "--model", "label-propagation", "--out", "run").code == 0
+    outcome = command("explain", "run", "--node", "node 4")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "does not compute its predictions from the features" in outcome.err
+
+
+def test_structural_features_have_names_too(command: Command, own_files: Path) -> None:
+    nodes = pd.read_csv(own_files / "nodes.csv", dtype={"topic": str}, keep_default_na=False)
+    nodes[["paper", "topic"]].to_csv(own_files / "nodes.csv", index=False)
+    assert command(*FIT, *FEW_EPOCHS, "--out", "run").code == 0
+    outcome = command("explain", "run", "--node", "node 4")
+    assert outcome.code == 0, outcome.err
+    assert "structure " in outcome.out
