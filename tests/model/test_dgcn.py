@@ -62,6 +62,15 @@ def test_objective_is_the_papers(task: Task, supervised: str) -> None:
     np.testing.assert_allclose(model.eval()(X).detach().numpy(), view(model.adjacency), rtol=1e-4, atol=1e-6)
 
 
+def test_classes_can_be_weighed(task: Task) -> None:
+    """A class that counts twice is like one whose nodes are named twice."""
+    model, X, labelled = built(task, DGCNConfig(dropout=0.0, consistency=0.0))
+    heavy = Labelled(labelled.nodes, labelled.classes, torch.tensor([2.0, 1.0, 1.0]))
+    first = labelled.classes == 0
+    twice = Labelled(*(torch.cat([part, part[first]]) for part in (labelled.nodes, labelled.classes)))
+    torch.testing.assert_close(model.objective(X, heavy, "sum", 1), model.objective(X, twice, "sum", 1))
+
+
 def test_weight_of_consistency_rises_and_stays() -> None:
     golden = {0: 0.006738, 30: 0.060055, 60: 0.286505, 90: 0.731616, 119: 0.999653, 120: 1.0, 299: 1.0}
     assert {t: round(consistency_weight(t, 120, 1.0), 6) for t in golden} == golden

@@ -118,7 +118,9 @@ class DeepWalk(NodeModel):
         sentences = Sentences(self.walker, config.walks, config.walk_length, int(rng.integers(2**63)))
         embedding = skip_gram(sentences, config, int(rng.integers(2**31)))
         nodes, classes = labelled.nodes.cpu().numpy(), labelled.classes.cpu().numpy()
-        svm = LinearSVC(C=config.C, random_state=int(rng.integers(2**31))).fit(embedding[nodes], classes)
+        weights = None if labelled.class_weights is None else dict(enumerate(labelled.class_weights.tolist()))
+        svm = LinearSVC(C=config.C, class_weight=weights, random_state=int(rng.integers(2**31)))
+        svm.fit(embedding[nodes], classes)
         W, b = _one_row_each(svm.coef_, svm.intercept_)
         with torch.no_grad():
             self.embedding.copy_(torch.from_numpy(embedding))

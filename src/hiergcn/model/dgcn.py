@@ -137,7 +137,8 @@ class DGCN(NodeModel):
         if self.config.supervised == "cross_entropy":
             return labelled.cross_entropy(logits, "sum")
         y = nn.functional.one_hot(labelled.classes, Z.shape[1])
-        return (Z.index_select(0, labelled.nodes) - y).square().sum()
+        errors = (Z.index_select(0, labelled.nodes) - y).square().sum(dim=1)  # (labelled,)
+        return errors.sum() if labelled.class_weights is None else errors @ labelled.class_weights[labelled.classes]
 
     def _walked(self) -> Tensor:
         """P̂, of walks that this model draws for itself; predictions do without it."""

@@ -155,13 +155,10 @@ class Planetoid(NodeModel):
 
     def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:  # noqa: ARG002
         lessons = self._lessons or self._begin(features, labelled)
-        nodes, classes = labelled.nodes[lessons.batch], labelled.classes[lessons.batch]
-        X = feature_rows(lessons.features, lessons.batch)
-        losses = [
-            nn.functional.cross_entropy(logits, classes, reduction=reduction)
-            for logits in self._logits(X, self.embed(X, nodes))
-        ]
-        return torch.stack(losses).sum()
+        batch, X = lessons.batch, feature_rows(lessons.features, lessons.batch)
+        rows = Labelled(torch.arange(len(batch), device=batch.device), labelled.classes[batch], labelled.class_weights)
+        logits = self._logits(X, self.embed(X, labelled.nodes[batch]))
+        return torch.stack([rows.cross_entropy(z, reduction) for z in logits]).sum()
 
     def _begin(self, features: Features, labelled: Labelled) -> "_Lessons":
         self._lessons = lessons = _Lessons(self.walker, features, labelled, self.config, self.generator)
