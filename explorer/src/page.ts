@@ -28,7 +28,10 @@ export function button(text: string, press: () => void, attributes: Record<strin
 export const count = (n: number, one: string, many = `${one}s`): string =>
   `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-export const percent = (value: number): string => `${(100 * value).toFixed(value > 0.995 || value < 0.1 ? 1 : 0)} %`;
+export function percent(value: number): string {
+  const fine = (value > 0.99 && value < 1) || (value > 0 && value < 0.1);
+  return `${(100 * value).toFixed(fine ? 1 : 0)} %`;
+}
 
 export function shortened(text: string, most = 40): string {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;

@@ -105,7 +105,7 @@ export class Stage {
     this.sigma.refresh();
     const place = this.sigma.getNodeDisplayData(key);
     if (!place) return;
-    const ratio = Math.min(this.sigma.getCamera().ratio, Math.max(14 * this.tree.radius(item), 0.02));
+    const ratio = Math.min(this.sigma.getCamera().ratio, Math.max(60 * this.tree.manifest.radius, 10 * this.tree.radius(item)));
     this.move({ x: place.x, y: place.y, ratio });
   }
 
@@ -150,8 +150,9 @@ function themeNow(): Theme {
   return { ink, paper, line };
 }
 
+/** Sigma blends colours that are multiplied by their alpha already. */
 function translucent(colour: string, alpha: number): string {
-  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  const [r, g, b] = [1, 3, 5].map((at) => Math.round(alpha * parseInt(colour.slice(at, at + 2), 16)));
   return `rgba(${r}, ${g}, ${b}, ${alpha})`;
 }
 

@@ -11,10 +11,9 @@ from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from hiergcn.report.svg import FIRST, INK, LINE, MUTED, PAPER, SECOND, STYLE, new_figure
+from hiergcn.report.svg import FIRST, INK, LINE, MUTED, PAPER, SECOND, STYLE, legend_above, new_figure, short
 
 NAMED_CLASSES = 20  # more classes than this get no names and figures in the matrix
-NAME_LENGTH = 22
 
 
 def seeds_figure(
@@ -45,7 +44,7 @@ def seeds_figure(
             axes.set_xticks(place, [str(seed) for seed in seeds])
         axes.grid(axis="x", visible=False)
         axes.margins(y=0.15)
-        _legend_above(figure, axes)
+        legend_above(figure, axes)
         return figure
 
 
@@ -66,7 +65,7 @@ def curves_figure(history: pd.DataFrame, selected_seed: int, best_epoch: int | N
             axes.set(xlabel="epoch", title="mean cross-entropy" if what == "loss" else "accuracy, %")
             axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         panels[0].set_ylim(bottom=0)
-        _legend_above(figure, panels[0])
+        legend_above(figure, panels[0])
         return figure
 
 
@@ -95,7 +94,7 @@ def confusion_figure(matrix: npt.NDArray[np.int64], names: Sequence[str]) -> Fig
                 text = f"{matrix[row, column]:,}" if matrix[row, column] else "·"
                 colour = PAPER if share[row, column] > 0.7 else INK
                 axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=colour, fontsize=9)
-            labels = [_short(name) for name in names]
+            labels = [short(name) for name in names]
             axes.set_xticks(np.arange(n) + 0.5, labels, rotation=40, ha="right", rotation_mode="anchor")
             axes.set_yticks(np.arange(n) + 0.5, labels)
         else:
@@ -124,14 +123,5 @@ def levels_figure(nodes: Sequence[int], edges: Sequence[int]) -> Figure:
         axes.grid(axis="y", visible=False)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_color(LINE)
-        _legend_above(figure, axes)
+        legend_above(figure, axes)
         return figure
-
-
-def _legend_above(figure: Figure, axes: Axes) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=len(labels), handlelength=1.6, columnspacing=1.6)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"

@@ -8,6 +8,7 @@ from typing import Any
 
 import matplotlib
 from markupsafe import Markup
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 # Colours stand for roles. In the page each becomes a CSS variable, so that a figure follows the light or dark theme.
@@ -17,6 +18,7 @@ LINE = "#d7dbe0"
 PAPER = "#fefefe"
 FIRST = "#0072b2"  # blue and vermilion of Okabe and Ito: told apart by every kind of colour vision
 SECOND = "#d55e00"
+NAME_LENGTH = 22
 ROLES = {INK: "ink", MUTED: "muted", LINE: "line", PAPER: "paper", FIRST: "first", SECOND: "second"}
 
 STYLE: dict[Any, Any] = {
@@ -46,6 +48,16 @@ STYLE: dict[Any, Any] = {
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure, in inches; no state is shared with pyplot."""
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def legend_above(figure: Figure, axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=len(labels), handlelength=1.6, columnspacing=1.6)
+
+
+def short(name: str) -> str:
+    """A name that fits beside a figure."""
+    return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
 
 
 def inline_svg(figure: Figure, name: str, description: str) -> Markup:
