@@ -5,7 +5,7 @@ r"""GAT, Veličković et al., Graph Attention Networks (ICLR 2018).
 
 and an output layer that takes the mean of its heads, on PyG's `GATConv`. Attention is kept for edges alone, so memory
 grows with the edges and not, as in the authors' first code, with the square of the nodes: a handful of tensors of
-(edges + n) * heads * width. A run on NELL peaks at 1.7 GB. Edge weights play no part, as in the paper.
+(edges + n) * heads * width. A run on NELL peaks at 1.9 GB. Edge weights play no part, as in the paper.
 
 Reference: each head draws its own dropout of the features, and drops the projected ones again before they are summed;
 PyG's layer does neither. Its authors stop after 100 epochs without a better validation loss or accuracy; here after 100
