@@ -23,7 +23,7 @@ for circle, people in CIRCLES.items():
 
 graph = Graph.from_networkx(g, label="circle", name="Les Misérables")
 print(graph)
-classifier = HGCNClassifier(levels=2, dropout=0.3, output_relu=False, epochs=100, seed=0).fit(graph)
+classifier = HGCNClassifier(seed=0).fit(graph)
 
 table = pd.DataFrame({"person": graph.ids, "circle": classifier.predict(), "given": graph.labels >= 0})  # type: ignore[operator]
 for group, rows in table[~table["given"]].groupby("circle"):
