@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 
@@ -120,3 +121,26 @@ def test_check_accepts_what_can_be_learned() -> None:
 def test_check_refuses_the_rest(labels: list[int] | None, parts: tuple[Any, ...], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         Split(*parts).check(graph_with(labels))
+
+
+def test_a_graph_planted_with_the_same_seed_is_divided_at_random() -> None:
+    """Seeds 0 to 4 for both: every class is about as frequent in validation as it is in the graph."""
+    for seed in range(5):
+        labels = planted_graph(400, classes=2, seed=seed).labels
+        assert labels is not None
+        split = Split.random(labels, per_class=5, validation=100, seed=seed)
+        assert 30 <= int(labels[split.validation].sum()) <= 70
+
+
+def test_holdout_keeps_every_class_to_train_and_spends_few_labels_on_tests() -> None:
+    labels = np.array([0] * 20 + [1] * 4 + [2] * 2 + [3] + [-1] * 5)
+    split = Split.holdout(labels, seed=1)
+    by_part = {
+        part: np.bincount(labels[getattr(split, part)], minlength=4).tolist()
+        for part in ("train", "validation", "test")
+    }
+    assert by_part == {"train": [12, 3, 1, 1], "validation": [4, 1, 1, 0], "test": [4, 0, 0, 0]}
+    assert np.array_equal(Split.holdout(labels, seed=1).train, split.train)
+    assert not np.array_equal(Split.holdout(labels, seed=2).train, split.train)
+    with pytest.raises(InputError, match="leave some nodes to train"):
+        Split.holdout(labels, validation=0.5, test=0.5)

@@ -68,7 +68,7 @@ class Split:
                 f"class {classes[sizes.argmin()]} has {sizes.min()} labelled nodes, too few for {per_class} training "
                 f"nodes per class: ask for at most {sizes.min()} per class or leave the class out"
             )
-        shuffled = np.random.default_rng(seed).permutation(labelled)
+        shuffled = _generator(seed).permutation(labelled)
         by_class = shuffled[np.argsort(known[shuffled], kind="stable")]
         first = np.repeat(np.cumsum(sizes) - sizes, sizes)
         chosen = np.arange(by_class.size) - first < per_class  # the first nodes of each class in shuffled order
@@ -93,7 +93,7 @@ class Split:
         if not (0 <= validation < 1 and 0 <= test < 1 and validation + test < 1):
             raise InputError(f"validation {validation} and test {test} must be shares that leave some nodes to train")
         known = np.asarray(labels)
-        shuffled = np.random.default_rng(seed).permutation(np.flatnonzero(known >= 0))
+        shuffled = _generator(seed).permutation(np.flatnonzero(known >= 0))
         parts: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
         for k in np.unique(known[shuffled]):
             nodes = shuffled[known[shuffled] == k]
@@ -133,6 +133,11 @@ class Split:
             names = ", ".join(repr(graph.class_names[k]) for k in missing[:5])
             more = f" and {missing.size - 5} more" if missing.size > 5 else ""
             raise InputError(f"no training node has class {names}{more}: move a node of each class into train")
+
+
+def _generator(seed: int) -> np.random.Generator:
+    """A stream of its own: a graph planted with the same seed must not be divided by the permutation that made it."""
+    return np.random.default_rng((seed, 2019))
 
 
 def _checked_part(nodes: Any, part: str) -> NDArray[np.int64]:
