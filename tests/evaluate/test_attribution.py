@@ -56,7 +56,8 @@ def test_sparse_and_dense_features_get_the_same_shares(graph: Graph) -> None:
     model, prepared = built("hgcn", graph)
     assert isinstance(prepared.features, SparseFeatures)
     sparse = attribute(model, prepared.features, 0, 0)
-    assert len(sparse.share) == sp.csr_array(graph.features).nnz  # nothing was filled
+    assert isinstance(graph.features, sp.csr_array)
+    assert len(sparse.share) == graph.features.nnz  # nothing was filled
     X = prepared.features
     dense = csr(X.row_start, X.column, X.values, X.shape).to_dense()
     full = attribute(model, dense, 0, 0)

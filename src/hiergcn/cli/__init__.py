@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from hiergcn.cli import check, coarsen, compare, datasets, explain, fit, predict, report
+from hiergcn.cli import check, coarsen, compare, datasets, explain, fit, predict, report, tune
 from hiergcn.cli.terminal import complain
 from hiergcn.errors import HierGCNError
 from hiergcn.version import __version__
@@ -30,6 +30,7 @@ app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("compare")(compare.compare)
+app.command("tune")(tune.tune)
 app.command("report")(report.report)
 app.command("coarsen")(coarsen.coarsen)
 app.add_typer(datasets.app, name="datasets")

@@ -45,10 +45,10 @@ class Attribution:
         return self.score - self.without - float(self.share.sum())
 
     def by_node(self) -> NDArray[np.float64]:
-        return np.bincount(self.row, self.share, minlength=self.shape[0])
+        return _sums(self.row, self.share, self.shape[0])
 
     def by_feature(self) -> NDArray[np.float64]:
-        return np.bincount(self.column, self.share, minlength=self.shape[1])
+        return _sums(self.column, self.share, self.shape[1])
 
 
 def attribute(model: NodeModel, features: Features, node: int, class_: int) -> Attribution:
@@ -72,6 +72,10 @@ def attribute(model: NodeModel, features: Features, node: int, class_: int) -> A
     return Attribution(
         row, column, share.flatten().cpu().numpy(), (features.shape[0], features.shape[1]), whole, nothing
     )
+
+
+def _sums(place: NDArray[np.int64], share: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    return np.bincount(place, share, minlength=n).astype(np.float64, copy=False)
 
 
 def _mean_gradient(score: Any, values: Tensor, steps: int) -> Tensor:

@@ -1,0 +1,153 @@
+"""`hiergcn tune`: search for settings on validation, go on where the last search stopped, show what mattered."""
+
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hiergcn.run.tune import Trial, Tuning
+
+
+def tune(
+    data: Annotated[str, typer.Argument(help="A dataset (see `hiergcn datasets`) or a CSV of edges.")],
+    nodes: Annotated[str | None, typer.Argument(help="A CSV of nodes: ids, features, labels.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column of the labels in NODES; blank means unknown.")] = None,
+    id_: Annotated[str | None, typer.Option("--id", help="Column of the ids in NODES.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column of the weights in DATA. [default: weight]")] = None,
+    split_column: Annotated[
+        str | None, typer.Option(help="Column in NODES that says train, validation, test or nothing. [default: split]")
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Column of NODES to leave out; may be repeated.")] = None,
+    model: Annotated[str, typer.Option(help="The method.")] = "hgcn",
+    trials: Annotated[int, typer.Option(min=1, help="Settings to try, those of an earlier search included.")] = 50,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each, whose mean counts.")] = 2,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Fix a setting, which is then not searched.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the search, new or to go on with. [default: runs/DATA-MODEL-tune]")
+    ] = None,
+) -> None:
+    """Search for good settings by validation accuracy. No test label is looked at."""
+    from hiergcn.cli.data import Source
+    from hiergcn.cli.fit import INTERRUPTED, _adapted, _changes, _split
+    from hiergcn.cli.terminal import complain, console
+    from hiergcn.run.folder import check_free
+    from hiergcn.run.settings import settings_for
+    from hiergcn.run.tune import JOURNAL
+    from hiergcn.run.tune import tune as search
+
+    changes = _changes(set_ or [], None)
+    source = Source(data, nodes, label, id_, weight, split_column, tuple(drop or ()))
+    base = settings_for(model, None, source.dataset).override(changes)
+    folder = Path("runs") / f"{source.name}-{model}-tune" if out is None else out
+    if not (folder / JOURNAL).is_file():
+        check_free(folder)
+    read = source.read()
+    read = read if read.split else replace(read, split=_split(read))
+    assert read.split is not None  # noqa: S101  (made above where there was none)
+    if not source.is_dataset:
+        base, _ = _adapted(read, model, changes)
+    screen = console()
+    screen.print(f"Search in {folder}: {trials} trials of {seeds} seeds; Ctrl-C keeps those that are finished.")
+    tuning = search(
+        read.graph,
+        read.split,
+        base,
+        folder,
+        trials=trials,
+        seeds=range(seeds),
+        fixed=changes,
+        device=device,
+        on_trial=lambda trial: _say(screen, trial),
+    )
+    if not tuning.trials:
+        complain("Stopped before the first trial was finished.")
+        raise typer.Exit(INTERRUPTED)
+    _write(tuning, folder)
+    _print(screen, tuning, folder, _fit_command(source.recorded() | {"data": data, "nodes": nodes}, model, tuning))
+    if tuning.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _say(out: "Console", trial: "Trial") -> None:
+    from hiergcn.cli.terminal import percent, printable
+
+    result = (
+        f"validation {percent(trial.accuracy)} %" if trial.failure is None else f"failed: {printable(trial.failure)}"
+    )
+    out.print(f"trial {trial.number}: {result} ({_shown(trial.settings)})", soft_wrap=True)
+
+
+def _shown(settings: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={_value(value)}" for name, value in settings.items())
+
+
+def _value(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _write(tuning: "Tuning", folder: Path) -> None:
+    """trials.csv, best.toml, and the picture."""
+    import pandas as pd
+
+    from hiergcn.files import written_whole
+    from hiergcn.report.tuning import write_tuning_figure
+    from hiergcn.run.tune import recipe
+
+    table = pd.DataFrame(
+        {"trial": one.number, "val_accuracy": one.accuracy, "val_loss": one.loss, "seconds": one.seconds}
+        | one.settings
+        | {"failure": one.failure}
+        for one in tuning.trials
+    )
+    with written_whole(folder / "trials.csv") as part:
+        table.to_csv(part, index=False)
+    about = f"Best of {len(tuning.trials)} trials by validation accuracy: {shlex.join(['hiergcn', *sys.argv[1:]])}"
+    with written_whole(folder / "best.toml") as part:
+        part.write_text(recipe(tuning, about), encoding="utf-8")
+    write_tuning_figure(tuning, folder)
+
+
+def _fit_command(source: dict[str, Any], model: str, tuning: "Tuning") -> str:
+    """The command that fits with the best settings."""
+    words = ["hiergcn", "fit", source["data"], *([source["nodes"]] if source.get("nodes") else [])]
+    for option, key in (
+        ("--label", "label"),
+        ("--id", "id"),
+        ("--weight", "weight"),
+        ("--split-column", "split_column"),
+    ):
+        words += [option, source[key]] if source.get(key) else []
+    for name in source.get("drop", ()):
+        words += ["--drop", name]
+    words += [] if model == "hgcn" else ["--model", model]
+    for name, value in tuning.best.settings.items():
+        words += ["--set", f"{name}={value}"]
+    return shlex.join(words)
+
+
+def _print(out: "Console", tuning: "Tuning", folder: Path, command: str) -> None:
+    from hiergcn.cli.terminal import new_table, percent
+
+    best = tuning.best
+    out.print()
+    table = new_table(out, "setting", "best", "share %", title=f"Trial {best.number}: {percent(best.accuracy)} %")
+    for name, value in best.settings.items():
+        table.add_row(name, _value(value), percent(tuning.importance.get(name)))
+    out.print(table)
+    out.print("Share: of the validation accuracy that the setting decides.")
+    out.print(
+        "The best of many trials flatters itself on validation; only a test says how good it is. To fit with it:",
+    )
+    out.print(command, soft_wrap=True)
+    out.print(f"Trials, recipe and picture: {folder}", soft_wrap=True)
+    if tuning.interrupted:
+        out.print("Stopped early; the same command goes on.", style="yellow")

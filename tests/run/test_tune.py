@@ -1,0 +1,174 @@
+"""The search for settings: on validation alone, resumable, never below its first trial."""
+
+import json
+import tomllib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hiergcn.datasets import planted_graph
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph, Split
+from hiergcn.run.fit import fit
+from hiergcn.run.result import RunResult
+from hiergcn.run.settings import Settings, settings_for
+from hiergcn.run.space import SPACE, search_space
+from hiergcn.run.tune import JOURNAL, Trial, Tuning, recipe, tune
+
+optuna = pytest.importorskip("optuna")
+
+FEW = {"epochs": 4, "hidden": 16, "levels": 1}
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return planted_graph(60, classes=3, depth=1, homophily=0.95, noise=1.0, seed=1)
+
+
+@pytest.fixture(scope="module")
+def split(graph: Graph) -> Split:
+    assert graph.labels is not None
+    return Split.holdout(graph.labels, seed=0)
+
+
+@pytest.fixture(scope="module")
+def base() -> Settings:
+    return settings_for("hgcn", "paper").override(FEW)
+
+
+def search(graph: Graph, split: Split, base: Settings, folder: Path, trials: int, **more: Any) -> Tuning:
+    return tune(graph, split, base, folder, trials=trials, seeds=[0], device="cpu", **more)
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[Split]:
+    """Every split that a trial was fitted on."""
+    seen: list[Split] = []
+
+    def watched(graph: Graph, split: Split, *rest: Any, **more: Any) -> RunResult:
+        seen.append(split)
+        return fit(graph, split, *rest, **more)
+
+    monkeypatch.setattr("hiergcn.run.tune.fit", watched)
+    return seen
+
+
+def test_a_search_goes_on_where_it_stopped(
+    graph: Graph, split: Split, base: Settings, tmp_path: Path, recorded: list[Split]
+) -> None:
+    told: list[Trial] = []
+    first = search(graph, split, base, tmp_path, 2, on_trial=told.append)
+    assert [trial.number for trial in first.trials] == [trial.number for trial in told] == [0, 1]
+    again = search(graph, split, base, tmp_path, 3)
+    assert again.trials[:2] == first.trials
+    assert len(again.trials) == 3
+    assert len(recorded) == 3
+    assert all(one.test.size == 0 for one in recorded)  # nothing of the test is looked at
+    assert search(graph, split, base, tmp_path, 3).trials == again.trials
+    assert len(recorded) == 3
+
+
+def test_the_journal_is_plain_text(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
+    search(graph, split, base, tmp_path, 1)
+    for line in (tmp_path / JOURNAL).read_text(encoding="utf-8").splitlines():
+        json.loads(line)
+
+
+def test_the_first_trial_is_what_there_was(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
+    tuning = search(graph, split, base, tmp_path, 2)
+    expected = {"levels": 1, "hidden": 16, "channels": 4, "pooling": "sum", "scaling": "row"}
+    assert expected.items() <= tuning.trials[0].settings.items()
+    assert tuning.trials[0].settings["dropout"] == pytest.approx(0.85)
+    own = fit(graph, split, base, [0], device="cpu").validation.accuracy.mean
+    assert tuning.trials[0].accuracy == pytest.approx(own)
+    assert tuning.best.accuracy is not None
+    assert tuning.best.accuracy >= (own or 0.0)
+    assert tuning.settings == base.override(tuning.best.settings)
+
+
+def test_what_is_fixed_is_not_searched(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
+    tuning = search(graph, split, base, tmp_path, 1, fixed=["levels", "dropout"])
+    assert set(tuning.trials[0].settings) == set(SPACE) - {"levels", "dropout"}
+    with pytest.raises(InputError, match="no setting left to search"):
+        search_space(graph, base, fixed=list(SPACE))
+
+
+def test_other_data_is_not_mixed_in(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
+    search(graph, split, base, tmp_path, 1)
+    features = np.asarray(graph.features) + 1
+    with pytest.raises(InputError, match="trials of other data"):
+        search(replace(graph, features=features), split, base, tmp_path, 2)
+    with pytest.raises(InputError, match="trials of other data"):
+        search(graph, split, base.override({"epochs": 5}), tmp_path, 2)
+
+
+def raising(error: BaseException, after: int) -> Callable[..., RunResult]:
+    calls = 0
+
+    def run(*args: Any, **more: Any) -> RunResult:
+        nonlocal calls
+        calls += 1
+        if calls > after:
+            raise error
+        return fit(*args, **more)
+
+    return run
+
+
+def test_ctrl_c_keeps_what_is_finished(
+    graph: Graph, split: Split, base: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("hiergcn.run.tune.fit", raising(KeyboardInterrupt(), after=1))
+        stopped = search(graph, split, base, tmp_path, 3)
+    assert stopped.interrupted
+    assert len(stopped.trials) == 1
+    assert len(search(graph, split, base, tmp_path, 2).trials) == 2  # the one that was stopped is not counted
+
+
+def test_the_first_trial_comes_again_if_it_was_stopped(
+    graph: Graph, split: Split, base: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("hiergcn.run.tune.fit", raising(KeyboardInterrupt(), after=0))
+        assert search(graph, split, base, tmp_path, 1).trials == ()
+    assert search(graph, split, base, tmp_path, 1).trials[0].settings["dropout"] == pytest.approx(0.85)
+
+
+def test_a_failed_trial_is_kept_as_such(
+    graph: Graph, split: Split, base: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hiergcn.run.tune.fit", raising(MemoryError("too large"), after=1))
+    tuning = search(graph, split, base, tmp_path, 2)
+    assert [trial.failure for trial in tuning.trials] == [None, "too large"]
+    assert tuning.best.number == 0
+    with pytest.raises(InputError, match="No trial gave a model"):
+        _ = replace(tuning, trials=tuning.trials[1:]).best
+
+
+def test_equal_accuracy_is_decided_by_loss(base: Settings) -> None:
+    trials = tuple(Trial(k, {}, 0.8, loss, 0.0, None) for k, loss in enumerate((0.5, 0.4, 0.4)))
+    assert Tuning(base, trials, {}).best.number == 1
+
+
+def test_the_recipe_holds_the_best_settings(base: Settings) -> None:
+    trial = Trial(0, {"hidden": 64, "dropout": 0.3, "pooling": "l2", "learning_rate": 0.01}, 0.9, 0.1, 0.0, None)
+    tuning = Tuning(base, (trial,), {})
+    found = tomllib.loads(recipe(tuning, 'best of "one"'))
+    assert found["about"] == 'best of "one"'
+    settings = settings_for("hgcn", "paper")
+    again = replace(
+        settings, model=replace(settings.model, **found["model"]), train=replace(settings.train, **found["train"])
+    )
+    assert (again.model, again.train) == (tuning.settings.model, tuning.settings.train)
+
+
+def test_importance_needs_some_trials(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
+    assert search(graph, split, base, tmp_path, 3).importance == {}
+    tuning = search(graph, split, base, tmp_path, 7)
+    assert set(tuning.importance) <= set(SPACE)
+    assert sum(tuning.importance.values()) == pytest.approx(1.0)
