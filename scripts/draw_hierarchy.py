@@ -49,7 +49,9 @@ def draw_level(
     )
     axes.add_collection(lines)
     colours = [COLOURS[k] for k in votes.argmax(axis=1)]
-    axes.scatter(*centre.T, s=11 * weight**0.85, c=colours, edgecolors="white", linewidths=0.5, zorder=2)
+    axes.scatter(
+        centre[:, 0], centre[:, 1], s=11 * weight**0.85, c=colours, edgecolors="white", linewidths=0.5, zorder=2
+    )
     axes.set_title(
         f"{'the graph' if level == 0 else f'level {level}'}\n{here.n_nodes} nodes, {here.n_edges} edges",
         fontsize=11,
