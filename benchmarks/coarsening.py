@@ -9,7 +9,6 @@ partitioning, which coarsens by matching, too. Needs the extra `bench`, and Pubm
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -46,9 +45,9 @@ def main() -> None:
     nodes, most_edges = (10**4, 10**5) if arguments.quick else (10**6, 10**7)
     result: dict[str, Any] = {"circumstances": circumstances(["hiergcn", "numpy", "scipy", "numba", "pymetis"])}
     result["plain"] = told(against_plain())
-    large = {"planted": planted(nodes), "random": random_graph(nodes)}
-    result["metis"] = {name: told(against_metis(graph)) for name, graph in large.items()}
-    result["memory"] = {name: told(memory(graph)) for name, graph in large.items()}
+    large = planted(nodes)
+    result["metis"] = told(against_metis(large))
+    result["memory"] = {"planted": told(memory(large)), "random": told(memory(random_graph(nodes)))}
     del large
     result["growth"] = told(growth(most_edges))
     if not arguments.quick:
@@ -117,14 +116,15 @@ def one_thread() -> Iterator[None]:
 
 
 def growth(most_edges: int) -> dict[str, Any]:
-    """Seconds from 10^4 edges on, and the exponent b of seconds ~ edges^b."""
+    """Seconds from 10^4 edges on, and the exponent b of seconds ~ edges^b, by the clock and of CPU."""
     points = []
     for wanted in np.geomspace(10**4, most_edges, 2 * round(np.log10(most_edges / 10**4)) + 1):
         graph = planted(round(wanted / 9))
         time = timed(lambda graph=graph: coarsen(graph, LEVELS), repeats=3 if wanted > 10**6 else 9)  # type: ignore[misc]
         points.append({**sizes(graph), **time})
-    edges, seconds = np.log([point["edges"] for point in points]), np.log([point["median"] for point in points])
-    return {"points": points, "exponent": float(np.polyfit(edges, seconds, 1)[0])}
+    edges = np.log([point["edges"] for point in points])
+    wall, cpu = (float(np.polyfit(edges, np.log([p[kind] for p in points]), 1)[0]) for kind in ("median", "cpu"))
+    return {"points": points, "exponent": wall, "cpu_exponent": cpu}
 
 
 def memory(graph: Graph) -> dict[str, Any]:
@@ -146,7 +146,8 @@ def memory_here(folder: Path) -> dict[str, Any]:
     graph_bytes = A.data.nbytes + A.indices.nbytes + A.indptr.nbytes
     before = psutil.Process().memory_info().rss
     hierarchy = coarsen(A, LEVELS)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
+    status = Path("/proc/self/status").read_text()  # ru_maxrss would begin with the memory of the parent process
+    peak = int(status.split("VmHWM:")[1].split()[0]) * 1024 - before
     made = sum(level.bytes() for level in hierarchy.levels) - graph_bytes
     return {
         "graph_bytes": graph_bytes,
@@ -162,24 +163,27 @@ def sizes(graph: Graph) -> dict[str, Any]:
 
 
 def table(result: dict[str, Any]) -> list[str]:
-    at, plain, points = result["circumstances"], result["plain"], result["growth"]["points"]
+    at, plain, metis, points = result["circumstances"], result["plain"], result["metis"], result["growth"]["points"]
+    one = {**metis, "hiergcn": metis["hiergcn_one_thread"]}
+    one["ratio"] = metis["metis"]["median"] / one["hiergcn"]["median"]
     lines = [
         f"{at['cores']} cores of {at['cpu']}, {at['when'][:10]}, commit {at['commit'][:10]}, `{at['command']}`.",
-        f"Medians; in brackets the least and the most. A hierarchy has {LEVELS} levels.",
+        f"Medians; in brackets the least and the most. A hierarchy has {LEVELS} levels. The load average before it was",
+        f"{at['load_before']:.1f}: far above 0, others used the cores, and seconds of CPU say more than of the clock.",
         "",
         "| graph | nodes | edges | hiergcn | of CPU | peer | times faster |",
         "|---|---|---|---|---|---|---|",
         row("Pubmed", plain, f"plain Python {span(plain['plain_python'])}"),
+        row("planted", metis, f"METIS, {PARTS} parts {span(metis['metis'])}"),
+        row("planted, one thread", one, "the same"),
     ]
-    for name, part in result["metis"].items():
-        one = {**part, "hiergcn": part["hiergcn_one_thread"]}
-        one["ratio"] = part["metis"]["median"] / one["hiergcn"]["median"]
-        lines.append(row(name, part, f"METIS, {PARTS} parts {span(part['metis'])}"))
-        lines.append(row(f"{name}, one thread", one, "the same"))
     edges = " | ".join(f"{point['edges']:,}" for point in points)
     seconds = " | ".join(f"{point['median']:.2g}" for point in points)
-    lines += ["", f"| edges | {edges} |", "|---" * (len(points) + 1) + "|", f"| seconds | {seconds} |", ""]
-    lines += [f"Growth: seconds ~ edges^{result['growth']['exponent']:.2f}.", ""]
+    cpu = " | ".join(f"{point['cpu']:.2g}" for point in points)
+    lines += ["", f"| edges | {edges} |", "|---" * (len(points) + 1) + "|"]
+    lines += [f"| seconds | {seconds} |", f"| of CPU | {cpu} |", ""]
+    exponent, cpu_exponent = result["growth"]["exponent"], result["growth"]["cpu_exponent"]
+    lines += [f"Growth: seconds ~ edges^{exponent:.2f}, of CPU ~ edges^{cpu_exponent:.2f}.", ""]
     lines += ["| memory, as multiples of the graph's own arrays | result | peak, result included |", "|---|---|---|"]
     for name, part in result["memory"].items():
         lines.append(f"| {name} | {part['result_over_graph']:.2f} | {part['peak_over_graph']:.2f} |")

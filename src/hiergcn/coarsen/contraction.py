@@ -106,25 +106,30 @@ def _sum_right(
     columns: npt.NDArray[np.int32],
     values: npt.NDArray[np.float64],
 ) -> None:
-    """The right parts of rows low:high: the diagonal first, where there is one, then the others in no order."""
+    """The right parts of rows low:high: the diagonal first, where there is one, then the others in no order.
+
+    Positions in the inner loop are unsigned, so that numba need not ask each time whether one counts from the end.
+    """
     total = np.zeros(len(right) - low)  # of columns from `low`; zero where there is no entry, as weights are positive
     for c in range(low, high):
         at = room[c + 1]
         diagonal = 0.0
         for m in range(first[c], first[c + 1]):
-            i = members[m]
-            for p in range(indptr[i], indptr[i + 1]):
-                g = group[indices[p]]
+            i = np.uint32(members[m])
+            for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                g = group[np.uint32(indices[p])]
                 if g == c:
                     diagonal += data[p]
                 elif g > c:
-                    if total[g - low] == 0.0:
+                    column = np.uint32(g - low)
+                    if total[column] == 0.0:
                         at -= 1
                         columns[at] = g
-                    total[g - low] += data[p]
+                    total[column] += data[p]
         for q in range(at, room[c + 1]):
-            values[q] = total[columns[q] - low]
-            total[columns[q] - low] = 0.0
+            column = np.uint32(columns[q] - low)
+            values[q] = total[column]
+            total[column] = 0.0
         if diagonal > 0.0:
             at -= 1
             columns[at] = c
