@@ -1,5 +1,6 @@
 """`hiergcn tune` from the command line to recipe, picture and the command to fit with."""
 
+import json
 import shlex
 import tomllib
 from pathlib import Path
@@ -26,7 +27,10 @@ def test_a_search_leaves_what_is_needed_to_use_it(command: Command, own_files: P
     assert tomllib.loads((folder / "best.toml").read_text(encoding="utf-8"))["model"]["hidden"] == 8
     (line,) = [line for line in outcome.out.splitlines() if line.startswith("hiergcn fit")]
     fitting = shlex.split(line)[1:]
-    assert command(*fitting, "--set", "epochs=3", "--seeds", 1, "--no-baselines", "--out", "run").code == 0
+    assert command(*fitting, "--seeds", 1, "--no-baselines", "--out", "run").code == 0
+    found = json.loads((own_files / "run" / "metrics.json").read_text(encoding="utf-8"))
+    best = pd.read_csv(folder / "trials.csv")["val_accuracy"].max()
+    assert found["val_accuracy"]["mean"] == pytest.approx(best)  # the command repeats the best trial
 
     outcome = command(*WORDS, "--trials", 3)
     assert outcome.code == 0, outcome.err

@@ -55,7 +55,9 @@ def test_what_is_missing_or_new_follows_the_first_table() -> None:
 def test_what_cannot_be_encoded_is_named(change: dict[str, list[object] | None], message: str) -> None:
     _, columns = encoded_columns(FIRST, HERE)
     other = FIRST.drop(columns=[name for name, value in change.items() if value is None])
-    other = other.assign(**{name: value for name, value in change.items() if value is not None})
+    for name, value in change.items():
+        if value is not None:
+            other[name] = pd.Series(value)
     with pytest.raises(InputError, match=message):
         encoded_as(other, HERE, columns)
 

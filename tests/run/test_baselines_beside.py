@@ -10,6 +10,7 @@ import pytest
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.run.baselines import fit_baselines
+from hiergcn.run.fit import fit
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +72,19 @@ def test_a_failure_does_not_lose_the_run(graph: Graph, split: Split, monkeypatch
     (one,) = fit_baselines(graph, split, [0], leave_out=["gcn", "mlp"], device="cpu")
     assert one.left_out is not None
     assert "can't allocate" in one.left_out
+
+
+def test_a_named_dataset_keeps_its_recipes(graph: Graph, split: Split, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def watched(graph: Graph, split: Split, settings: Any, *rest: Any, **more: Any) -> Any:
+        seen.append(settings.preset)
+        return fit(graph, split, settings, *rest, **more)
+
+    monkeypatch.setattr("hiergcn.run.baselines.fit", watched)
+    for dataset in ("cora", None):
+        fit_baselines(graph, split, [0], dataset=dataset, leave_out=["gcn", "label-propagation"], device="cpu")
+    assert seen == ["default", "adapted"]
 
 
 def test_without_test_nodes_validation_has_the_figures(graph: Graph) -> None:

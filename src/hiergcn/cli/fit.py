@@ -75,7 +75,7 @@ def fit(
         settings, notes = _adapted(read, model, changes)
     result = _train(read, settings, seeds, device, known=source.is_dataset, notes=notes)
     if baselines or (baselines is None and not source.is_dataset):
-        result = _with_baselines(result, seeds, device)
+        result = _with_baselines(result, seeds, source.dataset, device)
     folder = next_free(folder)  # another run may have taken it meanwhile
     how = {"split": read.split_from, "command": shlex.join(["hiergcn", *sys.argv[1:]])}
     write_run(result, folder, source.recorded() | how)
@@ -105,7 +105,7 @@ def _adapted(data: "Data", model: str, changes: dict[str, str]) -> "tuple[Settin
     return adapted.settings.override(changes), adapted.notes(overridden=changes)
 
 
-def _with_baselines(result: "RunResult", seeds: int, device: str) -> "RunResult":
+def _with_baselines(result: "RunResult", seeds: int, dataset: str | None, device: str) -> "RunResult":
     """The result with what simpler methods give; Ctrl-C goes on without them."""
     from hiergcn.cli.terminal import console
     from hiergcn.run.baselines import fit_baselines
@@ -115,7 +115,9 @@ def _with_baselines(result: "RunResult", seeds: int, device: str) -> "RunResult"
     console().print("Fitting simpler methods on the same split ..")
     few = range(min(seeds, BASELINE_SEEDS))
     try:
-        found = fit_baselines(result.graph, result.split, few, leave_out=[result.settings.method], device=device)
+        found = fit_baselines(
+            result.graph, result.split, few, dataset=dataset, leave_out=[result.settings.method], device=device
+        )
     except KeyboardInterrupt:
         return replace(result, notes=(*result.notes, "the comparison with simpler methods was stopped"))
     return replace(result, baselines=found)

@@ -72,7 +72,8 @@ def tune(
         complain("Stopped before the first trial was finished.")
         raise typer.Exit(INTERRUPTED)
     _write(tuning, folder)
-    _print(screen, tuning, folder, _fit_command(source.recorded() | {"data": data, "nodes": nodes}, model, tuning))
+    found = changes | tuning.best.settings
+    _print(screen, tuning, folder, _fit_command(source.recorded() | {"data": data, "nodes": nodes}, model, found))
     if tuning.interrupted:
         raise typer.Exit(INTERRUPTED)
 
@@ -116,7 +117,7 @@ def _write(tuning: "Tuning", folder: Path) -> None:
     write_tuning_figure(tuning, folder)
 
 
-def _fit_command(source: dict[str, Any], model: str, tuning: "Tuning") -> str:
+def _fit_command(source: dict[str, Any], model: str, settings: dict[str, Any]) -> str:
     """The command that fits with the best settings."""
     words = ["hiergcn", "fit", source["data"], *([source["nodes"]] if source.get("nodes") else [])]
     for option, key in (
@@ -129,7 +130,7 @@ def _fit_command(source: dict[str, Any], model: str, tuning: "Tuning") -> str:
     for name in source.get("drop", ()):
         words += ["--drop", name]
     words += [] if model == "hgcn" else ["--model", model]
-    for name, value in tuning.best.settings.items():
+    for name, value in settings.items():
         words += ["--set", f"{name}={value}"]
     return shlex.join(words)
 
