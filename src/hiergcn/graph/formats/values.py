@@ -16,8 +16,9 @@ def as_text(column: "pd.Series[Any]") -> "pd.Series[Any]":
         known = column.dropna()
         if np.isfinite(known).all() and (known == np.floor(known)).all() and (known.abs() < 2**53).all():
             column = column.astype("Int64")
-    texts = column.astype(object).map(str, na_action="ignore")
-    return texts.where(column.notna().to_numpy(), None)
+    code, values = pd.factorize(column)  # -1 where missing; each value is turned into text once
+    texts = np.array([*map(str, values), None], dtype=object)
+    return pd.Series(texts[code], index=column.index, name=column.name)
 
 
 def labels_of(values: Any, n: int) -> tuple[NDArray[np.int64], tuple[str, ...]]:
