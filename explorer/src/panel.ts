@@ -27,7 +27,7 @@ export function fillPanel(panel: HTMLElement, tree: Tree, item: Item | null, act
   if (item.level === 0) {
     panel.append(
       element("h4", {}, "Why this class?"),
-      element("pre", {}, `hiergcn explain ${quoted(tree.manifest.run)} ${quoted(tree.ids[item.index])}`),
+      element("pre", {}, `hiergcn explain ${quoted(tree.manifest.run)} --node=${quoted(tree.ids[item.index])}`),
     );
   }
 }

@@ -5,6 +5,7 @@ import Sigma from "sigma";
 import type { NodeHoverDrawingFunction } from "sigma/rendering";
 
 import type { Colouring, Colours } from "./colours";
+import { shortened } from "./page";
 import type { Item, Tree } from "./tree";
 import { itemOf, keyOf, type Picture } from "./view";
 
@@ -33,7 +34,7 @@ export class Stage {
       zIndex: true,
       minEdgeThickness: tree.size(0) > 50_000 ? 0.5 : 0.9,
       labelRenderedSizeThreshold: 15,
-      labelDensity: 0.7,
+      labelDensity: 0.4,
       labelSize: 12,
       labelFont: "system-ui, sans-serif",
       minCameraRatio: 0.002,
@@ -62,6 +63,7 @@ export class Stage {
         color: translucent(colour, 0.16),
         zIndex: -item.level - 1,
         label: "",
+        name: this.tree.name(item),
       });
     }
     for (const item of picture.items) {
@@ -69,7 +71,8 @@ export class Stage {
         ...this.tree.place(item),
         size: this.tree.radius(item),
         color: this.colours.colour(item, by),
-        label: this.tree.name(item),
+        label: item.level === 0 ? this.tree.name(item) : "",
+        name: this.tree.name(item), // shown under the pointer
         zIndex: 1,
       });
     }
@@ -157,15 +160,15 @@ function translucent(colour: string, alpha: number): string {
 }
 
 /** The name of the node under the pointer, or of the one selected, in the page's own colours. */
-const hover: NodeHoverDrawingFunction = (context, data) => {
+const hover: NodeHoverDrawingFunction = (context, display) => {
+  const data = display as typeof display & { name: string };
   const { ink, paper } = themeNow();
   context.beginPath();
   context.arc(data.x, data.y, data.size + 2.5, 0, 2 * Math.PI);
   context.lineWidth = 2.5;
   context.strokeStyle = ink;
   context.stroke();
-  if (!data.label) return;
-  const text = data.label.length > 40 ? `${data.label.slice(0, 39)}…` : data.label;
+  const text = shortened(data.name);
   context.font = "600 13px system-ui, sans-serif";
   const left = data.x + data.size + 8;
   const width = context.measureText(text).width;

@@ -1,5 +1,7 @@
 """The page of a run: true to its figures, safe with any name, alone on its own."""
 
+import base64
+import hashlib
 import json
 import re
 import shutil
@@ -40,25 +42,29 @@ def run(finished: Path, tmp_path: Path) -> Path:
 
 
 class Page(HTMLParser):
-    """Elements with their attributes, and the text outside <style>."""
+    """Elements with their attributes, the text outside <style> and <script>, and the scripts."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.text = ""
-        self._style = False
+        self.scripts: list[str] = []
+        self._inside = ""
         self.feed(html)
         self.text = " ".join(self.text.split())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
-        self._style = tag == "style"
+        self._inside = tag
 
     def handle_endtag(self, tag: str) -> None:
-        self._style = False
+        self._inside = ""
 
     def handle_data(self, data: str) -> None:
-        self.text += "" if self._style else data + " "
+        if self._inside == "script":
+            self.scripts.append(data)
+        elif self._inside != "style":
+            self.text += data + " "
 
 
 def page_of(run: Path) -> Page:
@@ -85,7 +91,10 @@ def test_the_verdict_comes_first(run: Path) -> None:
 def test_hostile_names_stay_text(run: Path) -> None:
     page = page_of(run)
     tags = {tag for tag, _ in page.elements}
-    assert not {"script", "img", "i", "b", "iframe"} & tags
+    assert not {"img", "i", "b", "iframe"} & tags
+    kinds = [attributes.get("type") for tag, attributes in page.elements if tag == "script"]
+    assert kinds == ["application/json", "text/plain", "text/plain", None]  # data, and one script of our own
+    assert json.loads(page.scripts[0])["classes"] == list(HOSTILE)
     assert not [attributes for _, attributes in page.elements if any(name.startswith("on") for name in attributes)]
     for name in HOSTILE:
         assert name in page.text
@@ -93,8 +102,19 @@ def test_hostile_names_stay_text(run: Path) -> None:
     assert "hiergcn fit '<b>edges</b>.csv' --seeds 3" in page.text
 
 
+def test_only_our_own_script_may_run(run: Path) -> None:
+    page = page_of(run)
+    policy = next(attributes["content"] for tag, attributes in page.elements if "http-equiv" in attributes)
+    digest = base64.b64encode(hashlib.sha256(page.scripts[-1].encode()).digest()).decode()
+    assert policy == f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
+    for name in ("sigma 3.0.3", "graphology 0.26.0"):  # with their licences
+        assert name in page.scripts[-1]
+    assert page.scripts[-1].count("Permission is hereby granted, free of charge") == 4
+
+
 def test_the_page_needs_nothing_else(run: Path) -> None:
     html = write_report(run).read_text(encoding="utf-8")
+    html = html.replace("Benoît Simard https://www.sigmajs.org", "")  # in the text of a licence
     addresses = set(re.findall(r"https?://[^\s\"'<)]+", html))
     assert all(address.startswith("http://www.w3.org/") for address in addresses), addresses  # names of XML languages
     for _, attributes in Page(html).elements:
@@ -106,7 +126,7 @@ def test_the_page_needs_nothing_else(run: Path) -> None:
 def test_figures_have_text_alternatives_and_own_names(run: Path) -> None:
     page = page_of(run)
     figures = [attributes for tag, attributes in page.elements if tag == "svg"]
-    assert len(figures) == 4
+    assert len(figures) == 8
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     for figure in figures:

@@ -16,6 +16,8 @@ class Verdict:
     """What the headline is."""
     claim: str | None
     """How it stands to the paper."""
+    baselines: str | None
+    """How it stands to the simpler methods that were run beside it."""
     warnings: tuple[str, ...]
 
 
@@ -28,7 +30,24 @@ def verdict(metrics: dict[str, Any], classes: ClassFigures) -> Verdict:
     done = sum(score is not None for score in figure["per_seed"])
     over = "one seed" if done == 1 else f"mean and standard deviation over {done} seeds"
     what = "Test accuracy" if test else "Validation accuracy"
-    return Verdict(headline, f"{what} on {nodes:,} nodes, {over}.", _claim(metrics), tuple(_warnings(metrics, classes)))
+    return Verdict(
+        headline,
+        f"{what} on {nodes:,} nodes, {over}.",
+        _claim(metrics),
+        _baselines(metrics, "test" if test else "validation"),
+        tuple(_warnings(metrics, classes)),
+    )
+
+
+def _baselines(metrics: dict[str, Any], part: str) -> str | None:
+    """Simpler methods on the same split, in words."""
+    words = []
+    for one in metrics.get("baselines") or ():
+        accuracy = one[part]["accuracy"]
+        if accuracy is not None and accuracy["mean"] is not None:
+            spread = "" if accuracy["std"] is None else f" ± {100 * accuracy['std']:.1f}"
+            words.append(f"{one['model']} {100 * accuracy['mean']:.1f}{spread} %")
+    return f"On the same split: {', '.join(words)}." if words else None
 
 
 def _claim(metrics: dict[str, Any]) -> str | None:
