@@ -2,8 +2,10 @@
 
 import type { Item, Tree } from "./tree";
 
-export const MOST_NODES = 20_000;
-export const MOST_EDGES = 30_000;
+const MOST_NODES = 20_000;
+const MOST_EDGES = 30_000;
+const EDGES_PER_NODE = 8; // more would hide the nodes, but a small picture has room for some
+const ROOM_FOR_EDGES = 2_000;
 
 export interface Edge {
   from: string;
@@ -110,8 +112,9 @@ export class View {
       }
     }
     const edges = [...weights.values()];
-    if (edges.length <= MOST_EDGES) return { edges, edgesLeftOut: 0 };
+    const most = Math.min(MOST_EDGES, Math.max(ROOM_FOR_EDGES, EDGES_PER_NODE * items.length));
+    if (edges.length <= most) return { edges, edgesLeftOut: 0 };
     edges.sort((a, b) => b.weight - a.weight);
-    return { edges: edges.slice(0, MOST_EDGES), edgesLeftOut: edges.length - MOST_EDGES };
+    return { edges: edges.slice(0, most), edgesLeftOut: edges.length - most };
   }
 }

@@ -53,7 +53,8 @@ def _by_forces(adjacency: npt.NDArray[np.float64], radius: npt.NDArray[np.float6
     if n == 1:
         return np.zeros(1, dtype=complex)
     degree = np.maximum(adjacency.sum(axis=1), 1e-100)
-    spring = np.sqrt(adjacency / np.sqrt(np.outer(degree, degree)))
+    expected = np.outer(degree, degree) / degree.sum()  # where all are joined, what counts is being joined more
+    spring = np.sqrt(np.maximum(adjacency - expected, 0) / np.sqrt(np.outer(degree, degree)))
     scale = np.sqrt((radius**2).sum())  # the radius of a disc of all
     positions = _spectral(spring) * scale
     size = np.outer(radius, radius)
