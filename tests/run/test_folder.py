@@ -135,6 +135,14 @@ def test_a_damaged_file_is_a_sentence(folder: Path, name: str) -> None:
         load_run(folder)
 
 
+@pytest.mark.parametrize("name", ["history.csv", "predictions.csv"])
+def test_a_table_cut_short_is_noticed(folder: Path, name: str) -> None:
+    whole = (folder / name).read_bytes()
+    (folder / name).write_bytes(whole[:-4])
+    with pytest.raises(InputError, match=f"{name} ends in the middle of a row"):
+        load_run(folder)
+
+
 def test_no_folder_at_all(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="There is no run folder"):
         load_run(tmp_path / "nowhere")

@@ -140,9 +140,7 @@ def _train(
         f"{graph.n_classes} classes"
     )
     parts = ", ".join(f"{len(getattr(split, part)):,} {part}" for part in ("train", "validation", "test"))
-    screen.print(
-        f"Labelled nodes: {parts}; the split is {printable(data.split_from or 'not recorded')}", soft_wrap=True
-    )
+    screen.print(f"Labelled nodes: {parts}; the split is {printable(data.split_from or 'not recorded')}")
     if not len(split.test):
         screen.print("No labels are left for a test: the figure will be that of validation.", style="yellow")
     try:

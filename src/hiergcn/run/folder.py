@@ -8,6 +8,7 @@ probabilities.npy  of every class, a row for each node
 """
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -146,6 +147,9 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def _read_table(path: Path, types: Mapping[str, type]) -> pd.DataFrame:
     """A table with at least these columns; nothing in it is read as a missing value."""
+    with path.open("rb") as stream:
+        if stream.seek(0, os.SEEK_END) and stream.seek(-1, os.SEEK_END) and stream.read(1) != b"\n":
+            raise InputError(f"{path} ends in the middle of a row; run the fit again.")
     table = pd.read_csv(path, dtype=dict(types), keep_default_na=False)
     absent = [name for name in types if name not in table]
     if absent:
