@@ -26,6 +26,11 @@ def test_compares_two_presets_on_own_files(command: Command, own_files: Path) ->
     assert list(scores["seed"]) == [0, 1, 0, 1]
     assert (own_files / "both" / "comparison.png").read_bytes().startswith(b"\x89PNG")
     assert "hgcn:reference" in (own_files / "both" / "comparison.svg").read_text()
+    page = (own_files / "both" / "comparison.html").read_text()
+    assert f"{100 * saved['differences'][0]['mean']:+.1f}" in page
+    assert "<script" not in page
+    assert command("report", "both").code == 0
+    assert (own_files / "both" / "comparison.html").read_text() == page
 
 
 def test_bad_words_are_refused_before_any_work(command: Command, folder: Path) -> None:

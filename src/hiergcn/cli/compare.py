@@ -41,6 +41,7 @@ def compare(
     from hiergcn.cli.data import Source
     from hiergcn.cli.fit import INTERRUPTED, _changes, _split, next_free
     from hiergcn.cli.terminal import complain, console, printable
+    from hiergcn.report import write_comparison_page
     from hiergcn.report.comparison import write_chart
     from hiergcn.run.compare import SplitPlan, write_comparison
     from hiergcn.run.compare import compare as run_compare
@@ -73,9 +74,11 @@ def compare(
     folder = next_free(Path("runs") / f"{source.name}-compare" if out is None else out)
     write_comparison(comparison, folder, shlex.join(["hiergcn", *sys.argv[1:]]))
     chart, _ = write_chart(comparison, folder)
+    page = write_comparison_page(folder)
     print_comparison(screen, comparison)
     screen.print(f"\nFigures: {folder / 'comparison.json'}, {folder / 'scores.csv'}", soft_wrap=True)
     screen.print(f"Chart:   {chart}", soft_wrap=True)
+    screen.print(f"Page:    {page}", soft_wrap=True)
     if comparison.interrupted:
         raise typer.Exit(INTERRUPTED)
 

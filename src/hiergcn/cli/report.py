@@ -1,4 +1,4 @@
-"""`hiergcn report`: make the page of a run folder again."""
+"""`hiergcn report`: make the page of a run, or of a comparison, again."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,14 +7,14 @@ import typer
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="A folder that `hiergcn fit` wrote.")],
+    run: Annotated[Path, typer.Argument(help="A folder that `hiergcn fit` or `hiergcn compare` wrote.")],
     open_: Annotated[bool, typer.Option("--open", help="Show the page in the browser.")] = False,
 ) -> None:
-    """Make report.html of a run again."""
+    """Make the page of a run or a comparison again."""
     from hiergcn.cli.terminal import console
-    from hiergcn.report import write_report
+    from hiergcn.report import write_comparison_page, write_report
 
-    page = write_report(run)
+    page = write_comparison_page(run) if (run / "comparison.json").is_file() else write_report(run)
     console().print(f"Report: {page}", soft_wrap=True)
     if open_:
         import webbrowser
