@@ -1,6 +1,7 @@
 """The run folder: complete, atomic, loadable, never overwriting."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -94,6 +95,12 @@ def test_other_features_are_refused(folder: Path) -> None:
     run = load_run(folder)
     with pytest.raises(InputError, match="trained on 16 features and planted-150 has 3"):
         predict_graph(run.settings, run.weights, planted_graph(150, features=3), 16, 4, device="cpu")
+
+
+def test_a_seed_that_diverged_is_read_again(result: RunResult, tmp_path: Path) -> None:
+    last = pd.DataFrame({"seed": [2], "epoch": [1]} | dict.fromkeys(result.history.columns[2:], [np.nan]))
+    write_run(replace(result, history=pd.concat([result.history, last])), tmp_path / "run")
+    assert load_run(tmp_path / "run").history.iloc[-1, 2:].isna().all()
 
 
 def test_nothing_is_overwritten(folder: Path, result: RunResult) -> None:

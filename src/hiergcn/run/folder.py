@@ -129,7 +129,7 @@ def load_run(path: Path) -> LoadedRun:
             config=config,
             metrics=_read_json(path / "metrics.json"),
             environment=_read_json(path / "environment.json"),
-            history=_read_table(path / "history.csv", _HISTORY),
+            history=_read_table(path / "history.csv", _HISTORY, blank_is_nan=True),
             predictions=unescaped(_read_table(path / "predictions.csv", _PREDICTIONS)),
             probabilities=np.load(path / "probabilities.npy", allow_pickle=False),
             hierarchy=Hierarchy.load(hierarchy) if hierarchy.exists() else None,
@@ -145,12 +145,12 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def _read_table(path: Path, types: Mapping[str, type]) -> pd.DataFrame:
-    """A table with at least these columns; nothing in it is read as a missing value."""
+def _read_table(path: Path, types: Mapping[str, type], blank_is_nan: bool = False) -> pd.DataFrame:
+    """A table with at least these columns. A blank is text, except where it is the loss of a seed that diverged."""
     with path.open("rb") as stream:
         if stream.seek(0, os.SEEK_END) and stream.seek(-1, os.SEEK_END) and stream.read(1) != b"\n":
             raise InputError(f"{path} ends in the middle of a row; run the fit again.")
-    table = pd.read_csv(path, dtype=dict(types), keep_default_na=False)
+    table = pd.read_csv(path, dtype=dict(types), keep_default_na=blank_is_nan)
     absent = [name for name in types if name not in table]
     if absent:
         raise InputError(f"{path} has no column {absent[0]!r}; run the fit again.")
