@@ -98,7 +98,7 @@ def test_other_features_are_refused(folder: Path) -> None:
 
 
 def test_a_seed_that_diverged_is_read_again(result: RunResult, tmp_path: Path) -> None:
-    last = pd.DataFrame({"seed": [2], "epoch": [1]} | dict.fromkeys(result.history.columns[2:], [np.nan]))
+    last = pd.DataFrame({"seed": [2], "epoch": [1]} | {key: [np.nan] for key in result.history.columns[2:]})
     write_run(replace(result, history=pd.concat([result.history, last])), tmp_path / "run")
     assert load_run(tmp_path / "run").history.iloc[-1, 2:].isna().all()
 
