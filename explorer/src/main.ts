@@ -179,11 +179,11 @@ class Explorer {
   }
 
   private status(): string {
-    const { items, opened, edges, sampled, edgesLeftOut } = this.picture;
+    const { items, opened, edges, oneOf, edgesLeftOut } = this.picture;
     const { levels } = this.tree.manifest;
     const words = [`${count(items.length, "node")} and ${count(edges.length, "edge")} drawn`];
     if (opened.length) words.push(`${count(opened.length, "hyper-node")} open`);
-    if (sampled) words.push(`a sample of the ${count(this.tree.size(this.view.level), "node")} of this level; search finds every one`);
+    if (oneOf > 1) words.push(`a sample of the ${count(this.tree.size(this.view.level), "node")} of this level; search finds every one`);
     if (edgesLeftOut) words.push(`${count(edgesLeftOut, "weaker edge")} left out`);
     const { kept, edges: all } = levels[this.view.level];
     if (kept < all) words.push(`the page holds ${kept.toLocaleString("en")} of the level's ${count(all, "edge")}, the strongest of each node`);
@@ -192,7 +192,7 @@ class Explorer {
 
   /** For tests and for the curious. */
   state(): Record<string, unknown> {
-    const { items, opened, edges, sampled } = this.picture;
+    const { items, opened, edges, oneOf } = this.picture;
     return {
       level: this.view.level,
       levels: this.tree.manifest.levels,
@@ -201,7 +201,7 @@ class Explorer {
       drawn: items.length,
       edges: edges.length,
       opened: opened.map(keyOf),
-      sampled,
+      sampled: oneOf > 1,
       webgl: this.stage !== null,
     };
   }

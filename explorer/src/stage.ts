@@ -66,10 +66,11 @@ export class Stage {
         name: this.tree.name(item),
       });
     }
+    const enlarged = Math.sqrt(picture.oneOf); // a sample covers as much as the whole would
     for (const item of picture.items) {
       this.graph.addNode(keyOf(item), {
         ...this.tree.place(item),
-        size: this.tree.radius(item),
+        size: this.tree.radius(item) * (item.level === picture.level ? enlarged : 1),
         color: this.colours.colour(item, by),
         label: item.level === 0 ? this.tree.name(item) : "",
         name: this.tree.name(item), // shown under the pointer

@@ -14,10 +14,11 @@ export interface Edge {
 }
 
 export interface Picture {
+  level: number;
   items: Item[];
   opened: Item[];
   edges: Edge[];
-  sampled: boolean; // the level has more nodes than are drawn
+  oneOf: number; // so many nodes of the level is each one drawn for: 1 where all are
   edgesLeftOut: number;
 }
 
@@ -89,7 +90,7 @@ export class View {
     if (stride > 1) {
       for (const key of this.wanted) if (itemOf(key).index % stride) add(itemOf(key));
     }
-    return { items, opened, sampled: stride > 1, ...this.edges(items) };
+    return { level: this.level, items, opened, oneOf: stride, ...this.edges(items) };
   }
 
   /** Edges between the items. One between levels is drawn from its finer end. */
