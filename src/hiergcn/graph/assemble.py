@@ -7,6 +7,7 @@ whole numbers they come back as such.
 """
 
 import difflib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,9 +42,20 @@ class TextColumn:
             rough, raw = column.cat.codes.to_numpy(np.int64), column.cat.categories
         else:
             rough, raw = pd.factorize(column)
-        refined, values = pd.factorize(pd.Index(raw, dtype=object).str.strip())  # few values, so stripping is quick
+        written = pd.Index(raw, dtype=object)
+        if not _has_blanks(written):
+            return cls(rough.astype(np.int64, copy=False), written)
+        refined, values = pd.factorize(written.str.strip())
         refined = np.where(values[refined] == "", -1, refined) if len(values) else refined
         return cls(np.append(refined, -1)[rough], pd.Index(values, dtype=object))
+
+
+def _has_blanks(values: "pd.Index[str]") -> bool:
+    """Whether a value is empty or has a blank in it: told of millions at once, for few have one."""
+    joined = "\0".join(values)
+    return (
+        joined.startswith("\0") or joined.endswith("\0") or "\0\0" in joined or re.search(r"\s|^$", joined) is not None
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,12 +271,13 @@ def _checked_weight(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.floa
 
 def _all_ids(edges: EdgeTable, nodes: NodeTable | None) -> tuple["pd.Index[str]", list[str]]:
     """The ids of the table of nodes in its order; those that only edges name come after them, ordered."""
-    named = edges.ends[0].values.union(edges.ends[1].values, sort=False)
     if nodes is None:
+        named = edges.ends[0].values.union(edges.ends[1].values, sort=False)
         if named.empty:
             raise InputError(f"{edges.origin} has no rows: give a row per edge, or a file of nodes")
         return _in_order(named), []
-    extra = named[~named.isin(nodes.ids)]
+    first, second = (end.values[nodes.ids.get_indexer(end.values) < 0] for end in edges.ends)
+    extra = first.union(second, sort=False)
     if extra.empty:
         return nodes.ids, []
     if nodes.features is not None:
