@@ -150,6 +150,15 @@ def test_a_table_cut_short_is_noticed(folder: Path, name: str) -> None:
         load_run(folder)
 
 
+@pytest.mark.parametrize(("name", "key"), [("config.json", "columns"), ("metrics.json", "calibration")])
+def test_a_missing_part_is_a_sentence(folder: Path, name: str, key: str) -> None:
+    content = json.loads((folder / name).read_text(encoding="utf-8"))
+    del content[key]
+    (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(InputError, match=f"damaged .*{key}"):
+        load_run(folder)
+
+
 def test_no_folder_at_all(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="There is no run folder"):
         load_run(tmp_path / "nowhere")

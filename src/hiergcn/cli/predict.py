@@ -54,12 +54,11 @@ def predict(
 
 def _newer_graph(loaded: "LoadedRun", edges: str, nodes: str | None) -> "Graph":
     """Newer files, read as those of the run were."""
-    from hiergcn.graph.columns import FeatureColumn
+    from hiergcn.graph.columns import STRUCTURAL
     from hiergcn.graph.csv import Wanted, read_csv
 
-    columns = [column | {"values": tuple(column["values"])} for column in loaded.config["columns"]]
-    known = tuple(FeatureColumn(**column) for column in columns if column["kind"] != "structural")
-    if not columns and loaded.config["n_features"]:
+    known = tuple(column for column in loaded.columns if column.kind != STRUCTURAL)
+    if not loaded.columns and loaded.config["n_features"]:
         raise InputError(
             f"the features of {loaded.path} did not come from a file of columns: newer files cannot match."
         )

@@ -50,7 +50,8 @@ def _numbers(column: "pd.Series[Any]", known: FeatureColumn, origin: Origin) -> 
             f"{origin}, row {row}, column {known.name!r:.80}: {found!r:.80} where the model was trained on a "
             f"{known.kind}; correct it or leave it blank"
         )
-    return np.where(np.isnan(values), known.mean, values).astype(np.float64)
+    mean = 0.0 if known.mean is None else known.mean
+    return np.where(np.isnan(values), mean, values).astype(np.float64)
 
 
 def _categories(column: "pd.Series[Any]", known: FeatureColumn, notes: list[str]) -> NDArray[np.float64]:

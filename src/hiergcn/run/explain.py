@@ -155,8 +155,7 @@ def _nodes(run: LoadedRun, found: Attribution, distance: NDArray[np.float64], to
 
 
 def _features(run: LoadedRun, found: Attribution, top: int) -> tuple[FeatureShare, ...]:
-    columns = [FeatureColumn(**column | {"values": tuple(column["values"])}) for column in run.config["columns"]]
-    names, shares = feature_names(columns, found.shape[1]), found.by_feature()
+    names, shares = feature_names(run.columns, found.shape[1]), found.by_feature()
     return tuple(FeatureShare(names[k], float(shares[k])) for k in _largest(shares, top))
 
 

@@ -24,7 +24,9 @@ from torch import Tensor
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
+from hiergcn.evaluate.calibration import Temperature
 from hiergcn.graph.cells import unescaped, write_cells
+from hiergcn.graph.columns import FeatureColumn
 from hiergcn.run.environment import environment
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings
@@ -112,6 +114,10 @@ class LoadedRun:
     probabilities: np.ndarray
     hierarchy: Hierarchy | None
     weights: dict[str, Tensor]
+    columns: tuple[FeatureColumn, ...]
+    """What the features were made of."""
+    temperature: Temperature
+    """That makes confidence of probabilities."""
 
 
 def load_run(path: Path) -> LoadedRun:
@@ -121,19 +127,21 @@ def load_run(path: Path) -> LoadedRun:
         if not (path / name).is_file():
             raise InputError(f"{path / name} is missing: this is not a complete run folder; run the fit again.")
     try:
-        config = _read_json(path / "config.json")
+        config, metrics = _read_json(path / "config.json"), _read_json(path / "metrics.json")
         hierarchy = path / "hierarchy.npz"
         return LoadedRun(
             path=path,
             settings=Settings.from_dict(config),
             config=config,
-            metrics=_read_json(path / "metrics.json"),
+            metrics=metrics,
             environment=_read_json(path / "environment.json"),
             history=_read_table(path / "history.csv", _HISTORY, blank_is_nan=True),
             predictions=unescaped(_read_table(path / "predictions.csv", _PREDICTIONS)),
             probabilities=np.load(path / "probabilities.npy", allow_pickle=False),
             hierarchy=Hierarchy.load(hierarchy) if hierarchy.exists() else None,
             weights=load_file(path / "model.safetensors"),
+            columns=tuple(FeatureColumn(**one | {"values": tuple(one["values"])}) for one in config["columns"]),
+            temperature=Temperature(float(metrics["calibration"]["temperature"])),
         )
     except InputError:
         raise  # it says what is wrong already

@@ -6,7 +6,6 @@ import torch
 
 from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.errors import InputError
-from hiergcn.evaluate.calibration import Temperature
 from hiergcn.graph import Graph
 from hiergcn.graph.columns import STRUCTURAL
 from hiergcn.graph.structure import WIDTH, with_structural_features
@@ -108,11 +107,10 @@ def predictions_on(run: LoadedRun, graph: Graph, device: str = "auto") -> pd.Dat
 
 
 def _columns(run: LoadedRun, probabilities: np.ndarray) -> dict[str, np.ndarray]:
-    temperature = Temperature(run.metrics["calibration"]["temperature"])
     return {
         "predicted": np.array(run.config["class_names"], dtype=object)[probabilities.argmax(axis=1)],
         "probability": probabilities.max(axis=1).astype(np.float64),
-        "confidence": temperature.of(probabilities).max(axis=1),
+        "confidence": run.temperature.of(probabilities).max(axis=1),
     }
 
 
@@ -135,7 +133,7 @@ def _check_can_move(run: LoadedRun, graph: Graph, seen: np.ndarray) -> None:
 
 def is_structural(run: LoadedRun) -> bool:
     """Whether the features were made from the edges, as the nodes had none."""
-    return any(column["kind"] == STRUCTURAL for column in run.config["columns"])
+    return any(column.kind == STRUCTURAL for column in run.columns)
 
 
 def same_adjacency(hierarchy: Hierarchy, graph: Graph) -> bool:
