@@ -1,4 +1,8 @@
-"""How long will a fit take, and how much memory? A rough answer before it starts."""
+"""How long will a fit take, and how much memory? A rough answer before it starts.
+
+Beside real fits of Cora, a planted graph of Pubmed's size and one without features, on a machine that was busy with
+other work, memory was told 12 % too low to 9 % too high, and time 24 % too low to 53 % too high.
+"""
 
 import statistics
 import time
@@ -64,7 +68,7 @@ def estimate_fit(graph: Graph, split: Split, settings: Settings) -> Estimate:
 
 
 def expected_memory(graph: Graph, settings: Settings) -> int:
-    """Bytes at the highest, by a rule fitted to H-GCN on planted graphs of 20,000 to 100,000 nodes (see the docs)."""
+    """Bytes at the highest, by a rule fitted to H-GCN on planted graphs of 20,000 to 100,000 nodes."""
     hidden, channels = getattr(settings.model, "hidden", 32), getattr(settings.model, "channels", 1)
     per_node = 2_500 + 20 * hidden * channels + 23 * (graph.n_features or WIDTH)
     return int(600e6 + per_node * graph.n_nodes + 105 * graph.adjacency.nnz)
