@@ -1,6 +1,6 @@
 """How long does the page of a run take to build, and how large is it?
 
-    python benchmarks/pages.py            # Cora, Pubmed, NELL where they are at hand, and a planted graph of a million nodes
+    python benchmarks/pages.py            # Cora, Pubmed and NELL where at hand, and a planted graph of a million nodes
     python benchmarks/pages.py --quick    # Cora alone; writes nothing
 
 Each run is trained for a few epochs only: the page is the same work for a poor model. Building reads the run folder,
@@ -85,10 +85,10 @@ def table(result: dict[str, Any]) -> list[str]:
         "|---|---|---|---|---|---|---|---|",
     ]
     for page in result["pages"]:
-        time_, megabytes = page["page"], page["page_bytes"] / 1e6
+        built, megabytes = page["page"], page["page_bytes"] / 1e6
         lines.append(
-            f"| {page['graph']} | {page['nodes']:,} | {page['edges']:,} | {time_['median']:.1f} s | {time_['cpu']:.1f} s "
-            f"| {megabytes:.1f} MB | {page['explorer_bytes'] / 1e6:.1f} MB | {len(page['levels'])} |"
+            f"| {page['graph']} | {page['nodes']:,} | {page['edges']:,} | {built['median']:.1f} s "
+            f"| {built['cpu']:.1f} s | {megabytes:.1f} MB | {page['explorer_bytes'] / 1e6:.1f} MB | {len(page['levels'])} |"
         )
     return lines
 

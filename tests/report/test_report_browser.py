@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from page_browser import chromium
 
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
@@ -13,10 +14,9 @@ from hiergcn.report import write_report
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import write_run
 from hiergcn.run.settings import settings_for
-from page_browser import chromium
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Dialog, Page
 
 HOSTILE = "<script>alert(1)</script>"
 NODES = 240
@@ -52,9 +52,13 @@ class Opened:
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: self.complaints.append(f"dialog {dialog.message}") or dialog.dismiss())
+        page.on("dialog", self._dismiss)
         page.goto(path.as_uri())
         page.wait_for_function("window.hiergcn !== undefined")
+
+    def _dismiss(self, dialog: "Dialog") -> None:
+        self.complaints.append(f"dialog {dialog.message}")
+        dialog.dismiss()
 
     @property
     def state(self) -> dict[str, Any]:

@@ -25,9 +25,7 @@ def coordinates(probabilities: npt.NDArray[np.floating]) -> npt.NDArray[np.float
     return found
 
 
-def map_figure(
-    probabilities: npt.NDArray[np.floating], names: Sequence[str], colours: Sequence[str]
-) -> Figure:
+def map_figure(probabilities: npt.NDArray[np.floating], names: Sequence[str], colours: Sequence[str]) -> Figure:
     """Each node in the colour of its predicted class; the names stand at the middle of their nodes."""
     step = -(-len(probabilities) // MOST_POINTS)
     rows = probabilities[::step]

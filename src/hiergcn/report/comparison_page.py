@@ -32,12 +32,12 @@ def write_comparison_page(folder: Path) -> Path:
 
 def _comparison(recorded: dict[str, Any], scores: pd.DataFrame) -> Comparison:
     """The value that was written."""
-    rows = scores.astype(object).where(scores.notna(), None).to_dict("records")
+    rows: list[dict[str, Any]] = scores.astype(object).where(scores.notna(), None).to_dict("records")  # type: ignore[assignment]
     runs = tuple(
         MethodRun(
             model["model"],
             Settings.from_dict(model["settings"]),
-            tuple(Score(**row) for row in rows if row["model"] == model["model"]),  # type: ignore[misc]
+            tuple(Score(**row) for row in rows if row["model"] == model["model"]),
             Peak(model["peak_memory_bytes"], model["peak_gpu_memory_bytes"]),
             model["seconds"]["epoch"],
             model["failure"],
@@ -50,7 +50,7 @@ def _comparison(recorded: dict[str, Any], scores: pd.DataFrame) -> Comparison:
 
 
 def _page(comparison: Comparison, recorded: dict[str, Any]) -> str:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "run": run,
             "mean": run.test_accuracy.mean,
@@ -61,8 +61,8 @@ def _page(comparison: Comparison, recorded: dict[str, Any]) -> str:
         for run in comparison.runs
     ]
     done = [row for row in rows if row["mean"] is not None]
-    best = max(done, key=lambda row: row["mean"], default=None)  # type: ignore[arg-type, return-value]
-    words = "; ".join(f"{row['run'].model} {100 * row['mean']:.1f} %" for row in done)  # type: ignore[attr-defined, operator]
+    best = max(done, key=lambda row: row["mean"], default=None)
+    words = "; ".join(f"{row['run'].model} {100 * row['mean']:.1f} %" for row in done)
     return rendered(
         "comparison.html",
         comparison=comparison,

@@ -99,9 +99,7 @@ def _predictions(run: LoadedRun, tree: Tree) -> dict[str, Array]:
     return arrays
 
 
-def _level_arrays(
-    tree: Tree, level: int, place: Positions, edges: tuple[Array, Array, Array]
-) -> dict[str, Array]:
+def _level_arrays(tree: Tree, level: int, place: Positions, edges: tuple[Array, Array, Array]) -> dict[str, Array]:
     """`place` lies in the unit square. Numbers that ascend are kept as differences, which deflate far better."""
     source, target, strength = edges
     arrays: dict[str, Array] = {
@@ -131,7 +129,7 @@ def _kept_edges(adjacency: sp.csr_array) -> tuple[Array, Array, Array]:
 
 
 @kernel
-def _strongest(indptr, indices, data, rows):  # type: ignore[no-untyped-def]
+def _strongest(indptr: Array, indices: Array, data: Array, rows: Array) -> tuple[Array, Array]:
     """The heaviest neighbour of each row, the nearest in tree order where several are."""
     target = np.empty(len(rows), dtype=np.int64)
     weight = np.empty(len(rows))

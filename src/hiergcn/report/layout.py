@@ -1,7 +1,7 @@
 """Where the nodes stand: hyper-nodes first, then the members of each around it, level by level down to the nodes.
 
-A node of weight w has a disc of radius `RADIUS` sqrt(w), so that all levels fill the same area. The coarsest level is laid
-out by forces; the members of a hyper-node stand on a sunflower spiral in its disc, turned towards their neighbours
+A node of weight w has a disc of radius `RADIUS` sqrt(w), so that all levels fill the same area. The coarsest level is
+laid out by forces; the members of a hyper-node stand on a sunflower spiral in its disc, turned towards their neighbours
 outside, and are then pushed apart where discs overlap. Every step is linear in nodes and edges, and nothing is random.
 """
 
@@ -109,7 +109,9 @@ def _members(tree: Tree, level: int, around: Positions) -> Positions:
     spiral -= middle[parent]
     there = around[parent]
     adjacency = tree.adjacency[level]
-    outside = adjacency @ there - adjacency.sum(axis=1) * there  # towards the neighbours' hyper-nodes
+    outside: Positions = np.asarray(
+        adjacency @ there - adjacency.sum(axis=1) * there
+    )  # towards the neighbours' hyper-nodes
     length = np.abs(outside)
     outside = np.divide(outside, length, out=np.zeros_like(outside), where=length > 0)
     turn = _sums(np.conj(spiral) * outside, parent, len(total))  # the rotation that fits best, in closed form
@@ -119,9 +121,7 @@ def _members(tree: Tree, level: int, around: Positions) -> Positions:
     return pushed_apart(there + spiral * turn[parent], GAP * RADIUS * np.sqrt(weight), rounds)
 
 
-def _spiral(
-    weight: npt.NDArray[np.float64], first: npt.NDArray[np.int64], total: npt.NDArray[np.float64]
-) -> Positions:
+def _spiral(weight: npt.NDArray[np.float64], first: npt.NDArray[np.int64], total: npt.NDArray[np.float64]) -> Positions:
     """A sunflower spiral for each run of nodes that begins at `first`, in a disc of area pi `total`."""
     inside = np.cumsum(weight) - weight / 2
     before = (np.cumsum(weight) - weight)[first]
@@ -163,7 +163,14 @@ def pushed_apart(positions: Positions, radius: npt.NDArray[np.float64], rounds: 
 
 
 @kernel
-def _pushes(positions, radius, cell, order, start, across):  # type: ignore[no-untyped-def]
+def _pushes(
+    positions: Positions,
+    radius: npt.NDArray[np.float64],
+    cell: npt.NDArray[np.int64],
+    order: npt.NDArray[np.int64],
+    start: npt.NDArray[np.int64],
+    across: int,
+) -> Positions:
     push = np.zeros(len(positions), dtype=np.complex128)
     for i in range(len(positions)):
         for row in range(-1, 2):

@@ -78,7 +78,7 @@ def _seed_rows(metrics: dict[str, Any]) -> list[dict[str, Any]]:
 def _figures(run: LoadedRun, classes: ClassFigures, colours: Sequence[str]) -> dict[str, Markup]:
     """Every figure by its name in the template; one that the run has nothing for is left out."""
     figures = _seed_figures(run) | _model_figures(run, classes, colours)
-    return figures if run.hierarchy is None else figures | _level_figures(run, run.hierarchy)
+    return figures if run.hierarchy is None else figures | _level_figures(run.hierarchy)
 
 
 def _seed_figures(run: LoadedRun) -> dict[str, Markup]:
@@ -133,7 +133,7 @@ def _model_figures(run: LoadedRun, classes: ClassFigures, colours: Sequence[str]
     return figures
 
 
-def _level_figures(run: LoadedRun, hierarchy: Hierarchy) -> dict[str, Markup]:
+def _level_figures(hierarchy: Hierarchy) -> dict[str, Markup]:
     nodes, edges = hierarchy.sizes()
     sizes = "; ".join(
         f"level {level}: {n:,} nodes, {m:,} edges" for level, (n, m) in enumerate(zip(nodes, edges, strict=True))
@@ -143,6 +143,8 @@ def _level_figures(run: LoadedRun, hierarchy: Hierarchy) -> dict[str, Markup]:
     return {
         "levels": inline_svg(levels_figure(nodes, edges), "levels", sizes),
         "reach": inline_svg(
-            reach_figure(reached, nodes[0]), "reach", f"Nodes that reach a node, by levels down, in the median: {middle}."
+            reach_figure(reached, nodes[0]),
+            "reach",
+            f"Nodes that reach a node, by levels down, in the median: {middle}.",
         ),
     }

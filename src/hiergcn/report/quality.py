@@ -42,7 +42,11 @@ def reliability_figure(calibration: Mapping[str, Any]) -> Figure:
         panels = figure.subplots(1, 2, sharey=True)
         for axes, when, colour in ((panels[0], "before", SECOND), (panels[1], "after", FIRST)):
             bins = calibration["reliability"][when]
-            confidence, accuracy, nodes = (100 * np.array(bins["confidence"]), 100 * np.array(bins["accuracy"]), bins["nodes"])
+            confidence, accuracy, nodes = (
+                100 * np.array(bins["confidence"]),
+                100 * np.array(bins["accuracy"]),
+                bins["nodes"],
+            )
             axes.plot([0, 100], [0, 100], color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
             axes.vlines(confidence, accuracy, confidence, color=colour, alpha=0.4, linewidth=2, zorder=2)
             size = 12 + 150 * np.array(nodes) / max(nodes, default=1)

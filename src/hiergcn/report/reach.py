@@ -1,7 +1,7 @@
 """How much of the graph a node hears from, by the levels that the network goes down.
 
-A network that goes k levels down and back convolves 2k + 1 times: once at every level on the way down, at the coarsest, and
-once at every level on the way up. A node is reached by another if some way through these steps leads from it.
+A network that goes k levels down and back convolves 2k + 1 times: once at every level on the way down, at the coarsest,
+and once at every level on the way up. A node is reached by another if some way through these steps leads from it.
 """
 
 from collections.abc import Sequence
@@ -53,7 +53,8 @@ def _back(hierarchy: Hierarchy, depth: int, marks: Marks) -> npt.NDArray[np.int6
     """Nodes of level 0 that are reached on the way back up from `depth`."""
     for level in range(depth - 1, -1, -1):
         marks = _convolved(hierarchy.levels[level], marks[hierarchy.levels[level].grouping()])
-    return np.count_nonzero(marks, axis=0)
+    reached: npt.NDArray[np.int64] = np.count_nonzero(marks, axis=0)
+    return reached
 
 
 def reach_figure(reached: npt.NDArray[np.int64], n_nodes: int) -> Figure:

@@ -2,6 +2,7 @@
 one another, with levels added above the model's where those are too many to take in at one sight."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -65,12 +66,15 @@ class Tree:
 
 
 def _further_levels(adjacency: sp.csr_array) -> list[tuple[sp.csr_array, npt.NDArray[np.int32]]]:
-    """Coarser graphs with the grouping that leads to each, until one is small enough or grouping no longer helps."""
+    """Coarser graphs with the grouping that leads to each, until one is small enough or grouping no longer helps.
+
+    Two-hop grouping halves graphs of hubs and leaves too, where matching along edges finds few pairs.
+    """
     if adjacency.shape[0] <= OVERVIEW:
         return []
-    levels = coarsen(adjacency, FURTHER_LEVELS, CoarsenConfig(isolated="merge")).levels
+    levels = coarsen(adjacency, FURTHER_LEVELS, CoarsenConfig(strategy="two-hop", isolated="merge")).levels
     further = []
-    for finer, coarser in zip(levels, levels[1:], strict=False):
+    for finer, coarser in pairwise(levels):
         if finer.n_nodes <= OVERVIEW or coarser.n_nodes > LEAST_SHRINKING * finer.n_nodes:
             break
         further.append((coarser.adjacency, finer.grouping()))

@@ -1,0 +1,104 @@
+"""What the explorer is given: it can be read back, and is thinned where a graph is large."""
+
+import base64
+import json
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hiergcn.datasets import planted_graph
+from hiergcn.graph import Split
+from hiergcn.report import explorer
+from hiergcn.report.explorer import ExplorerData, explorer_data
+from hiergcn.report.reach import reach
+from hiergcn.run.fit import fit
+from hiergcn.run.folder import LoadedRun, load_run, write_run
+from hiergcn.run.settings import settings_for
+
+TYPES = {"u1": np.uint8, "u2": np.uint16, "u4": np.uint32, "f4": np.float32}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> LoadedRun:
+    graph = planted_graph(300, classes=3, depth=3, seed=1)
+    assert graph.labels is not None
+    settings = settings_for("hgcn", "paper").override({"epochs": 3, "hidden": 8, "levels": 2})
+    path = tmp_path_factory.mktemp("explorer") / "run"
+    write_run(fit(graph, Split.holdout(graph.labels), settings, [0], device="cpu"), path)
+    return load_run(path)
+
+
+def unpacked(data: ExplorerData) -> dict[str, np.ndarray]:
+    content = zlib.decompress(base64.b64decode(data.arrays))
+    arrays, offset = {}, 0
+    for name, kind, length in data.manifest["arrays"]:
+        arrays[name] = np.frombuffer(content, TYPES[kind], length, offset)
+        offset += arrays[name].nbytes
+    assert offset == len(content)
+    return arrays
+
+
+def test_predictions_and_ids_are_those_of_the_run(run: LoadedRun) -> None:
+    data = explorer_data(run)
+    assert data is not None
+    arrays = unpacked(data)
+    ids = json.loads(zlib.decompress(base64.b64decode(data.ids)))
+    table = run.predictions.set_index("id").loc[ids]
+    names = np.array(run.config["class_names"])
+    assert (names[arrays["class0"]] == table["predicted"]).all()
+    np.testing.assert_allclose(arrays["probability0"] / 65535, table["confidence"], atol=1e-4)
+    assert (names[arrays["label"].astype(int) - 1] == table["label"]).all()
+    assert (np.array(explorer.PARTS)[arrays["part"]] == table["split"]).all()
+
+
+def test_edges_are_those_of_the_graph(run: LoadedRun) -> None:
+    data = explorer_data(run)
+    assert data is not None
+    assert run.hierarchy is not None
+    arrays = unpacked(data)
+    ids = [int(name) for name in json.loads(zlib.decompress(base64.b64decode(data.ids)))]
+    source = np.cumsum(arrays["source0"], dtype=np.int64)
+    target = source + arrays["target0"]
+    found = {frozenset((ids[a], ids[b])) for a, b in zip(source, target, strict=True)}
+    rows, columns = run.hierarchy.levels[0].adjacency.nonzero()
+    assert found == {frozenset((int(a), int(b))) for a, b in zip(rows, columns, strict=True)}
+
+
+def test_large_graphs_are_thinned_and_say_so(run: LoadedRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explorer, "WHOLE_EDGES", 100)
+    monkeypatch.setattr(explorer, "LARGE", 200)
+    data = explorer_data(run)
+    assert data is not None
+    level = data.manifest["levels"][0]
+    assert 150 <= level["kept"] <= 300 < level["edges"]  # the strongest of each of 300 nodes
+    assert data.manifest["likeliest"] == 2
+    assert unpacked(data)["probability0"].dtype == np.uint8
+
+
+def test_more_levels_reach_more_nodes(run: LoadedRun) -> None:
+    assert run.hierarchy is not None
+    reached = reach(run.hierarchy)
+    assert reached.shape[0] == 3
+    adjacency = run.hierarchy.levels[0].adjacency
+    some = np.linspace(0, 299, reached.shape[1]).astype(int)
+    np.testing.assert_array_equal(reached[0], np.diff(adjacency.indptr)[some] + 1)  # one convolution: its neighbours
+    assert (np.diff(reached, axis=0) >= 0).all()
+    assert reached.max() <= 300
+
+
+def test_the_bundle_carries_the_licences() -> None:
+    script = Path(explorer.__file__).with_name("static") / "explorer.js"
+    text = script.read_text(encoding="utf-8")
+    for name in ("sigma 3.0.3", "graphology 0.26.0", "events 3", "graphology-utils 2"):
+        assert name in text
+    for holder in ("Alexis Jacomy", "Guillaume Plique", "Joyent, Inc."):
+        assert holder in text
+    assert text.count("Permission is hereby granted, free of charge") == 4
+    assert "</script" not in text
+    lock = Path(__file__).parents[2] / "explorer" / "package-lock.json"
+    if lock.exists():  # a source distribution may leave it out
+        packages = json.loads(lock.read_text(encoding="utf-8"))["packages"]
+        assert not [name for name, package in packages.items() if "resolved" in package]
+        assert packages["node_modules/sigma"]["version"] in text
