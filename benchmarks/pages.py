@@ -88,7 +88,8 @@ def table(result: dict[str, Any]) -> list[str]:
         built, megabytes = page["page"], page["page_bytes"] / 1e6
         lines.append(
             f"| {page['graph']} | {page['nodes']:,} | {page['edges']:,} | {built['median']:.1f} s "
-            f"| {built['cpu']:.1f} s | {megabytes:.1f} MB | {page['explorer_bytes'] / 1e6:.1f} MB | {len(page['levels'])} |"
+            f"| {built['cpu']:.1f} s | {megabytes:.1f} MB "
+            f"| {page['explorer_bytes'] / 1e6:.1f} MB | {len(page['levels'])} |"
         )
     return lines
 

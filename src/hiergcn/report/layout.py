@@ -109,9 +109,8 @@ def _members(tree: Tree, level: int, around: Positions) -> Positions:
     spiral -= middle[parent]
     there = around[parent]
     adjacency = tree.adjacency[level]
-    outside: Positions = np.asarray(
-        adjacency @ there - adjacency.sum(axis=1) * there
-    )  # towards the neighbours' hyper-nodes
+    # towards the hyper-nodes of the neighbours
+    outside: Positions = np.asarray(adjacency @ there - adjacency.sum(axis=1) * there)
     length = np.abs(outside)
     outside = np.divide(outside, length, out=np.zeros_like(outside), where=length > 0)
     turn = _sums(np.conj(spiral) * outside, parent, len(total))  # the rotation that fits best, in closed form
