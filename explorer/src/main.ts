@@ -34,6 +34,7 @@ class Explorer {
     const canvas = document.createElement("canvas");
     if (canvas.getContext("webgl2")) return new Stage(this.graph, this.tree, this.colours, (item) => this.press(item));
     byId("explorer-no-webgl").hidden = false;
+    byId("explorer").classList.add("blind"); // the still picture stays
     this.graph.hidden = true;
     return null;
   }

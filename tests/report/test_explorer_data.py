@@ -11,8 +11,10 @@ import pytest
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
 from hiergcn.report import explorer
-from hiergcn.report.explorer import ExplorerData, explorer_data
+from hiergcn.report.explorer import ExplorerData
+from hiergcn.report.layout import layout
 from hiergcn.report.reach import reach
+from hiergcn.report.tree import Tree
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.settings import settings_for
@@ -30,6 +32,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> LoadedRun:
     return load_run(path)
 
 
+def data_of(run: LoadedRun) -> ExplorerData:
+    assert run.hierarchy is not None
+    tree = Tree.of(run.hierarchy)
+    return explorer.explorer_data(run, tree, layout(tree))
+
+
 def unpacked(data: ExplorerData) -> dict[str, np.ndarray]:
     content = zlib.decompress(base64.b64decode(data.arrays))
     arrays, offset = {}, 0
@@ -41,8 +49,7 @@ def unpacked(data: ExplorerData) -> dict[str, np.ndarray]:
 
 
 def test_predictions_and_ids_are_those_of_the_run(run: LoadedRun) -> None:
-    data = explorer_data(run)
-    assert data is not None
+    data = data_of(run)
     arrays = unpacked(data)
     ids = json.loads(zlib.decompress(base64.b64decode(data.ids)))
     table = run.predictions.set_index("id").loc[ids]
@@ -54,8 +61,7 @@ def test_predictions_and_ids_are_those_of_the_run(run: LoadedRun) -> None:
 
 
 def test_edges_are_those_of_the_graph(run: LoadedRun) -> None:
-    data = explorer_data(run)
-    assert data is not None
+    data = data_of(run)
     assert run.hierarchy is not None
     arrays = unpacked(data)
     ids = [int(name) for name in json.loads(zlib.decompress(base64.b64decode(data.ids)))]
@@ -69,8 +75,7 @@ def test_edges_are_those_of_the_graph(run: LoadedRun) -> None:
 def test_large_graphs_are_thinned_and_say_so(run: LoadedRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explorer, "WHOLE_EDGES", 100)
     monkeypatch.setattr(explorer, "LARGE", 200)
-    data = explorer_data(run)
-    assert data is not None
+    data = data_of(run)
     level = data.manifest["levels"][0]
     assert 150 <= level["kept"] <= 300 < level["edges"]  # the strongest of each of 300 nodes
     assert data.manifest["likeliest"] == 2

@@ -99,6 +99,7 @@ def test_the_page_loads_from_a_file_alone(opened: Opened, report: Path) -> None:
     assert opened.complaints == []
     state = opened.state
     assert state["webgl"]
+    assert not opened.page.is_visible("#explorer-picture")
     assert state["level"] == len(state["levels"]) - 1  # begins at the coarsest
     assert state["drawn"] == state["levels"][-1]["nodes"]
 
@@ -238,6 +239,7 @@ def test_the_page_prints(browser: "Browser", report: Path, tmp_path: Path) -> No
     Opened(page, report)
     page.emulate_media(media="print")
     assert not page.is_visible("#explorer-graph")
+    assert page.is_visible("#explorer-picture")
     assert page.is_visible("svg[aria-labelledby='confusion-title']")
     assert len(page.pdf(format="A4")) > 20_000
     page.close()
@@ -249,6 +251,7 @@ def test_without_webgl_the_page_says_so_and_search_still_works(browser: "Browser
     opened = Opened(page, report)
     assert not opened.state["webgl"]
     assert page.is_visible("#explorer-no-webgl")
+    assert page.is_visible("#explorer-picture")
     opened.find("paper 12")
     assert opened.state["selected"]["name"] == "paper 12"
     assert opened.complaints == []

@@ -126,7 +126,7 @@ def test_the_page_needs_nothing_else(run: Path) -> None:
 def test_figures_have_text_alternatives_and_own_names(run: Path) -> None:
     page = page_of(run)
     figures = [attributes for tag, attributes in page.elements if tag == "svg"]
-    assert len(figures) == 8
+    assert len(figures) == 9
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     for figure in figures:

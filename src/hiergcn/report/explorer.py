@@ -8,6 +8,7 @@ node; of very many classes only the likeliest of a node are kept.
 import base64
 import json
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ import scipy.sparse as sp
 
 from hiergcn.evaluate.calibration import Temperature
 from hiergcn.graph.compiled import kernel
-from hiergcn.report.layout import RADIUS, Positions, layout
+from hiergcn.report.layout import RADIUS, Positions
 from hiergcn.report.palette import class_colours
 from hiergcn.report.tree import Tree
 from hiergcn.run.folder import LoadedRun
@@ -40,12 +41,8 @@ class ExplorerData:
     ids: str
 
 
-def explorer_data(run: LoadedRun) -> ExplorerData | None:
-    """None where the method has no hierarchy, whose run folder holds no graph either."""
-    if run.hierarchy is None:
-        return None
-    tree = Tree.of(run.hierarchy)
-    positions = layout(tree)
+def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions]) -> ExplorerData:
+    """The data of a run whose hierarchy was made into `tree` and laid out at `positions`."""
     names = run.config["class_names"]
     arrays = _predictions(run, tree)
     levels = []

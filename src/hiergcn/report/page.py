@@ -13,11 +13,14 @@ from hiergcn.report.class_map import map_figure
 from hiergcn.report.classes import ClassFigures, class_figures
 from hiergcn.report.explorer import explorer_data
 from hiergcn.report.figures import confusion_figure, curves_figure, levels_figure, seeds_figure
+from hiergcn.report.layout import layout
+from hiergcn.report.levels_picture import levels_picture
 from hiergcn.report.palette import class_colours
 from hiergcn.report.quality import classes_figure, reliability_figure
 from hiergcn.report.reach import reach, reach_figure
 from hiergcn.report.svg import inline_svg
 from hiergcn.report.template import explorer_script, in_script, rendered
+from hiergcn.report.tree import Tree
 from hiergcn.report.verdict import verdict
 from hiergcn.run.folder import LoadedRun, load_run
 from hiergcn.run.recipes import recipe_files
@@ -34,13 +37,10 @@ def write_report(folder: Path) -> Path:
 
 def render(run: LoadedRun) -> str:
     classes = class_figures(run.predictions, run.config["class_names"])
-    explorer = explorer_data(run)
     colours = class_colours(np.bincount(run.probabilities.argmax(axis=1), minlength=len(classes.rows)).tolist())
     return rendered(
         "run.html",
-        script=explorer_script() if explorer else None,
-        explorer=explorer,
-        manifest=in_script(explorer.manifest) if explorer else None,
+        **_hierarchy(run, colours),
         judged=any(row.judged for row in classes.rows),
         config=run.config,
         metrics=run.metrics,
@@ -52,6 +52,26 @@ def render(run: LoadedRun) -> str:
         sources=_sources(run.settings.method),
         settings={group: run.config[group] for group in ("model", "train", "coarsen")},
     )
+
+
+def _hierarchy(run: LoadedRun, colours: Sequence[str]) -> dict[str, Any]:
+    """The explorer and the still picture that stands for it; nothing where the method has no hierarchy."""
+    if run.hierarchy is None:  # nor does its folder hold the graph
+        return {"explorer": None}
+    tree = Tree.of(run.hierarchy)
+    positions = layout(tree)
+    explorer = explorer_data(run, tree, positions)
+    predicted = run.probabilities.argmax(axis=1)[tree.order]
+    return {
+        "explorer": explorer,
+        "manifest": in_script(explorer.manifest),
+        "script": explorer_script(),
+        "picture": inline_svg(
+            levels_picture(tree, positions, predicted, colours),
+            "picture",
+            "Some levels of the hierarchy, coarse to fine: each disc is a node or hyper-node in the colour of its class.",
+        ),
+    }
 
 
 def _sources(method: str) -> list[str]:
