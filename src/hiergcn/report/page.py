@@ -69,7 +69,7 @@ def _hierarchy(run: LoadedRun, colours: Sequence[str]) -> dict[str, Any]:
         "picture": inline_svg(
             levels_picture(tree, positions, predicted, colours),
             "picture",
-            "Some levels of the hierarchy, coarse to fine: each disc is a node or hyper-node in the colour of its class.",
+            "Some levels, coarse to fine: each disc is a node or a hyper-node in the colour of its predicted class.",
         ),
     }
 
