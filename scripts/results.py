@@ -14,6 +14,7 @@ from hiergcn.evaluate.compare import TEST, compare_all
 HERE = Path(__file__).resolve().parents[1] / "docs" / "results"
 ORDER = ("cora", "citeseer", "pubmed", "nell")
 AGAINST = "gcn"
+BEGIN, END = "<!-- results: python scripts/results.py table -->", "<!-- end of results -->"
 
 
 def add(folder: Path) -> Path:
@@ -97,6 +98,33 @@ def commands() -> list[str]:
     return lines
 
 
+def overview() -> list[str]:
+    """The README's table: a row for each model, ours beside what its source claims."""
+    by_cell = {(name_of(run), run["metrics"]["dataset"]): run["metrics"] for run in rows()}
+    names = sorted({name for name, _ in by_cell}, key=lambda name: (not name.startswith("hgcn"), name))
+    lines = ["| accuracy in %, ours (published) | Cora | Citeseer | Pubmed | NELL |", "|---|---|---|---|---|"]
+    for name in names:
+        cells = []
+        for dataset in ORDER:
+            metrics = by_cell.get((name, dataset))
+            if metrics is None:
+                cells.append("")
+                continue
+            test = metrics["test_accuracy"]
+            claim = "" if metrics["claim"] is None else f" ({per_cent(metrics['claim'])})"
+            cells.append(f"{per_cent(test['mean'])} ± {per_cent(test['std'])}{claim}")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
+
+
+def fill_readme() -> None:
+    """Put the overview between its marks."""
+    path = HERE.parents[1] / "README.md"
+    before, rest = path.read_text(encoding="utf-8").split(BEGIN)
+    after = rest.split(END)[1]
+    path.write_text("\n".join([before + BEGIN, *overview(), END + after]), encoding="utf-8")
+
+
 def page() -> str:
     parts = [
         "# Results",
@@ -131,6 +159,7 @@ def main() -> None:
         for folder in given.runs:
             print(add(folder))
     (HERE / "README.md").write_text(page(), encoding="utf-8")
+    fill_readme()
     print(HERE / "README.md")
 
 
