@@ -6,6 +6,8 @@ python scripts/results.py table                          # docs/results/README.m
 
 import argparse
 import json
+import shlex
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,12 @@ BEGIN, END = "<!-- results: python scripts/results.py table -->", "<!-- end of r
 
 
 def add(folder: Path) -> Path:
-    """One file for a run, named by dataset, method and preset; a run of the same name is replaced."""
+    """One file for a run, named by dataset, method, preset and changes; a run of the same name is replaced."""
     parts = {name: json.loads((folder / f"{name}.json").read_text()) for name in ("config", "metrics", "environment")}
     parts["config"].pop("class_names", None)
-    name = "-".join([parts["metrics"]["dataset"], parts["config"]["method"], parts["config"]["preset"]])
+    name = "-".join(
+        [parts["metrics"]["dataset"], parts["config"]["method"], parts["config"]["preset"], *changes(parts)]
+    )
     target = HERE / "runs" / f"{name}.json"
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(parts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -41,9 +45,16 @@ def per_cent(value: float | None, sign: bool = False) -> str:
     return "–" if value is None else f"{100 * value:{'+' if sign else ''}.1f}"
 
 
+def changes(run: dict[str, Any]) -> list[str]:
+    """The settings that the command changed, as `name=value`."""
+    words = shlex.split(run["config"]["source"].get("command", ""))
+    return [value for word, value in pairwise(words) if word == "--set"]
+
+
 def name_of(run: dict[str, Any]) -> str:
     metrics = run["metrics"]
-    return metrics["model"] if metrics["preset"] == "default" else f"{metrics['model']} ({metrics['preset']})"
+    about = [name for name in (metrics["preset"],) if name != "default"] + changes(run)
+    return f"{metrics['model']} ({', '.join(about)})" if about else str(metrics["model"])
 
 
 def figures() -> list[str]:
@@ -101,7 +112,9 @@ def commands() -> list[str]:
 def overview() -> list[str]:
     """The README's table: a row for each model, ours beside what its source claims."""
     by_cell = {(name_of(run), run["metrics"]["dataset"]): run["metrics"] for run in rows()}
-    names = sorted({name for name, _ in by_cell}, key=lambda name: (not name.startswith("hgcn"), name))
+    names = sorted(
+        {name for name, _ in by_cell if "=" not in name}, key=lambda name: (not name.startswith("hgcn"), name)
+    )
     lines = ["| accuracy in %, ours (published) | Cora | Citeseer | Pubmed | NELL |", "|---|---|---|---|---|"]
     for name in names:
         cells = []
