@@ -34,19 +34,13 @@ def reach(hierarchy: Hierarchy) -> npt.NDArray[np.int64]:
         marks = _convolved(hierarchy.levels[depth], marks)
         reached.append(_back(hierarchy, depth, marks))
         if depth < hierarchy.depth:
-            marks = _coarser(hierarchy.levels[depth].grouping(), marks, hierarchy.levels[depth + 1].n_nodes)
+            marks = (hierarchy.grouping_matrix(depth).T.astype(np.float32) @ marks > 0).astype(np.float32)
     return np.array(reached)
 
 
 def _convolved(level: Level, marks: Marks) -> Marks:
     spread: Marks = ((level.adjacency.astype(np.float32) @ marks + marks) > 0).astype(np.float32)
     return spread
-
-
-def _coarser(group: npt.NDArray[np.int32], marks: Marks, n: int) -> Marks:
-    joined = np.zeros((n, marks.shape[1]), dtype=np.float32)
-    np.maximum.at(joined, group, marks)
-    return joined
 
 
 def _back(hierarchy: Hierarchy, depth: int, marks: Marks) -> npt.NDArray[np.int64]:
