@@ -6,7 +6,7 @@ class HierGCNError(Exception):
 
 
 class InputError(HierGCNError, ValueError):
-    """The data, a file or a setting that the user gave cannot be used. The shell prints the message and exits with 2."""
+    """Data, a file or a setting of the user that cannot be used. The shell prints the message and exits with 2."""
 
 
 class MissingPackageError(HierGCNError, ImportError):
