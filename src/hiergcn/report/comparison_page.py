@@ -70,5 +70,6 @@ def _page(comparison: Comparison, recorded: dict[str, Any]) -> str:
         machine=recorded["environment"],
         rows=rows,
         best=best,
+        fewest=min((one.units for one in comparison.differences), default=None),
         chart=inline_svg(comparison_figure(comparison), "chart", f"Mean test accuracy of each method: {words}."),
     )

@@ -13,42 +13,53 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from hiergcn.coarsen import Hierarchy, Level
+from hiergcn.coarsen.csr import rows_of
+from hiergcn.graph.compiled import kernel
 from hiergcn.report.svg import FIRST, INK, STYLE, new_figure
 
-SAMPLE = 64
-MOST_WORK = 400_000_000
-"""Entries of the adjacency times nodes sampled: a larger graph is sampled less, down to `LEAST_SAMPLE`."""
-LEAST_SAMPLE = 8
+SAMPLE = 64  # nodes, one bit of a mark each
 
-Marks = npt.NDArray[np.float32]  # (n_l, sampled nodes): above 0 where a sampled node is reached from
+Marks = npt.NDArray[np.uint64]  # (n_l,): which of the sampled nodes a node reaches
 
 
 def reach(hierarchy: Hierarchy) -> npt.NDArray[np.int64]:
     """(levels, sampled nodes): how many nodes reach each sampled node when the network goes that many levels down."""
     n = hierarchy.levels[0].n_nodes
-    sample = min(SAMPLE, n, max(LEAST_SAMPLE, MOST_WORK // max(hierarchy.levels[0].adjacency.nnz, 1)))
-    marks = np.zeros((n, sample), dtype=np.float32)
-    marks[np.linspace(0, n - 1, sample).astype(np.int64), np.arange(sample)] = 1
+    sample = min(SAMPLE, n)
+    marks = np.zeros(n, dtype=np.uint64)
+    marks[np.linspace(0, n - 1, sample).astype(np.int64)] = np.uint64(1) << np.arange(sample, dtype=np.uint64)
     reached = []
-    for depth in range(hierarchy.depth + 1):
-        marks = _convolved(hierarchy.levels[depth], marks)
-        reached.append(_back(hierarchy, depth, marks))
-        if depth < hierarchy.depth:
-            marks = (hierarchy.grouping_matrix(depth).T.astype(np.float32) @ marks > 0).astype(np.float32)
+    for depth, level in enumerate(hierarchy.levels):
+        marks = _convolved(level, marks)
+        reached.append(_back(hierarchy, depth, marks)[:sample])
+        if level.group is not None:
+            joined = np.zeros(hierarchy.levels[depth + 1].n_nodes, dtype=np.uint64)
+            np.bitwise_or.at(joined, level.group, marks)
+            marks = joined
     return np.array(reached)
 
 
-def _convolved(level: Level, marks: Marks) -> Marks:
-    spread: Marks = ((level.adjacency.astype(np.float32) @ marks + marks) > 0).astype(np.float32)
-    return spread
-
-
 def _back(hierarchy: Hierarchy, depth: int, marks: Marks) -> npt.NDArray[np.int64]:
-    """Nodes of level 0 that are reached on the way back up from `depth`."""
-    for level in range(depth - 1, -1, -1):
-        marks = _convolved(hierarchy.levels[level], marks[hierarchy.levels[level].grouping()])
-    reached: npt.NDArray[np.int64] = np.count_nonzero(marks, axis=0)
+    """How many nodes of level 0 have each bit on the way back up from `depth`."""
+    for level in reversed(hierarchy.levels[:depth]):
+        marks = _convolved(level, marks[level.grouping()])
+    bits = np.unpackbits(marks.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+    reached: npt.NDArray[np.int64] = bits.sum(axis=0, dtype=np.int64)
     return reached
+
+
+def _convolved(level: Level, marks: Marks) -> Marks:
+    rows = rows_of(level.adjacency)
+    return _spread(rows.indptr, rows.indices, marks)
+
+
+@kernel
+def _spread(indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], marks: Marks) -> Marks:
+    spread = marks.copy()
+    for i in range(len(marks)):
+        for at in range(indptr[i], indptr[i + 1]):
+            spread[i] |= marks[indices[at]]
+    return spread
 
 
 def reach_figure(reached: npt.NDArray[np.int64], n_nodes: int) -> Figure:
