@@ -230,6 +230,12 @@ def test_a_phone_shows_the_page_without_scrolling_sideways(browser: "Browser", r
     page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme, has_touch=True)
     opened = Opened(page, report)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.evaluate("document.getElementById('explorer-graph').scrollIntoView()")
+    largest = max(opened.items, key=lambda item: item["weight"])
+    box = page.locator("#explorer-graph").bounding_box()
+    assert box is not None
+    page.touchscreen.tap(box["x"] + largest["x"], box["y"] + largest["y"])
+    page.wait_for_function("window.hiergcn.state().opened.length === 1")
     assert opened.complaints == []
     page.close()
 

@@ -194,6 +194,23 @@ def test_the_same_run_gives_the_same_page(run: Path) -> None:
     assert not [path for path in run.iterdir() if path.name.startswith(".")]
 
 
+def test_simpler_methods_stand_beside_the_verdict(run: Path) -> None:
+    accuracy = {"mean": 0.712, "std": 0.02, "per_seed": [0.7, 0.724]}
+    one = {"model": "mlp", "test": {"accuracy": accuracy}, "validation": {"accuracy": accuracy}, "left_out": None}
+    none = {"model": "gcn", "test": {"accuracy": None}, "validation": {"accuracy": None}, "left_out": "too large"}
+    change(run, baselines=[one, none])
+    assert "On the same split: mlp 71.2 ± 2.0 %." in page_of(run).text
+
+
+def test_a_method_without_hierarchy_has_a_page_without_script(run: Path) -> None:
+    (run / "hierarchy.npz").unlink()
+    page = page_of(run)
+    assert not [tag for tag, _ in page.elements if tag == "script"]
+    policy = next(attributes["content"] for _, attributes in page.elements if "http-equiv" in attributes)
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    assert "Confidence" in page.text
+
+
 def test_hundreds_of_classes_make_a_small_page(run: Path) -> None:
     from hiergcn.report.figures import confusion_figure
     from hiergcn.report.svg import inline_svg
