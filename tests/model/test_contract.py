@@ -29,6 +29,7 @@ CHEAP: dict[str, dict[str, Any]] = {  # what a small graph and few epochs need i
     "graph-unet": {"dropout": 0.3},
     "planetoid-t": {"label_steps": 100, "graph_steps": 20},
     "planetoid-i": {"label_steps": 100, "graph_steps": 20},
+    "deepwalk": {"walks": 10},
 }
 WITHOUT_CHANCE = {"label-propagation"}  # methods that draw nothing, so that every seed gives the same model
 

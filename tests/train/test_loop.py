@@ -176,6 +176,17 @@ def test_l2_falls_on_weight_matrices_alone(task: Task) -> None:
     assert {names[id(p)].split(".")[-1] for p in free["params"]} == {"w", "V"}
 
 
+def test_the_loss_is_the_cross_entropy_summed_over_labelled_nodes() -> None:
+    logits = np.array([[2.0, -1.0, 0.5], [0.0, 0.0, 0.0], [1.0, 3.0, -2.0], [9.0, 9.0, 9.0]])
+    nodes, classes = np.array([0, 2]), np.array([1, 0])
+    by_hand = -sum(
+        math.log(math.exp(logits[i, k]) / np.exp(logits[i]).sum()) for i, k in zip(nodes, classes, strict=True)
+    )
+    labelled = Labelled(torch.from_numpy(nodes), torch.from_numpy(classes))
+    assert labelled.cross_entropy(torch.from_numpy(logits), "sum").item() == pytest.approx(by_hand)
+    assert labelled.cross_entropy(torch.from_numpy(logits), "mean").item() == pytest.approx(by_hand / 2)
+
+
 def test_the_papers_settings_are_the_defaults() -> None:
     config = TrainConfig()
     assert (config.learning_rate, config.epochs, config.l2, config.loss) == (0.03, 250, 0.0007, "sum")

@@ -129,7 +129,7 @@ def _position(run: LoadedRun, id_: str) -> int:
     ids = run.predictions["id"].to_numpy(str)
     places = np.flatnonzero(ids == id_.strip())
     if places.size == 0:
-        raise InputError(f"There is no node {id_!r:.80} in {run.path}; ids are such as {ids[0]!r:.60}.")
+        raise InputError(f"There is no node {id_!r:.80} in {run.path}; ids are such as {str(ids[0])!r:.60}.")
     return int(places[0])
 
 
