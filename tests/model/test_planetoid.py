@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
 from hiergcn.datasets import planted_graph
@@ -19,6 +20,9 @@ from hiergcn.model.planetoid import (
     PlanetoidTConfig,
     PlanetoidTMethod,
 )
+from hiergcn.run.settings import settings_for
+
+NODES = {"cora": 2708, "citeseer": 3327, "pubmed": 19717, "nell": 65755}
 
 FEW: dict[str, Any] = {"embedding": 8, "label_steps": 20, "graph_steps": 20, "steps": 5, "graph_batch": 20}
 T, I = PlanetoidTConfig(**FEW), PlanetoidIConfig(**FEW)  # noqa: E741  (the paper's names)
@@ -105,6 +109,45 @@ def test_walks_bring_neighbours_together(config: PlanetoidTConfig) -> None:
     assert alike[dense].mean() > alike[~dense].mean() + 0.1
 
 
+def with_a_hub(n: int) -> tuple[Task, np.ndarray]:
+    """Of n planted nodes, the first joined to half of all others; 10 labels of each class are known."""
+    graph = planted_graph(n, classes=3, degree=6, noise=8.0, seed=3)
+    assert graph.labels is not None
+    hub = sp.coo_array((np.ones(n // 2), (np.zeros(n // 2, dtype=int), np.arange(1, n, 2)[: n // 2])), shape=(n, n))
+    graph = replace(graph, adjacency=sp.csr_array(graph.adjacency.maximum(hub).maximum(hub.T)))
+    assert graph.labels is not None
+    return Task.of(graph, Split.random(graph.labels, per_class=10, validation=30, seed=0)), graph.labels
+
+
+@pytest.mark.parametrize("dataset", ["pubmed", "nell"])
+def test_settings_for_large_graphs_teach_nodes_without_a_label(dataset: str) -> None:
+    """As many walks from each node as there: their loss falls, stays finite, and reaches nodes that have no label."""
+    task, labels = with_a_hub(3000)
+    there = settings_for("planetoid-t", None, dataset).model
+    assert isinstance(there, PlanetoidTConfig)
+    walks = there.graph_steps * there.graph_batch / NODES[dataset]
+    config = replace(there, use_features=False, graph_steps=round(walks * 3000 / there.graph_batch), label_steps=200)
+    method = PlanetoidTMethod(config)
+    prepared = method.prepare(task, None, torch.device("cpu"))
+    labelled = Labelled(torch.from_numpy(task.train.copy()), torch.from_numpy(task.train_labels.copy()))
+    model = method.build(prepared, 3, torch.Generator().manual_seed(0))
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+    losses = [model.step(prepared.features, labelled, optimiser, "mean", epoch) for epoch in range(1, 21)]
+    assert np.isfinite(losses).all()
+    assert losses[-1] < 0.5 * losses[0]
+    unlabelled = np.setdiff1d(np.arange(1, 3000), task.train)
+    predicted = model(prepared.features).argmax(dim=1).numpy()
+    assert (predicted[unlabelled] == labels[unlabelled]).mean() > 0.7
+
+
+@pytest.mark.parametrize("dataset", list(NODES))
+def test_settings_of_each_dataset_walk_from_each_node_more_than_once(dataset: str) -> None:
+    """An embedding that is hardly walked from stays where it began, however well those of labelled nodes do."""
+    config = settings_for("planetoid-t", None, dataset).model
+    assert isinstance(config, PlanetoidTConfig)
+    assert config.graph_steps * config.graph_batch >= 3 * NODES[dataset]
+
+
 @pytest.mark.parametrize("config", [T, I], ids=["t", "i"])
 def test_learning_repeats_with_a_seed(config: PlanetoidTConfig) -> None:
     torch.manual_seed(1)
@@ -127,6 +170,7 @@ def test_the_inductive_form_keeps_nothing_of_the_graph() -> None:
         ("embedding", 0, "embedding is 0"),
         ("steps", 0, "steps is 0"),
         ("label_steps", -1, "label_steps is -1"),
+        ("negatives", -1, "negatives is -1"),
         ("context_rate", 0.0, "context_rate is 0.0"),
         ("graph_share", 1.5, "graph_share is 1.5"),
         ("scaling", "huge", "scaling is 'huge'"),

@@ -25,7 +25,15 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.checks import check_scaling, check_whole
-from hiergcn.model.contexts import Contexts, ContextSoftmax, graph_contexts, in_batches, label_contexts
+from hiergcn.model.contexts import (
+    ContextLoss,
+    Contexts,
+    ContextSigmoid,
+    ContextSoftmax,
+    graph_contexts,
+    in_batches,
+    label_contexts,
+)
 from hiergcn.model.features import Scaling, feature_tensor
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
 from hiergcn.model.randomness import numpy_generator
@@ -55,6 +63,8 @@ class PlanetoidTConfig:
     """Steps of label contexts before the classes are learnt."""
     graph_steps: int = 70
     """Steps of graph contexts before the classes are learnt."""
+    negatives: int = 0
+    """Nodes drawn as no contexts with each context; 0 is a softmax over all nodes, as in the demo."""
     graph_share: float = 0.0
     """Steps of graph contexts for each step of the classes afterwards: below 1, the probability of one."""
     steps: int = 10
@@ -66,7 +76,7 @@ class PlanetoidTConfig:
 
     def __post_init__(self) -> None:
         check_whole(self, embedding=1, walk_steps=1, window=0, batch=1, graph_batch=1, label_batch=1)
-        check_whole(self, label_steps=0, graph_steps=0, steps=1)
+        check_whole(self, label_steps=0, graph_steps=0, negatives=0, steps=1)
         check_scaling(self)
         if not self.context_rate > 0:
             raise InputError(f"context_rate is {self.context_rate!r}; give a number above 0.")
@@ -124,8 +134,8 @@ class Planetoid(NodeModel):
         """h of the nodes whose features are given; `nodes` are their numbers, None stands for all."""
         raise NotImplementedError
 
-    def learn_contexts(self, features: Features, batch: Contexts, softmax: ContextSoftmax) -> None:
-        """One step of the embedding and the softmax down the loss of a batch of contexts."""
+    def learn_contexts(self, features: Features, batch: Contexts, loss: ContextLoss) -> None:
+        """One step of the embedding and of what predicts contexts down the loss of a batch of them."""
         raise NotImplementedError
 
     def forward(self, features: Features) -> Tensor:
@@ -148,7 +158,7 @@ class Planetoid(NodeModel):
         total = 0.0
         for _ in range(self.config.steps):
             if lessons.rng.random() < self.config.graph_share:
-                self.learn_contexts(features, next(lessons.graph), lessons.softmax)
+                self.learn_contexts(features, next(lessons.graph), lessons.loss)
             lessons.batch = torch.from_numpy(next(lessons.batches)).to(labelled.nodes.device)
             total += super().step(features, labelled, optimiser, reduction, epoch)
         return total / self.config.steps
@@ -163,9 +173,9 @@ class Planetoid(NodeModel):
     def _begin(self, features: Features, labelled: Labelled) -> "_Lessons":
         self._lessons = lessons = _Lessons(self.walker, features, labelled, self.config, self.generator)
         for _ in range(self.config.label_steps):
-            self.learn_contexts(features, next(lessons.label), lessons.softmax)
+            self.learn_contexts(features, next(lessons.label), lessons.loss)
         for _ in range(self.config.graph_steps):
-            self.learn_contexts(features, next(lessons.graph), lessons.softmax)
+            self.learn_contexts(features, next(lessons.graph), lessons.loss)
         return lessons
 
 
@@ -183,9 +193,10 @@ class _Lessons:
         self.rng = rng = numpy_generator(generator)
         nodes, classes = labelled.nodes.cpu().numpy(), labelled.classes.cpu().numpy()
         self.features = feature_rows(features, labelled.nodes)  # of labelled nodes
-        self.softmax = ContextSoftmax(walker.n_nodes, config.embedding, generator)
-        self.graph = graph_contexts(walker, config.graph_batch, config.walk_steps, config.window, rng)
-        self.label = label_contexts(nodes, classes, config.label_batch, rng)
+        k = config.negatives
+        self.loss: ContextLoss = (ContextSigmoid if k else ContextSoftmax)(walker.n_nodes, config.embedding, generator)
+        self.graph = graph_contexts(walker, config.graph_batch, config.walk_steps, config.window, rng, k)
+        self.label = label_contexts(nodes, classes, config.label_batch, rng, k)
         self.batches: Iterator[np.ndarray] = in_batches(len(nodes), config.batch, rng)
         self.batch = torch.arange(len(nodes), device=labelled.nodes.device)
 
@@ -202,10 +213,10 @@ class PlanetoidT(Planetoid):
         return self.E if nodes is None else self.E.index_select(0, nodes)
 
     @torch.no_grad()
-    def learn_contexts(self, features: Features, batch: Contexts, softmax: ContextSoftmax) -> None:  # noqa: ARG002
+    def learn_contexts(self, features: Features, batch: Contexts, loss: ContextLoss) -> None:  # noqa: ARG002
         nodes = torch.from_numpy(batch.nodes).to(self.E.device)
         rate = self.config.context_rate
-        self.E[nodes] -= rate * softmax.descend(self.E[nodes], batch, rate)
+        self.E[nodes] -= rate * loss.descend(self.E[nodes], batch, rate)
 
 
 class PlanetoidI(Planetoid):
@@ -222,11 +233,11 @@ class PlanetoidI(Planetoid):
     def embed(self, features: Features, nodes: Tensor | None = None) -> Tensor:  # noqa: ARG002
         return torch.relu(self.embedding(features))
 
-    def learn_contexts(self, features: Features, batch: Contexts, softmax: ContextSoftmax) -> None:
+    def learn_contexts(self, features: Features, batch: Contexts, loss: ContextLoss) -> None:
         W, b, rate = self.embedding.W, self._context_bias.requires_grad_(), self.config.context_rate
         X = feature_rows(features, torch.from_numpy(batch.nodes).to(W.device))
         H = torch.relu(X @ W + b)
-        by_W, by_b = torch.autograd.grad(H, (W, b), softmax.descend(H, batch, rate))
+        by_W, by_b = torch.autograd.grad(H, (W, b), loss.descend(H, batch, rate))
         with torch.no_grad():
             W.sub_(by_W, alpha=rate)
             b.sub_(by_b, alpha=rate)
