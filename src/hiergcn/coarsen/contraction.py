@@ -108,30 +108,37 @@ def _sum_right(
 ) -> None:
     """The right parts of rows low:high: the diagonal first, where there is one, then the others in no order.
 
-    Positions in the inner loop are unsigned, so that numba need not ask each time whether one counts from the end.
+    The entries right of the diagonal are first written one after the other into the row's room, without a branch that
+    the processor would have to guess, then summed from the last to the first: so what is written to the room's end
+    never meets what is still to be read.
     """
     total = np.zeros(len(right) - low)  # of columns from `low`; zero where there is no entry, as weights are positive
     for c in range(low, high):
-        at = room[c + 1]
+        found = np.uint64(room[c])
         diagonal = 0.0
         for m in range(first[c], first[c + 1]):
             i = np.uint32(members[m])
             for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
                 g = group[np.uint32(indices[p])]
-                if g == c:
-                    diagonal += data[p]
-                elif g > c:
-                    column = np.uint32(g - low)
-                    if total[column] == 0.0:
-                        at -= 1
-                        columns[at] = g
-                    total[column] += data[p]
-        for q in range(at, room[c + 1]):
+                columns[found] = g
+                values[found] = data[p]
+                found += np.uint64(g > c)
+                diagonal += data[p] if g == c else 0.0
+        at = np.uint64(room[c + 1])
+        while found > np.uint64(room[c]):
+            found -= np.uint64(1)
+            column = np.uint32(columns[found] - low)
+            weight = values[found]
+            if total[column] == 0.0:
+                at -= np.uint64(1)
+                columns[at] = columns[found]
+            total[column] += weight
+        for q in range(at, np.uint64(room[c + 1])):
             column = np.uint32(columns[q] - low)
             values[q] = total[column]
             total[column] = 0.0
         if diagonal > 0.0:
-            at -= 1
+            at -= np.uint64(1)
             columns[at] = c
             values[at] = diagonal
         right[c] = at

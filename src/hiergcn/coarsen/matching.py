@@ -5,6 +5,8 @@
 The same matching, with other orders and other D, makes heavy-edge matching.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -36,11 +38,17 @@ def visiting_order(rows: Rows, nodes: npt.NDArray[np.int64], loops_are_neighbour
 
     run_over(even_ranges(rows.indptr), work)
     if not np.array_equal(weight, count):  # as they are where all edges weigh 1
-        nodes = nodes[np.argsort(weight[nodes], kind="stable")]
-    keys = count[nodes]
+        nodes = nodes[_ascending(weight[nodes])]
+    return nodes[_ascending(count[nodes])]
+
+
+def _ascending(keys: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """The stable order of keys that are not negative; small whole numbers are sorted by radix, in linear time."""
     if keys.max(initial=0) <= np.iinfo(np.uint16).max:
-        keys = keys.astype(np.uint16)  # which numpy sorts by radix, in linear time
-    return nodes[np.argsort(keys, kind="stable")]
+        small = keys.astype(np.uint16)  # numpy has a radix sort for this type
+        if np.array_equal(small, keys):
+            return np.argsort(small, kind="stable")
+    return np.argsort(keys, kind="stable")
 
 
 def match_most_similar(
