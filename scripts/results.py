@@ -6,6 +6,7 @@ python scripts/results.py table                          # docs/results/README.m
 
 import argparse
 import json
+import re
 import shlex
 from itertools import pairwise
 from pathlib import Path
@@ -23,6 +24,8 @@ def add(folder: Path) -> Path:
     """One file for a run, named by dataset, method, preset and changes; a run of the same name is replaced."""
     parts = {name: json.loads((folder / f"{name}.json").read_text()) for name in ("config", "metrics", "environment")}
     parts["config"].pop("class_names", None)
+    source = parts["config"]["source"]
+    source["command"] = re.sub(r" --out \S+", "", source.get("command", ""))  # where it was kept says nothing
     name = "-".join(
         [parts["metrics"]["dataset"], parts["config"]["method"], parts["config"]["preset"], *changes(parts)]
     )
