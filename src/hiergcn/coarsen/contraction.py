@@ -156,12 +156,13 @@ def _mirror_to_left(
 ) -> None:
     """The left parts of rows low:high from the right parts of the rows before them."""
     for r in range(high):
-        for q in range(right[r], room[r + 1]):
+        for q in range(np.uint64(right[r]), np.uint64(room[r + 1])):
             c = columns[q]
             if low <= c < high and c != r:
-                columns[left_end[c]] = r
-                values[left_end[c]] = values[q]
-                left_end[c] += 1
+                at = np.uint64(left_end[np.uint32(c)])
+                columns[at] = r
+                values[at] = values[q]
+                left_end[np.uint32(c)] += 1
 
 
 @kernel
@@ -180,14 +181,15 @@ def _mirror_to_right(
         if right[c] < room[c + 1] and columns[right[c]] == c:  # the diagonal is in its place
             cursor[c - low] += 1
     for r in range(low, len(right)):
-        for q in range(room[r], left_end[r]):
+        for q in range(np.uint64(room[r]), np.uint64(left_end[r])):
             c = columns[q]
             if c >= high:
                 break
             if c >= low:
-                columns[cursor[c - low]] = r
-                values[cursor[c - low]] = values[q]
-                cursor[c - low] += 1
+                at = np.uint64(cursor[np.uint32(c - low)])
+                columns[at] = r
+                values[at] = values[q]
+                cursor[np.uint32(c - low)] += 1
 
 
 @kernel
@@ -200,15 +202,15 @@ def _close_gaps(
 ) -> npt.NDArray[np.int64]:
     """Move all parts to the left, in place, until they touch; where each row begins now."""
     indptr = np.zeros(len(room), np.int64)
-    at = 0
+    at = np.uint64(0)
     for c in range(len(right)):
-        for q in range(room[c], left_end[c]):
+        for q in range(np.uint64(room[c]), np.uint64(left_end[c])):
             columns[at] = columns[q]
             values[at] = values[q]
-            at += 1
-        for q in range(right[c], room[c + 1]):
+            at += np.uint64(1)
+        for q in range(np.uint64(right[c]), np.uint64(room[c + 1])):
             columns[at] = columns[q]
             values[at] = values[q]
-            at += 1
+            at += np.uint64(1)
         indptr[c + 1] = at
     return indptr

@@ -70,7 +70,7 @@ def _hash_rows(
 ) -> None:
     for i in range(start, stop):
         total = np.uint64(0)
-        for p in range(indptr[i], indptr[i + 1]):
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             if loops or indices[p] != i:
                 total += mix(np.uint64(indices[p]))
         hashes[i] = total

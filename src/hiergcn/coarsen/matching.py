@@ -87,7 +87,7 @@ def _neighbourhoods(
 ) -> None:
     for i in range(start, stop):
         total, neighbours = 0.0, 0
-        for p in range(indptr[i], indptr[i + 1]):
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             if loops or indices[p] != i:
                 total += data[p]
                 neighbours += 1
@@ -112,8 +112,8 @@ def _match(
             continue
         rank[j] = -1
         best, best_square = -1, 0.0
-        for p in range(indptr[j], indptr[j + 1]):
-            k = indices[p]
+        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            k = np.uint32(indices[p])
             if rank[k] < 0 or (limit < UNBOUNDED and node_weight[j] + node_weight[k] > limit):
                 continue
             # s(j, k) > s(j, best) without the root, whose rounding would make and break ties
