@@ -122,7 +122,7 @@ def _match(
                 ours, theirs = square * scale[best], best_square * scale[k]
                 if ours < theirs or (ours == theirs and rank[k] > rank[best]):
                     continue
-            best, best_square = k, square
+            best, best_square = int(k), square
         head[j] = j
         if best >= 0:
             rank[best] = -1
