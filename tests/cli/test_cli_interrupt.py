@@ -19,16 +19,25 @@ def start(folder: Path, *words: str) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_interrupts,
     )
+
+
+def heed_interrupts() -> None:
+    """Where a shell runs the tests in the background, they and all they start are deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def interrupt_after(process: "subprocess.Popen[str]", words: str) -> tuple[str, str]:
     assert process.stdout is not None
-    for line in process.stdout:
-        if line.startswith(words):
-            process.send_signal(signal.SIGINT)
-            return process.communicate(timeout=300)
-    raise AssertionError(f"{words!r} was never printed: {process.communicate(timeout=10)}")
+    try:
+        for line in process.stdout:
+            if line.startswith(words):
+                process.send_signal(signal.SIGINT)
+                return process.communicate(timeout=100)
+        raise AssertionError(f"{words!r} was never printed: {process.communicate(timeout=10)}")
+    finally:
+        process.kill()
 
 
 def test_finished_seeds_are_kept(own_files: Path) -> None:
