@@ -1,12 +1,20 @@
 """Where to compute."""
 
+import os
+
 import torch
 
 from hiergcn.errors import InputError
 
 
 def choose_device(name: str = "auto") -> torch.device:
-    """`auto` is the first GPU that CUDA knows, else the CPU."""
+    """`auto` is the first GPU that CUDA knows, else the CPU.
+
+    On a CPU the products are small: threads would wait for each other longer than they work, so there is one, unless
+    the environment says otherwise (OMP_NUM_THREADS).
+    """
+    if "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(1)
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
