@@ -1,8 +1,10 @@
-"""Random search for a recipe, on validation alone: the split that is searched on has no test nodes.
+"""Search for a recipe on validation alone: the split that is searched on has no test nodes.
 
-    python scripts/search_recipe.py nell --trials 60 --seeds 2 --log docs/results/nell-search.csv
+    python scripts/search_recipe.py nell --preset paper --trials 48 --seeds 2 --log docs/results/nell-search.csv
+    python scripts/search_recipe.py cora --model dgcn --try output_relu=true,false --seeds 10 --log docs/results/searches/cora-dgcn.csv
 
-Every trial is a line of the log, the best by mean validation accuracy last on the screen.
+The values of `--try` are combined, all of them or `--trials` random ones; without it H-GCN's own space is searched. The
+seeds begin at 1000, so that no run of the results shares one. Every trial is a line of the log, the best first.
 """
 
 import argparse
@@ -30,17 +32,20 @@ SPACE: dict[str, list[Any]] = {
     "output_relu": [True, False],
     "channels": [1, 4],
 }
+FIRST_SEED = 1000
 
 
-def trial(dataset: str, choice: dict[str, Any], seeds: int, device: str) -> dict[str, Any]:
+def trial(
+    dataset: str, model: str, preset: str | None, choice: dict[str, Any], seeds: int, device: str
+) -> dict[str, Any]:
     import torch
 
     torch.set_num_threads(1)
     data = load_dataset(dataset)
     blind = replace(data.split, test=np.empty(0, dtype=np.int64))
-    settings = settings_for("hgcn", "paper", dataset).override(choice)
+    settings = settings_for(model, preset, dataset).override(choice)
     try:
-        result = fit(data.graph, blind, settings, range(seeds), device=device)
+        result = fit(data.graph, blind, settings, range(FIRST_SEED, FIRST_SEED + seeds), device=device)
     except HierGCNError as error:
         return choice | {"validation_mean": 0.0, "validation_per_seed": str(error), "seconds": 0.0}
     validation = result.validation_accuracy
@@ -51,20 +56,38 @@ def trial(dataset: str, choice: dict[str, Any], seeds: int, device: str) -> dict
     }
 
 
+def combined(tried: list[str] | None, trials: int | None) -> list[dict[str, Any]]:
+    """The settings to try: every combination, or as many random ones as asked for."""
+    space = SPACE if tried is None else {}
+    for pair in tried or []:
+        key, _, values = pair.partition("=")
+        space[key] = values.split(",")
+    grid = [dict(zip(space, values, strict=True)) for values in itertools.product(*space.values())]
+    if trials is None:
+        return grid
+    chosen = np.random.default_rng(0).choice(len(grid), size=min(trials, len(grid)), replace=False)
+    return [grid[i] for i in chosen]
+
+
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("dataset")
-    words.add_argument("--trials", type=int, default=60)
+    words.add_argument("--model", default="hgcn")
+    words.add_argument("--preset")
+    words.add_argument("--try", dest="tried", action="append", metavar="KEY=VALUE,VALUE", help="may be repeated")
+    words.add_argument("--trials", type=int, help="random combinations; all if left out")
     words.add_argument("--seeds", type=int, default=2)
     words.add_argument("--workers", type=int, default=1)
     words.add_argument("--device", default="auto")
     words.add_argument("--log", type=Path, required=True)
     given = words.parse_args()
-    grid = [dict(zip(SPACE, values, strict=True)) for values in itertools.product(*SPACE.values())]
-    chosen = np.random.default_rng(0).choice(len(grid), size=given.trials, replace=False)
+    choices = combined(given.tried, given.trials)
     rows = []
     with ProcessPoolExecutor(given.workers) as pool:
-        jobs = [pool.submit(trial, given.dataset, grid[i], given.seeds, given.device) for i in chosen]
+        jobs = [
+            pool.submit(trial, given.dataset, given.model, given.preset, choice, given.seeds, given.device)
+            for choice in choices
+        ]
         for job in as_completed(jobs):
             rows.append(job.result())
             print(rows[-1], flush=True)
