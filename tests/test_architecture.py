@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "hiergcn"
 ROOMS = (
-    *("version", "errors", "files", "graph", "datasets", "coarsen", "model", "train", "evaluate", "run"),
+    *("version", "errors", "files", "graph", "datasets", "coarsen", "model", "train", "evaluate", "run", "experiments"),
     *("report", "estimator", "cli", "__main__"),
 )
 WITHOUT_TORCH = ("version", "errors", "files", "graph", "datasets", "coarsen")

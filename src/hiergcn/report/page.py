@@ -8,6 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from hiergcn.coarsen import Hierarchy
+from hiergcn.evaluate.reach import reach
 from hiergcn.files import written_whole
 from hiergcn.report.class_map import map_figure
 from hiergcn.report.classes import ClassFigures, class_figures
@@ -17,7 +18,7 @@ from hiergcn.report.layout import layout
 from hiergcn.report.levels_picture import levels_picture
 from hiergcn.report.palette import class_colours
 from hiergcn.report.quality import classes_figure, reliability_figure
-from hiergcn.report.reach import reach, reach_figure
+from hiergcn.report.reach import reach_figure
 from hiergcn.report.svg import inline_svg
 from hiergcn.report.template import explorer_script, in_script, rendered
 from hiergcn.report.tree import Tree
