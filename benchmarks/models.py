@@ -82,7 +82,8 @@ def epochs(send: Send, dataset: str, model: str, device: str, repeats: int) -> d
     from hiergcn.graph.task import Task
     from hiergcn.model.registry import build_method
     from hiergcn.run.settings import settings_for
-    from hiergcn.train.loop import _optimiser, labelled_nodes
+    from hiergcn.train.labels import labelled_nodes
+    from hiergcn.train.optimiser import make_optimiser
 
     data = load_dataset(dataset)
     task, where = Task.of(data.graph, data.split), torch.device(device)
@@ -99,13 +100,13 @@ def epochs(send: Send, dataset: str, model: str, device: str, repeats: int) -> d
         generator = torch.Generator(where).manual_seed(0)
         with where:
             network = method.build(prepared, task.n_classes, generator).to(where).train()
-        optimiser = _optimiser(network, settings.train)
+        optimiser = make_optimiser(network, dict(network.named_parameters()), settings.train)
 
         def step() -> float:
             loss = network.step(prepared.features, train, optimiser, settings.train.loss, 1)
             if where.type == "cuda":
                 torch.cuda.synchronize()
-            return loss
+            return float(loss)
 
         return step
 

@@ -20,7 +20,6 @@ def outcome(seed: int, accuracy: float, failure: str | None = None) -> SeedOutco
 def drive(out: Console) -> None:
     with fit_progress(out, seeds=2, epochs=1) as progress:
         for seed, done in enumerate((outcome(0, 0.75), outcome(1, 0.5, "diverged at epoch 1"))):
-            progress.seed_started(seed)
             progress.epoch_done(seed, 1, 0.75)
             progress.seed_finished(done)
         assert progress.mean == 0.75

@@ -16,7 +16,7 @@ from hiergcn.graph import Graph
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Features, NodeModel, Prepared
 from hiergcn.model.registry import build_method
-from hiergcn.model.sparse import SparseFeatures, csr
+from hiergcn.model.sparse import SparseFeatures
 from hiergcn.run.settings import settings_for
 
 CPU = torch.device("cpu")
@@ -58,9 +58,7 @@ def test_sparse_and_dense_features_get_the_same_shares(graph: Graph) -> None:
     sparse = attribute(model, prepared.features, 0, 0)
     assert isinstance(graph.features, sp.csr_array)
     assert len(sparse.share) == graph.features.nnz  # nothing was filled
-    X = prepared.features
-    dense = csr(X.row_start, X.column, X.values, X.shape).to_dense()
-    full = attribute(model, dense, 0, 0)
+    full = attribute(model, prepared.features.to_dense(), 0, 0)
     np.testing.assert_allclose(sparse.by_node(), full.by_node(), atol=1e-5)
     np.testing.assert_allclose(sparse.by_feature(), full.by_feature(), atol=1e-5)
 

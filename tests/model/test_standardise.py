@@ -44,7 +44,7 @@ def test_sparse_features_stay_sparse() -> None:
     prepared = build_method("mlp", MLPConfig(scaling="standard")).prepare(Task.unlabelled(graph, 4), None, CPU)
     assert isinstance(prepared.features, SparseFeatures)
     assert len(prepared.features.values) == words.nnz
-    squares = np.bincount(prepared.features.column.numpy(), prepared.features.values.numpy() ** 2, minlength=30)
+    squares = np.bincount(prepared.features.pattern.column.numpy(), prepared.features.values.numpy() ** 2, minlength=30)
     np.testing.assert_allclose(squares[squares > 0] / 60, 1.0, rtol=1e-5)
 
 

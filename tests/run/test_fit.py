@@ -1,5 +1,8 @@
 """A whole run: seeds, test evaluation, failures, interruption."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -86,15 +89,16 @@ def test_without_test_nodes_there_is_no_test_figure(graph: Graph, split: Split, 
 def test_a_failed_seed_is_counted_not_dropped(
     graph: Graph, split: Split, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hiergcn.train.loop import train_seed as real
+    from hiergcn.train.runs import train_runs as real
 
-    def second_fails(*args: object, **kwargs: object) -> SeedOutcome:
-        outcome = real(*args, **kwargs)  # type: ignore[arg-type]
-        if outcome.seed == 1:
-            return SeedOutcome(1, outcome.history[:1], None, None, None, 0.1, "diverged at epoch 2")
-        return outcome
+    def second_fails(*args: Any) -> Iterator[SeedOutcome]:
+        for outcome in real(*args):
+            if outcome.seed == 1:
+                yield SeedOutcome(1, outcome.history[:1], None, None, None, 0.1, "diverged at epoch 2")
+            else:
+                yield outcome
 
-    monkeypatch.setattr(fit_module, "train_seed", second_fails)
+    monkeypatch.setattr(fit_module, "train_runs", second_fails)
     result = fit(graph, split, settings.override({"epochs": 3}), range(3), device="cpu")
     metrics = result.metrics()
     assert result.failed_seeds == (1,)

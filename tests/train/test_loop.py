@@ -17,7 +17,8 @@ from hiergcn.graph.task import Task
 from hiergcn.model.hgcn import HGCNConfig, HGCNMethod
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
 from hiergcn.train.config import TrainConfig
-from hiergcn.train.loop import SeedOutcome, _optimiser, train_seed
+from hiergcn.train.loop import SeedOutcome, train_seed
+from hiergcn.train.optimiser import make_optimiser
 
 CPU = torch.device("cpu")
 SMALL = HGCNConfig(levels=2, hidden=8, channels=2, weight_embedding=2, dropout=0.5)
@@ -168,7 +169,7 @@ def test_a_real_network_diverges_in_words(task: Task) -> None:
 def test_l2_falls_on_weight_matrices_alone(task: Task) -> None:
     method = HGCNMethod(SMALL)
     model = method.build(method.prepare(task, coarsen(task.adjacency, 2), CPU), 4, torch.Generator())
-    decayed, free = _optimiser(model, TrainConfig()).param_groups
+    decayed, free = make_optimiser(model, dict(model.named_parameters()), TrainConfig()).param_groups
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     assert decayed["weight_decay"] == 0.0007
     assert free["weight_decay"] == 0.0

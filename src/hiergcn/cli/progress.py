@@ -19,6 +19,7 @@ class FitProgress(Listener):
     def __init__(self, out: Console, seeds: int, epochs: int) -> None:
         self.out, self.seeds, self.epochs = out, seeds, epochs
         self.finished = 0
+        self.running: dict[int, int] = {}  # seed: epoch
         self.accuracies: list[float] = []
         self.began = time.monotonic()
 
@@ -32,8 +33,12 @@ class FitProgress(Listener):
         self.out.print(f"Coarsened in {duration(seconds)}: {nodes} nodes")
         self.began = time.monotonic()  # time left is about training
 
+    def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None:  # noqa: ARG002
+        self.running[seed] = epoch
+
     def seed_finished(self, outcome: SeedOutcome) -> None:
         self.finished += 1
+        self.running.pop(outcome.seed, None)
         if outcome.failure is None:
             self.accuracies.append(outcome.validation_accuracy)
 
@@ -41,9 +46,14 @@ class FitProgress(Listener):
     def mean(self) -> float | None:
         return sum(self.accuracies) / len(self.accuracies) if self.accuracies else None
 
-    def left(self, epoch: int = 0) -> str:
-        """Time left, by the pace so far; `epoch` of the seed that is running."""
-        done = self.finished + epoch / self.epochs
+    @property
+    def epochs_done(self) -> int:
+        """Of all seeds; several may be running."""
+        return self.finished * self.epochs + sum(self.running.values())
+
+    def left(self) -> str:
+        """Time left, by the pace so far."""
+        done = self.epochs_done / self.epochs
         return duration((time.monotonic() - self.began) / done * (self.seeds - done))
 
 
@@ -55,10 +65,11 @@ class PlainProgress(FitProgress):
         self.spoke = time.monotonic()
 
     def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None:
+        super().epoch_done(seed, epoch, best_validation_accuracy)
         if time.monotonic() - self.spoke < QUIET:
             return
         best = percent(best_validation_accuracy)
-        self._say(f"seed {seed}: epoch {epoch} of {self.epochs}, best validation {best} %, {self.left(epoch)} left")
+        self._say(f"seed {seed}: epoch {epoch} of {self.epochs}, best validation {best} %, {self.left()} left")
 
     def seed_finished(self, outcome: SeedOutcome) -> None:
         super().seed_finished(outcome)
@@ -94,26 +105,27 @@ class BarProgress(FitProgress):
     def __exit__(self, *_: object) -> None:
         self.bars.stop()
 
-    def seed_started(self, seed: int) -> None:  # noqa: ARG002
-        if self.all is None:
+    def _begin(self) -> tuple[TaskID, TaskID]:
+        if self.all is None or self.one is None:
             text = f"0/{self.seeds}"
             self.all = self.bars.add_task("seeds", total=self.seeds * self.epochs, count=text, accuracy="")
             self.one = self.bars.add_task("epochs", total=self.epochs, count="", accuracy="")
             self.bars.start()
+        return self.all, self.one
 
-    def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None:  # noqa: ARG002
-        assert self.all is not None  # noqa: S101  (a seed starts before its epochs)
-        assert self.one is not None  # noqa: S101
+    def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None:
+        super().epoch_done(seed, epoch, best_validation_accuracy)
+        every, one = self._begin()
         best = f"best validation {percent(best_validation_accuracy)} %"
-        self.bars.update(self.one, completed=epoch, count=f"{epoch}/{self.epochs}", accuracy=best)
-        self.bars.update(self.all, completed=self.finished * self.epochs + epoch)
+        self.bars.update(one, completed=epoch, count=f"{epoch}/{self.epochs}", accuracy=best)
+        self.bars.update(every, completed=self.epochs_done)
 
     def seed_finished(self, outcome: SeedOutcome) -> None:
         super().seed_finished(outcome)
-        assert self.all is not None  # noqa: S101
+        every, _ = self._begin()
         self.bars.update(
-            self.all,
-            completed=self.finished * self.epochs,
+            every,
+            completed=self.epochs_done,
             count=f"{self.finished}/{self.seeds}",
             accuracy=f"mean {percent(self.mean)} %",
         )

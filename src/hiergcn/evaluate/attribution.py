@@ -19,12 +19,11 @@ from torch import Tensor
 
 from hiergcn.errors import InputError
 from hiergcn.model.method import Features, NodeModel
-from hiergcn.model.sparse import SparseFeatures, csr
+from hiergcn.model.sparse import SparseFeatures
 
 FEWEST_STEPS, MOST_STEPS = 32, 512
 CLOSE = 0.01
 """Share of the difference of scores that the sum may miss before the steps are doubled."""
-_CHUNK = 1 << 18  # stored entries whose gradients are computed at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,40 +96,9 @@ def _places(features: Features) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Row and column of each stored entry."""
     n, f = features.shape
     if isinstance(features, SparseFeatures):
-        starts = features.row_start.cpu().numpy()
-        return np.repeat(np.arange(n), np.diff(starts)), features.column.cpu().numpy()
+        return features.pattern.rows().cpu().numpy(), features.pattern.column.cpu().numpy()
     return np.repeat(np.arange(n), f), np.tile(np.arange(f), n)
 
 
 def _with_values(features: Features, values: Tensor) -> Features:
-    if isinstance(features, SparseFeatures):
-        parts = {name: getattr(features, name) for name in features.__dataclass_fields__}
-        return _Traced(**parts | {"values": values})
-    return values
-
-
-class _ValuesProduct(torch.autograd.Function):
-    """X W for fixed W, with the gradient by the stored entries of X: (dL/dXW)_i · W_j for the entry (i, j)."""
-
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, weight: Tensor, features: SparseFeatures) -> Tensor:
-        ctx.weight, ctx.features = weight, features
-        return csr(features.row_start, features.column, values, features.shape) @ weight
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        column = ctx.features.column
-        row = torch.repeat_interleave(torch.arange(len(grads[0]), device=column.device), ctx.features.row_start.diff())
-        parts = [
-            (grads[0].index_select(0, i) * ctx.weight.index_select(0, j)).sum(dim=1)
-            for i, j in zip(row.split(_CHUNK), column.split(_CHUNK), strict=True)
-        ]
-        return torch.cat(parts) if parts else grads[0].new_empty(0), None, None
-
-
-class _Traced(SparseFeatures):
-    """Sparse features whose product can be differentiated by the stored entries."""
-
-    def __matmul__(self, weight: Tensor) -> Tensor:
-        product: Tensor = _ValuesProduct.apply(self.values, weight, replace(self, values=self.values.detach()))  # type: ignore[no-untyped-call]
-        return product
+    return replace(features, values=values) if isinstance(features, SparseFeatures) else values

@@ -1,21 +1,77 @@
 """Dropout that draws from a generator that is handed in, so that nothing depends on global state."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 from torch import Tensor
 
 _STEPS = 2**16  # rates are exact to 1 / 65536
 
 
-def dropout(values: Tensor, rate: float, generator: torch.Generator | None = None) -> Tensor:
+class ReplicaNoise:
+    """A generator for each of several replicas that train side by side: each draws what it would draw alone.
+
+    `replica` is set inside of `torch.vmap` to something that differs between replicas; it is how torch learns that
+    entries dropped from shared values differ too.
+    """
+
+    def __init__(self, generators: Sequence[torch.Generator]) -> None:
+        self.generators = generators
+        self.replica = torch.empty(0)
+
+
+Noise = torch.Generator | ReplicaNoise | None
+
+
+def dropout(values: Tensor, rate: float, generator: Noise = None) -> Tensor:
     """Zero each entry with probability `rate` and scale the others by 1 / (1 - rate)."""
     if rate == 0.0:
         return values
+    if isinstance(generator, ReplicaNoise):
+        dropped: Tensor = _ReplicaDropout.apply(values, generator.replica, rate, generator)  # type: ignore[no-untyped-call]
+        return dropped
+    return values * _factor(values.shape, values.dtype, values.device, rate, [generator])[0]
+
+
+def _factor(
+    shape: torch.Size,
+    dtype: torch.dtype,
+    device: torch.device,
+    rate: float,
+    generators: Sequence[torch.Generator | None],
+) -> Tensor:
+    """0 or 1 / (1 - rate) for each generator and entry; (generators, *shape).
+
+    Four entries share a draw of 64 bits, a sixth of the cost of `bernoulli_`.
+    """
+    n = shape.numel()
     kept = max(round((1.0 - rate) * _STEPS), 1)
-    return values * _mask(values, kept, generator).to(values.dtype).mul_(_STEPS / kept)
+    bits = torch.empty((len(generators), -(-n // 4)), dtype=torch.int64, device=device)
+    for row, generator in zip(bits, generators, strict=True):
+        row.random_(-(2**63), None, generator=generator)
+    mask = bits.view(torch.int16)[:, :n] < kept - _STEPS // 2
+    return mask.to(dtype).mul_(_STEPS / kept).view(len(generators), *shape)
 
 
-def _mask(values: Tensor, kept: int, generator: torch.Generator | None) -> Tensor:
-    """True with probability kept / 65536: four entries share a draw of 64 bits, a sixth of the cost of `bernoulli_`."""
-    n = values.numel()
-    bits = torch.empty(-(-n // 4), dtype=torch.int64, device=values.device).random_(-(2**63), None, generator=generator)
-    return (bits.view(torch.int16)[:n] < kept - _STEPS // 2).view(values.shape)
+class _ReplicaDropout(torch.autograd.Function):
+    """Exists for its `vmap` rule alone: ReplicaNoise is drawn from nowhere else."""
+
+    @staticmethod
+    def forward(*_: Any) -> Tensor:
+        raise RuntimeError("ReplicaNoise is for use inside of torch.vmap")
+
+    @staticmethod
+    def setup_context(*_: Any) -> None: ...
+
+    @staticmethod
+    def vmap(
+        info: Any,  # noqa: ARG004
+        in_dims: tuple[int | None, ...],
+        values: Tensor,
+        replica: Tensor,  # noqa: ARG004
+        rate: float,
+        noise: ReplicaNoise,
+    ) -> tuple[Tensor, int]:
+        each = values.unsqueeze(0) if in_dims[0] is None else values.movedim(in_dims[0], 0)
+        return each * _factor(each.shape[1:], values.dtype, values.device, rate, noise.generators), 0

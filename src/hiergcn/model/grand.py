@@ -22,7 +22,8 @@ The authors' script selects on validation and reads test labels once, at the end
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -33,7 +34,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.dropout import dropout
 from hiergcn.model.features import SCALINGS, Scaling, feature_tensor
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
-from hiergcn.model.sparse import SparseFeatures, csr, csr_tensor, normalised_adjacency
+from hiergcn.model.sparse import SparseFeatures, csr_tensor, linear_map, normalised_adjacency
 
 _HELD = 2**28  # entries of X̄ that a pass may make: 1 GiB
 _BLOCK = 256  # columns that are propagated together on a CPU: twice as fast as 1,433 at once
@@ -94,17 +95,20 @@ class GRANDConfig:
                 raise InputError(f"{name} is {getattr(self, name)!r}; give one of {', '.join(choices)}.")
 
 
-class _MixedOrder(torch.autograd.Function):
-    """P H with P = 1/(K+1) Σ Âᵏ by Horner's rule; P is symmetric, so the backward pass is the same product."""
+def mixed_order(adjacency: Tensor, order: int, dense: Tensor) -> Tensor:
+    """1/(K+1) Σ_{k=0..K} Âᵏ H for a fixed symmetric Â; (n, d) -> (n, d)."""
+    mixed = partial(_mixed_order, adjacency, order)  # symmetric too, so the backward pass is the same product
+    return linear_map(dense, mixed, mixed)
 
-    @staticmethod
-    def forward(ctx: Any, adjacency: Tensor, order: int, dense: Tensor) -> Tensor:
-        ctx.adjacency, ctx.order = adjacency, order
+
+def _mixed_order(adjacency: Tensor, order: int, dense: Tensor) -> Tensor:
+    if dense.device.type != "cpu" or dense.shape[1] <= _BLOCK:
         return _horner(adjacency, order, dense)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[None, None, Tensor]:
-        return None, None, _horner(ctx.adjacency, ctx.order, grads[0].contiguous())
+    result = torch.empty_like(dense)
+    for start in range(0, dense.shape[1], _BLOCK):
+        columns = slice(start, start + _BLOCK)
+        result[:, columns] = _horner(adjacency, order, dense[:, columns])
+    return result
 
 
 def _horner(adjacency: Tensor, order: int, dense: Tensor) -> Tensor:
@@ -112,24 +116,6 @@ def _horner(adjacency: Tensor, order: int, dense: Tensor) -> Tensor:
     for _ in range(order):
         total = torch.addmm(dense, adjacency, total)
     return total / (order + 1)
-
-
-def mixed_order(adjacency: Tensor, order: int, dense: Tensor) -> Tensor:
-    """1/(K+1) Σ_{k=0..K} Âᵏ H for a fixed symmetric Â; (n, d) -> (n, d)."""
-    product: Tensor = _MixedOrder.apply(adjacency, order, dense)  # type: ignore[no-untyped-call]
-    return product
-
-
-@torch.no_grad()
-def mixed_order_features(adjacency: Tensor, order: int, X: Tensor, keep: Tensor | float) -> Tensor:
-    """The same of diag(keep) X, many columns wide, which needs no gradient."""
-    if X.device.type != "cpu":
-        return _horner(adjacency, order, X * keep)
-    result = torch.empty_like(X)
-    for start in range(0, X.shape[1], _BLOCK):
-        columns = slice(start, start + _BLOCK)
-        result[:, columns] = _horner(adjacency, order, X[:, columns] * keep)
-    return result
 
 
 def sharpened(mean: Tensor, temperature: float) -> Tensor:
@@ -200,7 +186,7 @@ class GRAND(NodeModel):
         rate, rescale = self.config.drop_node, self.config.rescale
         if not self.training:
             return 1.0 if rescale else 1.0 - rate
-        ones = torch.ones((self.graph.adjacency.shape[0], 1), device=self.generator.device)
+        ones = torch.ones((self.graph.adjacency.shape[0], 1), device=self.first.device)
         kept = dropout(ones, rate, self.generator)
         return kept if rescale else kept * (1.0 - rate)
 
@@ -208,7 +194,7 @@ class GRAND(NodeModel):
         """X̄ as the first layer takes it in; (n, f)."""
         assert isinstance(features, Tensor) and self.graph.smoothed is not None  # noqa: S101, PT018  (prepare's doing)
         if isinstance(keep, Tensor):
-            X = mixed_order_features(self.graph.adjacency, self.config.order, features, keep)
+            X = mixed_order(self.graph.adjacency, self.config.order, features * keep)
         else:
             X = self.graph.smoothed * keep
         return self._dropped(self.input_norm(X), self.config.input_dropout)
@@ -238,6 +224,8 @@ class GRAND(NodeModel):
 class GRANDMethod(Method):
     """GRAND as a method: the features are smoothed once for prediction, each seed gets its own network."""
 
+    replicates = True
+
     def __init__(self, config: GRANDConfig) -> None:
         self.config = config
 
@@ -252,8 +240,8 @@ class GRANDMethod(Method):
         adjacency = csr_tensor(normalised_adjacency(task.adjacency)).to(device)
         if not self._wide(features):
             return Prepared(features, Propagation(adjacency, None))
-        X = _dense(features)
-        return Prepared(X, Propagation(adjacency, mixed_order_features(adjacency, self.config.order, X, 1.0)))
+        X = features if isinstance(features, Tensor) else features.to_dense()
+        return Prepared(X, Propagation(adjacency, mixed_order(adjacency, self.config.order, X)))
 
     def _wide(self, features: Features) -> bool:
         """Whether X̄ is made in full: something falls on it, and it can be held."""
@@ -265,9 +253,3 @@ class GRANDMethod(Method):
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> GRAND:
         return GRAND(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
-
-
-def _dense(features: Features) -> Tensor:
-    if isinstance(features, Tensor):
-        return features
-    return csr(features.row_start, features.column, features.values, features.shape).to_dense()

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
+from hiergcn.model.channels import weighted_channels
 from hiergcn.model.checks import check_rates, check_scaling, check_whole
 from hiergcn.model.dropout import dropout
 from hiergcn.model.features import Scaling, feature_tensor
@@ -108,8 +109,8 @@ class GraphConvolution(nn.Module):
         if self.w is None:
             return activate(Z)
         if self.mix == "after_relu":
-            return (activate(Z).view(-1, self.channels) @ self.w).view(-1, self.fan_out)
-        return activate((Z.view(-1, self.channels) @ self.w).view(-1, self.fan_out))
+            return weighted_channels(activate(Z), self.w)
+        return activate(weighted_channels(Z, self.w))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.theta.shape[0]}, {self.fan_out}, channels={self.channels})"
@@ -196,6 +197,7 @@ class HGCNMethod(Method):
     """H-GCN as a method: the hierarchy becomes tensors once, each seed gets its own network."""
 
     uses_hierarchy = True
+    replicates = True
 
     def __init__(self, config: HGCNConfig) -> None:
         self.config = config

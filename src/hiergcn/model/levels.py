@@ -1,6 +1,6 @@
 """The levels of a hierarchy as tensors: what the network convolves on, pools to and refines from."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,31 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.coarsen import Hierarchy, Level
-from hiergcn.model.sparse import csr_tensor, normalised_adjacency, propagate
+from hiergcn.model.sparse import csr_tensor, linear_map, normalised_adjacency, propagate
 
 Pooling = Literal["sum", "mean", "l2"]
-
-
-class _Pool(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, fine: Tensor, gather: Tensor, group: Tensor) -> Tensor:
-        ctx.group = group
-        return gather @ fine
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        return grads[0].index_select(0, ctx.group), None, None
-
-
-class _Unpool(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, coarse: Tensor, gather: Tensor, group: Tensor) -> Tensor:
-        ctx.gather = gather
-        return coarse.index_select(0, group)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        return ctx.gather @ grads[0].contiguous(), None, None
 
 
 class LevelTensors(nn.Module):
@@ -67,15 +45,17 @@ class LevelTensors(nn.Module):
 
     def pool(self, fine: Tensor, how: Pooling = "sum") -> Tensor:
         """H_{i+1} = MᵀG_i (Eq. 4). `mean` divides by the size of the group, `l2` by its root."""
-        summed: Tensor = _Pool.apply(fine, self.gather, self.group)  # type: ignore[no-untyped-call]
+        summed = linear_map(fine, self.gather.matmul, self._scatter)
         if how == "sum":
             return summed
         return summed / (self.group_size if how == "mean" else self.group_size.sqrt())
 
     def unpool(self, coarse: Tensor) -> Tensor:
         """M G: each node gets the row of its hyper-node."""
-        restored: Tensor = _Unpool.apply(coarse, self.gather, self.group)  # type: ignore[no-untyped-call]
-        return restored
+        return linear_map(coarse, self._scatter, self.gather.matmul)
+
+    def _scatter(self, coarse: Tensor) -> Tensor:
+        return coarse.index_select(0, self.group)
 
 
 class HierarchyTensors(nn.Module):

@@ -45,13 +45,13 @@ class NodeModel(nn.Module):
 
     def step(
         self, features: Features, labelled: Labelled, optimiser: torch.optim.Optimizer, reduction: str, epoch: int
-    ) -> float:
+    ) -> Tensor | float:
         """One epoch of training; gives its loss. A method that learns in another way than by gradients overrides it."""
         optimiser.zero_grad()
         loss = self.objective(features, labelled, reduction, epoch)
         loss.backward()
         optimiser.step()
-        return loss.item()
+        return loss.detach()
 
     def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:  # noqa: ARG002
         """What one step of training makes smaller, the L2 penalty apart; called in training mode."""
@@ -75,6 +75,9 @@ class Method(ABC):
     """A named way of classifying nodes: prepares once for a graph, then builds a model for each seed."""
 
     uses_hierarchy: bool = False
+    replicates: bool = False
+    """Whether its models can train side by side: by the `step` that they inherit, with an objective that is the same
+    in every epoch, on products and dropout that `torch.vmap` can take."""
     inductive: bool = True
     """Whether what is learned can be used on other nodes; False where something is learned for each node."""
 

@@ -66,6 +66,8 @@ class MLP(NodeModel):
 class MLPMethod(Method):
     """The perceptron as a method; it makes nothing of the graph."""
 
+    replicates = True
+
     def __init__(self, config: MLPConfig) -> None:
         self.config = config
 

@@ -160,7 +160,7 @@ class Planetoid(NodeModel):
             if lessons.rng.random() < self.config.graph_share:
                 self.learn_contexts(features, next(lessons.graph), lessons.loss)
             lessons.batch = torch.from_numpy(next(lessons.batches)).to(labelled.nodes.device)
-            total += super().step(features, labelled, optimiser, reduction, epoch)
+            total += float(super().step(features, labelled, optimiser, reduction, epoch))
         return total / self.config.steps
 
     def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:  # noqa: ARG002

@@ -5,7 +5,9 @@ adjacency is its own, a grouping matrix is an index, and the pattern of the feat
 """
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +15,11 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from hiergcn.model.dropout import dropout
+from hiergcn.model.dropout import Noise, dropout
+
+Map = Callable[[Tensor], Tensor]
+
+_CHUNK = 2**18  # entries whose two rows are multiplied at a time
 
 
 def csr(row_start: Tensor, column: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
@@ -42,32 +48,135 @@ def normalised_adjacency(adjacency: sp.csr_array) -> sp.csr_array:
     return sp.csr_array((values, with_loops.indices, with_loops.indptr), shape=with_loops.shape)
 
 
-class _SymmetricProduct(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, matrix: Tensor, dense: Tensor) -> Tensor:
-        ctx.matrix = matrix
-        return matrix @ dense
+class _LinearMap(torch.autograd.Function):
+    """A fixed linear map of the columns of a matrix. Replicas are more columns, so that one product serves them all."""
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor]:
-        return None, ctx.matrix @ grads[0].contiguous()
+    def forward(dense: Tensor, there: Map, back: Map) -> Tensor:  # noqa: ARG004
+        return there(dense)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG004
+        ctx.back = inputs[2]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        return ctx.back(grads[0].contiguous()), None, None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int, None, None], dense: Tensor, there: Map, back: Map) -> tuple[Tensor, int]:
+        wide = dense.movedim(in_dims[0], 1)  # (n, replicas, d)
+        return linear_map(wide.flatten(1), there, back).unflatten(1, (info.batch_size, -1)), 1
+
+
+def linear_map(dense: Tensor, there: Map, back: Map) -> Tensor:
+    """`there(dense)`, whose gradient is `back` of the incoming one; (n, d) -> (m, d)."""
+    mapped: Tensor = _LinearMap.apply(dense, there, back)  # type: ignore[no-untyped-call]
+    return mapped
 
 
 def propagate(adjacency: Tensor, dense: Tensor) -> Tensor:
     """Â H for a fixed symmetric Â: the gradient is Â times the incoming one."""
-    product: Tensor = _SymmetricProduct.apply(adjacency, dense)  # type: ignore[no-untyped-call]
+    return linear_map(dense, adjacency.matmul, adjacency.matmul)
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Where the entries of a sparse matrix (n, f) and of its transpose are."""
+
+    shape: tuple[int, int]
+    row_start: Tensor
+    column: Tensor
+    transpose_order: Tensor  # values[transpose_order] are the values of the transpose
+    transpose_start: Tensor
+    transpose_column: Tensor
+
+    def product(self, values: Tensor, dense: Tensor) -> Tensor:
+        return csr(self.row_start, self.column, values, self.shape) @ dense
+
+    def transpose_product(self, values: Tensor, dense: Tensor) -> Tensor:
+        n, f = self.shape
+        return csr(self.transpose_start, self.transpose_column, values[self.transpose_order], (f, n)) @ dense
+
+    def rows(self) -> Tensor:
+        """The row of each entry."""
+        return torch.repeat_interleave(torch.arange(self.shape[0], device=self.column.device), self.row_start.diff())
+
+    def entry_products(self, left: Tensor, right: Tensor) -> Tensor:
+        """left_i · right_j for each entry (i, j)."""
+        parts = [
+            (left.index_select(0, i) * right.index_select(0, j)).sum(dim=1)
+            for i, j in zip(self.rows().split(_CHUNK), self.column.split(_CHUNK), strict=True)
+        ]
+        return torch.cat(parts) if parts else left.new_empty(0)
+
+    def repeated(self, times: int) -> "Pattern":
+        """The same matrix `times` over, along the diagonal of a larger one."""
+        if times not in self._repeated:
+            n, f = self.shape
+            count = self.column.numel()
+            self._repeated[times] = Pattern(
+                (times * n, times * f),
+                _repeated_starts(self.row_start, count, times),
+                _repeated_indices(self.column, f, times),
+                _repeated_indices(self.transpose_order, count, times),
+                _repeated_starts(self.transpose_start, count, times),
+                _repeated_indices(self.transpose_column, n, times),
+            )
+        return self._repeated[times]
+
+    @cached_property
+    def _repeated(self) -> "dict[int, Pattern]":
+        return {}
+
+
+def _repeated_indices(indices: Tensor, step: int, times: int) -> Tensor:
+    offset = step * torch.arange(times, dtype=indices.dtype, device=indices.device)
+    return (offset[:, None] + indices).flatten()
+
+
+def _repeated_starts(starts: Tensor, count: int, times: int) -> Tensor:
+    return torch.cat([starts[:1], _repeated_indices(starts[1:], count, times)])
+
+
+class _FeatureProduct(torch.autograd.Function):
+    """X W of sparse features; the gradient by an entry (i, j) of X is that of (XW)_i times W_j."""
+
+    @staticmethod
+    def forward(values: Tensor, weight: Tensor, pattern: Pattern) -> Tensor:
+        return pattern.product(values, weight)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG004
+        values, weight, ctx.pattern = inputs
+        ctx.save_for_backward(values, weight)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        values, weight = ctx.saved_tensors
+        by_values, by_weight, _ = ctx.needs_input_grad
+        return (
+            ctx.pattern.entry_products(grads[0], weight) if by_values else None,
+            ctx.pattern.transpose_product(values, grads[0].contiguous()) if by_weight else None,
+            None,
+        )
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, int | None, None], values: Tensor, weight: Tensor, pattern: Pattern
+    ) -> tuple[Tensor, int]:
+        replicas = info.batch_size
+        if in_dims[0] is None:  # the same features for all: their weights are more columns
+            wide = weight.movedim(in_dims[1], 1).flatten(1)  # type: ignore[arg-type]  # (f, replicas * out)
+            return feature_product(values, wide, pattern).unflatten(1, (replicas, -1)), 1
+        rows = weight.expand(replicas, -1, -1) if in_dims[1] is None else weight.movedim(in_dims[1], 0)
+        entries = values.movedim(in_dims[0], 0).flatten()
+        return feature_product(entries, rows.flatten(0, 1), pattern.repeated(replicas)).unflatten(0, (replicas, -1)), 0
+
+
+def feature_product(values: Tensor, weight: Tensor, pattern: Pattern) -> Tensor:
+    product: Tensor = _FeatureProduct.apply(values, weight, pattern)  # type: ignore[no-untyped-call]
     return product
-
-
-class _SparseDenseProduct(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, matrix: Tensor, transpose: Tensor, dense: Tensor) -> Tensor:
-        ctx.transpose = transpose
-        return matrix @ dense
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[None, None, Tensor]:
-        return None, None, ctx.transpose @ grads[0].contiguous()
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,31 +186,29 @@ class SparseFeatures:
     `X @ W` multiplies; `X.dropped(rate, generator)` is X with dropout on the entries that are stored.
     """
 
-    shape: tuple[int, int]
     values: Tensor
-    row_start: Tensor
-    column: Tensor
-    transpose_order: Tensor  # values[transpose_order] are the values of the transpose
-    transpose_start: Tensor
-    transpose_column: Tensor
+    pattern: Pattern
 
     @classmethod
     def from_scipy(cls, matrix: sp.csr_array, device: torch.device | str = "cpu") -> Self:
         positions = sp.csr_array((np.arange(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
         transpose = sp.csr_array(positions.T.tocsr())
         indices = (matrix.indptr, matrix.indices, transpose.data, transpose.indptr, transpose.indices)
+        shape = (int(matrix.shape[0]), int(matrix.shape[1]))
         return cls(
-            (int(matrix.shape[0]), int(matrix.shape[1])),
             torch.from_numpy(matrix.data.astype(np.float32)).to(device),
-            *(torch.from_numpy(array.astype(np.int64)).to(device) for array in indices),
+            Pattern(shape, *(torch.from_numpy(array.astype(np.int64)).to(device) for array in indices)),
         )
 
-    def dropped(self, rate: float, generator: torch.Generator | None = None) -> Self:
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.pattern.shape
+
+    def dropped(self, rate: float, generator: Noise = None) -> Self:
         return replace(self, values=dropout(self.values, rate, generator)) if rate else self
 
+    def to_dense(self) -> Tensor:
+        return csr(self.pattern.row_start, self.pattern.column, self.values, self.shape).to_dense()
+
     def __matmul__(self, weight: Tensor) -> Tensor:
-        n, f = self.shape
-        matrix = csr(self.row_start, self.column, self.values, (n, f))
-        transpose = csr(self.transpose_start, self.transpose_column, self.values[self.transpose_order], (f, n))
-        product: Tensor = _SparseDenseProduct.apply(matrix, transpose, weight)  # type: ignore[no-untyped-call]
-        return product
+        return feature_product(self.values, weight, self.pattern)

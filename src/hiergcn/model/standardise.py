@@ -34,6 +34,7 @@ class Standardised(Method):
     def __init__(self, method: Method) -> None:
         self.method = method
         self.uses_hierarchy, self.inductive = method.uses_hierarchy, method.inductive
+        self.replicates = method.replicates
 
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None

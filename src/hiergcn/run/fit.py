@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -19,14 +18,15 @@ from hiergcn.run.device import choose_device
 from hiergcn.run.memory import require_memory
 from hiergcn.run.result import RunResult, SeedSummary
 from hiergcn.run.settings import Settings
-from hiergcn.train.loop import HISTORY, SeedOutcome, train_seed
+from hiergcn.train.loop import SeedOutcome
+from hiergcn.train.runs import train_runs
+from hiergcn.train.selection import HISTORY
 
 
 class Listener:
     """Told what happens during a run. Does nothing by itself; the shell draws its progress from it."""
 
     def coarsened(self, hierarchy: Hierarchy, seconds: float) -> None: ...
-    def seed_started(self, seed: int) -> None: ...
     def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None: ...
     def seed_finished(self, outcome: SeedOutcome) -> None: ...
 
@@ -74,10 +74,8 @@ def fit(
     interrupted = False
     began = time.perf_counter()
     try:
-        for seed in seeds:
-            listener.seed_started(seed)
-            on_epoch = partial(listener.epoch_done, seed)
-            outcome = train_seed(method, prepared, task, settings.train, seed, where, on_epoch)
+        runs = [(task, seed) for seed in seeds]
+        for outcome in train_runs(method, prepared, runs, settings.train, where, listener.epoch_done):
             kept.add(outcome)
             listener.seed_finished(outcome)
     except KeyboardInterrupt:

@@ -30,7 +30,7 @@ from hiergcn.graph.columns import FeatureColumn
 from hiergcn.run.environment import environment
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings
-from hiergcn.train.loop import HISTORY
+from hiergcn.train.selection import HISTORY
 
 _PREDICTIONS: dict[str, type] = dict.fromkeys(("id", "predicted", "label", "split"), str)  # a class may be 007
 _PREDICTIONS |= {"probability": float, "confidence": float, "given": bool}

@@ -1,10 +1,9 @@
-"""One seed, trained: the only training loop there is. It sees training and validation labels only."""
+"""The only training loop there is. It sees training and validation labels only."""
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
@@ -12,10 +11,17 @@ from torch import Tensor
 
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.method import Labelled, Method, NodeModel, Prepared
+from hiergcn.model.method import Method, NodeModel, Prepared
+from hiergcn.train.capture import Captured
 from hiergcn.train.config import TrainConfig
+from hiergcn.train.labels import labelled_nodes
+from hiergcn.train.learners import Learners, OneLearner, Replicas
+from hiergcn.train.selection import Selection
 
-HISTORY = ("train_loss", "validation_loss", "train_accuracy", "validation_accuracy")
+_LOOK = 25  # epochs of a GPU between two looks at what it has done
+
+OnEpoch = Callable[[int, list[float]], None]
+"""Gets the epoch and the best validation accuracy of each model so far."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +33,7 @@ class SeedOutcome:
     best_epoch: int | None  # counted from 1
     probabilities: np.ndarray | None  # (n, classes) float32
     weights: dict[str, Tensor] | None
-    seconds: float
+    seconds: float  # of several that trained side by side, an equal share
     failure: str | None = None
 
     @property
@@ -39,27 +45,6 @@ class SeedOutcome:
         return math.nan if self.best_epoch is None else float(self.history[self.best_epoch - 1, 3])
 
 
-def labelled_nodes(
-    task: Task, device: torch.device, class_weight: Literal["none", "balanced"] = "none"
-) -> tuple[Labelled, Labelled]:
-    """Training and validation nodes on the device, both with the weights of the classes."""
-    weights = None
-    if class_weight == "balanced":
-        weights = torch.tensor(balanced_weights(task.train_labels, task.n_classes), device=device)
-
-    def on_device(nodes: np.ndarray, classes: np.ndarray) -> Labelled:
-        return Labelled(torch.tensor(nodes, device=device), torch.tensor(classes, device=device), weights)
-
-    return on_device(task.train, task.train_labels), on_device(task.validation, task.validation_labels)
-
-
-def balanced_weights(labels: np.ndarray, n_classes: int) -> np.ndarray:
-    """n / (classes * nodes of the class), as scikit-learn has it; 1 for a class that no node has."""
-    count = np.bincount(labels, minlength=n_classes)
-    present = np.count_nonzero(count)
-    return np.where(count > 0, labels.size / (present * np.maximum(count, 1)), 1.0).astype(np.float32)
-
-
 def train_seed(
     method: Method,
     prepared: Prepared,
@@ -67,75 +52,88 @@ def train_seed(
     config: TrainConfig,
     seed: int,
     device: torch.device,
-    on_epoch: Callable[[int, float], None] | None = None,
+    on_epoch: OnEpoch | None = None,
 ) -> SeedOutcome:
-    """Train one model and keep the epoch that validation chooses. `on_epoch` gets the epoch and the best accuracy."""
+    """Train one model and keep the epoch that validation chooses."""
     began = time.perf_counter()
-    train, validation = labelled_nodes(task, device, config.class_weight)
+    model = _built(method, prepared, task, config, seed, device)
+    nodes = labelled_nodes(task, device, config.class_weight)
+    selection = _train(OneLearner(model, prepared.features, nodes, config), 1, config, device, (), on_epoch)
+    return _outcomes([seed], selection, began)[0]
+
+
+def train_side_by_side(
+    method: Method,
+    prepared: Prepared,
+    tasks: Sequence[Task],
+    config: TrainConfig,
+    seeds: Sequence[int],
+    device: torch.device,
+    on_epoch: OnEpoch | None = None,
+) -> list[SeedOutcome]:
+    """Train a model for each task and seed in one pass; the tasks are of one graph, with equal numbers of labels.
+
+    The method must say that it `replicates`.
+    """
+    began = time.perf_counter()
+    models = [_built(method, prepared, task, config, seed, device) for task, seed in zip(tasks, seeds, strict=True)]
+    nodes = [labelled_nodes(task, device, config.class_weight) for task in tasks]
+    replicas = Replicas(models, prepared.features, nodes, config)
+    selection = _train(replicas, len(models), config, device, replicas.noise.generators, on_epoch)
+    return _outcomes(seeds, selection, began)
+
+
+def _built(
+    method: Method, prepared: Prepared, task: Task, config: TrainConfig, seed: int, device: torch.device
+) -> NodeModel:
     generator = torch.Generator(device).manual_seed(seed)
     with device:  # parameters are drawn where the generator lives
         model = method.build(prepared, task.n_classes, generator).to(device)
     if config.class_weight != "none" and not model.weighs_classes:
         raise InputError(f"{type(model).__name__} cannot weigh classes; leave class_weight at none.")
-    optimiser = _optimiser(model, config)
-    history = np.empty((config.epochs, len(HISTORY)))
-    best = _Best(config.selection)
-    epoch, failure = 0, None
-    while epoch < config.epochs and failure is None and not best.waited_for(epoch, config.patience):
+    return model
+
+
+def _train(
+    learners: Learners,
+    models: int,
+    config: TrainConfig,
+    device: torch.device,
+    generators: Sequence[torch.Generator],
+    on_epoch: OnEpoch | None,
+) -> Selection:
+    selection = Selection(config, models, device)
+    epoch = 0
+
+    def train_epoch() -> None:
+        loss = learners.step(epoch)
+        selection.offer(loss, learners.measure(), learners.weights())
+
+    on_gpu = device.type == "cuda"
+    run = Captured(train_epoch, generators) if on_gpu and isinstance(learners, Replicas) else train_epoch
+    while epoch < config.epochs:
         epoch += 1
-        model.train()
-        loss = model.step(prepared.features, train, optimiser, config.loss, epoch)
-        logits = _evaluate(model, prepared)
-        losses = (loss, validation.cross_entropy(logits).item())
-        history[epoch - 1] = (*losses, train.accuracy(logits).item(), validation.accuracy(logits).item())
-        if not all(map(math.isfinite, losses)):
-            failure = f"diverged at epoch {epoch} (training loss {losses[0]:g}, validation loss {losses[1]:g})"
-        else:
-            best.offer(epoch, history[epoch - 1], logits, model)
+        run()
+        if on_gpu and epoch % _LOOK and epoch < config.epochs:
+            continue
         if on_epoch:
-            on_epoch(epoch, best.accuracy)
-    seconds = time.perf_counter() - began
-    if failure or best.logits is None:
-        return SeedOutcome(seed, history[:epoch], None, None, None, seconds, failure)
-    probabilities = torch.softmax(best.logits, dim=1).cpu().numpy()
-    return SeedOutcome(seed, history[:epoch], best.epoch, probabilities, best.weights, seconds)
+            on_epoch(epoch, selection.accuracies())
+        if bool(selection.over.all()):
+            break
+    return selection
 
 
-class _Best:
-    """The best epoch so far by the selection rule, with its weights."""
-
-    def __init__(self, selection: str) -> None:
-        self.by_accuracy = selection == "accuracy"
-        self.epoch = 0
-        self.rank = (-math.inf, -math.inf)
-        self.accuracy = math.nan
-        self.logits: Tensor | None = None
-        self.weights: dict[str, Tensor] = {}
-
-    def offer(self, epoch: int, row: np.ndarray, logits: Tensor, model: NodeModel) -> None:
-        loss, accuracy = float(row[1]), float(row[3])
-        rank = (accuracy, -loss) if self.by_accuracy else (-loss, accuracy)
-        if rank > self.rank:
-            self.epoch, self.rank, self.accuracy, self.logits = epoch, rank, accuracy, logits
-            self.weights = {name: value.detach().to("cpu", copy=True) for name, value in model.state_dict().items()}
-
-    def waited_for(self, epoch: int, patience: int | None) -> bool:
-        return patience is not None and epoch - self.epoch >= patience
-
-
-def _optimiser(model: NodeModel, config: TrainConfig) -> torch.optim.Optimizer:
-    """Adam or plain gradient descent, whose weight decay adds λθ to the gradient: that of λ/2 ‖θ‖²."""
-    regularised = {id(parameter) for parameter in model.regularised()}
-    groups = [
-        {"params": [p for p in model.parameters() if id(p) in regularised], "weight_decay": config.l2},
-        {"params": [p for p in model.parameters() if id(p) not in regularised], "weight_decay": 0.0},
-    ]
-    kind = torch.optim.Adam if config.optimiser == "adam" else torch.optim.SGD
-    return kind(groups, lr=config.learning_rate)
-
-
-@torch.no_grad()
-def _evaluate(model: NodeModel, prepared: Prepared) -> Tensor:
-    model.eval()
-    logits: Tensor = model(prepared.features)
-    return logits
+def _outcomes(seeds: Sequence[int], selection: Selection, began: float) -> list[SeedOutcome]:
+    lengths, best, failed = (part.tolist() for part in (selection.length, selection.best_epoch, selection.failed))
+    history = selection.history.cpu().numpy()
+    seconds = (time.perf_counter() - began) / len(seeds)
+    outcomes = []
+    for r, seed in enumerate(seeds):
+        rows = np.ascontiguousarray(history[: lengths[r], :, r])
+        if failed[r]:
+            failure = f"diverged at epoch {lengths[r]} (training loss {rows[-1, 0]:g}, validation loss {rows[-1, 1]:g})"
+            outcomes.append(SeedOutcome(seed, rows, None, None, None, seconds, failure))
+            continue
+        probabilities = torch.softmax(selection.logits(r), dim=1).cpu().numpy()
+        outcomes.append(SeedOutcome(seed, rows, best[r], probabilities, selection.weights(r), seconds))
+    return outcomes

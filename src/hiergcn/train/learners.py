@@ -1,0 +1,145 @@
+"""What the loop trains: one model, or several side by side as if each were alone.
+
+Replicas are models of one method over one graph that differ in their seed, and perhaps in the nodes that they learn
+from. Their parameters are stacked on a first axis and `torch.vmap` runs the network over all of them at once, so that
+the network itself knows nothing of it; the rules for products and dropout are in `model.sparse` and `model.dropout`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from hiergcn.model.dropout import ReplicaNoise
+from hiergcn.model.method import Features, Labelled, NodeModel
+from hiergcn.train.config import TrainConfig
+from hiergcn.train.labels import LearningNodes
+from hiergcn.train.optimiser import make_optimiser
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What the models give for every node after an epoch, and how well; the first axis is that of the models."""
+
+    logits: Tensor  # (models, n, classes)
+    validation_loss: Tensor  # (models,)
+    train_accuracy: Tensor
+    validation_accuracy: Tensor
+
+
+class Learners(ABC):
+    """Models in training."""
+
+    @abstractmethod
+    def step(self, epoch: int) -> Tensor:
+        """One epoch of training; the loss of each model, (models,)."""
+
+    @abstractmethod
+    def measure(self) -> Measured: ...
+
+    @abstractmethod
+    def weights(self) -> dict[str, Tensor]:
+        """What there is to save of each model, by name; the first axis is that of the models."""
+
+
+class OneLearner(Learners):
+    """A single model, which may learn in any way it likes."""
+
+    def __init__(self, model: NodeModel, features: Features, nodes: LearningNodes, config: TrainConfig) -> None:
+        self.model, self.features, self.nodes, self.config = model, features, nodes, config
+        self.optimiser = make_optimiser(model, dict(model.named_parameters()), config)
+
+    def step(self, epoch: int) -> Tensor:
+        self.model.train()
+        loss = self.model.step(self.features, self.nodes.train, self.optimiser, self.config.loss, epoch)
+        return torch.as_tensor(loss).view(1)
+
+    @torch.no_grad()
+    def measure(self) -> Measured:
+        self.model.eval()
+        return Measured(*(part.unsqueeze(0) for part in _measure(self.model(self.features), *self.nodes)))
+
+    def weights(self) -> dict[str, Tensor]:
+        return {name: value.unsqueeze(0) for name, value in self.model.state_dict().items()}
+
+
+class Replicas(Learners):
+    """Models side by side. All draw what they would draw alone, and differ from it by rounding at most."""
+
+    def __init__(
+        self, models: Sequence[NodeModel], features: Features, nodes: Sequence[LearningNodes], config: TrainConfig
+    ) -> None:
+        self.features, self.config = features, config
+        states = [model.state_dict() for model in models]
+        learned = {name for name, _ in models[0].named_parameters()}
+        self.state = {name: torch.stack([state[name] for state in states]) for name in states[0]}
+        self.parameters = {name: self.state[name].requires_grad_() for name in self.state if name in learned}
+        self.noise, self.model = _one_for_all(models)
+        self.optimiser = make_optimiser(self.model, self.parameters, config)
+        self.replica = torch.arange(len(models), device=next(iter(self.state.values())).device)
+        self.train, self.validation = (_stacked([pair[part] for pair in nodes]) for part in (0, 1))
+
+    def step(self, epoch: int) -> Tensor:
+        self.model.train()
+        self.optimiser.zero_grad()
+        objective = _Objective(self.model)
+
+        def one(state: dict[str, Tensor], replica: Tensor, train: tuple[Tensor, ...]) -> Tensor:
+            self.noise.replica = replica
+            named = {f"model.{name}": value for name, value in state.items()}
+            loss: Tensor = functional_call(objective, named, (self.features, Labelled(*train), self.config.loss, epoch))
+            return loss
+
+        losses: Tensor = torch.vmap(one, randomness="error")(self.state, self.replica, self.train)
+        losses.sum().backward()
+        self.optimiser.step()
+        return losses.detach()
+
+    @torch.no_grad()
+    def measure(self) -> Measured:
+        self.model.eval()
+
+        def one(state: dict[str, Tensor], train: Any, validation: Any) -> tuple[Tensor, ...]:
+            logits = functional_call(self.model, state, (self.features,))
+            return _measure(logits, Labelled(*train), Labelled(*validation))
+
+        return Measured(*torch.vmap(one)(self.state, self.train, self.validation))
+
+    def weights(self) -> dict[str, Tensor]:
+        return {name: value.detach() for name, value in self.state.items()}
+
+
+class _Objective(nn.Module):
+    """A model's objective as what a module does when it is called."""
+
+    def __init__(self, model: NodeModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, *arguments: Any) -> Tensor:
+        return self.model.objective(*arguments)
+
+
+def _measure(logits: Tensor, train: Labelled, validation: Labelled) -> tuple[Tensor, ...]:
+    return logits, validation.cross_entropy(logits), train.accuracy(logits), validation.accuracy(logits)
+
+
+def _one_for_all(models: Sequence[NodeModel]) -> tuple[ReplicaNoise, NodeModel]:
+    """The first model, drawing for all of them wherever it drew for itself."""
+    drawing = [[vars(module) for module in model.modules() if "generator" in vars(module)] for model in models]
+    noise = ReplicaNoise([attributes[0]["generator"] for attributes in drawing if attributes])
+    for attributes in drawing[0]:
+        attributes["generator"] = noise
+    return noise, models[0]
+
+
+def _stacked(parts: Sequence[Labelled]) -> tuple[Tensor, ...]:
+    """Nodes, classes and, where there are any, weights of the classes."""
+    columns = [[part.nodes for part in parts], [part.classes for part in parts]]
+    if parts[0].class_weights is not None:
+        columns.append([part.class_weights for part in parts if part.class_weights is not None])
+    return tuple(torch.stack(column) for column in columns)

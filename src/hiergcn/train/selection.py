@@ -1,0 +1,77 @@
+"""The history of a training and the epoch that validation chooses, for several models at once.
+
+Everything stays on the device of the models, so that a GPU need not wait for the host after each epoch.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from hiergcn.train.config import TrainConfig
+from hiergcn.train.learners import Measured
+
+HISTORY = ("train_loss", "validation_loss", "train_accuracy", "validation_accuracy")
+
+
+class Selection:
+    """What was measured in each epoch, and logits and weights of each model's best one.
+
+    A model is over when a loss is not finite or its patience is at an end; what it does afterwards does not count.
+    """
+
+    def __init__(self, config: TrainConfig, models: int, device: torch.device) -> None:
+        self.config = config
+        self.history = torch.full((config.epochs, len(HISTORY), models), math.nan, dtype=torch.float64, device=device)
+        self.epoch = torch.zeros(1, dtype=torch.int64, device=device)
+        self.length, self.best_epoch = (torch.zeros(models, dtype=torch.int64, device=device) for _ in range(2))
+        self.rank = torch.full((2, models), -math.inf, dtype=torch.float64, device=device)
+        self.failed, self.over = (torch.zeros(models, dtype=torch.bool, device=device) for _ in range(2))
+        self.best: dict[str, Tensor] = {}
+
+    def offer(self, loss: Tensor, measured: Measured, weights: dict[str, Tensor]) -> None:
+        """Take in an epoch; `loss` is that of its training."""
+        row = torch.stack(
+            [part.double() for part in (loss, measured.validation_loss, measured.train_accuracy)]
+            + [measured.validation_accuracy.double()]
+        )  # (4, models)
+        self.history.index_copy_(0, self.epoch, row.unsqueeze(0))
+        self.epoch += 1
+        going = ~self.over
+        finite = row[:2].isfinite().all(dim=0)
+        rank = torch.stack([row[3], -row[1]]) if self.config.selection == "accuracy" else torch.stack([-row[1], row[3]])
+        higher = (rank[0] > self.rank[0]) | ((rank[0] == self.rank[0]) & (rank[1] > self.rank[1]))
+        better = going & finite & higher
+        self.rank.copy_(torch.where(better, rank, self.rank))
+        self.best_epoch.copy_(torch.where(better, self.epoch, self.best_epoch))
+        self.length.copy_(torch.where(going, self.epoch, self.length))
+        self.failed |= going & ~finite
+        self.over |= self.failed
+        if self.config.patience is not None:
+            self.over |= self.epoch - self.best_epoch >= self.config.patience
+        self._keep(better, {"logits": measured.logits} | {f"weights.{name}": value for name, value in weights.items()})
+
+    def _keep(self, better: Tensor, state: dict[str, Tensor]) -> None:
+        if not self.best:
+            self.best = {name: torch.empty_like(value) for name, value in state.items()}
+        if not better.is_cuda and not better.any():  # to look costs nothing here, and saves the copies
+            return
+        for name, value in state.items():
+            chosen = better.view(-1, *[1] * (value.dim() - 1))
+            self.best[name].copy_(torch.where(chosen, value, self.best[name]))
+
+    def accuracies(self) -> list[float]:
+        """The best validation accuracy of each model so far."""
+        row = 0 if self.config.selection == "accuracy" else 1
+        accuracy = self.rank[row].tolist()
+        return [value if epoch else math.nan for value, epoch in zip(accuracy, self.best_epoch.tolist(), strict=True)]
+
+    def logits(self, model: int) -> Tensor:
+        return self.best["logits"][model]
+
+    def weights(self, model: int) -> dict[str, Tensor]:
+        return {
+            name.removeprefix("weights."): value[model].to("cpu", copy=True)
+            for name, value in self.best.items()
+            if name.startswith("weights.")
+        }

@@ -1,0 +1,140 @@
+"""Models side by side: each gives what it would give alone."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from hiergcn.coarsen import coarsen
+from hiergcn.datasets import planted_graph
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.task import Task
+from hiergcn.model.dropout import ReplicaNoise, dropout
+from hiergcn.model.registry import build_method, method_names
+from hiergcn.model.sparse import Pattern, SparseFeatures
+from hiergcn.run.settings import settings_for
+from hiergcn.train.config import TrainConfig
+from hiergcn.train.loop import SeedOutcome, train_seed, train_side_by_side
+
+CPU = torch.device("cpu")
+SMALLER: dict[str, dict[str, Any]] = {"hgcn": {"levels": 2, "hidden": 6, "dropout": 0.4}, "grand": {"hidden": 5}}
+
+
+@pytest.fixture(scope="module", params=["sparse", "dense"])
+def graph(request: pytest.FixtureRequest) -> Graph:
+    planted = planted_graph(150, seed=3)
+    assert planted.features is not None
+    dense = planted.features.toarray() if isinstance(planted.features, sp.csr_array) else planted.features
+    thin = sp.csr_array(np.where(dense > np.quantile(dense, 0.9), dense, 0.0))
+    return Graph(planted.adjacency, thin if request.param == "sparse" else dense, planted.labels)
+
+
+def tasks_of(graph: Graph, n: int) -> list[Task]:
+    assert graph.labels is not None
+    return [Task.of(graph, Split.random(graph.labels, per_class=4, validation=30, seed=seed)) for seed in range(n)]
+
+
+def replicating() -> list[str]:
+    names = []
+    for name in method_names():
+        settings = settings_for(name)
+        if build_method(name, settings.model).replicates:
+            names.append(name)
+    return names
+
+
+def test_the_method_of_the_paper_replicates() -> None:
+    assert "hgcn" in replicating()
+
+
+@pytest.mark.parametrize("name", replicating())
+@pytest.mark.parametrize("changes", [{}, {"class_weight": "balanced", "optimiser": "sgd", "loss": "mean"}])
+def test_each_replica_gives_what_it_gives_alone(graph: Graph, name: str, changes: dict[str, Any]) -> None:
+    settings = settings_for(name).override(SMALLER.get(name, {}) | {"epochs": 6, "patience": None} | changes)
+    method = build_method(name, settings.model)
+    tasks, seeds = tasks_of(graph, 3), [4, 0, 4]
+    hierarchy = coarsen(graph.adjacency, settings.model.levels) if method.uses_hierarchy else None
+    prepared = method.prepare(tasks[0], hierarchy, CPU)
+    together = train_side_by_side(method, prepared, tasks, settings.train, seeds, CPU)
+    for outcome, task, seed in zip(together, tasks, seeds, strict=True):
+        alone = train_seed(method, prepared, task, settings.train, seed, CPU)
+        assert outcome.best_epoch == alone.best_epoch
+        np.testing.assert_allclose(outcome.history, alone.history, rtol=1e-4, atol=1e-5)
+        assert outcome.probabilities is not None
+        assert alone.probabilities is not None
+        np.testing.assert_allclose(outcome.probabilities, alone.probabilities, atol=1e-4)
+        assert outcome.weights is not None
+        assert alone.weights is not None
+        assert outcome.weights.keys() == alone.weights.keys()
+        for key, value in outcome.weights.items():
+            torch.testing.assert_close(value, alone.weights[key], rtol=1e-3, atol=1e-4)
+    assert not np.array_equal(together[0].history, together[2].history)  # the same seed on another split
+
+
+def small_run(graph: Graph, seeds: list[int], **train: Any) -> tuple[list[SeedOutcome], list[SeedOutcome]]:
+    """Seeds of a small H-GCN side by side, and alone."""
+    settings = settings_for("hgcn", "paper").override(SMALLER["hgcn"])
+    method = build_method("hgcn", settings.model)
+    (task,) = tasks_of(graph, 1)
+    prepared = method.prepare(task, coarsen(graph.adjacency, 2), CPU)
+    config = TrainConfig(**train)
+    together = train_side_by_side(method, prepared, [task] * len(seeds), config, seeds, CPU)
+    return together, [train_seed(method, prepared, task, config, seed, CPU) for seed in seeds]
+
+
+def test_patience_ends_each_replica_when_it_would_end_alone(graph: Graph) -> None:
+    together, alone = small_run(graph, [0, 1, 2, 3], epochs=60, patience=4)
+    lengths = [len(outcome.history) for outcome in alone]
+    assert [len(outcome.history) for outcome in together] == lengths
+    assert len(set(lengths)) > 1  # or this shows nothing
+    assert [outcome.best_epoch for outcome in together] == [outcome.best_epoch for outcome in alone]
+
+
+def test_a_replica_that_diverges_leaves_the_others_alone(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = settings_for("hgcn", "paper").override(SMALLER["hgcn"] | {"epochs": 5})
+    (task,) = tasks_of(graph, 1)
+    method = build_method("hgcn", settings.model)
+    prepared = method.prepare(task, coarsen(graph.adjacency, 2), CPU)
+    build = method.build
+
+    def broken_third(*args: Any) -> Any:
+        model = build(*args)
+        if args[2].initial_seed() == 2:
+            with torch.no_grad():
+                next(model.parameters()).fill_(torch.inf)
+        return model
+
+    monkeypatch.setattr(method, "build", broken_third)
+    first, second, third = train_side_by_side(method, prepared, [task] * 3, settings.train, [0, 1, 2], CPU)
+    assert third.failure is not None
+    assert third.failure.startswith("diverged at epoch 1 ")
+    assert third.probabilities is None
+    assert len(third.history) == 1
+    alone = train_seed(method, prepared, task, settings.train, 1, CPU)
+    assert first.failure is None
+    np.testing.assert_allclose(second.history, alone.history, rtol=1e-4, atol=1e-5)
+
+
+def test_replicas_drop_different_entries_of_values_that_they_share() -> None:
+    noise = ReplicaNoise([torch.Generator().manual_seed(seed) for seed in (3, 8)])
+    values = torch.ones(7, 9)
+
+    def one(replica: torch.Tensor) -> torch.Tensor:
+        noise.replica = replica
+        return dropout(values, 0.5, noise)
+
+    both = torch.vmap(one)(torch.arange(2))
+    for seed, dropped in zip((3, 8), both, strict=True):
+        assert torch.equal(dropped, dropout(values, 0.5, torch.Generator().manual_seed(seed)))
+
+
+def test_a_repeated_pattern_is_block_diagonal() -> None:
+    matrix = sp.csr_array(sp.random_array((5, 4), density=0.4, rng=np.random.default_rng(0)))
+    features = SparseFeatures.from_scipy(matrix)
+    pattern: Pattern = features.pattern.repeated(3)
+    values, W = features.values.repeat(3), torch.randn(12, 2)
+    blocks = torch.from_numpy(sp.block_diag([matrix] * 3).toarray()).float()
+    torch.testing.assert_close(pattern.product(values, W), blocks @ W)
+    torch.testing.assert_close(pattern.transpose_product(values, torch.ones(15, 2)), blocks.T @ torch.ones(15, 2))
