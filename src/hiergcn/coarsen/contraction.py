@@ -1,13 +1,13 @@
 """The coarser graph: A' = MᵀAM (Eq. 5), rows sorted, and symmetric to the last bit.
 
-Only the part of each row from the diagonal on is summed, with a dense accumulator of one row for each thread; the
+Only the part of each row from the diagonal on is summed, with a small hash table that stays in the fastest cache; the
 part left of it is a mirror. To sum both would be twice the work, and real weights, added in another order, would
 differ from their mirrors in the last bits. Nothing is sorted: a mirror visited row by row comes out in order, and so
 does its mirror.
 
 A hyper-node has at most as many entries as its members have together, so each row is made in a room of that size, the
 left part from the room's beginning, the right part towards its end, and at last the gaps are closed. No second copy
-of the matrix is held.
+of the matrix is held. Where single precision holds every sum exactly, as it does for counts of edges, values have it.
 """
 
 import numpy as np
@@ -16,6 +16,12 @@ import numpy.typing as npt
 from hiergcn.coarsen.csr import Rows, frozen
 from hiergcn.coarsen.threads import even_ranges, run_over
 from hiergcn.graph.compiled import kernel
+
+EXACT = 2.0**24
+"""Single precision holds whole numbers up to here."""
+
+SPREAD = 0x9E3779B1
+"""2^32 over the golden ratio: the upper bits of its multiples tell neighbouring columns apart."""
 
 RANGES_PER_THREAD = 4
 """The work of a range of rows is not known beforehand, so there are more ranges than threads to share out."""
@@ -30,7 +36,7 @@ def contract(rows: Rows, group: npt.NDArray[np.int32], n_coarse: int) -> Rows:
     entries = np.bincount(group, weights=np.diff(rows.indptr), minlength=n_coarse).astype(np.int64)
     room = offsets(entries)  # (n_coarse + 1,)
     indices = np.empty(room[-1], dtype=np.int32)
-    data = np.empty(room[-1], dtype=np.float64)
+    data = np.empty(room[-1], dtype=np.float32 if _sums_are_small(rows, group, n_coarse) else np.float64)
     right = np.empty(n_coarse, dtype=np.int64)  # where the right part of each row begins
     left_end = room[:-1].copy()  # where its left part ends
     share = np.arange(n_coarse) / n_coarse  # of a row that is left of its diagonal, about
@@ -49,7 +55,15 @@ def contract(rows: Rows, group: npt.NDArray[np.int32], n_coarse: int) -> Rows:
     indptr = _close_gaps(room, right, left_end, indices, data)
     indices.resize(indptr[-1], refcheck=False)  # gives the rest back without a copy
     data.resize(indptr[-1], refcheck=False)
-    return Rows(frozen(indptr, np.int64), frozen(indices, np.int32), frozen(data, np.float64))
+    return Rows(frozen(indptr, np.int64), frozen(indices, np.int32), frozen(data, data.dtype))
+
+
+def _sums_are_small(rows: Rows, group: npt.NDArray[np.int32], n_coarse: int) -> bool:
+    """Whether all weights are whole and no hyper-node's are more than `EXACT` in sum, so that no sum of them can be."""
+    strength = np.empty(rows.n)  # of a node: the sum of its row
+    run_over(even_ranges(rows.indptr), lambda low, high: _strengths(rows.indptr, rows.data, low, high, strength))
+    largest = np.bincount(group, weights=strength, minlength=n_coarse).max(initial=0.0)
+    return bool(largest <= EXACT)
 
 
 def offsets(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -92,10 +106,27 @@ def _members(group: npt.NDArray[np.int32], n_coarse: int) -> tuple[npt.NDArray[n
 
 
 @kernel
+def _strengths(
+    indptr: npt.NDArray[np.int64],
+    data: npt.NDArray[np.floating],
+    start: int,
+    stop: int,
+    strength: npt.NDArray[np.float64],
+) -> None:
+    """Sums of rows start:stop; infinite where a weight is not a whole number."""
+    for i in range(start, stop):
+        total, rest = 0.0, 0.0
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            total += data[p]
+            rest += data[p] - np.floor(data[p])
+        strength[i] = total if rest == 0.0 else np.inf
+
+
+@kernel
 def _sum_right(
     indptr: npt.NDArray[np.int64],
     indices: npt.NDArray[np.int32],
-    data: npt.NDArray[np.float64],
+    data: npt.NDArray[np.floating],
     group: npt.NDArray[np.int32],
     members: npt.NDArray[np.int32],
     first: npt.NDArray[np.int64],
@@ -104,15 +135,16 @@ def _sum_right(
     room: npt.NDArray[np.int64],
     right: npt.NDArray[np.int64],
     columns: npt.NDArray[np.int32],
-    values: npt.NDArray[np.float64],
+    values: npt.NDArray[np.floating],
 ) -> None:
     """The right parts of rows low:high: the diagonal first, where there is one, then the others in no order.
 
     The entries right of the diagonal are first written one after the other into the row's room, without a branch that
     the processor would have to guess, then summed from the last to the first: so what is written to the room's end
-    never meets what is still to be read.
+    never meets what is still to be read. The table holds, by the hash of its column, how far from the room's end an
+    entry was put; 0 is a free slot.
     """
-    total = np.zeros(len(right) - low)  # of columns from `low`; zero where there is no entry, as weights are positive
+    table = np.zeros(64, np.int32)
     for c in range(low, high):
         found = np.uint64(room[c])
         diagonal = 0.0
@@ -124,19 +156,29 @@ def _sum_right(
                 values[found] = data[p]
                 found += np.uint64(g > c)
                 diagonal += data[p] if g == c else 0.0
-        at = np.uint64(room[c + 1])
+        end = np.uint64(room[c + 1])
+        most = min(found - np.uint64(room[c]), np.uint64(len(right) - c))  # columns that differ
+        bits = np.uint32(1)
+        while (np.uint64(1) << bits) < np.uint64(2) * most:
+            bits += np.uint32(1)
+        size = np.uint64(1) << bits
+        if size > np.uint64(len(table)):
+            table = np.zeros(size, np.int32)
+        mask, shift = np.uint32(size - np.uint64(1)), np.uint32(32) - bits
+        at = end
         while found > np.uint64(room[c]):
             found -= np.uint64(1)
-            column = np.uint32(columns[found] - low)
-            weight = values[found]
-            if total[column] == 0.0:
+            column, weight = columns[found], values[found]
+            slot = np.uint32(np.uint32(column) * np.uint32(SPREAD)) >> shift
+            while table[slot] != 0 and columns[end - np.uint64(table[slot])] != column:
+                slot = (slot + np.uint32(1)) & mask
+            if table[slot] == 0:
                 at -= np.uint64(1)
-                columns[at] = columns[found]
-            total[column] += weight
-        for q in range(at, np.uint64(room[c + 1])):
-            column = np.uint32(columns[q] - low)
-            values[q] = total[column]
-            total[column] = 0.0
+                columns[at], values[at] = column, weight
+                table[slot] = np.int32(end - at)
+            else:
+                values[end - np.uint64(table[slot])] += weight
+        table[: np.int64(size)] = 0
         if diagonal > 0.0:
             at -= np.uint64(1)
             columns[at] = c
@@ -152,7 +194,7 @@ def _mirror_to_left(
     right: npt.NDArray[np.int64],
     left_end: npt.NDArray[np.int64],
     columns: npt.NDArray[np.int32],
-    values: npt.NDArray[np.float64],
+    values: npt.NDArray[np.floating],
 ) -> None:
     """The left parts of rows low:high from the right parts of the rows before them."""
     for r in range(high):
@@ -173,7 +215,7 @@ def _mirror_to_right(
     right: npt.NDArray[np.int64],
     left_end: npt.NDArray[np.int64],
     columns: npt.NDArray[np.int32],
-    values: npt.NDArray[np.float64],
+    values: npt.NDArray[np.floating],
 ) -> None:
     """The right parts of rows low:high once more, now in order, from the left parts of the rows after them."""
     cursor = right[low:high].copy()
@@ -198,7 +240,7 @@ def _close_gaps(
     right: npt.NDArray[np.int64],
     left_end: npt.NDArray[np.int64],
     columns: npt.NDArray[np.int32],
-    values: npt.NDArray[np.float64],
+    values: npt.NDArray[np.floating],
 ) -> npt.NDArray[np.int64]:
     """Move all parts to the left, in place, until they touch; where each row begins now."""
     indptr = np.zeros(len(room), np.int64)

@@ -19,7 +19,7 @@ class Rows(NamedTuple):
 
     indptr: npt.NDArray[np.int64]  # (n + 1,)
     indices: npt.NDArray[np.int32]  # (nnz,)
-    data: npt.NDArray[np.float64]  # (nnz,)
+    data: npt.NDArray[np.floating]  # (nnz,) float64, or float32 where that is exact
 
     @property
     def n(self) -> int:
@@ -28,9 +28,8 @@ class Rows(NamedTuple):
 
 def rows_of(adjacency: sp.csr_array) -> Rows:
     """The arrays of a matrix that is canonical already (as every `Level` holds it); nothing large is copied."""
-    return Rows(
-        frozen(adjacency.indptr, np.int64), frozen(adjacency.indices, np.int32), frozen(adjacency.data, np.float64)
-    )
+    kind = np.float32 if adjacency.dtype == np.float32 else np.float64
+    return Rows(frozen(adjacency.indptr, np.int64), frozen(adjacency.indices, np.int32), frozen(adjacency.data, kind))
 
 
 def matrix_of(rows: Rows) -> sp.csr_array:

@@ -21,7 +21,10 @@ class Level:
     """One graph of a hierarchy. Level 0 is the input graph. The arrays are read-only."""
 
     adjacency: sp.csr_array
-    """A_l, (n_l, n_l): symmetric, float64, rows sorted. The diagonal holds the edges inside hyper-nodes, each twice."""
+    """A_l, (n_l, n_l): symmetric, rows sorted. The diagonal holds the edges inside hyper-nodes, each twice.
+
+    float64; a coarser level whose weights, and their sums over a node, single precision holds exactly (whole numbers,
+    up to 2^24) is float32."""
 
     node_weight: npt.NDArray[np.int64]
     """(n_l,): how many nodes of the input graph each node holds."""

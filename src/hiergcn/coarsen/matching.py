@@ -78,7 +78,7 @@ def match_most_similar(
 def _neighbourhoods(
     indptr: npt.NDArray[np.int64],
     indices: npt.NDArray[np.int32],
-    data: npt.NDArray[np.float64],
+    data: npt.NDArray[np.floating],
     loops: bool,
     start: int,
     stop: int,
@@ -99,7 +99,7 @@ def _neighbourhoods(
 def _match(
     indptr: npt.NDArray[np.int64],
     indices: npt.NDArray[np.int32],
-    data: npt.NDArray[np.float64],
+    data: npt.NDArray[np.floating],
     order: npt.NDArray[np.int64],
     rank: npt.NDArray[np.int32],
     scale: npt.NDArray[np.float64],
@@ -117,7 +117,7 @@ def _match(
             if rank[k] < 0 or (limit < UNBOUNDED and node_weight[j] + node_weight[k] > limit):
                 continue
             # s(j, k) > s(j, best) without the root, whose rounding would make and break ties
-            square = data[p] * data[p]
+            square = np.float64(data[p]) * np.float64(data[p])
             if best >= 0:
                 ours, theirs = square * scale[best], best_square * scale[k]
                 if ours < theirs or (ours == theirs and rank[k] > rank[best]):
