@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from hiergcn.cli import check, coarsen, compare, datasets, explain, fit, predict, report, tune
+from hiergcn.cli import check, coarsen, compare, datasets, explain, fit, predict, report, reproduce, tune
 from hiergcn.cli.terminal import complain
 from hiergcn.errors import HierGCNError
 from hiergcn.version import __version__
@@ -31,6 +31,7 @@ app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("compare")(compare.compare)
 app.command("tune")(tune.tune)
+app.command("reproduce")(reproduce.reproduce)
 app.command("report")(report.report)
 app.command("coarsen")(coarsen.coarsen)
 app.add_typer(datasets.app, name="datasets")

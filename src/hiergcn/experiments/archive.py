@@ -17,27 +17,26 @@ _MOMENT = ("seconds", "finished")  # likewise of the circumstances
 
 
 def write_archive(records: Iterable[Record], path: Path) -> None:
-    entries: dict[str, dict[str, Any]] = {}
-    for record in records:
+    """A line for each run, so that a comparison of two such files shows which runs are new."""
+    entries: dict[str, list[str]] = {}
+    for record in sorted(records, key=_place):
         key = {name: value for name, value in record.key.items() if name not in _OWN}
         made = {name: value for name, value in record.made.items() if name not in _MOMENT}
-        shared = {"key": key, "made": made}
-        entry = entries.setdefault(json.dumps(shared, sort_keys=True), shared | {"runs": []})
         own = {name: record.key[name] for name in _OWN if name in record.key}
         moment = {name: record.made[name] for name in _MOMENT if name in record.made}
-        entry["runs"].append({"id": record.id, **own, "result": record.result, **moment})
-    lines = [json.dumps(entries[name]["key"], sort_keys=True) for name in sorted(entries)]
-    order = sorted(range(len(lines)), key=lambda place: lines[place])
-    kept = [entries[name] for name in sorted(entries)]
-    with written_whole(path) as part, part.open("w", encoding="utf-8") as file:
-        file.write('{"entries": [\n')
-        for number, place in enumerate(order):
-            entry = kept[place]
-            entry["runs"].sort(key=lambda run: (str(run.get("split")), run.get("seed", 0), run["id"]))
-            head = json.dumps({"key": entry["key"], "made": entry["made"]})
-            runs = ",\n  ".join(json.dumps(run) for run in entry["runs"])
-            file.write(f'{head[:-1]}, "runs": [\n  {runs}]}}{"," if number + 1 < len(order) else ""}\n')
-        file.write("]}\n")
+        head = json.dumps({"key": key, "made": made}, sort_keys=True)
+        entries.setdefault(head, []).append(json.dumps({"id": record.id, **own, "result": record.result, **moment}))
+    blocks = [f'{head[:-1]}, "runs": [\n  {_lines(runs)}]}}' for head, runs in sorted(entries.items())]
+    with written_whole(path) as part:
+        part.write_text('{"entries": [\n' + ",\n".join(blocks) + "\n]}\n", encoding="utf-8")
+
+
+def _place(record: Record) -> tuple[str, int, str]:
+    return str(record.key.get("split")), record.key.get("seed", 0), record.id
+
+
+def _lines(runs: list[str]) -> str:
+    return ",\n  ".join(runs)
 
 
 def read_archive(path: Path) -> list[Record]:

@@ -24,7 +24,7 @@ POLL = 1.0
 class RunListener:
     """Told what happens. Does nothing by itself; the shell draws its progress from it."""
 
-    def began(self, jobs: int, missing: int) -> None: ...
+    def began(self, jobs: int, units: Sequence[Unit]) -> None: ...
     def job_done(self, unit: Unit, record: Record) -> None: ...
     def unit_failed(self, unit: Unit, reason: str) -> None: ...
     def waiting(self, jobs: int) -> None: ...
@@ -81,9 +81,9 @@ def run_jobs(
     have = store.done()
     missing = [job for job in jobs if job.id not in have]
     summary = RunSummary(len(jobs), done_before=len(jobs) - len(missing))
-    listener.began(len(jobs), len(missing))
     deadline = None if budget_seconds is None else began + budget_seconds
     units = units_of(missing, torch.device(hands.device), hands.side_by_side)
+    listener.began(len(jobs), units)
     if units:
         _Crew(store, hands, listener, summary, deadline).work(units)
     Claims(store.folder).sweep()

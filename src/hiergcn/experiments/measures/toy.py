@@ -6,8 +6,6 @@ it says in words is computed: B and D share their neighbours, C and E are most s
 
 from typing import Any
 
-import numpy as np
-
 from hiergcn.coarsen import CoarsenConfig, coarsen
 from hiergcn.coarsen.contraction import number_groups
 from hiergcn.coarsen.csr import rows_of
@@ -15,13 +13,19 @@ from hiergcn.coarsen.equivalence import equivalence_groups
 from hiergcn.graph import Graph
 
 NAMES = "ABCDE"
-EDGES = (("A", "B", 1.0), ("A", "D", 4.0), ("A", "C", 1.0), ("A", "E", 2.0), ("C", "E", 3.0))
+EDGES: tuple[tuple[str, str, float], ...] = (
+    ("A", "B", 1.0),
+    ("A", "D", 4.0),
+    ("A", "C", 1.0),
+    ("A", "E", 2.0),
+    ("C", "E", 3.0),
+)
 
 
 def measure() -> dict[str, Any]:
-    source, target, weight = zip(*EDGES, strict=True)
-    ends = [np.array([NAMES.index(name) for name in side]) for side in (source, target)]
-    graph = Graph.from_edges(*ends, np.array(weight), n=len(NAMES))
+    source = [NAMES.index(one) for one, _, _ in EDGES]
+    target = [NAMES.index(other) for _, other, _ in EDGES]
+    graph = Graph.from_edges(source, target, [weight for _, _, weight in EDGES], n=len(NAMES))
     config = CoarsenConfig()
     equivalent, _ = number_groups(equivalence_groups(rows_of(graph.adjacency), config))
     hierarchy = coarsen(graph.adjacency, 1, config)
@@ -33,5 +37,4 @@ def measure() -> dict[str, Any]:
         "groups": fine.grouping().tolist(),
         "node_weight": coarse.node_weight.tolist(),
         "coarse": coarse.adjacency.toarray().tolist(),
-        "similarity": [[*edge[:2], edge[2]] for edge in EDGES],  # all nodes weigh 1, so s is the edge weight
     }

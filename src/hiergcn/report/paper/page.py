@@ -1,0 +1,113 @@
+"""Markdown and HTML from the store."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from hiergcn.experiments.archive import read_records
+from hiergcn.experiments.collect import Results
+from hiergcn.experiments.paper import Scale
+from hiergcn.experiments.store import Record
+from hiergcn.experiments.verdicts.evidence import Evidence
+from hiergcn.experiments.verdicts.statements import verdicts
+from hiergcn.experiments.verdicts.verdict import Verdict
+from hiergcn.files import written_whole
+from hiergcn.report.paper.blocks import Picture, Section, Table, words
+from hiergcn.report.paper.files import used_records, write_figures, write_results
+from hiergcn.report.paper.markdown import markdown
+from hiergcn.report.paper.sections import sections
+from hiergcn.report.svg import inline_svg
+from hiergcn.report.template import rendered
+
+TITLE = "The H-GCN paper, run again"
+
+
+def write_paper_page(place: Path, folder: Path, scale: Scale) -> Path:
+    """Make the page of the results in `place`, a store's folder or a results.json; gives the path of the HTML page."""
+    evidence = Evidence(Results(read_records(place)), scale)
+    found = verdicts(evidence)
+    parts = [reading(found), *sections(evidence)]
+    used = used_records(evidence)
+    intro = introduction(evidence, used, found)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_figures((block for part in parts for block in part.blocks if isinstance(block, Picture)), folder / "figures")
+    write_results(evidence, found, folder)
+    with written_whole(folder / "README.md") as part:
+        part.write_text(markdown(TITLE, intro, parts), encoding="utf-8")
+    target = folder / "index.html"
+    with written_whole(target) as part:
+        part.write_text(_html(intro, parts, found), encoding="utf-8")
+    return target
+
+
+def introduction(evidence: Evidence, used: list[Record], found: list[Verdict]) -> list[str]:
+    """What was run, by which code and machines, and what came of it, in a few sentences."""
+    count = Counter(one.word for one in found)
+    planned = sum(len(cell.records) for cells in evidence.cells.values() for cell in cells.values())
+    missing = sum(cell.missing for cells in evidence.cells.values() for cell in cells.values())
+    failed = sum(record.result.get("failure") is not None for record in used)
+    summary = (
+        f"Of {len(found)} statements of the paper {count['holds']} hold, {count['does not hold']} do not, "
+        f"{count['not decided']} are not decided and {count['not run']} were not run."
+    )
+    runs = (
+        f"{len(used):,} runs, {failed} of which failed (they diverged); {missing:,} of the {planned:,} planned are "
+        f"missing (a run that two tables show counts twice here). Every model was chosen on validation; test labels were read "
+        f"once, after that. Every seed that was run is in the means."
+    )
+    parts = [summary, runs, _provenance(used)]
+    if evidence.scale.name != "full":
+        parts.append(
+            f"This is the {evidence.scale.name} version: fewer datasets, seeds and epochs. It shows that everything "
+            f"runs; its figures are not those to compare with the paper."
+        )
+    repeat = "" if evidence.scale.name == "full" else f" --{evidence.scale.name}"
+    parts.append(
+        f"`hiergcn reproduce all{repeat}` makes this page; `hiergcn reproduce page{repeat} --store results.json` makes "
+        f"it again from the runs beside it. `runs.csv` has every run, `cells.csv` every mean."
+    )
+    return parts
+
+
+def _provenance(used: list[Record]) -> str:
+    if not used:
+        return "Nothing has been run yet."
+
+    def several(values: list[str]) -> str:
+        return ", ".join(sorted(set(values)))
+
+    made = [record.made for record in used]
+    commits = several([str(one.get("commit") or "unknown")[:10] for one in made])
+    chips = several([str(one["gpu"] if one.get("device") != "cpu" else one.get("processor")) for one in made])
+    by_method: dict[str, set[str]] = {}
+    for record in used:
+        name = record.key.get("method") or record.key["name"]
+        by_method.setdefault(name, set()).add(record.key["code"])
+    mixed = sorted(name for name, codes in by_method.items() if len(codes) > 1)
+    text = f"Commits: {commits}. Processors: {chips}."
+    if mixed:
+        text += f" Results of {', '.join(mixed)} come from more than one version of the code that decides them."
+    return text
+
+
+def reading(found: list[Verdict]) -> Section:
+    rows = tuple(words(one.place, f"“{one.quote}”", one.word, one.reading) for one in found)
+    return Section(
+        "reading",
+        "Which statements hold",
+        "Every sentence of the paper that claims a result, and what our runs say. A difference counts where its p, "
+        "after Holm's correction within the statement, is below 0.05; “not decided” says that there are too few runs, "
+        "or that chance may be all there is.",
+        [Table(("where", "the paper says", "verdict", "our runs"), rows, wordy=True)],
+    )
+
+
+def _html(intro: list[str], parts: list[Section], found: list[Verdict]) -> str:
+    drawn: dict[str, Any] = {
+        block.name: inline_svg(block.figure, block.name, block.description)
+        for part in parts
+        for block in part.blocks
+        if isinstance(block, Picture)
+    }
+    count = Counter(one.word for one in found)
+    return rendered("paper.html", title=TITLE, intro=intro, parts=parts, drawn=drawn, count=count, total=len(found))
