@@ -14,7 +14,7 @@ import torch
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.graph import Graph, Split
-from hiergcn.model.registry import config_class, method_names
+from hiergcn.model.registry import config_class, method_class, method_names
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import load_run, write_run
 from hiergcn.run.predict import predict_graph, predictions_again
@@ -33,6 +33,8 @@ CHEAP: dict[str, dict[str, Any]] = {  # what a small graph and few epochs need i
 }
 WITHOUT_CHANCE = {"label-propagation"}  # methods that draw nothing, so that every seed gives the same model
 
+AT_ONCE = {"label-propagation", "deepwalk"}  # methods whose first step learns everything, without gradients
+
 each_method = pytest.mark.parametrize("method", method_names())
 
 
@@ -49,9 +51,10 @@ def easy_split() -> Split:
 
 
 def cheap_settings(method: str) -> Settings:
-    settings = settings_for(method)
-    settings = settings.override({"epochs": min(settings.train.epochs, EPOCHS)})
-    return settings.override(CHEAP.get(method, {}))
+    settings = settings_for(method).override(CHEAP.get(method, {}))
+    if method in AT_ONCE:
+        return settings
+    return settings.override({"epochs": min(settings.train.epochs, EPOCHS)})
 
 
 def fitted(method: str, graph: Graph, seeds: tuple[int, ...] = (0,), split: Split | None = None) -> RunResult:
@@ -186,6 +189,21 @@ def nonsense() -> list[Any]:
 def test_refuses_settings_that_make_no_sense(method: str, setting: str, value: Any) -> None:
     with pytest.raises(InputError, match=rf"{setting} is {value!r}"):
         settings_for(method).override({setting: value})
+
+
+@each_method
+def test_refuses_settings_that_it_would_not_look_at(method: str) -> None:
+    if method in AT_ONCE:
+        for name, value in (("l2", "5"), ("epochs", "3"), ("class_weight", "balanced")):
+            with pytest.raises(InputError, match=f"{name} has no effect here: {method} learns in one step"):
+                settings_for(method).override({name: value})
+    else:
+        assert settings_for(method).override({"l2": "5"}).train.l2 == 5.0
+    if method_class(method).uses_hierarchy:
+        assert settings_for(method).override({"strategy": "random"}).coarsen.strategy == "random"
+    else:
+        with pytest.raises(InputError, match=f"strategy has no effect here: {method} does not coarsen"):
+            settings_for(method).override({"strategy": "random"})
 
 
 def same_weights(one: RunResult, other: RunResult) -> bool:

@@ -35,7 +35,9 @@ def built(config: PlanetoidTConfig, seed: int = 0) -> tuple[Planetoid, Any, Labe
     method = PlanetoidIMethod(config) if isinstance(config, PlanetoidIConfig) else PlanetoidTMethod(config)
     prepared = method.prepare(task, None, torch.device("cpu"))
     labelled = Labelled(torch.from_numpy(task.train.copy()), torch.from_numpy(task.train_labels.copy()))
-    return method.build(prepared, 3, torch.Generator().manual_seed(seed)), prepared.features, labelled
+    model = method.build(prepared, 3, torch.Generator().manual_seed(seed))
+    assert isinstance(model, Planetoid)
+    return model, prepared.features, labelled
 
 
 def trained(config: PlanetoidTConfig, epochs: int = 2, seed: int = 0) -> tuple[Planetoid, Any]:
@@ -131,6 +133,7 @@ def test_settings_for_large_graphs_teach_nodes_without_a_label(dataset: str) -> 
     prepared = method.prepare(task, None, torch.device("cpu"))
     labelled = Labelled(torch.from_numpy(task.train.copy()), torch.from_numpy(task.train_labels.copy()))
     model = method.build(prepared, 3, torch.Generator().manual_seed(0))
+    assert isinstance(model, Planetoid)
     optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
     losses = [model.step(prepared.features, labelled, optimiser, "mean", epoch) for epoch in range(1, 21)]
     assert np.isfinite(losses).all()

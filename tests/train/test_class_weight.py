@@ -71,7 +71,7 @@ def test_a_rare_class_is_found_more_often() -> None:
     assert recall["balanced"][1] > recall["none"][1]
 
 
-@pytest.mark.parametrize("method", ["label-propagation", "planetoid-t", "dgcn"])
+@pytest.mark.parametrize("method", ["planetoid-t", "dgcn"])
 def test_a_method_that_cannot_weigh_says_so(method: str) -> None:
     graph, split = imbalanced()
     with pytest.raises(InputError, match="cannot weigh classes"):

@@ -18,16 +18,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
-from hiergcn.graph.task import Task
 from hiergcn.model.checks import check_rates, check_scaling, check_whole
 from hiergcn.model.dropout import dropout
-from hiergcn.model.features import Scaling, feature_tensor
-from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
+from hiergcn.model.features import Scaling
+from hiergcn.model.method import Features, NodeModel
+from hiergcn.model.plain import OverAdjacency
 from hiergcn.model.projection import FeatureLinear
 from hiergcn.model.pyg import pyg_layers
-from hiergcn.model.sparse import csr, csr_tensor, normalised_adjacency
+from hiergcn.model.sparse import csr
 
 
 @dataclass(frozen=True)
@@ -95,21 +94,7 @@ class APPNP(NodeModel):
         return [self.first.weight]
 
 
-class APPNPMethod(Method):
-    """APPNP as a method: Â is made once, each seed gets its own network."""
+class APPNPMethod(OverAdjacency):
+    """APPNP as a method."""
 
-    def __init__(self, config: APPNPConfig) -> None:
-        self.config = config
-
-    def prepare(
-        self,
-        task: Task,
-        hierarchy: Hierarchy | None,  # noqa: ARG002
-        device: torch.device,
-        weights: Weights | None = None,  # noqa: ARG002
-    ) -> Prepared:
-        adjacency = csr_tensor(normalised_adjacency(task.adjacency)).to(device)
-        return Prepared(feature_tensor(task, self.config.scaling, device), adjacency)
-
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> APPNP:
-        return APPNP(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
+    network = APPNP

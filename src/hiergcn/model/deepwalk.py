@@ -17,11 +17,11 @@ import torch
 from sklearn.svm import LinearSVC
 from torch import Tensor
 
-from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.graph.task import Task
 from hiergcn.model.checks import check_whole
-from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
+from hiergcn.model.method import Features, Labelled, NodeModel, Prepared
+from hiergcn.model.plain import WithoutFeatures
 from hiergcn.model.randomness import numpy_generator
 from hiergcn.model.walks import NOWHERE, Walker
 
@@ -136,23 +136,11 @@ def _one_row_each(coefficients: np.ndarray, intercepts: np.ndarray) -> tuple[np.
     return np.vstack([-coefficients, coefficients]), np.concatenate([-intercepts, intercepts])
 
 
-class DeepWalkMethod(Method):
+class DeepWalkMethod(WithoutFeatures):
     """DeepWalk as a method: every seed walks for itself."""
 
-    inductive = False
-
-    def __init__(self, config: DeepWalkConfig) -> None:
-        self.config = config
-
-    def prepare(
-        self,
-        task: Task,
-        hierarchy: Hierarchy | None,  # noqa: ARG002
-        device: torch.device,
-        weights: Weights | None = None,  # noqa: ARG002
-    ) -> Prepared:
-        without_features = torch.empty(task.n_nodes, 0, device=device)
-        return Prepared(without_features, Walker.on(task.adjacency))
+    def structure(self, task: Task, device: torch.device) -> Walker:  # noqa: ARG002
+        return Walker.on(task.adjacency)
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> DeepWalk:
         return DeepWalk(prepared.structure, n_classes, self.config, generator)

@@ -14,22 +14,22 @@ test set at every epoch and prints the best value; here validation chooses the e
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.checks import check_rates, check_scaling, check_whole
 from hiergcn.model.dropout import dropout
-from hiergcn.model.features import Scaling, feature_tensor
-from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
+from hiergcn.model.features import Scaling
+from hiergcn.model.method import Features, Labelled, NodeModel, Prepared
+from hiergcn.model.plain import OverAdjacency
 from hiergcn.model.ppmi import co_occurrence, ppmi, symmetrically_normalised
 from hiergcn.model.randomness import numpy_generator
-from hiergcn.model.sparse import csr_tensor, normalised_adjacency, propagate
+from hiergcn.model.sparse import csr_tensor, propagate
 
 
 @dataclass(frozen=True)
@@ -147,21 +147,11 @@ class DGCN(NodeModel):
         return csr_tensor(symmetrically_normalised(ppmi(counts, config.shift)))
 
 
-class DGCNMethod(Method):
-    """DGCN as a method: Â is made once, each seed walks for itself."""
+class DGCNMethod(OverAdjacency):
+    """DGCN as a method: each seed walks for itself, so it needs the graph beside Â."""
 
-    def __init__(self, config: DGCNConfig) -> None:
-        self.config = config
-
-    def prepare(
-        self,
-        task: Task,
-        hierarchy: Hierarchy | None,  # noqa: ARG002
-        device: torch.device,
-        weights: Weights | None = None,  # noqa: ARG002
-    ) -> Prepared:
-        adjacency = csr_tensor(normalised_adjacency(task.adjacency)).to(device)
-        return Prepared(feature_tensor(task, self.config.scaling, device), (task.adjacency, adjacency))
+    def structure(self, task: Task, device: torch.device) -> Any:
+        return task.adjacency, super().structure(task, device)
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> DGCN:
         graph, adjacency = prepared.structure

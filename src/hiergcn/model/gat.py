@@ -18,14 +18,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from hiergcn.coarsen import Hierarchy
-from hiergcn.graph.task import Task
 from hiergcn.model.checks import check_rates, check_scaling, check_whole
 from hiergcn.model.dropout import dropout
-from hiergcn.model.features import Scaling, feature_tensor
-from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
+from hiergcn.model.features import Scaling
+from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.projection import FeatureLinear
-from hiergcn.model.pyg import Edges, on_projected, pyg_layers
+from hiergcn.model.pyg import Edges, OverEdges, on_projected, pyg_layers
 from hiergcn.model.randomness import drawing_from
 
 
@@ -87,20 +85,7 @@ class GAT(NodeModel):
         return logits
 
 
-class GATMethod(Method):
-    """GAT as a method: the edges are laid out once, each seed gets its own network."""
+class GATMethod(OverEdges):
+    """GAT as a method."""
 
-    def __init__(self, config: GATConfig) -> None:
-        self.config = config
-
-    def prepare(
-        self,
-        task: Task,
-        hierarchy: Hierarchy | None,  # noqa: ARG002
-        device: torch.device,
-        weights: Weights | None = None,  # noqa: ARG002
-    ) -> Prepared:
-        return Prepared(feature_tensor(task, self.config.scaling, device), Edges.of(task.adjacency, device))
-
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> GAT:
-        return GAT(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
+    network = GAT

@@ -14,33 +14,18 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from hiergcn.coarsen import Hierarchy
-from hiergcn.graph.task import Task
-from hiergcn.model.checks import check_rates, check_scaling, check_whole
 from hiergcn.model.dropout import dropout
-from hiergcn.model.features import Scaling, feature_tensor
-from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
+from hiergcn.model.method import Features, NodeModel
+from hiergcn.model.plain import OverAdjacency
 from hiergcn.model.projection import FeatureLinear
 from hiergcn.model.pyg import on_projected, pyg_layers
 from hiergcn.model.randomness import drawing_from
-from hiergcn.model.sparse import csr_tensor, normalised_adjacency
+from hiergcn.model.two_layers import TwoLayerConfig
 
 
 @dataclass(frozen=True)
-class GCNConfig:
-    """The network's settings; the defaults are the paper's on citation networks."""
-
-    hidden: int = 16
-    """Width of the hidden layer."""
-    dropout: float = 0.5
-    """Rate of dropout on what each layer takes in."""
-    scaling: Scaling = "row"
-    """Of the features: rows that sum to 1."""
-
-    def __post_init__(self) -> None:
-        check_whole(self, hidden=1)
-        check_rates(self, "dropout")
-        check_scaling(self)
+class GCNConfig(TwoLayerConfig):
+    """The network's settings."""
 
 
 class GCN(NodeModel):
@@ -78,21 +63,7 @@ class GCN(NodeModel):
         return [self.project.weight]
 
 
-class GCNMethod(Method):
-    """GCN as a method: Â is made once, each seed gets its own network."""
+class GCNMethod(OverAdjacency):
+    """GCN as a method."""
 
-    def __init__(self, config: GCNConfig) -> None:
-        self.config = config
-
-    def prepare(
-        self,
-        task: Task,
-        hierarchy: Hierarchy | None,  # noqa: ARG002
-        device: torch.device,
-        weights: Weights | None = None,  # noqa: ARG002
-    ) -> Prepared:
-        adjacency = csr_tensor(normalised_adjacency(task.adjacency)).to(device)
-        return Prepared(feature_tensor(task, self.config.scaling, device), adjacency)
-
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> GCN:
-        return GCN(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
+    network = GCN

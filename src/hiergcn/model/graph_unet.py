@@ -17,14 +17,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
-from hiergcn.graph.task import Task
 from hiergcn.model.checks import check_rates, check_scaling, check_whole
-from hiergcn.model.features import Scaling, feature_tensor
-from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
+from hiergcn.model.features import Scaling
+from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.projection import FeatureLinear
-from hiergcn.model.pyg import Edges, on_projected, pyg_layers
+from hiergcn.model.pyg import Edges, OverEdges, on_projected, pyg_layers
 from hiergcn.model.randomness import drawing_from
 
 
@@ -100,20 +98,7 @@ class GraphUNet(NodeModel):
         return torch.cat([kept, kept.flip(0)], dim=1), weight[forth].repeat(2)
 
 
-class GraphUNetMethod(Method):
-    """Graph U-Net as a method: the edges are laid out once, each seed gets its own network."""
+class GraphUNetMethod(OverEdges):
+    """Graph U-Net as a method."""
 
-    def __init__(self, config: GraphUNetConfig) -> None:
-        self.config = config
-
-    def prepare(
-        self,
-        task: Task,
-        hierarchy: Hierarchy | None,  # noqa: ARG002
-        device: torch.device,
-        weights: Weights | None = None,  # noqa: ARG002
-    ) -> Prepared:
-        return Prepared(feature_tensor(task, self.config.scaling, device), Edges.of(task.adjacency, device))
-
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> GraphUNet:
-        return GraphUNet(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
+    network = GraphUNet

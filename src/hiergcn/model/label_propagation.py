@@ -14,11 +14,11 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.checks import check_whole
-from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
+from hiergcn.model.method import Features, Labelled, NodeModel, Prepared
+from hiergcn.model.plain import WithoutFeatures
 from hiergcn.model.sparse import csr_tensor
 
 _FLOOR = 1e-12  # of a score, whose logarithm is the logit
@@ -81,23 +81,11 @@ class LabelPropagation(NodeModel):
         return torch.log(F + _FLOOR)
 
 
-class LabelPropagationMethod(Method):
+class LabelPropagationMethod(WithoutFeatures):
     """Label propagation as a method: S is made once."""
 
-    inductive = False
-
-    def __init__(self, config: LabelPropagationConfig) -> None:
-        self.config = config
-
-    def prepare(
-        self,
-        task: Task,
-        hierarchy: Hierarchy | None,  # noqa: ARG002
-        device: torch.device,
-        weights: Weights | None = None,  # noqa: ARG002
-    ) -> Prepared:
-        without_features = torch.empty(task.n_nodes, 0, device=device)
-        return Prepared(without_features, csr_tensor(_spread(task.adjacency)).to(device))
+    def structure(self, task: Task, device: torch.device) -> Tensor:
+        return csr_tensor(_spread(task.adjacency)).to(device)
 
     def build(
         self,

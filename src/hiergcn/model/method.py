@@ -78,6 +78,8 @@ class Method(ABC):
     replicates: bool = False
     """Whether its models can train side by side: by the `step` that they inherit, with an objective that is the same
     in every epoch, on products and dropout that `torch.vmap` can take."""
+    learns_at_once: bool = False
+    """Whether its first step learns everything, without gradients: then no setting of the training has a meaning."""
     inductive: bool = True
     """Whether what is learned can be used on other nodes; False where something is learned for each node."""
 

@@ -11,29 +11,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
-from hiergcn.model.checks import check_rates, check_scaling, check_whole
-from hiergcn.model.features import Scaling, feature_tensor
-from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
+from hiergcn.model.method import Features, NodeModel, Prepared
+from hiergcn.model.plain import PlainMethod
 from hiergcn.model.projection import FeatureLinear
+from hiergcn.model.two_layers import TwoLayerConfig
 
 
 @dataclass(frozen=True)
-class MLPConfig:
-    """The network's settings; the defaults are those of Kipf & Welling's GCN."""
-
-    hidden: int = 16
-    """Width of the hidden layer."""
-    dropout: float = 0.5
-    """Rate of dropout on what each layer takes in."""
-    scaling: Scaling = "row"
-    """Of the features: rows that sum to 1."""
-
-    def __post_init__(self) -> None:
-        check_whole(self, hidden=1)
-        check_rates(self, "dropout")
-        check_scaling(self)
+class MLPConfig(TwoLayerConfig):
+    """The network's settings."""
 
 
 class MLP(NodeModel):
@@ -63,22 +50,12 @@ class MLP(NodeModel):
         return [self.first.weight]
 
 
-class MLPMethod(Method):
+class MLPMethod(PlainMethod):
     """The perceptron as a method; it makes nothing of the graph."""
 
     replicates = True
 
-    def __init__(self, config: MLPConfig) -> None:
-        self.config = config
-
-    def prepare(
-        self,
-        task: Task,
-        hierarchy: Hierarchy | None,  # noqa: ARG002
-        device: torch.device,
-        weights: Weights | None = None,  # noqa: ARG002
-    ) -> Prepared:
-        return Prepared(feature_tensor(task, self.config.scaling, device), None)
+    def structure(self, task: Task, device: torch.device) -> None: ...
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> MLP:
         return MLP(prepared.features.shape[1], n_classes, self.config, generator)

@@ -21,7 +21,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.checks import check_scaling, check_whole
@@ -34,8 +33,9 @@ from hiergcn.model.contexts import (
     in_batches,
     label_contexts,
 )
-from hiergcn.model.features import Scaling, feature_tensor
-from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
+from hiergcn.model.features import Scaling
+from hiergcn.model.method import Features, Labelled, NodeModel
+from hiergcn.model.plain import PlainMethod
 from hiergcn.model.randomness import numpy_generator
 from hiergcn.model.rows import feature_rows
 from hiergcn.model.walks import Walker
@@ -243,30 +243,18 @@ class PlanetoidI(Planetoid):
             b.sub_(by_b, alpha=rate)
 
 
-class PlanetoidTMethod(Method):
+class PlanetoidTMethod(PlainMethod):
     """The transductive form as a method."""
 
     inductive = False
-    model: type[Planetoid] = PlanetoidT
+    network: type[Planetoid] = PlanetoidT
 
-    def __init__(self, config: PlanetoidTConfig) -> None:
-        self.config = config
-
-    def prepare(
-        self,
-        task: Task,
-        hierarchy: Hierarchy | None,  # noqa: ARG002
-        device: torch.device,
-        weights: Weights | None = None,  # noqa: ARG002
-    ) -> Prepared:
-        return Prepared(feature_tensor(task, self.config.scaling, device), Walker.on(task.adjacency))
-
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> Planetoid:
-        return self.model(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
+    def structure(self, task: Task, device: torch.device) -> Walker:  # noqa: ARG002
+        return Walker.on(task.adjacency)
 
 
 class PlanetoidIMethod(PlanetoidTMethod):
     """The inductive form as a method."""
 
     inductive = True
-    model = PlanetoidI
+    network = PlanetoidI

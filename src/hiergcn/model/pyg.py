@@ -14,6 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.errors import MissingPackageError
+from hiergcn.graph.task import Task
+from hiergcn.model.plain import PlainMethod
 
 
 def pyg_layers() -> Any:
@@ -48,3 +50,10 @@ class Edges:
         index = np.stack([coo.row[apart], coo.col[apart]]).astype(np.int64)
         weight = coo.data[apart].astype(np.float32)
         return cls(torch.from_numpy(index).to(device), torch.from_numpy(weight).to(device), int(adjacency.shape[0]))
+
+
+class OverEdges(PlainMethod):
+    """A network over the edges."""
+
+    def structure(self, task: Task, device: torch.device) -> Edges:
+        return Edges.of(task.adjacency, device)

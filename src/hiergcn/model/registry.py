@@ -36,9 +36,15 @@ def config_class(name: str) -> type[Any]:
     return found
 
 
-def build_method(name: str, config: Any) -> Method:
+def method_class(name: str) -> type[Any]:
+    """The class of the method, which is made of its settings."""
     module, _, method = _home(name)
-    make = getattr(import_module(module), method)
+    found: type[Any] = getattr(import_module(module), method)
+    return found
+
+
+def build_method(name: str, config: Any) -> Method:
+    make = method_class(name)
     if getattr(config, "scaling", None) == "standard":
         return Standardised(make(replace(config, scaling="none")))
     built: Method = make(config)

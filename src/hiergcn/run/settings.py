@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hin
 
 from hiergcn.coarsen import CoarsenConfig
 from hiergcn.errors import InputError
-from hiergcn.model.registry import config_class
+from hiergcn.model.registry import config_class, method_class
 from hiergcn.run.recipes import default_preset, recipe_layers
 from hiergcn.train.config import TrainConfig
 
@@ -34,11 +34,22 @@ class Settings:
                 near = get_close_matches(name, homes, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"the settings are {', '.join(sorted(homes))}."
                 raise InputError(f"{self.method} has no setting named {name!r}; {hint}")
+            if self.without_effect(homes[name]):
+                raise InputError(f"{name} has no effect here: {self.without_effect(homes[name])}; leave it out.")
             hint_type = get_type_hints(type(getattr(self, homes[name])))[name]
             grouped.setdefault(homes[name], {})[name] = (
                 parse(name, value, hint_type) if isinstance(value, str) else value
             )
         return replace(self, **{group: replace(getattr(self, group), **part) for group, part in grouped.items()})
+
+    def without_effect(self, group: str) -> str | None:
+        """Why no setting of the group means anything to the method; None where they do."""
+        method = method_class(self.method)
+        if group == "train" and method.learns_at_once:
+            return f"{self.method} learns in one step and without gradients"
+        if group == "coarsen" and not method.uses_hierarchy:
+            return f"{self.method} does not coarsen the graph"
+        return None
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -63,7 +63,8 @@ SPACE: Space = {
 
 def search_space(graph: Graph, base: Settings, fixed: Collection[str] = ()) -> Space:
     """The settings that the method has and nobody has fixed; no more levels than the graph can be coarsened."""
-    own = {field.name for group in GROUPS for field in fields(getattr(base, group))}
+    used = [group for group in GROUPS if base.without_effect(group) is None]
+    own = {field.name for group in used for field in fields(getattr(base, group))}
     space = {name: part for name, part in SPACE.items() if name in own and name not in fixed}
     if "levels" in space:
         depth = coarsen(graph.adjacency, MOST_LEVELS, base.coarsen).depth
