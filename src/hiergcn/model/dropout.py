@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hiergcn.model.gpu import gpu_kernels
+
 _STEPS = 2**16  # rates are exact to 1 / 65536
 
 
@@ -41,17 +43,24 @@ def _factor(
     rate: float,
     generators: Sequence[torch.Generator | None],
 ) -> Tensor:
-    """0 or 1 / (1 - rate) for each generator and entry; (generators, *shape).
+    """0 or 1 / (1 - rate) for each generator and entry; (generators, *shape)."""
+    n = shape.numel()
+    bits, kept = _bits(n, rate, device, generators)
+    mask = bits[:, :n] < kept - _STEPS // 2
+    return mask.to(dtype).mul_(_STEPS / kept).view(len(generators), *shape)
+
+
+def _bits(
+    n: int, rate: float, device: torch.device, generators: Sequence[torch.Generator | None]
+) -> tuple[Tensor, int]:
+    """16 random bits for each of n entries, (generators, n or a little more), and how many of 2^16 values are kept.
 
     Four entries share a draw of 64 bits, a sixth of the cost of `bernoulli_`.
     """
-    n = shape.numel()
-    kept = max(round((1.0 - rate) * _STEPS), 1)
     bits = torch.empty((len(generators), -(-n // 4)), dtype=torch.int64, device=device)
     for row, generator in zip(bits, generators, strict=True):
         row.random_(-(2**63), None, generator=generator)
-    mask = bits.view(torch.int16)[:, :n] < kept - _STEPS // 2
-    return mask.to(dtype).mul_(_STEPS / kept).view(len(generators), *shape)
+    return bits.view(torch.int16), max(round((1.0 - rate) * _STEPS), 1)
 
 
 class _ReplicaDropout(torch.autograd.Function):
@@ -74,4 +83,26 @@ class _ReplicaDropout(torch.autograd.Function):
         noise: ReplicaNoise,
     ) -> tuple[Tensor, int]:
         each = values.unsqueeze(0) if in_dims[0] is None else values.movedim(in_dims[0], 0)
+        if each.is_cuda and each.dim() <= 3 and gpu_kernels():
+            rows = each.expand(len(noise.generators), *each.shape[1:]).view(len(noise.generators), -1, each.shape[-1])
+            dropped: Tensor = _DropoutOnGPU.apply(rows, rate, noise.generators)  # type: ignore[no-untyped-call]
+            return dropped.view(len(noise.generators), *each.shape[1:]), 0
         return each * _factor(each.shape[1:], values.dtype, values.device, rate, noise.generators), 0
+
+
+class _DropoutOnGPU(torch.autograd.Function):
+    """The same of values (replicas, n, d) in one pass each way."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, rate: float, generators: Sequence[torch.Generator]) -> Tensor:
+        ctx.bits, ctx.kept = _bits(values.shape[1:].numel(), rate, values.device, generators)
+        return _DropoutOnGPU.dropped(ctx, values)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        return _DropoutOnGPU.dropped(ctx, grads[0]), None, None
+
+    @staticmethod
+    def dropped(ctx: Any, values: Tensor) -> Tensor:
+        result: Tensor = gpu_kernels().replica_dropout(values, ctx.bits, ctx.kept - _STEPS // 2, _STEPS / ctx.kept)
+        return result

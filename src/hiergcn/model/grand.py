@@ -34,7 +34,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.dropout import dropout
 from hiergcn.model.features import SCALINGS, Scaling, feature_tensor
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
-from hiergcn.model.sparse import SparseFeatures, csr_tensor, linear_map, normalised_adjacency
+from hiergcn.model.sparse import SparseFeatures, csr_product, csr_tensor, linear_map, normalised_adjacency
 
 _HELD = 2**28  # entries of X̄ that a pass may make: 1 GiB
 _BLOCK = 256  # columns that are propagated together on a CPU: twice as fast as 1,433 at once
@@ -114,7 +114,7 @@ def _mixed_order(adjacency: Tensor, order: int, dense: Tensor) -> Tensor:
 def _horner(adjacency: Tensor, order: int, dense: Tensor) -> Tensor:
     total = dense
     for _ in range(order):
-        total = torch.addmm(dense, adjacency, total)
+        total = csr_product(adjacency, total).add_(dense)
     return total / (order + 1)
 
 

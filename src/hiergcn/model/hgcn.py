@@ -19,13 +19,13 @@ from torch import Tensor, nn
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.channels import weighted_channels
+from hiergcn.model.channels import mixed_channels
 from hiergcn.model.checks import check_rates, check_scaling, check_whole
 from hiergcn.model.dropout import dropout
 from hiergcn.model.features import Scaling, feature_tensor
 from hiergcn.model.levels import HierarchyTensors, LevelTensors, Pooling
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
-from hiergcn.model.sparse import SparseFeatures
+from hiergcn.model.sparse import SparseFeatures, dense_product
 
 
 @dataclass(frozen=True)
@@ -97,20 +97,22 @@ class GraphConvolution(nn.Module):
 
     def forward(self, level: LevelTensors, H: Features, S: Tensor | None = None) -> Tensor:
         if isinstance(H, SparseFeatures):  # S comes apart, as it is dense: [H ‖ S] θ is the sum of two products
-            Z = H @ self.theta if S is None else H @ self.theta[: H.shape[1]] + S @ self.theta[H.shape[1] :]
+            Z = (
+                H @ self.theta
+                if S is None
+                else H @ self.theta[: H.shape[1]] + dense_product(S, self.theta[H.shape[1] :])
+            )
             return self.combine(level.propagate(Z))
         if H.shape[1] <= self.theta.shape[1]:  # propagate on the narrower side
-            return self.combine(level.propagate(H) @ self.theta)
-        return self.combine(level.propagate(H @ self.theta))
+            return self.combine(dense_product(level.propagate(H), self.theta))
+        return self.combine(level.propagate(dense_product(H, self.theta)))
 
     def combine(self, Z: Tensor) -> Tensor:
         """ReLU and channel weights, in the order that `mix` says; Z is (n, out * c)."""
-        activate = torch.relu if self.relu else nn.Identity()
-        if self.w is None:
-            return activate(Z)
-        if self.mix == "after_relu":
-            return weighted_channels(activate(Z), self.w)
-        return activate(weighted_channels(Z, self.w))
+        if self.w is not None and self.mix == "after_relu":
+            return mixed_channels(Z, self.w, rectify=self.relu)
+        mixed = Z if self.w is None else mixed_channels(Z, self.w, rectify=False)
+        return torch.relu(mixed) if self.relu else mixed
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.theta.shape[0]}, {self.fan_out}, channels={self.channels})"
@@ -174,7 +176,7 @@ class HGCN(NodeModel):
 
     def _weight_embedding(self, level: LevelTensors) -> Tensor | None:
         """S_i: the row of V for each node's weight; (n_i, p)."""
-        return None if self.V is None else self.V.index_select(0, level.weight_row)
+        return None if self.V is None else level.embed_weight(self.V)
 
     def _convolve(self, layer: nn.Module, level: LevelTensors, H: Features, S: Tensor | None = None) -> Tensor:
         """Dropout on [H ‖ S], then the layer."""

@@ -7,7 +7,7 @@ adjacency is its own, a grouping matrix is an index, and the pattern of the feat
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from hiergcn.model.dropout import Noise, dropout
+from hiergcn.model.gpu import gpu_kernels
 
 Map = Callable[[Tensor], Tensor]
 
@@ -77,7 +78,21 @@ def linear_map(dense: Tensor, there: Map, back: Map) -> Tensor:
 
 def propagate(adjacency: Tensor, dense: Tensor) -> Tensor:
     """Â H for a fixed symmetric Â: the gradient is Â times the incoming one."""
-    return linear_map(dense, adjacency.matmul, adjacency.matmul)
+    return linear_map(dense, product_with(adjacency), product_with(adjacency))
+
+
+def product_with(matrix: Tensor) -> Map:
+    """The product of a CSR matrix with a dense one, as a function of that."""
+    return partial(csr_product, matrix)
+
+
+def csr_product(matrix: Tensor, dense: Tensor) -> Tensor:
+    """A CSR matrix times a dense one, in an order of additions that repeats on a GPU too."""
+    if dense.is_cuda and gpu_kernels():
+        parts = matrix.crow_indices(), matrix.col_indices(), matrix.values()
+        product: Tensor = gpu_kernels().csr_product(*parts, dense)
+        return product
+    return matrix @ dense
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +107,12 @@ class Pattern:
     transpose_column: Tensor
 
     def product(self, values: Tensor, dense: Tensor) -> Tensor:
-        return csr(self.row_start, self.column, values, self.shape) @ dense
+        return csr_product(csr(self.row_start, self.column, values, self.shape), dense)
 
     def transpose_product(self, values: Tensor, dense: Tensor) -> Tensor:
         n, f = self.shape
-        return csr(self.transpose_start, self.transpose_column, values[self.transpose_order], (f, n)) @ dense
+        matrix = csr(self.transpose_start, self.transpose_column, values[self.transpose_order], (f, n))
+        return csr_product(matrix, dense)
 
     def rows(self) -> Tensor:
         """The row of each entry."""
@@ -170,8 +186,27 @@ class _FeatureProduct(torch.autograd.Function):
             wide = weight.movedim(in_dims[1], 1).flatten(1)  # type: ignore[arg-type]  # (f, replicas * out)
             return feature_product(values, wide, pattern).unflatten(1, (replicas, -1)), 1
         rows = weight.expand(replicas, -1, -1) if in_dims[1] is None else weight.movedim(in_dims[1], 0)
-        entries = values.movedim(in_dims[0], 0).flatten()
-        return feature_product(entries, rows.flatten(0, 1), pattern.repeated(replicas)).unflatten(0, (replicas, -1)), 0
+        entries = values.movedim(in_dims[0], 0)
+        if entries.is_cuda and gpu_kernels():
+            return _FeaturesOnGPU.apply(entries, rows, pattern), 0  # type: ignore[no-untyped-call]
+        stacked = feature_product(entries.flatten(), rows.flatten(0, 1), pattern.repeated(replicas))
+        return stacked.unflatten(0, (replicas, -1)), 0
+
+
+class _FeaturesOnGPU(torch.autograd.Function):
+    """The same for replicas: values (replicas, entries), weights (replicas, f, out)."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, weight: Tensor, pattern: Pattern) -> Tensor:
+        ctx.values, ctx.pattern = values, pattern
+        product: Tensor = gpu_kernels().csr_product_of_replicas(pattern.row_start, pattern.column, values, weight)
+        return product
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor, None]:
+        pattern, values = ctx.pattern, ctx.values[:, ctx.pattern.transpose_order]
+        parts = pattern.transpose_start, pattern.transpose_column, values
+        return None, gpu_kernels().csr_product_of_replicas(*parts, grads[0]), None
 
 
 def feature_product(values: Tensor, weight: Tensor, pattern: Pattern) -> Tensor:
@@ -212,3 +247,49 @@ class SparseFeatures:
 
     def __matmul__(self, weight: Tensor) -> Tensor:
         return feature_product(self.values, weight, self.pattern)
+
+
+class _DenseProduct(torch.autograd.Function):
+    """H W of a tall H. Exists for its `vmap` rule: the gradient by W sums over many rows, which are shared out."""
+
+    @staticmethod
+    def forward(H: Tensor, weight: Tensor) -> Tensor:
+        return H @ weight
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG004
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor]:
+        H, weight = ctx.saved_tensors
+        return grads[0] @ weight.T if ctx.needs_input_grad[0] else None, H.T @ grads[0]
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, int | None], H: Tensor, weight: Tensor) -> tuple[Tensor, int]:
+        each = H.expand(info.batch_size, *H.shape) if in_dims[0] is None else H.movedim(in_dims[0], 0)
+        weights = weight.expand(info.batch_size, *weight.shape) if in_dims[1] is None else weight.movedim(in_dims[1], 0)
+        if each.is_cuda and gpu_kernels():
+            return _DenseOnGPU.apply(each, weights), 0  # type: ignore[no-untyped-call]
+        return each @ weights, 0
+
+
+class _DenseOnGPU(torch.autograd.Function):
+    """The same for replicas: H (replicas, n, k), weights (replicas, k, m)."""
+
+    @staticmethod
+    def forward(ctx: Any, H: Tensor, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(H, weight)
+        return H @ weight
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor]:
+        H, weight = ctx.saved_tensors
+        by_H = grads[0] @ weight.transpose(1, 2) if ctx.needs_input_grad[0] else None
+        return by_H, gpu_kernels().inner_products(H, grads[0])
+
+
+def dense_product(H: Tensor, weight: Tensor) -> Tensor:
+    """H W; (n, k) (k, m) -> (n, m)."""
+    product: Tensor = _DenseProduct.apply(H, weight)  # type: ignore[no-untyped-call]
+    return product

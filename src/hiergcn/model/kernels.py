@@ -1,0 +1,255 @@
+"""Kernels for a GPU, written in Triton: sparse products that repeat bit for bit, dropout and channels in one pass.
+
+The libraries' sparse product adds in an order that changes from run to run and multiplies by the zeros that dropout
+leaves, and the steps around it each read and write everything once more. Tensors of replicas lie as (n, replicas, d),
+so that a product sees `replicas * d` columns.
+"""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+_CACHED = 2**25  # bytes of a dense matrix that are read again and again while they are in the cache
+_TILE = 4096  # numbers that a program holds
+
+
+@triton.jit
+def _csr_product(
+    row_start,
+    column,
+    values,
+    dense,
+    out,
+    width,
+    values_replica,
+    dense_replica,
+    dense_row,
+    out_replica,
+    out_row,
+    ENTRIES: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
+    """A row of the result, as many of its columns as a program takes: entries in order, so that sums repeat."""
+    row = tl.program_id(0).to(tl.int64)
+    columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+    replica = tl.program_id(2).to(tl.int64)
+    inside = columns < width
+    end = tl.load(row_start + row + 1)
+    total = tl.zeros((COLUMNS,), dtype=tl.float32)
+    for first in range(tl.load(row_start + row), end, ENTRIES):
+        place = first + tl.arange(0, ENTRIES)
+        value = tl.load(values + replica * values_replica + place, mask=place < end, other=0.0)
+        source = tl.load(column + place, mask=place < end, other=0).to(tl.int64)
+        wanted = (value != 0.0)[:, None] & inside[None, :]  # what dropout has zeroed is not read
+        address = dense + replica * dense_replica + source[:, None] * dense_row + columns[None, :]
+        total += tl.sum(value[:, None] * tl.load(address, mask=wanted, other=0.0), axis=0)
+    tl.store(out + replica * out_replica + row * out_row + columns, total, mask=inside)
+
+
+def csr_product(row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor) -> Tensor:
+    """A sparse matrix in its parts, (n, m), times a dense one, (m, d)."""
+    return csr_product_of_replicas(row_start, column, values.unsqueeze(0), dense.unsqueeze(0)).squeeze(0)
+
+
+def csr_product_of_replicas(row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor) -> Tensor:
+    """Sparse matrices of one pattern, values (replicas, entries), times dense ones, (replicas, m, d).
+
+    The result lies as (n, replicas, d) and is seen as (replicas, n, d).
+    """
+    replicas, m, width = dense.shape
+    n = row_start.numel() - 1
+    if dense.stride(2) != 1:
+        dense = dense.contiguous()
+    out = torch.empty((n, replicas, width), dtype=dense.dtype, device=dense.device).transpose(0, 1)
+    if out.numel():
+        cached = triton.next_power_of_2(max(_CACHED // (4 * m), 1))
+        columns = min(triton.next_power_of_2(width), max(32, min(cached, 256)))
+        usual = triton.next_power_of_2(max(column.numel() // n, 1))
+        entries = max(2, min(usual, 32, _TILE // columns))
+        _csr_product[(n, triton.cdiv(width, columns), replicas)](
+            row_start, column, values, dense, out, width, values.stride(0), dense.stride(0), dense.stride(1),
+            out.stride(0), out.stride(1), ENTRIES=entries, COLUMNS=columns,
+        )  # fmt: skip
+    return out
+
+
+@triton.jit
+def _inner_products(
+    left,
+    right,
+    out,
+    rows,
+    left_width,
+    right_width,
+    left_replica,
+    left_row,
+    right_replica,
+    right_row,
+    share,
+    LEFT: tl.constexpr,
+    RIGHT: tl.constexpr,
+    ROWS: tl.constexpr,
+):
+    """This program's share of the rows of leftᵀ right, one tile of it."""
+    tiles = tl.cdiv(right_width, RIGHT)
+    i = (tl.program_id(0) // tiles) * LEFT + tl.arange(0, LEFT)
+    j = (tl.program_id(0) % tiles) * RIGHT + tl.arange(0, RIGHT)
+    part, replica = tl.program_id(1).to(tl.int64), tl.program_id(2).to(tl.int64)
+    total = tl.zeros((LEFT, RIGHT), dtype=tl.float32)
+    for first in range(part * share, tl.minimum((part + 1) * share, rows), ROWS):
+        row = first + tl.arange(0, ROWS).to(tl.int64)
+        below = row < tl.minimum((part + 1) * share, rows)
+        a = left + replica * left_replica + row[None, :] * left_row + i[:, None]
+        b = right + replica * right_replica + row[:, None] * right_row + j[None, :]
+        total += tl.dot(
+            tl.load(a, mask=(i < left_width)[:, None] & below[None, :], other=0.0),
+            tl.load(b, mask=below[:, None] & (j < right_width)[None, :], other=0.0),
+            input_precision="ieee",
+        )
+    place = out + ((part * tl.num_programs(2) + replica) * left_width + i[:, None]) * right_width + j[None, :]
+    tl.store(place, total, mask=(i < left_width)[:, None] & (j < right_width)[None, :])
+
+
+def inner_products(left: Tensor, right: Tensor) -> Tensor:
+    """leftᵀ right of tall matrices, (replicas, n, k) and (replicas, n, m): many programs share the sum over n."""
+    replicas, rows, k = left.shape
+    m = right.shape[2]
+    left, right = (x if x.stride(2) == 1 else x.contiguous() for x in (left, right))
+    share = max(512, triton.cdiv(rows, 64))
+    parts = max(triton.cdiv(rows, share), 1)
+    out = torch.empty((parts, replicas, k, m), dtype=left.dtype, device=left.device)
+    tiles = triton.cdiv(k, 32) * triton.cdiv(m, 64)
+    _inner_products[(tiles, parts, replicas)](
+        left, right, out, rows, k, m, left.stride(0), left.stride(1), right.stride(0), right.stride(1), share,
+        LEFT=32, RIGHT=64, ROWS=32,
+    )  # fmt: skip
+    return out.sum(dim=0)
+
+
+@triton.jit
+def _dropout(
+    values,
+    bits,
+    out,
+    rows,
+    width,
+    bits_of_replica,
+    value_replica,
+    value_row,
+    out_replica,
+    out_row,
+    limit,
+    scale,
+    BLOCK: tl.constexpr,
+):
+    replica = tl.program_id(1).to(tl.int64)
+    flat = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = flat < rows * width
+    row, column = flat // width, flat % width
+    kept = tl.load(bits + replica * bits_of_replica + flat, mask=inside, other=32767) < limit
+    value = tl.load(values + replica * value_replica + row * value_row + column, mask=inside & kept, other=0.0)
+    tl.store(out + replica * out_replica + row * out_row + column, value * scale, mask=inside)
+
+
+def replica_dropout(values: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
+    """`scale` times the values where the bits, as int16, are below the limit, else 0.
+
+    Values are (replicas, n, d), those of one replica also for all of them (a stride of 0); the bits lie as the entries
+    of each replica would, (replicas, at least n * d). The result lies as (n, replicas, d), seen as the values are.
+    """
+    replicas, rows, width = values.shape
+    if values.stride(2) != 1:
+        values = values.contiguous()
+    out = torch.empty((rows, replicas, width), dtype=values.dtype, device=values.device).transpose(0, 1)
+    if out.numel():
+        _dropout[(triton.cdiv(rows * width, 1024), replicas)](
+            values, bits, out, rows, width, bits.stride(0), values.stride(0), values.stride(1), out.stride(0),
+            out.stride(1), limit, scale, BLOCK=1024,
+        )  # fmt: skip
+    return out
+
+
+@triton.jit
+def _mix(
+    Z,
+    w,
+    out,
+    rows,
+    width,
+    z_replica,
+    z_row,
+    out_replica,
+    out_row,
+    CHANNELS: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    replica = tl.program_id(1).to(tl.int64)
+    flat = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = flat < rows * width
+    row, column = flat // width, flat % width
+    source = Z + replica * z_replica + row * z_row + column * CHANNELS
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    for j in tl.static_range(CHANNELS):
+        total += tl.maximum(tl.load(source + j, mask=inside, other=0.0), 0.0) * tl.load(w + replica * CHANNELS + j)
+    tl.store(out + replica * out_replica + row * out_row + column, total, mask=inside)
+
+
+@triton.jit
+def _mix_backward(
+    grad,
+    Z,
+    w,
+    grad_Z,
+    partial_w,
+    rows,
+    width,
+    grad_replica,
+    grad_row,
+    z_replica,
+    z_row,
+    CHANNELS: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """The gradient by Z, which lies as Z does, and this program's share of the gradient by w."""
+    replica = tl.program_id(1).to(tl.int64)
+    flat = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = flat < rows * width
+    row, column = flat // width, flat % width
+    place = replica * z_replica + row * z_row + column * CHANNELS
+    incoming = tl.load(grad + replica * grad_replica + row * grad_row + column, mask=inside, other=0.0)
+    share = partial_w + (replica * tl.num_programs(0) + tl.program_id(0)) * CHANNELS
+    for j in tl.static_range(CHANNELS):
+        z = tl.load(Z + place + j, mask=inside, other=0.0)
+        by_z = tl.where(z > 0.0, incoming * tl.load(w + replica * CHANNELS + j), 0.0)
+        tl.store(grad_Z + place + j, by_z, mask=inside)
+        tl.store(share + j, tl.sum(incoming * tl.maximum(z, 0.0)))
+
+
+def mixed_channels(Z: Tensor, w: Tensor) -> Tensor:
+    """Sum over j of w_j ReLU(Z_j); Z is (replicas, n, d * c), w (replicas, c), the result lies as (n, replicas, d)."""
+    replicas, rows, _ = Z.shape
+    width = Z.shape[2] // w.shape[1]
+    out = torch.empty((rows, replicas, width), dtype=Z.dtype, device=Z.device).transpose(0, 1)
+    if out.numel():
+        _mix[(triton.cdiv(rows * width, 512), replicas)](
+            Z, w.contiguous(), out, rows, width, Z.stride(0), Z.stride(1), out.stride(0), out.stride(1),
+            CHANNELS=w.shape[1], BLOCK=512,
+        )  # fmt: skip
+    return out
+
+
+def mixed_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    """The gradients by Z and w."""
+    replicas, rows, width = grad.shape
+    if grad.stride(2) != 1:
+        grad = grad.contiguous()
+    grad_Z = torch.empty_strided(Z.shape, Z.stride(), dtype=Z.dtype, device=Z.device)
+    programs = triton.cdiv(rows * width, 512)
+    partial_w = torch.zeros((replicas, programs, w.shape[1]), dtype=Z.dtype, device=Z.device)
+    if grad.numel():
+        _mix_backward[(programs, replicas)](
+            grad, Z, w.contiguous(), grad_Z, partial_w, rows, width, grad.stride(0), grad.stride(1), Z.stride(0),
+            Z.stride(1), CHANNELS=w.shape[1], BLOCK=512,
+        )  # fmt: skip
+    return grad_Z, partial_w.sum(dim=1)
