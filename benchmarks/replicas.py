@@ -1,0 +1,96 @@
+"""How long do 20 seeds take on a GPU, side by side, next to one of them alone?
+
+    python benchmarks/replicas.py            # needs a GPU; a minute on an H200
+    python benchmarks/replicas.py --device cpu --datasets cora --epochs 3 --seeds 2   # to see that it runs
+
+H-GCN with the settings of its recipes, 250 epochs, validation after each. Everything from the initial weights to the
+probabilities on the host is timed; the coarsening, done once for a graph, is not. Each figure is the median of three
+runs after one that warms up (kernels are compiled in the first run of a machine). The runs are compared with each other
+bit for bit, and a seed alone with the same among the twenty.
+"""
+
+import argparse
+import statistics
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from hiergcn.coarsen import coarsen
+from hiergcn.datasets import load_dataset
+from hiergcn.graph.task import Task
+from hiergcn.model.registry import build_method
+from hiergcn.run.settings import settings_for
+from hiergcn.train.loop import SeedOutcome, train_side_by_side
+from measuring import circumstances, write_result, write_table
+
+REPEATS = 3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--datasets", default="cora,pubmed,nell", help="names with commas between them")
+    parser.add_argument("--epochs", type=int, default=250)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--device", default="cuda", help="cuda; cpu only to see that it runs, nothing is written then")
+    arguments = parser.parse_args()
+    device = torch.device(arguments.device)
+    parts = []
+    for name in arguments.datasets.split(","):
+        parts.append(measured(name, arguments.epochs, arguments.seeds, device))
+        print(*told(parts[-1]), sep=" | ", flush=True)
+    if device.type == "cuda":
+        gpu = {"gpu": torch.cuda.get_device_name(device)}
+        print(write_result("replicas", {"circumstances": circumstances(["torch"]) | gpu, "parts": parts}))
+        heads = ["dataset", "one seed, s", f"{arguments.seeds} seeds, s", "ratio", "peak, GiB", "repeats bit for bit"]
+        rows = [heads, ["---"] * len(heads), *map(told, parts)]
+        write_table("replicas", [f"| {' | '.join(row)} |" for row in rows])
+
+
+def measured(name: str, epochs: int, seeds: int, device: torch.device) -> dict[str, Any]:
+    data, settings = load_dataset(name), settings_for("hgcn", None, name)
+    task, method = Task.of(data.graph, data.split), build_method("hgcn", settings.model)
+    hierarchy = coarsen(data.graph.adjacency, settings.model.levels, settings.coarsen)
+    prepared, config = method.prepare(task, hierarchy, device), replace(settings.train, epochs=epochs)
+
+    def run(n: int) -> tuple[float, list[SeedOutcome]]:
+        began = time.perf_counter()
+        outcomes = train_side_by_side(method, prepared, [task] * n, config, range(n), device)
+        return time.perf_counter() - began, outcomes
+
+    figures: dict[str, Any] = {"dataset": name, "epochs": epochs, "seeds": seeds}
+    for key, n in (("one", 1), ("all", seeds)):
+        first, outcomes = run(n)
+        if device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(device)
+        runs = [run(n) for _ in range(REPEATS)]
+        figures[key] = {
+            "median": statistics.median(t for t, _ in runs),
+            "seconds": [t for t, _ in runs],
+            "first": first,
+        }
+        figures[key]["repeats"] = all(same(outcomes, others) for _, others in runs)
+        figures[key]["validation_accuracy"] = [outcome.validation_accuracy for outcome in outcomes]
+        figures[key]["history_of_the_first"] = outcomes[0].history[:5, :2].tolist()
+    figures["ratio"] = figures["all"]["median"] / figures["one"]["median"]
+    figures["peak"] = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
+    return figures
+
+
+def same(some: list[SeedOutcome], others: list[SeedOutcome]) -> bool:
+    return all(
+        np.array_equal(one.history, other.history, equal_nan=True) for one, other in zip(some, others, strict=True)
+    )
+
+
+def told(part: dict[str, Any]) -> list[str]:
+    peak = "-" if part["peak"] is None else f"{part['peak'] / 2**30:.1f}"
+    repeats = "yes" if part["one"]["repeats"] and part["all"]["repeats"] else "no"
+    one, several = part["one"]["median"], part["all"]["median"]
+    return [part["dataset"], f"{one:.2f}", f"{several:.2f}", f"{part['ratio']:.2f}", peak, repeats]
+
+
+if __name__ == "__main__":
+    main()
