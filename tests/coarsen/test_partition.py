@@ -21,7 +21,7 @@ def test_every_level_is_the_induced_graph(hierarchy: Hierarchy) -> None:
     part = restrict(hierarchy, kept)
     for index, level in enumerate(part.hierarchy.levels):
         whole = hierarchy.levels[index]
-        above = np.arange(whole.n_nodes)
+        above = np.arange(whole.n_nodes, dtype=np.int32)
         for higher in hierarchy.levels[index:-1]:
             above = higher.grouping()[above]
         nodes = np.flatnonzero(kept[above])

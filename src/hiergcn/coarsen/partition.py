@@ -42,7 +42,7 @@ def part_labels(hierarchy: Hierarchy, count: int) -> npt.NDArray[np.int64]:
     above = coarsen(coarsest.adjacency, heaviest.bit_length(), config)
     weights = [coarsest.node_weight.astype(np.float64)]  # in nodes of the input graph, level by level
     for level in above.levels[:-1]:
-        weights.append(np.bincount(level.grouping(), weights=weights[-1]))
+        weights.append(np.bincount(level.grouping(), weights=weights[-1]).astype(np.float64))
     room = np.ceil(SLACK * weights[0].sum() / count)
     label = np.full(above.levels[-1].n_nodes, -1, dtype=np.int64)
     load = np.zeros(count)
@@ -71,7 +71,7 @@ def _pack(
         for p in range(indptr[i], indptr[i + 1]):
             if part[indices[p]] >= 0:
                 joined[part[indices[p]]] += data[p]
-        best = np.argmin(load)
+        best = int(np.argmin(load))
         for c in range(len(load)):
             if joined[c] > joined[best] and load[c] + weight[i] <= room:
                 best = c

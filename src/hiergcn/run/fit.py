@@ -18,9 +18,13 @@ from hiergcn.run.device import choose_device
 from hiergcn.run.memory import require_memory
 from hiergcn.run.result import RunResult, SeedSummary
 from hiergcn.run.settings import Settings
+from hiergcn.train.batches import make_batches
 from hiergcn.train.loop import SeedOutcome
 from hiergcn.train.runs import train_runs
 from hiergcn.train.selection import HISTORY
+
+BATCH_LEVELS = 4
+"""Of the hierarchy that batches are cut along, for methods that use none."""
 
 
 class Listener:
@@ -70,12 +74,16 @@ def fit(
     if hierarchy is not None:
         listener.coarsened(hierarchy, coarsen_seconds)
     prepared = method.prepare(task, hierarchy, where)
+    batches = None
+    if settings.train.batches > 1:
+        cut = hierarchy or coarsen(graph.adjacency, BATCH_LEVELS, settings.coarsen)
+        batches = make_batches(method, prepared, task, cut, settings.train.batches, where)
     kept = _Kept()
     interrupted = False
     began = time.perf_counter()
     try:
         runs = [(task, seed) for seed in seeds]
-        for outcome in train_runs(method, prepared, runs, settings.train, where, listener.epoch_done):
+        for outcome in train_runs(method, prepared, runs, settings.train, where, listener.epoch_done, batches):
             kept.add(outcome)
             listener.seed_finished(outcome)
     except KeyboardInterrupt:

@@ -30,6 +30,10 @@ class TrainConfig:
     """`balanced` weighs the loss of each node by n / (classes * nodes of its class), counted over the training nodes,
     so that rare classes count as much as common ones. Accuracies, also those that select, stay as they are."""
 
+    batches: int = 1
+    """Parts of the graph, cut along the hierarchy, that an epoch takes one after the other, a step each. 1 takes the
+    whole graph in one step, as the paper does; more need less memory."""
+
     def __post_init__(self) -> None:
         if not self.learning_rate > 0:
             raise InputError(f"learning_rate is {self.learning_rate!r}; give a number above 0.")
@@ -43,6 +47,8 @@ class TrainConfig:
             raise InputError(f"optimiser is {self.optimiser!r}; give adam or sgd.")
         if self.patience is not None and (not isinstance(self.patience, int) or self.patience < 1):
             raise InputError(f"patience is {self.patience!r}; give a whole number of at least 1, or none.")
+        if not isinstance(self.batches, int) or self.batches < 1:
+            raise InputError(f"batches is {self.batches!r}; give a whole number of at least 1.")
         if self.class_weight not in ("none", "balanced"):
             raise InputError(f"class_weight is {self.class_weight!r}; give none or balanced.")
         if self.selection not in ("accuracy", "loss"):

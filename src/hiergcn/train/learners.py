@@ -61,7 +61,7 @@ class OneLearner(Learners):
     @torch.no_grad()
     def measure(self) -> Measured:
         self.model.eval()
-        return Measured(*(part.unsqueeze(0) for part in _measure(self.model(self.features), *self.nodes)))
+        return measured(self.model(self.features), self.nodes)
 
     def weights(self) -> dict[str, Tensor]:
         return {name: value.unsqueeze(0) for name, value in self.model.state_dict().items()}
@@ -122,6 +122,11 @@ class _Objective(nn.Module):
 
     def forward(self, *arguments: Any) -> Tensor:
         return self.model.objective(*arguments)
+
+
+def measured(logits: Tensor, nodes: LearningNodes) -> Measured:
+    """Of a single model that gave these logits, (n, classes)."""
+    return Measured(*(part.unsqueeze(0) for part in _measure(logits, *nodes)))
 
 
 def _measure(logits: Tensor, train: Labelled, validation: Labelled) -> tuple[Tensor, ...]:

@@ -12,6 +12,7 @@ from torch import Tensor
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Method, NodeModel, Prepared
+from hiergcn.train.batches import Batches, BatchLearner, network_seeds
 from hiergcn.train.capture import Captured
 from hiergcn.train.config import TrainConfig
 from hiergcn.train.labels import labelled_nodes
@@ -53,12 +54,23 @@ def train_seed(
     seed: int,
     device: torch.device,
     on_epoch: OnEpoch | None = None,
+    batches: Batches | None = None,
 ) -> SeedOutcome:
-    """Train one model and keep the epoch that validation chooses."""
+    """Train one model, on the whole graph or in batches, and keep the epoch that validation chooses."""
     began = time.perf_counter()
     model = _built(method, prepared, task, config, seed, device)
     nodes = labelled_nodes(task, device, config.class_weight)
-    selection = _train(OneLearner(model, prepared.features, nodes, config), 1, config, device, (), on_epoch)
+    learner: Learners
+    if batches is None:
+        learner = OneLearner(model, prepared.features, nodes, config)
+    else:
+        seeds = network_seeds(seed, len(batches.parts))
+        networks = [
+            _built(method, batch.prepared, task, config, own, device)
+            for batch, own in zip(batches.parts, seeds, strict=True)
+        ]
+        learner = BatchLearner(model, networks, batches, nodes, config, seed)
+    selection = _train(learner, 1, config, device, (), on_epoch)
     return _outcomes([seed], selection, began)[0]
 
 

@@ -6,6 +6,7 @@ import torch
 
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Method, Prepared
+from hiergcn.train.batches import Batches
 from hiergcn.train.config import TrainConfig
 from hiergcn.train.loop import OnEpoch, SeedOutcome, train_seed, train_side_by_side
 
@@ -22,16 +23,18 @@ def train_runs(
     config: TrainConfig,
     device: torch.device,
     on_epoch: Callable[[int, int, float], None] | None = None,
+    batches: Batches | None = None,
 ) -> Iterator[SeedOutcome]:
     """Train every run and give the outcomes in their order. `on_epoch` gets the seed, the epoch and the best accuracy.
 
-    A GPU trains them side by side if the method can; a CPU gains nothing by that and takes one after the other.
+    A GPU trains them side by side if the method can; a CPU gains nothing by that and takes one after the other, as is
+    done with batches of a graph that is too large for one.
     """
-    if device.type == "cuda" and method.replicates:
+    if device.type == "cuda" and method.replicates and batches is None:
         yield from _side_by_side(method, prepared, runs, config, device, on_epoch)
         return
     for task, seed in runs:
-        yield train_seed(method, prepared, task, config, seed, device, _told([seed], on_epoch))
+        yield train_seed(method, prepared, task, config, seed, device, _told([seed], on_epoch), batches)
 
 
 def _side_by_side(
