@@ -65,6 +65,24 @@ def write_result(name: str, result: dict[str, Any]) -> Path:
     return path
 
 
+def read_results(beginning: str) -> list[dict[str, Any]]:
+    """The results whose names begin so, in the order of the names."""
+    return [
+        json.loads(path.read_text(encoding="utf-8")) for path in sorted((HERE / "results").glob(f"{beginning}*.json"))
+    ]
+
+
+def forget_peak() -> int:
+    """Bytes that this process holds now; its peak is counted from here on."""
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the kernel's word for it
+    return peak_since()
+
+
+def peak_since() -> int:
+    """The most bytes that this process held since `forget_peak`."""
+    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) * 1024
+
+
 def write_table(name: str, lines: list[str]) -> None:
     """Put `lines` between the marks of this benchmark in benchmarks/README.md."""
     readme = HERE / "README.md"

@@ -1,0 +1,162 @@
+"""How long is an epoch on a graph of millions of nodes, and how much memory does it take?
+
+    python benchmarks/large.py                                        # 1 million nodes, 9 million edges, on 2 CPU cores
+    python benchmarks/large.py --device cuda                          # the same on a GPU
+    python benchmarks/large.py --device cuda --nodes 5000000 --degree 20
+    python benchmarks/large.py --set batches=8 --set recompute=true   # with less memory; settings as for `hiergcn fit`
+    python benchmarks/large.py --nodes 20000 --quick                  # to see that it runs; writes nothing
+
+A planted graph with 100 dense features; H-GCN with the paper's settings. An epoch is a step over the whole graph and
+the look at validation that follows. Each run has a process of its own, whose peak counts from when the graph is there.
+"""
+
+import argparse
+import os
+import statistics
+import time
+from itertools import pairwise
+from math import log
+from typing import Any
+
+from hiergcn.run.isolated import Send, in_own_process
+from measuring import circumstances, write_result, write_table
+
+LIMIT = 3000.0  # seconds
+FEATURES, CLASSES = 100, 8
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=10**6)
+    parser.add_argument("--degree", type=float, default=18.2)
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--epochs", type=int, help="3 on a CPU and 75 on a GPU if left out")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting")
+    parser.add_argument("--quick", action="store_true", help="write nothing")
+    arguments = parser.parse_args()
+    epochs = arguments.epochs or (3 if arguments.device == "cpu" else 75)
+    at = circumstances(["hiergcn", "torch", "numpy", "scipy", "numba"])
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # for the process below; threads that spin starve each other
+    changes = dict(pair.split("=", 1) for pair in arguments.set)
+    work = (arguments.nodes, arguments.degree, arguments.device, arguments.threads, epochs, changes)
+    run, peak = in_own_process(trained, *work, limit=LIMIT)
+    run |= {"process_peak": peak.resident, "gpu_peak": peak.gpu, "circumstances": at}
+    print(told(run))
+    if not arguments.quick:
+        changed = "".join(f"-{name}={value}" for name, value in changes.items())
+        name = f"large-{arguments.device}-{arguments.nodes}{changed}"
+        print(write_result(name, run))
+        write_table("large", table())
+
+
+def trained(
+    send: Send,  # noqa: ARG001
+    nodes: int,
+    degree: float,
+    device: str,
+    threads: int,
+    epochs: int,
+    changes: dict[str, str],
+) -> dict[str, Any]:
+    """The work of the process: make the graph, coarsen, prepare, train; seconds and bytes of each."""
+    import torch
+
+    from hiergcn.coarsen import coarsen
+    from hiergcn.datasets import planted_graph
+    from hiergcn.graph import Split
+    from hiergcn.graph.task import Task
+    from hiergcn.model.registry import build_method
+    from hiergcn.run.settings import settings_for
+    from hiergcn.train.batches import make_batches
+    from hiergcn.train.runs import train_runs
+    from measuring import forget_peak, peak_since
+
+    torch.set_num_threads(threads)
+    depth = 1 + max(0, round(log(nodes / 2000, 8)))
+    graph = planted_graph(nodes, classes=CLASSES, degree=degree, depth=depth, branching=8, features=FEATURES, noise=4.0)
+    assert graph.labels is not None
+    task = Task.of(graph, Split.random(graph.labels, per_class=nodes // 100 // CLASSES, validation=nodes // 100))
+    settings = settings_for("hgcn", "paper").override({"epochs": str(epochs), **changes})
+    method, where = build_method("hgcn", settings.model), torch.device(device)
+    held = forget_peak()
+    clock = [time.perf_counter()]
+    hierarchy = coarsen(graph.adjacency, settings.model.levels, settings.coarsen)
+    clock.append(time.perf_counter())
+    prepared = method.prepare(task, hierarchy, where)
+    batches = None
+    if settings.train.batches > 1:
+        batches = make_batches(method, prepared, task, hierarchy, settings.train.batches, where)
+    clock.append(time.perf_counter())
+    ticks: list[tuple[int, float]] = []
+    outcome = next(
+        iter(
+            train_runs(
+                method,
+                prepared,
+                [(task, 0)],
+                settings.train,
+                where,
+                lambda _seed, epoch, _best: ticks.append((epoch, time.perf_counter())),
+                batches,
+            )
+        )
+    )
+    seconds = [(late - soon) / (b - a) for (a, soon), (b, late) in pairwise(ticks)]
+    return {
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "features": FEATURES,
+        "device": torch.cuda.get_device_name() if device == "cuda" else "cpu",
+        "threads": threads,
+        "settings": changes,
+        "levels": [level.n_nodes for level in hierarchy.levels],
+        "coarsen_seconds": clock[1] - clock[0],
+        "prepare_seconds": clock[2] - clock[1],
+        "epoch_seconds": statistics.median(seconds),
+        "epoch_spread": [min(seconds), max(seconds)],
+        "epochs": epochs,
+        "validation_accuracy": outcome.validation_accuracy,
+        "graph_held": held,
+        "peak": peak_since(),
+        "gpu_memory": torch.cuda.max_memory_allocated() if device == "cuda" else None,
+    }
+
+
+def told(run: dict[str, Any]) -> str:
+    gpu = f", {run['gpu_memory'] / 1e9:.1f} GB of the GPU" if run["gpu_memory"] else ""
+    low, high = run["epoch_spread"]
+    return (
+        f"{run['nodes']:,} nodes, {run['edges']:,} edges on {run['device']} {run['settings'] or ''}: "
+        f"coarsening {run['coarsen_seconds']:.1f} s, preparing {run['prepare_seconds']:.1f} s, "
+        f"an epoch {run['epoch_seconds']:.3f} s ({low:.3f} to {high:.3f}), peak {run['peak'] / 1e9:.1f} GB{gpu}"
+    )
+
+
+def table() -> list[str]:
+    """Of every run that is kept, the smallest graph first."""
+    from measuring import read_results
+
+    runs = sorted(read_results("large-"), key=lambda run: (run["nodes"], run["device"], str(run["settings"])))
+    lines = [
+        "| nodes | edges | device | settings | coarsening | an epoch | peak of the process | of the GPU | commit |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for run in runs:
+        changed = ", ".join(f"{name}={value}" for name, value in run["settings"].items()) or "the paper's"
+        device = run["device"] if run["gpu_memory"] else f"{run['threads']} cores of {run['circumstances']['cpu']}"
+        gpu = f"{run['gpu_memory'] / 1e9:.1f} GB" if run["gpu_memory"] else ""
+        lines.append(
+            f"| {run['nodes']:,} | {run['edges']:,} | {device} | {changed} | {run['coarsen_seconds']:.1f} s | "
+            f"{seconds(run['epoch_seconds'])} | {run['peak'] / 1e9:.1f} GB | {gpu} | "
+            f"{run['circumstances']['commit'][:10]} |"
+        )
+    return lines
+
+
+def seconds(value: float) -> str:
+    return f"{value:.1f} s" if value >= 1 else f"{1000 * value:.0f} ms"
+
+
+if __name__ == "__main__":
+    main()
