@@ -13,20 +13,19 @@ Reference: chooses the epoch by validation accuracy, then loss. Test labels play
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from hiergcn.errors import InputError
+from hiergcn.graph.task import Task
 from hiergcn.model.checks import check_rates, check_scaling, check_whole
-from hiergcn.model.dropout import dropout
 from hiergcn.model.features import Scaling
 from hiergcn.model.method import Features, NodeModel
-from hiergcn.model.plain import OverAdjacency
+from hiergcn.model.plain import PlainMethod
 from hiergcn.model.projection import FeatureLinear
-from hiergcn.model.pyg import pyg_layers
-from hiergcn.model.sparse import csr
+from hiergcn.model.pyg import pyg_layers, with_product
+from hiergcn.model.sparse import SparseFeatures, normalised_adjacency
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class APPNP(NodeModel):
     """A perceptron whose logits are spread by personalised PageRank.
 
     Args:
-        adjacency: Â as a CSR tensor (n, n).
+        adjacency: Â as a sparse matrix (n, n) whose entries can be dropped.
         n_features: columns of the feature matrix.
         n_classes: number of classes.
         config: the settings.
@@ -66,35 +65,41 @@ class APPNP(NodeModel):
     """
 
     def __init__(
-        self, adjacency: Tensor, n_features: int, n_classes: int, config: APPNPConfig, generator: torch.Generator
+        self,
+        adjacency: SparseFeatures,
+        n_features: int,
+        n_classes: int,
+        config: APPNPConfig,
+        generator: torch.Generator,
     ) -> None:
         super().__init__()
         self.config, self.generator = config, generator
-        self.adjacency = adjacency  # of the graph, not of the model: not a buffer, so not saved with the weights
+        self.adjacency = adjacency
         self.first = FeatureLinear(n_features, config.hidden, config.dropout, generator)
         self.second = FeatureLinear(config.hidden, n_classes, config.dropout, generator)
-        self.spread = pyg_layers().APPNP(config.steps, config.alpha, normalize=False)
-        self.spread.register_propagate_forward_pre_hook(self._drop_entries)
+        spread = pyg_layers().APPNP(config.steps, config.alpha, normalize=False)
+        self.spread = with_product(spread, self._product_with_dropout)
 
     def forward(self, features: Features) -> Tensor:
         H = self.second(torch.relu(self.first(features)))  # (n, classes)
-        logits: Tensor = self.spread(H, self.adjacency)
+        logits: Tensor = self.spread(H, self.adjacency.to_csr())
         return logits
 
-    def _drop_entries(self, layer: nn.Module, inputs: tuple[Tensor, Any, Any]) -> tuple[Tensor, Any, Any]:
-        """Before each step: what dropout leaves of Â."""
-        adjacency, *others = inputs
-        if layer.training and self.config.adjacency_dropout:
-            values = dropout(adjacency.values(), self.config.adjacency_dropout, self.generator)
-            adjacency = csr(adjacency.crow_indices(), adjacency.col_indices(), values, (len(adjacency), len(adjacency)))
-        return (adjacency, *others)
+    def _product_with_dropout(self, adj_t: Tensor, x: Tensor) -> Tensor:  # noqa: ARG002  (names of PyG)
+        """A step: what dropout leaves of Â, drawn anew, times what has been spread so far."""
+        rate = self.config.adjacency_dropout if self.training else 0.0
+        return self.adjacency.dropped(rate, self.generator) @ x
 
     def regularised(self) -> list[nn.Parameter]:
         """W_0 alone, as in the authors' code."""
         return [self.first.weight]
 
 
-class APPNPMethod(OverAdjacency):
+class APPNPMethod(PlainMethod):
     """APPNP as a method."""
 
     network = APPNP
+    replicates = True
+
+    def structure(self, task: Task, device: torch.device) -> SparseFeatures:
+        return SparseFeatures.from_scipy(normalised_adjacency(task.adjacency), device)

@@ -18,8 +18,9 @@ from hiergcn.model.dropout import dropout
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.plain import OverAdjacency
 from hiergcn.model.projection import FeatureLinear
-from hiergcn.model.pyg import on_projected, pyg_layers
+from hiergcn.model.pyg import on_projected, pyg_layers, with_product
 from hiergcn.model.randomness import drawing_from
+from hiergcn.model.sparse import propagate
 from hiergcn.model.two_layers import TwoLayerConfig
 
 
@@ -48,8 +49,10 @@ class GCN(NodeModel):
         conv = pyg_layers().GCNConv
         self.project = FeatureLinear(n_features, config.hidden, config.dropout, generator)
         with drawing_from(generator):
-            self.first = on_projected(conv(config.hidden, config.hidden, normalize=False, bias=False))
-            self.second = conv(config.hidden, n_classes, normalize=False, bias=False)
+            first = conv(config.hidden, config.hidden, normalize=False, bias=False)
+            second = conv(config.hidden, n_classes, normalize=False, bias=False)
+        self.first = with_product(on_projected(first), propagate)
+        self.second = with_product(second, propagate)
 
     def forward(self, features: Features) -> Tensor:
         H = torch.relu(self.first(self.project(features), self.adjacency))  # (n, hidden)
@@ -67,3 +70,4 @@ class GCNMethod(OverAdjacency):
     """GCN as a method."""
 
     network = GCN
+    replicates = True

@@ -5,6 +5,7 @@ sparse features sparse (NELL's would fill 16 GB), and the layer, its own product
 rest.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -32,6 +33,15 @@ def pyg_layers() -> Any:
 def on_projected(layer: Any) -> Any:
     """The layer without its own product: it takes X W instead of X."""
     layer.lin = nn.Identity()
+    return layer
+
+
+def with_product(layer: Any, product: Callable[[Tensor, Tensor], Tensor]) -> Any:
+    """The layer with a sparse product of ours, of the adjacency that it is given and the messages.
+
+    PyG's transposes the adjacency in every backward pass and cannot train replicas side by side.
+    """
+    layer.message_and_aggregate = product
     return layer
 
 

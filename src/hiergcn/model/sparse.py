@@ -242,8 +242,11 @@ class SparseFeatures:
     def dropped(self, rate: float, generator: Noise = None) -> Self:
         return replace(self, values=dropout(self.values, rate, generator)) if rate else self
 
+    def to_csr(self) -> Tensor:
+        return csr(self.pattern.row_start, self.pattern.column, self.values, self.shape)
+
     def to_dense(self) -> Tensor:
-        return csr(self.pattern.row_start, self.pattern.column, self.values, self.shape).to_dense()
+        return self.to_csr().to_dense()
 
     def __matmul__(self, weight: Tensor) -> Tensor:
         return feature_product(self.values, weight, self.pattern)
