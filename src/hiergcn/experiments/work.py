@@ -123,7 +123,7 @@ class Workshop:
 def replicates(settings: Settings, device: torch.device) -> bool:
     """Whether the runs of these settings are trained side by side."""
     method = build_method(settings.method, settings.model)
-    return device.type == "cuda" and bool(getattr(method, "replicates", False))
+    return device.type == "cuda" and method.replicates
 
 
 def measured(job: MeasureJob) -> Record:

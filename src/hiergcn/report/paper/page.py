@@ -52,8 +52,8 @@ def introduction(evidence: Evidence, used: list[Record], found: list[Verdict]) -
     )
     runs = (
         f"{len(used):,} runs, {failed} of which failed (they diverged); {missing:,} of the {planned:,} planned are "
-        f"missing (a run that two tables show counts twice here). Every model was chosen on validation; test labels were read "
-        f"once, after that. Every seed that was run is in the means."
+        f"missing (a run that two tables show counts twice here). Every model was chosen on validation; test labels "
+        f"were read once, after that. Every seed that was run is in the means."
     )
     parts = [summary, runs, _provenance(used)]
     if evidence.scale.name != "full":
