@@ -25,6 +25,7 @@ from hiergcn.model.dropout import dropout
 from hiergcn.model.features import Scaling, feature_tensor
 from hiergcn.model.levels import HierarchyTensors, LevelTensors, Pooling
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
+from hiergcn.model.recompute import recomputed
 from hiergcn.model.sparse import SparseFeatures, dense_product
 
 
@@ -138,6 +139,7 @@ class HGCN(NodeModel):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        self.recompute = False
         self.config = config = config or HGCNConfig()
         self.generator = generator
         self.hierarchy = hierarchy
@@ -179,6 +181,11 @@ class HGCN(NodeModel):
         return None if self.V is None else level.embed_weight(self.V)
 
     def _convolve(self, layer: nn.Module, level: LevelTensors, H: Features, S: Tensor | None = None) -> Tensor:
+        if self.recompute and self.training:
+            return recomputed(self._dropped_and_convolved, self.generator, layer, level, H, S)
+        return self._dropped_and_convolved(layer, level, H, S)
+
+    def _dropped_and_convolved(self, layer: nn.Module, level: LevelTensors, H: Features, S: Tensor | None) -> Tensor:
         """Dropout on [H ‖ S], then the layer."""
         rate = self.config.dropout if self.training else 0.0
         convolved: Tensor

@@ -39,6 +39,9 @@ class NodeModel(nn.Module):
     weighs_classes: bool = True
     """Whether it learns by `Labelled.cross_entropy`, and so with weights of the classes if they are asked for."""
 
+    recompute: bool | None = None
+    """Whether layers are computed once more in the backward pass instead of being kept; None where a model cannot."""
+
     def forward(self, features: Features) -> Tensor:
         """(n, f) -> (n, classes)"""
         raise NotImplementedError

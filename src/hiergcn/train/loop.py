@@ -103,6 +103,10 @@ def _built(
         model = method.build(prepared, task.n_classes, generator).to(device)
     if config.class_weight != "none" and not model.weighs_classes:
         raise InputError(f"{type(model).__name__} cannot weigh classes; leave class_weight at none.")
+    if config.recompute:
+        if model.recompute is None:
+            raise InputError(f"{type(model).__name__} cannot recompute its layers; leave recompute at false.")
+        model.recompute = True
     return model
 
 

@@ -28,9 +28,9 @@ def train_runs(
     """Train every run and give the outcomes in their order. `on_epoch` gets the seed, the epoch and the best accuracy.
 
     A GPU trains them side by side if the method can; a CPU gains nothing by that and takes one after the other, as is
-    done with batches of a graph that is too large for one.
+    done where batches or recomputation save memory.
     """
-    if device.type == "cuda" and method.replicates and batches is None:
+    if device.type == "cuda" and method.replicates and batches is None and not config.recompute:
         yield from _side_by_side(method, prepared, runs, config, device, on_epoch)
         return
     for task, seed in runs:
