@@ -24,6 +24,7 @@ def reproduce(
     out: Annotated[Path | None, typer.Option(help="Folder for the page. [default: page in the store]")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small version of everything, for a first look.")] = False,
     models: Annotated[str | None, typer.Option(help="Run these methods only, with commas between them.")] = None,
+    datasets: Annotated[str | None, typer.Option(help="Run on these only, with commas between them.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     workers: Annotated[int | None, typer.Option(min=0, help="Processes on the CPU. [default: one a core]")] = None,
     gpu_workers: Annotated[int, typer.Option(min=1, help="Processes that share the GPU.")] = 1,
@@ -44,17 +45,21 @@ def reproduce(
         return
     if place.is_file():
         raise InputError(f"{place} is a file of results, which only `page` can read; give --store a folder.")
-    named = [word.strip() for word in models.split(",")] if models else None
-    summary = _run(what, place, scale, named, device, workers, gpu_workers, side_by_side, budget_minutes)
+    only = (_words(models), _words(datasets))
+    summary = _run(what, place, scale, only, device, workers, gpu_workers, side_by_side, budget_minutes)
     _write_page(place, folder, scale)
     _tell(summary)
+
+
+def _words(text: str | None) -> list[str]:
+    return [word.strip() for word in text.split(",")] if text else []
 
 
 def _run(
     what: list[str],
     place: Path,
     scale: "Scale",
-    models: list[str] | None,
+    only: tuple[list[str], list[str]],
     device: str,
     workers: int | None,
     gpu_workers: int,
@@ -73,10 +78,13 @@ def _run(
     where = choose_device(device).type
     if where == "cpu" and workers == 0:
         raise InputError("--workers 0 leaves nobody to work without a GPU; give at least 1.")
-    for name in models or ():
+    models, datasets = only
+    for name in models:
         config_class(name)  # knows the names
-    experiments = chosen(what, scale)
-    jobs = jobs_of(experiments, models)
+    unknown = [name for name in datasets if name not in scale.datasets]
+    if unknown:
+        raise InputError(f"--datasets {unknown[0]}: give some of {', '.join(scale.datasets)}.")
+    jobs = jobs_of(chosen(what, scale), models, datasets)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     hands = Hands(cores if workers is None else workers, where, gpu_workers, side_by_side)
     budget = None if budget_minutes is None else 60 * budget_minutes
@@ -107,7 +115,7 @@ def _write_page(place: Path, folder: Path, scale: "Scale") -> None:
 
 
 def _tell(summary: "RunSummary") -> None:
-    from hiergcn.cli.fit import INTERRUPTED
+    from hiergcn.cli.asked import INTERRUPTED
     from hiergcn.cli.terminal import console, duration, printable
 
     screen = console()

@@ -36,12 +36,16 @@ class Unit:
         return first.name if isinstance(first, MeasureJob) else f"{first.settings.method} {first.dataset}"
 
 
-def jobs_of(experiments: Sequence[Experiment], methods: Sequence[str] | None = None) -> list[Job]:
-    """Every job of the experiments, once, in their order; of some methods alone where they are named."""
+def jobs_of(
+    experiments: Sequence[Experiment],
+    methods: Sequence[str] | None = None,
+    datasets: Sequence[str] | None = None,
+) -> list[Job]:
+    """Every job of the experiments, once, in their order; of some methods or datasets alone where they are named."""
     found: dict[str, Job] = {}
     for experiment in experiments:
         for cell in experiment.cells():
-            if methods and cell.settings.method not in methods:
+            if (methods and cell.settings.method not in methods) or (datasets and cell.dataset not in datasets):
                 continue
             data, code = digest_of(cell.dataset), training_code(cell.settings.method)
             for split, seed in cell.runs:
@@ -49,6 +53,8 @@ def jobs_of(experiments: Sequence[Experiment], methods: Sequence[str] | None = N
                 found.setdefault(job.id, job)
         for one in experiment.measurements if not methods else ():
             about = one.arguments.get("dataset")
+            if datasets and about not in datasets:
+                continue
             digest = None if about is None else digest_of(about)
             measure = MeasureJob(one.name, one.arguments, digest, measuring_code(one.name), one.alone)
             found.setdefault(measure.id, measure)

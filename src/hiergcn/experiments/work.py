@@ -67,17 +67,6 @@ class Workshop:
     def _trained(self, jobs: Sequence[TrainJob], on_epoch: Callable[[], None]) -> Iterator[Record]:
         if not jobs:
             return
-        try:
-            yield from self._side_by_side(jobs, on_epoch)
-        except torch.OutOfMemoryError:
-            if len(jobs) == 1:
-                raise
-            torch.cuda.empty_cache()
-            half = len(jobs) // 2  # what was written of them already is written once
-            yield from self._trained([job for job in jobs[:half] if not self.store.has(job.id)], on_epoch)
-            yield from self._trained([job for job in jobs[half:] if not self.store.has(job.id)], on_epoch)
-
-    def _side_by_side(self, jobs: Sequence[TrainJob], on_epoch: Callable[[], None]) -> Iterator[Record]:
         dataset, settings = dataset_of(jobs[0].dataset), jobs[0].settings
         graph = dataset.graph
         splits = [job.split.of(graph, dataset.split) for job in jobs]

@@ -1,0 +1,81 @@
+"""`hiergcn reproduce`."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from cli_shell import Command
+from test_cli_interrupt import heed_interrupts
+
+
+def test_the_list_names_every_experiment(command: Command) -> None:
+    outcome = command("reproduce", "list")
+    assert outcome.code == 0, outcome.err
+    for name in ("table1", "table2", "table3", "table4", "figure-levels", "figure-channels", "figure-coarsening"):
+        assert f"\n{name} " in outcome.out
+    for name in ("figure-receptive-field", "complexity", "random-splits"):
+        assert f"\n{name}" in outcome.out
+
+
+def test_an_experiment_is_run_once_and_its_page_written(command: Command, folder: Path) -> None:
+    words = ("reproduce", "figure-coarsening", "table1", "--quick", "--workers", 1, "--device", "cpu")
+    outcome = command(*words)
+    assert outcome.code == 0, outcome.err
+    assert "2 runs done" in outcome.out
+    page = folder / "runs" / "reproduce-quick" / "page"
+    assert "Our coarsening makes A, BD, CE of it." in (page / "README.md").read_text(encoding="utf-8")
+    assert (page / "figures" / "coarsening.png").exists()
+    again = command(*words)
+    assert again.code == 0
+    assert "0 runs done" in again.out
+    assert "2 were done before" in again.out
+    made = command("reproduce", "page", "--quick", "--store", page / "results.json", "--out", "again")
+    assert made.code == 0, made.err
+    assert (folder / "again" / "README.md").read_bytes() == (page / "README.md").read_bytes()
+
+
+def test_bad_words_are_refused_before_any_work(command: Command, folder: Path) -> None:
+    (folder / "file").write_text("{}", encoding="utf-8")
+    for words, sentence in (
+        (("table9",), "no experiment named 'table9'"),
+        (("table2", "--models", "gcnn"), "no model named 'gcnn'"),
+        (("table2", "--datasets", "corra"), "--datasets corra"),
+        (("table2", "--device", "cpu", "--workers", "0"), "--workers 0"),
+        (("table2", "--store", "file"), "only `page` can read"),
+        (("page", "--store", "nowhere"), "There are no results in nowhere"),
+        (("page", "--store", "file"), "no file of results"),
+    ):
+        outcome = command("reproduce", *words)
+        assert outcome.code == 2, outcome
+        assert sentence in outcome.err
+    assert [path.name for path in folder.iterdir()] == ["file"]
+
+
+def test_ctrl_c_keeps_what_is_done_and_the_page_says_what_is_missing(folder: Path) -> None:
+    code = "from hiergcn.cli import main; main()"
+    words = ["reproduce", "figure-coarsening", "table2", "--quick", "--workers", "1", "--device", "cpu"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *words],
+        cwd=folder,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_interrupts,
+    )
+    try:
+        store = folder / "runs" / "reproduce-quick"
+        while not list(store.glob("jobs/*/*.json")):
+            assert process.poll() is None, process.communicate()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=100)
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert "Stopped; what is finished is kept" in out
+    verdicts = json.loads((store / "page" / "verdicts.json").read_text(encoding="utf-8"))
+    assert {one["word"] for one in verdicts} >= {"not run"}
