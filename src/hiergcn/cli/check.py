@@ -30,8 +30,8 @@ def check(
     estimate: Annotated[bool, typer.Option(help="Train a few epochs to tell how long a fit will take.")] = True,
 ) -> None:
     """Look at your files before you train: exit code 0 if a fit would work, 2 if not."""
+    from hiergcn.cli.asked import SPLIT_FROM, SPLIT_SEED
     from hiergcn.cli.data import Source
-    from hiergcn.cli.fit import SPLIT_FROM, SPLIT_SEED
     from hiergcn.cli.terminal import console
     from hiergcn.graph import Split
 

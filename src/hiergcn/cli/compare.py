@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hiergcn.cli import options
+from hiergcn.cli.asked import INTERRUPTED, changes, next_free, with_split
 from hiergcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -14,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def compare(
-    data: Annotated[str, typer.Argument(help="A dataset (see `hiergcn datasets`) or a CSV of edges.")],
-    nodes: Annotated[str | None, typer.Argument(help="A CSV of nodes: ids, features, labels.")] = None,
-    label: Annotated[str | None, typer.Option(help="Column of the labels in NODES; blank means unknown.")] = None,
-    id_: Annotated[str | None, typer.Option("--id", help="Column of the ids in NODES.")] = None,
+    data: options.Data,
+    nodes: options.Nodes = None,
+    label: options.Label = None,
+    id_: options.Id = None,
     models: Annotated[
         str, typer.Option(help="Methods with commas between them; NAME:PRESET takes other settings than its own.")
     ] = "gcn,hgcn",
@@ -31,15 +33,12 @@ def compare(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of every method.")
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for the results, not there yet. [default: the next free one in runs/]")
-    ] = None,
+    device: options.Device = "auto",
+    out: options.Out = None,
 ) -> None:
     """Compare methods over the same splits and seeds."""
     from hiergcn.cli.comparison import Lines, print_comparison
     from hiergcn.cli.data import Source
-    from hiergcn.cli.fit import INTERRUPTED, _changes, _split, next_free
     from hiergcn.cli.terminal import complain, console, printable
     from hiergcn.report import write_comparison_page
     from hiergcn.report.comparison import write_chart
@@ -49,18 +48,18 @@ def compare(
 
     plan = SplitPlan.parse(splits)
     source = Source(data, nodes, label, id_)
-    methods = chosen_methods(models, source.dataset, _changes(set_ or [], None))
+    methods = chosen_methods(models, source.dataset, changes(set_))
     if against is not None and against not in methods:
         raise InputError(f"--against {against}: name one of --models {models}.")
     if out is not None:
         check_free(out)
-    read = source.read()
+    read, split = with_split(source.read())
     screen = console()
     screen.print(f"{printable(read.graph.name)}: {plan.about}; seeds 0 to {seeds - 1} of each method.")
     try:
         comparison = run_compare(
             read.graph,
-            read.split or _split(read),
+            split,
             methods,
             range(seeds),
             plan=plan,

@@ -2,11 +2,13 @@
 
 import shlex
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from hiergcn.cli import options
+from hiergcn.cli.asked import INTERRUPTED, adapted, changes, with_split
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,56 +17,51 @@ if TYPE_CHECKING:
 
 
 def tune(
-    data: Annotated[str, typer.Argument(help="A dataset (see `hiergcn datasets`) or a CSV of edges.")],
-    nodes: Annotated[str | None, typer.Argument(help="A CSV of nodes: ids, features, labels.")] = None,
-    label: Annotated[str | None, typer.Option(help="Column of the labels in NODES; blank means unknown.")] = None,
-    id_: Annotated[str | None, typer.Option("--id", help="Column of the ids in NODES.")] = None,
-    weight: Annotated[str | None, typer.Option(help="Column of the weights in DATA. [default: weight]")] = None,
-    split_column: Annotated[
-        str | None, typer.Option(help="Column in NODES that says train, validation, test or nothing. [default: split]")
-    ] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="Column of NODES to leave out; may be repeated.")] = None,
-    model: Annotated[str, typer.Option(help="The method.")] = "hgcn",
+    data: options.Data,
+    nodes: options.Nodes = None,
+    label: options.Label = None,
+    id_: options.Id = None,
+    weight: options.Weight = None,
+    split_column: options.SplitColumn = None,
+    drop: options.Drop = None,
+    model: options.Model = "hgcn",
     trials: Annotated[int, typer.Option(min=1, help="Settings to try, those of an earlier search included.")] = 50,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each, whose mean counts.")] = 2,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Fix a setting, which is then not searched.")
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    device: options.Device = "auto",
     out: Annotated[
         Path | None, typer.Option(help="Folder of the search, new or to go on with. [default: runs/DATA-MODEL-tune]")
     ] = None,
 ) -> None:
     """Search for good settings by validation accuracy. No test label is looked at."""
     from hiergcn.cli.data import Source
-    from hiergcn.cli.fit import INTERRUPTED, _adapted, _changes, _split
     from hiergcn.cli.terminal import complain, console
     from hiergcn.run.folder import check_free
     from hiergcn.run.settings import settings_for
     from hiergcn.run.tune import JOURNAL
     from hiergcn.run.tune import tune as search
 
-    changes = _changes(set_ or [], None)
+    changed = changes(set_)
     source = Source(data, nodes, label, id_, weight, split_column, tuple(drop or ()))
-    base = settings_for(model, None, source.dataset).override(changes)
+    base = settings_for(model, None, source.dataset).override(changed)
     folder = Path("runs") / f"{source.name}-{model}-tune" if out is None else out
     if not (folder / JOURNAL).is_file():
         check_free(folder)
-    read = source.read()
-    read = read if read.split else replace(read, split=_split(read))
-    assert read.split is not None  # noqa: S101  (made above where there was none)
+    read, split = with_split(source.read())
     if not source.is_dataset:
-        base, _ = _adapted(read, model, changes)
+        base, _ = adapted(read, model, changed)
     screen = console()
     screen.print(f"Search in {folder}: {trials} trials of {seeds} seeds; Ctrl-C keeps those that are finished.")
     tuning = search(
         read.graph,
-        read.split,
+        split,
         base,
         folder,
         trials=trials,
         seeds=range(seeds),
-        fixed=changes,
+        fixed=changed,
         device=device,
         on_trial=lambda trial: _say(screen, trial),
     )
@@ -72,7 +69,7 @@ def tune(
         complain("Stopped before the first trial was finished.")
         raise typer.Exit(INTERRUPTED)
     _write(tuning, folder)
-    found = changes | tuning.best.settings
+    found = changed | tuning.best.settings
     _print(screen, tuning, folder, _fit_command(source.recorded() | {"data": data, "nodes": nodes}, model, found))
     if tuning.interrupted:
         raise typer.Exit(INTERRUPTED)

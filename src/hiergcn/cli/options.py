@@ -1,0 +1,21 @@
+"""Words that several commands take, each with one name and one explanation."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Data = Annotated[str, typer.Argument(help="A dataset (see `hiergcn datasets`) or a CSV of edges.")]
+Nodes = Annotated[str | None, typer.Argument(help="A CSV of nodes: ids, features, labels.")]
+Label = Annotated[str | None, typer.Option(help="Column of the labels in NODES; blank means unknown.")]
+Id = Annotated[str | None, typer.Option("--id", help="Column of the ids in NODES.")]
+Weight = Annotated[str | None, typer.Option(help="Column of the weights of edges. [default: weight]")]
+SplitColumn = Annotated[
+    str | None, typer.Option(help="Column in NODES that says train, validation, test or nothing. [default: split]")
+]
+Drop = Annotated[list[str] | None, typer.Option(help="Column of NODES to leave out; may be repeated.")]
+Model = Annotated[str, typer.Option(help="The method.")]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+Out = Annotated[
+    Path | None, typer.Option(help="Folder for the results, not there yet. [default: the next free one in runs/]")
+]
