@@ -91,8 +91,8 @@ def test_a_failed_seed_is_counted_not_dropped(
 ) -> None:
     from hiergcn.train.runs import train_runs as real
 
-    def second_fails(*args: Any) -> Iterator[SeedOutcome]:
-        for outcome in real(*args):
+    def second_fails(*args: Any, **named: Any) -> Iterator[SeedOutcome]:
+        for outcome in real(*args, **named):
             if outcome.seed == 1:
                 yield SeedOutcome(1, outcome.history[:1], None, None, None, 0.1, "diverged at epoch 2")
             else:

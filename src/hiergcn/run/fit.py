@@ -1,7 +1,8 @@
 """From a graph to a result: coarsen once, train every seed, then look at the test labels."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.registry import build_method
 from hiergcn.run.device import choose_device
 from hiergcn.run.memory import require_memory
+from hiergcn.run.processes import train_in_processes
 from hiergcn.run.result import RunResult, SeedSummary
 from hiergcn.run.settings import Settings
 from hiergcn.train.batches import make_batches
@@ -25,6 +27,9 @@ from hiergcn.train.selection import HISTORY
 
 BATCH_LEVELS = 4
 """Of the hierarchy that batches are cut along, for methods that use none."""
+
+
+_WORTH_PROCESSES = 20.0  # seconds of training that are left; a process takes seconds to begin
 
 
 class Listener:
@@ -50,8 +55,12 @@ def fit(
     listener: Listener | None = None,
     claim: float | None = None,
     notes: Sequence[str] = (),
+    workers: int = 1,
 ) -> RunResult:
     """Train a model for each seed and evaluate them all. `notes` are kept beside those that are made here.
+
+    On a CPU, `workers` processes share the seeds after the first if these would take long: a script that asks for more
+    than one must be importable, with what it does under `if __name__ == "__main__"`.
 
     Ctrl-C ends the run early with the seeds that are finished; where there are none it is raised again.
     """
@@ -82,8 +91,10 @@ def fit(
     interrupted = False
     began = time.perf_counter()
     try:
-        runs = [(task, seed) for seed in seeds]
-        for outcome in train_runs(method, prepared, runs, settings.train, where, listener.epoch_done, batches):
+        train = partial(train_runs, method, prepared, config=settings.train, device=where, batches=batches)
+        several = workers if where.type == "cpu" and batches is None else 1
+        share = partial(train_in_processes, settings, task, hierarchy, workers=several)
+        for outcome in _outcomes(task, seeds, train, share if several > 1 else None, listener.epoch_done):
             kept.add(outcome)
             listener.seed_finished(outcome)
     except KeyboardInterrupt:
@@ -118,6 +129,26 @@ def fit(
         interrupted=interrupted,
         claim=claim,
     )
+
+
+def _outcomes(
+    task: Task,
+    seeds: Sequence[int],
+    train: Callable[..., Iterator[SeedOutcome]],
+    share: Callable[..., Iterator[SeedOutcome]] | None,
+    on_epoch: Callable[[int, int, float], None],
+) -> Iterator[SeedOutcome]:
+    """The seeds in this process, or those after the first shared among others if the first was slow enough."""
+    if share is None:
+        yield from train(runs=[(task, seed) for seed in seeds], on_epoch=on_epoch)
+        return
+    (first,) = train(runs=[(task, seeds[0])], on_epoch=on_epoch)
+    yield first
+    rest = seeds[1:]
+    if len(rest) > 1 and first.seconds * len(rest) > _WORTH_PROCESSES:
+        yield from share(seeds=rest, on_epoch=on_epoch)
+    else:
+        yield from train(runs=[(task, seed) for seed in rest], on_epoch=on_epoch)
 
 
 class _Kept:

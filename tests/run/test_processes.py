@@ -1,0 +1,82 @@
+"""Seeds in processes of their own give what they give in one."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hiergcn.datasets import planted_graph
+from hiergcn.graph import Split
+from hiergcn.run import fit as fit_module
+from hiergcn.run.fit import Listener, fit
+from hiergcn.run.settings import settings_for
+
+
+class Heard(Listener):
+    def __init__(self) -> None:
+        self.seeds: set[int] = set()
+
+    def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None:
+        self.seeds.add(seed)
+
+
+def test_processes_give_the_same_seeds_bit_for_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = planted_graph(160, seed=2)
+    assert graph.labels is not None
+    split = Split.random(graph.labels, per_class=5, validation=40, seed=0)
+    settings = settings_for("hgcn", "paper").override({"levels": 2, "hidden": 8, "epochs": 60})
+    monkeypatch.setattr(fit_module, "_WORTH_PROCESSES", 0.0)
+    heard = Heard()
+    shared = fit(graph, split, settings, [3, 0, 1], device="cpu", workers=2, listener=heard)
+    alone = fit(graph, split, settings, [3, 0, 1], device="cpu")
+    assert [outcome.seed for outcome in shared.outcomes] == [3, 0, 1]
+    assert shared.history.equals(alone.history)
+    np.testing.assert_array_equal(shared.probabilities, alone.probabilities)
+    for name, value in alone.weights.items():
+        np.testing.assert_array_equal(shared.weights[name].numpy(), value.numpy())
+    assert 3 in heard.seeds
+
+
+def test_ctrl_c_ends_the_processes_and_keeps_finished_seeds(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import signal
+            from hiergcn.datasets import planted_graph
+            from hiergcn.graph import Split
+            from hiergcn.run import fit as fit_module
+            from hiergcn.run.fit import Listener, fit
+            from hiergcn.run.settings import settings_for
+
+            class Says(Listener):
+                def epoch_done(self, seed, epoch, best_validation_accuracy):
+                    if seed > 0:
+                        print("training", flush=True)
+
+            if __name__ == "__main__":
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                graph = planted_graph(160, seed=2)
+                split = Split.random(graph.labels, per_class=5, validation=40, seed=0)
+                fit_module._WORTH_PROCESSES = 0.0
+                settings = settings_for("hgcn", "paper").override({"levels": 2, "hidden": 8, "epochs": 150})
+                result = fit(graph, split, settings, range(300), device="cpu", workers=2, listener=Says())
+                print(result.interrupted, 0 < len(result.outcomes) < 300)
+            """
+        ),
+        encoding="utf-8",
+    )
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "training\n"
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        rest, _ = process.communicate(timeout=60)
+    assert rest.splitlines()[-1] == "True True"
+    assert process.returncode == 0
+    assert time.monotonic() - began < 60
