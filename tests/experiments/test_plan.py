@@ -18,7 +18,7 @@ def test_full_size_has_as_many_runs_as_the_paper_asks_for() -> None:
     assert runs("table2") == 20 * (4 * arms_on_all + nell_alone + graph_unet)
     assert runs("table3") == 6 * 20 + 7 * 10 * (5 + 5 * 2)  # the public column, then 3 + 4 columns of 10 draws
     assert runs("table4") == 20 * (3 * 4 + 3)
-    assert runs("figure-levels") == runs("figure-channels") == 8 * (3 * 20 + 10)
+    assert runs("figure-levels") == runs("figure-channels") == 8 * (3 * 20 + 5)
     assert runs("random-splits") == 100 * 3 * 12
 
 

@@ -29,6 +29,7 @@ def reproduce(
     workers: Annotated[int | None, typer.Option(min=0, help="Processes on the CPU. [default: one a core]")] = None,
     gpu_workers: Annotated[int, typer.Option(min=1, help="Processes that share the GPU.")] = 1,
     side_by_side: Annotated[int, typer.Option(min=1, help="Most runs trained at once on a GPU.")] = 50,
+    page: Annotated[bool, typer.Option(help="Write the page at the end.")] = True,
     budget_minutes: Annotated[float | None, typer.Option(min=0.0, help="Begin nothing after so many.")] = None,
 ) -> None:
     """Run the paper's experiments again, as far as they are not done, and write the page."""
@@ -47,7 +48,8 @@ def reproduce(
         raise InputError(f"{place} is a file of results, which only `page` can read; give --store a folder.")
     only = (_words(models), _words(datasets))
     summary = _run(what, place, scale, only, device, workers, gpu_workers, side_by_side, budget_minutes)
-    _write_page(place, folder, scale)
+    if page:
+        _write_page(place, folder, scale)
     _tell(summary)
 
 
