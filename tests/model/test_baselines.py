@@ -172,7 +172,7 @@ def test_edges_leave_out_self_loops() -> None:
     [
         lambda edges, draw: GCN(torch.eye(2).to_sparse_csr(), F, 2, GCNConfig(), draw),
         lambda edges, draw: GAT(edges, F, 2, GATConfig(), draw),
-        lambda edges, draw: APPNP(torch.eye(2).to_sparse_csr(), F, 2, APPNPConfig(), draw),
+        lambda edges, draw: APPNP(SparseFeatures.from_scipy(sp.csr_array(np.eye(2))), F, 2, APPNPConfig(), draw),
         lambda edges, draw: GraphUNet(edges, F, 2, GraphUNetConfig(), draw),
     ],
 )

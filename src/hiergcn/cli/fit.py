@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hiergcn.run.settings import Settings
 
 BASELINE_SEEDS = 3
+MANY_NODES = 200_000  # above, processes would want more memory than time is worth
 
 
 def fit(
@@ -43,6 +44,7 @@ def fit(
         typer.Option(help="Fit label propagation, a perceptron and GCN too. [default: for your own files]"),
     ] = None,
     device: options.Device = "auto",
+    workers: options.Workers = None,
     out: options.Out = None,
 ) -> None:
     """Train a model on a graph and predict the class of every node."""
@@ -63,7 +65,7 @@ def fit(
     notes: tuple[str, ...] = ()
     if preset is None and not source.is_dataset:
         settings, notes = adapted(read, model, changed)
-    result = _train(read, settings, seeds, device, known=source.is_dataset, notes=notes)
+    result = _train(read, settings, seeds, device, workers, known=source.is_dataset, notes=notes)
     if baselines or (baselines is None and not source.is_dataset):
         result = _with_baselines(result, seeds, source.dataset, device)
     folder = next_free(folder)  # another run may have taken it meanwhile
@@ -94,16 +96,24 @@ def _with_baselines(result: "RunResult", seeds: int, dataset: str | None, device
 
 
 def _train(
-    data: "Data", settings: "Settings", seeds: int, device: str, known: bool, notes: tuple[str, ...] = ()
+    data: "Data",
+    settings: "Settings",
+    seeds: int,
+    device: str,
+    workers: int | None,
+    known: bool,
+    notes: tuple[str, ...] = (),
 ) -> "RunResult":
     from hiergcn.cli.progress import fit_progress
     from hiergcn.cli.terminal import complain, console, printable
+    from hiergcn.run.device import cores
     from hiergcn.run.fit import fit as run_fit
     from hiergcn.run.recipes import published
 
     data, split = with_split(data)
     graph = data.graph
     claim = published(settings.method, graph.name) if known else None
+    workers = workers or (cores() if graph.n_nodes <= MANY_NODES else 1)
     screen = console()
     screen.print(
         f"{printable(graph.name)}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {graph.n_features:,} features, "
@@ -116,7 +126,15 @@ def _train(
     try:
         with fit_progress(screen, seeds, settings.train.epochs) as progress:
             return run_fit(
-                graph, split, settings, range(seeds), device=device, listener=progress, claim=claim, notes=notes
+                graph,
+                split,
+                settings,
+                range(seeds),
+                device=device,
+                listener=progress,
+                claim=claim,
+                notes=notes,
+                workers=workers,
             )
     except KeyboardInterrupt:
         complain("Stopped before the first seed was finished: nothing was written.")

@@ -16,6 +16,9 @@ SplitColumn = Annotated[
 Drop = Annotated[list[str] | None, typer.Option(help="Column of NODES to leave out; may be repeated.")]
 Model = Annotated[str, typer.Option(help="The method.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Processes that share the seeds on a CPU. [default: one for each core]")
+]
 Out = Annotated[
     Path | None, typer.Option(help="Folder for the results, not there yet. [default: the next free one in runs/]")
 ]

@@ -38,7 +38,7 @@ def _coarsest(adjacency: sp.csr_array, weight: npt.NDArray[np.float64]) -> Posit
     heavy = np.argsort(-weight, kind="stable")[:FORCE_NODES]
     radius = np.sqrt(weight)
     positions = _spiral(weight, np.zeros(len(weight), dtype=np.int64), np.array([weight.sum()]))
-    positions[heavy] = _by_forces(adjacency[heavy][:, heavy].toarray(), radius[heavy])
+    positions[heavy] = _by_forces(adjacency[heavy][:, heavy].toarray().astype(np.float64), radius[heavy])
     rest = np.setdiff1d(np.arange(len(weight)), heavy)
     if len(rest):
         edge = np.abs(positions[heavy]).max() + radius[heavy].max()

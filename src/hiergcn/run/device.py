@@ -24,3 +24,8 @@ def choose_device(name: str = "auto") -> torch.device:
     if device.type == "cuda" and not torch.cuda.is_available():
         raise InputError("torch finds no CUDA device here; give --device cpu, or install a CUDA build of torch.")
     return device
+
+
+def cores() -> int:
+    """The cores of the CPU that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

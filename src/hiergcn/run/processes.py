@@ -85,7 +85,7 @@ _place: _Place  # of this process, which does nothing else
 
 
 def _begin(news: Any, leave: Any, settings: Settings, task: Task, hierarchy: Hierarchy | None) -> None:
-    global _place  # noqa: PLW0603  (a pool gives its processes no other way to keep what they share)
+    global _place  # a pool gives its processes no other way to keep what they share
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits
     torch.set_num_threads(1)
     method = build_method(settings.method, settings.model)

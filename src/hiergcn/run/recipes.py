@@ -1,7 +1,8 @@
 """Recipe files: the settings of a method's preset, and what was published with them.
 
 `recipes/<method>/<preset>.toml` holds a preset; `<preset>.<dataset>.toml` what differs on one dataset. Where no preset
-is asked for it is `default`, which begins from `paper` where a method has both, or `paper` where it has no default.
+is asked for it is `default`, which begins from `paper` where a method has both, or `paper` where it has no default, or
+the one preset that there is. A recipe that names another `method` stands for that method's preset of the same name.
 """
 
 import tomllib
@@ -38,8 +39,17 @@ def published(method: str, dataset: str) -> float | None:
 
 def default_preset(method: str, dataset: str | None) -> str:
     """The preset that is used where none is asked for."""
-    has_default = {"default", f"default.{dataset}"} & set(recipe_files(method))
-    return "default" if has_default else "paper"
+    found = recipe_files(method)
+    for preset in ("default", "paper"):
+        if {preset, f"{preset}.{dataset}"} & set(found):
+            return preset
+    return min(found)
+
+
+def method_of(method: str, preset: str | None) -> str:
+    """The method that a preset sets: another one where the recipe names it."""
+    named: str = recipe_files(method).get(preset or "", {}).get("method", method)
+    return named
 
 
 def recipe_layers(method: str, preset: str, dataset: str | None) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hin
 from hiergcn.coarsen import CoarsenConfig
 from hiergcn.errors import InputError
 from hiergcn.model.registry import config_class, method_class
-from hiergcn.run.recipes import default_preset, recipe_layers
+from hiergcn.run.recipes import default_preset, method_of, recipe_layers
 from hiergcn.train.config import TrainConfig
 
 GROUPS = ("model", "train", "coarsen")
@@ -66,7 +66,11 @@ class Settings:
 
 
 def settings_for(method: str = "hgcn", preset: str | None = None, dataset: str | None = None) -> Settings:
-    """The settings of a preset on a dataset; without a preset, the method's own choice."""
+    """The settings of a preset on a dataset; without a preset, the method's own choice.
+
+    A preset may be one of another method: `plus` of hgcn gives settings of hgcn-plus.
+    """
+    method = method_of(method, preset)
     model, train, coarsen = config_class(method)(), TrainConfig(), CoarsenConfig()
     preset = preset or default_preset(method, dataset)
     for layer in recipe_layers(method, preset, dataset):
