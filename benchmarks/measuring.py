@@ -9,7 +9,8 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def circumstances(packages: list[str]) -> dict[str, Any]:
         "load_before": os.getloadavg()[0],
         "platform": platform.platform(),
         "python": platform.python_version(),
-        "packages": {package: version(package) for package in packages},
+        "packages": {package: _version(package) for package in packages},
     }
 
 
@@ -102,6 +103,13 @@ def _commit() -> str:
         return os.environ["HIERGCN_COMMIT"]
     changed = git("status", "--porcelain", "--", "../src")
     return (git("rev-parse", "HEAD") or "unknown") + ("+changes" if changed else "")
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # used from its source folder
+        return str(import_module(package).__version__)
 
 
 def _cpu() -> str:

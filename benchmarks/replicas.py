@@ -4,7 +4,7 @@
     python benchmarks/replicas.py --device cpu --datasets cora --epochs 3 --seeds 2   # to see that it runs
 
 H-GCN with the settings of its recipes, 250 epochs, validation after each. Everything from the initial weights to the
-probabilities on the host is timed; the coarsening, done once for a graph, is not. Each figure is the median of three
+probabilities on the host is timed; the coarsening, done once for a graph, is not. Each figure is the median of some
 runs after one that warms up (kernels are compiled in the first run of a machine). The runs are compared with each other
 bit for bit, and a seed alone with the same among the twenty.
 """
@@ -26,30 +26,29 @@ from hiergcn.run.settings import settings_for
 from hiergcn.train.loop import SeedOutcome, train_side_by_side
 from measuring import circumstances, write_result, write_table
 
-REPEATS = 3
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", default="cora,pubmed,nell", help="names with commas between them")
     parser.add_argument("--epochs", type=int, default=250)
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--device", default="cuda", help="cuda; cpu only to see that it runs, nothing is written then")
     arguments = parser.parse_args()
     device = torch.device(arguments.device)
     parts = []
     for name in arguments.datasets.split(","):
-        parts.append(measured(name, arguments.epochs, arguments.seeds, device))
+        parts.append(measured(name, arguments.epochs, arguments.seeds, arguments.repeats, device))
         print(*told(parts[-1]), sep=" | ", flush=True)
     if device.type == "cuda":
         gpu = {"gpu": torch.cuda.get_device_name(device)}
-        print(write_result("replicas", {"circumstances": circumstances(["torch"]) | gpu, "parts": parts}))
+        print(write_result("replicas", {"circumstances": circumstances(["hiergcn", "torch"]) | gpu, "parts": parts}))
         heads = ["dataset", "one seed, s", f"{arguments.seeds} seeds, s", "ratio", "peak, GiB", "repeats bit for bit"]
         rows = [heads, ["---"] * len(heads), *map(told, parts)]
         write_table("replicas", [f"| {' | '.join(row)} |" for row in rows])
 
 
-def measured(name: str, epochs: int, seeds: int, device: torch.device) -> dict[str, Any]:
+def measured(name: str, epochs: int, seeds: int, repeats: int, device: torch.device) -> dict[str, Any]:
     data, settings = load_dataset(name), settings_for("hgcn", None, name)
     task, method = Task.of(data.graph, data.split), build_method("hgcn", settings.model)
     hierarchy = coarsen(data.graph.adjacency, settings.model.levels, settings.coarsen)
@@ -65,7 +64,7 @@ def measured(name: str, epochs: int, seeds: int, device: torch.device) -> dict[s
         first, outcomes = run(n)
         if device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(device)
-        runs = [run(n) for _ in range(REPEATS)]
+        runs = [run(n) for _ in range(repeats)]
         figures[key] = {
             "median": statistics.median(t for t, _ in runs),
             "seconds": [t for t, _ in runs],
