@@ -1,9 +1,10 @@
 """The bar chart of a comparison."""
 
 from hiergcn.report.comparison import comparison_figure
-from hiergcn.run.compare import Comparison, MethodRun, Score, SplitPlan
+from hiergcn.run.comparison import Comparison, MethodRun, Score
 from hiergcn.run.isolated import Peak
 from hiergcn.run.settings import settings_for
+from hiergcn.run.split_plan import SplitPlan
 
 
 def method(name: str, *accuracies: float | None) -> MethodRun:

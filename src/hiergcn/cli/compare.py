@@ -42,9 +42,10 @@ def compare(
     from hiergcn.cli.terminal import complain, console, printable
     from hiergcn.report import write_comparison_page
     from hiergcn.report.comparison import write_chart
-    from hiergcn.run.compare import SplitPlan, write_comparison
     from hiergcn.run.compare import compare as run_compare
+    from hiergcn.run.comparison import write_comparison
     from hiergcn.run.folder import check_free
+    from hiergcn.run.split_plan import SplitPlan
 
     plan = SplitPlan.parse(splits)
     source = Source(data, nodes, label, id_)

@@ -4,7 +4,8 @@ from rich.console import Console
 
 from hiergcn.cli.terminal import duration, new_table, percent, printable
 from hiergcn.evaluate.compare import TEST
-from hiergcn.run.compare import CompareListener, Comparison, MethodRun
+from hiergcn.run.compare import CompareListener
+from hiergcn.run.comparison import Comparison, MethodRun
 
 _PLAIN_WIDTH = 100  # a table in a file is not folded
 _ENOUGH = 6  # pairs from which on p can fall below 0.05

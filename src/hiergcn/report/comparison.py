@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from hiergcn.files import written_whole
 from hiergcn.report.svg import FIRST, INK, MUTED, SECOND, STYLE, new_figure
-from hiergcn.run.compare import Comparison, MethodRun
+from hiergcn.run.comparison import Comparison, MethodRun
 
 _DOTS = 200  # runs of a method beyond which dots would only darken the bar
 

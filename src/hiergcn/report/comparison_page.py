@@ -12,9 +12,10 @@ from hiergcn.files import written_whole
 from hiergcn.report.comparison import comparison_figure
 from hiergcn.report.svg import inline_svg
 from hiergcn.report.template import rendered
-from hiergcn.run.compare import Comparison, MethodRun, Score, SplitPlan
+from hiergcn.run.comparison import Comparison, MethodRun, Score
 from hiergcn.run.isolated import Peak
 from hiergcn.run.settings import Settings
+from hiergcn.run.split_plan import SplitPlan
 
 
 def write_comparison_page(folder: Path) -> Path:
