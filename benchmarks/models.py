@@ -24,8 +24,8 @@ from hiergcn.run.isolated import Peak, Send, WorkFailedError, in_own_process
 from measuring import circumstances, write_result, write_table
 
 PACKAGES = ["hiergcn", "torch", "numpy", "scipy", "numba"]
-WARM_UP, REPEATS = 3, 20
-ENOUGH = 8.0  # seconds of a pair's epochs after which no further one is begun
+WARM_UP, REPEATS = 2, 10
+ENOUGH = 4.0  # seconds of a pair's epochs after which no further one is begun
 LIMIT = 900.0  # seconds after which a pair is ended
 MEMORY = 12e9  # bytes beyond which a pair is ended
 BEFORE = {"label_steps": 0, "graph_steps": 0}  # what Planetoid does once, before its first epoch
