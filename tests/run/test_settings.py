@@ -44,7 +44,7 @@ def test_every_recipe_loads_and_says_where_it_comes_from(method: str) -> None:
     for name, recipe in recipe_files(method).items():
         preset, _, dataset = name.partition(".")
         assert recipe["about"], name
-        assert set(recipe) <= {"about", "source", "published", *GROUPS}, name
+        assert set(recipe) <= {"about", "method", "source", "published", *GROUPS}, name
         settings_for(method, preset, dataset or None)  # every setting exists and has a value that is allowed
         for key, value in recipe.get("published", {}).items():
             assert key == "where" or 0.0 < value < 1.0, name

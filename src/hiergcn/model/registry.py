@@ -11,6 +11,7 @@ from hiergcn.model.standardise import Standardised
 
 _HOME = {  # name: (module, config class, method class)
     "hgcn": ("hiergcn.model.hgcn", "HGCNConfig", "HGCNMethod"),
+    "hgcn-plus": ("hiergcn.model.plus", "HGCNPlusConfig", "HGCNPlusMethod"),
     "gcn": ("hiergcn.model.gcn", "GCNConfig", "GCNMethod"),
     "gat": ("hiergcn.model.gat", "GATConfig", "GATMethod"),
     "appnp": ("hiergcn.model.appnp", "APPNPConfig", "APPNPMethod"),

@@ -17,7 +17,9 @@ from hiergcn.errors import InputError
 def recipe_files(method: str) -> dict[str, dict[str, Any]]:
     """Every recipe of the method by its file's name without the ending."""
     folder = files("hiergcn") / "recipes" / method
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
+    if not folder.is_dir():  # of a name that is no method's, which is said where the method is looked for
+        return found
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if entry.name.endswith(".toml"):
             found[entry.name.removesuffix(".toml")] = tomllib.loads(entry.read_text(encoding="utf-8"))
