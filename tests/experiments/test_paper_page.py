@@ -89,7 +89,7 @@ def test_a_page_of_nothing_says_so(tmp_path: Path) -> None:
     place = filled(tmp_path / "store", [])
     write_paper_page(place, tmp_path / "page", FULL)
     text = (tmp_path / "page" / "README.md").read_text(encoding="utf-8")
-    assert "0 hold, 0 do not, 0 are not decided" in text
+    assert "0 hold, 0 do not hold, 0 not decided" in text
     assert "Nothing has been run yet." in text
     assert "not run<br><sub>paper 84.5 ± 0.5</sub>" in text
     assert not list((tmp_path / "page" / "figures").iterdir())

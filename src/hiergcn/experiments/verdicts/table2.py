@@ -56,10 +56,11 @@ def outperforms(evidence: Evidence) -> Finding:
 
 def up_to(evidence: Evidence) -> Finding:
     """The largest lead over the best of the others, on any dataset."""
-    leads = []
+    leads, missing = [], []
     for dataset in evidence.scale.datasets:
         others = [evidence.other(name, dataset) for name in (*WALKERS, *NETWORKS)]
         known = [one for one in others if one.accuracy.mean is not None]
+        missing += [f"{dataset}, {one.cell.arm}" for one in others if one not in known]
         if known and evidence.ours(dataset).accuracy.mean is not None:
             best = max(known, key=lambda one: one.accuracy.mean or 0.0)
             leads.append((f"{dataset}, {best.cell.arm}", evidence.ours(dataset), best, None))
@@ -68,8 +69,9 @@ def up_to(evidence: Evidence) -> Finding:
     compared = compare_cells(leads)
     largest = max(compared, key=lambda one: one.found.mean or -1.0)
     reached = largest.found.high is not None and largest.found.high >= 0.059
-    word: Word = "holds" if reached else "does not hold"
-    return Finding(word, f"Against the best of the paper's baselines on each dataset: {listed(compared)}.")
+    word: Word = "does not hold" if not reached else "not decided" if missing else "holds"
+    text = f"Against the best of the paper's baselines on each dataset: {listed(compared)}."
+    return Finding(word, text + unrun(missing))
 
 
 def larger_on_nell(evidence: Evidence) -> Finding:

@@ -72,7 +72,7 @@ def listed(compared: Sequence[Compared]) -> str:
 
 
 def unrun(names: Sequence[str]) -> str:
-    return f" Not run: {', '.join(names)}." if names else ""
+    return f" Not run: {'; '.join(names)}." if names else ""
 
 
 def points(fraction: float | None, sign: bool = True) -> str:

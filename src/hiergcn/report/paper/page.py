@@ -47,8 +47,8 @@ def introduction(evidence: Evidence, used: list[Record], found: list[Verdict]) -
     missing = sum(cell.missing for cells in evidence.cells.values() for cell in cells.values())
     failed = sum(record.result.get("failure") is not None for record in used)
     summary = (
-        f"Of {len(found)} statements of the paper {count['holds']} hold, {count['does not hold']} do not, "
-        f"{count['not decided']} are not decided and {count['not run']} were not run."
+        f"{len(found)} statements of the paper: {count['holds']} hold, {count['does not hold']} do not hold, "
+        f"{count['not decided']} not decided, {count['not run']} not run."
     )
     runs = (
         f"{len(used):,} runs, {failed} of which failed (they diverged); {missing:,} of the {planned:,} planned are "
@@ -85,6 +85,9 @@ def _provenance(used: list[Record]) -> str:
         by_method.setdefault(name, set()).add(record.key["code"])
     mixed = sorted(name for name, codes in by_method.items() if len(codes) > 1)
     text = f"Commits: {commits}. Processors: {chips}."
+    adopted = sum(record.key["code"].startswith("commit ") for record in used)
+    if adopted:
+        text += f" {adopted:,} runs of Table 2 were not run again but taken over from earlier runs of `hiergcn fit`."
     if mixed:
         text += f" Results of {', '.join(mixed)} come from more than one version of the code that decides them."
     return text

@@ -93,16 +93,7 @@ def _reasons(name: str, one: dict[str, Any] | None) -> list[str]:
     printed, notes = TABLE1[name], []
     if one["edges"] != printed["edges"]:
         start = f"{TITLES[name]}: {int(printed['edges']):,} edges in the paper, {one['edges']:,} here."
-        if one["listed_edges"] is not None:
-            notes.append(
-                f"{start} The neighbour lists of the files have {2 * one['listed_edges']:,.0f} entries, half of which "
-                f"is {one['listed_edges']:,.0f}; here every pair of different nodes counts once, and loops do not."
-            )
-        else:
-            notes.append(
-                f"{start} The paper's number is that of citations; two papers that cite each other, or a citation that "
-                f"is listed twice, make one edge."
-            )
+        notes.append(f"{start} {_why_edges_differ(one, printed['edges'])}")
     if one["classes"] != printed["classes"]:
         notes.append(
             f"{TITLES[name]}: the label matrix has {int(printed['classes'])} columns, and all known labels fall in "
@@ -114,6 +105,15 @@ def _reasons(name: str, one: dict[str, Any] | None) -> list[str]:
             f"{one['features'] - int(printed['features']):,} relation nodes, which have no words."
         )
     return notes
+
+
+def _why_edges_differ(one: dict[str, Any], printed: float) -> str:
+    once = "here every pair of different nodes counts once, and loops do not count"
+    listed = one["listed_edges"]
+    if listed == printed:
+        return f"The paper's number is half the {2 * listed:,.0f} entries of the neighbour lists; {once}."
+    text = f"The paper's number is that of citations in the collection that the files were made from; {once}."
+    return text if listed is None else f"{text} The neighbour lists of the files have {2 * listed:,.0f} entries."
 
 
 def table2(evidence: Evidence) -> Table:

@@ -21,7 +21,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from test_runner import mlp_jobs
+from test_experiment_runner import mlp_jobs
 from hiergcn.experiments.runner import Hands, RunListener, run_jobs
 from hiergcn.experiments.store import Store
 
