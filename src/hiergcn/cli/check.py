@@ -111,11 +111,12 @@ def _print_classes(screen: "Console", read: "CsvGraph") -> None:
 def _print_estimate(screen: "Console", read: "CsvGraph", split: "Split") -> None:
     from hiergcn.cli.terminal import duration
     from hiergcn.run.adapt import adapted_settings
-    from hiergcn.run.estimate import estimate_fit, expected_memory
-    from hiergcn.run.memory import require_memory
+    from hiergcn.run.device import choose_device
+    from hiergcn.run.estimate import estimate_fit
+    from hiergcn.run.plan import planned_to_fit
 
     settings = adapted_settings(read.graph, split).settings
-    require_memory(expected_memory(read.graph, settings), what="a fit", remedy="take a machine with more")
+    planned_to_fit(read.graph, settings, None, choose_device())
     told = estimate_fit(read.graph, split, settings)
     how = f"a trial with {told.trial_nodes:,} nodes, scaled up" if told.scaled else "a trial of a few epochs"
     screen.print(

@@ -10,6 +10,8 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.run.fit import Listener
 from hiergcn.train.loop import SeedOutcome
 
+GIGABYTE = 1e9
+WORTH_TELLING = 0.5 * GIGABYTE  # of memory: less is there anywhere
 QUIET = 20.0  # seconds without a line, after which a long seed says how far it is
 
 
@@ -32,6 +34,11 @@ class FitProgress(Listener):
         nodes = " → ".join(f"{n:,}" for n in hierarchy.sizes().nodes)
         self.out.print(f"Coarsened in {duration(seconds)}: {nodes} nodes")
         self.began = time.monotonic()  # time left is about training
+
+    def planned(self, memory: int, available: int | None) -> None:
+        if memory >= WORTH_TELLING:
+            free = "" if available is None else f"; {available / GIGABYTE:.1f} GB are free"
+            self.out.print(f"Training takes about {memory / GIGABYTE:.1f} GB of memory{free}")
 
     def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None:  # noqa: ARG002
         self.running[seed] = epoch

@@ -16,7 +16,8 @@ from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.task import Task
 from hiergcn.model.registry import build_method
 from hiergcn.run.device import choose_device
-from hiergcn.run.memory import require_memory
+from hiergcn.run.memory import available_memory, require_memory
+from hiergcn.run.plan import coarsening_memory, planned_to_fit
 from hiergcn.run.processes import train_in_processes
 from hiergcn.run.result import RunResult, SeedSummary
 from hiergcn.run.settings import Settings
@@ -36,6 +37,7 @@ class Listener:
     """Told what happens during a run. Does nothing by itself; the shell draws its progress from it."""
 
     def coarsened(self, hierarchy: Hierarchy, seconds: float) -> None: ...
+    def planned(self, memory: int, available: int | None) -> None: ...
     def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None: ...
     def seed_finished(self, outcome: SeedOutcome) -> None: ...
 
@@ -77,16 +79,23 @@ def fit(
     method = build_method(settings.method, settings.model)
     coarsen_seconds = 0.0
     if method.uses_hierarchy and hierarchy is None:
+        require_memory(
+            coarsening_memory(graph, settings.model.levels),
+            what=f"{settings.model.levels} coarser levels of {graph.n_edges:,} edges",
+            remedy="take fewer levels",
+        )
         began = time.perf_counter()
         hierarchy = coarsen(graph.adjacency, settings.model.levels, settings.coarsen)
         coarsen_seconds = time.perf_counter() - began
     if hierarchy is not None:
         listener.coarsened(hierarchy, coarsen_seconds)
+    plan = planned_to_fit(graph, settings, hierarchy, where)
+    listener.planned(plan.on_device, available_memory(where))
     prepared = method.prepare(task, hierarchy, where)
     batches = None
     if settings.train.batches > 1:
         cut = hierarchy or coarsen(graph.adjacency, BATCH_LEVELS, settings.coarsen)
-        batches = make_batches(method, prepared, task, cut, settings.train.batches, where)
+        batches = make_batches(method, prepared, task, cut, settings.train.batches, where, plan.looks_at_whole)
     kept = _Kept()
     interrupted = False
     began = time.perf_counter()

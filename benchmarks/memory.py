@@ -1,0 +1,111 @@
+"""Is the memory that `hiergcn` plans for a fit the memory that the fit takes?
+
+    python benchmarks/memory.py              # about ten minutes on 2 cores
+    python benchmarks/memory.py --quick      # the smallest of each; writes nothing
+
+Each fit runs in a process of its own for two epochs; measured is the peak above what the process held with the graph
+read. `planned` is what the plan says before the fit starts, without the hierarchy and with it.
+"""
+
+import argparse
+from typing import Any
+
+from hiergcn.run.isolated import Send, in_own_process
+from measuring import circumstances, write_result, write_table
+
+Case = tuple[int, float, int, str, dict[str, str]]
+"""Nodes, degree, features, method, settings."""
+
+PLANTED: list[Case] = [
+    (50_000, 18.2, 100, "hgcn", {}),
+    (200_000, 18.2, 100, "hgcn", {}),
+    (200_000, 18.2, 100, "hgcn", {"recompute": "true"}),
+    (200_000, 18.2, 100, "hgcn", {"batches": "8"}),
+    (200_000, 4.0, 16, "hgcn", {"hidden": "64", "channels": "8"}),
+    (100_000, 40.0, 300, "hgcn", {"levels": "2"}),
+    (100_000, 18.2, 100, "gcn", {}),
+    (100_000, 18.2, 100, "gat", {}),
+]
+QUICK: list[Case] = [(5_000, 18.2, 100, "hgcn", {}), (5_000, 18.2, 100, "gcn", {})]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="the smallest alone; write nothing")
+    arguments = parser.parse_args()
+    result: dict[str, Any] = {"circumstances": circumstances(["hiergcn", "torch", "numpy", "scipy"]), "fits": []}
+    for case in QUICK if arguments.quick else PLANTED:
+        figures, _ = in_own_process(fitted, *case, limit=1500.0)
+        result["fits"].append(figures)
+        print(figures, flush=True)
+    if not arguments.quick:
+        print(write_result("memory", result))
+        write_table("memory", table(result))
+
+
+def fitted(
+    send: Send,  # noqa: ARG001
+    nodes: int,
+    degree: float,
+    features: int,
+    method: str,
+    changes: dict[str, str],
+) -> dict[str, Any]:
+    import torch
+
+    from hiergcn.coarsen import coarsen
+    from hiergcn.datasets import planted_graph
+    from hiergcn.graph import Split
+    from hiergcn.run.fit import fit
+    from hiergcn.run.plan import plan_memory
+    from hiergcn.run.settings import settings_for
+    from measuring import forget_peak, peak_since
+
+    torch.set_num_threads(1)
+    small = planted_graph(500)
+    assert small.labels is not None
+    preset = "paper" if method == "hgcn" else None
+    settings = settings_for(method, preset).override({"epochs": "2", **changes})
+    fit(small, Split.holdout(small.labels), settings, [0], device="cpu")  # what is loaded once does not count
+    graph = planted_graph(nodes, classes=8, degree=degree, depth=4, branching=8, features=features)
+    assert graph.labels is not None
+    split = Split.random(graph.labels, per_class=50, validation=1000)
+    blind = plan_memory(graph, settings).total
+    levels = getattr(settings.model, "levels", 0)
+    planned = plan_memory(graph, settings, coarsen(graph.adjacency, levels, settings.coarsen)).total
+    held = forget_peak()
+    result = fit(graph, split, settings, [0], device="cpu")
+    peak = peak_since() - held
+    return {
+        "method": method,
+        "nodes": nodes,
+        "edges": graph.n_edges,
+        "features": features,
+        "settings": changes,
+        "planned_blind": blind,
+        "planned": planned,
+        "peak": peak,
+        "ratio": planned / peak,
+        "blind_ratio": blind / peak,
+        "epoch_seconds": result.seconds["epoch"],
+    }
+
+
+def table(result: dict[str, Any]) -> list[str]:
+    at = result["circumstances"]
+    lines = [
+        f"{at['cores']} cores of {at['cpu']}, {at['when'][:10]}, commit {at['commit'][:10]}, `{at['command']}`.",
+        "",
+        "| method | nodes | edges | features | settings | planned | peak | planned / peak |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    return lines + [
+        f"| {fit['method']} | {fit['nodes']:,} | {fit['edges']:,} | {fit['features']} | "
+        f"{', '.join(f'{name}={value}' for name, value in fit['settings'].items())} | {fit['planned'] / 1e9:.2f} GB | "
+        f"{fit['peak'] / 1e9:.2f} GB | {fit['ratio']:.2f} |"
+        for fit in result["fits"]
+    ]
+
+
+if __name__ == "__main__":
+    main()

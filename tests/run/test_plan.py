@@ -1,0 +1,146 @@
+"""Memory planned before a fit starts."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.autograd.graph import saved_tensors_hooks
+
+from hiergcn.coarsen import Hierarchy, coarsen
+from hiergcn.datasets import planted_graph
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.task import Task
+from hiergcn.model.registry import build_method
+from hiergcn.run import plan as planning
+from hiergcn.run.fit import Listener, fit
+from hiergcn.run.plan import coarsening_memory, plan_memory, planned_to_fit
+from hiergcn.run.settings import Settings, settings_for
+from hiergcn.train.labels import labelled_nodes
+
+CPU = torch.device("cpu")
+PAPER = settings_for("hgcn", "paper")
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return planted_graph(3000, classes=4, degree=10, features=50, seed=0)
+
+
+@pytest.fixture(scope="module")
+def split(graph: Graph) -> Split:
+    assert graph.labels is not None
+    return Split.random(graph.labels, per_class=10, validation=100, seed=0)
+
+
+@pytest.fixture
+def free(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Sets the bytes that seem to be free."""
+
+    def set_free(memory: int) -> None:
+        for home in ("hiergcn.run.plan", "hiergcn.run.memory", "hiergcn.run.fit"):
+            monkeypatch.setattr(f"{home}.available_memory", lambda _=None: memory)
+
+    return set_free
+
+
+def changed(**changes: object) -> Settings:
+    return PAPER.override(changes)
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"hidden": 64, "channels": 2}, {"levels": 1}, {"coarsening": False, "levels": 2}]
+)
+def test_what_layers_keep_is_counted(graph: Graph, split: Split, changes: dict[str, object]) -> None:
+    """Against the bytes that autograd holds between the two passes."""
+    settings, task = changed(**changes), Task.of(graph, split)
+    hierarchy = coarsen(graph.adjacency, settings.model.levels)
+    method = build_method("hgcn", settings.model)
+    prepared = method.prepare(task, hierarchy, CPU)
+    model = method.build(prepared, 4, torch.Generator().manual_seed(0)).train()
+    kept: dict[int, int] = {}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.layout == torch.strided:
+            kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    with saved_tensors_hooks(keep, lambda tensor: tensor):
+        loss = model.objective(prepared.features, labelled_nodes(task, CPU).train, "sum", 1)
+    assert loss.requires_grad
+    assert 0.7 < plan_memory(graph, settings, hierarchy).kept / sum(kept.values()) < 1.5
+
+
+def test_batches_and_recomputation_are_planned_with_less(graph: Graph) -> None:
+    whole = plan_memory(graph, PAPER).kept
+    assert plan_memory(graph, changed(batches=4)).kept == pytest.approx(whole / 4, rel=0.01)
+    assert plan_memory(graph, changed(recompute=True)).kept < 0.5 * whole
+
+
+def test_without_a_hierarchy_the_plan_is_about_the_same(graph: Graph) -> None:
+    blind, seeing = (plan_memory(graph, PAPER, hierarchy) for hierarchy in (None, coarsen(graph.adjacency, 4)))
+    assert 0.8 < blind.total / seeing.total < 1.3
+
+
+def test_a_fit_that_cannot_be_is_refused_with_a_remedy(graph: Graph, free: Callable[[int], None]) -> None:
+    hierarchy = coarsen(graph.adjacency, 4)
+    whole = plan_memory(graph, PAPER, hierarchy).on_device
+    again = plan_memory(graph, changed(recompute=True), hierarchy).on_device
+    free(whole)
+    assert planned_to_fit(graph, PAPER, hierarchy, CPU).on_device == whole
+    free((whole + again) // 2)
+    with pytest.raises(
+        InputError, match=r"over 3,000 nodes .* need about .* GB .* are free; take --set recompute=true"
+    ):
+        planned_to_fit(graph, PAPER, hierarchy, CPU)
+    free(1000)
+    with pytest.raises(InputError, match="or a machine with more"):
+        planned_to_fit(graph, PAPER, hierarchy, CPU)
+
+
+def test_the_remedy_names_batches_that_would_do(free: Callable[[int], None]) -> None:
+    wide = planted_graph(3000, classes=4, degree=2, features=10, seed=0)
+    settings = changed(recompute=True, hidden=256)
+    hierarchy = coarsen(wide.adjacency, 4)
+    enough = replace(settings, train=replace(settings.train, batches=4))
+    free(plan_memory(wide, enough, hierarchy, look_at_whole=False).on_device)
+    with pytest.raises(InputError, match="take --set batches=4,"):
+        planned_to_fit(wide, settings, hierarchy, CPU)
+    assert not planned_to_fit(wide, enough, hierarchy, CPU).looks_at_whole
+
+
+def test_nothing_is_prepared_for_a_fit_that_is_refused(
+    graph: Graph, split: Split, free: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free(10**6)
+
+    def never(*_: object) -> Hierarchy:
+        raise AssertionError("coarsened all the same")
+
+    monkeypatch.setattr("hiergcn.run.fit.coarsen", never)
+    with pytest.raises(InputError, match=r"4 coarser levels of .* edges need about .* take fewer levels"):
+        fit(graph, split, PAPER, [0], device="cpu")
+
+
+def test_coarsening_is_planned_by_the_weights_of_the_edges(graph: Graph) -> None:
+    half = Graph(graph.adjacency * 0.5, graph.features, graph.labels)
+    assert coarsening_memory(half, 4) == pytest.approx(1.5 * coarsening_memory(graph, 4))
+    made = sum(level.adjacency.data.nbytes + level.adjacency.indices.nbytes for level in coarsen(graph, 4).levels[1:])
+    assert made < coarsening_memory(graph, 4)
+
+
+def test_the_listener_hears_of_the_plan(graph: Graph, split: Split) -> None:
+    heard: list[int] = []
+
+    class Ear(Listener):
+        def planned(self, memory: int, available: int | None) -> None:
+            heard.append(memory)
+
+    fit(graph, split, changed(epochs=1), [0], device="cpu", listener=Ear())
+    assert heard == [plan_memory(graph, PAPER, coarsen(graph.adjacency, 4)).on_device]
+
+
+def test_other_methods_have_a_plan_too(graph: Graph) -> None:
+    plain, attentive = (plan_memory(graph, settings_for(method)).total for method in ("gcn", "gat"))
+    assert planning.WORD * 50 * 3000 < plain < attentive
