@@ -1,4 +1,4 @@
-"""Choose C of DeepWalk's SVM on validation: the walks of a seed are read once, and every C is fitted to the same embedding.
+"""Choose C of DeepWalk's SVM on validation: every C is fitted to the same embedding of a seed.
 
     python scripts/choose_svm.py cora citeseer --seeds 3 --log docs/results/searches/deepwalk-C.csv
 

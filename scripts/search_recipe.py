@@ -1,7 +1,7 @@
 """Search for a recipe on validation alone: the split that is searched on has no test nodes.
 
     python scripts/search_recipe.py nell --preset paper --trials 48 --seeds 2 --log docs/results/nell-search.csv
-    python scripts/search_recipe.py cora --model dgcn --try output_relu=true,false --seeds 10 --log docs/results/searches/cora-dgcn.csv
+    python scripts/search_recipe.py cora --model dgcn --try output_relu=true,false --seeds 10 --log cora-dgcn.csv
 
 The values of `--try` are combined, all of them or `--trials` random ones; without it H-GCN's own space is searched. The
 seeds begin at 1000, so that no run of the results shares one. Every trial is a line of the log, the best first.
