@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import torch
 
@@ -62,21 +63,25 @@ def jobs_of(
 
 
 def units_of(jobs: Iterable[Job], device: torch.device, side_by_side: int = SIDE_BY_SIDE) -> list[Unit]:
-    """The jobs in units, in the order in which the first of each comes."""
+    """The jobs in units: the first unit of each group in the order of the jobs, then the second ones, and so on.
+
+    So a run that ends early has some runs of every figure rather than all of some.
+    """
     groups: dict[object, list[Job]] = {}
     for job in jobs:
         groups.setdefault(_shared(job), []).append(job)
-    units: list[Unit] = []
-    for group in groups.values():
-        first = group[0]
-        if isinstance(first, MeasureJob):
-            units += [Unit((job,), alone=first.alone) for job in group]
-            continue
-        together = replicates(first.settings, device)
-        size = side_by_side if together else IN_TURN
-        on_gpu = device.type == "cuda" and (together or dataset_of(first.dataset).graph.n_nodes >= LARGE)
-        units += [Unit(tuple(group[at : at + size]), on_gpu) for at in range(0, len(group), size)]
-    return units
+    by_group = [_group_units(group, device, side_by_side) for group in groups.values()]
+    return [unit for turn in zip_longest(*by_group) for unit in turn if unit is not None]
+
+
+def _group_units(group: list[Job], device: torch.device, side_by_side: int) -> list[Unit]:
+    first = group[0]
+    if isinstance(first, MeasureJob):
+        return [Unit((job,), alone=first.alone) for job in group]
+    together = replicates(first.settings, device)
+    size = side_by_side if together else IN_TURN
+    on_gpu = device.type == "cuda" and (together or dataset_of(first.dataset).graph.n_nodes >= LARGE)
+    return [Unit(tuple(group[at : at + size]), on_gpu) for at in range(0, len(group), size)]
 
 
 def _shared(job: Job) -> object:
