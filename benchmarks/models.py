@@ -24,6 +24,7 @@ from hiergcn.run.isolated import Peak, Send, WorkFailedError, in_own_process
 from measuring import circumstances, write_result, write_table
 
 PACKAGES = ["hiergcn", "torch", "numpy", "scipy", "numba"]
+PRELOAD = ["torch", "torch_geometric.nn", "hiergcn.run.settings", "hiergcn.datasets", "hiergcn.train.optimiser"]
 WARM_UP, REPEATS = 2, 10
 ENOUGH = 4.0  # seconds of a pair's epochs after which no further one is begun
 LIMIT = 900.0  # seconds after which a pair is ended
@@ -71,7 +72,7 @@ def told(pair: dict[str, Any]) -> dict[str, Any]:
 def measured(dataset: str, model: str, device: str, repeats: int) -> dict[str, Any]:
     pair: dict[str, Any] = {"dataset": dataset, "model": model}
     try:
-        figures, peak = in_own_process(epochs, dataset, model, device, repeats, limit=LIMIT)
+        figures, peak = in_own_process(epochs, dataset, model, device, repeats, limit=LIMIT, preload=PRELOAD)
     except WorkFailedError as error:
         return pair | {"failure": str(error)}
     return {**pair, **figures, "process_peak": peak.resident}

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.checks import check_rates, check_scaling, check_whole
+from hiergcn.model.checks import check_rates, check_scaling, check_share, check_whole
 from hiergcn.model.features import Scaling
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.plain import PlainMethod
@@ -49,8 +48,7 @@ class APPNPConfig:
         check_whole(self, hidden=1, steps=0)
         check_rates(self, "dropout", "adjacency_dropout")
         check_scaling(self)
-        if not 0.0 <= self.alpha <= 1.0:
-            raise InputError(f"alpha is {self.alpha!r}; give a number from 0 to 1.")
+        check_share(self, "alpha")
 
 
 class APPNP(NodeModel):

@@ -1,5 +1,6 @@
 """Checks that the settings of several methods share; each raises a sentence."""
 
+import math
 from typing import Any
 
 from hiergcn.errors import InputError
@@ -25,3 +26,27 @@ def check_rates(config: Any, *names: str) -> None:
 def check_scaling(config: Any) -> None:
     if config.scaling not in SCALINGS:
         raise InputError(f"scaling is {config.scaling!r}; give one of {', '.join(SCALINGS)}.")
+
+
+def check_positive(config: Any, *names: str) -> None:
+    """Each named setting is a finite number above 0."""
+    for name in names:
+        value = getattr(config, name)
+        if not 0.0 < value < math.inf:
+            raise InputError(f"{name} is {value!r}; give a number above 0.")
+
+
+def check_share(config: Any, *names: str) -> None:
+    """Each named setting is a part of a whole, from none to all of it."""
+    for name in names:
+        value = getattr(config, name)
+        if not 0.0 <= value <= 1.0:
+            raise InputError(f"{name} is {value!r}; give a number from 0 to 1.")
+
+
+def check_true_share(config: Any, *names: str) -> None:
+    """Each named setting is a part of a whole, neither none nor all of it."""
+    for name in names:
+        value = getattr(config, name)
+        if not 0.0 < value < 1.0:
+            raise InputError(f"{name} is {value!r}; give a number between 0 and 1.")

@@ -17,9 +17,9 @@ import torch
 from sklearn.svm import LinearSVC
 from torch import Tensor
 
-from hiergcn.errors import InputError, MissingPackageError
+from hiergcn.errors import MissingPackageError
 from hiergcn.graph.task import Task
-from hiergcn.model.checks import check_whole
+from hiergcn.model.checks import check_positive, check_whole
 from hiergcn.model.method import Features, Labelled, NodeModel, Prepared
 from hiergcn.model.plain import WithoutFeatures
 from hiergcn.model.randomness import numpy_generator
@@ -45,8 +45,7 @@ class DeepWalkConfig:
 
     def __post_init__(self) -> None:
         check_whole(self, walks=1, walk_length=2, window=1, embedding=1, passes=1)
-        if not self.C > 0:
-            raise InputError(f"C is {self.C!r}; give a number above 0.")
+        check_positive(self, "C")
 
 
 class Sentences:

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.checks import check_rates, check_scaling, check_whole
+from hiergcn.model.checks import check_positive, check_rates, check_scaling, check_whole
 from hiergcn.model.dropout import dropout
 from hiergcn.model.features import Scaling
 from hiergcn.model.method import Features, Labelled, NodeModel, Prepared
@@ -65,8 +65,7 @@ class DGCNConfig:
             raise InputError(f"supervised is {self.supervised!r}; give squared or cross_entropy.")
         if not 0 <= self.consistency < math.inf:
             raise InputError(f"consistency is {self.consistency!r}; give a number of at least 0.")
-        if not 0 < self.shift < math.inf:
-            raise InputError(f"shift is {self.shift!r}; give a number above 0.")
+        check_positive(self, "shift")
 
 
 def consistency_weight(t: int, ramp: int, w_max: float) -> float:

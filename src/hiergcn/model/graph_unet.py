@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from hiergcn.errors import InputError
-from hiergcn.model.checks import check_rates, check_scaling, check_whole
+from hiergcn.model.checks import check_rates, check_scaling, check_true_share, check_whole
 from hiergcn.model.features import Scaling
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.projection import FeatureLinear
@@ -49,8 +48,7 @@ class GraphUNetConfig:
         check_whole(self, hidden=1, depth=1, first_pool=1)
         check_rates(self, "dropout", "edge_dropout")
         check_scaling(self)
-        if not 0.0 < self.pool_ratio < 1.0:
-            raise InputError(f"pool_ratio is {self.pool_ratio!r}; give a share between 0 and 1.")
+        check_true_share(self, "pool_ratio")
 
 
 class GraphUNet(NodeModel):

@@ -14,9 +14,8 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.checks import check_whole
+from hiergcn.model.checks import check_true_share, check_whole
 from hiergcn.model.method import Features, Labelled, NodeModel, Prepared
 from hiergcn.model.plain import WithoutFeatures
 from hiergcn.model.sparse import csr_tensor
@@ -36,8 +35,7 @@ class LabelPropagationConfig:
 
     def __post_init__(self) -> None:
         check_whole(self, steps=1)
-        if not 0.0 < self.alpha < 1.0:
-            raise InputError(f"alpha is {self.alpha!r}; give a number between 0 and 1.")
+        check_true_share(self, "alpha")
 
 
 class LabelPropagation(NodeModel):

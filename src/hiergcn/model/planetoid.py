@@ -21,9 +21,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.checks import check_scaling, check_whole
+from hiergcn.model.checks import check_positive, check_scaling, check_share, check_whole
 from hiergcn.model.contexts import (
     ContextLoss,
     Contexts,
@@ -78,10 +77,8 @@ class PlanetoidTConfig:
         check_whole(self, embedding=1, walk_steps=1, window=0, batch=1, graph_batch=1, label_batch=1)
         check_whole(self, label_steps=0, graph_steps=0, negatives=0, steps=1)
         check_scaling(self)
-        if not self.context_rate > 0:
-            raise InputError(f"context_rate is {self.context_rate!r}; give a number above 0.")
-        if not 0 <= self.graph_share <= 1:
-            raise InputError(f"graph_share is {self.graph_share!r}; give a number from 0 to 1.")
+        check_positive(self, "context_rate")
+        check_share(self, "graph_share")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import multiprocessing
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -32,14 +32,18 @@ def in_own_process(
     *arguments: Any,
     on_message: Callable[[Any], None] | None = None,
     limit: float | None = None,
+    preload: Sequence[str] = (),
 ) -> tuple[Any, Peak]:
     """Call `work(send, *arguments)` in a fresh interpreter; gives its result and the peak of its memory.
 
-    Work that says nothing for `limit` seconds is ended.
+    Work that says nothing for `limit` seconds is ended. Modules named in `preload` are imported once for all calls, by
+    a process that the interpreters are copied from; without any, each call begins from nothing.
 
     Ctrl-C is left to the caller: the work ignores it and is ended when KeyboardInterrupt passes through here.
     """
-    context = multiprocessing.get_context("spawn")  # a fork would begin with this process's memory
+    # A fork of this process would begin with its memory.
+    context: Any = multiprocessing.get_context("forkserver" if preload else "spawn")
+    context.set_forkserver_preload(list(preload))
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(theirs, work, arguments), daemon=True)
     process.start()
