@@ -53,7 +53,7 @@ def learner(graph: Graph, split: Split, count: int, look_at_whole: bool = True) 
         method.build(part, task.n_classes, torch.Generator().manual_seed(i))
         for i, part in enumerate([whole, *(batch.prepared for batch in batches.parts)])
     ]
-    return BatchLearner(built[0], built[1:], batches, labelled_nodes(task, CPU), chosen.train, seed=0)
+    return BatchLearner(built[0], built[1:], batches, labelled_nodes(task, CPU), chosen.train)
 
 
 def test_one_batch_of_everything_is_full_batch_training(graph: Graph, split: Split) -> None:
@@ -112,7 +112,7 @@ def test_the_loss_is_that_of_all_batches_together(graph: Graph, split: Split) ->
         whole = batches.whole
         assert whole is not None
         learning = BatchLearner(
-            method.build(whole, 3, torch.Generator().manual_seed(0)), networks, batches, nodes, chosen.train, 0
+            method.build(whole, 3, torch.Generator().manual_seed(0)), networks, batches, nodes, chosen.train
         )
         told = float(learning.step(1))
         logits = [net.eval()(part.prepared.features) for net, part in zip(networks, batches.parts, strict=True)]

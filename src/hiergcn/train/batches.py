@@ -70,7 +70,8 @@ def network_seeds(seed: int, count: int) -> list[int]:
 
 
 class BatchLearner(Learners):
-    """One model that takes a step for each batch with training nodes, in an order drawn anew each epoch.
+    """One model whose step adds up the gradients of all batches: what is learned differs from a step over the whole
+    graph by the edges between batches alone, and so the settings for the whole graph serve.
 
     Args:
         model: the network of the whole graph, which has the parameters.
@@ -78,7 +79,6 @@ class BatchLearner(Learners):
         batches: the batches.
         nodes: the labels, by their nodes in the whole graph.
         config: of the training.
-        seed: decides the order.
     """
 
     def __init__(
@@ -88,26 +88,27 @@ class BatchLearner(Learners):
         batches: Batches,
         nodes: LearningNodes,
         config: TrainConfig,
-        seed: int,
     ) -> None:
         self.model, self.networks, self.batches = model, networks, batches
         self.nodes, self.config = nodes, config
+        if type(model).step is not NodeModel.step:
+            raise InputError(f"{type(model).__name__} learns in its own way, so it cannot train in batches.")
         for network in networks:
             _share_parameters(model, network)
         self.optimiser = make_optimiser(model, dict(model.named_parameters()), config)
         self.train = [_inside(nodes.train, batch.nodes) for batch in batches.parts]
-        self.order = torch.Generator().manual_seed(seed)
 
     def step(self, epoch: int) -> Tensor:
-        losses: list[Tensor] = []
-        for i in torch.randperm(len(self.networks), generator=self.order).tolist():
-            train, network = self.train[i], self.networks[i].train()
+        self.optimiser.zero_grad()
+        total = torch.zeros(1, device=self.nodes.train.nodes.device)
+        for network, batch, train in zip(self.networks, self.batches.parts, self.train, strict=True):
             if len(train.nodes):
-                features = self.batches.parts[i].prepared.features
-                loss = network.step(features, train, self.optimiser, self.config.loss, epoch)
+                loss = network.train().objective(batch.prepared.features, train, self.config.loss, epoch)
                 share = 1.0 if self.config.loss == "sum" else len(train.nodes) / len(self.nodes.train.nodes)
-                losses.append(share * torch.as_tensor(loss))
-        return torch.stack(losses).sum().view(1)
+                (share * loss).backward()
+                total += share * loss.detach()
+        self.optimiser.step()
+        return total
 
     @torch.no_grad()
     def measure(self) -> Measured:

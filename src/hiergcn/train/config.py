@@ -31,8 +31,8 @@ class TrainConfig:
     so that rare classes count as much as common ones. Accuracies, also those that select, stay as they are."""
 
     batches: int = 1
-    """Parts of the graph, cut along the hierarchy, that an epoch takes one after the other, a step each. 1 takes the
-    whole graph in one step, as the paper does; more need less memory."""
+    """Parts of the graph, cut along the hierarchy, whose gradients an epoch adds up, one part after the other. 1 takes
+    the whole graph at once, as the paper does; more need less memory and leave out the edges between parts."""
 
     recompute: bool = False
     """Compute each layer once more in the backward pass instead of keeping what it made: less memory, a third more

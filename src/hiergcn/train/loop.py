@@ -69,7 +69,7 @@ def train_seed(
             _built(method, batch.prepared, task, config, own, device)
             for batch, own in zip(batches.parts, seeds, strict=True)
         ]
-        learner = BatchLearner(model, networks, batches, nodes, config, seed)
+        learner = BatchLearner(model, networks, batches, nodes, config)
     selection = _train(learner, 1, config, device, (), on_epoch)
     return _outcomes([seed], selection, began)[0]
 
