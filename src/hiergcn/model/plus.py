@@ -131,21 +131,43 @@ class HGCNPlus(NodeModel):
                 weight.copy_(drawn.uniform_(-bound, bound, generator=self.generator))
 
     def forward(self, features: Features) -> Tensor:
-        H = self.hidden_norm(torch.relu(self._first_layer(features) + self.first_bias))  # (n, hidden)
-        return self._dropped(H, self.config.hidden_dropout) @ self.second + self.second_bias  # (n, classes)
+        if self.training:
+            return self.random_passes(features, 1)[0]
+        weight, bias = self._normalised_first()
+        product = features @ (self.column_weight.unsqueeze(1) * weight)  # (n, hidden)
+        H = self.graph.propagation((1.0 - self.config.drop_node) * product) + bias
+        return self._classified(H.unsqueeze(0))[0]
 
-    def _first_layer(self, features: Features) -> Tensor:
-        """X̄ W₁ of one pass; to predict, of the mean of all passes."""
-        P, rate = self.graph.propagation, self.config.drop_node
-        if not self.training:
-            weight, bias = self._normalised_first()
-            return P((1.0 - rate) * (features @ (self.column_weight.unsqueeze(1) * weight))) + bias
-        keep = dropout(torch.ones(P.n_nodes, 1, device=self.first.device), rate, self.generator) * (1.0 - rate)
-        if self.graph.dense is None:
-            return P(keep * (self._dropped_features(features) @ (self.column_weight.unsqueeze(1) * self.first)))
-        X = P(keep * self.graph.dense)
-        X = X if self.input_norm is None else self.input_norm(X)
-        return self._dropped(X, self.config.input_dropout) @ self.first
+    def random_passes(self, features: Features, count: int) -> Tensor:
+        """The logits of so many passes; (S, n, classes)."""
+        P = self.graph.propagation
+        if self.graph.dense is None:  # X W₁ of all passes is propagated as one matrix
+            wide = torch.cat([self._kept_nodes() * self._product(features) for _ in range(count)], dim=1)
+            return self._classified(torch.stack(P(wide).chunk(count, dim=1)))
+        taken_in = [P(self._kept_nodes() * self.graph.dense) for _ in range(count)]  # (n, f) each
+        if self.input_norm is not None:
+            taken_in = [self.input_norm(X) for X in taken_in]
+        rate = self.config.input_dropout
+        return self._classified(torch.stack([dropout(X, rate, self.generator) @ self.first for X in taken_in]))
+
+    def _kept_nodes(self) -> Tensor:
+        """ε of each node, (n, 1)."""
+        rate = self.config.drop_node
+        ones = torch.ones(self.graph.propagation.n_nodes, 1, device=self.first.device)
+        return dropout(ones, rate, self.generator) * (1.0 - rate)
+
+    def _product(self, features: Features) -> Tensor:
+        """X W₁ with dropout on X; (n, hidden)."""
+        rate, weight = self.config.input_dropout, self.column_weight.unsqueeze(1) * self.first
+        if isinstance(features, SparseFeatures):
+            return features.dropped(rate, self.generator) @ weight
+        return dropout(features, rate, self.generator) @ weight
+
+    def _classified(self, product: Tensor) -> Tensor:
+        """From X̄ W₁ of some passes, (S, n, hidden), to their logits."""
+        H = torch.stack([self.hidden_norm(one) for one in torch.relu(product + self.first_bias)])
+        rate = self.config.hidden_dropout if self.training else 0.0
+        return dropout(H, rate, self.generator) @ self.second + self.second_bias
 
     def _normalised_first(self) -> tuple[Tensor, Tensor | float]:
         """W and b with norm(X) W₁ = X W + b: batch normalisation, once learned, is an affine map of each column."""
@@ -155,18 +177,9 @@ class HGCNPlus(NodeModel):
         scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
         return scale.unsqueeze(1) * self.first, (norm.bias - norm.running_mean * scale) @ self.first
 
-    def _dropped_features(self, features: Features) -> Features:
-        rate = self.config.input_dropout
-        if isinstance(features, SparseFeatures):
-            return features.dropped(rate, self.generator)
-        return dropout(features, rate, self.generator)
-
-    def _dropped(self, H: Tensor, rate: float) -> Tensor:
-        return dropout(H, rate, self.generator) if self.training else H
-
     def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:  # noqa: ARG002
         """Supervised and consistency loss of S passes."""
-        logits = torch.stack([self(features) for _ in range(self.config.passes)])  # (S, n, classes)
+        logits = self.random_passes(features, self.config.passes)
         supervised = torch.stack([labelled.cross_entropy(one, reduction) for one in logits]).mean()
         probabilities = torch.softmax(logits, dim=2)
         target = self._target(probabilities.detach().mean(dim=0), labelled)
