@@ -19,10 +19,10 @@ from hiergcn.coarsen.partition import parts
 from hiergcn.datasets import Dataset, load_dataset
 from hiergcn.run.fit import fit
 from hiergcn.run.settings import Settings, settings_for
-from measuring import circumstances, write_result, write_table
+from measuring import circumstances, read_results, write_result, write_table
 
-SEEDS = {"cora": 5, "citeseer": 5, "pubmed": 3}
-COUNTS = (1, 4, 8)
+SEEDS = {"cora": 5, "citeseer": 3, "pubmed": 2}
+COUNTS = (1, 8)
 
 
 def main() -> None:
@@ -32,8 +32,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few epochs and seeds; write nothing")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    result: dict[str, Any] = {"circumstances": circumstances(["hiergcn", "torch", "numpy", "scipy"]), "rows": []}
     for name in arguments.datasets.split(","):
+        result: dict[str, Any] = {"circumstances": circumstances(["hiergcn", "torch", "numpy", "scipy"]), "rows": []}
         data = load_dataset(name)
         for count in COUNTS:
             changes = {"batches": count} | ({"epochs": 5} if arguments.quick else {})
@@ -41,9 +41,9 @@ def main() -> None:
             seeds = 1 if arguments.quick else SEEDS.get(name, 3)
             result["rows"].append(measured(data, settings, seeds, arguments.device))
             print(result["rows"][-1], flush=True)
-    if not arguments.quick:
-        print(write_result("batches", result))
-        write_table("batches", table(result))
+        if not arguments.quick:
+            print(write_result(f"batches-{name}", result))
+            write_table("batches", table(read_results("batches-")))
 
 
 def measured(data: Dataset, settings: Settings, seeds: int, device: str) -> dict[str, Any]:
@@ -64,8 +64,8 @@ def measured(data: Dataset, settings: Settings, seeds: int, device: str) -> dict
     }
 
 
-def table(result: dict[str, Any]) -> list[str]:
-    at = result["circumstances"]
+def table(results: list[dict[str, Any]]) -> list[str]:
+    at = results[0]["circumstances"]
     lines = [
         f"{at['cores']} cores of {at['cpu']}, {at['when'][:10]}, commit {at['commit'][:10]}, `{at['command']}`.",
         "Means over the seeds, in percent; in brackets the standard deviation.",
@@ -74,7 +74,7 @@ def table(result: dict[str, Any]) -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     whole: dict[str, float] = {}
-    for row in result["rows"]:
+    for row in [row for result in results for row in result["rows"]]:
         test = statistics.mean(row["test"])
         first = whole.setdefault(row["dataset"], test)
         difference = "" if row["batches"] == 1 else f"{test - first:+.1f}"

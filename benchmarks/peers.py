@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch_geometric.utils import dropout_edge
 
-from hiergcn.datasets import Dataset
+from hiergcn.graph import Graph, Split
 
 
 class Network(nn.Module):
@@ -82,13 +82,12 @@ PEERS: dict[str, type[Network]] = {"GAT": GAT, "GCN": GCN, "Graph U-Net": GraphU
 Step = Callable[[], object]
 
 
-def peer_steps(name: str, data: Dataset) -> tuple[Step, Step]:
+def peer_steps(name: str, graph: Graph, split: Split) -> tuple[Step, Step]:
     """One step of training, and one look at every node's logits, of the network of that name."""
-    graph, split = data.graph, data.split
     assert graph.features is not None
     assert graph.labels is not None
     rows = normalize(graph.features, norm="l1", axis=1)  # PyG's transform NormalizeFeatures
-    x = torch.from_numpy(np.asarray(rows.todense(), dtype=np.float32))
+    x = torch.from_numpy(np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float32))
     y = torch.from_numpy(graph.labels.copy())
     coo = graph.adjacency.tocoo()
     edges = torch.from_numpy(np.stack([coo.row, coo.col]).astype(np.int64))

@@ -23,10 +23,12 @@ import torch
 from floor import Machine, hgcn_work
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import Dataset, load_dataset
+from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.registry import build_method
-from hiergcn.run.settings import settings_for
-from hiergcn.train.loop import _optimiser, labelled_nodes
+from hiergcn.run.settings import Settings, settings_for
+from hiergcn.train.labels import labelled_nodes
+from hiergcn.train.optimiser import make_optimiser
 from measuring import circumstances, write_result, write_table
 from peers import PEERS, Step, peer_steps
 
@@ -63,8 +65,9 @@ def main() -> None:
 
 def measured(data: Dataset, rounds: int, machine: Machine) -> dict[str, Any]:
     """Every network in turn, round after round: seconds of its steps, and the ratio of ours to each."""
-    steps: dict[str, tuple[Step, Step]] = {OURS: our_steps(data)}
-    steps |= {name: peer_steps(name, data) for name in PEERS}
+    settings = settings_for("hgcn", "paper", data.name)
+    steps: dict[str, tuple[Step, Step]] = {OURS: our_steps(data.graph, data.split, settings)}
+    steps |= {name: peer_steps(name, data.graph, data.split) for name in PEERS}
     part: dict[str, Any] = {"dataset": data.name}
     for number, kind in enumerate(("training", "evaluation")):
         calls = {name: pair[number] for name, pair in steps.items()}
@@ -79,15 +82,14 @@ def measured(data: Dataset, rounds: int, machine: Machine) -> dict[str, Any]:
     return part
 
 
-def our_steps(data: Dataset) -> tuple[Step, Step]:
+def our_steps(graph: Graph, split: Split, settings: Settings) -> tuple[Step, Step]:
     """A step as the training loop takes it, and a look at every node's logits as it takes after each."""
-    settings, device = settings_for("hgcn", "paper", data.name), torch.device("cpu")
-    task = Task.of(data.graph, data.split)
+    task, device = Task.of(graph, split), torch.device("cpu")
     method = build_method("hgcn", settings.model)
-    prepared = method.prepare(task, coarsen(data.graph.adjacency, settings.model.levels, settings.coarsen), device)
+    prepared = method.prepare(task, coarsen(graph.adjacency, settings.model.levels, settings.coarsen), device)
     train, _ = labelled_nodes(task, device)
     model = method.build(prepared, task.n_classes, torch.Generator().manual_seed(0))
-    optimiser = _optimiser(model, settings.train)
+    optimiser = make_optimiser(model, dict(model.named_parameters()), settings.train)
 
     def step() -> object:
         model.train()

@@ -191,7 +191,7 @@ def _rule_of_thumb(graph: Graph, settings: Settings) -> MemoryPlan:
     heads = getattr(settings.model, "heads", 1)
     hidden = getattr(settings.model, "hidden", 32) * heads
     entries = graph.adjacency.nnz + graph.n_nodes
-    each_edge = 100 + (6 * WORD * hidden if heads > 1 else 0)
+    each_edge = 40 + (6 * WORD * hidden if heads > 1 else 0)
     dense = 0 if _is_sparse(graph) else graph.n_features or WIDTH
     kept = WORD * graph.n_nodes * (2 * dense + 6 * hidden) // settings.train.batches
     return MemoryPlan(0, _feature_bytes(graph) + ENTRY * entries, kept, each_edge * entries // settings.train.batches)
