@@ -17,6 +17,7 @@ from hiergcn.evaluate.compare import TEST, compare_all
 HERE = Path(__file__).resolve().parents[1] / "docs" / "results"
 ORDER = ("cora", "citeseer", "pubmed", "nell")
 AGAINST = "gcn"
+SEEDS = 20  # of a run unless it says otherwise
 BEGIN, END = "<!-- results: python scripts/results.py table -->", "<!-- end of results -->"
 
 
@@ -128,7 +129,8 @@ def overview() -> list[str]:
                 continue
             test = metrics["test_accuracy"]
             claim = "" if metrics["claim"] is None else f" ({per_cent(metrics['claim'])})"
-            cells.append(f"{per_cent(test['mean'])} ± {per_cent(test['std'])}{claim}")
+            few = "" if len(metrics["seeds"]) == SEEDS else f", {len(metrics['seeds'])} seeds"
+            cells.append(f"{per_cent(test['mean'])} ± {per_cent(test['std'])}{few}{claim}")
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
 
@@ -148,8 +150,8 @@ def page() -> str:
         "Accuracy in per cent on the public splits, mean ± sample standard deviation over seeds, selected on",
         "validation alone. `published` is what the method's source claims. A failed seed is one that diverged; it is",
         "counted here and has no accuracy. Made by `python scripts/results.py table` from the files in `runs/`, which",
-        "hold every seed, the settings and the machine. Where there are fewer than 20 seeds, the time or the memory ended",
-        "the run. What stands behind a gap is in [notes.md](notes.md), random splits in [random-splits/](random-splits).",
+        "hold every seed, the settings and the machine. Where there are fewer than 20 seeds, time or memory ended the",
+        "run. What stands behind a gap is in [notes.md](notes.md), random splits in [random-splits](random-splits).",
         "",
         *figures(),
         "",
