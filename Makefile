@@ -13,7 +13,7 @@ help:
 	@echo 'make demo    set up, then train H-GCN on Cora with 20 seeds; the result goes to runs/'
 	@echo 'make test    set up, then run ruff, mypy and pytest'
 	@echo 'make lint    set up, then run ruff and mypy alone'
-	@echo 'make bench   set up, then measure speed and memory beside other libraries'
+	@echo 'make bench   set up, then measure speed and memory beside other libraries (hours; 12 GB), and draw docs/benchmarks.md'
 	@echo 'make explorer   build the script of the report page again (needs Node 18 or newer; users do not)'
 	@echo 'make setup   only set up: a virtual environment in $(VENV) with everything for development'
 	@echo
@@ -33,7 +33,8 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 bench: $(VENV)/.bench
-	@set -e; for script in $$(grep -l __main__ benchmarks/*.py); do echo "$$script"; $(BIN)/python "$$script"; done
+	@set -e; for script in $$(grep -l __main__ benchmarks/*.py | grep -v plots.py) benchmarks/plots.py; do \
+	  echo "$$script"; $(BIN)/python "$$script"; done
 
 # The script that every report carries; its packages are those of explorer/package-lock.json, to the last byte.
 explorer:

@@ -116,9 +116,9 @@ def one_thread() -> Iterator[None]:
 
 
 def growth(most_edges: int) -> dict[str, Any]:
-    """Seconds from 10^4 edges on, and the exponent b of seconds ~ edges^b, by the clock and of CPU."""
+    """Seconds from 10^3 edges on, and the exponent b of seconds ~ edges^b, by the clock and of CPU."""
     points = []
-    for wanted in np.geomspace(10**4, most_edges, 2 * round(np.log10(most_edges / 10**4)) + 1):
+    for wanted in np.geomspace(10**3, most_edges, 2 * round(np.log10(most_edges / 10**3)) + 1):
         graph = planted(round(wanted / 9))
         time = timed(lambda graph=graph: coarsen(graph, LEVELS), repeats=3 if wanted > 10**6 else 9)  # type: ignore[misc]
         points.append({**sizes(graph), **time})

@@ -68,7 +68,8 @@ def steps_of(send: Send, network: str, edges: int) -> dict[str, Any]:  # noqa: A
     else:
         step, _ = peer_steps(network, graph, split)
     step()
-    seconds, cpu = [], []
+    seconds: list[float] = []
+    cpu: list[float] = []
     while len(cpu) < 3 or (sum(seconds) < ENOUGH and len(cpu) < 30):
         began, cpu_began = time.perf_counter(), time.process_time()
         step()
