@@ -1,0 +1,216 @@
+"""H-GCN+ against small calculations by hand, in numpy and double precision."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from hiergcn.coarsen import Hierarchy, coarsen
+from hiergcn.datasets import planted_graph
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.task import Task
+from hiergcn.model.hierarchical_propagation import HierarchicalPropagation
+from hiergcn.model.label_spreading import label_prior
+from hiergcn.model.method import Labelled
+from hiergcn.model.plus import HGCNPlus, HGCNPlusConfig, HGCNPlusMethod
+from hiergcn.model.sparse import SparseFeatures, csr_tensor, normalised_adjacency
+from hiergcn.run.settings import settings_for
+from hiergcn.train.loop import train_seed, train_side_by_side
+
+CPU = torch.device("cpu")
+QUIET: dict[str, Any] = {"drop_node": 0.0, "input_dropout": 0.0, "hidden_dropout": 0.0}
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return planted_graph(90, classes=3, depth=1, degree=6, homophily=0.9, features=10, noise=0.7, seed=1)
+
+
+@pytest.fixture(scope="module")
+def task(graph: Graph) -> Task:
+    assert graph.labels is not None
+    return Task.of(graph, Split.random(graph.labels, per_class=5, validation=20, seed=2))
+
+
+@pytest.fixture(scope="module")
+def hierarchy(graph: Graph) -> Hierarchy:
+    return coarsen(graph.adjacency, 3)
+
+
+def dense_propagation(hierarchy: Hierarchy, shares: list[float], orders: list[int]) -> np.ndarray:
+    """P as the formula has it, one dense matrix."""
+    P = np.zeros((hierarchy.levels[0].adjacency.shape[0],) * 2)
+    for level, (share, order) in enumerate(zip(shares, orders, strict=True)):
+        A = hierarchy.levels[level].adjacency.toarray() + np.eye(hierarchy.levels[level].adjacency.shape[0])
+        root = np.sqrt(A.sum(axis=1))
+        normalised = A / root[:, None] / root[None, :]
+        mean = sum(np.linalg.matrix_power(normalised, k) for k in range(order + 1)) / (order + 1)
+        M = np.eye(len(A))[hierarchy.hyper_nodes(level)]
+        B = M / np.sqrt(M.sum(axis=0))
+        P += share * B @ mean @ B.T
+    return P
+
+
+@pytest.mark.parametrize(
+    ("shares", "orders"),
+    [([0.5, 0.2, 0.2, 0.1], [3, 1, 2, 0]), ([1.0, 0.0, 0.0], [4, 1, 1]), ([0.6, 0.0, 0.4], [2, 1, 3])],
+)
+def test_propagation_is_the_formula(hierarchy: Hierarchy, shares: list[float], orders: list[int]) -> None:
+    propagation = HierarchicalPropagation(hierarchy, shares, orders, CPU)
+    H = torch.randn(90, 5, generator=torch.Generator().manual_seed(0))
+    P = dense_propagation(hierarchy, shares, orders)
+    np.testing.assert_allclose(propagation(H).numpy(), P @ H.double().numpy(), rtol=0, atol=1e-5)
+    np.testing.assert_allclose(P, P.T, atol=1e-12)
+    assert np.abs(np.linalg.eigvalsh(P)).max() <= 1.0 + 1e-12
+
+
+def test_the_gradient_of_propagation_is_propagation(hierarchy: Hierarchy) -> None:
+    shares, orders = [0.5, 0.25, 0.25], [2, 1, 1]
+    propagation = HierarchicalPropagation(hierarchy, shares, orders, CPU)
+    H = torch.zeros(90, 2, requires_grad=True)
+    weight = torch.randn(90, 2, generator=torch.Generator().manual_seed(3))
+    (propagation(H) * weight).sum().backward()
+    assert H.grad is not None
+    P = dense_propagation(hierarchy, shares, orders)
+    np.testing.assert_allclose(H.grad.numpy(), P.T @ weight.double().numpy(), rtol=0, atol=1e-5)
+
+
+def test_levels_without_a_share_are_not_even_made(hierarchy: Hierarchy) -> None:
+    assert len(HierarchicalPropagation(hierarchy, [1.0, 0.0, 0.0], [2, 1, 1], CPU).levels) == 1
+
+
+def test_label_prior_is_the_iteration(graph: Graph) -> None:
+    adjacency = normalised_adjacency(graph.adjacency)
+    nodes, classes = np.array([3, 40, 80]), np.array([0, 1, 1])
+    Y = np.zeros((90, 3))
+    Y[nodes, classes] = 1.0
+    F = Y
+    for _ in range(10):
+        F = 0.8 * (adjacency @ F) + 0.2 * Y
+    Q = 0.99 * F / F.sum(axis=1, keepdims=True).clip(min=1e-12) + 0.01 / 3
+    found = label_prior(csr_tensor(adjacency), Labelled(torch.tensor(nodes), torch.tensor(classes)), 3)
+    np.testing.assert_allclose(found.exp().numpy(), Q, rtol=1e-4)
+
+
+def test_a_node_that_no_label_reaches_prefers_no_class() -> None:
+    adjacency = sp.csr_array((3, 3))
+    known = Labelled(torch.tensor([0]), torch.tensor([1]))
+    prior = label_prior(csr_tensor(normalised_adjacency(adjacency)), known, 2)
+    assert prior[2, 0] == prior[2, 1]
+    assert prior[0, 1] > prior[0, 0]
+
+
+def built(task: Task, hierarchy: Hierarchy, **changes: Any) -> tuple[HGCNPlus, Any]:
+    method = HGCNPlusMethod(HGCNPlusConfig(scaling="none", levels=2, hidden=7, **changes))
+    prepared = method.prepare(task, hierarchy, CPU)
+    return method.build(prepared, 3, torch.Generator().manual_seed(4)), prepared
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+@pytest.mark.parametrize("dropout_on", ["features", "propagated"])
+def test_prediction_is_a_perceptron_on_propagated_features(
+    task: Task, hierarchy: Hierarchy, share: float, dropout_on: str
+) -> None:
+    model, prepared = built(task, hierarchy, share=share, order=3, drop_node=0.25, dropout_on=dropout_on)
+    P = dense_propagation(hierarchy, [1 - share, share / 2, share / 2], [3, 1, 1])
+    W1, b1, W2, b2 = (
+        parameter.detach().double().numpy()
+        for parameter in (model.first, model.first_bias, model.second, model.second_bias)
+    )
+    assert isinstance(task.features, np.ndarray)
+    logits = np.maximum(P @ (0.75 * task.features) @ W1 + b1, 0.0) @ W2 + b2
+    np.testing.assert_allclose(model.eval()(prepared.features).detach().numpy(), logits, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("dropout_on", ["features", "propagated"])
+def test_without_chance_a_pass_is_the_prediction(task: Task, hierarchy: Hierarchy, dropout_on: str) -> None:
+    model, prepared = built(task, hierarchy, dropout_on=dropout_on, **QUIET)
+    drawn = model.train()(prepared.features)
+    np.testing.assert_allclose(
+        drawn.detach().numpy(), model.eval()(prepared.features).detach().numpy(), rtol=0, atol=1e-5
+    )
+
+
+def test_normalisation_is_folded_into_the_weights(task: Task, hierarchy: Hierarchy) -> None:
+    """To predict, X̄ is not made: its batch normalisation is an affine map, and W₁ takes it in."""
+    model, prepared = built(task, hierarchy, dropout_on="propagated", batch_norm=True, **QUIET)
+    for _ in range(5):
+        model.train().random_passes(prepared.features, 2)  # running means and variances move
+    norm = model.input_norm
+    assert norm is not None
+    with torch.no_grad():
+        norm.weight.uniform_(0.5, 2.0, generator=torch.Generator().manual_seed(1))
+        norm.bias.uniform_(-1.0, 1.0, generator=torch.Generator().manual_seed(2))
+    model.eval()
+    in_full = norm(prepared.structure.propagation(prepared.structure.dense)) @ model.first
+    expected = model._classified(in_full.unsqueeze(0))[0]
+    np.testing.assert_allclose(model(prepared.features).detach().numpy(), expected.detach().numpy(), rtol=0, atol=1e-4)
+
+
+def test_the_objective_by_hand(task: Task, hierarchy: Hierarchy) -> None:
+    """Passes without chance are alike, so the consistency loss is the distance to what sharpening and labels make."""
+    model, prepared = built(
+        task, hierarchy, passes=2, temperature=0.5, consistency=0.6, label_prior=2.0, warm_up=4, **QUIET
+    )
+    labelled = Labelled(torch.tensor(task.train), torch.tensor(task.train_labels))
+    logits = model.eval()(prepared.features).detach().double().numpy()
+    Z = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    supervised = -np.log(Z[task.train, task.train_labels]).mean()
+    prior = label_prior(model.graph.propagation.levels[0].adjacency, labelled, 3).double().exp().numpy()
+    target = Z**2 * prior**2
+    target /= target.sum(axis=1, keepdims=True)
+    distance = ((Z - target) ** 2).sum(axis=1).mean()
+    for step in range(1, 7):
+        expected = supervised + 0.6 * min(step / 4, 1.0) * distance
+        assert model.train().objective(prepared.features, labelled, "mean", step).item() == pytest.approx(
+            expected, rel=1e-4
+        )
+
+
+def test_rare_columns_weigh_more() -> None:
+    features = sp.csr_array(np.array([[1.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.0, 0.0]]))
+    graph = Graph.from_scipy(sp.csr_array(np.ones((4, 4)) - np.eye(4)), features, np.array([0, 0, 1, 1]))
+    task = Task.of(graph, Split(np.array([0, 2]), np.array([1]), np.array([3])))
+    method = HGCNPlusMethod(HGCNPlusConfig(column_weight="idf", levels=1))
+    weight = method.prepare(task, coarsen(graph.adjacency, 1), CPU).structure.column_weight.numpy()
+    assert weight[1] / weight[0] == pytest.approx(np.log(4.0) / np.log(4.0 / 3.0), rel=1e-5)
+    assert (3 * weight[0] + weight[1]) / 4 == pytest.approx(1.0, rel=1e-5)  # over the four entries
+
+
+def test_column_weights_are_those_of_the_graph_it_learned_from(task: Task, hierarchy: Hierarchy) -> None:
+    method = HGCNPlusMethod(HGCNPlusConfig(column_weight="idf", levels=2))
+    learned = {"column_weight": torch.arange(10.0)}
+    assert torch.equal(method.prepare(task, hierarchy, CPU, learned).structure.column_weight, learned["column_weight"])
+
+
+@pytest.mark.parametrize("changes", [{}, {"label_prior": 1.0, "column_weight": "idf"}])
+def test_side_by_side_is_one_by_one(task: Task, hierarchy: Hierarchy, changes: dict[str, Any]) -> None:
+    method = HGCNPlusMethod(HGCNPlusConfig(levels=2, hidden=8, **changes))
+    train = replace(settings_for("hgcn", "plus").train, epochs=8)
+    sparse = replace(task, features=sp.csr_array(np.where(np.abs(task.features) > 0.8, task.features, 0.0)))
+    prepared = method.prepare(sparse, hierarchy, CPU)
+    assert isinstance(prepared.features, SparseFeatures | torch.Tensor)
+    together = train_side_by_side(method, prepared, [sparse, sparse], train, [0, 1], CPU)
+    for seed, outcome in enumerate(together):
+        alone = train_seed(method, prepared, sparse, train, seed, CPU)
+        np.testing.assert_allclose(outcome.history, alone.history, rtol=1e-3, atol=1e-4)
+
+
+def test_plus_is_a_preset_of_hgcn() -> None:
+    settings = settings_for("hgcn", "plus", "nell")
+    assert (settings.method, settings.preset) == ("hgcn-plus", "plus")
+    assert settings == settings_for("hgcn-plus", dataset="nell")
+    for dataset in ("cora", "citeseer", "pubmed", "nell", None):
+        chosen = settings_for("hgcn", "plus", dataset).model
+        assert chosen.levels >= 2
+        assert chosen.share > 0.0
+
+
+@pytest.mark.parametrize(("setting", "value"), [("share", 1.2), ("dropout_on", "both"), ("column_weight", "tf")])
+def test_refuses_settings_beyond_their_range(setting: str, value: Any) -> None:
+    with pytest.raises(InputError, match=setting):
+        HGCNPlusConfig(**{setting: value})
