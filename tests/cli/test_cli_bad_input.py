@@ -43,10 +43,10 @@ def check(outcome: Outcome, *expected: str) -> None:
         (("fit", "cora", "--seeds", 10**12), "give fewer seeds"),
         (("fit", "cora", "--out", "nodes.csv"), "nodes.csv is a file"),
         (("fit", "cora", "--out", "nodes.csv/run"), "cannot be written to"),
-        (("fit", "edges.csv"), "no labels"),
+        (("fit", "edges.csv"), "edges.csv has edges and no labels: name a CSV of nodes"),
         (("fit", "edges.csv", "--label", "topic"), "file of nodes"),
         (("fit", "edges.csv", "nodes.csv", "--label", "tpoic"), "did you mean 'topic'?"),
-        (("fit", "edges.csv", "nodes.csv", "--id", "paper"), "no labels"),
+        (("fit", "edges.csv", "nodes.csv", "--id", "paper"), "nodes.csv has no column named label or class: name"),
         ((*CSV, "--set", "learning_rate=1e30", "--set", "epochs=20", "--seeds", "2"), "Every seed failed"),
         (("fit", "citeseer"), "HIERGCN_DATA"),
         (("coarsen", "corra"), "did you mean cora?"),
@@ -85,10 +85,22 @@ def test_an_existing_folder_is_not_touched(command: Command, own_files: Path) ->
     assert content(own_files) == before
 
 
-def test_one_class(command: Command, own_files: Path) -> None:
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["only"], "every label is 'only'; give two classes"),
+        ([], "every label is blank; give the class of some nodes"),
+        (["a", "b", "c"], "every class has one label; give one of them a second"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["fit", "check"])
+def test_labels_that_nothing_can_be_learned_from(
+    command: Command, own_files: Path, verb: str, labels: list[str], expected: str
+) -> None:
     nodes = pd.read_csv(own_files / "nodes.csv")
-    nodes.assign(topic="only").to_csv(own_files / "nodes.csv", index=False)
-    check(command(*CSV, *FEW_EPOCHS), "'only'")
+    nodes["topic"] = [*labels, *[""] * (len(nodes) - len(labels))]
+    nodes.to_csv(own_files / "nodes.csv", index=False)
+    check(command(verb, *CSV[1:]), f"nodes.csv, column 'topic': {expected}")
     assert not (own_files / "runs").exists()
 
 

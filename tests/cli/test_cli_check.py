@@ -36,7 +36,7 @@ def test_files_that_no_fit_could_use(command: Command, own_files: Path) -> None:
         assert "would work" not in outcome.out
     no_labels = command("check", "edges.csv", "--no-estimate")
     assert no_labels.code == 2
-    assert "a fit needs labels" in no_labels.err
+    assert "edges.csv has edges and no labels" in no_labels.err
     assert command("check", "cora").code == 2
 
 

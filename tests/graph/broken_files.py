@@ -9,6 +9,8 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 EDGES = b"source,target,weight\na,b,1\nb,c,2\nc,d,1\nd,a,1\n"
 NODES = b"id,label,x,y\na,art,1,0.5\nb,law,2,0.1\nc,art,3,\nd,law,4,0.2\n"
 
@@ -37,6 +39,12 @@ def _zipped() -> bytes:
     return target.getvalue()
 
 
+def _arrays() -> bytes:
+    target = io.BytesIO()
+    np.savez(target, source=np.arange(3), target=np.arange(3))
+    return target.getvalue()
+
+
 def _either(name: str, content: bytes, *expected: str) -> Iterator[Broken]:
     """The same content in place of either file."""
     yield Broken(f"{name} for edges", content, NODES, ("edges.csv", *expected))
@@ -47,12 +55,13 @@ def _not_text() -> Iterator[Broken]:
     text = EDGES.decode()
     yield from _either("gzip", gzip.compress(EDGES), "gzip", "unpack")
     yield from _either("xlsx", _zipped(), "Excel", "CSV")
+    yield from _either("npz", _arrays(), "NumPy arrays", "Graph.to_npz")
     yield from _either("xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(64), "Excel")
-    yield from _either("parquet", b"PAR1\x15\x04\x15 PAR1", "Parquet")
+    yield from _either("parquet", b"PAR1\x15\x04\x15 PAR1", "Parquet", "Graph.from_pandas")
     yield from _either("feather", b"ARROW1\x00\x00", "Feather")
     yield from _either("pdf", b"%PDF-1.7\n%\xe2\xe3", "PDF")
     yield from _either("sqlite", b"SQLite format 3\x00", "SQLite")
-    yield from _either("npy", b"\x93NUMPY\x01\x00v\x00{}", "NumPy")
+    yield from _either("npy", b"\x93NUMPY\x01\x00v\x00{}", "NumPy", "Graph.from_scipy")
     yield from _either("hdf5", b"\x89HDF\r\n\x1a\n", "HDF5")
     yield from _either("bzip2", b"BZh91AY&SY", "bzip2")
     yield from _either("xz", b"\xfd7zXZ\x00", "xz")
@@ -65,7 +74,9 @@ def _not_text() -> Iterator[Broken]:
     yield from _either("json object", b'{"source": ["a"], "target": ["b"]}', "JSON")
     yield from _either("json list", b'\n [["a", "b"]]', "JSON")
     yield from _either("json with mark", b'\xef\xbb\xbf{"a": 1}', "JSON")
-    yield from _either("xml", b"<?xml version='1.0'?><graphml/>", "XML")
+    yield from _either("xml", b"<?xml version='1.0'?><svg/>", "XML", "CSV")
+    yield from _either("graphml", b"<?xml version='1.0'?>\n<graphml></graphml>", "GraphML", "Graph.from_graphml")
+    yield from _either("graphml without declaration", b"<graphml></graphml>", "GraphML", "Graph.from_graphml")
     yield from _either("web page", b"<!DOCTYPE html><html></html>", "web page")
     yield from _either("web page in capitals", b"<HTML><body>404</body></HTML>", "web page")
     yield from _either("empty", b"", "empty")

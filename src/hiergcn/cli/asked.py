@@ -31,14 +31,13 @@ def changes(pairs: list[str] | None, levels: int | None = None) -> dict[str, str
 
 def with_split(data: "Data") -> "tuple[Data, Split]":
     """The data with its own split, or with one that is drawn from its labels."""
+    if data.obstacle is not None:
+        raise InputError(data.obstacle)
     if data.split is not None:
         return data, data.split
     from hiergcn.graph import Split
 
-    if data.graph.labels is None:
-        raise InputError(
-            f"{data.graph.name} has no labels to learn from: name a CSV of nodes and its column of labels with --label."
-        )
+    assert data.graph.labels is not None  # noqa: S101  (that would have been the obstacle)
     drawn = Split.holdout(data.graph.labels, seed=SPLIT_SEED)
     return replace(data, split=drawn, split_from=SPLIT_FROM), drawn
 

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+WIDE = 10_000  # columns, where no terminal bounds them: a folded path cannot be copied
+
 app = typer.Typer(help="List the named datasets, or download one.", rich_markup_mode=None)
 
 
@@ -15,6 +17,8 @@ def datasets(context: typer.Context) -> None:
     from hiergcn.datasets import list_datasets
 
     screen = console()
+    if not screen.is_terminal:
+        screen.width = WIDE
     table = new_table(screen, "name", "nodes", "edges", "features", "classes")
     table.add_column("where", overflow="fold")
     for row in list_datasets():

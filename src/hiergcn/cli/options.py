@@ -5,7 +5,10 @@ from typing import Annotated
 
 import typer
 
-Data = Annotated[str, typer.Argument(help="A dataset (see `hiergcn datasets`) or a CSV of edges.")]
+Data = Annotated[
+    str,
+    typer.Argument(help="A dataset (see `hiergcn datasets`), a CSV of edges, or a whole graph in .npz or .graphml."),
+]
 Nodes = Annotated[str | None, typer.Argument(help="A CSV of nodes: ids, features, labels.")]
 Label = Annotated[str | None, typer.Option(help="Column of the labels in NODES; blank means unknown.")]
 Id = Annotated[str | None, typer.Option("--id", help="Column of the ids in NODES.")]

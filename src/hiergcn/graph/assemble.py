@@ -1,13 +1,10 @@
 """A graph from a table of edges and, where there is one, a table of nodes, wherever the tables came from.
 
-Edges: a row per edge. The columns of its two ends are named by the caller, or have usual names (source and target,
-from and to, ..), or are the first two. Nodes: a row per node with its id, perhaps a label (blank where unknown), and
-features. Ids are compared as text, without blanks around it, so that 7 and 007 are two nodes; where all of them are
-whole numbers they come back as such.
+Edges: a row per edge. Nodes: a row per node with its id, perhaps a label (blank where unknown), and features; which
+column is what is chosen in `hiergcn.graph.choice`. Ids are compared as text, without blanks around it, so that 7 and
+007 are two nodes; where all of them are whole numbers they come back as such.
 """
 
-import difflib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,44 +15,12 @@ from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
 from hiergcn.graph.checks import Features
+from hiergcn.graph.choice import EdgeColumns, NodeColumns
 from hiergcn.graph.columns import FeatureColumn, encoded_columns, notes_on, numbers
 from hiergcn.graph.edges import symmetric_adjacency
 from hiergcn.graph.remembered import encoded_as
 from hiergcn.graph.table import Origin
-
-ENDS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("citing", "cited"))
-WEIGHT = ("weight",)
-ID = ("id", "node", "node_id", "nodeid")
-LABEL = ("label", "class")
-
-
-@dataclass(frozen=True, eq=False)
-class TextColumn:
-    """A column of ids or labels: the distinct values, and which of them each row has (-1: blank)."""
-
-    code: NDArray[np.int64]
-    values: "pd.Index[str]"
-
-    @classmethod
-    def of(cls, column: "pd.Series[Any]") -> "TextColumn":
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            rough, raw = column.cat.codes.to_numpy(np.int64), column.cat.categories
-        else:
-            rough, raw = pd.factorize(column)
-        written = pd.Index(raw, dtype=object)
-        if not _has_blanks(written):
-            return cls(rough.astype(np.int64, copy=False), written)
-        refined, values = pd.factorize(written.str.strip())
-        refined = np.where(values[refined] == "", -1, refined) if len(values) else refined
-        return cls(np.append(refined, -1)[rough], pd.Index(values, dtype=object))
-
-
-def _has_blanks(values: "pd.Index[str]") -> bool:
-    """Whether a value is empty or has a blank in it: told of millions at once, for few have one."""
-    joined = "\0".join(values)
-    return (
-        joined.startswith("\0") or joined.endswith("\0") or "\0\0" in joined or re.search(r"\s|^$", joined) is not None
-    )
+from hiergcn.graph.text_column import TextColumn
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,76 +57,6 @@ class EdgeTable:
                 position = int(named.argmax())
                 hits.append((self.origin.row(position), str(end.values[end.code[position]])))
         return min(hits)
-
-
-@dataclass(frozen=True)
-class NodeColumns:
-    """Which column of the nodes is what; the others are features."""
-
-    id: str
-    label: str | None
-    split: str | None = None
-    dropped: tuple[str, ...] = ()
-
-    @classmethod
-    def choose(
-        cls,
-        origin: Origin,
-        columns: Sequence[str],
-        id_name: str | None,
-        label_name: str | None,
-        split_name: str | None = None,
-        drop: Sequence[str] = (),
-    ) -> "NodeColumns":
-        for name in drop:
-            _pick(origin, columns, name, ())
-        left = [name for name in columns if name not in drop]
-        if not left:
-            raise InputError(f"{origin}: every column is dropped; keep that of the ids at least")
-        id_column = _pick(origin, left, id_name, ID) or left[0]
-        label_column = _pick(origin, left, label_name, LABEL)
-        split_column = None if split_name is None else _pick(origin, left, split_name, ())
-        if id_column == label_column:
-            raise InputError(f"{origin}: column {id_column!r} is the id and cannot be the label as well")
-        if split_column in (id_column, label_column) and split_column is not None:
-            raise InputError(f"{origin}: column {split_column!r} cannot be the split and the id or label as well")
-        return cls(id_column, label_column, split_column, tuple(drop))
-
-    @property
-    def text(self) -> set[str]:
-        """The columns that are taken as they are written."""
-        return {name for name in (self.id, self.label, self.split) if name is not None}
-
-
-@dataclass(frozen=True)
-class EdgeColumns:
-    """Which column of the edges is what; the others are not used."""
-
-    ends: tuple[str, str]
-    weight: str | None
-    usual: bool
-    """Whether the ends have usual names."""
-
-    @classmethod
-    def choose(
-        cls, origin: Origin, columns: Sequence[str], source: str | None, target: str | None, weight: str | None
-    ) -> "EdgeColumns":
-        if len(columns) < 2:
-            raise InputError(f"{origin}: one column where an edge needs two ends; give a column for each")
-        usual = next((pair for pair in ENDS if set(pair) <= {name.lower() for name in columns}), None)
-        named = [
-            _pick(origin, columns, name, usual[k : k + 1] if usual else ()) for k, name in enumerate((source, target))
-        ]
-        left = sorted((name for name in columns if name not in named), key=lambda name: name == "")  # unnamed ones last
-        ends = [name if name is not None else left.pop(0) for name in named]
-        if ends[0] == ends[1]:
-            raise InputError(f"column {ends[0]!r} of {origin} cannot be both ends of an edge: name two columns")
-        return cls((ends[0], ends[1]), _pick(origin, columns, weight, WEIGHT), usual is not None)
-
-    @property
-    def text(self) -> set[str]:
-        """The columns that are taken as they are written."""
-        return set(self.ends)
 
 
 def nodes_of(
@@ -220,18 +115,6 @@ def class_labels(text: TextColumn) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     present = text.values[np.unique(text.code[text.code >= 0])]
     names = _in_order(present)
     return np.append(names.get_indexer(text.values), -1)[text.code], tuple(names)
-
-
-def _pick(origin: Origin, columns: Sequence[str], wanted: str | None, usual: Sequence[str]) -> str | None:
-    """The column the caller names, which must be there, or one that has a usual name."""
-    if wanted is None:
-        return next((name for word in usual for name in columns if name.lower() == word), None)
-    if wanted not in columns:
-        near = difflib.get_close_matches(wanted, columns, n=1)
-        meant = f", did you mean {near[0]!r}?" if near else ";"
-        shown = ", ".join(repr(name) for name in columns[:10]) + (", .." if len(columns) > 10 else "")
-        raise InputError(f"{origin} has no column {wanted!r}{meant} its columns are {shown}")
-    return wanted
 
 
 def _checked_ids(text: TextColumn, origin: Origin, column: str) -> "pd.Index[str]":

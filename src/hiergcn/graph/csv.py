@@ -7,7 +7,8 @@ import numpy as np
 
 from hiergcn.errors import InputError
 from hiergcn.graph.arrow import read_long_table
-from hiergcn.graph.assemble import EdgeColumns, EdgeTable, NodeColumns, NodeTable, edges_of, graph_parts, nodes_of
+from hiergcn.graph.assemble import EdgeTable, NodeTable, edges_of, graph_parts, nodes_of
+from hiergcn.graph.choice import LABEL, EdgeColumns, NodeColumns, shown_names
 from hiergcn.graph.columns import FeatureColumn
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.split import Split
@@ -61,6 +62,30 @@ class CsvGraph:
     split: Split | None
     edges: EdgesFile
     nodes: NodesFile | None
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why no model can learn from the labels, by file and column, and what to do; None where one can."""
+        if self.nodes is None:
+            path = self.edges.layout.path
+            return (
+                f"{path} has edges and no labels: name a CSV of nodes after it, and its column of labels with --label"
+            )
+        path, column, labels = self.nodes.layout.path, self.nodes.columns.label, self.graph.labels
+        if column is None or labels is None:
+            others = (name for name in self.nodes.layout.first if name.strip() != self.nodes.columns.id)
+            return (
+                f"{path} has no column named {' or '.join(LABEL)}: name that of the labels with --label "
+                f"(beside the ids there are {shown_names([name.strip() for name in others])})"
+            )
+        where, counts = f"{path}, column {column!r}", np.bincount(labels[labels >= 0])
+        if not counts.any():
+            return f"{where}: every label is blank; give the class of some nodes, or name another column with --label"
+        if np.count_nonzero(counts) == 1:
+            return f"{where}: every label is {self.graph.class_names[counts.argmax()]!r}; give two classes or more"
+        if self.split is None and counts.max() == 1:
+            return f"{where}: every class has one label; give one of them a second, so that some can validate"
+        return None
 
 
 def read_csv(edges: str | Path, nodes: str | Path | None = None, wanted: Wanted | None = None) -> CsvGraph:

@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
-from hiergcn.graph.assemble import NodeTable, TextColumn
+from hiergcn.graph.assemble import NodeTable
 from hiergcn.graph.split import PARTS, Split
 from hiergcn.graph.table import Origin
+from hiergcn.graph.text_column import TextColumn
 
 NAME = "split"
 """A column of this name is taken for one, unless the caller names another."""

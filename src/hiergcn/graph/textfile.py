@@ -2,27 +2,31 @@
 
 import codecs
 import stat
+import zipfile
 from pathlib import Path
 
 from hiergcn.errors import InputError
 
 CHUNK = 1 << 22  # bytes that are looked at together
+GRAPHML = ("GraphML", "give it by itself, under a name that ends in .graphml, or to Graph.from_graphml in Python")
+NUMPY_ARCHIVE = ("an archive of NumPy arrays", "give a graph of Graph.to_npz by itself, under a name that ends in .npz")
 OTHER_FORMATS = (  # how files begin that are given for CSV by mistake, what they are, and what to do
     (b"\x1f\x8b", "a gzip archive", "unpack it first"),
     (b"PK\x03\x04", "a zip archive or an Excel workbook", "save the sheet as CSV in UTF-8, or unpack the archive"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "save the sheet as CSV in UTF-8"),
-    (b"PAR1", "a Parquet file", "write it as CSV"),
+    (b"PAR1", "a Parquet file", "write it as CSV, or give pandas.read_parquet(..) to Graph.from_pandas in Python"),
     (b"ARROW1", "a Feather file", "write it as CSV"),
     (b"%PDF", "a PDF", "give the table itself as CSV"),
     (b"SQLite format 3", "an SQLite database", "export the table as CSV"),
-    (b"\x93NUMPY", "a NumPy array", "write it as CSV"),
+    (b"\x93NUMPY", "a NumPy array", "give an adjacency to Graph.from_scipy in Python, or write a list of edges as CSV"),
     (b"\x89HDF", "an HDF5 file", "write it as CSV"),
     (b"BZh", "a bzip2 archive", "unpack it first"),
     (b"\xfd7zXZ", "an xz archive", "unpack it first"),
     (b"(\xb5/\xfd", "a zstd archive", "unpack it first"),
     (b"\xff\xfe", "UTF-16 text", "save it as CSV in UTF-8"),
     (b"\xfe\xff", "UTF-16 text", "save it as CSV in UTF-8"),
-    (b"<?xml", "XML", "write a CSV table; a GraphML file can be turned into one with NetworkX"),
+    (b"<graphml", *GRAPHML),
+    (b"<?xml", "XML", "write a CSV table"),
     (b"<!doctype", "a web page", "download the table itself"),
     (b"<html", "a web page", "download the table itself"),
     (b"{", "JSON", "write it as a CSV table"),
@@ -65,9 +69,25 @@ def _check_regular(path: Path) -> None:
 
 def _check_format(path: Path, head: bytes) -> None:
     begin = head[:64].removeprefix(codecs.BOM_UTF8).lstrip().lower() if head[:1] not in b"\xff\xfe" else head
-    for magic, what, remedy in OTHER_FORMATS:
-        if head.startswith(magic) or begin.startswith(magic):
-            raise InputError(f"{path} is {what}, not a CSV file: {remedy}")
+    found = next((rest for magic, *rest in OTHER_FORMATS if head.startswith(magic) or begin.startswith(magic)), None)
+    if found is None:
+        return
+    what, remedy = found
+    if head.startswith(b"PK") and _holds_arrays(path):
+        what, remedy = NUMPY_ARCHIVE
+    elif what == "XML" and b"<graphml" in head[:1024]:
+        what, remedy = GRAPHML
+    raise InputError(f"{path} is {what}, not a CSV file: {remedy}")
+
+
+def _holds_arrays(path: Path) -> bool:
+    """Whether an archive is one of numpy.savez."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            return bool(names) and all(name.endswith(".npy") for name in names)
+    except zipfile.BadZipFile:
+        return path.suffix == ".npz"
 
 
 def _check_characters(path: Path, chunk: bytes, decoder: codecs.IncrementalDecoder, lines: int) -> None:

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
-from hiergcn.graph.assemble import ID, EdgeColumns, NodeColumns, NodeTable, edges_of, graph_parts, nodes_of
+from hiergcn.graph.assemble import NodeTable, edges_of, graph_parts, nodes_of
+from hiergcn.graph.choice import ID, EdgeColumns, NodeColumns
 from hiergcn.graph.formats.values import as_text, label_texts, labels_of
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.table import Origin

@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
-from hiergcn.graph.assemble import LABEL
 from hiergcn.graph.checks import Features
+from hiergcn.graph.choice import LABEL
 from hiergcn.graph.columns import FeatureColumn, encoded_columns, notes_on
 from hiergcn.graph.formats.values import label_texts, labels_of, same_numbers
 from hiergcn.graph.graph import Graph

@@ -7,7 +7,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
-from hiergcn.graph.assemble import TextColumn, class_labels
+from hiergcn.graph.assemble import class_labels
+from hiergcn.graph.text_column import TextColumn
 
 
 def as_text(column: "pd.Series[Any]") -> "pd.Series[Any]":
