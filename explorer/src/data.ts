@@ -12,6 +12,7 @@ export interface Manifest {
   colours: string[];
   judged: "test" | "validation";
   run: string;
+  votes: boolean; // whether the page knows what each node adds to its neighbours' scores
 }
 
 export interface Packed {

@@ -20,16 +20,21 @@ export function fillPanel(panel: HTMLElement, tree: Tree, item: Item | null, act
     return;
   }
   panel.append(element("h3", {}, shortened(tree.name(item), 60)));
-  if (item.level === 0) nodeFacts(panel, tree, item.index);
-  else hyperNodeFacts(panel, tree, item, actions);
+  if (item.level === 0) {
+    nodeFacts(panel, tree, item.index);
+    reasons(panel, tree, item.index, actions);
+  } else hyperNodeFacts(panel, tree, item, actions);
   neighbours(panel, tree, item, actions);
   path(panel, tree, item, actions);
-  if (item.level === 0) {
-    panel.append(
-      element("h4", {}, "Why this class?"),
-      element("pre", {}, `hiergcn explain ${quoted(tree.manifest.run)} --node=${quoted(tree.ids[item.index])}`),
-    );
-  }
+}
+
+function reasons(panel: HTMLElement, tree: Tree, node: number, actions: Actions): void {
+  panel.append(element("h4", {}, `Why ${shortened(tree.manifest.classes[tree.predicted(node)])}?`));
+  if (tree.manifest.votes) votes(panel, tree, node, actions);
+  panel.append(
+    element("p", { class: "muted" }, "Down to the features:"),
+    element("pre", {}, `hiergcn explain ${quoted(tree.manifest.run)} --node=${quoted(tree.ids[node])}`),
+  );
 }
 
 function nodeFacts(panel: HTMLElement, tree: Tree, node: number): void {
@@ -89,6 +94,40 @@ function neighbours(panel: HTMLElement, tree: Tree, item: Item, actions: Actions
   );
   const items = found.slice(0, MOST_ROWS).map(({ index }) => ({ level: item.level, index }));
   list(panel, items, tree, actions, found.length - MOST_ROWS);
+}
+
+/** The score of the predicted class, shared out among the node and its neighbours. */
+function votes(panel: HTMLElement, tree: Tree, node: number, actions: Actions): void {
+  const found = tree.votes(node);
+  const sum = found.reduce((total, { share }) => total + share, 0);
+  const size = found.reduce((total, { share }) => total + Math.abs(share), 0);
+  if (!size) {
+    panel.append(element("p", {}, "Nothing spoke for one class more than for another."));
+    return;
+  }
+  panel.append(element("p", {}, `${origin(tree.array("byHyperNodes")[node], sum)} Votes for the class and against it:`));
+  const rows = element("div", { class: "bars votes" });
+  for (const { index, share } of found.slice(0, MOST_ROWS)) {
+    const bar = element("span", { class: "bar" });
+    bar.style.width = `${(100 * Math.abs(share)) / size}%`;
+    bar.style.background = share < 0 ? "var(--muted)" : tree.manifest.colours[tree.predicted(node)];
+    const name = index === node ? "the node itself" : shortened(tree.ids[index]);
+    rows.append(
+      element("span", { class: "name" }, index === node ? name : button(name, () => actions.go({ level: 0, index }))),
+      element("span", { class: "track", "aria-hidden": "true" }, bar),
+      element("span", { class: "share" }, `${share < 0 ? "against " : ""}${percent(Math.abs(share) / size)}`),
+    );
+  }
+  panel.append(rows);
+  const more = found.length - MOST_ROWS;
+  if (more > 0) panel.append(element("p", { class: "muted" }, `and ${more.toLocaleString("en")} more`));
+}
+
+function origin(byHyperNodes: number, sum: number): string {
+  const share = byHyperNodes / sum;
+  if (byHyperNodes < 0) return "The hyper-nodes spoke against it; what is near in the graph spoke for it.";
+  if (!(share <= 1)) return "The hyper-nodes spoke for it; what is near in the graph spoke against it.";
+  return `${percent(share)} of what spoke for it came by way of hyper-nodes, the rest from what is near in the graph.`;
 }
 
 function path(panel: HTMLElement, tree: Tree, item: Item, actions: Actions): void {

@@ -13,6 +13,12 @@ export interface Neighbour {
   weight: number;
 }
 
+/** What a node, perhaps the one itself, adds to the score of a predicted class; below 0 where it speaks against it. */
+export interface Vote {
+  index: number;
+  share: number;
+}
+
 /** What the nodes in an item are together. */
 export interface Summary {
   nodes: number;
@@ -27,6 +33,7 @@ interface Links {
   start: Uint32Array;
   target: Uint32Array;
   weight: Float32Array;
+  edge: Uint32Array; // twice the number of the edge in the page's data, and one more where it is seen from its end
 }
 
 export class Tree {
@@ -182,6 +189,17 @@ export class Tree {
     return found.sort((a, b) => b.weight - a.weight || a.index - b.index);
   }
 
+  /** Who spoke for a node's predicted class and against it, the strongest first. */
+  votes(node: number): Vote[] {
+    const { start, target, edge } = this.links(0);
+    const [there, back] = [this.array("toSource"), this.array("toTarget")];
+    const found: Vote[] = [{ index: node, share: this.array("own")[node] }];
+    for (let k = start[node]; k < start[node + 1]; k++) {
+      found.push({ index: target[k], share: (edge[k] % 2 ? back : there)[edge[k] >> 1] });
+    }
+    return found.sort((a, b) => Math.abs(b.share) - Math.abs(a.share) || a.index - b.index);
+  }
+
   links(level: number): Links {
     return (this.linksOf[level] ??= this.bothWays(level));
   }
@@ -200,15 +218,17 @@ export class Tree {
     const start = count.slice();
     const target = new Uint32Array(2 * steps.length);
     const weight = new Float32Array(2 * steps.length);
-    const put = (from: number, to: number, k: number) => {
+    const edge = new Uint32Array(2 * steps.length);
+    const put = (from: number, to: number, k: number, seen: number) => {
       target[count[from]] = to;
+      edge[count[from]] = 2 * k + seen;
       weight[count[from]++] = strength[k];
     };
     for (let k = 0; k < steps.length; k++) {
-      put(source[k], source[k] + gaps[k], k);
-      put(source[k] + gaps[k], source[k], k);
+      put(source[k], source[k] + gaps[k], k, 0);
+      put(source[k] + gaps[k], source[k], k, 1);
     }
-    return { start, target, weight };
+    return { start, target, weight, edge };
   }
 }
 

@@ -72,10 +72,26 @@ def test_edges_are_those_of_the_graph(run: LoadedRun) -> None:
     assert found == {frozenset((int(a), int(b))) for a, b in zip(rows, columns, strict=True)}
 
 
+def test_votes_are_those_of_the_run(run: LoadedRun) -> None:
+    data = data_of(run)
+    arrays = unpacked(data)
+    assert data.manifest["votes"]
+    assert run.votes is not None
+    ids = np.array([int(name) for name in json.loads(zlib.decompress(base64.b64decode(data.ids)))])
+    shares = run.votes.shares.toarray()
+    source = np.cumsum(arrays["source0"], dtype=np.int64)
+    target = source + arrays["target0"]
+    np.testing.assert_allclose(arrays["toSource"], shares[ids[source], ids[target]])
+    np.testing.assert_allclose(arrays["toTarget"], shares[ids[target], ids[source]])
+    np.testing.assert_allclose(arrays["own"], shares.diagonal()[ids])
+    np.testing.assert_allclose(arrays["byHyperNodes"], run.votes.by_hyper_nodes[ids])
+
+
 def test_large_graphs_are_thinned_and_say_so(run: LoadedRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explorer, "WHOLE_EDGES", 100)
     monkeypatch.setattr(explorer, "LARGE", 200)
     data = data_of(run)
+    assert not data.manifest["votes"]  # those of edges that are left out would be missing
     level = data.manifest["levels"][0]
     assert 150 <= level["kept"] <= 300 < level["edges"]  # the strongest of each of 300 nodes
     assert data.manifest["likeliest"] == 2

@@ -12,7 +12,7 @@ from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.report import write_report
 from hiergcn.run.fit import fit
-from hiergcn.run.folder import write_run
+from hiergcn.run.folder import load_run, write_run
 from hiergcn.run.settings import settings_for
 
 if TYPE_CHECKING:
@@ -157,6 +157,23 @@ def test_search_jumps_to_a_node_and_shows_its_path(opened: Opened) -> None:
     assert any(item["name"] == "paper 101" and item["level"] == 0 for item in opened.items)
     opened.page.click("#explorer-close")
     assert opened.state["opened"] == []
+
+
+def test_the_panel_shares_the_score_out_among_the_node_and_its_neighbours(opened: Opened, report: Path) -> None:
+    opened.find("paper 101")
+    run = load_run(report.parent)
+    assert run.votes is not None
+    row = run.votes.shares.toarray()[list(run.predictions["id"]).index("paper 101")]
+    expected = sorted(np.abs(row[row != 0]) / np.abs(row).sum(), reverse=True)[:8]
+    told = opened.page.locator("#explorer-panel .votes .share").all_inner_texts()
+    shown = [float(text.removeprefix("against ").removesuffix("%").strip()) / 100 for text in told]
+    assert shown == pytest.approx(expected, abs=0.006)
+    assert sum(text.startswith("against") for text in told) <= (row < 0).sum()
+    assert "hyper-nodes" in opened.page.inner_text("#explorer-panel")
+    other = opened.page.locator("#explorer-panel .votes button").first
+    name = other.inner_text()
+    other.click()
+    opened.page.wait_for_function(f"window.hiergcn.state().selected.name === {name!r}")
 
 
 def test_search_says_when_there_is_no_such_id(opened: Opened) -> None:

@@ -162,6 +162,11 @@ class HGCN(NodeModel):
 
     def embed(self, features: Features) -> Tensor:
         """H_{l-1}, the representation of each node that the output layer takes in; (n, hidden)."""
+        coarse, near = self.embedding_parts(features)
+        return coarse + near
+
+    def embedding_parts(self, features: Features) -> tuple[Tensor, Tensor]:
+        """The two that make it up: from the hyper-nodes, and by the short-cut from the graph; (n, hidden) each."""
         levels, L = self.hierarchy.levels, self.hierarchy.depth
         H: Any = features
         G: list[Tensor] = []
@@ -172,9 +177,9 @@ class HGCN(NodeModel):
         for i in reversed(range(L)):  # refining, from level i + 1 to level i
             S = self._weight_embedding(levels[i + 1])
             coarse = self._convolve(self.layers[2 * L - 1 - i], levels[i + 1], H, S)  # (n_{i+1}, hidden)
-            H = levels[i].unpool(coarse) + G[i]  # (n_i, hidden)
-        embedding: Tensor = H
-        return embedding
+            refined = levels[i].unpool(coarse)
+            H = refined + G[i] if i else None  # (n_i, hidden)
+        return refined, G[0]
 
     def _weight_embedding(self, level: LevelTensors) -> Tensor | None:
         """S_i: the row of V for each node's weight; (n_i, p)."""

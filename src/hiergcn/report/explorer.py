@@ -17,6 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from hiergcn.evaluate.calibration import Temperature
+from hiergcn.evaluate.votes import Votes
 from hiergcn.graph.compiled import kernel
 from hiergcn.report.layout import RADIUS, Positions
 from hiergcn.report.palette import class_colours
@@ -51,6 +52,8 @@ def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions]) ->
     for level, place in enumerate(positions):
         edges = _kept_edges(tree.adjacency[level])
         arrays |= _level_arrays(tree, level, (place - low) / extent, edges)
+        if level == 0 and run.votes is not None and len(edges[0]) == tree.adjacency[0].nnz // 2:
+            arrays |= _votes(run.votes, tree, edges)
         n_edges = tree.adjacency[level].nnz // 2
         levels.append({"nodes": len(place), "edges": n_edges, "kept": len(edges[0])})
     predicted = np.bincount(run.probabilities.argmax(axis=1), minlength=len(names))
@@ -64,6 +67,7 @@ def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions]) ->
         "colours": class_colours(predicted.tolist()),
         "judged": "test" if (run.predictions["split"] == "test").any() else "validation",
         "run": run.path.resolve().name,
+        "votes": "own" in arrays,
     }
     ids = run.predictions["id"].to_numpy(dtype=object)[tree.order].tolist()
     packed = b"".join(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in arrays.values())
@@ -109,6 +113,18 @@ def _level_arrays(tree: Tree, level: int, place: Positions, edges: tuple[Array, 
     if level > 0:
         arrays[f"members{level}"] = np.diff(tree.first(level - 1)).astype(np.uint32)
     return arrays
+
+
+def _votes(votes: Votes, tree: Tree, edges: tuple[Array, Array, Array]) -> dict[str, Array]:
+    """What the ends of each edge add to each other's score, what a node adds to its own, and the hyper-nodes' part."""
+    shares = votes.shares[tree.order][:, tree.order]
+    source, target, _ = edges
+    return {
+        "toSource": np.asarray(shares[source, target]).astype(np.float32),
+        "toTarget": np.asarray(shares[target, source]).astype(np.float32),
+        "own": shares.diagonal().astype(np.float32),
+        "byHyperNodes": votes.by_hyper_nodes[tree.order],
+    }
 
 
 def _kept_edges(adjacency: sp.csr_array) -> tuple[Array, Array, Array]:

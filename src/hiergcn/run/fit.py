@@ -6,14 +6,17 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import torch
 
 from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.calibration import Temperature, fit_temperature
 from hiergcn.evaluate.metrics import evaluate_model, evaluate_part, evaluate_test
+from hiergcn.evaluate.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.task import Task
+from hiergcn.model.method import Method, Prepared, Weights
 from hiergcn.model.registry import build_method
 from hiergcn.run.device import choose_device
 from hiergcn.run.memory import available_memory, require_memory
@@ -137,6 +140,7 @@ def fit(
         notes=(*_notes(settings, hierarchy, temperature), *notes, *graph.notes),
         interrupted=interrupted,
         claim=claim,
+        votes=_votes(method, prepared, task, kept.best.weights, probabilities, where),
     )
 
 
@@ -158,6 +162,17 @@ def _outcomes(
         yield from share(seeds=rest, on_epoch=on_epoch)
     else:
         yield from train(runs=[(task, seed) for seed in rest], on_epoch=on_epoch)
+
+
+def _votes(
+    method: Method, prepared: Prepared, task: Task, weights: Weights, probabilities: np.ndarray, where: torch.device
+) -> Votes | None:
+    if task.adjacency.nnz > 2 * MOST_EDGES:
+        return None
+    with where:
+        model = method.build(prepared, task.n_classes, torch.Generator(where)).to(where)
+    model.load_state_dict(weights)
+    return votes(model, prepared.features, probabilities.argmax(axis=1))
 
 
 class _Kept:

@@ -25,6 +25,7 @@ from torch import Tensor
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.evaluate.calibration import Temperature
+from hiergcn.evaluate.votes import Votes
 from hiergcn.graph.cells import unescaped, write_cells
 from hiergcn.graph.columns import FeatureColumn
 from hiergcn.run.environment import environment
@@ -91,6 +92,8 @@ def write_run(result: RunResult, path: Path, source: Mapping[str, Any] | None = 
         np.save(draft / "probabilities.npy", result.probabilities, allow_pickle=False)
         if result.hierarchy is not None:
             result.hierarchy.save(draft / "hierarchy.npz")
+        if result.votes is not None:
+            result.votes.save(draft / "votes.npz")
         save_file(result.weights, draft / "model.safetensors", metadata={"seed": str(result.selected_seed)})
         draft.chmod(0o755)  # mkdtemp keeps others out, and so does safetensors
         (draft / "model.safetensors").chmod(0o644)
@@ -118,6 +121,8 @@ class LoadedRun:
     """What the features were made of."""
     temperature: Temperature
     """That makes confidence of probabilities."""
+    votes: Votes | None
+    """Whose votes made the predictions, where that was kept."""
 
 
 def load_run(path: Path) -> LoadedRun:
@@ -142,6 +147,7 @@ def load_run(path: Path) -> LoadedRun:
             weights=load_file(path / "model.safetensors"),
             columns=tuple(FeatureColumn(**one | {"values": tuple(one["values"])}) for one in config["columns"]),
             temperature=Temperature(float(metrics["calibration"]["temperature"])),
+            votes=Votes.load(path / "votes.npz") if (path / "votes.npz").exists() else None,
         )
     except InputError:
         raise  # it says what is wrong already

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.evaluate.metrics import ModelReport, PartReport, Summary
+from hiergcn.evaluate.votes import Votes
 from hiergcn.graph import Graph, Split
 from hiergcn.run.settings import Settings
 
@@ -76,6 +77,8 @@ class RunResult:
     """Accuracy that the paper claims on this dataset."""
     baselines: tuple[Baseline, ...] | None = None
     """What simpler methods give on the same split, where that was asked for."""
+    votes: Votes | None = None
+    """Whose votes made the selected seed's predictions, where its output layer can be taken apart."""
 
     @property
     def seeds(self) -> tuple[int, ...]:

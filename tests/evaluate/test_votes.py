@@ -1,0 +1,90 @@
+"""The output layer taken apart: what the nodes add comes to the logits, exactly."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from hiergcn.coarsen import coarsen
+from hiergcn.datasets import planted_graph
+from hiergcn.evaluate.votes import Votes, votes
+from hiergcn.graph.task import Task
+from hiergcn.model.hgcn import HGCN, HGCNConfig, HGCNMethod
+from hiergcn.model.method import Prepared
+from hiergcn.model.mlp import MLPConfig, MLPMethod
+
+
+def built(config: HGCNConfig) -> tuple[HGCN, Prepared]:
+    graph = planted_graph(80, seed=5)
+    method = HGCNMethod(config)
+    task = Task.unlabelled(graph, 3)
+    prepared = method.prepare(task, coarsen(graph.adjacency, config.levels), torch.device("cpu"))
+    return method.build(prepared, 3, torch.Generator().manual_seed(1)).eval(), prepared
+
+
+@pytest.fixture(scope="module")
+def voted() -> tuple[HGCN, Prepared, np.ndarray, Votes]:
+    model, prepared = built(HGCNConfig(levels=2, hidden=6, output_relu=False))
+    with torch.no_grad():
+        logits = model(prepared.features).numpy()
+    found = votes(model, prepared.features, logits.argmax(axis=1))
+    assert found is not None
+    return model, prepared, logits, found
+
+
+def test_shares_of_a_node_add_up_to_its_score(voted: tuple[HGCN, Prepared, np.ndarray, Votes]) -> None:
+    _, _, logits, found = voted
+    score = logits.max(axis=1) - logits.mean(axis=1)
+    np.testing.assert_allclose(found.shares.sum(axis=1), score, rtol=1e-4, atol=1e-5)
+
+
+def test_only_a_node_and_its_neighbours_vote(voted: tuple[HGCN, Prepared, np.ndarray, Votes]) -> None:
+    model, _, _, found = voted
+    pattern = model.hierarchy.levels[0].adjacency.to_dense().numpy() != 0
+    assert not found.shares.toarray()[~pattern].any()
+
+
+def test_a_share_is_what_the_score_loses_without_that_vote(voted: tuple[HGCN, Prepared, np.ndarray, Votes]) -> None:
+    model, prepared, logits, found = voted
+    with torch.no_grad():
+        H = model.embed(prepared.features)
+        for j in (0, 17):
+            silent = H.clone()
+            silent[j] = 0.0
+            without = model.output(model.hierarchy.levels[0], silent).numpy()
+            i = np.arange(len(logits))
+            best = logits.argmax(axis=1)
+            lost = (logits - logits.mean(1, keepdims=True))[i, best] - (without - without.mean(1, keepdims=True))[
+                i, best
+            ]
+            np.testing.assert_allclose(found.shares.toarray()[:, j], lost, atol=1e-5)
+
+
+def test_the_part_of_the_hyper_nodes_is_the_score_without_short_cut(
+    voted: tuple[HGCN, Prepared, np.ndarray, Votes],
+) -> None:
+    model, prepared, logits, found = voted
+    with torch.no_grad():
+        coarse, _ = model.embedding_parts(prepared.features)
+        by_hyper = model.output(model.hierarchy.levels[0], coarse).numpy()
+    centred = by_hyper - by_hyper.mean(axis=1, keepdims=True)
+    expected = centred[np.arange(len(logits)), logits.argmax(axis=1)]
+    np.testing.assert_allclose(found.by_hyper_nodes, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_votes_come_back_from_a_file(tmp_path: Path, voted: tuple[HGCN, Prepared, np.ndarray, Votes]) -> None:
+    found = voted[3]
+    found.save(tmp_path / "votes.npz")
+    again = Votes.load(tmp_path / "votes.npz")
+    np.testing.assert_array_equal(again.shares.toarray(), found.shares.toarray())
+    np.testing.assert_array_equal(again.by_hyper_nodes, found.by_hyper_nodes)
+
+
+def test_no_votes_where_the_output_is_not_one_linear_map() -> None:
+    model, prepared = built(HGCNConfig(levels=2, hidden=6, output_channels=2))
+    assert votes(model, prepared.features, np.zeros(80, dtype=np.int64)) is None
+    flat, prepared = built(HGCNConfig(levels=0))
+    assert votes(flat, prepared.features, np.zeros(80, dtype=np.int64)) is None
+    perceptron = MLPMethod(MLPConfig()).build(prepared, 3, torch.Generator())
+    assert votes(perceptron, prepared.features, np.zeros(80, dtype=np.int64)) is None
