@@ -19,7 +19,7 @@ from hiergcn.run.settings import settings_for
 
 FILES = {
     "config.json", "metrics.json", "history.csv", "predictions.csv", "probabilities.npy", "hierarchy.npz",
-    "model.safetensors", "environment.json",
+    "model.safetensors", "environment.json", "votes.npz",
 }  # fmt: skip
 
 
@@ -59,6 +59,15 @@ def test_it_loads_again(folder: Path, result: RunResult) -> None:
     assert run.hierarchy is not None
     assert result.hierarchy is not None
     assert run.hierarchy.sizes() == result.hierarchy.sizes()
+    assert run.votes is not None
+    assert result.votes is not None
+    assert np.array_equal(run.votes.shares.toarray(), result.votes.shares.toarray())
+
+
+def test_damaged_votes_are_said_to_be(folder: Path) -> None:
+    (folder / "votes.npz").write_bytes((folder / "votes.npz").read_bytes()[:300])
+    with pytest.raises(InputError, match="damaged"):
+        load_run(folder)
 
 
 def test_predictions_are_by_the_users_ids(folder: Path, graph: Graph, result: RunResult) -> None:

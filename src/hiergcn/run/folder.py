@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
@@ -151,7 +152,7 @@ def load_run(path: Path) -> LoadedRun:
         )
     except InputError:
         raise  # it says what is wrong already
-    except (SafetensorError, EOFError, KeyError, TypeError, ValueError) as damage:
+    except (SafetensorError, BadZipFile, EOFError, KeyError, TypeError, ValueError) as damage:
         raise InputError(f"The run folder {path} is damaged ({damage}); run the fit again.") from None
 
 
