@@ -191,6 +191,7 @@ def test_column_weights_are_those_of_the_graph_it_learned_from(task: Task, hiera
 def test_side_by_side_is_one_by_one(task: Task, hierarchy: Hierarchy, changes: dict[str, Any]) -> None:
     method = HGCNPlusMethod(HGCNPlusConfig(levels=2, hidden=8, **changes))
     train = replace(settings_for("hgcn", "plus").train, epochs=8)
+    assert isinstance(task.features, np.ndarray)
     sparse = replace(task, features=sp.csr_array(np.where(np.abs(task.features) > 0.8, task.features, 0.0)))
     prepared = method.prepare(sparse, hierarchy, CPU)
     assert isinstance(prepared.features, SparseFeatures | torch.Tensor)
