@@ -1,6 +1,7 @@
 """Is the memory that `hiergcn` plans for a fit the memory that the fit takes?
 
     python benchmarks/memory.py              # about ten minutes on 2 cores
+    python benchmarks/memory.py --methods gat,gcn    # some of it again; the other fits are kept as they were
     python benchmarks/memory.py --quick      # the smallest of each; writes nothing
 
 Each fit runs in a process of its own for two epochs; measured is the peak above what the process held with the graph
@@ -11,7 +12,7 @@ import argparse
 from typing import Any
 
 from hiergcn.run.isolated import Send, in_own_process
-from measuring import circumstances, write_result, write_table
+from measuring import circumstances, read_results, write_result, write_table
 
 Case = tuple[int, float, int, str, dict[str, str]]
 """Nodes, degree, features, method, settings."""
@@ -32,12 +33,20 @@ QUICK: list[Case] = [(5_000, 18.2, 100, "hgcn", {}), (5_000, 18.2, 100, "gcn", {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="the smallest alone; write nothing")
+    parser.add_argument("--methods", default="hgcn,gcn,gat", help="names with commas between them")
     arguments = parser.parse_args()
-    result: dict[str, Any] = {"circumstances": circumstances(["hiergcn", "torch", "numpy", "scipy"]), "fits": []}
+    at = circumstances(["hiergcn", "torch", "numpy", "scipy"])
+    kept = [fit for result in read_results("memory") for fit in result["fits"]]
+    result: dict[str, Any] = {"circumstances": at, "fits": []}
     for case in QUICK if arguments.quick else PLANTED:
-        figures, _ = in_own_process(fitted, *case, limit=1500.0)
-        result["fits"].append(figures)
-        print(figures, flush=True)
+        nodes, *_, method, changes = case
+        if method in arguments.methods.split(","):
+            figures, _ = in_own_process(fitted, *case, limit=1500.0)
+            result["fits"].append({**figures, "commit": at["commit"]})
+            print(figures, flush=True)
+        else:
+            this = (method, nodes, changes)
+            result["fits"] += [fit for fit in kept if (fit["method"], fit["nodes"], fit["settings"]) == this]
     if not arguments.quick:
         print(write_result("memory", result))
         write_table("memory", table(result))
