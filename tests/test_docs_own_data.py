@@ -1,4 +1,4 @@
-"""The guide's Python runs as it is written, from top to bottom."""
+"""The guide's Python runs as it is written, from top to bottom; guide and rules are two pages and no sentence twice."""
 
 import re
 from pathlib import Path
@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from hiergcn.datasets import planted_graph
+from hiergcn.graph.table import MISSING
 
-GUIDE = Path(__file__).parents[1] / "docs" / "own-data.md"
+DOCS = Path(__file__).parents[1] / "docs"
+GUIDE, RULES = DOCS / "own-data.md", DOCS / "files.md"
 
 
 def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,3 +32,33 @@ def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert np.array_equal(names["again"].predict(), names["classifier"].predict())
     assert names["scores"].mean() > 0.8  # of iris, three classes
     assert names["logits"].shape == (150, 3)
+
+
+def test_guide_and_rules_say_nothing_twice() -> None:
+    guide, rules = (_sentences(page) for page in (GUIDE, RULES))
+    assert not guide & rules
+
+
+def _sentences(page: Path) -> set[str]:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    parts = re.split(r"[.:;|]\s", " ".join(text.split()))
+    return {part.strip() for part in parts if len(part.split()) > 5}
+
+
+def test_the_pages_lead_to_each_other() -> None:
+    for page in (GUIDE, RULES, DOCS / "coarsening.md"):
+        links = re.findall(r"\]\(([^)#:]+)(?:#([\w-]+))?\)", page.read_text(encoding="utf-8"))
+        assert links
+        for target, heading in links:
+            assert (page.parent / target).exists(), (page.name, target)
+            assert not heading or heading in _headings(page.parent / target), (page.name, target, heading)
+
+
+def _headings(page: Path) -> set[str]:
+    lines = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in lines}
+
+
+def test_every_word_for_a_missing_value_is_named() -> None:
+    told = RULES.read_text(encoding="utf-8")
+    assert all(f"`{word}`" in told for word in MISSING if word)
