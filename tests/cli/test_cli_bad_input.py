@@ -57,6 +57,8 @@ def check(outcome: Outcome, *expected: str) -> None:
         (("datasets", "get", "corra"), "did you mean 'cora'?"),
         (("predict", "nowhere"), "nowhere"),
         (("predict", "."), "config.json is missing"),
+        (("predict", "nowhere", "--out", "no/folder/p.csv"), "no folder"),
+        (("explain", "nowhere", "--node", "a", "--out", "nodes.csv"), "exists already"),
         (("report", "nowhere"), "nowhere"),
         (("report", "."), "config.json is missing"),
     ],

@@ -163,6 +163,9 @@ def _by_hand() -> Iterator[Broken]:
     yield nodes("drop of no column", NODES, "no column 'z'", drop=("z",))
     yield nodes("drop of every column", NODES, "every column", drop=("id", "label", "x", "y"))
     yield nodes("an edge to nowhere", NODES.replace(b"d,law", b"e,law"), "row 4", "'d'", "no features")
+    order = ("nodes.csv has columns 'source' and 'target'", "name the file of edges first")
+    yield Broken("edges and nodes in each other's place", NODES, EDGES, order)
+    yield Broken("edges and nodes in each other's place, with a label", NODES, EDGES, order, label="topic")
     yield edges("weight that is not there", EDGES, "no column 'w'", weight="w")
     many = [f"t{k}" for k in range(60)]
     titles = {

@@ -52,6 +52,16 @@ def adapted(data: "Data", model: str, changed: dict[str, str]) -> "tuple[Setting
     return found.settings.override(changed), found.notes(overridden=changed)
 
 
+def check_target(out: Path | None) -> None:
+    """Refuse to write over a file, or into a folder that is not there, before any work is done."""
+    if out is None:
+        return
+    if out.exists():
+        raise InputError(f"{out} exists already; name another file or move that one away.")
+    if not out.parent.is_dir():
+        raise InputError(f"There is no folder {out.parent} to write {out.name} into; make it first.")
+
+
 def next_free(folder: Path) -> Path:
     """The folder itself, or the first of folder-2, folder-3, .. that is not taken."""
     number, candidate = 1, folder

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hiergcn.cli.asked import check_target
 from hiergcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,10 +57,7 @@ def coarsen(
 def _check_target(out: Path) -> None:
     if out.suffix not in ENDINGS:
         raise InputError(f"--out {out}: its ending must be one of {', '.join(ENDINGS)}.")
-    if out.exists():
-        raise InputError(f"{out} exists already; name another file or move that one away.")
-    if not out.parent.is_dir():
-        raise InputError(f"There is no folder {out.parent} to write {out.name} into; make it first.")
+    check_target(out)
     if out.suffix == ".parquet":
         from importlib.util import find_spec
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hiergcn.errors import InputError
+from hiergcn.cli.asked import check_target
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,8 +27,7 @@ def explain(
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
 ) -> None:
     """Explain the prediction of a node."""
-    if out is not None and out.exists():
-        raise InputError(f"{out} exists already; name another file or move that one away.")
+    check_target(out)
 
     from hiergcn.cli.predict import run_graph
     from hiergcn.cli.terminal import console

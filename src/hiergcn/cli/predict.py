@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hiergcn.cli.asked import check_target
 from hiergcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ def predict(
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
 ) -> None:
     """Predict the class of every node with the model of a run."""
-    if out is not None and out.exists():
-        raise InputError(f"{out} exists already; name another file or move that one away.")
+    check_target(out)
 
     from hiergcn.cli.terminal import console, printable
     from hiergcn.files import written_whole

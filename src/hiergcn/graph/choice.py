@@ -68,7 +68,7 @@ class EdgeColumns:
     ) -> "EdgeColumns":
         if len(columns) < 2:
             raise InputError(f"{origin}: one column where an edge needs two ends; give a column for each")
-        usual = next((pair for pair in ENDS if set(pair) <= {name.lower() for name in columns}), None)
+        usual = usual_ends(columns)
         named = [
             _pick(origin, columns, name, usual[k : k + 1] if usual else ()) for k, name in enumerate((source, target))
         ]
@@ -82,6 +82,11 @@ class EdgeColumns:
     def text(self) -> set[str]:
         """The columns that are taken as they are written."""
         return set(self.ends)
+
+
+def usual_ends(columns: Sequence[str]) -> tuple[str, str] | None:
+    """The usual names of the ends of an edge that are among the columns."""
+    return next((pair for pair in ENDS if set(pair) <= {name.lower() for name in columns}), None)
 
 
 def shown_names(columns: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from hiergcn.errors import InputError
 from hiergcn.graph.arrow import read_long_table
 from hiergcn.graph.assemble import EdgeTable, NodeTable, edges_of, graph_parts, nodes_of
-from hiergcn.graph.choice import LABEL, EdgeColumns, NodeColumns, shown_names
+from hiergcn.graph.choice import LABEL, EdgeColumns, NodeColumns, shown_names, usual_ends
 from hiergcn.graph.columns import FeatureColumn
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.split import Split
@@ -91,6 +91,15 @@ class CsvGraph:
 def read_csv(edges: str | Path, nodes: str | Path | None = None, wanted: Wanted | None = None) -> CsvGraph:
     """Read both files; an `InputError` says what is wrong with them, and where."""
     wanted = wanted or Wanted()
+    try:
+        return _read(edges, nodes, wanted)
+    except InputError:
+        if nodes is not None:
+            _check_order(edges, nodes, wanted.delimiter)
+        raise
+
+
+def _read(edges: str | Path, nodes: str | Path | None, wanted: Wanted) -> CsvGraph:
     of_nodes = wanted.id or wanted.label or wanted.split or next(iter(wanted.drop), None)
     if nodes is None and of_nodes:
         raise InputError(f"column {of_nodes!r} belongs to a file of nodes, and none is given: name it after the edges")
@@ -106,6 +115,16 @@ def read_csv(edges: str | Path, nodes: str | Path | None = None, wanted: Wanted 
 def _split(nodes: NodesFile) -> tuple[Split, list[str]]:
     assert nodes.columns.split is not None  # noqa: S101  (the caller has looked)
     return split_from_column(nodes.table, nodes.columns.split)
+
+
+def _check_order(edges: str | Path, nodes: str | Path, delimiter: str | None) -> None:
+    """Edges and nodes in each other's place can go wrong in many ways, none of which would tell the cause."""
+    ends = usual_ends(column_names(layout_of(nodes, delimiter)))
+    if ends is not None and usual_ends(column_names(layout_of(edges, delimiter))) is None:
+        raise InputError(
+            f"{nodes} has columns {ends[0]!r} and {ends[1]!r}, as edges have, and was given for the nodes: "
+            f"name the file of edges first, that of nodes after it"
+        )
 
 
 def _read_nodes(layout: Layout, wanted: Wanted) -> NodesFile:
