@@ -186,7 +186,8 @@ def table(result: dict[str, Any]) -> list[str]:
     lines += [
         f"| {model} | {' | '.join(_cell(pairs[model, dataset], kind) for dataset in datasets)} |" for model in models
     ]
-    machine = f"{facts['cpu']}, {facts['cores']} cores, load {facts['load_before']:.1f} before, {result['device']}"
+    load = f"load {facts['load_before']:.1f} before and {result['load_after']:.1f} after"
+    machine = f"{facts['cpu']}, {facts['cores']} cores, {load}, {result['device']}"
     clock = (
         "by the clock"
         if gpu
