@@ -147,7 +147,8 @@ def test_normalisation_is_folded_into_the_weights(task: Task, hierarchy: Hierarc
         norm.bias.uniform_(-1.0, 1.0, generator=torch.Generator().manual_seed(2))
     model.eval()
     in_full = norm(prepared.structure.propagation(prepared.structure.dense)) @ model.first
-    expected = model._classified(in_full.unsqueeze(0))[0]
+    hidden = model.hidden_norm(torch.relu(in_full + model.first_bias))
+    expected = hidden @ model.second + model.second_bias
     np.testing.assert_allclose(model(prepared.features).detach().numpy(), expected.detach().numpy(), rtol=0, atol=1e-4)
 
 

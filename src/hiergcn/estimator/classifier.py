@@ -23,6 +23,7 @@ from hiergcn.run.adapt import adapted_settings
 from hiergcn.run.fit import Listener, fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.predict import predict_graph, restored_model
+from hiergcn.run.recipes import method_of
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import GROUPS, Settings, settings_for
 
@@ -254,7 +255,7 @@ class HGCNClassifier(NodeClassifier):
 
     @classmethod
     def _constructor_names(cls, settings: Settings) -> dict[str, Any]:
-        if settings.method != "hgcn":
+        if settings.method != method_of("hgcn", settings.preset):  # `plus` is a preset of hgcn too
             raise InputError(f"This is a run of {settings.method}, not of hgcn; load it with NodeClassifier.load.")
         return {"preset": _preset(settings)}
 

@@ -133,10 +133,15 @@ class HGCNPlus(NodeModel):
     def forward(self, features: Features) -> Tensor:
         if self.training:
             return self.random_passes(features, 1)[0]
+        return self.embed(features) @ self.second + self.second_bias  # (n, classes)
+
+    def embed(self, features: Features) -> Tensor:
+        """The representation of each node that the second layer takes in, to predict; (n, hidden)."""
         weight, bias = self._normalised_first()
-        product = features @ (self.column_weight.unsqueeze(1) * weight)  # (n, hidden)
+        product = features @ (self.column_weight.unsqueeze(1) * weight)
         H = self.graph.propagation((1.0 - self.config.drop_node) * product) + bias
-        return self._classified(H.unsqueeze(0))[0]
+        embedding: Tensor = self.hidden_norm(torch.relu(H + self.first_bias))
+        return embedding
 
     def random_passes(self, features: Features, count: int) -> Tensor:
         """The logits of so many passes; (S, n, classes)."""
@@ -166,8 +171,7 @@ class HGCNPlus(NodeModel):
     def _classified(self, product: Tensor) -> Tensor:
         """From X̄ W₁ of some passes, (S, n, hidden), to their logits."""
         H = torch.stack([self.hidden_norm(one) for one in torch.relu(product + self.first_bias)])
-        rate = self.config.hidden_dropout if self.training else 0.0
-        return dropout(H, rate, self.generator) @ self.second + self.second_bias
+        return dropout(H, self.config.hidden_dropout, self.generator) @ self.second + self.second_bias
 
     def _normalised_first(self) -> tuple[Tensor, Tensor | float]:
         """W and b with norm(X) W₁ = X W + b: batch normalisation, once learned, is an affine map of each column."""
