@@ -1,5 +1,6 @@
 """A graph in one file, npz or GraphML, in the place of the CSV files."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -25,6 +26,19 @@ def test_fit_and_predict(command: Command, graph: Graph, name: str) -> None:
     written = pd.read_csv("run/predictions.csv")
     assert written["id"].tolist() == graph.ids.tolist()
     assert command("predict", "run").code == 0
+
+
+def test_predict_on_a_newer_file(command: Command, graph: Graph) -> None:
+    graph.to_npz("graph.npz")
+    replace(graph, features=None, columns=()).to_npz("bare.npz")
+    csv = ("edges.csv", "nodes.csv", "--id", "paper", "--label", "topic")
+    assert command("fit", *csv, *FEW_EPOCHS, "--seeds", 1, "--no-baselines", "--out", "run").code == 0
+    outcome = command("predict", "run", "graph.npz")
+    assert outcome.code == 0, outcome.err
+    assert "90 predictions, 0 of them of nodes that the run did not have" in outcome.err
+    other = command("predict", "run", "bare.npz")
+    assert other.code == 2
+    assert "bare.npz has other columns of features than run" in other.err
 
 
 def test_check(command: Command, graph: Graph) -> None:

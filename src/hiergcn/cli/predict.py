@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 def predict(
     run: Annotated[Path, typer.Argument(help="A folder that `hiergcn fit` wrote.")],
     edges: Annotated[
-        str | None, typer.Argument(help="A newer CSV of edges: the same nodes, or more. [default: the run's own data]")
+        str | None,
+        typer.Argument(
+            help="A newer CSV of edges, or a whole graph in .npz or .graphml: the same nodes, or more. "
+            "[default: the run's own data]"
+        ),
     ] = None,
     nodes: Annotated[str | None, typer.Argument(help="Its CSV of nodes, with the columns that the run had.")] = None,
     out: Annotated[Path | None, typer.Option(help="A CSV to write. [default: standard output]")] = None,
@@ -54,10 +58,17 @@ def predict(
 
 def _newer_graph(loaded: "LoadedRun", edges: str, nodes: str | None) -> "Graph":
     """Newer files, read as those of the run were."""
+    from hiergcn.cli.data import Source
     from hiergcn.graph.columns import STRUCTURAL
     from hiergcn.graph.csv import Wanted, read_csv
 
     known = tuple(column for column in loaded.columns if column.kind != STRUCTURAL)
+    newer = Source(edges, nodes)
+    if newer.holds_all:
+        graph = newer.read().graph
+        if [column.features for column in graph.columns] != [column.features for column in known]:
+            raise InputError(f"{edges} has other columns of features than {loaded.path}: give those that the run had.")
+        return graph
     if not loaded.columns and loaded.config["n_features"]:
         raise InputError(
             f"the features of {loaded.path} did not come from a file of columns: newer files cannot match."
