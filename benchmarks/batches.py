@@ -1,6 +1,7 @@
 """What does it cost in accuracy to train in batches instead of on the whole graph?
 
     python benchmarks/batches.py                               # about half an hour on a CPU
+    python benchmarks/batches.py --datasets cora --batches 4   # one of them again; other rows are kept as they were
     python benchmarks/batches.py --datasets cora --quick       # few epochs; writes nothing
 
 H-GCN with the paper's settings, the same seeds with and without batches; `edges kept` are those inside of batches, all
@@ -22,25 +23,29 @@ from hiergcn.run.settings import Settings, settings_for
 from measuring import circumstances, read_results, write_result, write_table
 
 SEEDS = {"cora": 5, "citeseer": 3, "pubmed": 2}
-COUNTS = (1, 8)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", default=",".join(SEEDS), help="names with commas between them")
+    parser.add_argument("--batches", default="1,4,8", help="numbers with commas between them")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--quick", action="store_true", help="few epochs and seeds; write nothing")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     for name in arguments.datasets.split(","):
-        result: dict[str, Any] = {"circumstances": circumstances(["hiergcn", "torch", "numpy", "scipy"]), "rows": []}
+        counts = [int(count) for count in arguments.batches.split(",")]
+        before = [row for result in read_results(f"batches-{name}") for row in result["rows"]]
+        at = circumstances(["hiergcn", "torch", "numpy", "scipy"])
+        result: dict[str, Any] = {"circumstances": at, "rows": [row for row in before if row["batches"] not in counts]}
         data = load_dataset(name)
-        for count in COUNTS:
+        for count in counts:
             changes = {"batches": count} | ({"epochs": 5} if arguments.quick else {})
             settings = settings_for("hgcn", "paper", name).override(changes)
             seeds = 1 if arguments.quick else SEEDS.get(name, 3)
-            result["rows"].append(measured(data, settings, seeds, arguments.device))
+            result["rows"].append({**measured(data, settings, seeds, arguments.device), "commit": at["commit"]})
             print(result["rows"][-1], flush=True)
+        result["rows"].sort(key=lambda row: row["batches"])
         if not arguments.quick:
             print(write_result(f"batches-{name}", result))
             write_table("batches", table(read_results("batches-")))

@@ -34,7 +34,7 @@ from peers import PEERS, Step, peer_steps
 
 OURS = "H-GCN"
 WARM_UP, ROUNDS = 3, 40
-ENOUGH = 25.0  # seconds of a dataset's rounds, for each number of threads, after which no further one is begun
+ENOUGH = 25.0  # seconds of CPU in a dataset's rounds, for each number of threads, after which no further one is begun
 
 
 def main() -> None:
@@ -71,12 +71,14 @@ def measured(data: Dataset, rounds: int, machine: Machine) -> dict[str, Any]:
     part: dict[str, Any] = {"dataset": data.name}
     for number, kind in enumerate(("training", "evaluation")):
         calls = {name: pair[number] for name, pair in steps.items()}
-        seconds = in_turns(calls, rounds)
+        seconds, cpu = in_turns(calls, rounds)
         least = least_seconds(data, kind == "training", machine)
         part[kind] = {
             "rounds": len(seconds[OURS]),
             "networks": {name: spread(times) for name, times in seconds.items()},
             "ratios": {name: ratio(seconds[OURS], seconds[name]) for name in PEERS},
+            "cpu": {name: statistics.median(times) for name, times in cpu.items()},
+            "cpu_ratios": {name: statistics.median(cpu[OURS]) / statistics.median(cpu[name]) for name in PEERS},
             "floor": {**least, "distance": statistics.median(seconds[OURS]) / least["seconds"]},
         }
     return part
@@ -112,19 +114,22 @@ def least_seconds(data: Dataset, training: bool, machine: Machine) -> dict[str, 
     return {"bytes": work.bytes, "operations": work.operations, "seconds": machine.least_seconds(work)}
 
 
-def in_turns(calls: dict[str, Step], rounds: int) -> dict[str, list[float]]:
+def in_turns(calls: dict[str, Step], rounds: int) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """Seconds of each step by the clock, and of the processor, which other work on the machine disturbs less."""
     seconds: dict[str, list[float]] = {name: [] for name in calls}
-    began = time.perf_counter()
+    cpu: dict[str, list[float]] = {name: [] for name in calls}
+    began = time.process_time()
     for number in range(WARM_UP + rounds):
         for name, call in calls.items():
-            start = time.perf_counter()
+            start, cpu_start = time.perf_counter(), time.process_time()
             call()
-            took = time.perf_counter() - start
+            took, cpu_took = time.perf_counter() - start, time.process_time() - cpu_start
             if number >= WARM_UP:
                 seconds[name].append(took)
-        if time.perf_counter() - began > ENOUGH and number > WARM_UP:
+                cpu[name].append(cpu_took)
+        if time.process_time() - began > ENOUGH and number > WARM_UP + 3:
             break
-    return seconds
+    return seconds, cpu
 
 
 def spread(values: list[float]) -> dict[str, Any]:
@@ -137,12 +142,17 @@ def ratio(ours: list[float], theirs: list[float]) -> dict[str, Any]:
     return spread([a / b for a, b in zip(ours, theirs, strict=True)])
 
 
+def both(part: dict[str, Any], name: str) -> str:
+    """The ratio by the clock, and of CPU."""
+    return f"{part['ratios'][name]['median']:.2f}, {part['cpu_ratios'][name]:.2f}"
+
+
 def told(part: dict[str, Any]) -> list[str]:
     lines = []
     for kind in ("training", "evaluation"):
         here = part[kind]
         times = ", ".join(f"{name} {milliseconds(time)}" for name, time in here["networks"].items())
-        ratios = ", ".join(f"{one['median']:.3f} of {name}" for name, one in here["ratios"].items())
+        ratios = ", ".join(f"{both(here, name)} of {name}" for name in PEERS)
         floor = here["floor"]
         lines.append(
             f"{part['dataset']:9} {part['threads']} thread(s) {kind:10} {times}: {ratios}; "
@@ -160,6 +170,7 @@ def table(result: dict[str, Any]) -> list[str]:
     lines = [
         f"{at['cores']} cores of {at['cpu']}, {at['when'][:10]}, commit {at['commit'][:10]}, `{at['command']}`;",
         f"load of the machine {at['load_before']:.1f} before. Medians; in brackets the quartiles.",
+        "Ratios are by the clock, round by round, and of CPU.",
     ]
     for kind in ("training", "evaluation"):
         peers = " | ".join(f"{name} | ratio" for name in PEERS)
@@ -167,9 +178,7 @@ def table(result: dict[str, Any]) -> list[str]:
         lines.append("|---" * (5 + 2 * len(PEERS)) + "|")
         for part in result["parts"]:
             here = part[kind]
-            peers = " | ".join(
-                f"{milliseconds(here['networks'][name])} | {here['ratios'][name]['median']:.2f}" for name in PEERS
-            )
+            peers = " | ".join(f"{milliseconds(here['networks'][name])} | {both(here, name)}" for name in PEERS)
             floor = f"{1000 * here['floor']['seconds']:.2f} ms | {here['floor']['distance']:.1f}"
             ours = milliseconds(here["networks"][OURS])
             lines.append(f"| {part['dataset']} | {part['threads']} | {ours} | {peers} | {floor} |")

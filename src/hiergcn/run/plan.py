@@ -24,6 +24,7 @@ WORD = 4  # bytes of a float32
 ENTRY = 12  # of a CSR matrix as a tensor: a column of 8 bytes, a value of 4
 PREPARING = 48  # an entry, while a level is normalised in double precision
 COARSER = 8  # an entry of a coarser level as it is kept in the hierarchy
+AGAIN = 1.5  # a layer that is computed again holds this much more for a moment, as measured
 SPARSE = 36  # an entry of sparse features: value, column, the transpose's order and column, in training its two factors
 
 
@@ -70,7 +71,7 @@ def plan_memory(
     layers = _layers(sizes, settings.model, graph)
     kept = [share * layer.kept(settings.train.recompute) for layer in layers]
     largest = max(layers, key=lambda layer: layer.whole)
-    step = share * (largest.working + (largest.whole if settings.train.recompute else 0))
+    step = share * (AGAIN * (largest.whole + largest.working) if settings.train.recompute else largest.working)
     look = largest.working if look_at_whole and settings.train.batches > 1 else 0  # without gradients
     entries = sum(size.entries for size in sizes)
     features = _feature_bytes(graph)
