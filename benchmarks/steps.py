@@ -41,6 +41,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", default="cora,citeseer,pubmed", help="names with commas between them")
     parser.add_argument("--threads", default="1,2", help="numbers with commas between them")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="at most; fewer where they would take long")
     parser.add_argument("--quick", action="store_true", help="few rounds; write nothing")
     arguments = parser.parse_args()
     if "OMP_WAIT_POLICY" not in os.environ:  # read when torch is loaded, so this process begins anew
@@ -54,7 +55,7 @@ def main() -> None:
         machine = Machine.measured()
         print(f"{threads} threads: {machine.bandwidth / 1e9:.1f} GB/s, {machine.rate / 1e9:.0f} GFLOP/s", flush=True)
         for name in arguments.datasets.split(","):
-            part = measured(load_dataset(name), 5 if arguments.quick else ROUNDS, machine)
+            part = measured(load_dataset(name), 5 if arguments.quick else arguments.rounds, machine)
             result["parts"].append({"threads": threads, "bandwidth": machine.bandwidth, "rate": machine.rate, **part})
             print("\n".join(told(result["parts"][-1])), flush=True)
     result["load_after"] = circumstances([])["load_before"]
