@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 SHOWN_COLUMNS = 30
 SHOWN_CLASSES = 20
-FEW_TESTS = 20
 GIGABYTE = 1e9
 
 
@@ -32,7 +31,7 @@ def check(
     """Look at your files before you train: exit code 0 if a fit would work, 2 if not."""
     from hiergcn.cli.asked import with_split
     from hiergcn.cli.data import Data, Source
-    from hiergcn.cli.terminal import console, printable
+    from hiergcn.cli.terminal import console, printable, warn_of_few_tests
 
     source = Source(edges, nodes, label, id_, weight, split_column, tuple(drop or ()))
     if source.is_dataset:
@@ -56,8 +55,7 @@ def check(
     screen.print(f"\nThe split would be {parts}; it is {printable(data.split_from or '')}.", soft_wrap=True)
     if not len(split.test):
         screen.print("No labels are left for a test: a fit would give the figure of validation.", style="yellow")
-    elif len(split.test) < FEW_TESTS:
-        screen.print(f"So few test nodes tell little: each is {1 / len(split.test):.0%} of the figure.", style="yellow")
+    warn_of_few_tests(screen, len(split.test))
     if estimate:
         _print_estimate(screen, data.graph, split)
     screen.print("\nA fit would work.", style="green")

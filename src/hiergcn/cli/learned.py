@@ -15,7 +15,8 @@ def print_classes(out: Console, result: RunResult) -> None:
     title = f"Classes, on {kept.on} nodes"
     table = new_table(out, "class", "precision %", "recall %", "F1 %", "nodes", title=title)
     for score in kept.per_class[:CLASSES]:
-        figures = (percent(score.precision), percent(score.recall), percent(score.f1))
+        known = score.support > 0  # without a node of the class there is nothing to be right or wrong about
+        figures = [percent(figure if known else None) for figure in (score.precision, score.recall, score.f1)]
         table.add_row(printable(score.name)[:40], *figures, f"{score.support:,}")
     out.print(table)
     if len(kept.per_class) > CLASSES:

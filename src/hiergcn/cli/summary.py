@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.console import Console
 
 from hiergcn.cli.learned import print_baselines, print_calibration, print_classes
-from hiergcn.cli.terminal import duration, new_table, percent, printable
+from hiergcn.cli.terminal import duration, new_table, percent, printable, warn_of_few_tests
 from hiergcn.evaluate.metrics import Summary
 from hiergcn.run.result import RunResult
 
@@ -37,8 +37,9 @@ def print_summary(out: Console, result: RunResult, folder: Path, asked: int) -> 
         done = len(result.outcomes)
         out.print(f"Stopped early: the {done} of {asked} seeds that were finished are kept.", style="yellow")
     out.print()
-    out.print(f"Run folder: {folder}", soft_wrap=True)
-    out.print(f"Report:     {folder / 'report.html'}", soft_wrap=True)
+    out.print(f"Predictions: {folder / 'predictions.csv'}", soft_wrap=True)
+    out.print(f"Report:      {folder / 'report.html'}", soft_wrap=True)
+    out.print(f"Run folder:  {folder}", soft_wrap=True)
 
 
 def _verdict(out: Console, result: RunResult) -> None:
@@ -61,6 +62,7 @@ def _verdict(out: Console, result: RunResult) -> None:
     out.print("Spread: sample standard deviation over seeds." if len(result.seeds) > 1 else "One seed has no spread.")
     if not result.test:
         out.print("There are no test labels; validation chose the epoch, so its figure flatters.", style="yellow")
+    warn_of_few_tests(out, len(result.split.test))
     if result.failed_seeds:
         words = f"{len(result.failed_seeds)} of {len(result.seeds)} seeds failed and are not in the mean."
         out.print(words, style="yellow")

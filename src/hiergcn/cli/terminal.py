@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 PLAIN_WIDTH = 80
+FEW_TESTS = 20
 
 
 def console(stderr: bool = False) -> "Console":
@@ -55,3 +56,9 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def warn_of_few_tests(out: "Console", nodes: int) -> None:
+    """A word of caution where the figure of a test would hang on single nodes."""
+    if 0 < nodes < FEW_TESTS:
+        out.print(f"So few test nodes tell little: each is {1 / nodes:.0%} of the figure.", style="yellow")
