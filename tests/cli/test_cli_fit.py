@@ -12,7 +12,7 @@ from cli_shell import FEW_EPOCHS, Command, N
 OWN = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--no-baselines", *FEW_EPOCHS)
 FILES = {
     *("config.json", "metrics.json", "history.csv", "predictions.csv", "probabilities.npy", "hierarchy.npz"),
-    *("model.safetensors", "environment.json", "report.html"),
+    *("model.safetensors", "environment.json", "report.html", "votes.npz"),
 }
 
 
