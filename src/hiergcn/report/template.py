@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 
 def rendered(template: str, *, script: Markup | None = None, **values: Any) -> str:
@@ -20,7 +20,18 @@ def rendered(template: str, *, script: Markup | None = None, **values: Any) -> s
         lstrip_blocks=True,
     )
     environment.filters["percent"] = lambda value: "–" if value is None else f"{100 * value:.1f}"
+    environment.filters["with_code"] = with_code
     return environment.get_template(template).render(script=script, script_hash=_digest(script), **values)
+
+
+def with_code(text: str) -> Markup:
+    """A text that is Markdown elsewhere: what stands between backticks is code, all is escaped."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a backtick too many: nothing is code
+        return escape(text)
+    return Markup().join(
+        Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts)
+    )
 
 
 def explorer_script() -> Markup:
