@@ -48,17 +48,16 @@ class HierarchicalPropagation:
         return linear_map(H, self._spread, self._spread)
 
     def _spread(self, H: Tensor) -> Tensor:
-        down: list[Tensor | None] = []  # what each level gives
-        for i, level in enumerate(self.levels):
-            down.append(self._at_level(i, H) if self.shares[i] else None)  # (n_i, d)
-            if i + 1 < len(self.levels):
-                H = level.pool(H)  # (n_{i+1}, d)
-        up = down.pop()
-        while down:
-            up = self.levels[len(down) - 1].unpool(up)
-            here = down.pop()
-            up = up if here is None else up + here
-        return up
+        finer: list[Tensor] = []  # what came to each level but the coarsest
+        for level in self.levels[:-1]:
+            finer.append(H)  # (n_i, d)
+            H = level.pool(H)  # (n_{i+1}, d)
+        spread = self._at_level(len(finer), H)
+        for i in reversed(range(len(finer))):
+            spread = self.levels[i].unpool(spread)
+            if self.shares[i]:
+                spread = spread + self._at_level(i, finer[i])
+        return spread
 
     def _at_level(self, i: int, H: Tensor) -> Tensor:
         root = self.roots[i]
