@@ -138,3 +138,20 @@ def test_a_repeated_pattern_is_block_diagonal() -> None:
     blocks = torch.from_numpy(sp.block_diag([matrix] * 3).toarray()).float()
     torch.testing.assert_close(pattern.product(values, W), blocks @ W)
     torch.testing.assert_close(pattern.transpose_product(values, torch.ones(15, 2)), blocks.T @ torch.ones(15, 2))
+
+
+def test_features_without_what_dropout_zeroed_multiply_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = sp.csr_array(sp.random_array((30, 12), density=0.5, rng=np.random.default_rng(1)))
+    features = SparseFeatures.from_scipy(matrix)
+    thin = features.dropped(0.8, torch.Generator().manual_seed(0))
+    monkeypatch.setattr("hiergcn.model.sparse._MUCH", 1.0)
+    whole = features.dropped(0.8, torch.Generator().manual_seed(0))
+    assert len(thin.values) < 0.5 * len(whole.values) == 0.5 * matrix.nnz
+    assert torch.equal(thin.to_dense(), whole.to_dense())
+    gradients = []
+    for dropped in (thin, whole):
+        W = torch.arange(24.0).view(12, 2).requires_grad_()
+        product = dropped @ W
+        torch.testing.assert_close(product, dropped.to_dense() @ W)
+        gradients.append(torch.autograd.grad(product.square().sum(), W)[0])
+    torch.testing.assert_close(*gradients)

@@ -15,11 +15,12 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from hiergcn.model.dropout import Noise, dropout
+from hiergcn.model.dropout import Noise, ReplicaNoise, dropout
 from hiergcn.model.gpu import gpu_kernels
 
 Map = Callable[[Tensor], Tensor]
 
+_MUCH = 0.7  # dropout from which on it pays to leave out the zeros
 _CHUNK = 2**18  # entries whose two rows are multiplied at a time
 
 
@@ -125,6 +126,22 @@ class Pattern:
             for i, j in zip(self.rows().split(_CHUNK), self.column.split(_CHUNK), strict=True)
         ]
         return torch.cat(parts) if parts else left.new_empty(0)
+
+    def thinned(self, kept: Tensor) -> "Pattern":
+        """Where the entries are of which `kept`, (entries,), is true."""
+        before = torch.zeros(kept.numel() + 1, dtype=torch.int64)  # of how many entries each one comes after
+        torch.cumsum(kept, 0, out=before[1:])
+        kept_in_transpose = kept[self.transpose_order]
+        before_in_transpose = torch.zeros_like(before)
+        torch.cumsum(kept_in_transpose, 0, out=before_in_transpose[1:])
+        return Pattern(
+            self.shape,
+            before[self.row_start],
+            self.column[kept],
+            before[self.transpose_order[kept_in_transpose]],
+            before_in_transpose[self.transpose_start],
+            self.transpose_column[kept_in_transpose],
+        )
 
     def repeated(self, times: int) -> "Pattern":
         """The same matrix `times` over, along the diagonal of a larger one."""
@@ -240,7 +257,14 @@ class SparseFeatures:
         return self.pattern.shape
 
     def dropped(self, rate: float, generator: Noise = None) -> Self:
-        return replace(self, values=dropout(self.values, rate, generator)) if rate else self
+        """With dropout on the entries. A CPU leaves out what much dropout has zeroed: products then cost as little."""
+        if not rate:
+            return self
+        values = dropout(self.values, rate, generator)
+        if rate < _MUCH or values.is_cuda or isinstance(generator, ReplicaNoise):
+            return replace(self, values=values)
+        kept = values != 0
+        return replace(self, values=values[kept], pattern=self.pattern.thinned(kept))
 
     def to_csr(self) -> Tensor:
         return csr(self.pattern.row_start, self.pattern.column, self.values, self.shape)
