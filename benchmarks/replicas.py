@@ -36,6 +36,9 @@ def main() -> None:
     parser.add_argument("--device", default="cuda", help="cuda; cpu only to see that it runs, nothing is written then")
     arguments = parser.parse_args()
     device = torch.device(arguments.device)
+    if device.type == "cuda" and not torch.cuda.is_available():
+        print("There is no GPU here, so seeds side by side are not measured.")
+        return
     parts = []
     for name in arguments.datasets.split(","):
         parts.append(measured(name, arguments.epochs, arguments.seeds, arguments.repeats, device))
