@@ -36,7 +36,7 @@ from hiergcn.model.features import Scaling
 from hiergcn.model.method import Features, Labelled, NodeModel
 from hiergcn.model.plain import PlainMethod
 from hiergcn.model.randomness import numpy_generator
-from hiergcn.model.rows import feature_rows
+from hiergcn.model.rows import FewColumns, feature_rows, few_rows
 from hiergcn.model.walks import Walker
 
 
@@ -102,7 +102,7 @@ class Dense(nn.Module):
         self.b = nn.Parameter(torch.zeros(fan_out, device=generator.device))
         nn.init.xavier_uniform_(self.W, generator=generator)
 
-    def forward(self, X: Features) -> Tensor:
+    def forward(self, X: Features | FewColumns) -> Tensor:
         return X @ self.W + self.b
 
 
@@ -127,7 +127,7 @@ class Planetoid(NodeModel):
             self.output = Dense(2 * n_classes, n_classes, generator)
         self._lessons: _Lessons | None = None
 
-    def embed(self, features: Features, nodes: Tensor | None = None) -> Tensor:
+    def embed(self, features: Features | FewColumns, nodes: Tensor | None = None) -> Tensor:
         """h of the nodes whose features are given; `nodes` are their numbers, None stands for all."""
         raise NotImplementedError
 
@@ -138,7 +138,7 @@ class Planetoid(NodeModel):
     def forward(self, features: Features) -> Tensor:
         return self._logits(features, self.embed(features))[-1]
 
-    def _logits(self, X: Features, h: Tensor) -> tuple[Tensor, ...]:
+    def _logits(self, X: Features | FewColumns, h: Tensor) -> tuple[Tensor, ...]:
         """Of p_x, p_h and p; without features of p_h, which then is p."""
         z_h = self.by_embedding(h)
         if not self.config.use_features:
@@ -152,6 +152,7 @@ class Planetoid(NodeModel):
     ) -> float:
         """`steps` steps of the classes, each perhaps after one of graph contexts; before the first, the contexts."""
         lessons = self._lessons or self._begin(features, labelled)
+        lessons.few = _takes_sparse_gradients(optimiser)
         total = 0.0
         for _ in range(self.config.steps):
             if lessons.rng.random() < self.config.graph_share:
@@ -162,7 +163,8 @@ class Planetoid(NodeModel):
 
     def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:  # noqa: ARG002
         lessons = self._lessons or self._begin(features, labelled)
-        batch, X = lessons.batch, feature_rows(lessons.features, lessons.batch)
+        batch = lessons.batch
+        X = (few_rows if lessons.few else feature_rows)(lessons.features, batch)
         rows = Labelled(torch.arange(len(batch), device=batch.device), labelled.classes[batch], labelled.class_weights)
         logits = self._logits(X, self.embed(X, labelled.nodes[batch]))
         return torch.stack([rows.cross_entropy(z, reduction) for z in logits]).sum()
@@ -196,6 +198,12 @@ class _Lessons:
         self.label = label_contexts(nodes, classes, config.label_batch, rng, k)
         self.batches: Iterator[np.ndarray] = in_batches(len(nodes), config.batch, rng)
         self.batch = torch.arange(len(nodes), device=labelled.nodes.device)
+        self.few = False
+        """Whether gradients may be sparse."""
+
+
+def _takes_sparse_gradients(optimiser: torch.optim.Optimizer) -> bool:
+    return isinstance(optimiser, torch.optim.SGD) and not any(group["weight_decay"] for group in optimiser.param_groups)
 
 
 class PlanetoidT(Planetoid):
@@ -206,7 +214,7 @@ class PlanetoidT(Planetoid):
         E = torch.empty(walker.n_nodes, self.config.embedding, device=self.generator.device)
         self.E = nn.Parameter(E.normal_(0.0, 0.01, generator=self.generator))
 
-    def embed(self, features: Features, nodes: Tensor | None = None) -> Tensor:  # noqa: ARG002
+    def embed(self, features: Features | FewColumns, nodes: Tensor | None = None) -> Tensor:  # noqa: ARG002
         return self.E if nodes is None else self.E.index_select(0, nodes)
 
     @torch.no_grad()
@@ -227,16 +235,16 @@ class PlanetoidI(Planetoid):
         self.embedding = Dense(n_features, self.config.embedding, self.generator)
         self._context_bias = torch.zeros(self.config.embedding, device=self.generator.device)
 
-    def embed(self, features: Features, nodes: Tensor | None = None) -> Tensor:  # noqa: ARG002
+    def embed(self, features: Features | FewColumns, nodes: Tensor | None = None) -> Tensor:  # noqa: ARG002
         return torch.relu(self.embedding(features))
 
     def learn_contexts(self, features: Features, batch: Contexts, loss: ContextLoss) -> None:
         W, b, rate = self.embedding.W, self._context_bias.requires_grad_(), self.config.context_rate
-        X = feature_rows(features, torch.from_numpy(batch.nodes).to(W.device))
+        X = few_rows(features, torch.from_numpy(batch.nodes).to(W.device))
         H = torch.relu(X @ W + b)
         by_W, by_b = torch.autograd.grad(H, (W, b), loss.descend(H, batch, rate))
         with torch.no_grad():
-            W.sub_(by_W, alpha=rate)
+            W.add_(by_W, alpha=-rate)  # sparse where the features are
             b.sub_(by_b, alpha=rate)
 
 
