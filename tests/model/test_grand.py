@@ -111,7 +111,7 @@ def test_sharpening_by_hand() -> None:
 
 def test_consistency_loss_by_hand() -> None:
     passes = torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]]], requires_grad=True)  # their mean is even, sharpened or not
-    loss = consistency_loss(passes, 0.2)
+    loss = consistency_loss(passes, sharpened(passes.detach().mean(dim=0), 0.2))
     assert loss.item() == pytest.approx(0.5)
     loss.backward()
     assert passes.grad is not None
@@ -120,10 +120,10 @@ def test_consistency_loss_by_hand() -> None:
 
 def test_equal_passes_that_are_sure_have_no_consistency_loss() -> None:
     sure = torch.eye(3).expand(4, 3, 3)
-    assert consistency_loss(sure, 0.5).item() == 0.0
+    assert consistency_loss(sure, sharpened(sure.mean(dim=0), 0.5)).item() == 0.0
     unsure = torch.softmax(torch.randn(1, 7, 3), dim=2).expand(4, 7, 3)
-    assert consistency_loss(unsure, 1.0).item() == pytest.approx(0.0, abs=1e-12)
-    assert consistency_loss(unsure, 0.5).item() > 0
+    assert consistency_loss(unsure, sharpened(unsure.mean(dim=0), 1.0)).item() == pytest.approx(0.0, abs=1e-12)
+    assert consistency_loss(unsure, sharpened(unsure.mean(dim=0), 0.5)).item() > 0
 
 
 def test_wide_features_that_cannot_be_held_are_propagated_on_the_narrow_side() -> None:

@@ -1,6 +1,6 @@
 """H-GCN+ against small calculations by hand, in numpy and double precision."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
+from hiergcn.model.grand import GRANDConfig, GRANDMethod
 from hiergcn.model.hierarchical_propagation import HierarchicalPropagation
 from hiergcn.model.label_spreading import label_prior
 from hiergcn.model.method import Labelled
@@ -111,11 +112,11 @@ def built(task: Task, hierarchy: Hierarchy, **changes: Any) -> tuple[HGCNPlus, A
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4])
-@pytest.mark.parametrize("dropout_on", ["features", "propagated"])
+@pytest.mark.parametrize("input_dropout_on", ["features", "propagated"])
 def test_prediction_is_a_perceptron_on_propagated_features(
-    task: Task, hierarchy: Hierarchy, share: float, dropout_on: str
+    task: Task, hierarchy: Hierarchy, share: float, input_dropout_on: str
 ) -> None:
-    model, prepared = built(task, hierarchy, share=share, order=3, drop_node=0.25, dropout_on=dropout_on)
+    model, prepared = built(task, hierarchy, share=share, order=3, drop_node=0.25, input_dropout_on=input_dropout_on)
     P = dense_propagation(hierarchy, [1 - share, share / 2, share / 2], [3, 1, 1])
     W1, b1, W2, b2 = (
         parameter.detach().double().numpy()
@@ -126,30 +127,13 @@ def test_prediction_is_a_perceptron_on_propagated_features(
     np.testing.assert_allclose(model.eval()(prepared.features).detach().numpy(), logits, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize("dropout_on", ["features", "propagated"])
-def test_without_chance_a_pass_is_the_prediction(task: Task, hierarchy: Hierarchy, dropout_on: str) -> None:
-    model, prepared = built(task, hierarchy, dropout_on=dropout_on, **QUIET)
+@pytest.mark.parametrize("input_dropout_on", ["features", "propagated"])
+def test_without_chance_a_pass_is_the_prediction(task: Task, hierarchy: Hierarchy, input_dropout_on: str) -> None:
+    model, prepared = built(task, hierarchy, input_dropout_on=input_dropout_on, **QUIET)
     drawn = model.train()(prepared.features)
     np.testing.assert_allclose(
         drawn.detach().numpy(), model.eval()(prepared.features).detach().numpy(), rtol=0, atol=1e-5
     )
-
-
-def test_normalisation_is_folded_into_the_weights(task: Task, hierarchy: Hierarchy) -> None:
-    """To predict, X̄ is not made: its batch normalisation is an affine map, and W₁ takes it in."""
-    model, prepared = built(task, hierarchy, dropout_on="propagated", batch_norm=True, **QUIET)
-    for _ in range(5):
-        model.train().random_passes(prepared.features, 2)  # running means and variances move
-    norm = model.input_norm
-    assert norm is not None
-    with torch.no_grad():
-        norm.weight.uniform_(0.5, 2.0, generator=torch.Generator().manual_seed(1))
-        norm.bias.uniform_(-1.0, 1.0, generator=torch.Generator().manual_seed(2))
-    model.eval()
-    in_full = norm(prepared.structure.propagation(prepared.structure.dense)) @ model.first
-    hidden = model.hidden_norm(torch.relu(in_full + model.first_bias))
-    expected = hidden @ model.second + model.second_bias
-    np.testing.assert_allclose(model(prepared.features).detach().numpy(), expected.detach().numpy(), rtol=0, atol=1e-4)
 
 
 def test_the_objective_by_hand(task: Task, hierarchy: Hierarchy) -> None:
@@ -161,7 +145,7 @@ def test_the_objective_by_hand(task: Task, hierarchy: Hierarchy) -> None:
     logits = model.eval()(prepared.features).detach().double().numpy()
     Z = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     supervised = -np.log(Z[task.train, task.train_labels]).mean()
-    prior = label_prior(model.graph.propagation.levels[0].adjacency, labelled, 3).double().exp().numpy()
+    prior = label_prior(model.graph.adjacency, labelled, 3).double().exp().numpy()
     target = Z**2 * prior**2
     target /= target.sum(axis=1, keepdims=True)
     distance = ((Z - target) ** 2).sum(axis=1).mean()
@@ -188,7 +172,7 @@ def test_column_weights_are_those_of_the_graph_it_learned_from(task: Task, hiera
     assert torch.equal(method.prepare(task, hierarchy, CPU, learned).structure.column_weight, learned["column_weight"])
 
 
-@pytest.mark.parametrize("changes", [{}, {"label_prior": 1.0, "column_weight": "idf"}])
+@pytest.mark.parametrize("changes", [{}, {"label_prior": 1.0, "column_weight": "idf"}, {"drop_level": 1}])
 def test_side_by_side_is_one_by_one(task: Task, hierarchy: Hierarchy, changes: dict[str, Any]) -> None:
     method = HGCNPlusMethod(HGCNPlusConfig(levels=2, hidden=8, **changes))
     train = replace(settings_for("hgcn", "plus").train, epochs=8)
@@ -202,6 +186,34 @@ def test_side_by_side_is_one_by_one(task: Task, hierarchy: Hierarchy, changes: d
         np.testing.assert_allclose(outcome.history, alone.history, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"input_dropout": 0.0, "passes": 2}, {"batch_norm": True, "order": 5}, {"input_dropout_on": "features"}],
+)
+def test_without_hierarchy_it_is_grand(task: Task, hierarchy: Hierarchy, settings: dict[str, Any]) -> None:
+    train = replace(settings_for("grand").train, epochs=12)
+    grand = GRANDConfig(**settings)
+    plus = HGCNPlusConfig(**asdict(grand), share=0.0, warm_up=0)
+    found = []
+    for method, given in ((GRANDMethod(grand), None), (HGCNPlusMethod(plus), hierarchy)):
+        outcome = train_seed(method, method.prepare(task, given, CPU), task, train, 3, CPU)
+        assert outcome.probabilities is not None
+        found.append((outcome.history, outcome.probabilities))
+    for theirs, ours in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)
+
+
+def test_hyper_nodes_are_dropped_whole(task: Task, hierarchy: Hierarchy) -> None:
+    model, _ = built(task, hierarchy, drop_level=2, drop_node=0.4)
+    masks = torch.stack([torch.as_tensor(model.train()._kept_nodes()) for _ in range(400)]).squeeze(2).numpy()
+    groups = hierarchy.hyper_nodes(2)
+    for group in np.unique(groups):
+        members = masks[:, groups == group]
+        assert (members == members[:, :1]).all()
+    assert masks.mean() == pytest.approx(0.6, abs=0.02)
+    assert len(np.unique(masks, axis=1).T) > 1
+
+
 def test_plus_is_a_preset_of_hgcn() -> None:
     settings = settings_for("hgcn", "plus", "nell")
     assert (settings.method, settings.preset) == ("hgcn-plus", "plus")
@@ -212,7 +224,9 @@ def test_plus_is_a_preset_of_hgcn() -> None:
         assert chosen.share > 0.0
 
 
-@pytest.mark.parametrize(("setting", "value"), [("share", 1.2), ("dropout_on", "both"), ("column_weight", "tf")])
+@pytest.mark.parametrize(
+    ("setting", "value"), [("share", 1.2), ("input_dropout_on", "both"), ("column_weight", "tf"), ("drop_level", 5)]
+)
 def test_refuses_settings_beyond_their_range(setting: str, value: Any) -> None:
     with pytest.raises(InputError, match=setting):
         HGCNPlusConfig(**{setting: value})

@@ -21,6 +21,7 @@ side is also taken where X̄ cannot be held (NELL: 16 GB a pass); dropout then f
 The authors' script selects on validation and reads test labels once, at the end.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -31,8 +32,9 @@ from torch import Tensor, nn
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
+from hiergcn.model.checks import check_rates, check_scaling, check_whole
 from hiergcn.model.dropout import dropout
-from hiergcn.model.features import SCALINGS, Scaling, feature_tensor
+from hiergcn.model.features import Scaling, feature_tensor
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
 from hiergcn.model.sparse import SparseFeatures, csr_product, csr_tensor, linear_map, normalised_adjacency
 
@@ -67,29 +69,23 @@ class GRANDConfig:
     """Batch normalisation of what each layer takes in."""
     rescale: bool = False
     """Divide what DropNode keeps by 1 - δ, as the text does. Reference: no, but multiply by 1 - δ to predict."""
-    initial: Literal["shifted_normal", "uniform"] = "shifted_normal"
+    initial: Literal["shifted_normal", "uniform", "glorot"] = "shifted_normal"
     """Initial weights. Reference: normal of mean -s and deviation s, where s is 1 / √(width of the output); `uniform`:
-    torch's own for a linear layer."""
+    torch's own for a linear layer; `glorot`: uniform by both widths, biases 0."""
     scaling: Scaling = "row"
     """Of the features."""
 
     def __post_init__(self) -> None:
-        for name, low in (("hidden", 1), ("order", 0), ("passes", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < low:
-                raise InputError(f"{name} is {value!r}; give a whole number of at least {low}.")
-        for name in ("drop_node", "input_dropout", "hidden_dropout"):
-            if not 0.0 <= getattr(self, name) < 1.0:
-                rate = getattr(self, name)
-                raise InputError(f"{name} is {rate!r}; give a rate from 0 up to, but not including, 1.")
+        check_whole(self, hidden=1, order=0, passes=1)
+        check_rates(self, "drop_node", "input_dropout", "hidden_dropout")
+        check_scaling(self)
         if not self.temperature > 0:
             raise InputError(f"temperature is {self.temperature!r}; give a number above 0.")
         if not self.consistency >= 0:
             raise InputError(f"consistency is {self.consistency!r}; give a number of at least 0.")
         for name, choices in (
             ("input_dropout_on", ("auto", "propagated", "features")),
-            ("initial", ("shifted_normal", "uniform")),
-            ("scaling", SCALINGS),
+            ("initial", ("shifted_normal", "uniform", "glorot")),
         ):
             if getattr(self, name) not in choices:
                 raise InputError(f"{name} is {getattr(self, name)!r}; give one of {', '.join(choices)}.")
@@ -123,12 +119,11 @@ def sharpened(mean: Tensor, temperature: float) -> Tensor:
     return torch.softmax(mean.clamp_min(torch.finfo(mean.dtype).tiny).log() / temperature, dim=1)
 
 
-def consistency_loss(probabilities: Tensor, temperature: float) -> Tensor:
-    """Mean squared distance of the S passes (S, n, classes) to their sharpened mean, which gets no gradient.
+def consistency_loss(probabilities: Tensor, target: Tensor) -> Tensor:
+    """Mean squared distance of the S passes (S, n, classes) to what they shall agree on, (n, classes).
 
     Reference: a mean over the nodes; the text writes a sum.
     """
-    target = sharpened(probabilities.detach().mean(dim=0), temperature)
     return (probabilities - target).square().sum(dim=2).mean()
 
 
@@ -136,8 +131,22 @@ def consistency_loss(probabilities: Tensor, temperature: float) -> Tensor:
 class Propagation:
     """The graph as GRAND wants it."""
 
-    adjacency: Tensor  # Â, sparse (n, n)
+    n_nodes: int
+    spread: Callable[[Tensor], Tensor]  # H -> P H, P the mean of powers of Â
     smoothed: Tensor | None  # P X, dense (n, f), which every prediction begins from; None where X W is propagated
+
+
+def smoothed_features(
+    features: Features, spread: Callable[[Tensor], Tensor], config: GRANDConfig
+) -> tuple[Features, Tensor | None]:
+    """X and P X, both dense, where X̄ is made in full: something falls on it, and it can be held. Else X as it is."""
+    n, f = features.shape
+    falls = config.input_dropout > 0 or config.batch_norm
+    held = config.input_dropout_on == "propagated" or (config.input_dropout_on == "auto" and n * f <= _HELD)
+    if not (falls and held):
+        return features, None
+    X = features if isinstance(features, Tensor) else features.to_dense()
+    return X, spread(X)
 
 
 class GRAND(NodeModel):
@@ -158,45 +167,50 @@ class GRAND(NodeModel):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        with torch.no_grad():
-            for weight, bias in ((self.first, self.first_bias), (self.second, self.second_bias)):
-                for parameter in (weight, bias):
-                    if self.config.initial == "shifted_normal":
-                        s = weight.shape[1] ** -0.5
-                        parameter.copy_(self._drawn(parameter).normal_(-s, s, generator=self.generator))
-                    else:
-                        bound = weight.shape[0] ** -0.5
-                        parameter.copy_(self._drawn(parameter).uniform_(-bound, bound, generator=self.generator))
+        for weight, bias in ((self.first, self.first_bias), (self.second, self.second_bias)):
+            for parameter in (weight, bias):
+                drawn = torch.empty_like(parameter, device=self.generator.device)  # the model is moved later
+                with torch.no_grad():
+                    parameter.copy_(self._initial(drawn, *weight.shape))
 
-    def _drawn(self, like: Tensor) -> Tensor:
-        """Room for draws where the generator lives; the model is moved to its device later."""
-        return torch.empty_like(like, device=self.generator.device)
+    def _initial(self, drawn: Tensor, width_in: int, width_out: int) -> Tensor:
+        if self.config.initial == "shifted_normal":
+            s = width_out**-0.5
+            return drawn.normal_(-s, s, generator=self.generator)
+        if self.config.initial == "glorot" and drawn.dim() == 1:
+            return drawn.zero_()
+        bound = width_in**-0.5 if self.config.initial == "uniform" else (6.0 / (width_in + width_out)) ** 0.5
+        return drawn.uniform_(-bound, bound, generator=self.generator)
 
     def forward(self, features: Features) -> Tensor:
+        return self._dropped(self.embed(features), self.config.hidden_dropout) @ self.second + self.second_bias
+
+    def embed(self, features: Features) -> Tensor:
+        """What the second layer takes in; (n, hidden)."""
         keep = self._kept_nodes()
         if self.graph.smoothed is None:
-            H = mixed_order(self.graph.adjacency, self.config.order, self._first_product(features) * keep)
+            H = self.graph.spread(self._first_product(features) * keep)
         else:
-            H = self._propagated(features, keep) @ self.first  # (n, hidden)
-        H = self.hidden_norm(torch.relu(H + self.first_bias))
-        return self._dropped(H, self.config.hidden_dropout) @ self.second + self.second_bias  # (n, classes)
+            H = self._propagated(features, keep) @ self.first
+        embedding: Tensor = self.hidden_norm(torch.relu(H + self.first_bias))
+        return embedding
 
     def _kept_nodes(self) -> Tensor | float:
         """The factor ε of each node, (n, 1); to predict, its mean."""
         rate, rescale = self.config.drop_node, self.config.rescale
         if not self.training:
             return 1.0 if rescale else 1.0 - rate
-        ones = torch.ones((self.graph.adjacency.shape[0], 1), device=self.first.device)
-        kept = dropout(ones, rate, self.generator)
+        kept = self._kept(rate)
         return kept if rescale else kept * (1.0 - rate)
+
+    def _kept(self, rate: float) -> Tensor:
+        """0 for each node with probability `rate`, else 1 / (1 - rate); (n, 1)."""
+        return dropout(torch.ones(self.graph.n_nodes, 1, device=self.first.device), rate, self.generator)
 
     def _propagated(self, features: Features, keep: Tensor | float) -> Tensor:
         """X̄ as the first layer takes it in; (n, f)."""
         assert isinstance(features, Tensor) and self.graph.smoothed is not None  # noqa: S101, PT018  (prepare's doing)
-        if isinstance(keep, Tensor):
-            X = mixed_order(self.graph.adjacency, self.config.order, features * keep)
-        else:
-            X = self.graph.smoothed * keep
+        X = self.graph.spread(features * keep) if isinstance(keep, Tensor) else self.graph.smoothed * keep
         return self._dropped(self.input_norm(X), self.config.input_dropout)
 
     def _first_product(self, features: Features) -> Tensor:
@@ -213,8 +227,17 @@ class GRAND(NodeModel):
         """Supervised and consistency loss of S passes."""
         logits = torch.stack([self(features) for _ in range(self.config.passes)])  # (S, n, classes)
         supervised = torch.stack([labelled.cross_entropy(one, reduction) for one in logits]).mean()
-        consistency = consistency_loss(torch.softmax(logits, dim=2), self.config.temperature)
-        return supervised + self.config.consistency * consistency
+        probabilities = torch.softmax(logits, dim=2)
+        target = self.target(probabilities.detach().mean(dim=0), labelled)
+        return supervised + self.consistency_weight() * consistency_loss(probabilities, target)
+
+    def target(self, mean: Tensor, labelled: Labelled) -> Tensor:  # noqa: ARG002
+        """What passes of this mean are drawn to; (n, classes)."""
+        return sharpened(mean, self.config.temperature)
+
+    def consistency_weight(self) -> Tensor | float:
+        """λ of this step."""
+        return self.config.consistency
 
     def __repr__(self) -> str:
         f, hidden = self.first.shape
@@ -238,18 +261,9 @@ class GRANDMethod(Method):
     ) -> Prepared:
         features = feature_tensor(task, self.config.scaling, device)
         adjacency = csr_tensor(normalised_adjacency(task.adjacency)).to(device)
-        if not self._wide(features):
-            return Prepared(features, Propagation(adjacency, None))
-        X = features if isinstance(features, Tensor) else features.to_dense()
-        return Prepared(X, Propagation(adjacency, mixed_order(adjacency, self.config.order, X)))
-
-    def _wide(self, features: Features) -> bool:
-        """Whether X̄ is made in full: something falls on it, and it can be held."""
-        where = self.config.input_dropout_on
-        n, f = features.shape
-        if where == "features" or not (self.config.input_dropout or self.config.batch_norm):
-            return False
-        return where == "propagated" or n * f <= _HELD
+        spread = partial(mixed_order, adjacency, self.config.order)
+        features, smoothed = smoothed_features(features, spread, self.config)
+        return Prepared(features, Propagation(task.n_nodes, spread, smoothed))
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> GRAND:
         return GRAND(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)

@@ -39,10 +39,6 @@ class HierarchicalPropagation:
         roots = [np.sqrt(level.node_weight, dtype=np.float32) for level in hierarchy.levels[: used + 1]]
         self.roots = [torch.from_numpy(root).unsqueeze(1).to(device) for root in roots]  # (n_l, 1)
 
-    @property
-    def n_nodes(self) -> int:
-        return int(self.roots[0].shape[0])
-
     def __call__(self, H: Tensor) -> Tensor:
         """P H; (n, d) -> (n, d)."""
         return linear_map(H, self._spread, self._spread)
