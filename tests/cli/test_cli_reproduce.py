@@ -37,6 +37,17 @@ def test_an_experiment_is_run_once_and_its_page_written(command: Command, folder
     assert (folder / "again" / "README.md").read_bytes() == (page / "README.md").read_bytes()
 
 
+def test_what_another_version_of_the_code_has_done_is_run_again_unless_told_otherwise(
+    command: Command, folder: Path
+) -> None:
+    words = ("reproduce", "figure-coarsening", "--quick", "--workers", 1, "--device", "cpu", "--no-page")
+    assert "1 runs done" in command(*words).out
+    (job,) = (folder / "runs" / "reproduce-quick" / "jobs").glob("*/*.json")
+    job.rename(job.with_stem("0" * 32))  # the id that other code would have given
+    assert "0 runs done" in command(*words, "--any-version").out
+    assert "1 runs done" in command(*words).out
+
+
 def test_bad_words_are_refused_before_any_work(command: Command, folder: Path) -> None:
     (folder / "file").write_text("{}", encoding="utf-8")
     for words, sentence in (

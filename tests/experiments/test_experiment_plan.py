@@ -19,7 +19,14 @@ def test_full_size_has_as_many_runs_as_the_paper_asks_for() -> None:
     assert runs("table3") == 6 * 20 + 7 * 10 * (5 + 5 * 2)  # the public column, then 3 + 4 columns of 10 draws
     assert runs("table4") == 20 * (3 * 4 + 3)
     assert runs("figure-levels") == runs("figure-channels") == 8 * (3 * 20 + 5)
-    assert runs("random-splits") == 100 * 3 * 12
+    assert runs("random-splits") == 3 * (8 * 100 + 4 * 10)  # four methods are slow
+
+
+def test_fewer_splits_are_the_first_ones_and_the_experiment_says_so() -> None:
+    experiment = experiments(FULL)["random-splits"]
+    slow = next(cell for cell in experiment.cells() if cell.arm == "deepwalk")
+    assert [split for split, _ in slow.runs] == list(random_splits(10))
+    assert "10 of them for planetoid-i, planetoid-t, graph-unet, deepwalk" in experiment.about
 
 
 def test_the_settings_are_the_papers_but_for_what_is_varied() -> None:

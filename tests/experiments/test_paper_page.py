@@ -61,6 +61,7 @@ def test_the_page_has_every_table_and_figure(whole: Path, tmp_path: Path) -> Non
     assert "GAT on Cora: 1 of 2 runs failed, the first one diverged at epoch 2." in text
     assert "paper 84.5 ± 0.5 (" in text
     assert "5,278" in text
+    assert "2 splits, to H-GCN -0.2 (p = 1.000)" in text  # GCN on random splits
 
 
 def test_means_in_the_tables_are_those_of_the_runs(whole: Path, tmp_path: Path) -> None:

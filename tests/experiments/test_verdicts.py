@@ -6,6 +6,7 @@ import pytest
 from made_up import Accuracy, record_of, records_of
 
 from hiergcn.experiments.collect import Results
+from hiergcn.experiments.identity import MeasureJob, TrainJob
 from hiergcn.experiments.paper import FULL, experiments
 from hiergcn.experiments.plan import Cell
 from hiergcn.experiments.published import TABLE2
@@ -125,6 +126,17 @@ def test_of_two_results_the_later_counts_and_other_settings_never() -> None:
     ]
     found = Results(records).cell(cell)
     assert found.scores == {(0, 0): 0.2}
+
+
+def test_a_result_answers_its_job_whatever_version_of_the_code_made_it() -> None:
+    cell = next(one for one in experiments(SMALL)["table2"].cells() if one.key == ("hgcn", "cora", ""))
+    have = Results([record_of(cell, 0, 0.2, code="old")])
+    split, seed = cell.runs[0]
+    job = TrainJob(cell.dataset, "data", cell.settings, split, seed, "new")
+    assert have.answers(job)
+    assert not have.answers(replace(job, seed=1))
+    assert not have.answers(replace(job, settings=cell.settings.override({"hidden": 64})))
+    assert not have.answers(MeasureJob("toy", {}, None, "new"))
 
 
 def test_a_setting_that_came_later_is_taken_for_its_default() -> None:

@@ -9,8 +9,9 @@ import typer
 from hiergcn.errors import InputError
 
 if TYPE_CHECKING:
+    from hiergcn.experiments.identity import Job
     from hiergcn.experiments.paper import Scale
-    from hiergcn.experiments.runner import RunSummary
+    from hiergcn.experiments.runner import Hands, RunSummary
 
 
 def reproduce(
@@ -29,6 +30,9 @@ def reproduce(
     workers: Annotated[int | None, typer.Option(min=0, help="Processes on the CPU. [default: one a core]")] = None,
     gpu_workers: Annotated[int, typer.Option(min=1, help="Processes that share the GPU.")] = 1,
     side_by_side: Annotated[int, typer.Option(min=1, help="Most runs trained at once on a GPU.")] = 50,
+    any_version: Annotated[
+        bool, typer.Option("--any-version", help="Do not run again what another version of the code has done.")
+    ] = False,
     page: Annotated[bool, typer.Option(help="Write the page at the end.")] = True,
     budget_minutes: Annotated[float | None, typer.Option(min=0.0, help="Begin nothing after so many.")] = None,
 ) -> None:
@@ -46,8 +50,9 @@ def reproduce(
         return
     if place.is_file():
         raise InputError(f"{place} is a file of results, which only `page` can read; give --store a folder.")
-    only = (_words(models), _words(datasets))
-    summary = _run(what, place, scale, only, device, workers, gpu_workers, side_by_side, budget_minutes)
+    hands = _hands(device, workers, gpu_workers, side_by_side)
+    jobs = _jobs(what, place, scale, (_words(models), _words(datasets)), any_version)
+    summary = _run(jobs, place, hands, budget_minutes)
     if page:
         _write_page(place, folder, scale)
     _tell(summary)
@@ -57,29 +62,15 @@ def _words(text: str | None) -> list[str]:
     return [word.strip() for word in text.split(",")] if text else []
 
 
-def _run(
-    what: list[str],
-    place: Path,
-    scale: "Scale",
-    only: tuple[list[str], list[str]],
-    device: str,
-    workers: int | None,
-    gpu_workers: int,
-    side_by_side: int,
-    budget_minutes: float | None,
-) -> "RunSummary":
-    from hiergcn.cli.reproducing import run_progress
-    from hiergcn.cli.terminal import console
+def _jobs(
+    what: list[str], place: Path, scale: "Scale", only: tuple[list[str], list[str]], any_version: bool
+) -> "list[Job]":
+    from hiergcn.experiments.archive import read_records
+    from hiergcn.experiments.collect import Results
     from hiergcn.experiments.paper import chosen
-    from hiergcn.experiments.runner import Hands, run_jobs
-    from hiergcn.experiments.store import Store
     from hiergcn.experiments.units import jobs_of
     from hiergcn.model.registry import config_class
-    from hiergcn.run.device import choose_device
 
-    where = choose_device(device).type
-    if where == "cpu" and workers == 0:
-        raise InputError("--workers 0 leaves nobody to work without a GPU; give at least 1.")
     models, datasets = only
     for name in models:
         config_class(name)  # knows the names
@@ -87,8 +78,29 @@ def _run(
     if unknown:
         raise InputError(f"--datasets {unknown[0]}: give some of {', '.join(scale.datasets)}.")
     jobs = jobs_of(chosen(what, scale), models, datasets)
+    if not any_version or not (place / "jobs").is_dir():
+        return jobs
+    have = Results(read_records(place))
+    return [job for job in jobs if not have.answers(job)]
+
+
+def _hands(device: str, workers: int | None, gpu_workers: int, side_by_side: int) -> "Hands":
+    from hiergcn.experiments.runner import Hands
+    from hiergcn.run.device import choose_device
+
+    where = choose_device(device).type
+    if where == "cpu" and workers == 0:
+        raise InputError("--workers 0 leaves nobody to work without a GPU; give at least 1.")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    hands = Hands(cores if workers is None else workers, where, gpu_workers, side_by_side)
+    return Hands(cores if workers is None else workers, where, gpu_workers, side_by_side)
+
+
+def _run(jobs: "list[Job]", place: Path, hands: "Hands", budget_minutes: float | None) -> "RunSummary":
+    from hiergcn.cli.reproducing import run_progress
+    from hiergcn.cli.terminal import console
+    from hiergcn.experiments.runner import run_jobs
+    from hiergcn.experiments.store import Store
+
     budget = None if budget_minutes is None else 60 * budget_minutes
     with run_progress(console()) as progress:
         return run_jobs(jobs, Store(place), hands, listener=progress, budget_seconds=budget)

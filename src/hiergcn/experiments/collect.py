@@ -16,6 +16,7 @@ import numpy as np
 
 from hiergcn.evaluate.compare import Scores
 from hiergcn.evaluate.metrics import Summary
+from hiergcn.experiments.identity import Job, MeasureJob
 from hiergcn.experiments.plan import Cell, Experiment
 from hiergcn.experiments.store import Record
 from hiergcn.run.settings import GROUPS, Settings
@@ -116,18 +117,26 @@ class Results:
         self._same: dict[tuple[str, Settings], bool] = {}
 
     def cell(self, cell: Cell) -> CellResult:
-        return CellResult(cell, tuple(self._record(cell, split.name, seed) for split, seed in cell.runs))
+        return CellResult(
+            cell, tuple(self._training(cell.dataset, cell.settings, split.name, seed) for split, seed in cell.runs)
+        )
 
     def cells(self, experiment: Experiment) -> dict[tuple[str, str, str], CellResult]:
         """By (arm, dataset, column)."""
         return {cell.key: self.cell(cell) for cell in experiment.cells()}
 
+    def answers(self, job: Job) -> bool:
+        """Whether there is a result of this job, whatever version of the code made it."""
+        if isinstance(job, MeasureJob):
+            return self.measured(job.name, job.arguments) is not None
+        return self._training(job.dataset, job.settings, job.split.name, job.seed) is not None
+
     def measured(self, name: str, arguments: Mapping[str, Any]) -> Record | None:
         return self.measurements.get((name, _text(arguments)))
 
-    def _record(self, cell: Cell, split: str, seed: int) -> Record | None:
-        candidates = self.trainings.get((cell.dataset, cell.settings.method, split, seed), [])
-        fitting = (one for one in reversed(candidates) if self._fits(one.key["settings"], cell.settings))
+    def _training(self, dataset: str, settings: Settings, split: str, seed: int) -> Record | None:
+        candidates = self.trainings.get((dataset, settings.method, split, seed), [])
+        fitting = (one for one in reversed(candidates) if self._fits(one.key["settings"], settings))
         return next(fitting, None)
 
     def _fits(self, stored: Mapping[str, Any], settings: Settings) -> bool:

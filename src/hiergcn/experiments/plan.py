@@ -19,6 +19,8 @@ class Arm:
     datasets: tuple[str, ...] | None = None
     seeds: int | None = None
     """On each split; None: as many as the experiment says."""
+    splits: int | None = None
+    """The first so many of a column's splits; None: all of them."""
 
 
 @dataclass(frozen=True)
@@ -88,5 +90,5 @@ class Experiment:
             epochs = min(settings.train.epochs, self.most_epochs)
             settings = replace(settings, train=replace(settings.train, epochs=epochs))
         seeds = column.seeds or arm.seeds or self.seeds
-        runs = tuple((split, seed) for split in column.splits for seed in range(seeds))
+        runs = tuple((split, seed) for split in column.splits[: arm.splits] for seed in range(seeds))
         return Cell(self.name, arm.name, dataset, column.name, settings, runs)

@@ -6,7 +6,7 @@ from typing import Any
 from hiergcn.experiments.collect import CellResult
 from hiergcn.experiments.paper import NELL
 from hiergcn.experiments.published import TABLE1, TABLE2, TABLE4, Printed
-from hiergcn.experiments.significance import to_paper
+from hiergcn.experiments.significance import compare_cells, to_paper
 from hiergcn.experiments.verdicts.evidence import Evidence
 from hiergcn.experiments.verdicts.verdict import points, probability
 from hiergcn.report.paper.blocks import Table, Text, words
@@ -193,12 +193,28 @@ def _varied_text(cell: CellResult, best: float | None, with_depth: bool) -> Text
 def random_table(evidence: Evidence) -> Table:
     cells, datasets = evidence.cells["random-splits"], evidence.scale.citation
     best = {name: _best([cell for (_, where, _), cell in cells.items() if where == name]) for name in datasets}
-    rows = [
-        (Text(NAMES[arm]), *(accuracy_text(cells[arm, name, ""], best=best[name]) for name in datasets))
-        for arm in (*OF_THE_PAPER, *BESIDE)
-        if all((arm, name, "") in cells for name in datasets)
-    ]
+    leads = {name: _leads(cells, name) for name in datasets}
+    rows = []
+    for arm in (*OF_THE_PAPER, *BESIDE):
+        if all((arm, name, "") in cells for name in datasets):
+            shown = [(cells[arm, name, ""], leads[name].get(arm, ""), best[name]) for name in datasets]
+            rows.append((Text(NAMES[arm]), *(_random_text(cell, lead, most) for cell, lead, most in shown)))
     return Table(("method", *(TITLES[name] for name in datasets)), tuple(rows))
+
+
+def _leads(cells: Mapping[tuple[str, str, str], CellResult], dataset: str) -> dict[str, str]:
+    """Each method's difference to H-GCN on the same splits, in words; Holm's correction within the dataset."""
+    theirs = cells["hgcn", dataset, ""]
+    pairs = [(arm, one, theirs, None) for (arm, name, _), one in cells.items() if name == dataset and arm != "hgcn"]
+    return {
+        one.name: f"to H-GCN {points(one.found.mean)} ({probability(one.p)})" for one in compare_cells(pairs) if one.run
+    }
+
+
+def _random_text(cell: CellResult, lead: str, best: float | None) -> Text:
+    text = accuracy_text(cell, best=best)
+    splits = f"{len(cell.by_split)} splits" if cell.by_split else ""
+    return Text(text.main, ", ".join(part for part in (splits, lead) if part), text.strong)
 
 
 def reach_table(evidence: Evidence) -> Table:
