@@ -200,3 +200,40 @@ def test_any_content_gives_a_graph_or_a_sentence(write: Write, edges: str | byte
         except InputError as error:
             sentences.append(str(error))
     assert all(".csv" in sentence for sentence in sentences)
+
+
+def test_an_id_that_only_edges_name_has_missing_features(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\nc,d\nd,e\ne,ghost\n")
+    (tmp_path / "nodes.csv").write_text("id,label,size,kind\na,x,1,u\nb,y,2,v\nc,x,3,u\nd,,4,v\ne,y,5,u\n")
+    graph = Graph.from_csv(tmp_path / "edges.csv", tmp_path / "nodes.csv")
+    assert graph.ids.tolist() == ["a", "b", "c", "d", "e", "ghost"]
+    assert isinstance(graph.features, np.ndarray)
+    assert graph.labels is not None
+    assert graph.features[5].tolist() == [3.0, 0.0, 0.0]  # the mean, and no category
+    assert graph.labels[5] == -1
+    assert any("only the edges name" in note and "every feature missing" in note for note in graph.notes)
+
+
+def test_decimal_commas_are_numbers(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("source;target;weight\na;b;0,5\nb;c;2\n")
+    (tmp_path / "nodes.csv").write_text("id;size\na;1,25\nb;-2,5\nc;\n")
+    graph = Graph.from_csv(tmp_path / "edges.csv", tmp_path / "nodes.csv")
+    assert isinstance(graph.features, np.ndarray)
+    assert graph.features[:, 0].tolist() == [1.25, -2.5, -0.625]
+    assert graph.adjacency.toarray()[0, 1] == 0.5
+    assert any("commas in column 'size'" in note for note in graph.notes)
+
+
+def test_a_graph_is_named_by_its_folder_where_its_file_has_a_usual_name(tmp_path: Path) -> None:
+    for name in ("edges", "trade"):
+        (tmp_path / f"{name}.csv").write_text("source,target\na,b\n")
+    assert Graph.from_csv(tmp_path / "edges.csv").name == tmp_path.name
+    assert Graph.from_csv(tmp_path / "trade.csv").name == "trade"
+
+
+def test_a_class_named_like_a_missing_label_is_pointed_out(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\n")
+    (tmp_path / "nodes.csv").write_text("id,label\na,n/a\nb,y\nc,\n")
+    graph = Graph.from_csv(tmp_path / "edges.csv", tmp_path / "nodes.csv")
+    assert graph.class_names == ("n/a", "y")
+    assert any("'n/a' was taken for a class" in note for note in graph.notes)

@@ -19,8 +19,11 @@ from hiergcn.graph.choice import EdgeColumns, NodeColumns
 from hiergcn.graph.columns import FeatureColumn, encoded_columns, notes_on, numbers
 from hiergcn.graph.edges import symmetric_adjacency
 from hiergcn.graph.remembered import encoded_as
-from hiergcn.graph.table import Origin
+from hiergcn.graph.table import MISSING, Origin
 from hiergcn.graph.text_column import TextColumn
+
+MOST_UNLISTED = 0.2
+"""Ids that only the edges name, as a share of those that the table of nodes lists; more, and the two do not match."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,8 @@ class EdgeTable:
     ends: tuple[TextColumn, TextColumn]
     weight: NDArray[np.float64] | None
     notes: tuple[str, ...]
+    unused: tuple[str, ...] = ()
+    """Columns that are neither an end nor a weight."""
 
     def first_of(self, ids: "pd.Index[str]") -> tuple[int, str]:
         """The first row of the table that names one of the ids, and that id."""
@@ -77,6 +82,11 @@ def nodes_of(
     if "" in table.columns and columns.id != "":
         notes.append("a column without a name was left out")
     labels, names = (None, ()) if columns.label is None else class_labels(TextColumn.of(table[columns.label]))
+    notes += [
+        f"{one!r} was taken for a class; blank it where it means that the label is unknown"
+        for one in names
+        if one in MISSING
+    ]
     split = None if columns.split is None else TextColumn.of(table[columns.split])
     return NodeTable(origin, ids, features, labels, names, tuple(notes), tuple(described), split)
 
@@ -85,9 +95,9 @@ def edges_of(table: pd.DataFrame, origin: Origin, columns: EdgeColumns) -> EdgeT
     """The two ends of each edge and its weight; the columns named as text hold text or nothing."""
     ends = [_checked_end(TextColumn.of(table[name]), origin, name) for name in columns.ends]
     weights = None if columns.weight is None else _checked_weight(table[columns.weight], origin)
-    unused = [name for name in table.columns if name not in (*columns.ends, columns.weight)]
+    unused = tuple(str(name) for name in table.columns if name not in (*columns.ends, columns.weight))
     notes = tuple(f"column {name!r} of the edges was not used" for name in unused)
-    return EdgeTable(origin, (ends[0], ends[1]), weights, notes)
+    return EdgeTable(origin, (ends[0], ends[1]), weights, notes, unused)
 
 
 def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[str, Any]:
@@ -100,7 +110,7 @@ def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[st
         labels = np.concatenate([labels, np.full(len(ids) - labels.size, -1)])
     return {
         "adjacency": adjacency,
-        "features": None if nodes is None else nodes.features,
+        "features": None if nodes is None else _with_blank_rows(nodes, len(ids)),
         "labels": labels,
         "ids": _natural(ids),
         "class_names": () if nodes is None else nodes.class_names,
@@ -163,14 +173,24 @@ def _all_ids(edges: EdgeTable, nodes: NodeTable | None) -> tuple["pd.Index[str]"
     extra = first.union(second, sort=False)
     if extra.empty:
         return nodes.ids, []
-    if nodes.features is not None:
+    if nodes.features is not None and (len(extra) > MOST_UNLISTED * len(nodes.ids) or not nodes.described):
         row, value = edges.first_of(extra)
         raise InputError(
             f"{edges.origin}, row {row}: id {value!r:.80} is not in {nodes.origin}, so it has no features; "
             f"add it there or take the edge out ({len(extra):,} such ids)"
         )
-    note = f"ids that only the edges name, now nodes without a label: {len(extra):,}"
+    blank = "" if nodes.features is None else " and with every feature missing"
+    note = f"ids that only the edges name, now nodes without a label{blank}: {len(extra):,}"
     return nodes.ids.append(_in_order(extra)), [note]
+
+
+def _with_blank_rows(nodes: NodeTable, n_nodes: int) -> Features | None:
+    """The features, with a row of missing values for each node that the table does not list."""
+    extra = n_nodes - len(nodes.ids)
+    if not extra or not isinstance(nodes.features, np.ndarray):  # nodes with sparse features are all listed
+        return nodes.features
+    rows = np.tile(np.concatenate([column.blank for column in nodes.described]), (extra, 1))
+    return np.vstack([nodes.features, rows])
 
 
 def _in_order(texts: "pd.Index[str]") -> "pd.Index[str]":

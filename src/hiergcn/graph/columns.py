@@ -1,6 +1,6 @@
 """From the columns of a table of nodes to numbers a model can use. What was done is said in notes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,9 @@ from hiergcn.graph.table import Origin
 MOST_CATEGORIES = 50
 """A text column with more distinct values than this is taken for prose or names, not for a category."""
 STRUCTURAL = "structural"
+COMMA_NUMBER = r"\s*[-+]?\d+(?:,\d+)?\s*"
+THOUSANDS = r"\s*[-+]?\d{1,3}(?:,\d{3})?\s*"
+"""Of which 1,234 may be one: a column with no other numbers is not to be told from decimals."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class FeatureColumn:
     """What missing numbers became."""
     values: tuple[str, ...] = ()
     """What a category can be; a column of features for each."""
+    decimal_comma: bool = False
+    """Whether numbers were written as 2,5."""
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -40,13 +45,20 @@ class FeatureColumn:
         return (self.name,) if self.width == 1 else tuple(f"{self.name} {k}" for k in range(self.width))
 
     @property
+    def blank(self) -> NDArray[np.float64]:
+        """What a missing value becomes."""
+        return np.full(self.width, 0.0 if self.kind == "category" or self.mean is None else self.mean)
+
+    @property
     def note(self) -> str | None:
         """What was done that the user may not expect."""
         if self.kind == "empty":
             return f"column {self.name!r} is empty and was left out"
         if self.kind == "category":
             return f"column {self.name!r} became {self.width} columns, one for each of its values"
-        return f"missing values of column {self.name!r} set to its mean: {self.missing:,}" if self.missing else None
+        said = [f"missing values of column {self.name!r} set to its mean: {self.missing:,}"] if self.missing else []
+        said += [f"commas in column {self.name!r} were read as decimal points"] if self.decimal_comma else []
+        return "; ".join(said) or None
 
 
 def encoded_columns(table: pd.DataFrame, origin: Origin) -> tuple[NDArray[np.float64] | None, list[FeatureColumn]]:
@@ -62,7 +74,7 @@ def notes_on(columns: list[FeatureColumn]) -> list[str]:
 
 def numbers(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.float64]:
     """A column in which every entry must be a number."""
-    values = np.asarray(_floats(column), np.float64)
+    values = np.asarray(floats(column), np.float64)
     wrong = np.flatnonzero(np.isnan(values))
     if wrong.size:
         entry = column.iloc[wrong[0]]
@@ -72,8 +84,20 @@ def numbers(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.float64]:
     return values
 
 
-def _floats(column: "pd.Series[Any]") -> "pd.Series[float]":
-    """Numbers where the entries are such, else NaN; a whole number that no float can hold is infinite."""
+def has_decimal_commas(column: "pd.Series[Any]") -> bool:
+    """Whether every entry is a number, some with a comma that cannot stand for thousands, as in 2,5."""
+    texts = column.dropna().astype(str)
+    return bool(
+        texts.str.contains(",", regex=False).any()
+        and texts.str.fullmatch(COMMA_NUMBER).all()
+        and not texts.str.fullmatch(THOUSANDS).all()
+    )
+
+
+def floats(column: "pd.Series[Any]") -> "pd.Series[float]":
+    """Numbers where the entries are such, with a decimal comma too, else NaN; infinite if too large for a float."""
+    if not pd.api.types.is_numeric_dtype(column) and has_decimal_commas(column):
+        column = column.astype(str).str.replace(",", ".", regex=False).where(column.notna())
     try:
         return pd.to_numeric(column, errors="coerce").astype(np.float64)
     except OverflowError:
@@ -102,10 +126,11 @@ def _encoded(column: "pd.Series[Any]", origin: Origin) -> tuple[NDArray[np.float
     if words <= {"true", "false"}:
         truth = column.astype(str).str.lower().map({"true": 1.0, "false": 0.0})
         return _numeric(truth.to_numpy(np.float64), name, "boolean", origin)
-    values = _floats(column)
-    if int(values.notna().sum()) == len(known):  # whole numbers too large for the reader, say
-        return _numeric(values.to_numpy(), name, "number", origin)
-    if len(words) > MOST_CATEGORIES:
+    values = floats(column)
+    if int(values.notna().sum()) == len(known):  # decimal commas, or whole numbers too large for the reader
+        block, described = _numeric(values.to_numpy(), name, "number", origin)
+        return block, replace(described, decimal_comma=has_decimal_commas(column))
+    if len(words) > MOST_CATEGORIES or known.str.fullmatch(COMMA_NUMBER).all():
         raise InputError(_no_feature(column, values.notna().to_numpy(), origin))
     return _one_hot(column, sorted(known.unique()))
 
@@ -125,8 +150,10 @@ def _no_feature(column: "pd.Series[Any]", numeric: NDArray[np.bool_], origin: Or
     known = column.notna().to_numpy()
     texts = column[known].astype(str)
     where = f"{origin}, column {str(column.name)!r:.80}"
-    if texts.str.fullmatch(r"\s*[-+]?[\d.]*,\d+\s*").mean() > 0.5:
-        return f"{where}: numbers with a decimal comma, such as {texts.iloc[0]!r:.60}; write them with a point"
+    with_comma = texts[texts.str.fullmatch(r"\s*[-+]?[\d.]*,\d+\s*")]
+    if len(with_comma) > 0.5 * len(texts):
+        example = with_comma.iloc[0]
+        return f"{where}: commas in numbers, such as {example!r:.60}; write decimals with a point and thousands without"
     if np.count_nonzero(numeric) > np.count_nonzero(known & ~numeric):
         position = int(np.flatnonzero(known & ~numeric)[0])
         row, entry = origin.row(position), str(column.iloc[position])

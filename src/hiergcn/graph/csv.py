@@ -16,6 +16,9 @@ from hiergcn.graph.split_column import NAME as SPLIT
 from hiergcn.graph.split_column import split_from_column
 from hiergcn.graph.table import Layout, column_names, layout_of, read_table
 
+USUAL_NAMES = ("edges", "edge", "edgelist", "edge_list", "links", "graph")
+"""Of files of edges, which tell nothing of the graph."""
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -88,6 +91,12 @@ class CsvGraph:
         return None
 
 
+def graph_name(edges: str | Path) -> str:
+    """That of the file of edges, or of its folder where the file has but the name of its kind."""
+    file = Path(edges)
+    return file.resolve().parent.name or file.stem if file.stem.lower() in USUAL_NAMES else file.stem
+
+
 def read_csv(edges: str | Path, nodes: str | Path | None = None, wanted: Wanted | None = None) -> CsvGraph:
     """Read both files; an `InputError` says what is wrong with them, and where."""
     wanted = wanted or Wanted()
@@ -106,7 +115,7 @@ def _read(edges: str | Path, nodes: str | Path | None, wanted: Wanted) -> CsvGra
     known = None if nodes is None else _read_nodes(layout_of(nodes, wanted.delimiter), wanted)
     table = None if known is None else known.table
     listed = _read_edges(layout_of(edges, wanted.delimiter), wanted, table)
-    parts = graph_parts(listed.table, table, Path(edges).stem)
+    parts = graph_parts(listed.table, table, graph_name(edges))
     split, said = (None, []) if known is None or known.columns.split is None else _split(known)
     graph = Graph(**parts | {"notes": (*listed.notes, *parts["notes"], *said)})
     return CsvGraph(graph, split, listed, known)

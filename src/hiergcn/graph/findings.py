@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hiergcn.graph.assemble import NodeTable
 from hiergcn.graph.csv import CsvGraph, NodesFile
 from hiergcn.graph.graph import Graph
+from hiergcn.graph.table import MISSING
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blanks"}
 SHOWN = 5  # examples in a sentence
@@ -60,6 +61,7 @@ def column_roles(read: CsvGraph) -> list[ColumnRole]:
     roles = [ColumnRole(name, first, "one end of an edge"), ColumnRole(name, second, "the other end")]
     if edges.columns.weight is not None:
         roles.append(ColumnRole(name, edges.columns.weight, "weight"))
+    roles += [ColumnRole(name, one, "nothing; --weight would make weights of it") for one in edges.table.unused]
     return roles + ([] if read.nodes is None else list(_node_roles(read.nodes)))
 
 
@@ -120,7 +122,8 @@ def _on_ids(read: CsvGraph) -> Iterator[Finding]:
     if read.nodes is None:
         return
     listed = len(read.nodes.table.ids)
-    yield Finding("ids that only the edges name", read.graph.n_nodes - listed, "nodes without a label")
+    blank = "nodes without a label" + ("" if read.nodes.table.features is None else "; features as where missing")
+    yield Finding("ids that only the edges name", read.graph.n_nodes - listed, blank)
     named = read.edges.table.ends[0].values.union(read.edges.table.ends[1].values, sort=False)
     absent = int((~read.nodes.table.ids.isin(named)).sum())
     yield Finding("ids that only the nodes name", absent, "nodes without an edge")
@@ -153,6 +156,8 @@ def _on_labels(graph: Graph) -> Iterator[Finding]:
     )
     alike = _alike(list(graph.class_names))
     yield Finding(f"classes that differ by case or blanks only: {_shown(alike)}", len(alike), "different classes")
+    blank = [name for name in graph.class_names if name in MISSING]
+    yield Finding(f"classes named like a missing label: {_shown(blank)}", len(blank), "classes; blank them if unknown")
 
 
 def _alike(names: list[str]) -> list[str]:

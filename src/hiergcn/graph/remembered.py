@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
-from hiergcn.graph.columns import FeatureColumn
+from hiergcn.graph.columns import FeatureColumn, floats
 from hiergcn.graph.table import Origin
 
 _TRUTH = {"true": 1.0, "false": 0.0}
@@ -39,7 +39,7 @@ def encoded_as(
 
 
 def _numbers(column: "pd.Series[Any]", known: FeatureColumn, origin: Origin) -> NDArray[np.float64]:
-    values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64)
+    values = floats(column).to_numpy(np.float64)
     if known.kind == "boolean":
         truth = column.astype(str).str.strip().str.lower().map(_TRUTH).to_numpy(np.float64)
         values = np.where(np.isnan(truth), values, truth)
