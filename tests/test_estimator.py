@@ -93,7 +93,8 @@ def test_settings_suit_the_graph_unless_a_preset_is_asked_for(graph: Graph) -> N
     assert chosen.settings_.preset == "adapted"
     assert chosen.settings_.train.epochs == 2  # given
     assert not chosen.settings_.model.output_relu
-    assert any("levels" in note for note in chosen.result_.notes)
+    assert {"levels", "dropout"} <= chosen.result_.reasons.keys() >= {"hidden"}
+    assert "epochs" not in chosen.result_.reasons
     asked = HGCNClassifier(preset="paper", epochs=2, device="cpu").fit(graph)
     assert asked.settings_ == asked.settings
     assert asked.settings_.model.output_relu

@@ -47,14 +47,16 @@ def test_every_class_and_the_confidence_are_shown(command: Command, own_files: P
 
 
 def test_settings_follow_the_graph_unless_given(command: Command, own_files: Path) -> None:
-    assert command(*OWN, "--set", "epochs=4", "--no-baselines", "--out", "mine").code == 0
+    outcome = command(*OWN, "--set", "epochs=4", "--no-baselines", "--verbose", "--out", "mine")
+    assert outcome.code == 0, outcome.err
+    assert "features are measurements of different sizes" in " ".join(outcome.out.split())
     config = json.loads((own_files / "mine" / "config.json").read_text(encoding="utf-8"))
     assert config["preset"] == "adapted"
     assert (config["model"]["scaling"], config["model"]["output_relu"]) == ("standard", False)
     assert config["train"]["epochs"] == 4
-    (note,) = [note for note in metrics(own_files / "mine")["notes"] if note.startswith("settings chosen")]
-    assert "scaling=standard" in note
-    assert "epochs=" not in note
+    assert config["reasons"]["scaling"] == "features are measurements of different sizes"
+    assert "epochs" not in config["reasons"]
+    assert config["reasons"]["scaling"] in (own_files / "mine" / "report.html").read_text(encoding="utf-8")
     assert command(*OWN, "--preset", "paper", "--set", "epochs=4", "--no-baselines", "--out", "theirs").code == 0
     config = json.loads((own_files / "theirs" / "config.json").read_text(encoding="utf-8"))
     assert (config["preset"], config["model"]["output_relu"]) == ("paper", True)

@@ -64,22 +64,25 @@ def test_scaling_follows_the_kind_of_features() -> None:
     assert scaling_for(with_structural_features(replace(graph, features=None)))[0] == "none"
 
 
-def test_every_choice_is_said_unless_the_user_made_it() -> None:
+def test_every_choice_has_a_reason_unless_the_user_made_it() -> None:
     adapted = adapted_settings(*with_split(planted_graph(100, seed=1)))
-    (sentence,) = adapted.notes()
-    for setting, value, reason in adapted.choices:
-        assert f"{setting}={str(value).lower() if isinstance(value, bool) else value} ({reason})" in sentence
-    (shorter,) = adapted.notes(overridden=["levels"])
-    assert "levels=" not in shorter
-    assert "dropout=" in shorter
+    assert set(adapted.reasons) == {one.setting for one in adapted.choices} >= {"levels", "dropout"}
+    for one in adapted.choices:
+        assert (
+            getattr(adapted.settings.model, one.setting, getattr(adapted.settings.train, one.setting, ...)) == one.value
+        )
+    own = adapted.override({"levels": "2"})
+    assert "levels" not in own.reasons
+    assert own.reasons.keys() == adapted.reasons.keys() - {"levels"}
+    assert own.settings.model.levels == 2
 
 
 def test_rare_classes_are_pointed_out() -> None:
     graph = planted_graph(300, classes=2, seed=3)
     labels = np.where(np.arange(300) < 280, 0, 1)
     adapted = adapted_settings(*with_split(graph.with_labels(labels)))
-    assert any("class_weight=balanced" in note for note in adapted.notes())
-    assert not any("class_weight" in note for note in adapted.notes(overridden=["class_weight"]))
+    assert any("class_weight=balanced" in note for note in adapted.advice)
+    assert not adapted.override({"class_weight": "balanced"}).advice
 
 
 def test_other_methods_take_over_what_is_theirs() -> None:
@@ -87,4 +90,4 @@ def test_other_methods_take_over_what_is_theirs() -> None:
     gcn = adapted_settings(graph, split, "gcn").settings
     assert (gcn.model.scaling, gcn.model.hidden, gcn.train.epochs) == ("standard", 64, 200)
     spread = adapted_settings(graph, split, "label-propagation")
-    assert (spread.settings.preset, spread.notes()) == ("default", ())
+    assert (spread.settings.preset, spread.reasons) == ("default", {})

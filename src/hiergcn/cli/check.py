@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hiergcn.cli import options
+from hiergcn.cli.named import of_graph
 from hiergcn.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from hiergcn.cli.data import Source
     from hiergcn.graph import Graph, Split
     from hiergcn.graph.csv import CsvGraph
 
@@ -18,24 +19,19 @@ SHOWN_CLASSES = 20
 GIGABYTE = 1e9
 
 
+@of_graph
 def check(
-    edges: Annotated[str, typer.Argument(help="A CSV of edges, or a whole graph in .npz or .graphml.")],
-    nodes: options.Nodes = None,
-    label: options.Label = None,
-    id_: options.Id = None,
-    weight: options.Weight = None,
-    split_column: options.SplitColumn = None,
-    drop: options.Drop = None,
+    source: "Source",
     estimate: Annotated[bool, typer.Option(help="Train a few epochs to tell how long a fit will take.")] = True,
 ) -> None:
     """Look at your files before you train: exit code 0 if a fit would work, 2 if not."""
     from hiergcn.cli.asked import with_split
-    from hiergcn.cli.data import Data, Source
+    from hiergcn.cli.data import Data
     from hiergcn.cli.terminal import console, printable, warn_of_few_tests
 
-    source = Source(edges, nodes, label, id_, weight, split_column, tuple(drop or ()))
     if source.is_dataset:
-        raise InputError(f"{edges} is a dataset, which needs no check: name files, or write ./{edges} for a file.")
+        name = source.data
+        raise InputError(f"{name} is a dataset, which needs no check: name files, or write ./{name} for a file.")
     screen = console()
     if source.holds_all:
         data = source.read()

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hiergcn.cli import options
-from hiergcn.cli.asked import INTERRUPTED, changes, next_free, with_split
+from hiergcn.cli.asked import INTERRUPTED, adapted, changes, next_free, with_split
+from hiergcn.cli.named import of_graph
 from hiergcn.errors import InputError
 
 if TYPE_CHECKING:
+    from hiergcn.cli.data import Source
     from hiergcn.run.settings import Settings
 
 
+@of_graph
 def compare(
-    data: options.Data,
-    nodes: options.Nodes = None,
-    label: options.Label = None,
-    id_: options.Id = None,
+    source: "Source",
     models: Annotated[
         str, typer.Option(help="Methods with commas between them; NAME:PRESET takes other settings than its own.")
     ] = "gcn,hgcn",
@@ -38,7 +38,6 @@ def compare(
 ) -> None:
     """Compare methods over the same splits and seeds."""
     from hiergcn.cli.comparison import Lines, print_comparison
-    from hiergcn.cli.data import Source
     from hiergcn.cli.terminal import complain, console, printable
     from hiergcn.report import write_comparison_page
     from hiergcn.report.comparison import write_chart
@@ -48,13 +47,15 @@ def compare(
     from hiergcn.run.split_plan import SplitPlan
 
     plan = SplitPlan.parse(splits)
-    source = Source(data, nodes, label, id_)
-    methods = chosen_methods(models, source.dataset, changes(set_))
+    changed = changes(set_)
+    methods = chosen_methods(models, source.dataset, changed)
     if against is not None and against not in methods:
         raise InputError(f"--against {against}: name one of --models {models}.")
     if out is not None:
         check_free(out)
     read, split = with_split(source.read())
+    if not source.is_dataset:
+        methods |= {word: adapted(read, word, changed).settings for word in methods if ":" not in word}
     screen = console()
     screen.print(f"{printable(read.graph.name)}: {plan.about}; seeds 0 to {seeds - 1} of each method.")
     try:

@@ -10,7 +10,7 @@ from hiergcn.cli.download import downloading
 from hiergcn.datasets import dataset_names, load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.csv import CsvGraph, Wanted, read_csv
+from hiergcn.graph.csv import CsvGraph, Wanted, graph_name, read_csv
 
 NPZ, GRAPHML = ".npz", ".graphml"
 
@@ -61,7 +61,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        return self.data if self.is_dataset else Path(self.data).stem
+        return self.data if self.is_dataset else graph_name(self.data)
 
     def read(self) -> "Data":
         """Read the graph, with the split that the dataset comes with."""

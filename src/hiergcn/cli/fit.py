@@ -10,9 +10,11 @@ import typer
 
 from hiergcn.cli import options
 from hiergcn.cli.asked import INTERRUPTED, adapted, changes, next_free, with_split
+from hiergcn.cli.named import of_graph
 
 if TYPE_CHECKING:
-    from hiergcn.cli.data import Data
+    from hiergcn.cli.data import Data, Source
+    from hiergcn.run.adapt import Adapted
     from hiergcn.run.result import RunResult
     from hiergcn.run.settings import Settings
 
@@ -20,14 +22,9 @@ BASELINE_SEEDS = 3
 MANY_NODES = 200_000  # above, processes would want more memory than time is worth
 
 
+@of_graph
 def fit(
-    data: options.Data,
-    nodes: options.Nodes = None,
-    label: options.Label = None,
-    id_: options.Id = None,
-    weight: options.Weight = None,
-    split_column: options.SplitColumn = None,
-    drop: options.Drop = None,
+    source: "Source",
     model: options.Model = "hgcn",
     preset: Annotated[
         str | None, typer.Option(help="Settings to begin from, e.g. paper or reference. [default: the model's own]")
@@ -45,27 +42,30 @@ def fit(
     ] = None,
     device: options.Device = "auto",
     workers: options.Workers = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say why each setting was chosen.")] = False,
     out: options.Out = None,
 ) -> None:
     """Train a model on a graph and predict the class of every node."""
     changed = changes(set_, levels)
 
-    from hiergcn.cli.data import Source
     from hiergcn.cli.summary import print_summary
     from hiergcn.cli.terminal import console
     from hiergcn.report import write_report
     from hiergcn.run.folder import check_free, write_run
     from hiergcn.run.settings import settings_for
 
-    source = Source(data, nodes, label, id_, weight, split_column, tuple(drop or ()))
     settings = settings_for(model, preset, source.dataset).override(changed)
     folder = next_free(Path("runs") / f"{source.name}-{model}") if out is None else out
     check_free(folder)
     read, _ = with_split(source.read())
-    notes: tuple[str, ...] = ()
+    chosen = None
     if preset is None and not source.is_dataset:
-        settings, notes = adapted(read, model, changed)
+        chosen = adapted(read, model, changed)
+        settings = chosen.settings
+    _announce(read, chosen, verbose)
+    notes = chosen.advice if chosen else ()
     result = _train(read, settings, seeds, device, workers, known=source.is_dataset, notes=notes)
+    result = replace(result, reasons=chosen.reasons if chosen else {})
     if baselines or (baselines is None and not source.is_dataset):
         result = _with_baselines(result, seeds, source.dataset, device)
     folder = next_free(folder)  # another run may have taken it meanwhile
@@ -95,6 +95,32 @@ def _with_baselines(result: "RunResult", seeds: int, dataset: str | None, device
     return replace(result, baselines=found)
 
 
+def _announce(data: "Data", chosen: "Adapted | None", verbose: bool) -> None:
+    """The graph, its split and, where they were chosen for it, the settings."""
+    from hiergcn.cli.terminal import console, new_table, printable
+
+    screen = console()
+    graph, (_, split) = data.graph, with_split(data)
+    screen.print(
+        f"{printable(graph.name)}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {graph.n_features:,} features, "
+        f"{graph.n_classes} classes"
+    )
+    parts = ", ".join(f"{len(getattr(split, part)):,} {part}" for part in ("train", "validation", "test"))
+    screen.print(f"Labelled nodes: {parts}; the split is {printable(data.split_from or 'not recorded')}")
+    if not len(split.test):
+        screen.print("No labels are left for a test: the figure will be that of validation.", style="yellow")
+    if chosen is None or not chosen.choices:
+        return
+    if verbose:
+        table = new_table(screen, "setting", "value", "why", title="\nSettings chosen for this graph", left=3)
+        for one in chosen.choices:
+            table.add_row(one.setting, one.shown, one.reason)
+        screen.print(table)
+        return
+    words = ", ".join(f"{one.setting} {one.shown}" for one in chosen.choices)
+    screen.print(f"Settings for this graph (--verbose or the report says why): {words}")
+
+
 def _train(
     data: "Data",
     settings: "Settings",
@@ -105,7 +131,7 @@ def _train(
     notes: tuple[str, ...] = (),
 ) -> "RunResult":
     from hiergcn.cli.progress import fit_progress
-    from hiergcn.cli.terminal import complain, console, printable
+    from hiergcn.cli.terminal import complain, console
     from hiergcn.run.device import cores
     from hiergcn.run.fit import fit as run_fit
     from hiergcn.run.recipes import published
@@ -114,17 +140,8 @@ def _train(
     graph = data.graph
     claim = published(settings.method, graph.name) if known else None
     workers = workers or (cores() if graph.n_nodes <= MANY_NODES else 1)
-    screen = console()
-    screen.print(
-        f"{printable(graph.name)}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {graph.n_features:,} features, "
-        f"{graph.n_classes} classes"
-    )
-    parts = ", ".join(f"{len(getattr(split, part)):,} {part}" for part in ("train", "validation", "test"))
-    screen.print(f"Labelled nodes: {parts}; the split is {printable(data.split_from or 'not recorded')}")
-    if not len(split.test):
-        screen.print("No labels are left for a test: the figure will be that of validation.", style="yellow")
     try:
-        with fit_progress(screen, seeds, settings.train.epochs) as progress:
+        with fit_progress(console(), seeds, settings.train.epochs) as progress:
             return run_fit(
                 graph,
                 split,

@@ -9,21 +9,18 @@ import typer
 
 from hiergcn.cli import options
 from hiergcn.cli.asked import INTERRUPTED, adapted, changes, with_split
+from hiergcn.cli.named import of_graph
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from hiergcn.cli.data import Source
     from hiergcn.run.tune import Trial, Tuning
 
 
+@of_graph
 def tune(
-    data: options.Data,
-    nodes: options.Nodes = None,
-    label: options.Label = None,
-    id_: options.Id = None,
-    weight: options.Weight = None,
-    split_column: options.SplitColumn = None,
-    drop: options.Drop = None,
+    source: "Source",
     model: options.Model = "hgcn",
     trials: Annotated[int, typer.Option(min=1, help="Settings to try, those of an earlier search included.")] = 50,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each, whose mean counts.")] = 2,
@@ -36,7 +33,6 @@ def tune(
     ] = None,
 ) -> None:
     """Search for good settings by validation accuracy. No test label is looked at."""
-    from hiergcn.cli.data import Source
     from hiergcn.cli.terminal import complain, console
     from hiergcn.run.folder import check_free
     from hiergcn.run.settings import settings_for
@@ -44,14 +40,13 @@ def tune(
     from hiergcn.run.tune import tune as search
 
     changed = changes(set_)
-    source = Source(data, nodes, label, id_, weight, split_column, tuple(drop or ()))
     base = settings_for(model, None, source.dataset).override(changed)
     folder = Path("runs") / f"{source.name}-{model}-tune" if out is None else out
     if not (folder / JOURNAL).is_file():
         check_free(folder)
     read, split = with_split(source.read())
     if not source.is_dataset:
-        base, _ = adapted(read, model, changed)
+        base = adapted(read, model, changed).settings
     screen = console()
     screen.print(f"Search in {folder}: {trials} trials of {seeds} seeds; Ctrl-C keeps those that are finished.")
     tuning = search(
@@ -69,8 +64,7 @@ def tune(
         complain("Stopped before the first trial was finished.")
         raise typer.Exit(INTERRUPTED)
     _write(tuning, folder)
-    found = changed | tuning.best.settings
-    _print(screen, tuning, folder, _fit_command(source.recorded() | {"data": data, "nodes": nodes}, model, found))
+    _print(screen, tuning, folder, _fit_command(source, model, changed | tuning.best.settings))
     if tuning.interrupted:
         raise typer.Exit(INTERRUPTED)
 
@@ -114,18 +108,17 @@ def _write(tuning: "Tuning", folder: Path) -> None:
     write_tuning_figure(tuning, folder)
 
 
-def _fit_command(source: dict[str, Any], model: str, settings: dict[str, Any]) -> str:
+def _fit_command(source: "Source", model: str, settings: dict[str, Any]) -> str:
     """The command that fits with the best settings."""
-    words = ["hiergcn", "fit", source["data"], *([source["nodes"]] if source.get("nodes") else [])]
-    for option, key in (
-        ("--label", "label"),
-        ("--id", "id"),
-        ("--weight", "weight"),
-        ("--split-column", "split_column"),
+    words = ["hiergcn", "fit", source.data, *([source.nodes] if source.nodes else [])]
+    for option, value in (
+        ("--label", source.label),
+        ("--id", source.id),
+        ("--weight", source.weight),
+        ("--split-column", source.split_column),
+        *(("--drop", name) for name in source.drop),
     ):
-        words += [option, source[key]] if source.get(key) else []
-    for name in source.get("drop", ()):
-        words += ["--drop", name]
+        words += [option, value] if value else []
     words += [] if model == "hgcn" else ["--model", model]
     for name, value in settings.items():
         words += ["--set", f"{name}={value}"]

@@ -4,6 +4,7 @@ What `fit` takes is a whole graph, for a node is classified with the help of its
 that could be cut into folds. `classifier.on(graph)` gives scikit-learn's model selection what it needs: see `OnGraph`.
 """
 
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -19,7 +20,7 @@ from hiergcn.errors import HierGCNError, InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.model.method import Weights
 from hiergcn.run.adapt import PRESET as ADAPTED
-from hiergcn.run.adapt import adapted_settings
+from hiergcn.run.adapt import Adapted, adapted_settings
 from hiergcn.run.fit import Listener, fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.predict import predict_graph, restored_model
@@ -44,7 +45,7 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     Args:
         model: name of the method, as in `hiergcn fit --model`.
         preset: name of a set of settings, `paper` for instance; by default they are chosen to suit the graph, and
-            the notes of `result_` say how and why.
+            `result_.reasons` says why.
         seed: of every random draw.
         device: `auto`, `cpu` or `cuda`.
         settings: any setting of the method by its name: `levels=4`, `dropout=0.5`, `class_weight="balanced"`.
@@ -70,9 +71,10 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         if graph.labels is None:
             raise InputError(f"{graph.name} has no labels; give the class of some nodes to learn from.")
         split = split or Split.holdout(graph.labels, test=0.0, seed=self.seed)
-        settings, notes = self._settings_on(graph, split)
-        result = fit(graph, split, settings, [self.seed], device=self.device, listener=listener, notes=notes)
-        self.result_: RunResult = result
+        chosen = self._settings_on(graph, split)
+        settings = chosen.settings
+        result = fit(graph, split, settings, [self.seed], device=self.device, listener=listener, notes=chosen.advice)
+        self.result_: RunResult = replace(result, reasons=chosen.reasons)
         learned = graph.ids[np.concatenate([split.train, split.validation])]
         self._remember(settings, graph.class_names, result.graph.n_features, result, learned.astype(str))
         return self
@@ -196,13 +198,12 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     def _asked_for(self) -> Settings:
         return settings_for(self.model, self.preset).override(self._given)
 
-    def _settings_on(self, graph: Graph, split: Split) -> tuple[Settings, tuple[str, ...]]:
+    def _settings_on(self, graph: Graph, split: Split) -> Adapted:
         """What is asked for; where no preset is, what suits the graph, with the reasons."""
         if self.preset is not None:
-            return self._asked_for(), ()
+            return Adapted(self._asked_for(), ())
         split.check(graph)
-        adapted = adapted_settings(graph, split, self.model)
-        return adapted.settings.override(self._given), adapted.notes(self._given)
+        return adapted_settings(graph, split, self.model).override(self._given)
 
     def _embedding(self, graph: Graph) -> NDArray[Any] | None:
         model, prepared = restored_model(

@@ -52,6 +52,7 @@ def render(run: LoadedRun) -> str:
         figures=_figures(run, classes, colours),
         sources=_sources(run.settings.method),
         settings={group: run.config[group] for group in ("model", "train", "coarsen")},
+        reasons=run.config.get("reasons", {}),  # runs of older versions have none
     )
 
 

@@ -4,9 +4,9 @@ The paper's settings were made for citation networks with thousands of words: on
 ReLU before the softmax and the summed loss can keep the network from learning. Every choice comes with its reason.
 """
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,6 +36,10 @@ class Choice(NamedTuple):
     value: Any
     reason: str
 
+    @property
+    def shown(self) -> str:
+        return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
+
 
 @dataclass(frozen=True)
 class Adapted:
@@ -44,14 +48,18 @@ class Adapted:
     settings: Settings
     choices: tuple[Choice, ...]
     advice: tuple[str, ...] = ()
+    """What else may be worth a try."""
 
-    def notes(self, overridden: Collection[str] = ()) -> tuple[str, ...]:
-        """The choices that the user has not made otherwise, in one sentence, and what else may be worth a try."""
-        kept = [
-            f"{one.setting}={_shown(one.value)} ({one.reason})" for one in self.choices if one.setting not in overridden
-        ]
-        chosen = (f"settings chosen for this graph: {', '.join(kept)}",) if kept else ()
-        return (*chosen, *(self.advice if "class_weight" not in overridden else ()))
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why each setting is as it is, by its name."""
+        return {one.setting: one.reason for one in self.choices}
+
+    def override(self, changes: Mapping[str, Any]) -> Self:
+        """Settings that the user makes otherwise, which then need no reason."""
+        kept = tuple(one for one in self.choices if one.setting not in changes)
+        advice = () if "class_weight" in changes else self.advice
+        return replace(self, settings=self.settings.override(changes), choices=kept, advice=advice)
 
 
 def adapted_settings(graph: Graph, split: Split, method: str = "hgcn") -> Adapted:
@@ -70,6 +78,8 @@ def _choices(graph: Graph, split: Split, method: str) -> list[Choice]:
     choices = [Choice("scaling", *scaling_for(graph))]
     if method == "hgcn":
         choices += [_levels(graph, split), _hidden(graph), _dropout(graph, split), *_FOR_HGCN]
+    elif method == "hgcn-plus":
+        choices += [_levels(graph, split), _hidden(graph), *_FOR_PLUS]
     elif method in ("gcn", "mlp"):
         choices += [_hidden(graph)]
     return choices
@@ -82,6 +92,12 @@ _FOR_HGCN = (
     Choice("learning_rate", 0.01, "a rate that suits most graphs"),
     Choice("l2", 5e-4, "usual beside a mean loss"),
     Choice("epochs", 300, "at most; validation chooses the epoch"),
+    Choice("patience", 100, "epochs without a better one end the training"),
+)
+
+_FOR_PLUS = (
+    Choice("learning_rate", 0.01, "a rate that suits most graphs"),
+    Choice("epochs", 500, "at most; validation chooses the epoch"),
     Choice("patience", 100, "epochs without a better one end the training"),
 )
 
@@ -135,7 +151,3 @@ def _advice(graph: Graph, split: Split) -> list[str]:
     times = count.max() / count.min()
     what = f"the largest class has {times:.0f} times the training labels of the smallest"
     return [f"{what}: class_weight=balanced makes rare classes count as much"]
-
-
-def _shown(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,10 @@ from hiergcn.run.predict import check_same_data, is_structural, restored_model
 
 MEMBERS = 20
 """Of a hyper-node that are named."""
+NEAR = 3
+"""Ids that are offered for one that is not there."""
+MOST_COMPARED = 20_000
+"""Ids that one is compared with letter by letter: some tens of thousands take a second."""
 
 
 @dataclass(frozen=True)
@@ -129,8 +134,18 @@ def _position(run: LoadedRun, id_: str) -> int:
     ids = run.predictions["id"].to_numpy(str)
     places = np.flatnonzero(ids == id_.strip())
     if places.size == 0:
-        raise InputError(f"There is no node {id_!r:.80} in {run.path}; ids are such as {str(ids[0])!r:.60}.")
+        raise InputError(f"There is no node {id_!r:.80} in {run.path}; {_like(id_.strip(), ids.tolist())}.")
     return int(places[0])
+
+
+def _like(wanted: str, ids: list[str]) -> str:
+    """The ids that may have been meant: the same but for case, with the same beginning, or nearly the same."""
+    plain = wanted.casefold()
+    near = [one for one in ids if one.casefold() == plain] or [one for one in ids if one.casefold().startswith(plain)]
+    near = near or get_close_matches(wanted, ids[:MOST_COMPARED], n=NEAR)
+    if not near:
+        return f"ids are such as {ids[0]!r:.60}"
+    return f"perhaps you mean {' or '.join(f'{one!r:.60}' for one in near[:NEAR])}"
 
 
 def _class(names: list[str], wanted: str) -> int:

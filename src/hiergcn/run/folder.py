@@ -83,6 +83,7 @@ def write_run(result: RunResult, path: Path, source: Mapping[str, Any] | None = 
             "n_features": result.graph.n_features,
             "class_names": list(result.graph.class_names),
             "columns": [asdict(column) for column in result.graph.columns],
+            "reasons": dict(result.reasons),
             "source": dict(source or {}),
         }
         _write_json(draft / "config.json", config)

@@ -1,6 +1,7 @@
 """What a run gave, as one immutable value."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,8 @@ class RunResult:
     """Accuracy that the paper claims on this dataset."""
     baselines: tuple[Baseline, ...] | None = None
     """What simpler methods give on the same split, where that was asked for."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """Why settings are as they are, by name, where they were chosen for the graph."""
     votes: Votes | None = None
     """Whose votes made the selected seed's predictions, where its output layer can be taken apart."""
 
