@@ -5,7 +5,7 @@
 
 Amazon Photo and Coauthor CS (in the folder that HIERGCN_DATA names): of each class 20 nodes train, 500 nodes validate,
 the rest test; the seed of a run is the number of its split. Every method has the settings that `hiergcn fit` gives to a
-user's own files, `plus` those of `--preset plus`. The paired test is over splits. Writes own-graphs.json and a table.
+user's own files. The paired test is over splits. Writes own-graphs.json and a table.
 """
 
 import argparse
@@ -29,21 +29,15 @@ from hiergcn.model.registry import build_method
 from hiergcn.run.adapt import adapted_settings
 from hiergcn.run.device import choose_device
 from hiergcn.run.environment import environment
-from hiergcn.run.settings import Settings, settings_for
+from hiergcn.run.settings import Settings
 from hiergcn.run.split_plan import SplitPlan
 from hiergcn.train.loop import SeedOutcome
 from hiergcn.train.runs import train_runs
 
 DATASETS = ("amazon-photo", "coauthor-cs")
-MODELS = ("hgcn", "plus", "gcn", "mlp", "label-propagation")
+MODELS = ("hgcn", "hgcn-plus", "gcn", "mlp", "label-propagation")
 AGAINST = "gcn"
 QUICK_EPOCHS = 3
-
-
-def settings_of(model: str, graph: Graph, split: Split) -> Settings:
-    if model == "plus":
-        return settings_for("hgcn", "plus")
-    return adapted_settings(graph, split, model).settings
 
 
 def train_splits(
@@ -72,7 +66,7 @@ def compared(dataset: str, models: Sequence[str], count: int, device: str, epoch
     splits = plan.splits(data.graph, data.split)
     runs, scores = {}, {}
     for model in models:
-        settings = with_epochs(settings_of(model, data.graph, splits[0]), epochs)
+        settings = with_epochs(adapted_settings(data.graph, splits[0], model).settings, epochs)
         began = time.perf_counter()
         outcomes = train_splits(data.graph, splits, range(count), settings, device)
         seconds = round(time.perf_counter() - began, 1)

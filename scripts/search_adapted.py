@@ -1,16 +1,18 @@
 """The search behind the settings for graphs without a recipe, on validation alone; as many draws for GCN.
 
-    python scripts/search_adapted.py --draws 24 --device cuda --log docs/results/searches/adapted.csv
+    python scripts/search_adapted.py --draws 16 --device cuda --log docs/results/searches/adapted.csv
 
 The splits begin at number 1000, so that none is one of `own_comparison.py`, and have no test nodes. Draw 0 is what
 `hiergcn fit` takes now. Models and datasets take turns, draw by draw, so that a search that is ended early (--seconds)
-has given all of them alike. At the end the draws are ranked by their validation accuracy, averaged over the datasets.
+has given all of them alike. Every trial is in the log as soon as it is done; begun again, a search leaves out those
+that were begun before, also one that ended it. At the end the draws are ranked by their validation accuracy, averaged
+over the datasets.
 """
 
 import argparse
 import csv
+import itertools
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,6 @@ import numpy as np
 
 from hiergcn.datasets import load_dataset
 from hiergcn.errors import HierGCNError
-from hiergcn.files import written_whole
 from hiergcn.graph import Graph, Split
 from hiergcn.run.adapt import adapted_settings
 from hiergcn.run.split_plan import PER_CLASS, VALIDATION
@@ -26,23 +27,40 @@ from own_comparison import DATASETS, QUICK_EPOCHS, train_splits, with_epochs
 
 FIRST_SPLIT = 1000
 COMMON: dict[str, list[Any]] = {
-    "hidden": [32, 64, 128],
-    "dropout": [0.3, 0.5, 0.6, 0.7, 0.8],
-    "learning_rate": [0.003, 0.01, 0.03],
-    "l2": [0.0, 5e-5, 5e-4, 5e-3],
-    "scaling": ["row", "l2", "standard", "none"],
+    "hidden": [64, 128],
+    "learning_rate": [0.01, 0.02, 0.03],
+    "l2": [0.0, 5e-5, 5e-4],
+    "scaling": ["row", "l2"],
 }
-SPACE = {"hgcn": {"levels": [1, 2, 3, 4], **COMMON}, "gcn": COMMON}
+SPACE: dict[str, dict[str, list[Any]]] = {
+    "hgcn": {
+        "dropout": [0.3, 0.5, 0.7, 0.8],
+        "levels": [1, 2, 3, 4],
+        "channels": [1, 4],
+        "weight_embedding": [0, 8],
+    },
+    "gcn": {"dropout": [0.3, 0.5, 0.7, 0.8]},
+    "hgcn-plus": {
+        "levels": [2, 4],
+        "share": [0.0, 0.2, 0.4],
+        "order": [2, 4, 8],
+        "level_order": [1, 3],
+        "drop_node": [0.3, 0.5],
+        "input_dropout": [0.0, 0.5],
+        "hidden_dropout": [0.3, 0.6],
+    },
+}
+LOGGED = tuple(dict.fromkeys(name for part in (COMMON, *SPACE.values()) for name in part))
 
 
 def drawn(model: str, draw: int) -> dict[str, Any]:
-    """The settings of a draw; nothing is changed in the first. What both models have is the same in both."""
+    """The settings of a draw; nothing is changed in the first. What all models have is the same in all of them."""
     if draw == 0:
         return {}
-    shared, own = np.random.default_rng([draw, 11]), np.random.default_rng([draw, 12])
+    shared = np.random.default_rng([draw, 21])
+    own = np.random.default_rng([draw, 22, list(SPACE).index(model)])
     found = {key: values[shared.integers(len(values))] for key, values in COMMON.items()}
-    rest = {key: values for key, values in SPACE[model].items() if key not in COMMON}
-    return found | {key: values[own.integers(len(values))] for key, values in rest.items()}
+    return found | {key: values[own.integers(len(values))] for key, values in SPACE[model].items()}
 
 
 def blind_splits(graph: Graph, count: int) -> list[Split]:
@@ -51,35 +69,44 @@ def blind_splits(graph: Graph, count: int) -> list[Split]:
     return [Split.random(graph.labels, PER_CLASS, VALIDATION, test=0, seed=number) for number in numbers]
 
 
-def trials(
-    graphs: dict[str, Graph], draws: int, splits: int, device: str, epochs: int | None, until: float
-) -> Iterator[dict[str, Any]]:
-    for draw in range(draws):
-        for name, graph in graphs.items():
-            for model in SPACE:
-                if time.time() > until:
-                    return
-                yield trial(name, graph, model, draw, splits, device, epochs)
-
-
 def trial(
     dataset: str, graph: Graph, model: str, draw: int, count: int, device: str, epochs: int | None
 ) -> dict[str, Any]:
     parts = blind_splits(graph, count)
     settings = with_epochs(adapted_settings(graph, parts[0], model).settings.override(drawn(model, draw)), epochs)
     values = {**settings.to_dict()["model"], **settings.to_dict()["train"]}
-    row = {"dataset": dataset, "model": model, "draw": draw} | {key: values.get(key) for key in SPACE["hgcn"]}
+    row = {"dataset": dataset, "model": model, "draw": draw} | {key: values.get(key, "") for key in LOGGED}
     began = time.perf_counter()
     try:
         outcomes = train_splits(graph, parts, range(FIRST_SPLIT, FIRST_SPLIT + count), settings, device)
         found = [0.0 if one.best_epoch is None else one.validation_accuracy for one in outcomes]
+        kept = " ".join(str(one.best_epoch) for one in outcomes)
     except HierGCNError:
-        found = [0.0] * count
+        found, kept = [0.0] * count, ""
     return row | {
         "validation": round(float(np.mean(found)), 5),
         "per_split": " ".join(f"{value:.4f}" for value in found),
+        "best_epoch": kept,
         "seconds": round(time.perf_counter() - began, 1),
     }
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as lines:
+        return [
+            row | {"draw": int(row["draw"]), "validation": float(row["validation"])} for row in csv.DictReader(lines)
+        ]
+
+
+def add_to_log(path: Path, row: dict[str, Any]) -> None:
+    new = not path.exists()
+    with path.open("a", newline="", encoding="utf-8") as lines:
+        log = csv.DictWriter(lines, fieldnames=list(row), lineterminator="\n")
+        if new:
+            log.writeheader()
+        log.writerow(row)
 
 
 def ranked(rows: list[dict[str, Any]], model: str) -> list[tuple[float, int]]:
@@ -96,7 +123,8 @@ def ranked(rows: list[dict[str, Any]], model: str) -> list[tuple[float, int]]:
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--datasets", nargs="+", default=list(DATASETS))
-    words.add_argument("--draws", type=int, default=24)
+    words.add_argument("--models", nargs="+", default=list(SPACE), choices=list(SPACE))
+    words.add_argument("--draws", type=int, default=16)
     words.add_argument("--splits", type=int, default=5)
     words.add_argument("--device", default="auto")
     words.add_argument("--seconds", type=float, default=float("inf"), help="begin no trial after this time")
@@ -104,17 +132,22 @@ def main() -> None:
     words.add_argument("--log", type=Path, required=True)
     given = words.parse_args()
     draws, splits, epochs = (2, 1, QUICK_EPOCHS) if given.quick else (given.draws, given.splits, None)
+    until = time.time() + given.seconds
     given.log.parent.mkdir(parents=True, exist_ok=True)
     graphs = {name: load_dataset(name).graph for name in given.datasets}
-    rows = []
-    for row in trials(graphs, draws, splits, given.device, epochs, time.time() + given.seconds):
-        rows.append(row)
+    begun = given.log.with_suffix(".begun")
+    before = set(begun.read_text(encoding="utf-8").splitlines()) if begun.exists() else set()
+    for draw, name, model in itertools.product(range(draws), graphs, given.models):
+        key = f"{draw} {name} {model}"
+        if key in before or time.time() > until:
+            continue
+        with begun.open("a", encoding="utf-8") as lines:
+            lines.write(key + "\n")
+        row = trial(name, graphs[name], model, draw, splits, given.device, epochs)
+        add_to_log(given.log, row)
         print(row, flush=True)
-    with written_whole(given.log) as part, part.open("w", newline="", encoding="utf-8") as lines:
-        log = csv.DictWriter(lines, fieldnames=list(rows[0]), lineterminator="\n")
-        log.writeheader()
-        log.writerows(rows)
-    for model in SPACE:
+    rows = read_log(given.log)
+    for model in given.models:
         for mean, draw in ranked(rows, model)[:5]:
             print(f"{model} draw {draw}: {100 * mean:.2f} % of validation", drawn(model, draw) or "as it is now")
 
