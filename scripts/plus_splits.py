@@ -4,16 +4,16 @@
     python scripts/plus_splits.py random --dataset cora --draws 100 --models plus off grand gcn
 
 With few labels the training nodes are drawn from the public ones, and validation keeps as few nodes as training has.
-Each split has one seed, its number. For each dataset, model and number of labels a JSON file holds the accuracies.
+Each split has one seed, its number. For each dataset, model and number of labels a JSON file holds the accuracies; it
+is written again whenever some more splits are done.
 """
 
 import argparse
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import load_dataset
@@ -31,11 +31,14 @@ MODELS = ("plus", "off", "grand", "gcn")
 def settings_of(model: str, dataset: str) -> Settings:
     if model in {"plus", "off"}:
         settings = settings_for("hgcn", "plus", dataset)
-        return settings.override({"share": 0.0}) if model == "off" else settings
+        return settings.override({"share": 0.0, "drop_level": 0}) if model == "off" else settings
     return settings_for(model, None, dataset)
 
 
-def accuracies(dataset: str, settings: Settings, specs: tuple[SplitSpec, ...], device: str) -> dict[str, Any]:
+def accuracies(
+    dataset: str, settings: Settings, specs: tuple[SplitSpec, ...], device: str, together: int
+) -> Iterator[dict[str, Any]]:
+    """Of all splits so far, each time that some more, trained side by side, are done."""
     data = load_dataset(dataset)
     labels = data.graph.labels
     assert labels is not None
@@ -48,18 +51,20 @@ def accuracies(dataset: str, settings: Settings, specs: tuple[SplitSpec, ...], d
         hierarchy = coarsen(data.graph.adjacency, settings.model.levels, settings.coarsen)
     prepared = method.prepare(tasks[0], hierarchy, where)
     began = time.perf_counter()
-    runs = [(task, spec.number) for task, spec in zip(tasks, specs, strict=True)]
     test: list[float | None] = []
     validation: list[float | None] = []
-    for split, outcome in zip(splits, train_runs(method, prepared, runs, settings.train, where), strict=True):
-        if outcome.probabilities is None:
-            test.append(None)
-            validation.append(None)
-            continue
-        right = outcome.probabilities.argmax(axis=1) == labels
-        test.append(round(float(right[split.test].mean()), 5))
-        validation.append(round(outcome.validation_accuracy, 5))
-    return {"test": test, "validation": validation, "seconds": round(time.perf_counter() - began, 1)}
+    for first in range(0, len(specs), together):
+        some = slice(first, first + together)
+        runs = [(task, spec.number) for task, spec in zip(tasks[some], specs[some], strict=True)]
+        for split, outcome in zip(splits[some], train_runs(method, prepared, runs, settings.train, where), strict=True):
+            if outcome.probabilities is None:
+                test.append(None)
+                validation.append(None)
+                continue
+            right = outcome.probabilities.argmax(axis=1) == labels
+            test.append(round(float(right[split.test].mean()), 5))
+            validation.append(round(outcome.validation_accuracy, 5))
+        yield {"test": test, "validation": validation, "seconds": round(time.perf_counter() - began, 1)}
 
 
 def main() -> None:
@@ -70,6 +75,8 @@ def main() -> None:
     words.add_argument("--draws", type=int, default=20)
     words.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
     words.add_argument("--device", default="auto")
+    words.add_argument("--together", type=int, default=20, help="splits side by side on a GPU, as its memory allows")
+    words.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings to change, for all models")
     words.add_argument("--out", type=Path, default=Path("docs/results/plus/splits"))
     given = words.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
@@ -79,13 +86,12 @@ def main() -> None:
     for name, specs in wanted.items():
         for model in given.models:
             settings = settings_of(model, given.dataset)
-            result = accuracies(given.dataset, settings, specs, given.device)
-            result |= {"settings": settings.to_dict(), "environment": environment()}
+            settings = settings.override(dict(change.split("=", 1) for change in given.set))
+            about = {"settings": settings.to_dict(), "environment": environment()}
             path = given.out / f"{given.dataset}-{name}-{model}.json"
-            path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-            done = [value for value in result["test"] if value is not None]
-            failed = len(result["test"]) - len(done)
-            print(f"{path.name}: {np.mean(done):.4f} ± {np.std(done, ddof=1):.4f}, {failed} failed", flush=True)
+            for result in accuracies(given.dataset, settings, specs, given.device, given.together):
+                path.write_text(json.dumps(result | about, indent=1) + "\n", encoding="utf-8")
+                print(f"{path.name}: {len(result['test'])} of {len(specs)} splits, {result['seconds']} s", flush=True)
 
 
 if __name__ == "__main__":
