@@ -96,8 +96,8 @@ _FOR_HGCN = (
 )
 
 _FOR_PLUS = (
-    Choice("learning_rate", 0.01, "a rate that suits most graphs"),
-    Choice("epochs", 500, "at most; validation chooses the epoch"),
+    Choice("learning_rate", 0.05, "a rate that suits most graphs"),
+    Choice("epochs", 300, "at most; validation chooses the epoch"),
     Choice("patience", 100, "epochs without a better one end the training"),
 )
 
