@@ -19,6 +19,7 @@ import numpy as np
 
 from hiergcn.datasets import load_dataset
 from hiergcn.errors import HierGCNError
+from hiergcn.files import written_whole
 from hiergcn.run.fit import fit
 from hiergcn.run.settings import settings_for
 
@@ -41,6 +42,7 @@ def trial(
     import torch
 
     torch.set_num_threads(1)
+    torch.set_flush_denormal(True)  # as the workers of `hiergcn reproduce`
     data = load_dataset(dataset)
     blind = replace(data.split, test=np.empty(0, dtype=np.int64))
     settings = settings_for(model, preset, dataset).override(choice)
@@ -89,15 +91,20 @@ def main() -> None:
             for choice in choices
         ]
         for job in as_completed(jobs):
-            rows.append(job.result())
-            print(rows[-1], flush=True)
+            rows.append(found := job.result())
+            print(found, flush=True)
+            write(rows, given.log)  # at once, so that what is done is kept
+    print("best:", rows[0])
+
+
+def write(rows: list[dict[str, Any]], log: Path) -> None:
+    """The trials so far, the best first."""
     rows.sort(key=lambda row: -row["validation_mean"])
-    given.log.parent.mkdir(parents=True, exist_ok=True)
-    with given.log.open("w", newline="", encoding="utf-8") as lines:
-        table = csv.DictWriter(lines, fieldnames=list(rows[0]))
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with written_whole(log) as part, part.open("w", newline="", encoding="utf-8") as lines:
+        table = csv.DictWriter(lines, fieldnames=list(rows[0]), lineterminator="\n")
         table.writeheader()
         table.writerows(rows)
-    print("best:", rows[0])
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ def serve(connection: Connection, store: Path, device: str, parent: int) -> None
     from hiergcn.experiments.work import Workshop
 
     torch.set_num_threads(1)
+    torch.set_flush_denormal(True)  # the softmax of a sure network is full of them, and each costs a hundred cycles
     shop = Workshop(Store(store), torch.device(device))
 
     def orphaned() -> None:
