@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from made_up import TINY, records_of
 
+from hiergcn.errors import InputError
 from hiergcn.experiments.identity import MeasureJob
 from hiergcn.experiments.paper import FULL, experiments
 from hiergcn.experiments.plan import Cell
 from hiergcn.experiments.store import Record, Store
 from hiergcn.experiments.work import measured
 from hiergcn.report.paper import write_paper_page
+from hiergcn.report.paper.readme import BEGIN, END
 
 
 def accuracy(cell: Cell, split: int, seed: int) -> float | None:
@@ -84,6 +86,27 @@ def test_the_page_can_be_made_again_from_its_own_results(whole: Path, tmp_path: 
     for path in sorted(first.rglob("*")):
         if path.is_file():
             assert (second / path.relative_to(first)).read_bytes() == path.read_bytes(), path.name
+
+
+def test_a_readme_gets_the_results_between_its_marks(whole: Path, tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{BEGIN}\nstale\n{END}\nafter\n", encoding="utf-8")
+    for _ in range(2):  # the second time changes nothing
+        write_paper_page(whole, tmp_path / "page", TINY, readme)
+        text = readme.read_text(encoding="utf-8")
+        assert text.startswith(f"before\n{BEGIN}\n| accuracy in %, ours (the paper's) | Cora |")
+        assert text.endswith(f"{END}\nafter\n")
+        assert "stale" not in text
+        assert "± 0.1 (81.5) |" in text  # GCN
+        assert "statements of the paper" in text
+        assert "with node weight embeddings performs better” | " in text
+
+
+def test_a_readme_without_the_marks_is_refused(whole: Path, tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text("nothing to fill\n", encoding="utf-8")
+    with pytest.raises(InputError, match="lacks the two lines"):
+        write_paper_page(whole, tmp_path / "page", TINY, readme)
 
 
 def test_a_page_of_nothing_says_so(tmp_path: Path) -> None:

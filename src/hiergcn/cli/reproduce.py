@@ -34,6 +34,7 @@ def reproduce(
         bool, typer.Option("--any-version", help="Do not run again what another version of the code has done.")
     ] = False,
     page: Annotated[bool, typer.Option(help="Write the page at the end.")] = True,
+    readme: Annotated[Path | None, typer.Option(help="A file whose marked block gets the results in short.")] = None,
     budget_minutes: Annotated[float | None, typer.Option(min=0.0, help="Begin nothing after so many.")] = None,
 ) -> None:
     """Run the paper's experiments again, as far as they are not done, and write the page."""
@@ -46,7 +47,7 @@ def reproduce(
     place = store or Path("runs") / ("reproduce-quick" if quick else "reproduce")
     folder = out or (place.parent if place.is_file() else place) / "page"
     if what == ["page"]:
-        _write_page(place, folder, scale)
+        _write_page(place, folder, scale, readme)
         return
     if place.is_file():
         raise InputError(f"{place} is a file of results, which only `page` can read; give --store a folder.")
@@ -54,7 +55,7 @@ def reproduce(
     jobs = _jobs(what, place, scale, (_words(models), _words(datasets)), any_version)
     summary = _run(jobs, place, hands, budget_minutes)
     if page:
-        _write_page(place, folder, scale)
+        _write_page(place, folder, scale, readme)
     _tell(summary)
 
 
@@ -120,11 +121,11 @@ def _list(scale: "Scale") -> None:
     screen.print("Runs that two experiments share are run once.")
 
 
-def _write_page(place: Path, folder: Path, scale: "Scale") -> None:
+def _write_page(place: Path, folder: Path, scale: "Scale", readme: Path | None) -> None:
     from hiergcn.cli.terminal import console
     from hiergcn.report.paper import write_paper_page
 
-    page = write_paper_page(place, folder, scale)
+    page = write_paper_page(place, folder, scale, readme)
     console().print(f"Page: {page}", soft_wrap=True)
 
 

@@ -153,5 +153,21 @@ STATEMENTS = (
 )
 
 
+HEADLINES = frozenset(
+    statement.quote
+    for statement in STATEMENTS
+    if statement.judge
+    in (
+        measured.larger_receptive_field,
+        table2.figures,
+        table2.outperforms,
+        table3.margin_grows,
+        figures.coarsening_helps,
+        figures.embedding_helps,
+    )
+)
+"""What the paper is about, for a page that has room for few of them."""
+
+
 def verdicts(evidence: Evidence) -> list[Verdict]:
     return [statement.verdict(evidence) for statement in STATEMENTS]

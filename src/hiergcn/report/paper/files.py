@@ -76,6 +76,7 @@ def _run(cell: CellResult, place: int) -> dict[str, Any] | None:
         **{name: record.result.get(name) for name in _RUN},
         "seconds": record.made.get("seconds"),
         "device": record.made.get("device"),
+        "commit": str(record.made.get("commit") or "")[:10],
         "id": record.id,
     }
 

@@ -15,6 +15,7 @@ from hiergcn.files import written_whole
 from hiergcn.report.paper.blocks import Picture, Section, Table, words
 from hiergcn.report.paper.files import used_records, write_figures, write_results
 from hiergcn.report.paper.markdown import markdown
+from hiergcn.report.paper.readme import fill_readme
 from hiergcn.report.paper.sections import sections
 from hiergcn.report.svg import inline_svg
 from hiergcn.report.template import rendered
@@ -22,8 +23,11 @@ from hiergcn.report.template import rendered
 TITLE = "The H-GCN paper, run again"
 
 
-def write_paper_page(place: Path, folder: Path, scale: Scale) -> Path:
-    """Make the page of the results in `place`, a store's folder or a results.json; gives the path of the HTML page."""
+def write_paper_page(place: Path, folder: Path, scale: Scale, readme: Path | None = None) -> Path:
+    """Make the page of the results in `place`, a store's folder or a results.json; gives the path of the HTML page.
+
+    `readme` is a file that gets the results in short.
+    """
     evidence = Evidence(Results(read_records(place)), scale)
     found = verdicts(evidence)
     parts = [reading(found), *sections(evidence)]
@@ -34,6 +38,8 @@ def write_paper_page(place: Path, folder: Path, scale: Scale) -> Path:
     write_results(evidence, found, folder)
     with written_whole(folder / "README.md") as part:
         part.write_text(markdown(TITLE, intro, parts), encoding="utf-8")
+    if readme is not None:
+        fill_readme(readme, evidence, found)
     target = folder / "index.html"
     with written_whole(target) as part:
         part.write_text(_html(intro, parts, found), encoding="utf-8")
