@@ -172,7 +172,15 @@ def test_column_weights_are_those_of_the_graph_it_learned_from(task: Task, hiera
     assert torch.equal(method.prepare(task, hierarchy, CPU, learned).structure.column_weight, learned["column_weight"])
 
 
-@pytest.mark.parametrize("changes", [{}, {"label_prior": 1.0, "column_weight": "idf"}, {"drop_level": 1}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"label_prior": 1.0, "column_weight": "idf"},
+        {"drop_level": 1},
+        {"input_dropout_on": "propagated", "batch_norm": True, "hidden_dropout": 0.1},
+    ],
+)
 def test_side_by_side_is_one_by_one(task: Task, hierarchy: Hierarchy, changes: dict[str, Any]) -> None:
     method = HGCNPlusMethod(HGCNPlusConfig(levels=2, hidden=8, **changes))
     train = replace(settings_for("hgcn", "plus").train, epochs=8)
@@ -180,9 +188,11 @@ def test_side_by_side_is_one_by_one(task: Task, hierarchy: Hierarchy, changes: d
     sparse = replace(task, features=sp.csr_array(np.where(np.abs(task.features) > 0.8, task.features, 0.0)))
     prepared = method.prepare(sparse, hierarchy, CPU)
     assert isinstance(prepared.features, SparseFeatures | torch.Tensor)
-    together = train_side_by_side(method, prepared, [sparse, sparse], train, [0, 1], CPU)
-    for seed, outcome in enumerate(together):
-        alone = train_seed(method, prepared, sparse, train, seed, CPU)
+    known = np.concatenate([task.train, task.validation])
+    other = replace(sparse, train=known[::2][: len(task.train)], train_labels=np.arange(len(task.train)) % 3)
+    together = train_side_by_side(method, prepared, [sparse, other], train, [0, 1], CPU)
+    for seed, (outcome, labelled) in enumerate(zip(together, [sparse, other], strict=True)):
+        alone = train_seed(method, prepared, labelled, train, seed, CPU)
         np.testing.assert_allclose(outcome.history, alone.history, rtol=1e-3, atol=1e-4)
 
 
