@@ -13,7 +13,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.dropout import ReplicaNoise, dropout
 from hiergcn.model.registry import build_method, method_names
-from hiergcn.model.sparse import Pattern, SparseFeatures
+from hiergcn.model.sparse import SparseFeatures
 from hiergcn.run.settings import settings_for
 from hiergcn.train.config import TrainConfig
 from hiergcn.train.loop import SeedOutcome, train_seed, train_side_by_side
@@ -130,28 +130,25 @@ def test_replicas_drop_different_entries_of_values_that_they_share() -> None:
         assert torch.equal(dropped, dropout(values, 0.5, torch.Generator().manual_seed(seed)))
 
 
-def test_a_repeated_pattern_is_block_diagonal() -> None:
-    matrix = sp.csr_array(sp.random_array((5, 4), density=0.4, rng=np.random.default_rng(0)))
-    features = SparseFeatures.from_scipy(matrix)
-    pattern: Pattern = features.pattern.repeated(3)
-    values, W = features.values.repeat(3), torch.randn(12, 2)
-    blocks = torch.from_numpy(sp.block_diag([matrix] * 3).toarray()).float()
-    torch.testing.assert_close(pattern.product(values, W), blocks @ W)
-    torch.testing.assert_close(pattern.transpose_product(values, torch.ones(15, 2)), blocks.T @ torch.ones(15, 2))
-
-
-def test_features_without_what_dropout_zeroed_multiply_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_features_with_dropout_multiply_as_dense_ones_do() -> None:
     matrix = sp.csr_array(sp.random_array((30, 12), density=0.5, rng=np.random.default_rng(1)))
-    features = SparseFeatures.from_scipy(matrix)
-    thin = features.dropped(0.8, torch.Generator().manual_seed(0))
-    monkeypatch.setattr("hiergcn.model.sparse._MUCH", 1.0)
-    whole = features.dropped(0.8, torch.Generator().manual_seed(0))
-    assert len(thin.values) < 0.5 * len(whole.values) == 0.5 * matrix.nnz
-    assert torch.equal(thin.to_dense(), whole.to_dense())
+    dropped = SparseFeatures.from_scipy(matrix).dropped(0.8, torch.Generator().manual_seed(0))
+    dense = dropped.to_dense()
+    assert 0 < dense.count_nonzero() < 0.5 * matrix.nnz
     gradients = []
-    for dropped in (thin, whole):
+    for features in (dropped, dense):
         W = torch.arange(24.0).view(12, 2).requires_grad_()
-        product = dropped @ W
-        torch.testing.assert_close(product, dropped.to_dense() @ W)
+        product = features @ W
+        torch.testing.assert_close(product, dense @ W)
         gradients.append(torch.autograd.grad(product.square().sum(), W)[0])
     torch.testing.assert_close(*gradients)
+
+
+def test_the_transpose_of_a_pattern() -> None:
+    matrix = sp.csr_array(sp.random_array((9, 5), density=0.4, rng=np.random.default_rng(0)))
+    features = SparseFeatures.from_scipy(matrix)
+    there, order = features.pattern.transpose
+    turned = SparseFeatures(features.values[order], there).to_dense()
+    assert torch.equal(turned, features.to_dense().T)
+    dense = torch.randn(9, 3)
+    torch.testing.assert_close(features.pattern.transpose_product(features.values, dense), turned @ dense)

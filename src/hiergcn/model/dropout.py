@@ -6,7 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hiergcn.model import loops
 from hiergcn.model.gpu import gpu_kernels
+from hiergcn.model.side_by_side import ReplicaRule, replicas_first
 
 _STEPS = 2**16  # rates are exact to 1 / 65536
 
@@ -30,24 +32,46 @@ def dropout(values: Tensor, rate: float, generator: Noise = None) -> Tensor:
     """Zero each entry with probability `rate` and scale the others by 1 / (1 - rate)."""
     if rate == 0.0:
         return values
+    dropped: Tensor
     if isinstance(generator, ReplicaNoise):
-        dropped: Tensor = _ReplicaDropout.apply(values, generator.replica, rate, generator)  # type: ignore[no-untyped-call]
-        return dropped
-    return values * _factor(values.shape, values.dtype, values.device, rate, [generator])[0]
+        dropped = _DropoutOfReplicas.apply(values, generator.replica, rate, generator)  # type: ignore[no-untyped-call]
+    else:
+        dropped = _Dropout.apply(values.unsqueeze(0), rate, [generator])[0]  # type: ignore[no-untyped-call]
+    return dropped
 
 
-def _factor(
-    shape: torch.Size,
-    dtype: torch.dtype,
-    device: torch.device,
-    rate: float,
-    generators: Sequence[torch.Generator | None],
-) -> Tensor:
-    """0 or 1 / (1 - rate) for each generator and entry; (generators, *shape)."""
-    n = shape.numel()
-    bits, kept = _bits(n, rate, device, generators)
-    mask = bits[:, :n] < kept - _STEPS // 2
-    return mask.to(dtype).mul_(_STEPS / kept).view(len(generators), *shape)
+class _Dropout(torch.autograd.Function):
+    """Of values (models, ...) with a generator for each model; the bits are kept for the gradient, not the factors."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, rate: float, generators: Sequence[torch.Generator | None]) -> Tensor:
+        ctx.bits, ctx.kept = _bits(values.shape[1:].numel(), rate, values.device, generators)
+        return _Dropout.dropped(ctx, values)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        return _Dropout.dropped(ctx, grads[0]), None, None
+
+    @staticmethod
+    def dropped(ctx: Any, values: Tensor) -> Tensor:
+        limit, scale = ctx.kept - _STEPS // 2, _STEPS / ctx.kept
+        if not values.is_cuda:
+            return loops.dropout(values, ctx.bits, limit, scale)
+        if not gpu_kernels():
+            mask = ctx.bits[:, : values.shape[1:].numel()].view_as(values) < limit
+            return torch.mul(values, mask.to(values.dtype).mul_(scale))
+        rows = values if values.dim() == 3 else values.reshape(len(values), -1, values.shape[-1])
+        dropped: Tensor = gpu_kernels().replica_dropout(rows, ctx.bits, limit, scale)
+        return dropped.view(values.shape)
+
+
+class _DropoutOfReplicas(ReplicaRule):
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], values: Tensor, _: Tensor, rate: float, noise: ReplicaNoise
+    ) -> tuple[Tensor, int]:
+        each = replicas_first(values, in_dims[0], info.batch_size)
+        return _Dropout.apply(each, rate, noise.generators), 0  # type: ignore[no-untyped-call]
 
 
 def _bits(
@@ -61,48 +85,3 @@ def _bits(
     for row, generator in zip(bits, generators, strict=True):
         row.random_(-(2**63), None, generator=generator)
     return bits.view(torch.int16), max(round((1.0 - rate) * _STEPS), 1)
-
-
-class _ReplicaDropout(torch.autograd.Function):
-    """Exists for its `vmap` rule alone: ReplicaNoise is drawn from nowhere else."""
-
-    @staticmethod
-    def forward(*_: Any) -> Tensor:
-        raise RuntimeError("ReplicaNoise is for use inside of torch.vmap")
-
-    @staticmethod
-    def setup_context(*_: Any) -> None: ...
-
-    @staticmethod
-    def vmap(
-        info: Any,  # noqa: ARG004
-        in_dims: tuple[int | None, ...],
-        values: Tensor,
-        replica: Tensor,  # noqa: ARG004
-        rate: float,
-        noise: ReplicaNoise,
-    ) -> tuple[Tensor, int]:
-        each = values.unsqueeze(0) if in_dims[0] is None else values.movedim(in_dims[0], 0)
-        if each.is_cuda and each.dim() <= 3 and gpu_kernels():
-            rows = each.expand(len(noise.generators), *each.shape[1:]).view(len(noise.generators), -1, each.shape[-1])
-            dropped: Tensor = _DropoutOnGPU.apply(rows, rate, noise.generators)  # type: ignore[no-untyped-call]
-            return dropped.view(len(noise.generators), *each.shape[1:]), 0
-        return each * _factor(each.shape[1:], values.dtype, values.device, rate, noise.generators), 0
-
-
-class _DropoutOnGPU(torch.autograd.Function):
-    """The same of values (replicas, n, d) in one pass each way."""
-
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, rate: float, generators: Sequence[torch.Generator]) -> Tensor:
-        ctx.bits, ctx.kept = _bits(values.shape[1:].numel(), rate, values.device, generators)
-        return _DropoutOnGPU.dropped(ctx, values)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        return _DropoutOnGPU.dropped(ctx, grads[0]), None, None
-
-    @staticmethod
-    def dropped(ctx: Any, values: Tensor) -> Tensor:
-        result: Tensor = gpu_kernels().replica_dropout(values, ctx.bits, ctx.kept - _STEPS // 2, _STEPS / ctx.kept)
-        return result

@@ -10,14 +10,18 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-_CACHED = 2**25  # bytes of a dense matrix that are read again and again while they are in the cache
-_TILE = 4096  # numbers that a program holds
+from hiergcn.model.pieces import Pieces
+
+_NEAR = 2**17  # bytes that fit into the cache of one multiprocessor
 
 
 @triton.jit
 def _csr_product(
-    row_start,
+    start,
+    end,
+    target,
     column,
+    order,
     values,
     dense,
     out,
@@ -27,51 +31,107 @@ def _csr_product(
     dense_row,
     out_replica,
     out_row,
+    ORDERED: tl.constexpr,
     ENTRIES: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):
-    """A row of the result, as many of its columns as a program takes: entries in order, so that sums repeat."""
-    row = tl.program_id(0).to(tl.int64)
+    """The sum of a piece, as many of its columns as a program takes: entries in their order, so that sums repeat."""
+    piece = tl.program_id(0)
     columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     replica = tl.program_id(2).to(tl.int64)
     inside = columns < width
-    end = tl.load(row_start + row + 1)
+    first, last = tl.load(start + piece), tl.load(end + piece)
+    values += replica * values_replica
+    dense += replica * dense_replica
+    total = tl.zeros((ENTRIES, COLUMNS), dtype=tl.float32)
+    for entry in range(first, last, ENTRIES):
+        place = entry + tl.arange(0, ENTRIES)
+        there = place < last
+        source = tl.load(column + place, mask=there, other=0).to(tl.int64)
+        if ORDERED:
+            place = tl.load(order + place, mask=there, other=0)
+        value = tl.load(values + place, mask=there, other=0.0)
+        wanted = (value != 0.0)[:, None] & inside[None, :]
+        address = dense + source[:, None] * dense_row + columns[None, :]
+        total += value[:, None] * tl.load(address, mask=wanted, other=0.0)
+    row = tl.load(target + piece).to(tl.int64)
+    tl.store(out + replica * out_replica + row * out_row + columns, tl.sum(total, axis=0), mask=inside)
+
+
+@triton.jit
+def _thinned_product(
+    start,
+    end,
+    target,
+    column,
+    order,
+    values,
+    dense,
+    out,
+    width,
+    values_replica,
+    dense_replica,
+    dense_row,
+    out_replica,
+    out_row,
+    ORDERED: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
+    """The same, one entry after the other: those that dropout has zeroed cost a look and nothing else."""
+    piece = tl.program_id(0)
+    columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+    replica = tl.program_id(2).to(tl.int64)
+    inside = columns < width
+    values += replica * values_replica
+    dense += replica * dense_replica + columns
     total = tl.zeros((COLUMNS,), dtype=tl.float32)
-    for first in range(tl.load(row_start + row), end, ENTRIES):
-        place = first + tl.arange(0, ENTRIES)
-        value = tl.load(values + replica * values_replica + place, mask=place < end, other=0.0)
-        source = tl.load(column + place, mask=place < end, other=0).to(tl.int64)
-        wanted = (value != 0.0)[:, None] & inside[None, :]  # what dropout has zeroed is not read
-        address = dense + replica * dense_replica + source[:, None] * dense_row + columns[None, :]
-        total += tl.sum(value[:, None] * tl.load(address, mask=wanted, other=0.0), axis=0)
+    for place in range(tl.load(start + piece), tl.load(end + piece)):
+        value = tl.load(values + tl.load(order + place)) if ORDERED else tl.load(values + place)
+        if value != 0.0:
+            total += value * tl.load(dense + tl.load(column + place).to(tl.int64) * dense_row, mask=inside, other=0.0)
+    row = tl.load(target + piece).to(tl.int64)
     tl.store(out + replica * out_replica + row * out_row + columns, total, mask=inside)
 
 
-def csr_product(row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor) -> Tensor:
-    """A sparse matrix in its parts, (n, m), times a dense one, (m, d)."""
-    return csr_product_of_replicas(row_start, column, values.unsqueeze(0), dense.unsqueeze(0)).squeeze(0)
+def csr_product(pieces: Pieces, column: Tensor, values: Tensor, dense: Tensor) -> Tensor:
+    """A sparse matrix, (n, m), given by the pieces of its rows, times a dense one, (m, d)."""
+    return csr_product_of_replicas(pieces, column, values.unsqueeze(0), dense.unsqueeze(0)).squeeze(0)
 
 
-def csr_product_of_replicas(row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor) -> Tensor:
+def csr_product_of_replicas(
+    pieces: Pieces, column: Tensor, values: Tensor, dense: Tensor, order: Tensor | None = None, thinned: bool = False
+) -> Tensor:
     """Sparse matrices of one pattern, values (replicas, entries), times dense ones, (replicas, m, d).
 
-    The result lies as (n, replicas, d) and is seen as (replicas, n, d).
+    `values[:, order]` are taken where an order is given; `thinned` says that many are 0. The result lies as
+    (n, replicas, d) and is seen as (replicas, n, d).
     """
-    replicas, m, width = dense.shape
-    n = row_start.numel() - 1
-    if dense.stride(2) != 1:
-        dense = dense.contiguous()
-    out = torch.empty((n, replicas, width), dtype=dense.dtype, device=dense.device).transpose(0, 1)
+    replicas, _, width = dense.shape
+    dense = dense if dense.stride(2) == 1 else dense.contiguous()
+    below = 0 if pieces.sums is None else pieces.sums.column.numel()
+    lying = torch.empty((pieces.rows + below, replicas, width), dtype=dense.dtype, device=dense.device)
+    out = lying.transpose(0, 1)
     if out.numel():
-        cached = triton.next_power_of_2(max(_CACHED // (4 * m), 1))
-        columns = min(triton.next_power_of_2(width), max(32, min(cached, 256)))
-        usual = triton.next_power_of_2(max(column.numel() // n, 1))
-        entries = max(2, min(usual, 32, _TILE // columns))
-        _csr_product[(n, triton.cdiv(width, columns), replicas)](
-            row_start, column, values, dense, out, width, values.stride(0), dense.stride(0), dense.stride(1),
-            out.stride(0), out.stride(1), ENTRIES=entries, COLUMNS=columns,
-        )  # fmt: skip
-    return out
+        _add_up(pieces, column, values, dense, order, thinned, out)
+        if pieces.sums is not None:
+            _add_up(pieces.sums.pieces, pieces.sums.column, pieces.sums.ones.unsqueeze(0), out, None, False, out)
+    return out[:, : pieces.rows]
+
+
+def _add_up(
+    pieces: Pieces, column: Tensor, values: Tensor, dense: Tensor, order: Tensor | None, thinned: bool, out: Tensor
+) -> None:
+    replicas, m, width = dense.shape
+    kernel, columns, more = _csr_product, min(triton.next_power_of_2(width), 512), {"ENTRIES": 4}
+    if thinned:
+        kernel, columns, more = _thinned_product, min(triton.next_power_of_2(width), 256), {}
+    elif 4 * 64 * m <= _NEAR:  # then a narrow strip of the dense matrix is read again and again from nearby
+        columns = min(columns, 64)
+    kernel[(pieces.start.numel(), triton.cdiv(width, columns), replicas)](
+        pieces.start, pieces.end, pieces.target, column, column if order is None else order, values, dense, out, width,
+        values.stride(0) if len(values) > 1 else 0, dense.stride(0), dense.stride(1), out.stride(0), out.stride(1),
+        ORDERED=order is not None, COLUMNS=columns, num_warps=1 if thinned else max(1, columns // 128), **more,
+    )  # fmt: skip
 
 
 @triton.jit

@@ -52,11 +52,7 @@ def _entries(features: SparseFeatures, nodes: Tensor) -> tuple[Tensor, Tensor, T
 
 
 def _assembled(values: Tensor, column: Tensor, length: Tensor, width: int) -> SparseFeatures:
-    order = torch.argsort(column, stable=True)
-    row = torch.repeat_interleave(torch.arange(len(length), device=length.device), length)
-    transpose_start = _offsets(torch.bincount(column, minlength=width))
-    pattern = Pattern((len(length), width), _offsets(length), column, order, transpose_start, row[order])
-    return SparseFeatures(values, pattern)
+    return SparseFeatures(values, Pattern((len(length), width), _offsets(length), column))
 
 
 def _offsets(length: Tensor) -> Tensor:
