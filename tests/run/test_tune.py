@@ -57,6 +57,9 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[Split]:
     return seen
 
 
+NETWORK = {"levels", "hidden", "dropout", "learning_rate", "l2", "pooling", "scaling", "channels"}
+
+
 def test_a_search_goes_on_where_it_stopped(
     graph: Graph, split: Split, base: Settings, tmp_path: Path, recorded: list[Split]
 ) -> None:
@@ -92,7 +95,7 @@ def test_the_first_trial_is_what_there_was(graph: Graph, split: Split, base: Set
 
 def test_what_is_fixed_is_not_searched(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
     tuning = search(graph, split, base, tmp_path, 1, fixed=["levels", "dropout"])
-    assert set(tuning.trials[0].settings) == set(SPACE) - {"levels", "dropout"}
+    assert set(tuning.trials[0].settings) == NETWORK - {"levels", "dropout"}
     with pytest.raises(InputError, match="no setting left to search"):
         search_space(graph, base, fixed=list(SPACE))
 
@@ -172,3 +175,10 @@ def test_importance_needs_some_trials(graph: Graph, split: Split, base: Settings
     tuning = search(graph, split, base, tmp_path, 7)
     assert set(tuning.importance) <= set(SPACE)
     assert sum(tuning.importance.values()) == pytest.approx(1.0)
+
+
+def test_a_search_knows_the_settings_of_each_method(graph: Graph) -> None:
+    assert set(search_space(graph, settings_for("hgcn"))) == NETWORK
+    plus = set(search_space(graph, settings_for("hgcn", "plus")))
+    assert {"share", "order", "drop_node", "levels", "hidden"} <= plus
+    assert not plus & {"dropout", "channels", "pooling"}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hiergcn.run.settings import Settings
 
 BASELINE_SEEDS = 3
+SHOWN = 4  # settings in a line, those that differ from graph to graph first
 MANY_NODES = 200_000  # above, processes would want more memory than time is worth
 
 
@@ -117,8 +118,10 @@ def _announce(data: "Data", chosen: "Adapted | None", verbose: bool) -> None:
             table.add_row(one.setting, one.shown, one.reason)
         screen.print(table)
         return
-    words = ", ".join(f"{one.setting} {one.shown}" for one in chosen.choices)
-    screen.print(f"Settings for this graph (--verbose or the report says why): {words}")
+    words = ", ".join(f"{one.setting} {one.shown}" for one in chosen.choices[:SHOWN])
+    more = len(chosen.choices) - SHOWN
+    rest = f" and {more} more" if more > 0 else ""
+    screen.print(f"Settings for this graph: {words}{rest} (why: --verbose, or the report)")
 
 
 def _train(

@@ -75,4 +75,5 @@ def _warnings(metrics: dict[str, Any], classes: ClassFigures) -> list[str]:
     if small:
         names = ", ".join(small[:5]) + (f" and {len(small) - 5} more" if len(small) > 5 else "")
         warnings.append(f"Fewer than {FEW} {classes.part} nodes: {names}. Figures of such classes say little.")
-    return warnings + list(metrics["notes"])
+    reading = metrics.get("reading", [])  # what was done on the way in has a place of its own
+    return warnings + [note for note in metrics["notes"] if note not in reading]

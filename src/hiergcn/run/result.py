@@ -130,6 +130,7 @@ class RunResult:
             "device": self.device,
             "interrupted": self.interrupted,
             "notes": list(self.notes),
+            "reading": list(self.graph.notes),
         }
 
     def predictions(self) -> pd.DataFrame:

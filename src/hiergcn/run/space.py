@@ -58,6 +58,11 @@ SPACE: Space = {
     "pooling": Choices(("sum", "mean", "l2")),
     "scaling": Choices(SCALINGS),
     "channels": Range(1, 4),
+    "share": Range(0.0, 0.6, step=0.1),
+    "order": Range(1, 8),
+    "drop_node": Range(0.0, 0.7, step=0.1),
+    "input_dropout": Range(0.0, 0.8, step=0.1),
+    "hidden_dropout": Range(0.0, 0.8, step=0.1),
 }
 
 
