@@ -19,6 +19,7 @@ def test_compares_two_presets_on_own_files(command: Command, own_files: Path) ->
     assert [model["model"] for model in saved["models"]] == ["hgcn", "hgcn:reference"]
     assert saved["command"].startswith("hiergcn compare edges.csv")
     assert saved["models"][1]["settings"]["model"]["pooling"] == "l2"
+    assert [model["settings"]["preset"] for model in saved["models"]] == ["adapted", "reference"]
     row = next(line for line in outcome.out.splitlines() if line.startswith("hgcn:reference "))
     assert f"{100 * saved['models'][1]['test_accuracy']['mean']:.1f}" in row
     assert f"{100 * saved['differences'][0]['mean']:+.1f}" in row
