@@ -97,3 +97,14 @@ def test_values_that_replicas_share() -> None:
     product = kernels.csr_product_of_replicas(pieces_of(on_gpu(matrix.indptr)), on_gpu(matrix.indices), values, dense)
     for own, given in zip(product.cpu().numpy(), dense.cpu().numpy(), strict=True):
         np.testing.assert_allclose(own, matrix @ given, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("nodes_first", [False, True])
+def test_keep(nodes_first: bool) -> None:
+    new, kept = torch.randn(3, 41, 7, device=DEVICE), torch.randn(3, 41, 7, device=DEVICE)
+    if nodes_first:
+        new = new.transpose(0, 1).contiguous().transpose(0, 1)
+    better = torch.tensor([True, False, True], device=DEVICE)
+    expected = torch.where(better[:, None, None], new, kept)
+    kernels.keep(better, new, kept)
+    assert torch.equal(kept, expected)

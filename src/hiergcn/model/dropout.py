@@ -45,24 +45,27 @@ class _Dropout(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, rate: float, generators: Sequence[torch.Generator | None]) -> Tensor:
-        ctx.bits, ctx.kept = _bits(values.shape[1:].numel(), rate, values.device, generators)
-        return _Dropout.dropped(ctx, values)
+        bits, kept = _bits(values.shape[1:].numel(), rate, values.device, generators)
+        if ctx.needs_input_grad[0]:
+            ctx.bits, ctx.kept = bits, kept
+        return _dropped(values, bits, kept)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        return _Dropout.dropped(ctx, grads[0]), None, None
+        return _dropped(grads[0], ctx.bits, ctx.kept), None, None
 
-    @staticmethod
-    def dropped(ctx: Any, values: Tensor) -> Tensor:
-        limit, scale = ctx.kept - _STEPS // 2, _STEPS / ctx.kept
-        if not values.is_cuda:
-            return loops.dropout(values, ctx.bits, limit, scale)
-        if not gpu_kernels():
-            mask = ctx.bits[:, : values.shape[1:].numel()].view_as(values) < limit
-            return torch.mul(values, mask.to(values.dtype).mul_(scale))
-        rows = values if values.dim() == 3 else values.reshape(len(values), -1, values.shape[-1])
-        dropped: Tensor = gpu_kernels().replica_dropout(rows, ctx.bits, limit, scale)
-        return dropped.view(values.shape)
+
+def _dropped(values: Tensor, bits: Tensor, kept: int) -> Tensor:
+    """The values, (models, ...), whose bits are among the lowest `kept` of 2^16."""
+    limit, scale = kept - _STEPS // 2, _STEPS / kept
+    if not values.is_cuda:
+        return loops.dropout(values, bits, limit, scale)
+    if not gpu_kernels():
+        mask = bits[:, : values.shape[1:].numel()].view_as(values) < limit
+        return torch.mul(values, mask.to(values.dtype).mul_(scale))
+    rows = values if values.dim() == 3 else values.reshape(len(values), -1, values.shape[-1])
+    dropped: Tensor = gpu_kernels().replica_dropout(rows, bits, limit, scale)
+    return dropped.view(values.shape)
 
 
 class _DropoutOfReplicas(ReplicaRule):

@@ -26,7 +26,7 @@ from hiergcn.model.features import Scaling, feature_tensor
 from hiergcn.model.levels import HierarchyTensors, LevelTensors, Pooling
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
 from hiergcn.model.recompute import recomputed
-from hiergcn.model.sparse import SparseFeatures, dense_product
+from hiergcn.model.sparse import SparseFeatures, dense_product, with_product
 
 
 @dataclass(frozen=True)
@@ -97,16 +97,18 @@ class GraphConvolution(nn.Module):
             nn.init.constant_(self.w, 1.0 / self.channels)
 
     def forward(self, level: LevelTensors, H: Features, S: Tensor | None = None) -> Tensor:
-        if isinstance(H, SparseFeatures):  # S comes apart, as it is dense: [H ‖ S] θ is the sum of two products
-            Z = (
-                H @ self.theta
-                if S is None
-                else H @ self.theta[: H.shape[1]] + dense_product(S, self.theta[H.shape[1] :])
-            )
-            return self.combine(level.propagate(Z))
-        if H.shape[1] <= self.theta.shape[1]:  # propagate on the narrower side
-            return self.combine(dense_product(level.propagate(H), self.theta))
-        return self.combine(level.propagate(dense_product(H, self.theta)))
+        if S is None:
+            return self.combine(self._propagated(level, H, self.theta))
+        for_H, for_S = self.theta.split([H.shape[1], S.shape[1]])  # [H ‖ S] θ is the sum of two products
+        return self.combine(with_product(self._propagated(level, H, for_H), level.propagate(S), for_S))
+
+    def _propagated(self, level: LevelTensors, H: Features, theta: Tensor) -> Tensor:
+        """Â H θ, propagated on the narrower side."""
+        if isinstance(H, SparseFeatures):
+            return level.propagate(H @ theta)
+        if H.shape[1] <= theta.shape[1]:
+            return dense_product(level.propagate(H), theta)
+        return level.propagate(dense_product(H, theta))
 
     def combine(self, Z: Tensor) -> Tensor:
         """ReLU and channel weights, in the order that `mix` says; Z is (n, out * c)."""
@@ -117,6 +119,11 @@ class GraphConvolution(nn.Module):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.theta.shape[0]}, {self.fan_out}, channels={self.channels})"
+
+
+def _joined(H: Tensor, S: Tensor | None) -> Tensor:
+    """[H ‖ S]."""
+    return H if S is None else torch.cat([H, S], dim=1)
 
 
 class HGCN(NodeModel):
@@ -172,11 +179,12 @@ class HGCN(NodeModel):
         G: list[Tensor] = []
         for i in range(L):  # coarsening
             S = self._weight_embedding(levels[i]) if i or self.config.embed_input else None
-            G.append(self._convolve(self.layers[i], levels[i], H, S))  # (n_i, hidden)
+            inputs = (_joined(H, S),) if i else (H, S)  # features may be sparse and need no gradient, so S stays apart
+            G.append(self._convolve(self.layers[i], levels[i], *inputs))  # (n_i, hidden)
             H = levels[i].pool(G[i], self.config.pooling)  # (n_{i+1}, hidden)
         for i in reversed(range(L)):  # refining, from level i + 1 to level i
             S = self._weight_embedding(levels[i + 1])
-            coarse = self._convolve(self.layers[2 * L - 1 - i], levels[i + 1], H, S)  # (n_{i+1}, hidden)
+            coarse = self._convolve(self.layers[2 * L - 1 - i], levels[i + 1], _joined(H, S))  # (n_{i+1}, hidden)
             refined = levels[i].unpool(coarse)
             H = refined + G[i] if i else None  # (n_i, hidden)
         return refined, G[0]
@@ -191,15 +199,10 @@ class HGCN(NodeModel):
         return self._dropped_and_convolved(layer, level, H, S)
 
     def _dropped_and_convolved(self, layer: nn.Module, level: LevelTensors, H: Features, S: Tensor | None) -> Tensor:
-        """Dropout on [H ‖ S], then the layer."""
+        """Dropout on H and S, then the layer."""
         rate = self.config.dropout if self.training else 0.0
-        convolved: Tensor
-        if isinstance(H, SparseFeatures):
-            dropped = H.dropped(rate, self.generator)
-            convolved = layer(level, dropped, S if S is None else dropout(S, rate, self.generator))
-        else:
-            joined = H if S is None else torch.cat([H, S], dim=1)
-            convolved = layer(level, dropout(joined, rate, self.generator))
+        dropped = H.dropped(rate, self.generator) if isinstance(H, SparseFeatures) else dropout(H, rate, self.generator)
+        convolved: Tensor = layer(level, dropped, S if S is None else dropout(S, rate, self.generator))
         return convolved
 
     def regularised(self) -> list[nn.Parameter]:

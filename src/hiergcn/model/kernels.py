@@ -242,17 +242,19 @@ def _mix(
     out_replica,
     out_row,
     CHANNELS: tl.constexpr,
+    PADDED: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
     replica = tl.program_id(1).to(tl.int64)
     flat = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    channel = tl.arange(0, PADDED)
     inside = flat < rows * width
     row, column = flat // width, flat % width
-    source = Z + replica * z_replica + row * z_row + column * CHANNELS
-    total = tl.zeros((BLOCK,), dtype=tl.float32)
-    for j in tl.static_range(CHANNELS):
-        total += tl.maximum(tl.load(source + j, mask=inside, other=0.0), 0.0) * tl.load(w + replica * CHANNELS + j)
-    tl.store(out + replica * out_replica + row * out_row + column, total, mask=inside)
+    place = replica * z_replica + row[:, None] * z_row + column[:, None] * CHANNELS + channel[None, :]
+    there = inside[:, None] & (channel < CHANNELS)[None, :]
+    weight = tl.load(w + replica * CHANNELS + channel, mask=channel < CHANNELS, other=0.0)
+    mixed = tl.sum(tl.maximum(tl.load(Z + place, mask=there, other=0.0), 0.0) * weight[None, :], axis=1)
+    tl.store(out + replica * out_replica + row * out_row + column, mixed, mask=inside)
 
 
 @triton.jit
@@ -269,21 +271,23 @@ def _mix_backward(
     z_replica,
     z_row,
     CHANNELS: tl.constexpr,
+    PADDED: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
     """The gradient by Z, which lies as Z does, and this program's share of the gradient by w."""
     replica = tl.program_id(1).to(tl.int64)
     flat = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    channel = tl.arange(0, PADDED)
     inside = flat < rows * width
     row, column = flat // width, flat % width
-    place = replica * z_replica + row * z_row + column * CHANNELS
+    place = replica * z_replica + row[:, None] * z_row + column[:, None] * CHANNELS + channel[None, :]
+    there = inside[:, None] & (channel < CHANNELS)[None, :]
+    weight = tl.load(w + replica * CHANNELS + channel, mask=channel < CHANNELS, other=0.0)
     incoming = tl.load(grad + replica * grad_replica + row * grad_row + column, mask=inside, other=0.0)
-    share = partial_w + (replica * tl.num_programs(0) + tl.program_id(0)) * CHANNELS
-    for j in tl.static_range(CHANNELS):
-        z = tl.load(Z + place + j, mask=inside, other=0.0)
-        by_z = tl.where(z > 0.0, incoming * tl.load(w + replica * CHANNELS + j), 0.0)
-        tl.store(grad_Z + place + j, by_z, mask=inside)
-        tl.store(share + j, tl.sum(incoming * tl.maximum(z, 0.0)))
+    z = tl.load(Z + place, mask=there, other=0.0)
+    tl.store(grad_Z + place, tl.where(z > 0.0, incoming[:, None] * weight[None, :], 0.0), mask=there)
+    share = partial_w + (replica * tl.num_programs(0) + tl.program_id(0)) * CHANNELS + channel
+    tl.store(share, tl.sum(incoming[:, None] * tl.maximum(z, 0.0), axis=0), mask=channel < CHANNELS)
 
 
 def mixed_channels(Z: Tensor, w: Tensor) -> Tensor:
@@ -294,7 +298,7 @@ def mixed_channels(Z: Tensor, w: Tensor) -> Tensor:
     if out.numel():
         _mix[(triton.cdiv(rows * width, 512), replicas)](
             Z, w.contiguous(), out, rows, width, Z.stride(0), Z.stride(1), out.stride(0), out.stride(1),
-            CHANNELS=w.shape[1], BLOCK=512,
+            CHANNELS=w.shape[1], PADDED=triton.next_power_of_2(w.shape[1]), BLOCK=512,
         )  # fmt: skip
     return out
 
@@ -310,6 +314,24 @@ def mixed_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor,
     if grad.numel():
         _mix_backward[(programs, replicas)](
             grad, Z, w.contiguous(), grad_Z, partial_w, rows, width, grad.stride(0), grad.stride(1), Z.stride(0),
-            Z.stride(1), CHANNELS=w.shape[1], BLOCK=512,
+            Z.stride(1), CHANNELS=w.shape[1], PADDED=triton.next_power_of_2(w.shape[1]), BLOCK=512,
         )  # fmt: skip
     return grad_Z, partial_w.sum(dim=1)
+
+
+@triton.jit
+def _keep(better, new, kept, rows, width, new_replica, new_row, kept_replica, kept_row, BLOCK: tl.constexpr):
+    replica = tl.program_id(1).to(tl.int64)
+    if tl.load(better + replica):
+        flat = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+        row, column = flat // width, flat % width
+        value = tl.load(new + replica * new_replica + row * new_row + column, mask=flat < rows * width)
+        tl.store(kept + replica * kept_replica + row * kept_row + column, value, mask=flat < rows * width)
+
+
+def keep(better: Tensor, new: Tensor, kept: Tensor) -> None:
+    """Copy the new values, (replicas, n, d), over those that are kept where a replica is better; else touch nothing."""
+    replicas, rows, width = new.shape
+    _keep[(triton.cdiv(rows * width, 4096), replicas)](
+        better, new, kept, rows, width, new.stride(0), new.stride(1), kept.stride(0), kept.stride(1), BLOCK=4096,
+    )  # fmt: skip

@@ -71,6 +71,10 @@ class _LinearMapOfReplicas(ReplicaRule):
     """Replicas are more columns, so that one product serves them all."""
 
     @staticmethod
+    def forward(dense: Tensor, there: Map, back: Map) -> Tensor:  # noqa: ARG004
+        return there(dense)  # of what all replicas share: features, which need no gradient
+
+    @staticmethod
     def vmap(info: Any, in_dims: tuple[int, None, None], dense: Tensor, there: Map, back: Map) -> tuple[Tensor, int]:
         wide = dense.movedim(in_dims[0], 1)  # (n, replicas, d)
         return linear_map(wide.flatten(1), there, back).unflatten(1, (info.batch_size, -1)), 1
@@ -250,31 +254,44 @@ class _DenseProductOfReplicas(ReplicaRule):
     """H W of a tall H: the gradient by W sums over many rows, which are shared out."""
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[int | None, int | None], H: Tensor, weight: Tensor) -> tuple[Tensor, int]:
-        each, weights = (replicas_first(*pair, info.batch_size) for pair in zip((H, weight), in_dims, strict=True))
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], H: Tensor, weight: Tensor, onto: Tensor | None
+    ) -> tuple[Tensor, int]:
+        each, weights = (replicas_first(*pair, info.batch_size) for pair in zip((H, weight), in_dims[:2], strict=True))
+        total = None if onto is None else replicas_first(onto, in_dims[2], info.batch_size)
         if each.is_cuda and gpu_kernels():
-            return _DenseOnGPU.apply(each, weights), 0  # type: ignore[no-untyped-call]
-        return each @ weights, 0
+            return _DenseOnGPU.apply(each, weights, total), 0  # type: ignore[no-untyped-call]
+        return each @ weights if total is None else torch.baddbmm(total, each, weights), 0
 
 
 class _DenseOnGPU(torch.autograd.Function):
-    """The same for replicas: H (replicas, n, k), weights (replicas, k, m)."""
+    """The same for replicas, H (replicas, n, k) and weights (replicas, k, m), added onto (replicas, n, m) if given."""
 
     @staticmethod
-    def forward(ctx: Any, H: Tensor, weight: Tensor) -> Tensor:
+    def forward(ctx: Any, H: Tensor, weight: Tensor, onto: Tensor | None) -> Tensor:
         ctx.save_for_backward(H, weight)
-        return H @ weight
+        if onto is None:
+            return H @ weight
+        return onto.detach().baddbmm_(H, weight)  # nothing else has a use for it
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor, Tensor | None]:
         H, weight = ctx.saved_tensors
         by_H = grads[0] @ weight.transpose(1, 2) if ctx.needs_input_grad[0] else None
-        return by_H, gpu_kernels().inner_products(H, grads[0])
+        return by_H, gpu_kernels().inner_products(H, grads[0]), grads[0] if ctx.needs_input_grad[2] else None
 
 
 def dense_product(H: Tensor, weight: Tensor) -> Tensor:
     """H W; (n, k) (k, m) -> (n, m)."""
     if not side_by_side():
         return H @ weight
-    product: Tensor = _DenseProductOfReplicas.apply(H, weight)  # type: ignore[no-untyped-call]
+    product: Tensor = _DenseProductOfReplicas.apply(H, weight, None)  # type: ignore[no-untyped-call]
     return product
+
+
+def with_product(Z: Tensor, H: Tensor, weight: Tensor) -> Tensor:
+    """Z + H W, which takes the place of Z; (n, m) (n, k) (k, m) -> (n, m)."""
+    if not side_by_side():
+        return Z.addmm_(H, weight)
+    total: Tensor = _DenseProductOfReplicas.apply(H, weight, Z)  # type: ignore[no-untyped-call]
+    return total

@@ -8,6 +8,7 @@ import math
 import torch
 from torch import Tensor
 
+from hiergcn.model.gpu import gpu_kernels
 from hiergcn.train.config import TrainConfig
 from hiergcn.train.learners import Measured
 
@@ -57,8 +58,11 @@ class Selection:
         if not better.is_cuda and not better.any():  # to look costs nothing here, and saves the copies
             return
         for name, value in state.items():
-            chosen = better.view(-1, *[1] * (value.dim() - 1))
-            self.best[name].copy_(torch.where(chosen, value, self.best[name]))
+            if better.is_cuda and gpu_kernels() and value.dim() == 3 and value.stride(2) == 1:
+                gpu_kernels().keep(better, value, self.best[name])
+            else:
+                chosen = better.view(-1, *[1] * (value.dim() - 1))
+                self.best[name].copy_(torch.where(chosen, value, self.best[name]))
 
     def accuracies(self) -> list[float]:
         """The best validation accuracy of each model so far."""
