@@ -124,7 +124,13 @@ def steps(results: list[Result]) -> Figure:
                 linestyle="--",
                 label="least possible" if not i else None,
             )
-        axes.set_xticks(range(len(parts)), [part["dataset"].capitalize() for part in parts])
+        axes.set_xticks(
+            range(len(parts)),
+            [
+                part["dataset"].capitalize() + ("" if part.get("preset", "paper") == "paper" else "\n(recipe)")
+                for part in parts
+            ],
+        )
         axes.set_yscale("log")
         axes.set_ylabel("milliseconds")
         axes.set_title(f"one step of {kind}")
@@ -160,7 +166,13 @@ def replicas(results: list[Result]) -> Figure:
         (0.2, "all", SECOND, f"{seeds} seeds side by side"),
     ):
         axes.bar(np.arange(len(parts)) + shift, [part[key]["median"] for part in parts], 0.4, color=colour, label=label)
-    axes.set_xticks(range(len(parts)), [part["dataset"].capitalize() for part in parts])
+    axes.set_xticks(
+        range(len(parts)),
+        [
+            part["dataset"].capitalize() + ("" if part.get("preset", "paper") == "paper" else "\n(recipe)")
+            for part in parts
+        ],
+    )
     axes.set_ylabel(f"seconds of {parts[0]['epochs']} epochs")
     legend_above(figure, axes)
     return figure
