@@ -1,6 +1,8 @@
 """Networks of PyTorch Geometric as its users write them: `edge_index`, dense features, torch's own Adam.
 
 Widths and rates are those of PyG's examples `gcn.py`, `gat.py` and `graph_unet.py`; Graph U-Net has the depth of H-GCN.
+Most of the time of the first two on wide features is torch's dropout of these, one draw for every entry, zero or not;
+so both are there a second time without it, which says more about the convolutions.
 """
 
 from collections.abc import Callable
@@ -28,6 +30,7 @@ class GCN(Network):
 
     rate = 0.01
     decay = 5e-4
+    input_dropout = 0.5
 
     def __init__(self, features: int, classes: int, nodes: int) -> None:  # noqa: ARG002
         super().__init__()
@@ -35,7 +38,7 @@ class GCN(Network):
         self.second = layers.GCNConv(16, classes, cached=True)
 
     def forward(self, x: Tensor, edges: Tensor) -> Tensor:
-        x = functional.dropout(x, 0.5, self.training)
+        x = functional.dropout(x, self.input_dropout, self.training)
         x = functional.dropout(self.first(x, edges).relu(), 0.5, self.training)
         logits: Tensor = self.second(x, edges)
         return logits
@@ -46,6 +49,7 @@ class GAT(Network):
 
     rate = 0.005
     decay = 5e-4
+    input_dropout = 0.6
 
     def __init__(self, features: int, classes: int, nodes: int) -> None:  # noqa: ARG002
         super().__init__()
@@ -53,10 +57,18 @@ class GAT(Network):
         self.second = layers.GATConv(64, classes, heads=1, concat=False, dropout=0.6)
 
     def forward(self, x: Tensor, edges: Tensor) -> Tensor:
-        x = functional.dropout(x, 0.6, self.training)
+        x = functional.dropout(x, self.input_dropout, self.training)
         x = functional.dropout(functional.elu(self.first(x, edges)), 0.6, self.training)
         logits: Tensor = self.second(x, edges)
         return logits
+
+
+class GCNWithoutInputDropout(GCN):
+    input_dropout = 0.0
+
+
+class GATWithoutInputDropout(GAT):
+    input_dropout = 0.0
 
 
 class GraphUNet(Network):
@@ -77,7 +89,13 @@ class GraphUNet(Network):
         return logits
 
 
-PEERS: dict[str, type[Network]] = {"GAT": GAT, "GCN": GCN, "Graph U-Net": GraphUNet}
+PEERS: dict[str, type[Network]] = {
+    "GAT": GAT,
+    "GCN": GCN,
+    "Graph U-Net": GraphUNet,
+    "GAT without input dropout": GATWithoutInputDropout,
+    "GCN without input dropout": GCNWithoutInputDropout,
+}
 
 Step = Callable[[], object]
 
