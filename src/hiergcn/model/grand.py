@@ -110,7 +110,7 @@ def _mixed_order(adjacency: Tensor, order: int, dense: Tensor) -> Tensor:
 def _horner(adjacency: Tensor, order: int, dense: Tensor) -> Tensor:
     total = dense
     for _ in range(order):
-        total = csr_product(adjacency, total).add_(dense)
+        total = csr_product(adjacency, total, plus=dense)
     return total / (order + 1)
 
 

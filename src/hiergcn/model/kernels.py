@@ -31,7 +31,11 @@ def _csr_product(
     dense_row,
     out_replica,
     out_row,
+    plus,
+    plus_row,
+    rows,
     ORDERED: tl.constexpr,
+    PLUS: tl.constexpr,
     ENTRIES: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):
@@ -55,7 +59,10 @@ def _csr_product(
         address = dense + source[:, None] * dense_row + columns[None, :]
         total += value[:, None] * tl.load(address, mask=wanted, other=0.0)
     row = tl.load(target + piece).to(tl.int64)
-    tl.store(out + replica * out_replica + row * out_row + columns, tl.sum(total, axis=0), mask=inside)
+    result = tl.sum(total, axis=0)
+    if PLUS:  # once for each row: not where this is a piece of a longer one
+        result += tl.load(plus + row * plus_row + columns, mask=inside & (row < rows), other=0.0)
+    tl.store(out + replica * out_replica + row * out_row + columns, result, mask=inside)
 
 
 @triton.jit
@@ -93,18 +100,24 @@ def _thinned_product(
     tl.store(out + replica * out_replica + row * out_row + columns, total, mask=inside)
 
 
-def csr_product(pieces: Pieces, column: Tensor, values: Tensor, dense: Tensor) -> Tensor:
-    """A sparse matrix, (n, m), given by the pieces of its rows, times a dense one, (m, d)."""
-    return csr_product_of_replicas(pieces, column, values.unsqueeze(0), dense.unsqueeze(0)).squeeze(0)
+def csr_product(pieces: Pieces, column: Tensor, values: Tensor, dense: Tensor, plus: Tensor | None = None) -> Tensor:
+    """A sparse matrix, (n, m), given by the pieces of its rows, times a dense one, (m, d), plus another, (n, d)."""
+    return csr_product_of_replicas(pieces, column, values.unsqueeze(0), dense.unsqueeze(0), plus=plus).squeeze(0)
 
 
 def csr_product_of_replicas(
-    pieces: Pieces, column: Tensor, values: Tensor, dense: Tensor, order: Tensor | None = None, thinned: bool = False
+    pieces: Pieces,
+    column: Tensor,
+    values: Tensor,
+    dense: Tensor,
+    order: Tensor | None = None,
+    thinned: bool = False,
+    plus: Tensor | None = None,
 ) -> Tensor:
     """Sparse matrices of one pattern, values (replicas, entries), times dense ones, (replicas, m, d).
 
-    `values[:, order]` are taken where an order is given; `thinned` says that many are 0. The result lies as
-    (n, replicas, d) and is seen as (replicas, n, d).
+    `values[:, order]` are taken where an order is given; `thinned` says that many are 0; `plus`, (n, d), is added where
+    they are not. The result lies as (n, replicas, d) and is seen as (replicas, n, d).
     """
     replicas, _, width = dense.shape
     dense = dense if dense.stride(2) == 1 else dense.contiguous()
@@ -112,17 +125,26 @@ def csr_product_of_replicas(
     lying = torch.empty((pieces.rows + below, replicas, width), dtype=dense.dtype, device=dense.device)
     out = lying.transpose(0, 1)
     if out.numel():
-        _add_up(pieces, column, values, dense, order, thinned, out)
+        _add_up(pieces, column, values, dense, order, thinned, plus, out)
         if pieces.sums is not None:
-            _add_up(pieces.sums.pieces, pieces.sums.column, pieces.sums.ones.unsqueeze(0), out, None, False, out)
+            _add_up(pieces.sums.pieces, pieces.sums.column, pieces.sums.ones.unsqueeze(0), out, None, False, plus, out)
     return out[:, : pieces.rows]
 
 
 def _add_up(
-    pieces: Pieces, column: Tensor, values: Tensor, dense: Tensor, order: Tensor | None, thinned: bool, out: Tensor
+    pieces: Pieces,
+    column: Tensor,
+    values: Tensor,
+    dense: Tensor,
+    order: Tensor | None,
+    thinned: bool,
+    plus: Tensor | None,
+    out: Tensor,
 ) -> None:
     replicas, m, width = dense.shape
-    kernel, columns, more = _csr_product, min(triton.next_power_of_2(width), 512), {"ENTRIES": 4}
+    other, other_row = (dense, 0) if plus is None else (plus, plus.stride(0))
+    kernel, columns = _csr_product, min(triton.next_power_of_2(width), 512)
+    more = {"plus": other, "plus_row": other_row, "rows": pieces.rows, "PLUS": plus is not None, "ENTRIES": 4}
     if thinned:
         kernel, columns, more = _thinned_product, min(triton.next_power_of_2(width), 256), {}
     elif 4 * 64 * m <= _NEAR:  # then a narrow strip of the dense matrix is read again and again from nearby

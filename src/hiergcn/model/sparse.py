@@ -97,14 +97,17 @@ def product_with(matrix: Tensor) -> Map:
     return partial(csr_product, matrix)
 
 
-def csr_product(matrix: Tensor, dense: Tensor) -> Tensor:
-    """A CSR matrix times a dense one, in an order of additions that repeats on a GPU too."""
-    if not dense.is_cuda:
-        return loops.csr_product(matrix.crow_indices(), matrix.col_indices(), matrix.values(), dense)
-    if not gpu_kernels():
-        return matrix @ dense
-    product: Tensor = gpu_kernels().csr_product(pieces_of_matrix(matrix), matrix.col_indices(), matrix.values(), dense)
-    return product
+def csr_product(matrix: Tensor, dense: Tensor, plus: Tensor | None = None) -> Tensor:
+    """A CSR matrix times a dense one, and another added to that, in an order of additions that repeats on a GPU too."""
+    if dense.is_cuda and gpu_kernels():
+        parts = matrix.col_indices(), matrix.values(), dense, plus
+        product: Tensor = gpu_kernels().csr_product(pieces_of_matrix(matrix), *parts)
+        return product
+    if dense.is_cuda:
+        product = matrix @ dense
+    else:
+        product = loops.csr_product(matrix.crow_indices(), matrix.col_indices(), matrix.values(), dense)
+    return product if plus is None else product.add_(plus)
 
 
 @dataclass(frozen=True, eq=False)
