@@ -14,8 +14,8 @@ import pandas as pd
 
 FORMULA = r"^'*[=+\-@\t\r\n]"
 ESCAPE = r"^'(?='*[=+\-@\t\r\n])"
-SHARES = "%.4f"
-"""How shares of 1 are written: more digits would tell the machine that computed them, not the node."""
+DIGITS = 4
+"""Of shares of 1, after the point: more would tell of the machine that computed them, not of the node."""
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 
 
@@ -24,7 +24,8 @@ def write_cells(frame: pd.DataFrame, target: Path | TextIO) -> None:
     safe = escaped(frame)
     breaks = any(safe[name].str.contains("\r", regex=False).any() for name in _texts(safe))
     # by itself the writer does not quote a lone carriage return, at which readers end a line
-    safe.to_csv(target, index=False, float_format=SHARES, quoting=csv.QUOTE_NONNUMERIC if breaks else csv.QUOTE_MINIMAL)
+    quoting = csv.QUOTE_NONNUMERIC if breaks else csv.QUOTE_MINIMAL
+    safe.to_csv(target, index=False, float_format=f"%.{DIGITS}f", quoting=quoting)
 
 
 def escaped(frame: pd.DataFrame) -> pd.DataFrame:
