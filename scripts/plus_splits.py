@@ -5,7 +5,7 @@
 
 With few labels the training nodes are drawn from the public ones, and validation keeps as few nodes as training has.
 Each split has one seed, its number. For each dataset, model and number of labels a JSON file holds the accuracies; it
-is written again whenever some more splits are done.
+is written again whenever some more splits are done. With --seconds nothing is begun after that time.
 """
 
 import argparse
@@ -14,6 +14,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import load_dataset
@@ -64,7 +66,12 @@ def accuracies(
             right = outcome.probabilities.argmax(axis=1) == labels
             test.append(round(float(right[split.test].mean()), 5))
             validation.append(round(outcome.validation_accuracy, 5))
-        yield {"test": test, "validation": validation, "seconds": round(time.perf_counter() - began, 1)}
+        yield {
+            "test": test,
+            "validation": validation,
+            "seconds": round(time.perf_counter() - began, 1),
+            "memory_gb": round(torch.cuda.max_memory_allocated() / 1e9, 2) if where.type == "cuda" else None,
+        }
 
 
 def main() -> None:
@@ -77,8 +84,10 @@ def main() -> None:
     words.add_argument("--device", default="auto")
     words.add_argument("--together", type=int, default=20, help="splits side by side on a GPU, as its memory allows")
     words.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings to change, for all models")
+    words.add_argument("--seconds", type=float, default=float("inf"), help="begin no further splits after this time")
     words.add_argument("--out", type=Path, default=Path("docs/results/plus/splits"))
     given = words.parse_args()
+    until = time.monotonic() + given.seconds
     given.out.mkdir(parents=True, exist_ok=True)
     wanted = {"random": random_splits(given.draws)}
     if given.kind == "few":
@@ -92,6 +101,8 @@ def main() -> None:
             for result in accuracies(given.dataset, settings, specs, given.device, given.together):
                 path.write_text(json.dumps(result | about, indent=1) + "\n", encoding="utf-8")
                 print(f"{path.name}: {len(result['test'])} of {len(specs)} splits, {result['seconds']} s", flush=True)
+                if time.monotonic() > until:
+                    return
 
 
 if __name__ == "__main__":
