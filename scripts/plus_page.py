@@ -1,0 +1,239 @@
+"""Make the tables of docs/results/plus/README.md from the files of the runs; prose around them stays as it is.
+
+    python scripts/results.py add runs/cora-plus runs/cora-off      # runs on the public splits -> docs/results/runs
+    python scripts/plus_page.py                                     # the tables
+
+Splits come from splits/*.json (`plus_splits.py`); where it did not run GRAND or GCN, from ../paper/results.json, whose
+random splits and draws of few labels are the same ones. There each random split has seed 0, here its number; splits are
+what is paired. A run on the public split whose settings are not those of the recipe is left out and named.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hiergcn.evaluate.compare import PairedDifference, Scores, paired_difference
+from hiergcn.experiments.archive import read_records
+from hiergcn.run.settings import Settings, settings_for
+
+RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
+HERE = RESULTS / "plus"
+NAMES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "nell": "NELL"}
+MODELS = {"plus": "H-GCN+", "off": "hierarchy off", "grand": "GRAND", "gcn": "GCN"}
+RUNS = {"plus": "hgcn-plus-plus", "off": "hgcn-plus-plus-share=0", "grand": "grand-default", "gcn": "gcn-default"}
+LABELS = (20, 15, 10, 5, 3, 1)
+
+
+class Table(NamedTuple):
+    head: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+    def __str__(self) -> str:
+        lines = [self.head, ("---",) * len(self.head), *self.rows]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def recipe(model: str, dataset: str) -> Settings:
+    if model in {"plus", "off"}:
+        settings = settings_for("hgcn", "plus", dataset)
+        return settings.override({"share": 0.0, "drop_level": 0}) if model == "off" else settings
+    return settings_for(model, None, dataset)
+
+
+def follows(saved: dict[str, Any], settings: Settings) -> bool:
+    """Are the settings that a result was made with those of the recipe? It may lack some that are newer than it."""
+    now = settings.to_dict()
+    return all(
+        value == now[part].get(key) for part in ("model", "train", "coarsen") for key, value in saved[part].items()
+    )
+
+
+@cache
+def public_run(dataset: str, model: str) -> dict[str, Any] | None:
+    path = RESULTS / "runs" / f"{dataset}-{RUNS[model]}.json"
+    if not path.exists():
+        return None
+    run: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if not follows(run["config"], recipe(model, dataset)):
+        print(f"left out, not the recipe's settings: {path.name}")
+        return None
+    return run
+
+
+def public_scores(dataset: str, model: str) -> Scores:
+    run = public_run(dataset, model)
+    if run is None:
+        return {}
+    metrics = run["metrics"]
+    return {(0, seed): one for seed, one in zip(metrics["seeds"], metrics["test_accuracy"]["per_seed"], strict=True)}
+
+
+@cache
+def records() -> list[Any]:
+    path = RESULTS / "paper" / "results.json"
+    return [one for one in read_records(path) if one.key["kind"] == "training"] if path.exists() else []
+
+
+def split_scores(dataset: str, kind: str, model: str) -> Scores:
+    """By the number of the split; `kind` is random or few-N."""
+    path = HERE / "splits" / f"{dataset}-{kind}-{model}.json"
+    if path.exists():
+        saved = json.loads(path.read_text(encoding="utf-8"))
+        if follows(saved["settings"], recipe(model, dataset)):
+            return {(number, 0): one for number, one in enumerate(saved["test"])}
+        print(f"left out, not the recipe's settings: {path.name}")
+    if model in {"plus", "off"}:
+        return {}
+    named = re.compile(r"random-(\d+)" if kind == "random" else rf"{kind}-draw-(\d+)-small")
+    found: dict[int, dict[int, float | None]] = {}
+    for one in sorted(records(), key=lambda record: str(record.finished)):
+        number = named.fullmatch(one.key["split"])
+        ours = number and (one.key["dataset"], one.key["method"]) == (dataset, model)
+        if number and ours and follows(one.key["settings"], recipe(model, dataset)):
+            found.setdefault(int(number[1]), {})[one.key["seed"]] = one.result["test_accuracy"]
+    return {(number, 0): mean(list(seeds.values())) for number, seeds in found.items()}
+
+
+def mean(values: list[float | None]) -> float | None:
+    there = [value for value in values if value is not None]
+    return float(np.mean(there)) if there else None
+
+
+def spread(scores: Scores, usual: int) -> str:
+    """Mean ± sample deviation, with the number of runs where it is not the usual one."""
+    there = [100 * one for one in scores.values() if one is not None]
+    if not there:
+        return "–"
+    deviation = f" ± {np.std(there, ddof=1):.1f}" if len(there) > 1 else ""
+    return f"{np.mean(there):.1f}{deviation}" + ("" if len(there) == usual else f" ({len(there)})")
+
+
+def signed(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:+.1f}"
+
+
+def difference(one: PairedDifference) -> str:
+    if one.mean is None:
+        return "–"
+    return signed(one.mean) + ("" if one.p is None else f", p = {one.p:.2g}")
+
+
+def public() -> Table:
+    head = ("dataset", "model", "test", "validation", "failed seeds", "s a seed", "GB", "processor")
+    rows: list[tuple[str, ...]] = []
+    for dataset in NAMES:
+        for model, name in MODELS.items():
+            run = public_run(dataset, model)
+            if run is None:
+                rows.append((NAMES[dataset], name, "not run", *[""] * 5))
+                continue
+            metrics, machine = run["metrics"], run["environment"]
+            on_gpu = metrics["device"].startswith("cuda")
+            asked = len(metrics["seeds"])
+            per_seed = metrics["seconds"]["train"] / asked
+            rows.append(
+                (
+                    NAMES[dataset],
+                    name,
+                    spread(public_scores(dataset, model), asked),
+                    f"{100 * metrics['val_accuracy']['mean']:.1f}",
+                    f"{len(metrics['failed_seeds'])} of {asked}",
+                    f"{per_seed:.2g}" if per_seed < 10 else f"{per_seed:.0f}",
+                    memory(dataset, model, on_gpu),
+                    machine["gpu"] if on_gpu else machine["processor"],
+                )
+            )
+    return Table(head, rows)
+
+
+def memory(dataset: str, model: str, on_gpu: bool) -> str:
+    """The most that the process took, all seeds side by side, where it was measured."""
+    path = HERE / "memory" / f"{dataset}-{model}.json"
+    if not path.exists():
+        return "–"
+    taken = json.loads(path.read_text(encoding="utf-8"))["gpu_gb" if on_gpu else "resident_gb"]
+    return "–" if taken is None else f"{taken:.1f}"
+
+
+def paired() -> Table:
+    rows: list[tuple[str, ...]] = []
+    for dataset in NAMES:
+        for model, name in list(MODELS.items())[1:]:
+            one = paired_difference("plus", public_scores(dataset, "plus"), name, public_scores(dataset, model))
+            if one.mean is not None:
+                p = "–" if one.p is None else f"{one.p:.2g}"
+                interval = f"{signed(one.low)} to {signed(one.high)}"
+                rows.append((NAMES[dataset], name, signed(one.mean), interval, p, str(one.units)))
+    return Table(("dataset", "H-GCN+ minus", "difference", "95 % interval", "p", "seeds"), rows)
+
+
+def splits(kinds: list[tuple[str, str, str]], first: str, usual: int) -> Table:
+    """A row for each (dataset, kind, label of the row) that H-GCN+ or a rival has run."""
+    rows: list[tuple[str, ...]] = []
+    for dataset, kind, label in kinds:
+        scores = {model: split_scores(dataset, kind, model) for model in MODELS}
+        if not any(scores.values()):
+            continue
+        against = [paired_difference("plus", scores["plus"], model, scores[model]) for model in list(MODELS)[1:]]
+        rows.append((label, *(spread(one, usual) for one in scores.values()), *map(difference, against)))
+    minus = (f"H-GCN+ minus {name}" for name in list(MODELS.values())[1:])
+    return Table((first, *MODELS.values(), *minus), rows)
+
+
+def few() -> Table:
+    kinds = [(data, f"few-{count}", f"{NAMES[data]}, {count}") for data in ("pubmed", "cora") for count in LABELS]
+    return splits(kinds, "labels for a class", 20)
+
+
+def random() -> Table:
+    return splits([(data, "random", NAMES[data]) for data in ("cora", "citeseer", "pubmed")], "dataset", 100)
+
+
+def searched() -> Table:
+    """The best draw of every model in the blind search."""
+    rows: list[tuple[str, ...]] = []
+    for dataset, suffix in (("cora", ""), ("citeseer", ""), ("pubmed", ""), ("pubmed", "-5"), ("nell", "")):
+        cells = []
+        for model in MODELS:
+            draws = list(rows_of(HERE / f"search-{dataset}{suffix}-{model}.csv"))
+            best = max(draws, key=lambda row: float(row["score"]))
+            cells.append(f"{100 * float(best['score']):.1f} (draw {best['draw']} of {len(draws)})")
+        rows.append((NAMES[dataset] + (", 5 for a class" if suffix else ""), *cells))
+    return Table(("dataset", *MODELS.values()), rows)
+
+
+def rows_of(path: Path) -> Iterator[dict[str, str]]:
+    with path.open(encoding="utf-8") as lines:
+        yield from csv.DictReader(lines)
+
+
+TABLES: dict[str, Callable[[], Table]] = {
+    "public": public,
+    "paired": paired,
+    "few": few,
+    "random": random,
+    "searched": searched,
+}
+
+
+def main() -> None:
+    page = HERE / "README.md"
+    text = page.read_text(encoding="utf-8")
+    for name, table in TABLES.items():
+        begin, end = f"<!-- table: {name} -->", "<!-- end -->"
+        before, rest = text.split(begin)
+        made = table()
+        shown = str(made) if made.rows else "Not run yet."
+        text = f"{before}{begin}\n\n{shown}\n\n{end}{rest.split(end, 1)[1]}"
+    page.write_text(text, encoding="utf-8")
+    print(page)
+
+
+if __name__ == "__main__":
+    main()
