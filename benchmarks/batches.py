@@ -1,71 +1,95 @@
 """What does it cost in accuracy to train in batches instead of on the whole graph?
 
-    python benchmarks/batches.py                               # about half an hour on a CPU
+    python benchmarks/batches.py --jobs 2                      # about an hour and a half of CPU
     python benchmarks/batches.py --datasets cora --batches 4   # one of them again; other rows are kept as they were
     python benchmarks/batches.py --datasets cora --quick       # few epochs; writes nothing
 
-H-GCN with the paper's settings, the same seeds with and without batches; `edges kept` are those inside of batches, all
-others play no part in training. Needs the datasets where `HIERGCN_DATA` says.
+H-GCN with the paper's settings, the same seeds with and without batches; `edges kept` are those inside of batches in an
+epoch. Needs the datasets where `HIERGCN_DATA` says.
 """
 
 import argparse
 import statistics
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 import torch
 
 from hiergcn.coarsen import coarsen
-from hiergcn.coarsen.partition import parts
-from hiergcn.datasets import Dataset, load_dataset
+from hiergcn.datasets import load_dataset
+from hiergcn.graph.task import Task
+from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
-from hiergcn.run.settings import Settings, settings_for
+from hiergcn.run.settings import settings_for
+from hiergcn.train.batches import Batches
 from measuring import circumstances, read_results, write_result, write_table
-
-SEEDS = {"cora": 5, "citeseer": 3, "pubmed": 2}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--datasets", default=",".join(SEEDS), help="names with commas between them")
+    parser.add_argument("--datasets", default="pubmed,cora", help="names with commas between them")
     parser.add_argument("--batches", default="1,4,8", help="numbers with commas between them")
-    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
     parser.add_argument("--quick", action="store_true", help="few epochs and seeds; write nothing")
     arguments = parser.parse_args()
-    torch.set_num_threads(1)
+    seeds, epochs = (1, 5) if arguments.quick else (arguments.seeds, 250)
+    counts = [int(count) for count in arguments.batches.split(",")]
+    at = circumstances(["hiergcn", "torch", "numpy", "scipy"])
+    with ProcessPoolExecutor(arguments.jobs, get_context("spawn")) as pool:
+        jobs = {
+            (name, count): [pool.submit(trained, name, count, seed, epochs) for seed in range(seeds)]
+            for name in arguments.datasets.split(",")
+            for count in sorted(counts, reverse=True)  # what takes longest comes first
+        }
+        rows = [row(name, count, [job.result() for job in own]) for (name, count), own in jobs.items()]
     for name in arguments.datasets.split(","):
-        counts = [int(count) for count in arguments.batches.split(",")]
-        before = [row for result in read_results(f"batches-{name}") for row in result["rows"]]
-        at = circumstances(["hiergcn", "torch", "numpy", "scipy"])
-        result: dict[str, Any] = {"circumstances": at, "rows": [row for row in before if row["batches"] not in counts]}
-        data = load_dataset(name)
-        for count in counts:
-            changes = {"batches": count} | ({"epochs": 5} if arguments.quick else {})
-            settings = settings_for("hgcn", "paper", name).override(changes)
-            seeds = 1 if arguments.quick else SEEDS.get(name, 3)
-            result["rows"].append({**measured(data, settings, seeds, arguments.device), "commit": at["commit"]})
-            print(result["rows"][-1], flush=True)
-        result["rows"].sort(key=lambda row: row["batches"])
+        new = [{**one, "commit": at["commit"]} for one in rows if one["dataset"] == name]
+        old = [one for result in read_results(f"batches-{name}") for one in result["rows"]]
+        kept = [one for one in old if one["batches"] not in counts]
+        result = {"circumstances": at, "rows": sorted(kept + new, key=lambda one: one["batches"])}
         if not arguments.quick:
             print(write_result(f"batches-{name}", result))
-            write_table("batches", table(read_results("batches-")))
+    if not arguments.quick:
+        write_table("batches", table(read_results("batches-")))
 
 
-def measured(data: Dataset, settings: Settings, seeds: int, device: str) -> dict[str, Any]:
-    count = settings.train.batches
+def trained(name: str, count: int, seed: int, epochs: int) -> dict[str, Any]:
+    """One seed."""
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    data = load_dataset(name)
+    settings = settings_for("hgcn", "paper", name).override({"batches": count, "epochs": epochs})
     hierarchy = coarsen(data.graph.adjacency, settings.model.levels, settings.coarsen)
-    pieces = parts(hierarchy, count)
-    kept = sum(piece.hierarchy.levels[0].adjacency.nnz for piece in pieces) / data.graph.adjacency.nnz
-    run = fit(data.graph, data.split, settings, range(seeds), device=device, hierarchy=hierarchy)
-    metrics = run.metrics()
-    return {
-        "dataset": data.name,
-        "batches": count,
-        "nodes_of_batches": [len(piece.nodes) for piece in pieces],
-        "edges_kept": kept,
-        "validation": [100 * (outcome.validation_accuracy or np.nan) for outcome in run.outcomes],
-        "test": [100 * accuracy for accuracy in metrics["test_accuracy"]["per_seed"]],
+    run = fit(data.graph, data.split, settings, [seed], device="cpu", hierarchy=hierarchy)
+    task, method = Task.of(data.graph, data.split), build_method(settings.method, settings.model)
+    cpu = torch.device("cpu")
+    batches = Batches(method, method.prepare(task, hierarchy, cpu), task, hierarchy, count, cpu)
+    ends, hyper_node = data.graph.adjacency.tocoo(), hierarchy.hyper_nodes(hierarchy.depth)
+    drawn = [kept[hyper_node] for kept in batches.drawn(np.random.default_rng(seed))]
+    figures = {
+        "nodes_of_batches": [int(nodes.sum()) for nodes in drawn],
+        "edges_kept": float(sum(np.mean(nodes[ends.row] & nodes[ends.col]) for nodes in drawn)),
+        "validation": 100 * (run.outcomes[0].validation_accuracy or np.nan),
+        "test": 100 * run.metrics()["test_accuracy"]["per_seed"][0],
         "epoch_seconds": run.seconds["epoch"],
+    }
+    print(name, count, seed, {key: figures[key] for key in ("edges_kept", "epoch_seconds")}, flush=True)
+    return figures
+
+
+def row(name: str, count: int, seeds: list[dict[str, Any]]) -> dict[str, Any]:
+    """What all seeds of one dataset and number of batches gave."""
+    return {
+        "dataset": name,
+        "batches": count,
+        "nodes_of_batches": seeds[0]["nodes_of_batches"],
+        "edges_kept": statistics.mean(one["edges_kept"] for one in seeds),
+        "validation": [one["validation"] for one in seeds],
+        "test": [one["test"] for one in seeds],
+        "epoch_seconds": statistics.median(one["epoch_seconds"] for one in seeds),
     }
 
 

@@ -68,7 +68,7 @@ def trained(
     from hiergcn.graph.task import Task
     from hiergcn.model.registry import build_method
     from hiergcn.run.settings import settings_for
-    from hiergcn.train.batches import make_batches
+    from hiergcn.train.batches import Batches
     from hiergcn.train.runs import train_runs
     from measuring import forget_peak, peak_since
 
@@ -86,7 +86,7 @@ def trained(
     prepared = method.prepare(task, hierarchy, where)
     batches = None
     if settings.train.batches > 1:
-        batches = make_batches(method, prepared, task, hierarchy, settings.train.batches, where)
+        batches = Batches(method, prepared, task, hierarchy, settings.train.batches, where)
     clock.append(time.perf_counter())
     ticks: list[tuple[int, float]] = []
     outcome = next(

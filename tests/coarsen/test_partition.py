@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from hiergcn.coarsen import Hierarchy, coarsen
-from hiergcn.coarsen.partition import SLACK, part_labels, parts
-from hiergcn.coarsen.restrict import restrict
+from hiergcn.coarsen.partition import SLACK, part_labels
+from hiergcn.coarsen.restrict import Part, restrict
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 
@@ -14,6 +14,11 @@ from hiergcn.errors import InputError
 @pytest.fixture(scope="module")
 def hierarchy() -> Hierarchy:
     return coarsen(planted_graph(3000, depth=3, degree=12, features=0, seed=3), 4)
+
+
+def parts(hierarchy: Hierarchy, count: int) -> list[Part]:
+    label = part_labels(hierarchy, count)
+    return [restrict(hierarchy, label == part) for part in np.unique(label)]
 
 
 def test_every_level_is_the_induced_graph(hierarchy: Hierarchy) -> None:

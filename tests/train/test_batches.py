@@ -1,5 +1,6 @@
 """Training in batches that are cut along the hierarchy."""
 
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +12,11 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
+from hiergcn.model.method import NodeModel, Prepared
 from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
 from hiergcn.run.settings import Settings, settings_for
-from hiergcn.train.batches import Batches, BatchLearner, make_batches, network_seeds
+from hiergcn.train.batches import Batch, Batches, BatchLearner, _inside
 from hiergcn.train.config import TrainConfig
 from hiergcn.train.labels import labelled_nodes
 from hiergcn.train.loop import train_seed
@@ -37,86 +39,149 @@ def settings(**changes: object) -> Settings:
     return settings_for("hgcn").override({"epochs": 12, "levels": 2, "hidden": 8, "channels": 2, **changes})
 
 
-def cut(graph: Graph, split: Split, chosen: Settings, count: int, look_at_whole: bool = True) -> tuple[Task, Batches]:
+def cut(graph: Graph, split: Split, chosen: Settings, count: int, look_at_whole: bool = True) -> Batches:
     method, task = build_method(chosen.method, chosen.model), Task.of(graph, split)
     hierarchy = coarsen(graph.adjacency, 2, chosen.coarsen)
     whole = method.prepare(task, hierarchy, CPU)
-    return task, make_batches(method, whole, task, hierarchy, count, CPU, look_at_whole)
+    return Batches(method, whole, task, hierarchy, count, CPU, look_at_whole)
 
 
-def learner(graph: Graph, split: Split, count: int, look_at_whole: bool = True) -> BatchLearner:
-    chosen = settings()
-    task, batches = cut(graph, split, chosen, count, look_at_whole)
-    method = build_method(chosen.method, chosen.model)
-    whole = method.prepare(task, coarsen(graph.adjacency, 2, chosen.coarsen), CPU)
-    built = [
-        method.build(part, task.n_classes, torch.Generator().manual_seed(i))
-        for i, part in enumerate([whole, *(batch.prepared for batch in batches.parts)])
-    ]
-    return BatchLearner(built[0], built[1:], batches, labelled_nodes(task, CPU), chosen.train)
+def learner(batches: Batches, chosen: Settings | None = None) -> BatchLearner:
+    method, task, config = batches.method, batches.task, (chosen or settings()).train
+    generator = torch.Generator().manual_seed(0)
+
+    def build(prepared: Prepared) -> NodeModel:
+        return method.build(prepared, task.n_classes, generator)
+
+    model = build(method.prepare(task, batches.hierarchy, CPU))
+    return BatchLearner(model, build, batches, labelled_nodes(task, CPU), config, seed=0)
+
+
+def batches_of_an_epoch(batches: Batches, seed: int) -> list[Batch]:
+    return [batches.batch(kept) for kept in batches.drawn(np.random.default_rng(seed))]
 
 
 def test_one_batch_of_everything_is_full_batch_training(graph: Graph, split: Split) -> None:
     chosen = settings(dropout=0.0)
-    task, batches = cut(graph, split, chosen, 1)
-    method = build_method(chosen.method, chosen.model)
-    whole = method.prepare(task, coarsen(graph.adjacency, 2, chosen.coarsen), CPU)
-    full = train_seed(method, whole, task, chosen.train, 3, CPU)
-    batched = train_seed(method, whole, task, chosen.train, 3, CPU, batches=batches)
+    batches = cut(graph, split, chosen, 1)
+    assert batches.whole is not None
+    full, batched = (
+        train_seed(batches.method, batches.whole, batches.task, chosen.train, 3, CPU, batches=some)
+        for some in (None, batches)
+    )
     np.testing.assert_allclose(batched.history, full.history, rtol=1e-4, atol=1e-6)
 
 
-def test_networks_of_batches_learn_the_same_weights(graph: Graph, split: Split) -> None:
-    learning = learner(graph, split, 3)
+def test_every_node_is_in_one_batch_of_an_epoch(graph: Graph, split: Split) -> None:
+    made = batches_of_an_epoch(cut(graph, split, settings(), 4), seed=0)
+    assert len(made) == 4
+    assert torch.equal(torch.cat([batch.nodes for batch in made]).sort().values, torch.arange(600))
+    assert max(len(batch.nodes) for batch in made) < 1.4 * 600 / 4
+
+
+def test_edges_between_clusters_are_seen_at_times(graph: Graph, split: Split) -> None:
+    batches = cut(graph, split, settings(), 3)
+    ends = graph.adjacency.tocoo()
+    own = batches.cluster[batches.hierarchy.hyper_nodes(2)]
+    between = own[ends.row] != own[ends.col]
+    seen, at_once = np.zeros_like(between), []
+    for seed in range(40):
+        for batch in batches_of_an_epoch(batches, seed):
+            inside = np.isin(ends.row, batch.nodes) & np.isin(ends.col, batch.nodes)
+            seen |= inside
+            at_once.append(batch.prepared.structure.levels[0].adjacency.values().numel() - len(batch.nodes))
+            assert at_once[-1] == inside.sum()  # what the batch was prepared with
+    assert between.any()
+    assert seen.all()
+    assert max(sum(at_once[i : i + 3]) for i in range(0, 120, 3)) < len(seen)  # but never all in one epoch
+
+
+def test_seeds_draw_their_own_batches(graph: Graph, split: Split) -> None:
+    batches = cut(graph, split, settings(), 3)
+    first, again, other = (batches.drawn(np.random.default_rng(seed)) for seed in (0, 0, 1))
+    assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
+    assert not all(np.array_equal(a, b) for a, b in zip(first, other, strict=True))
+
+
+def test_a_batch_is_forgotten_before_the_next_is_made(graph: Graph, split: Split) -> None:
+    """So an epoch never holds more than one of them."""
+    batches = cut(graph, split, settings(), 4, look_at_whole=False)
+    learning, make = learner(batches), batches.batch
+    made: list[weakref.ref[Batch]] = []
+
+    def counted(kept: np.ndarray) -> Batch:
+        assert all(one() is None for one in made)
+        batch = make(kept)
+        made.append(weakref.ref(batch))
+        return batch
+
+    batches.batch = counted  # type: ignore[method-assign]
+    learning.step(1)
+    learning.measure()
+    assert len(made) == 8
+
+
+@pytest.mark.parametrize("method", ["hgcn", "grand"])
+def test_batches_learn_the_weights_of_the_model(graph: Graph, split: Split, method: str) -> None:
+    """Those of a batch normalisation are gathered over the batches too."""
+    chosen = settings_for(method).override({"batch_norm": True} if method == "grand" else {"levels": 2})
+    batches = cut(graph, split, chosen, 3)
+    learning = learner(batches, chosen)
     before = {name: value.clone() for name, value in learning.model.state_dict().items()}
     learning.step(1)
     after = learning.model.state_dict()
-    assert any(not torch.equal(before[name], after[name]) for name in before)
-    for network in learning.networks:
-        assert all(torch.equal(after[name], value) for name, value in network.state_dict().items())
+    assert {name for name in before if torch.equal(before[name], after[name])} <= {"T"}
+    network = learning._network(batches_of_an_epoch(batches, seed=5)[0])
+    assert all(torch.equal(after[name], value) for name, value in network.state_dict().items())
+
+
+def test_batches_without_labels_are_not_made(graph: Graph, split: Split) -> None:
+    batches = cut(graph, split, settings(), 4)
+    batches.task = replace(batches.task, train=split.train[:1], train_labels=batches.task.train_labels[:1])
+    learning, make = learner(batches), batches.batch
+    made: list[Batch] = []
+    batches.batch = lambda kept: made.append(make(kept)) or made[-1]  # type: ignore[method-assign, func-returns-value]
+    learning.step(1)
+    assert len(made) == 1
+    assert int(split.train[0]) in made[0].nodes
 
 
 def test_labels_keep_their_nodes(graph: Graph, split: Split) -> None:
     assert graph.labels is not None
-    learning = learner(graph, split, 4)
+    learning = learner(cut(graph, split, settings(), 4))
     found = []
-    for train, batch in zip(learning.train, learning.batches.parts, strict=True):
+    for batch in batches_of_an_epoch(learning.batches, seed=0):
+        train = _inside(learning.nodes.train, batch.nodes)
         nodes = batch.nodes[train.nodes].numpy()
         assert np.array_equal(graph.labels[nodes], train.classes.numpy())
         found.append(nodes)
     assert np.array_equal(np.sort(np.concatenate(found)), np.sort(split.train))
 
 
-def test_batches_share_the_node_weights_of_the_whole(graph: Graph, split: Split) -> None:
-    """A row of V means the same weight in every batch, even in one where some weights do not occur."""
-    learning = learner(graph, split, 5)
-    assert all(torch.equal(network.T, learning.model.T) for network in learning.networks)  # type: ignore[arg-type]
-
-
 def test_a_graph_too_large_to_look_at_is_looked_at_in_batches(graph: Graph, split: Split) -> None:
-    learning = learner(graph, split, 4, look_at_whole=False)
+    batches = cut(graph, split, settings(), 4, look_at_whole=False)
+    learning = learner(batches)
     logits = learning.measure().logits[0]
     assert logits.shape == (600, 3)
-    for network, batch in zip(learning.networks, learning.batches.parts, strict=True):
-        assert torch.equal(logits[batch.nodes], network.eval()(batch.prepared.features))
+    assert torch.equal(learning.measure().logits[0], logits)
+    seen = []
+    for batch in map(batches.batch, batches.fixed()):
+        assert torch.equal(logits[batch.nodes], learning._network(batch).eval()(batch.prepared.features))
+        seen.append(batch.nodes)
+    assert torch.equal(torch.cat(seen).sort().values, torch.arange(600))
 
 
 def test_the_loss_is_that_of_all_batches_together(graph: Graph, split: Split) -> None:
     """Before anything is learned, and with all steps too small to matter, sum and mean are those of the whole."""
     for loss in ("sum", "mean"):
         chosen = settings(loss=loss, learning_rate=1e-12, dropout=0.0)
-        task, batches = cut(graph, split, chosen, 3)
-        method = build_method(chosen.method, chosen.model)
-        nodes = labelled_nodes(task, CPU)
-        networks = [method.build(part.prepared, 3, torch.Generator().manual_seed(0)) for part in batches.parts]
-        whole = batches.whole
-        assert whole is not None
-        learning = BatchLearner(
-            method.build(whole, 3, torch.Generator().manual_seed(0)), networks, batches, nodes, chosen.train
-        )
+        batches = cut(graph, split, chosen, 3)
+        learning = learner(batches, chosen)
         told = float(learning.step(1))
-        logits = [net.eval()(part.prepared.features) for net, part in zip(networks, batches.parts, strict=True)]
-        sums = [t.cross_entropy(z, "sum").item() for t, z in zip(learning.train, logits, strict=True)]
+        sums = []
+        for batch in batches_of_an_epoch(batches, seed=0):
+            logits = learning._network(batch).eval()(batch.prepared.features)
+            sums.append(_inside(learning.nodes.train, batch.nodes).cross_entropy(logits, "sum").item())
         assert told == pytest.approx(sum(sums) / (1 if loss == "sum" else len(split.train)), rel=1e-4)
 
 
@@ -146,10 +211,6 @@ def test_what_cannot_train_in_batches_is_refused(graph: Graph, split: Split) -> 
     method.inductive = False
     task, hierarchy = Task.of(graph, split), coarsen(graph.adjacency, 2)
     with pytest.raises(InputError, match="cannot train in batches"):
-        make_batches(method, method.prepare(task, hierarchy, CPU), task, hierarchy, 2, CPU)
+        Batches(method, method.prepare(task, hierarchy, CPU), task, hierarchy, 2, CPU)
     with pytest.raises(InputError, match="batches is 0"):
         TrainConfig(batches=0)
-
-
-def test_networks_draw_apart() -> None:
-    assert len(set(network_seeds(0, 50) + network_seeds(1, 50))) == 100

@@ -12,7 +12,6 @@ from hiergcn.coarsen.config import CoarsenConfig
 from hiergcn.coarsen.csr import rows_of
 from hiergcn.coarsen.hierarchy import Hierarchy
 from hiergcn.coarsen.multilevel import coarsen
-from hiergcn.coarsen.restrict import Part, restrict
 from hiergcn.errors import InputError
 from hiergcn.graph.compiled import kernel
 
@@ -26,14 +25,8 @@ PASSES = 8
 """Over the nodes of a level, at most, while the cut still improves."""
 
 
-def parts(hierarchy: Hierarchy, count: int) -> list[Part]:
-    """At most `count` parts, in all of them together every node once. A coarsest level with fewer nodes gives fewer."""
-    label = part_labels(hierarchy, count)
-    return [restrict(hierarchy, label == part) for part in np.unique(label)]
-
-
 def part_labels(hierarchy: Hierarchy, count: int) -> npt.NDArray[np.int64]:
-    """The part of each node of the coarsest level, 0..count-1."""
+    """The part of each node of the coarsest level, 0..count-1; a level of few nodes may leave parts empty."""
     if count < 1:
         raise InputError(f"There must be at least 1 part, not {count}.")
     coarsest = hierarchy.levels[-1]

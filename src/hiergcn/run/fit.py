@@ -24,7 +24,7 @@ from hiergcn.run.plan import coarsening_memory, planned_to_fit
 from hiergcn.run.processes import train_in_processes
 from hiergcn.run.result import RunResult, SeedSummary
 from hiergcn.run.settings import Settings
-from hiergcn.train.batches import make_batches
+from hiergcn.train.batches import Batches
 from hiergcn.train.loop import SeedOutcome
 from hiergcn.train.runs import train_runs
 from hiergcn.train.selection import HISTORY
@@ -98,7 +98,7 @@ def fit(
     batches = None
     if settings.train.batches > 1:
         cut = hierarchy or coarsen(graph.adjacency, BATCH_LEVELS, settings.coarsen)
-        batches = make_batches(method, prepared, task, cut, settings.train.batches, where, plan.looks_at_whole)
+        batches = Batches(method, prepared, task, cut, settings.train.batches, where, plan.looks_at_whole)
     kept = _Kept()
     interrupted = False
     began = time.perf_counter()

@@ -31,8 +31,9 @@ class TrainConfig:
     so that rare classes count as much as common ones. Accuracies, also those that select, stay as they are."""
 
     batches: int = 1
-    """Parts of the graph, cut along the hierarchy, whose gradients an epoch adds up, one part after the other. 1 takes
-    the whole graph at once, as the paper does; more need less memory and leave out the edges between parts."""
+    """Parts of the graph, cut along the hierarchy and put together anew in each epoch, whose gradients it adds up, one
+    part after the other. 1 takes the whole graph at once, as the paper does; more need less memory and more time, and
+    leave out in each epoch the edges between its parts."""
 
     recompute: bool = False
     """Compute each layer once more in the backward pass instead of keeping what it made: less memory, a third more

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Method, NodeModel, Prepared
-from hiergcn.train.batches import Batches, BatchLearner, network_seeds
+from hiergcn.train.batches import Batches, BatchLearner
 from hiergcn.train.capture import Captured
 from hiergcn.train.config import TrainConfig
 from hiergcn.train.labels import labelled_nodes
@@ -58,18 +59,15 @@ def train_seed(
 ) -> SeedOutcome:
     """Train one model, on the whole graph or in batches, and keep the epoch that validation chooses."""
     began = time.perf_counter()
-    model = _built(method, prepared, task, config, seed, device)
+    generator = torch.Generator(device).manual_seed(seed)
+    model = _built(method, prepared, task, config, generator)
     nodes = labelled_nodes(task, device, config.class_weight)
     learner: Learners
     if batches is None:
         learner = OneLearner(model, prepared.features, nodes, config)
     else:
-        seeds = network_seeds(seed, len(batches.parts))
-        networks = [
-            _built(method, batch.prepared, task, config, own, device)
-            for batch, own in zip(batches.parts, seeds, strict=True)
-        ]
-        learner = BatchLearner(model, networks, batches, nodes, config)
+        build = partial(_built, method, task=task, config=config, generator=generator)
+        learner = BatchLearner(model, build, batches, nodes, config, seed)
     selection = _train(learner, 1, config, device, (), on_epoch)
     return _outcomes([seed], selection, began)[0]
 
@@ -88,7 +86,10 @@ def train_side_by_side(
     The method must say that it `replicates`.
     """
     began = time.perf_counter()
-    models = [_built(method, prepared, task, config, seed, device) for task, seed in zip(tasks, seeds, strict=True)]
+    models = [
+        _built(method, prepared, task, config, torch.Generator(device).manual_seed(seed))
+        for task, seed in zip(tasks, seeds, strict=True)
+    ]
     nodes = [labelled_nodes(task, device, config.class_weight) for task in tasks]
     replicas = Replicas(models, prepared.features, nodes, config)
     selection = _train(replicas, len(models), config, device, replicas.noise.generators, on_epoch)
@@ -96,11 +97,10 @@ def train_side_by_side(
 
 
 def _built(
-    method: Method, prepared: Prepared, task: Task, config: TrainConfig, seed: int, device: torch.device
+    method: Method, prepared: Prepared, task: Task, config: TrainConfig, generator: torch.Generator
 ) -> NodeModel:
-    generator = torch.Generator(device).manual_seed(seed)
-    with device:  # parameters are drawn where the generator lives
-        model = method.build(prepared, task.n_classes, generator).to(device)
+    with generator.device:  # parameters are drawn where the generator lives
+        model = method.build(prepared, task.n_classes, generator).to(generator.device)
     if config.class_weight != "none" and not model.weighs_classes:
         raise InputError(f"{type(model).__name__} cannot weigh classes; leave class_weight at none.")
     if config.recompute:
