@@ -13,6 +13,7 @@ export interface Manifest {
   judged: "test" | "validation";
   run: string;
   votes: boolean; // whether the page knows what each node adds to its neighbours' scores
+  hyperNodesVote: boolean; // beside the neighbours, rather than through them
 }
 
 export interface Packed {

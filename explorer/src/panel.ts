@@ -1,7 +1,7 @@
 // The side panel: what is known of one node or hyper-node, and where to go from it.
 
 import { button, count, element, percent, shortened } from "./page";
-import { mostFrequent, type Item, type Tree } from "./tree";
+import { HYPER_NODES, mostFrequent, type Item, type Tree } from "./tree";
 
 const MOST_ROWS = 8;
 
@@ -96,7 +96,7 @@ function neighbours(panel: HTMLElement, tree: Tree, item: Item, actions: Actions
   list(panel, items, tree, actions, found.length - MOST_ROWS);
 }
 
-/** The score of the predicted class, shared out among the node and its neighbours. */
+/** The score of the predicted class, shared out among the node, its neighbours and, if they vote, its hyper-nodes. */
 function votes(panel: HTMLElement, tree: Tree, node: number, actions: Actions): void {
   const found = tree.votes(node);
   const sum = found.reduce((total, { share }) => total + share, 0);
@@ -111,9 +111,9 @@ function votes(panel: HTMLElement, tree: Tree, node: number, actions: Actions): 
     const bar = element("span", { class: "bar" });
     bar.style.width = `${(100 * Math.abs(share)) / size}%`;
     bar.style.background = share < 0 ? "var(--muted)" : tree.manifest.colours[tree.predicted(node)];
-    const name = index === node ? "the node itself" : shortened(tree.ids[index]);
+    const ours = index === node ? "the node itself" : index === HYPER_NODES ? "its hyper-nodes" : "";
     rows.append(
-      element("span", { class: "name" }, index === node ? name : button(name, () => actions.go({ level: 0, index }))),
+      element("span", { class: "name" }, ours || button(shortened(tree.ids[index]), () => actions.go({ level: 0, index }))),
       element("span", { class: "track", "aria-hidden": "true" }, bar),
       element("span", { class: "share" }, `${share < 0 ? "against " : ""}${percent(Math.abs(share) / size)}`),
     );

@@ -14,8 +14,10 @@ export interface Neighbour {
 }
 
 /** What a node, perhaps the one itself, adds to the score of a predicted class; below 0 where it speaks against it. */
+export const HYPER_NODES = -1;
+
 export interface Vote {
-  index: number;
+  index: number; // of the node; HYPER_NODES for all that a node is in
   share: number;
 }
 
@@ -197,6 +199,7 @@ export class Tree {
     for (let k = start[node]; k < start[node + 1]; k++) {
       found.push({ index: target[k], share: (edge[k] % 2 ? back : there)[edge[k] >> 1] });
     }
+    if (this.manifest.hyperNodesVote) found.push({ index: HYPER_NODES, share: this.array("byHyperNodes")[node] });
     return found.sort((a, b) => Math.abs(b.share) - Math.abs(a.share) || a.index - b.index);
   }
 

@@ -38,7 +38,7 @@ def built(method: str, graph: Graph, **settings: object) -> tuple[NodeModel, Pre
     return made.build(prepared, 3, torch.Generator().manual_seed(0)), prepared
 
 
-@pytest.mark.parametrize("method", ["hgcn", "mlp", "gcn", "appnp"])
+@pytest.mark.parametrize("method", ["hgcn", "hgcn-plus", "mlp", "gcn", "appnp"])
 def test_shares_add_up_to_the_difference_of_scores(method: str, graph: Graph) -> None:
     if method in ("gcn", "appnp"):
         pytest.importorskip("torch_geometric")

@@ -13,6 +13,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.hgcn import HGCN, HGCNConfig, HGCNMethod
 from hiergcn.model.method import Prepared
 from hiergcn.model.mlp import MLPConfig, MLPMethod
+from hiergcn.model.plus import HGCNPlus, HGCNPlusConfig, HGCNPlusMethod
 
 
 def built(config: HGCNConfig) -> tuple[HGCN, Prepared]:
@@ -73,12 +74,63 @@ def test_the_part_of_the_hyper_nodes_is_the_score_without_short_cut(
     np.testing.assert_allclose(found.by_hyper_nodes, expected, rtol=1e-4, atol=1e-5)
 
 
+def built_plus(**changes: object) -> tuple[HGCNPlus, Prepared]:
+    graph = planted_graph(80, seed=5)
+    method = HGCNPlusMethod(HGCNPlusConfig(**{"levels": 2, "hidden": 6, "share": 0.3, "order": 3} | changes))  # type: ignore[arg-type]
+    prepared = method.prepare(Task.unlabelled(graph, 3), coarsen(graph.adjacency, 2), torch.device("cpu"))
+    model = method.build(prepared, 3, torch.Generator().manual_seed(1)).eval()
+    with torch.no_grad():
+        model.first_bias.add_(torch.linspace(-0.3, 0.3, 6))  # so that the ReLU and the biases have a say
+    return model, prepared
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"order": 0}, {"order": 1}, {"input_dropout_on": "propagated"}, {"share": 0.0}]
+)
+def test_votes_of_plus_and_its_biases_are_the_score(changes: dict[str, object]) -> None:
+    model, prepared = built_plus(**changes)
+    with torch.no_grad():
+        logits, passed = model(prepared.features).numpy(), (model.embed(prepared.features) > 0).numpy()
+    best, i = logits.argmax(axis=1), np.arange(80)
+    found = votes(model, prepared.features, best)
+    assert found is not None
+    assert found.beside
+    theta = model.second.detach().numpy()
+    theta = theta - theta.mean(axis=1, keepdims=True)
+    bias = ((passed * model.first_bias.detach().numpy()) @ theta)[i, best]
+    total = found.shares.sum(axis=1) + found.by_hyper_nodes + bias
+    np.testing.assert_allclose(total, logits[i, best] - logits.mean(axis=1), rtol=1e-4, atol=1e-5)
+    assert found.by_hyper_nodes.any() == (changes.get("share") != 0.0)
+
+
+def test_a_vote_of_plus_is_what_is_lost_when_an_edge_brings_nothing() -> None:
+    model, prepared = built_plus(order=1, share=0.0, drop_node=0.0)
+    best = np.zeros(80, dtype=np.int64)
+    found = votes(model, prepared.features, best)
+    assert found is not None
+    with torch.no_grad():
+        Y = prepared.features @ model.first
+        passed = (model.embed(prepared.features) > 0).float()
+        theta = model.second - model.second.mean(dim=1, keepdim=True)
+        A = model.graph.adjacency.to_dense()
+        brought = 0.5 * A[:, :, None] * Y[None]  # (i, j, hidden), by the one step of propagation
+        expected = (brought * (passed * theta[:, 0])[:, None]).sum(dim=2)
+        expected += torch.diag(0.5 * (Y * passed) @ theta[:, 0])
+    np.testing.assert_allclose(found.shares.toarray(), expected.numpy(), atol=1e-5)
+
+
+def test_no_votes_of_plus_with_batch_normalisation() -> None:
+    model, prepared = built_plus(batch_norm=True)
+    assert votes(model, prepared.features, np.zeros(80, dtype=np.int64)) is None
+
+
 def test_votes_come_back_from_a_file(tmp_path: Path, voted: tuple[HGCN, Prepared, np.ndarray, Votes]) -> None:
     found = voted[3]
     found.save(tmp_path / "votes.npz")
     again = Votes.load(tmp_path / "votes.npz")
     np.testing.assert_array_equal(again.shares.toarray(), found.shares.toarray())
     np.testing.assert_array_equal(again.by_hyper_nodes, found.by_hyper_nodes)
+    assert again.beside == found.beside
 
 
 def test_no_votes_where_the_output_is_not_one_linear_map() -> None:

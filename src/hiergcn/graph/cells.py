@@ -24,8 +24,8 @@ def write_cells(frame: pd.DataFrame, target: Path | TextIO) -> None:
     safe = escaped(frame)
     breaks = any(safe[name].str.contains("\r", regex=False).any() for name in _texts(safe))
     # by itself the writer does not quote a lone carriage return, at which readers end a line
-    quoting = csv.QUOTE_NONNUMERIC if breaks else csv.QUOTE_MINIMAL
-    safe.to_csv(target, index=False, float_format=f"%.{DIGITS}f", quoting=quoting)
+    shares = f"%.{DIGITS}f"
+    safe.to_csv(target, index=False, float_format=shares, quoting=csv.QUOTE_NONNUMERIC if breaks else csv.QUOTE_MINIMAL)
 
 
 def escaped(frame: pd.DataFrame) -> pd.DataFrame:

@@ -68,6 +68,7 @@ def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions]) ->
         "judged": "test" if (run.predictions["split"] == "test").any() else "validation",
         "run": run.path.resolve().name,
         "votes": "own" in arrays,
+        "hyperNodesVote": run.votes is not None and run.votes.beside,
     }
     ids = run.predictions["id"].to_numpy(dtype=object)[tree.order].tolist()
     packed = b"".join(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in arrays.values())
