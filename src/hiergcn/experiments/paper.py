@@ -32,11 +32,13 @@ class Scale:
     draw_seeds: int = 5
     """Of H-GCN on each draw."""
     draw_seeds_others: int = 2
+    fewer_draws: Mapping[str, int] = field(default_factory=dict)
+    """Draws of methods that are trained one run at a time."""
     levels: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 8)
     channels: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 8)
     splits: int = 100
     fewer_splits: Mapping[str, int] = field(default_factory=dict)
-    """Random splits of methods whose runs take a core a minute or so each."""
+    """Random splits of methods that are trained one run at a time, or whose runs take long."""
     most_epochs: int | None = None
     lighter: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Settings by method that spare time where epochs are not what takes it."""
@@ -51,7 +53,11 @@ class Scale:
         return tuple(name for name in self.datasets if name in CITATION)
 
 
-FULL = Scale("full", fewer_splits=dict.fromkeys(("planetoid-i", "planetoid-t", "graph-unet", "deepwalk"), 10))
+FULL = Scale(
+    "full",
+    fewer_draws={"dgcn": 5, "gat": 5},
+    fewer_splits=dict.fromkeys(("dgcn", "gat", "grand", "planetoid-i", "planetoid-t", "graph-unet", "deepwalk"), 10),
+)
 QUICK = Scale(
     "quick",
     datasets=("cora",),
@@ -151,14 +157,16 @@ def _table3(scale: Scale) -> Experiment:
                 columns.append(Column(name, splits=(PUBLIC,), seeds=scale.seeds))
             else:
                 columns.append(Column(name, splits=few_labels(count, scale.draws, small_validation=small)))
+    others = _others(scale, ("gcn", "dgcn", "gat", "grand", "appnp"), scale.draw_seeds_others)
     return Experiment(
         "table3",
         "Few labels",
         f"{scale.few_labels_on.capitalize()} with {', '.join(map(str, scale.labels))} labels a class, drawn "
-        f"{scale.draws} times from the training set; with all validation nodes and with as few as train.",
+        f"{scale.draws} times from the training set{_fewer(scale.fewer_draws)}; with all validation nodes and with as "
+        "few as train.",
         arms=(
             Arm("hgcn", "hgcn", "paper", seeds=scale.draw_seeds),
-            *_others(scale, ("gcn", "dgcn", "gat", "grand", "appnp"), scale.draw_seeds_others),
+            *(replace(arm, splits=scale.fewer_draws.get(arm.name)) for arm in others),
         ),
         datasets=(scale.few_labels_on,),
         columns=tuple(columns),
@@ -245,7 +253,7 @@ def _random_splits(scale: Scale) -> Experiment:
     return Experiment(
         "random-splits",
         "Random splits",
-        f"Table 2 on {scale.splits} random splits of the citation networks, one seed each{_fewer(scale)}.",
+        f"Table 2 on {scale.splits} random splits of the citation networks, one seed each{_fewer(scale.fewer_splits)}.",
         arms=tuple(replace(arm, splits=scale.fewer_splits.get(arm.name)) for arm in arms),
         datasets=scale.citation,
         columns=(Column(splits=random_splits(scale.splits)),),
@@ -253,9 +261,10 @@ def _random_splits(scale: Scale) -> Experiment:
     )
 
 
-def _fewer(scale: Scale) -> str:
-    """Which methods have fewer splits, in words."""
+def _fewer(counts: Mapping[str, int]) -> str:
+    """Which methods have fewer splits or draws, in words."""
     by_count: dict[int, list[str]] = {}
-    for method, count in scale.fewer_splits.items():
+    for method, count in counts.items():
         by_count.setdefault(count, []).append(method)
-    return "".join(f"; {count} of them for {', '.join(methods)}" for count, methods in by_count.items())
+    words = "; ".join(f"{count} of them for {', '.join(methods)}" for count, methods in by_count.items())
+    return f" ({words})" if words else ""
