@@ -71,6 +71,13 @@ def test_damaged_votes_are_said_to_be(folder: Path) -> None:
         load_run(folder)
 
 
+def test_a_history_without_its_last_rows_is_noticed(folder: Path) -> None:
+    rows = (folder / "history.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (folder / "history.csv").write_text("".join(rows[:-2]), encoding="utf-8")
+    with pytest.raises(InputError, match=r"history\.csv has lost rows"):
+        load_run(folder)
+
+
 def test_predictions_are_by_the_users_ids(folder: Path, graph: Graph, result: RunResult) -> None:
     table = pd.read_csv(folder / "predictions.csv", keep_default_na=False)
     assert list(table.columns) == ["id", "predicted", "probability", "confidence", "given", "label", "split"]

@@ -135,6 +135,9 @@ def load_run(path: Path) -> LoadedRun:
             raise InputError(f"{path / name} is missing: this is not a complete run folder; run the fit again.")
     try:
         config, metrics = _read_json(path / "config.json"), _read_json(path / "metrics.json")
+        history = _read_table(path / "history.csv", _HISTORY, blank_is_nan=True)
+        if len(history) != metrics.get("epochs", len(history)):  # cut at the end of a row, a table still looks whole
+            raise InputError(f"{path / 'history.csv'} has lost rows; run the fit again.")
         hierarchy = path / "hierarchy.npz"
         return LoadedRun(
             path=path,
@@ -142,7 +145,7 @@ def load_run(path: Path) -> LoadedRun:
             config=config,
             metrics=metrics,
             environment=_read_json(path / "environment.json"),
-            history=_read_table(path / "history.csv", _HISTORY, blank_is_nan=True),
+            history=history,
             predictions=unescaped(_read_table(path / "predictions.csv", _PREDICTIONS)),
             probabilities=np.load(path / "probabilities.npy", allow_pickle=False),
             hierarchy=Hierarchy.load(hierarchy) if hierarchy.exists() else None,

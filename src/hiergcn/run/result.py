@@ -122,6 +122,7 @@ class RunResult:
             "baselines": None if self.baselines is None else [one.to_dict() for one in self.baselines],
             "claim": self.claim,
             "best_epoch": [outcome.best_epoch for outcome in self.outcomes],
+            "epochs": len(self.history),
             "selected_seed": self.selected_seed,
             "selection": self.settings.train.selection_rule,
             "hierarchy": {"nodes": [int(n) for n in nodes], "edges": [int(e) for e in edges]},
