@@ -15,7 +15,7 @@ from hiergcn import Graph, HGCNClassifier, InputError, NodeClassifier
 from hiergcn.datasets import planted_graph
 from hiergcn.estimator import NotFittedError
 
-QUICK: dict[str, Any] = {"levels": 2, "hidden": 8, "epochs": 40, "dropout": 0.3, "output_relu": False, "device": "cpu"}
+QUICK: dict[str, Any] = {"levels": 2, "hidden": 8, "epochs": 40, "passes": 1, "device": "cpu"}
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_save_and_load(classifier: HGCNClassifier, graph: Graph, tmp_path: Path)
 
 
 def test_a_seed_repeats(graph: Graph, classifier: HGCNClassifier) -> None:
-    again = NodeClassifier("hgcn", **QUICK).fit(graph)
+    again = NodeClassifier("hgcn-plus", **QUICK).fit(graph)
     assert np.array_equal(again.predict_proba(), classifier.predict_proba())
 
 
@@ -86,18 +86,24 @@ def test_no_labels_is_a_sentence(graph: Graph) -> None:
 def test_unknown_setting() -> None:
     with pytest.raises(InputError, match="did you mean levels"):
         HGCNClassifier(level=3)
+    with pytest.raises(InputError, match="but hgcn has: choose that model, or set hidden_dropout or input_dropout"):
+        HGCNClassifier(dropout=0.3)
+    assert HGCNClassifier(model="hgcn", dropout=0.3).settings.model.dropout == 0.3
 
 
 def test_settings_suit_the_graph_unless_a_preset_is_asked_for(graph: Graph) -> None:
     chosen = HGCNClassifier(epochs=2, device="cpu").fit(graph)
     assert chosen.settings_.preset == "adapted"
     assert chosen.settings_.train.epochs == 2  # given
-    assert not chosen.settings_.model.output_relu
-    assert {"levels", "dropout"} <= chosen.result_.reasons.keys() >= {"hidden"}
+    assert chosen.settings_.method == "hgcn-plus"
+    assert {"levels", "order"} <= chosen.result_.reasons.keys() >= {"hidden"}
     assert "epochs" not in chosen.result_.reasons
     asked = HGCNClassifier(preset="paper", epochs=2, device="cpu").fit(graph)
     assert asked.settings_ == asked.settings
+    assert asked.settings_.method == "hgcn"
     assert asked.settings_.model.output_relu
+    network = HGCNClassifier(model="hgcn", epochs=2, device="cpu").fit(graph)
+    assert (network.settings_.preset, network.settings_.model.output_relu) == ("adapted", False)
 
 
 def test_a_graph_without_features_can_be_learned_and_predicted_on(graph: Graph, tmp_path: Path) -> None:
@@ -112,13 +118,14 @@ def test_a_graph_without_features_can_be_learned_and_predicted_on(graph: Graph, 
 
 def test_parameters_in_and_out() -> None:
     classifier = HGCNClassifier(levels=2, seed=5)
-    assert classifier.get_params() == {"preset": None, "seed": 5, "device": "auto", "levels": 2}
+    assert classifier.get_params() == {"model": None, "preset": None, "seed": 5, "device": "auto", "levels": 2}
     assert repr(classifier) == "HGCNClassifier(seed=5, levels=2)"
     assert classifier.set_params(levels=3, hidden=16, seed=1) is classifier
     assert (classifier.settings.model.levels, classifier.settings.model.hidden, classifier.seed) == (3, 16, 1)
     with pytest.raises(InputError, match="did you mean levels"):
         classifier.set_params(seed=9, level=2)
-    assert classifier.get_params() == {"preset": None, "seed": 1, "device": "auto", "levels": 3, "hidden": 16}
+    changed = {"model": None, "preset": None, "seed": 1, "device": "auto", "levels": 3, "hidden": 16}
+    assert classifier.get_params() == changed
     sibling = NodeClassifier(model="mlp", epochs=3)
     assert repr(sibling) == "NodeClassifier(model='mlp', epochs=3)"
     with pytest.raises(InputError, match="no model named 'lmp'"):
@@ -136,6 +143,16 @@ def test_a_clone_is_unfitted_and_learns_the_same(graph: Graph, classifier: HGCNC
 
 
 def test_the_embedding_is_what_the_output_layer_takes_in(graph: Graph, classifier: HGCNClassifier) -> None:
+    embedding = classifier.embedding_
+    assert embedding is not None
+    assert embedding.shape == (150, 8)
+    logits = embedding @ classifier._weights["second"].numpy() + classifier._weights["second_bias"].numpy()
+    expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(classifier.predict_proba(), expected, atol=1e-4)
+
+
+def test_the_embedding_of_the_paper_s_network(graph: Graph) -> None:
+    classifier = HGCNClassifier(model="hgcn", levels=2, hidden=8, epochs=10, device="cpu").fit(graph)
     embedding = classifier.embedding_
     assert embedding is not None
     assert embedding.shape == (150, 8)
@@ -183,9 +200,18 @@ def test_a_loaded_classifier_can_learn_again_by_the_same_settings(
 
 def test_a_run_of_another_model_is_not_taken_for_h_gcn(graph: Graph, tmp_path: Path) -> None:
     NodeClassifier("mlp", epochs=2, device="cpu").fit(graph).save(tmp_path / "run")
-    with pytest.raises(InputError, match="a run of mlp, not of hgcn"):
+    with pytest.raises(InputError, match="mlp is not H-GCN"):
         HGCNClassifier.load(tmp_path / "run")
     assert NodeClassifier.load(tmp_path / "run", device="cpu").get_params()["model"] == "mlp"
+
+
+@pytest.mark.parametrize(("model", "preset"), [(None, None), ("hgcn", None), (None, "paper")])
+def test_a_loaded_classifier_names_the_model_as_the_saved_one_did(
+    graph: Graph, tmp_path: Path, model: str | None, preset: str | None
+) -> None:
+    HGCNClassifier(model=model, preset=preset, levels=1, epochs=2, device="cpu").fit(graph).save(tmp_path / "run")
+    loaded = HGCNClassifier.load(tmp_path / "run", device="cpu")
+    assert (loaded.model, loaded.preset) == (model, preset)
 
 
 def test_names_at_the_top_are_all_there() -> None:

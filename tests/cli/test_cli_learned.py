@@ -52,7 +52,7 @@ def test_settings_follow_the_graph_unless_given(command: Command, own_files: Pat
     assert "features are measurements of different sizes" in " ".join(outcome.out.split())
     config = json.loads((own_files / "mine" / "config.json").read_text(encoding="utf-8"))
     assert config["preset"] == "adapted"
-    assert (config["model"]["scaling"], config["model"]["output_relu"]) == ("standard", False)
+    assert (config["method"], config["model"]["scaling"]) == ("hgcn-plus", "standard")
     assert config["train"]["epochs"] == 4
     assert config["reasons"]["scaling"] == "features are measurements of different sizes"
     assert "epochs" not in config["reasons"]

@@ -10,7 +10,7 @@ from hiergcn.coarsen import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.structure import with_structural_features
-from hiergcn.run.adapt import MOST_LEVELS, NODES_PER_CLASS, adapted_settings, scaling_for
+from hiergcn.run.adapt import MOST_LEVELS, NODES_PER_CLASS, adapted_settings, method_for, scaling_for
 
 
 def with_split(graph: Graph) -> tuple[Graph, Split]:
@@ -38,17 +38,45 @@ def test_width_and_dropout_follow_size_and_labels() -> None:
     assert adapted_settings(small, split).settings.model.hidden == 32
     large = planted_graph(2000, seed=1)
     assert large.labels is not None
-    scarce = adapted_settings(large, Split.random(large.labels, per_class=5, validation=100)).settings.model
-    plenty = adapted_settings(large, Split.holdout(large.labels)).settings.model
+    few = Split.random(large.labels, per_class=5, validation=100)
+    scarce = adapted_settings(large, few, "hgcn").settings.model
+    plenty = adapted_settings(large, Split.holdout(large.labels), "hgcn").settings.model
     assert scarce.hidden == plenty.hidden == 64
     assert (scarce.dropout, plenty.dropout) == (0.6, 0.3)
 
 
 def test_what_keeps_the_network_learning() -> None:
-    settings = adapted_settings(*with_split(planted_graph(100, seed=1))).settings
+    settings = adapted_settings(*with_split(planted_graph(100, seed=1)), "hgcn").settings
     assert settings.preset == "adapted"
     assert settings.model.output_relu is False
     assert (settings.train.loss, settings.train.learning_rate) == ("mean", 0.01)
+
+
+def test_the_method_where_none_is_named() -> None:
+    assert adapted_settings(*with_split(planted_graph(60, seed=1))).settings.method == method_for(None) == "hgcn-plus"
+    assert method_for("paper") == method_for(None, "cora") == "hgcn"
+
+
+@pytest.mark.parametrize(
+    ("n", "degree", "order"), [(40, 12, 2), (1500, 40, 2), (1500, 12, 3), (1500, 4, 6), (3000, 1, 8)]
+)
+def test_sparse_graphs_take_more_steps(n: int, degree: float, order: int) -> None:
+    graph, split = with_split(planted_graph(n, classes=2, degree=degree, homophily=0.2, seed=1))
+    assert adapted_settings(graph, split).settings.model.order == order
+
+
+def test_nodes_without_any_edge_do_no_harm() -> None:
+    graph = planted_graph(60, seed=1)
+    bare = replace(graph, adjacency=sp.csr_array((60, 60)))
+    assert adapted_settings(*with_split(bare)).settings.model.order == 8
+
+
+def test_rows_of_words_are_learned_from_faster() -> None:
+    graph, split = with_split(planted_graph(80, seed=1))
+    words = replace(graph, features=sp.csr_array((np.random.default_rng(0).random((80, 40)) < 0.1).astype(float)))
+    for method in ("hgcn-plus", "hgcn", "gcn"):
+        rates = [adapted_settings(one, split, method).settings.train.learning_rate for one in (graph, words)]
+        assert rates[0] == 0.01 < rates[1]
 
 
 def test_scaling_follows_the_kind_of_features() -> None:
@@ -56,9 +84,9 @@ def test_scaling_follows_the_kind_of_features() -> None:
     rng = np.random.default_rng(0)
     words = sp.csr_array((rng.random((50, 40)) < 0.1).astype(np.float64))
     assert scaling_for(graph)[0] == "standard"
-    assert scaling_for(replace(graph, features=words))[0] == "row"
-    assert scaling_for(replace(graph, features=words.toarray()))[0] == "row"
-    assert scaling_for(replace(graph, features=(rng.random((50, 4)) < 0.5).astype(float)))[0] == "row"
+    assert scaling_for(replace(graph, features=words))[0] == "l2"
+    assert scaling_for(replace(graph, features=words.toarray()))[0] == "l2"
+    assert scaling_for(replace(graph, features=(rng.random((50, 4)) < 0.5).astype(float)))[0] == "l2"
     assert scaling_for(replace(graph, features=-words))[0] == "standard"
     assert scaling_for(replace(graph, features=None))[0] == "none"
     assert scaling_for(with_structural_features(replace(graph, features=None)))[0] == "none"
@@ -66,7 +94,7 @@ def test_scaling_follows_the_kind_of_features() -> None:
 
 def test_every_choice_has_a_reason_unless_the_user_made_it() -> None:
     adapted = adapted_settings(*with_split(planted_graph(100, seed=1)))
-    assert set(adapted.reasons) == {one.setting for one in adapted.choices} >= {"levels", "dropout"}
+    assert set(adapted.reasons) == {one.setting for one in adapted.choices} >= {"levels", "order"}
     for one in adapted.choices:
         assert (
             getattr(adapted.settings.model, one.setting, getattr(adapted.settings.train, one.setting, ...)) == one.value

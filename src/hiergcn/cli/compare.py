@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 def compare(
     source: "Source",
     models: Annotated[
-        str, typer.Option(help="Methods with commas between them; NAME:PRESET takes other settings than its own.")
-    ] = "gcn,hgcn",
+        str | None,
+        typer.Option(
+            help="Methods with commas between them; NAME:PRESET takes other settings than its own. "
+            "[default: gcn and what `hiergcn fit` takes]"
+        ),
+    ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Runs 0 to N-1 of each method on each split.")] = 5,
     splits: Annotated[
         str, typer.Option(help="public: the data's own. random:N: 20 a class train, 500 validate, the rest test.")
@@ -41,6 +45,7 @@ def compare(
     from hiergcn.cli.terminal import complain, console, printable
     from hiergcn.report import write_comparison_page
     from hiergcn.report.comparison import write_chart
+    from hiergcn.run.adapt import method_for
     from hiergcn.run.compare import compare as run_compare
     from hiergcn.run.comparison import write_comparison
     from hiergcn.run.folder import check_free
@@ -48,6 +53,7 @@ def compare(
 
     plan = SplitPlan.parse(splits)
     changed = changes(set_)
+    models = models or f"gcn,{method_for(None, source.dataset)}"
     methods = chosen_methods(models, source.dataset, changed)
     if against is not None and against not in methods:
         raise InputError(f"--against {against}: name one of --models {models}.")

@@ -26,7 +26,7 @@ MANY_NODES = 200_000  # above, processes would want more memory than time is wor
 @of_graph
 def fit(
     source: "Source",
-    model: options.Model = "hgcn",
+    model: options.Model = None,
     preset: Annotated[
         str | None, typer.Option(help="Settings to begin from, e.g. paper or reference. [default: the model's own]")
     ] = None,
@@ -52,18 +52,20 @@ def fit(
     from hiergcn.cli.summary import print_summary
     from hiergcn.cli.terminal import console
     from hiergcn.report import write_report
+    from hiergcn.run.adapt import method_for
     from hiergcn.run.folder import check_free, write_run
     from hiergcn.run.settings import settings_for
 
-    settings = settings_for(model, preset, source.dataset).override(changed)
-    folder = next_free(Path("runs") / f"{source.name}-{model}") if out is None else out
+    method = model or method_for(preset, source.dataset)
+    settings = settings_for(method, preset, source.dataset).override(changed)
+    folder = next_free(Path("runs") / f"{source.name}-{settings.method}") if out is None else out
     check_free(folder)
     read, _ = with_split(source.read())
     chosen = None
     if preset is None and not source.is_dataset:
-        chosen = adapted(read, model, changed)
+        chosen = adapted(read, method, changed)
         settings = chosen.settings
-    _announce(read, chosen, verbose)
+    _announce(read, settings.method, chosen, verbose)
     notes = chosen.advice if chosen else ()
     result = _train(read, settings, seeds, device, workers, known=source.is_dataset, notes=notes)
     result = replace(result, reasons=chosen.reasons if chosen else {})
@@ -96,8 +98,8 @@ def _with_baselines(result: "RunResult", seeds: int, dataset: str | None, device
     return replace(result, baselines=found)
 
 
-def _announce(data: "Data", chosen: "Adapted | None", verbose: bool) -> None:
-    """The graph, its split and, where they were chosen for it, the settings."""
+def _announce(data: "Data", method: str, chosen: "Adapted | None", verbose: bool) -> None:
+    """The graph, its split, the method and, where they were chosen for it, its settings."""
     from hiergcn.cli.terminal import console, new_table, printable
 
     screen = console()
@@ -113,7 +115,7 @@ def _announce(data: "Data", chosen: "Adapted | None", verbose: bool) -> None:
     if chosen is None or not chosen.choices:
         return
     if verbose:
-        table = new_table(screen, "setting", "value", "why", title="\nSettings chosen for this graph", left=3)
+        table = new_table(screen, "setting", "value", "why", title=f"\nSettings of {method} for this graph", left=3)
         for one in chosen.choices:
             table.add_row(one.setting, one.shown, one.reason)
         screen.print(table)
@@ -121,7 +123,7 @@ def _announce(data: "Data", chosen: "Adapted | None", verbose: bool) -> None:
     words = ", ".join(f"{one.setting} {one.shown}" for one in chosen.choices[:SHOWN])
     more = len(chosen.choices) - SHOWN
     rest = f" and {more} more" if more > 0 else ""
-    screen.print(f"Settings for this graph: {words}{rest} (why: --verbose, or the report)")
+    screen.print(f"{method} with settings for this graph: {words}{rest} (why: --verbose, or the report)")
 
 
 def _train(

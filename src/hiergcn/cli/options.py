@@ -17,7 +17,10 @@ SplitColumn = Annotated[
     str | None, typer.Option(help="Column in NODES that says train, validation, test or nothing. [default: split]")
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Column of NODES to leave out; may be repeated.")]
-Model = Annotated[str, typer.Option(help="The method.")]
+Model = Annotated[
+    str | None,
+    typer.Option(help="The method. [default: hgcn-plus for your own files; hgcn for a dataset, or with --preset]"),
+]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Workers = Annotated[
     int | None, typer.Option(min=1, help="Processes that share the seeds on a CPU. [default: one for each core]")

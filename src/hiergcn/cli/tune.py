@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @of_graph
 def tune(
     source: "Source",
-    model: options.Model = "hgcn",
+    model: options.Model = None,
     trials: Annotated[int, typer.Option(min=1, help="Settings to try, those of an earlier search included.")] = 50,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each, whose mean counts.")] = 2,
     set_: Annotated[
@@ -34,19 +34,21 @@ def tune(
 ) -> None:
     """Search for good settings by validation accuracy. No test label is looked at."""
     from hiergcn.cli.terminal import complain, console
+    from hiergcn.run.adapt import method_for
     from hiergcn.run.folder import check_free
     from hiergcn.run.settings import settings_for
     from hiergcn.run.tune import JOURNAL
     from hiergcn.run.tune import tune as search
 
     changed = changes(set_)
-    base = settings_for(model, None, source.dataset).override(changed)
-    folder = Path("runs") / f"{source.name}-{model}-tune" if out is None else out
+    method = model or method_for(None, source.dataset)
+    base = settings_for(method, None, source.dataset).override(changed)
+    folder = Path("runs") / f"{source.name}-{method}-tune" if out is None else out
     if not (folder / JOURNAL).is_file():
         check_free(folder)
     read, split = with_split(source.read())
     if not source.is_dataset:
-        base = adapted(read, model, changed).settings
+        base = adapted(read, method, changed).settings
     screen = console()
     screen.print(f"Search in {folder}: {trials} trials of {seeds} seeds; Ctrl-C keeps those that are finished.")
     tuning = search(
@@ -108,7 +110,7 @@ def _write(tuning: "Tuning", folder: Path) -> None:
     write_tuning_figure(tuning, folder)
 
 
-def _fit_command(source: "Source", model: str, settings: dict[str, Any]) -> str:
+def _fit_command(source: "Source", model: str | None, settings: dict[str, Any]) -> str:
     """The command that fits with the best settings."""
     words = ["hiergcn", "fit", source.data, *([source.nodes] if source.nodes else [])]
     for option, value in (
@@ -119,7 +121,7 @@ def _fit_command(source: "Source", model: str, settings: dict[str, Any]) -> str:
         *(("--drop", name) for name in source.drop),
     ):
         words += [option, value] if value else []
-    words += [] if model == "hgcn" else ["--model", model]
+    words += ["--model", model] if model else []
     for name, value in settings.items():
         words += ["--set", f"{name}={value}"]
     return shlex.join(words)

@@ -20,7 +20,7 @@ from hiergcn.errors import HierGCNError, InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.model.method import Weights
 from hiergcn.run.adapt import PRESET as ADAPTED
-from hiergcn.run.adapt import Adapted, adapted_settings
+from hiergcn.run.adapt import Adapted, adapted_settings, method_for
 from hiergcn.run.fit import Listener, fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.predict import predict_graph, restored_model
@@ -31,8 +31,9 @@ from hiergcn.run.settings import GROUPS, Settings, settings_for
 if TYPE_CHECKING:
     from hiergcn.estimator.on_graph import OnGraph
 
+_HIERARCHICAL = ("hgcn-plus", "hgcn")
 _ALWAYS = ("model", "preset", "seed", "device")
-_DEFAULTS = {"model": "hgcn", "preset": None, "seed": 0, "device": "auto"}
+_DEFAULTS = {"model": None, "preset": None, "seed": 0, "device": "auto"}
 
 
 class NotFittedError(HierGCNError, SklearnNotFittedError):  # type: ignore[misc]  # scikit-learn has no types
@@ -43,7 +44,7 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     """Classifies the nodes of a graph from the few whose label is known.
 
     Args:
-        model: name of the method, as in `hiergcn fit --model`.
+        model: name of the method, as in `hiergcn fit --model`; by default H-GCN+, and H-GCN where a preset is named.
         preset: name of a set of settings, `paper` for instance; by default they are chosen to suit the graph, and
             `result_.reasons` says why.
         seed: of every random draw.
@@ -53,14 +54,20 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     Fitted values end in an underscore:
 
     - `classes_`: names of the classes, in the order of the columns of `predict_proba`.
-    - `embedding_`: (n, hidden), what the output layer of H-GCN takes in; None for a method without such a layer.
+    - `embedding_`: (n, hidden), what the output layer takes in; None for a method without such a layer.
     - `hierarchy_`: the levels of the coarsened graph; None for a method that does not coarsen.
     - `settings_`: every setting that was used.
     - `result_`: the whole run, its history and notes included; not there after `load`.
     """
 
     def __init__(
-        self, model: str = "hgcn", *, preset: str | None = None, seed: int = 0, device: str = "auto", **settings: Any
+        self,
+        model: str | None = None,
+        *,
+        preset: str | None = None,
+        seed: int = 0,
+        device: str = "auto",
+        **settings: Any,
     ) -> None:
         self.model, self.preset, self.seed, self.device = model, preset, seed, device
         self._given = dict(settings)
@@ -153,16 +160,13 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     def load(cls, path: str | Path, device: str = "auto") -> Self:
         """A classifier from a run folder, that of `save` or of `hiergcn fit --out`."""
         run = load_run(Path(path))
-        loaded = cls(**cls._constructor_names(run.settings), seed=run.metrics["selected_seed"], device=device)
+        model, preset = _constructor_names(run.settings)
+        loaded = cls(model=model, preset=preset, seed=run.metrics["selected_seed"], device=device)
         loaded._given = _differing(run.settings)
         table = run.predictions
         learned = table.loc[table["split"].isin(["train", "validation"]), "id"].to_numpy(str)
         loaded._remember(run.settings, run.config["class_names"], run.config["n_features"], run, learned)
         return loaded
-
-    @classmethod
-    def _constructor_names(cls, settings: Settings) -> dict[str, Any]:
-        return {"model": settings.method, "preset": _preset(settings)}
 
     @property
     def settings(self) -> Settings:
@@ -196,14 +200,18 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown.items())})"[:N_CHAR_MAX]
 
     def _asked_for(self) -> Settings:
-        return settings_for(self.model, self.preset).override(self._given)
+        return settings_for(self._method, self.preset).override(self._given)
+
+    @property
+    def _method(self) -> str:
+        return self.model or method_for(self.preset)
 
     def _settings_on(self, graph: Graph, split: Split) -> Adapted:
         """What is asked for; where no preset is, what suits the graph, with the reasons."""
         if self.preset is not None:
             return Adapted(self._asked_for(), ())
         split.check(graph)
-        return adapted_settings(graph, split, self.model).override(self._given)
+        return adapted_settings(graph, split, self._method).override(self._given)
 
     def _embedding(self, graph: Graph) -> NDArray[Any] | None:
         model, prepared = restored_model(
@@ -244,25 +252,34 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
 
 
 class HGCNClassifier(NodeClassifier):
-    """H-GCN; see `NodeClassifier` for its methods and `HGCNConfig`, `TrainConfig` and `CoarsenConfig` for settings."""
+    """H-GCN+, with settings that suit the graph; H-GCN with `model="hgcn"`, as in the paper with `preset="paper"`.
 
-    def __init__(self, *, preset: str | None = None, seed: int = 0, device: str = "auto", **settings: Any) -> None:
-        super().__init__("hgcn", preset=preset, seed=seed, device=device, **settings)
+    See `NodeClassifier` for its methods and `HGCNPlusConfig`, `HGCNConfig`, `TrainConfig` and `CoarsenConfig` for
+    settings.
+    """
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        params = super().get_params(deep)
-        del params["model"]
-        return params
+    def __init__(
+        self,
+        *,
+        model: str | None = None,
+        preset: str | None = None,
+        seed: int = 0,
+        device: str = "auto",
+        **settings: Any,
+    ) -> None:
+        super().__init__(model, preset=preset, seed=seed, device=device, **settings)
 
-    @classmethod
-    def _constructor_names(cls, settings: Settings) -> dict[str, Any]:
-        if settings.method != method_of("hgcn", settings.preset):  # `plus` is a preset of hgcn too
-            raise InputError(f"This is a run of {settings.method}, not of hgcn; load it with NodeClassifier.load.")
-        return {"preset": _preset(settings)}
+    def _asked_for(self) -> Settings:
+        if self.model not in (None, *_HIERARCHICAL):
+            raise InputError(f"{self.model} is not H-GCN: give {' or '.join(_HIERARCHICAL)}, or use NodeClassifier.")
+        return super()._asked_for()
 
 
-def _preset(settings: Settings) -> str | None:
-    return None if settings.preset == ADAPTED else settings.preset
+def _constructor_names(settings: Settings) -> tuple[str | None, str | None]:
+    """The model and the preset to name for these settings, None where it is what comes without a name."""
+    preset = None if settings.preset == ADAPTED else settings.preset
+    unnamed = method_of(method_for(preset), preset)
+    return None if settings.method == unnamed else settings.method, preset
 
 
 def _differing(settings: Settings) -> dict[str, Any]:

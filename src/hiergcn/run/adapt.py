@@ -1,7 +1,8 @@
-"""Settings for a graph that no recipe was written for, chosen by its size, its labels and its features.
+"""The model and the settings for a graph that no recipe was written for, chosen by its size, labels and features.
 
 The paper's settings were made for citation networks with thousands of words: on other graphs its dropout of 0.85, the
-ReLU before the softmax and the summed loss can keep the network from learning. Every choice comes with its reason.
+ReLU before the softmax and the summed loss can keep the network from learning. What is chosen instead was found on
+validation (`scripts/search_adapted.py`; its logs are in docs/results/searches). Every choice comes with its reason.
 """
 
 from collections.abc import Mapping
@@ -17,6 +18,8 @@ from hiergcn.graph.columns import STRUCTURAL
 from hiergcn.run.settings import Settings, settings_for
 
 PRESET = "adapted"
+DEFAULT = "hgcn-plus"
+"""The method for a graph without a recipe: it learned more than H-GCN and GCN on those that it was tried on."""
 MOST_LEVELS = 4
 """As in the paper on citation networks."""
 NODES_PER_CLASS = 4
@@ -28,6 +31,10 @@ SMALL = 500
 FEW_LABELS, MANY_LABELS = 20, 100
 """Training labels of a class, on average."""
 IMBALANCE = 10.0
+ORDERS = (2, 8)
+"""The fewest and the most steps of propagation."""
+WORDS = "l2"
+"""The scaling of features that are counts of words, or like them."""
 MOSTLY_ZERO = 0.25
 
 
@@ -62,7 +69,12 @@ class Adapted:
         return replace(self, settings=self.settings.override(changes), choices=kept, advice=advice)
 
 
-def adapted_settings(graph: Graph, split: Split, method: str = "hgcn") -> Adapted:
+def method_for(preset: str | None, dataset: str | None = None) -> str:
+    """The method where none is named; presets without one are H-GCN's, and named datasets have its recipes."""
+    return "hgcn" if preset or dataset else DEFAULT
+
+
+def adapted_settings(graph: Graph, split: Split, method: str = DEFAULT) -> Adapted:
     """Settings of a method for this graph; those of a method that there is nothing to say about stay as they are."""
     choices = _choices(graph, split, method)
     settings = settings_for(method)
@@ -75,28 +87,31 @@ def adapted_settings(graph: Graph, split: Split, method: str = "hgcn") -> Adapte
 def _choices(graph: Graph, split: Split, method: str) -> list[Choice]:
     if not hasattr(settings_for(method).model, "scaling"):
         return []
-    choices = [Choice("scaling", *scaling_for(graph))]
+    scaling = Choice("scaling", *scaling_for(graph))
     if method == "hgcn":
-        choices += [_levels(graph, split), _hidden(graph), _dropout(graph, split), *_FOR_HGCN]
-    elif method == "hgcn-plus":
-        choices += [_levels(graph, split), _hidden(graph), *_FOR_PLUS]
-    elif method in ("gcn", "mlp"):
-        choices += [_hidden(graph)]
-    return choices
+        return [_levels(graph, split), scaling, _hidden(graph), _dropout(graph, split), _rate(scaling), *_FOR_HGCN]
+    if method == "hgcn-plus":
+        return [_order(graph), _levels(graph, split), scaling, _hidden(graph), _rate(scaling, 0.05), *_FOR_PLUS]
+    if method == "gcn":
+        return [scaling, _hidden(graph), _rate(scaling)]
+    return [scaling, _hidden(graph)] if method == "mlp" else [scaling]
 
 
 _FOR_HGCN = (
     Choice("pooling", "l2", "sums over large hyper-nodes would drown small ones"),
     Choice("output_relu", False, "with a ReLU before the softmax a node can stop learning"),
     Choice("loss", "mean", "so that learning rate and penalty do not depend on the number of labels"),
-    Choice("learning_rate", 0.01, "a rate that suits most graphs"),
     Choice("l2", 5e-4, "usual beside a mean loss"),
     Choice("epochs", 300, "at most; validation chooses the epoch"),
     Choice("patience", 100, "epochs without a better one end the training"),
 )
 
 _FOR_PLUS = (
-    Choice("learning_rate", 0.05, "a rate that suits most graphs"),
+    Choice("share", 0.1, "hyper-nodes have a say, and no more: where they mix classes, a greater one does harm"),
+    Choice("drop_node", 0.3, "half of the nodes, as on citation networks, is too many for most graphs"),
+    Choice("input_dropout", 0.2, "dropping nodes leaves little to gain by dropping single numbers too"),
+    Choice("hidden_dropout", 0.2, "as for the input"),
+    Choice("passes", 2, "more cost time and gain little"),
     Choice("epochs", 300, "at most; validation chooses the epoch"),
     Choice("patience", 100, "epochs without a better one end the training"),
 )
@@ -113,6 +128,21 @@ def _levels(graph: Graph, split: Split) -> Choice:
     levels = max(deep, 1)
     kept = sizes[min(levels, len(sizes) - 1)]
     return Choice("levels", levels, f"the coarsest level then has {kept:,} of {sizes[0]:,} nodes")
+
+
+def _order(graph: Graph) -> Choice:
+    """Steps after which a node of usual degree has heard from about as many nodes as there are."""
+    degree = np.diff(graph.adjacency.indptr)
+    mean = float(degree[degree > 0].mean()) if degree.any() else 0.0
+    steps = np.log(graph.n_nodes) / np.log(mean) if mean > 1 else np.inf
+    order = int(np.clip(np.ceil(steps), *ORDERS))
+    return Choice("order", order, f"a node has {mean:.1f} neighbours on average, and the graph {graph.n_nodes:,} nodes")
+
+
+def _rate(scaling: Choice, for_words: float = 0.03) -> Choice:
+    if scaling.value == WORDS:
+        return Choice("learning_rate", for_words, "numbers in a row of length 1 with many words are small")
+    return Choice("learning_rate", 0.01, "a rate that suits most graphs")
 
 
 def _hidden(graph: Graph) -> Choice:
@@ -136,9 +166,9 @@ def scaling_for(graph: Graph) -> tuple[str, str]:
     stored = X.data if isinstance(X, sp.csr_array) else X
     entries = np.count_nonzero(stored)
     if (stored >= 0).all() and entries < MOSTLY_ZERO * X.shape[0] * X.shape[1]:
-        return "row", "features are mostly zero and never negative, as counts of words are"
+        return WORDS, "features are mostly zero and never negative, as counts of words are"
     if (stored >= 0).all() and bool(np.isin(stored, (0, 1)).all()):
-        return "row", "features are zeros and ones"
+        return WORDS, "features are zeros and ones"
     return "standard", "features are measurements of different sizes"
 
 

@@ -1,7 +1,7 @@
 """Everything that decides a run, apart from the data, the seeds and the device."""
 
 import types
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hints
@@ -13,6 +13,8 @@ from hiergcn.run.recipes import default_preset, method_of, recipe_layers
 from hiergcn.train.config import TrainConfig
 
 GROUPS = ("model", "train", "coarsen")
+SIBLINGS = {"hgcn": ("hgcn-plus",), "hgcn-plus": ("hgcn",)}
+"""Models that are easily taken for each other, as one is chosen where none is named."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,7 @@ class Settings:
         grouped: dict[str, dict[str, Any]] = {}
         for name, value in changes.items():
             if name not in homes:
-                near = get_close_matches(name, homes, n=1)
-                hint = f"did you mean {near[0]}?" if near else f"the settings are {', '.join(sorted(homes))}."
-                raise InputError(f"{self.method} has no setting named {name!r}; {hint}")
+                raise InputError(f"{self.method} has no setting named {name!r}{_elsewhere(self.method, name, homes)}")
             if self.without_effect(homes[name]):
                 raise InputError(f"{name} has no effect here: {self.without_effect(homes[name])}; leave it out.")
             hint_type = get_type_hints(type(getattr(self, homes[name])))[name]
@@ -78,6 +78,17 @@ def settings_for(method: str = "hgcn", preset: str | None = None, dataset: str |
         train = replace(train, **layer.get("train", {}))
         coarsen = replace(coarsen, **layer.get("coarsen", {}))
     return Settings(method, preset, model, train, coarsen)
+
+
+def _elsewhere(method: str, name: str, homes: Collection[str]) -> str:
+    """How a sentence about an unknown setting ends: with the model that has it, or the nearest that there is."""
+    near = get_close_matches(name, homes, n=1)
+    for other in SIBLINGS.get(method, ()):
+        if name in {field.name for field in fields(config_class(other))}:
+            alike = [one for one in sorted(homes) if one.endswith(f"_{name}")] or near  # dropout: input_dropout
+            nearest = f", or set {' or '.join(alike)}" if alike else ""
+            return f", but {other} has: choose that model{nearest}."
+    return f"; did you mean {near[0]}?" if near else f"; the settings are {', '.join(sorted(homes))}."
 
 
 def parse(name: str, text: str, kind: Any) -> Any:
