@@ -8,7 +8,7 @@ AN ANALYSIS: it looks at test labels, and no recipe is chosen by it.
     python scripts/gaps.py unseen --datasets citeseer      # Planetoid-I that does not walk through test nodes
 
 `selection` is what is gained by keeping the epoch that is best on the test nodes, as some authors' scripts do; the
-other cases show that figure too. Every row is added to docs/results/analysis/CASE.csv.
+cases on NELL show that figure too. Every row is added to docs/results/analysis/CASE.csv.
 """
 
 import argparse
@@ -34,16 +34,23 @@ NONE = np.empty(0, dtype=np.int64)
 
 
 def row(
-    about: str, model: str, cases: Sequence[tuple[Graph, Split, int]], settings: Settings, device: str
+    about: str,
+    model: str,
+    cases: Sequence[tuple[Graph, Split, int]],
+    settings: Settings,
+    device: str,
+    *,
+    looking: bool = True,
 ) -> dict[str, Any]:
-    """One setting over splits and seeds: the epoch chosen on validation, and the epoch chosen on test."""
+    """One setting over splits and seeds: the epoch chosen on validation and, where `looking`, that chosen on test."""
     honest, on_test = [], []
     for graph, split, seed in cases:
         result = fit(graph, split, settings, [seed], device=device)
         assert result.test is not None
         honest.append(result.test.accuracy.mean)
-        looking = fit(graph, Split(split.train, split.test, NONE), settings, [seed], device=device)
-        on_test.append(looking.validation_accuracy.mean)
+        if looking:
+            other = fit(graph, Split(split.train, split.test, NONE), settings, [seed], device=device)
+            on_test.append(other.validation_accuracy.mean)
     chosen, looked = Summary(tuple(honest)), Summary(tuple(on_test))
     found = {
         "case": about,
@@ -51,14 +58,14 @@ def row(
         "seeds": len(cases),
         "epoch chosen on validation": _shown(chosen),
         "epoch chosen on test": _shown(looked),
-        "gained": f"{100 * ((looked.mean or 0.0) - (chosen.mean or 0.0)):+.1f}",
+        "gained": "" if looked.mean is None else f"{100 * (looked.mean - (chosen.mean or 0.0)):+.1f}",
     }
     print(found, flush=True)
     return found
 
 
 def _shown(summary: Summary) -> str:
-    return f"{100 * (summary.mean or 0.0):.1f} ± {100 * (summary.std or 0.0):.1f}"
+    return "" if summary.mean is None else f"{100 * summary.mean:.1f} ± {100 * (summary.std or 0.0):.1f}"
 
 
 def selection(models: Sequence[str], datasets: Sequence[str], seeds: int, device: str) -> Iterator[dict[str, Any]]:
@@ -104,16 +111,16 @@ def settings(seeds: int, device: str) -> Iterator[dict[str, Any]]:
 
 
 def unseen(datasets: Sequence[str], seeds: int, device: str) -> Iterator[dict[str, Any]]:
-    """Planetoid-I as in its paper: no edge of a test node is known while learning."""
+    """Planetoid-I as in its paper: no edge of a test node is known while learning. With all edges: Table 2."""
     for dataset in datasets:
         data = load_dataset(dataset)
         known = np.ones(data.graph.n_nodes)
         known[data.split.test] = 0.0
         apart = sp.csr_array(sp.diags_array(known) @ data.graph.adjacency @ sp.diags_array(known))
         without = Graph.from_scipy(apart, data.graph.features, data.graph.labels, name=dataset)
-        for about, graph in (("all edges", data.graph), ("no edges of test nodes", without)):
-            cases = [(graph, data.split, seed) for seed in range(seeds)]
-            yield row(f"{dataset}, {about}", "planetoid-i", cases, settings_for("planetoid-i", None, dataset), device)
+        cases = [(without, data.split, seed) for seed in range(seeds)]
+        recipe = settings_for("planetoid-i", None, dataset)
+        yield row(f"{dataset}, no edges of test nodes", "planetoid-i", cases, recipe, device, looking=False)
 
 
 def tenth(graph: Graph, seeds: int) -> list[tuple[Graph, Split, int]]:
