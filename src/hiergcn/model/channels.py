@@ -18,7 +18,7 @@ def mixed_channels(Z: Tensor, w: Tensor, rectify: bool) -> Tensor:
     elif side_by_side():
         mixed = _MixedChannelsOfReplicas.apply(Z, w)  # type: ignore[no-untyped-call]
     else:
-        mixed = _MixedChannels.apply(Z.unsqueeze(0), w.unsqueeze(0))[0]  # type: ignore[no-untyped-call]
+        mixed = _MixedChannels.apply(Z.unsqueeze(0), w.unsqueeze(0)).squeeze(0)  # type: ignore[no-untyped-call]
     return mixed
 
 

@@ -36,7 +36,7 @@ def dropout(values: Tensor, rate: float, generator: Noise = None) -> Tensor:
     if isinstance(generator, ReplicaNoise):
         dropped = _DropoutOfReplicas.apply(values, generator.replica, rate, generator)  # type: ignore[no-untyped-call]
     else:
-        dropped = _Dropout.apply(values.unsqueeze(0), rate, [generator])[0]  # type: ignore[no-untyped-call]
+        dropped = _Dropout.apply(values.unsqueeze(0), rate, [generator]).squeeze(0)  # type: ignore[no-untyped-call]
     return dropped
 
 

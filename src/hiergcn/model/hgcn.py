@@ -176,15 +176,15 @@ class HGCN(NodeModel):
         """The two that make it up: from the hyper-nodes, and by the short-cut from the graph; (n, hidden) each."""
         levels, L = self.hierarchy.levels, self.hierarchy.depth
         H: Any = features
+        S = [self._weight_embedding(level) if i or self.config.embed_input else None for i, level in enumerate(levels)]
         G: list[Tensor] = []
         for i in range(L):  # coarsening
-            S = self._weight_embedding(levels[i]) if i or self.config.embed_input else None
-            inputs = (_joined(H, S),) if i else (H, S)  # features may be sparse and need no gradient, so S stays apart
+            inputs = (_joined(H, S[i]),) if i else (H, S[i])  # features may be sparse and need no gradient: S stays apart
             G.append(self._convolve(self.layers[i], levels[i], *inputs))  # (n_i, hidden)
             H = levels[i].pool(G[i], self.config.pooling)  # (n_{i+1}, hidden)
         for i in reversed(range(L)):  # refining, from level i + 1 to level i
-            S = self._weight_embedding(levels[i + 1])
-            coarse = self._convolve(self.layers[2 * L - 1 - i], levels[i + 1], _joined(H, S))  # (n_{i+1}, hidden)
+            joined = _joined(H, S[i + 1])
+            coarse = self._convolve(self.layers[2 * L - 1 - i], levels[i + 1], joined)  # (n_{i+1}, hidden)
             refined = levels[i].unpool(coarse)
             H = refined + G[i] if i else None  # (n_i, hidden)
         return refined, G[0]

@@ -82,7 +82,10 @@ class _LinearMapOfReplicas(ReplicaRule):
 
 def linear_map(dense: Tensor, there: Map, back: Map) -> Tensor:
     """`there(dense)`, whose gradient is `back` of the incoming one; (n, d) -> (m, d)."""
-    rule = _LinearMapOfReplicas if side_by_side() else _LinearMap
+    replicas = side_by_side()
+    if not replicas and not torch.is_grad_enabled():
+        return there(dense)
+    rule = _LinearMapOfReplicas if replicas else _LinearMap
     mapped: Tensor = rule.apply(dense, there, back)  # type: ignore[no-untyped-call]
     return mapped
 
