@@ -2,7 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch.autograd.graph import saved_tensors_hooks
@@ -76,6 +79,28 @@ def test_batches_and_recomputation_are_planned_with_less(graph: Graph) -> None:
     whole = plan_memory(graph, PAPER).kept
     assert plan_memory(graph, changed(batches=4)).kept == pytest.approx(whole / 4, rel=0.01)
     assert plan_memory(graph, changed(recompute=True)).kept < 0.5 * whole
+
+
+@pytest.mark.parametrize(
+    ("nodes", "edges", "least", "most"), [(1_000_000, 9_000_000, 4, 10), (5_000_000, 49_000_000, 20, 40)]
+)
+def test_large_graphs_are_planned_with_what_they_take(nodes: int, edges: int, least: float, most: float) -> None:
+    """In gigabytes: about what fits of this size were measured with."""
+    large: Any = SimpleNamespace(
+        n_nodes=nodes,
+        n_classes=8,
+        n_features=100,
+        adjacency=SimpleNamespace(nnz=2 * edges),
+        features=np.broadcast_to(np.float32(0), (nodes, 100)),
+    )
+    assert least < plan_memory(large, PAPER).total / 1e9 < most
+
+
+def test_a_batch_at_a_time_is_planned(graph: Graph) -> None:
+    """The structure of the whole graph and of one batch, never that of all batches."""
+    whole, few, many = (plan_memory(graph, changed(batches=count)).structure for count in (1, 2, 64))
+    assert few < 1.6 * whole
+    assert many < 1.05 * whole
 
 
 def test_without_a_hierarchy_the_plan_is_about_the_same(graph: Graph) -> None:

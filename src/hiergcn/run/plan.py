@@ -2,8 +2,9 @@
 
 Counted are the arrays that live at the same time: the graph as tensors, what every layer keeps for the backward pass,
 and what the largest step makes on top. For H-GCN the count follows the network layer by layer; of n nodes that take in
-f numbers and make w = hidden * channels, a layer keeps 4 n (2 f + w) bytes: dropout's factors, Â H and the channels.
-Other methods are counted by a rule of thumb. `benchmarks/memory.py` holds the count against measured peaks.
+f numbers and make w = hidden * channels, a layer keeps n (2 f + 4 f + 4 w) bytes: dropout's bits, Â H and the channels.
+H-GCN+ and GRAND keep of each pass what comes before and after the ReLU, and X̄ where it is made in full. Other methods
+are counted by a rule of thumb. `benchmarks/memory.py` holds the count against measured peaks.
 """
 
 from collections.abc import Sequence
@@ -11,21 +12,25 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.graph import Graph
 from hiergcn.graph.structure import WIDTH
+from hiergcn.model.grand import MOST_IN_FULL, GRANDConfig
 from hiergcn.model.hgcn import HGCNConfig
+from hiergcn.model.plus import HGCNPlusConfig
 from hiergcn.run.memory import available_memory, require_memory
 from hiergcn.run.settings import Settings
 
 WORD = 4  # bytes of a float32
-ENTRY = 12  # of a CSR matrix as a tensor: a column of 8 bytes, a value of 4
+BITS = 2  # of dropout, an entry
+ENTRY = 8  # of a CSR matrix as a tensor: column and value
+NODE = 40  # of a level: the row of its weight, its group, and the sums over both
 PREPARING = 48  # an entry, while a level is normalised in double precision
 COARSER = 8  # an entry of a coarser level as it is kept in the hierarchy
-AGAIN = 1.5  # a layer that is computed again holds this much more for a moment, as measured
-SPARSE = 36  # an entry of sparse features: value, column, the transpose's order and column, in training its two factors
+SPARSE = 20  # an entry of sparse features: value, column, the transpose's order and column, in training what is left
 
 
 class Size(NamedTuple):
@@ -64,24 +69,27 @@ def plan_memory(
     graph: Graph, settings: Settings, hierarchy: Hierarchy | None = None, look_at_whole: bool = True
 ) -> MemoryPlan:
     """Of training one seed. Without a hierarchy, levels are taken to halve the nodes and keep the edges."""
+    if isinstance(settings.model, GRANDConfig):
+        return _passes(graph, settings, hierarchy)
     if not isinstance(settings.model, HGCNConfig):
         return _rule_of_thumb(graph, settings)
     sizes = _sizes(graph, settings.model, hierarchy)
     share = 1.0 / settings.train.batches  # of the graph that a step takes at a time
     layers = _layers(sizes, settings.model, graph)
-    kept = [share * layer.kept(settings.train.recompute) for layer in layers]
+    kept = int(share * sum(layer.kept(settings.train.recompute) for layer in layers))
     largest = max(layers, key=lambda layer: layer.whole)
-    step = share * (AGAIN * (largest.whole + largest.working) if settings.train.recompute else largest.working)
+    step = share * (largest.working + (largest.whole if settings.train.recompute else 0))
     look = largest.working if look_at_whole and settings.train.batches > 1 else 0  # without gradients
-    entries = sum(size.entries for size in sizes)
     features = _feature_bytes(graph)
-    structure = ENTRY * entries + features + 2 * WORD * sizes[0].nodes * graph.n_classes
-    copies = 2 if settings.train.batches > 1 else 1  # the whole graph and its parts
+    preparing = PREPARING * max(size.entries for size in sizes) + 2 * features
+    levels = sum(ENTRY * size.entries + NODE * size.nodes for size in sizes)
+    structure = levels + features
+    parts = share * structure if settings.train.batches > 1 else 0  # of the batch whose turn it is
     return MemoryPlan(
         hierarchy=COARSER * sum(size.entries for size in sizes[1:]) if settings.model.coarsening else 0,
-        structure=copies * structure,
-        kept=int(sum(kept)),
-        working=int(max(step, look, PREPARING * max(size.entries for size in sizes) + 2 * features)),
+        structure=int(structure + parts) + 2 * WORD * sizes[0].nodes * graph.n_classes,
+        kept=kept,
+        working=int(max(step, look - kept, preparing - kept)),  # layers keep nothing while all is looked at or prepared
         looks_at_whole=look_at_whole,
     )
 
@@ -130,20 +138,24 @@ def coarsening_memory(graph: Graph, levels: int) -> int:
 @dataclass(frozen=True)
 class _Layer:
     nodes: int
-    fan_in: int  # columns that it takes in as a dense matrix
+    fixed: int  # columns of features, which need no gradient
+    learned: int  # columns that need one
     width: int  # of all channels together
-    inputs: int  # bytes that must be kept if the layer is to be computed again
+
+    @property
+    def fan_in(self) -> int:
+        return self.fixed + self.learned
 
     @property
     def whole(self) -> int:
-        return WORD * self.nodes * (2 * self.fan_in + self.width)
+        return self.nodes * (WORD * (self.fan_in + self.width) + BITS * self.learned)
 
     @property
     def working(self) -> int:
         return WORD * self.nodes * (2 * self.fan_in + 2 * self.width)
 
     def kept(self, recompute: bool) -> int:
-        return self.inputs if recompute else self.whole
+        return WORD * self.nodes * self.learned if recompute else self.whole
 
 
 def _layers(sizes: Sequence[Size], config: HGCNConfig, graph: Graph) -> list[_Layer]:
@@ -151,19 +163,22 @@ def _layers(sizes: Sequence[Size], config: HGCNConfig, graph: Graph) -> list[_La
     n, classes = sizes[0].nodes, graph.n_classes * config.output_channels
     dense = 0 if _is_sparse(graph) else graph.n_features or WIDTH
     if len(sizes) == 1:
-        return [_Layer(n, dense, classes, 0)]
-    first = _Layer(n, dense + p * config.embed_input, width, WORD * n * p)
+        return [_Layer(n, dense, 0, classes)]
     inner = [size.nodes for size in [*sizes[1:-1], *sizes[:0:-1]]]
     return [
-        first,
-        *(_Layer(nodes, d + p, width, WORD * nodes * (d + p)) for nodes in inner),
-        _Layer(n, d, classes, 2 * WORD * n * d),
+        _Layer(n, dense, p * config.embed_input, width),
+        *(_Layer(nodes, 0, d + p, width) for nodes in inner),
+        _Layer(n, 0, d, classes),
     ]
 
 
-def _sizes(graph: Graph, config: HGCNConfig, hierarchy: Hierarchy | None) -> list[Size]:
-    n, entries = graph.n_nodes, graph.adjacency.nnz + graph.n_nodes
-    if not config.coarsening:
+def _size(graph: Graph) -> Size:
+    return Size(graph.n_nodes, graph.adjacency.nnz + graph.n_nodes)
+
+
+def _sizes(graph: Graph, config: HGCNConfig | HGCNPlusConfig, hierarchy: Hierarchy | None) -> list[Size]:
+    n, entries = _size(graph)
+    if isinstance(config, HGCNConfig) and not config.coarsening:
         return [Size(n, entries)] * (config.levels + 1)
     if hierarchy is not None:
         used = hierarchy.levels[: config.levels + 1]
@@ -184,6 +199,24 @@ def _feature_bytes(graph: Graph) -> int:
     return int(SPARSE * graph.features.nnz)
 
 
+def _passes(graph: Graph, settings: Settings, hierarchy: Hierarchy | None) -> MemoryPlan:
+    config, n, share = settings.model, graph.n_nodes, 1.0 / settings.train.batches
+    levels = _sizes(graph, config, hierarchy) if isinstance(config, HGCNPlusConfig) else [_size(graph)]
+    entries, f = sum(size.entries for size in levels), graph.n_features or WIDTH
+    in_full = config.input_dropout_on != "features" and (config.input_dropout > 0 or config.batch_norm)
+    in_full = in_full and (config.input_dropout_on == "propagated" or n * f <= MOST_IN_FULL)
+    dense = 0 if _is_sparse(graph) and not in_full else f
+    stored = graph.features.nnz if isinstance(graph.features, sp.csr_array) and not in_full else 0
+    one = WORD * (n * (2 * dense + 5 * config.hidden + 4 * graph.n_classes) + 2 * stored)
+    features = (2 * WORD * n * f if in_full else 0) + _feature_bytes(graph)
+    return MemoryPlan(
+        hierarchy=COARSER * sum(size.entries for size in levels[1:]),
+        structure=ENTRY * entries + features,
+        kept=int(share * config.passes * one),
+        working=int(max(share * 3 * WORD * n * (dense + config.hidden), PREPARING * _size(graph).entries)),
+    )
+
+
 def _rule_of_thumb(graph: Graph, settings: Settings) -> MemoryPlan:
     """Some arrays as wide as the features and as the hidden layers for each node, and some numbers for each edge.
 
@@ -192,7 +225,7 @@ def _rule_of_thumb(graph: Graph, settings: Settings) -> MemoryPlan:
     heads = getattr(settings.model, "heads", 1)
     hidden = getattr(settings.model, "hidden", 32) * heads
     entries = graph.adjacency.nnz + graph.n_nodes
-    each_edge = 40 + (6 * WORD * hidden if heads > 1 else 0)
+    each_edge = 32 + (6 * WORD * hidden if heads > 1 else 0)
     dense = 0 if _is_sparse(graph) else graph.n_features or WIDTH
-    kept = WORD * graph.n_nodes * (2 * dense + 6 * hidden) // settings.train.batches
+    kept = WORD * graph.n_nodes * (dense + 6 * hidden) // settings.train.batches
     return MemoryPlan(0, _feature_bytes(graph) + ENTRY * entries, kept, each_edge * entries // settings.train.batches)
