@@ -38,7 +38,7 @@ from hiergcn.model.features import Scaling, feature_tensor
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
 from hiergcn.model.sparse import SparseFeatures, csr_product, csr_tensor, linear_map, normalised_adjacency
 
-_HELD = 2**28  # entries of X̄ that a pass may make: 1 GiB
+MOST_IN_FULL = 2**28  # entries of X̄ that a pass may make: 1 GiB
 _BLOCK = 256  # columns that are propagated together on a CPU: twice as fast as 1,433 at once
 
 
@@ -142,7 +142,7 @@ def smoothed_features(
     """X and P X, both dense, where X̄ is made in full: something falls on it, and it can be held. Else X as it is."""
     n, f = features.shape
     falls = config.input_dropout > 0 or config.batch_norm
-    held = config.input_dropout_on == "propagated" or (config.input_dropout_on == "auto" and n * f <= _HELD)
+    held = config.input_dropout_on == "propagated" or (config.input_dropout_on == "auto" and n * f <= MOST_IN_FULL)
     if not (falls and held):
         return features, None
     X = features if isinstance(features, Tensor) else features.to_dense()
