@@ -2,6 +2,9 @@
 
     python scripts/search_adapted.py --device cuda --log docs/results/searches/adapted.csv
 
+The log in the repository is of the settings before (draw 0) and of the draws that the time allowed; adapted-first.csv
+is of an earlier search, of H-GCN and GCN alone and over other steps.
+
 The splits begin at number 1000, so that none is one of `own_comparison.py`, and have no test nodes. Draw 0 is what
 `hiergcn fit` takes now. Models and datasets take turns, draw by draw, so that a search that is ended early (--seconds)
 has given all of them alike. Every trial is in the log as soon as it is done; begun again, a search leaves out those
