@@ -179,7 +179,7 @@ class HGCN(NodeModel):
         S = [self._weight_embedding(level) if i or self.config.embed_input else None for i, level in enumerate(levels)]
         G: list[Tensor] = []
         for i in range(L):  # coarsening
-            inputs = (_joined(H, S[i]),) if i else (H, S[i])  # features may be sparse and need no gradient: S stays apart
+            inputs = (_joined(H, S[i]),) if i else (H, S[i])  # features may be sparse and need no gradient
             G.append(self._convolve(self.layers[i], levels[i], *inputs))  # (n_i, hidden)
             H = levels[i].pool(G[i], self.config.pooling)  # (n_{i+1}, hidden)
         for i in reversed(range(L)):  # refining, from level i + 1 to level i
