@@ -49,18 +49,9 @@ def main() -> None:
         print(*told(parts[-1]), sep=" | ", flush=True)
     if device.type == "cuda":
         gpu = {"gpu": torch.cuda.get_device_name(device)}
-        print(write_result("replicas", {"circumstances": circumstances(["hiergcn", "torch"]) | gpu, "parts": parts}))
-        heads = [
-            "dataset",
-            "settings",
-            "one seed, s",
-            f"{arguments.seeds} seeds, s",
-            "ratio",
-            "peak, GiB",
-            "repeats bit for bit",
-        ]
-        rows = [heads, ["---"] * len(heads), *map(told, parts)]
-        write_table("replicas", [f"| {' | '.join(row)} |" for row in rows])
+        result = {"circumstances": circumstances(["hiergcn", "torch"]) | gpu, "parts": parts}
+        print(write_result("replicas", result))
+        write_table("replicas", table(result))
 
 
 def measured(name: str, preset: str, epochs: int, seeds: int, repeats: int, device: torch.device) -> dict[str, Any]:
@@ -98,6 +89,15 @@ def same(some: list[SeedOutcome], others: list[SeedOutcome]) -> bool:
     return all(
         np.array_equal(one.history, other.history, equal_nan=True) for one, other in zip(some, others, strict=True)
     )
+
+
+def table(result: dict[str, Any]) -> list[str]:
+    at, parts = result["circumstances"], result["parts"]
+    seeds = f"{parts[0]['seeds']} seeds, s"
+    heads = ["dataset", "settings", "one seed, s", seeds, "ratio", "peak, GiB", "repeats bit for bit"]
+    rows = [heads, ["---"] * len(heads), *map(told, parts)]
+    where = f"{at['gpu']}, {at['when'][:10]}, commit {at['commit'][:10]}, `{at['command']}`."
+    return [*(f"| {' | '.join(row)} |" for row in rows), "", where]
 
 
 def told(part: dict[str, Any]) -> list[str]:
