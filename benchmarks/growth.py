@@ -21,7 +21,7 @@ from measuring import circumstances, write_result, write_table
 
 EDGES = [round(10**exponent) for exponent in np.arange(3.0, 7.01, 0.5)]
 NETWORKS = {"H-GCN": 10**7, "GCN": 10**7, "GAT": 10**6}  # and the most edges it is measured with
-ENOUGH = 3.0  # seconds of a point's steps after which no further one is begun
+ENOUGH = 2.0  # seconds of a point's steps after which no further one is begun
 
 
 def main() -> None:

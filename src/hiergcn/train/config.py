@@ -36,8 +36,8 @@ class TrainConfig:
     leave out in each epoch the edges between its parts."""
 
     recompute: bool = False
-    """Compute each layer once more in the backward pass instead of keeping what it made: less memory, a third more
-    time, the same result."""
+    """Compute each layer once more in the backward pass instead of keeping what it made: less memory, half as long
+    again, the same result."""
 
     def __post_init__(self) -> None:
         if not self.learning_rate > 0:
