@@ -14,7 +14,7 @@ SAYS = {  # a figure that the script prints, and the least it may be
     "citation_csv": (r"right for ([\d.]+)% of 1,000 test papers", 75),
     "networkx_strings": (r"(\d+) of 11 as a reader would have it", 9),
     "pyg_data": (r"right for ([\d.]+)% of the test nodes", 75),
-    "digits_knn": (r"H-GCN +([\d.]+)%", 91),
+    "digits_knn": (r"H-GCN\+ +([\d.]+)%", 91),
     "own_training_loop": (r"epoch 60: .* right for ([\d.]+)%", 75),
 }
 
