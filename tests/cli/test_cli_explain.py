@@ -33,6 +33,18 @@ def test_a_node_is_explained(command: Command, run: Path) -> None:
     assert "Level 2: one hyper-node of" in outcome.out
 
 
+@pytest.mark.parametrize("model", [("--model", "hgcn"), ("--preset", "plus", "--set", "input_dropout_on=propagated")])
+def test_other_models_are_explained_too(command: Command, own_files: Path, model: tuple[str, ...]) -> None:
+    """Also one that predicts from features which were propagated once, beforehand."""
+    assert command(*FIT, *FEW_EPOCHS, *model, "--out", "run").code == 0
+    for name in ("why.json", "again.json"):
+        outcome = command("explain", "run", "--node", "node 4", "--out", name)
+        assert outcome.code == 0, outcome.err
+    why, again = ((own_files / name).read_text(encoding="utf-8") for name in ("why.json", "again.json"))
+    assert why == again
+    assert any(one["share"] for one in json.loads(why)["nodes"])
+
+
 def test_hyper_nodes_are_those_of_the_hierarchy(command: Command, run: Path) -> None:
     """Labels are counted where they were given to the model: those of test nodes stay unread."""
     assert command("explain", "run", "--node", "node 4", "--out", "why.json").code == 0

@@ -15,8 +15,10 @@ from hiergcn.evaluate.attribution import Attribution, attribute
 from hiergcn.graph import Graph
 from hiergcn.graph.columns import FeatureColumn
 from hiergcn.graph.structure import with_structural_features
+from hiergcn.model.grand import GRANDConfig
 from hiergcn.run.folder import LoadedRun
 from hiergcn.run.predict import check_same_data, is_structural, restored_model
+from hiergcn.run.settings import Settings
 
 MEMBERS = 20
 """Of a hyper-node that are named."""
@@ -105,7 +107,13 @@ def explain(
     predicted = int(run.probabilities[node].argmax())
     target = predicted if class_ is None else _class(names, class_)
     model, prepared = restored_model(
-        run.settings, run.weights, graph, run.config["n_features"], len(names), hierarchy=run.hierarchy, device=device
+        _traceable(run.settings),
+        run.weights,
+        graph,
+        run.config["n_features"],
+        len(names),
+        hierarchy=run.hierarchy,
+        device=device,
     )
     found = attribute(model, prepared.features, node, target)
     distance = csgraph.shortest_path(graph.adjacency, unweighted=True, directed=False, indices=node)
@@ -122,6 +130,13 @@ def explain(
         features=_features(run, found, top),
         hyper_nodes=_hyper_nodes(run, run.hierarchy, node, found),
     )
+
+
+def _traceable(settings: Settings) -> Settings:
+    """The same model, made to begin from the features where it would begin from ones that were propagated before."""
+    if isinstance(settings.model, GRANDConfig) and not settings.model.batch_norm:
+        return settings.override({"input_dropout_on": "features"})
+    return settings
 
 
 def feature_names(columns: Sequence[FeatureColumn], n_features: int) -> list[str]:
