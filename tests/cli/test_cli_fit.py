@@ -73,7 +73,7 @@ def test_a_second_run_loses_nothing(command: Command, own_files: Path) -> None:
         assert command(*OWN, "--seeds", 1).code == 0
     assert sorted(path.name for path in (own_files / "runs").iterdir()) == ["work-hgcn-plus", "work-hgcn-plus-2"]
     first, second = (
-        (own_files / "runs" / name / "predictions.csv").read_bytes() for name in ("work-hgcn", "work-hgcn-2")
+        (own_files / "runs" / name / "predictions.csv").read_bytes() for name in ("work-hgcn-plus", "work-hgcn-plus-2")
     )
     assert first == second
 
