@@ -56,7 +56,7 @@ class OneLearner(Learners):
     def step(self, epoch: int) -> Tensor:
         self.model.train()
         loss = self.model.step(self.features, self.nodes.train, self.optimiser, self.config.loss, epoch)
-        return torch.as_tensor(loss).view(1)
+        return torch.as_tensor(loss, device=self.nodes.train.nodes.device).view(1)
 
     @torch.no_grad()
     def measure(self) -> Measured:
