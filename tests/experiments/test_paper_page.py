@@ -16,6 +16,7 @@ from hiergcn.experiments.store import Record, Store
 from hiergcn.experiments.work import measured
 from hiergcn.report.paper import write_paper_page
 from hiergcn.report.paper.readme import BEGIN, END
+from hiergcn.report.paper.times import busy_seconds
 
 
 def accuracy(cell: Cell, split: int, seed: int) -> float | None:
@@ -61,9 +62,10 @@ def test_the_page_has_every_table_and_figure(whole: Path, tmp_path: Path) -> Non
     assert "<script" not in page
     assert "1 failed" in text
     assert "GAT on Cora: 1 of 2 runs failed, the first one diverged at epoch 2." in text
-    assert "paper 84.5 ± 0.5 (" in text
+    assert "<sub>paper 84.5 ± 0.5</sub><br><sub>" in text
     assert "5,278" in text
-    assert "2 splits, to H-GCN -0.2 (p = 1.000)" in text  # GCN on random splits
+    assert "<sub>2 splits</sub><br><sub>to H-GCN -0.2 (p = 1.000)</sub>" in text  # GCN on random splits
+    assert '<span class="verdict does-not-hold">does not hold</span>' in page
 
 
 def test_means_in_the_tables_are_those_of_the_runs(whole: Path, tmp_path: Path) -> None:
@@ -129,6 +131,25 @@ def test_a_page_of_some_runs_counts_what_is_missing(tmp_path: Path) -> None:
     assert "| GCN | not run<br><sub>paper 81.5</sub> |" in text
     words = {one["word"] for one in json.loads((tmp_path / "page" / "verdicts.json").read_text(encoding="utf-8"))}
     assert words <= {"not run", "does not hold", "not decided", "holds"}
+
+
+def test_the_time_of_runs_side_by_side_is_counted_once() -> None:
+    def made(second: int, share: float, beside: int) -> Record:
+        stamp = f"2026-01-01T00:00:{second:02d}+00:00"
+        return Record("id", {}, {}, {"seconds": share, "side_by_side": beside, "finished": stamp})
+
+    together = [made(20, 2.0, 5)] * 5  # from 10 to 20
+    assert busy_seconds(together) == pytest.approx(10.0)
+    assert busy_seconds([*together, made(15, 3.0, 1)]) == pytest.approx(10.0)  # meanwhile
+    assert busy_seconds([*together, made(22, 4.0, 1)]) == pytest.approx(12.0)  # two seconds longer
+    assert busy_seconds([*together, made(40, 5.0, 1)]) == pytest.approx(15.0)  # with a pause between them
+
+
+def test_a_mean_far_below_the_others_is_told_beside_the_axis(tmp_path: Path) -> None:
+    channels = experiments(FULL)["figure-channels"]
+    records = records_of([channels], lambda cell, *_: 0.2 if cell.column == "1" else 0.8)
+    write_paper_page(filled(tmp_path / "store", records), tmp_path / "page", FULL)
+    assert "20.0 ± 0.0" in (tmp_path / "page" / "figures" / "channels.svg").read_text(encoding="utf-8")
 
 
 def test_results_of_two_versions_are_told(whole: Path, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Measurement:
-    """Something to be measured rather than trained; `arguments` go to the function of that name in `measures.py`."""
+    """Something to be measured rather than trained; `arguments` go to the function of that name in `measures`."""
 
     experiment: str
     name: str
@@ -64,7 +64,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table or figure. Either has trainings (arms, datasets, columns) or measurements."""
+    """A table or figure: trainings (arms, datasets, columns), measurements, or both."""
 
     name: str
     title: str

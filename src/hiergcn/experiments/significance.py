@@ -117,6 +117,12 @@ def growth(first: tuple[CellResult, CellResult], second: tuple[CellResult, CellR
     return Grown(float(leads[0].mean()), float(leads[1].mean()), None if p is None or math.isnan(p) else p)
 
 
+def corrected(found: Sequence[Grown]) -> list[Grown]:
+    """With Holm's correction over them all; each must have a p."""
+    adjusted = holm([one.p for one in found if one.p is not None])
+    return [replace(one, p=p) for one, p in zip(found, adjusted, strict=True)]
+
+
 def fitted_exponent(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
     """The slope of log y over log x by least squares, and the half-width of its 95 % interval."""
     fit = stats.linregress(np.log(np.asarray(x)), np.log(np.asarray(y)))

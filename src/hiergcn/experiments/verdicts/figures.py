@@ -1,5 +1,6 @@
 """What the paper says of Table 4, the ablation, and of the figures of levels and channels."""
 
+from hiergcn.experiments.names import TITLES
 from hiergcn.experiments.published import BEST_CHANNELS, BEST_LEVELS, TABLE4
 from hiergcn.experiments.significance import compare_cells
 from hiergcn.experiments.verdicts.evidence import Evidence
@@ -10,7 +11,7 @@ def _ablation(evidence: Evidence, without: str) -> Finding:
     pairs = []
     for dataset in evidence.scale.datasets:
         printed = TABLE4["hgcn"][dataset].mean - TABLE4[without][dataset].mean
-        pairs.append((dataset, evidence.ablated("hgcn", dataset), evidence.ablated(without, dataset), printed))
+        pairs.append((TITLES[dataset], evidence.ablated("hgcn", dataset), evidence.ablated(without, dataset), printed))
     return better_everywhere(compare_cells(pairs))
 
 
@@ -30,7 +31,7 @@ def _best_at(evidence: Evidence, experiment: str, best: dict[str, int]) -> Findi
         claimed = cells.get(best[dataset])
         known = {value: cell for value, cell in cells.items() if cell.done > 1}
         if claimed is None or best[dataset] not in known or len(known) < len(cells):
-            missing.append(dataset)
+            missing.append(TITLES[dataset])
             continue
         highest = max(known, key=lambda value: known[value].accuracy.mean or 0.0)
         others = compare_cells(
@@ -39,8 +40,8 @@ def _best_at(evidence: Evidence, experiment: str, best: dict[str, int]) -> Findi
         beaten = [one for one in others if one.sign == 1]
         words.append(-1 if beaten else 1 if highest == best[dataset] else 0)
         lines.append(
-            f"{dataset}: best at {highest} with {points(known[highest].accuracy.mean, False)}, at {best[dataset]} "
-            f"{points(claimed.accuracy.mean, False)}"
+            f"{TITLES[dataset]}: best at {highest} with {points(known[highest].accuracy.mean, False)}, "
+            f"at {best[dataset]} {points(claimed.accuracy.mean, False)}"
             + (f", better by more than chance: {', '.join(one.name for one in beaten)}" if beaten else "")
         )
     if not words:
@@ -62,7 +63,7 @@ def _over_values(evidence: Evidence, experiment: str, better: dict[str, int], wo
     for dataset in evidence.scale.datasets:
         cells = {int(column): cell for (_, name, column), cell in evidence.cells[experiment].items() if name == dataset}
         if better[dataset] in cells and worse in cells:
-            name = f"{dataset}, {better[dataset]} over {worse}"
+            name = f"{TITLES[dataset]}, {better[dataset]} over {worse}"
             pairs.append((name, cells[better[dataset]], cells[worse], None))
     return better_everywhere(compare_cells(pairs))
 

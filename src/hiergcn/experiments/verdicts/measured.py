@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from hiergcn.experiments.names import NAMES, TITLES
 from hiergcn.experiments.paper import CITATION, NELL
 from hiergcn.experiments.significance import fitted_exponent
 from hiergcn.experiments.verdicts.evidence import Evidence
@@ -30,14 +31,14 @@ def larger_receptive_field(evidence: Evidence) -> Finding:
     lines, larger, missing = [], [], []
     for dataset, found in _by_dataset(evidence):
         if found is None:
-            missing.append(dataset)
+            missing.append(TITLES[dataset])
             continue
         level = min(PAPER_LEVELS[dataset], found["depth"])
         ours, gcn = found["hgcn"][level]["median"], found["gcn"]["median"]
         flat = found["flat"][level]["median"]
         larger.append(ours > gcn)
         lines.append(
-            f"{dataset} {_share(ours, found)} with {level} levels, {_share(gcn, found)} for a GCN of 2 layers, "
+            f"{TITLES[dataset]} {_share(ours, found)} with {level} levels, {_share(gcn, found)} for a GCN of 2 layers, "
             f"{_share(flat, found)} for one of {2 * level + 1}"
         )
     if not lines:
@@ -53,10 +54,10 @@ def farther_on_nell(evidence: Evidence) -> Finding:
     steps = {dataset: one["distance"]["mean"] for dataset, one in found.items()}
     farthest = all(steps[NELL] > steps[other] for other in steps if other != NELL)
     lines = [
-        f"{dataset} {one['distance']['mean']:.2f} (more than 2 for {100 * one['distance']['beyond_two']:.0f} %)"
+        f"{TITLES[dataset]} {one['distance']['mean']:.2f} (more than 2 for {100 * one['distance']['beyond_two']:.0f} %)"
         for dataset, one in found.items()
     ]
-    missing = [dataset for dataset in CITATION if dataset not in found]
+    missing = [TITLES[dataset] for dataset in CITATION if dataset not in found]
     word: Word = "does not hold" if not farthest else "not decided" if missing else "holds"
     return Finding(
         word, f"Mean steps from a test node to the nearest training node: {'; '.join(lines)}.{unrun(missing)}"
@@ -88,14 +89,14 @@ def epochs(evidence: Evidence) -> Finding:
         large = [point for point in by_nodes if point[0] >= 10_000] if len(by_nodes) > 4 else by_nodes
         if len(large) > 1:
             exponents[name], _ = fitted_exponent(*zip(*large, strict=True))
-            lines.append(f"{name} n^{exponents[name]:.2f}, {large[-1][1]:.2g} s at {large[-1][0]:,.0f} nodes")
+            lines.append(f"{NAMES[name]} n^{exponents[name]:.2f}, {large[-1][1]:.2g} s at {large[-1][0]:,.0f} nodes")
     if "hgcn" not in exponents or "gcn" not in exponents:
         return NOT_RUN
     text = f"An epoch, from 10,000 nodes on: {'; '.join(lines)}."
     if exponents["hgcn"] > max(exponents["gcn"], 1.0) + SAME:
         return Finding("does not hold", text)
     if not seconds["gat"]:
-        return Finding("not decided", f"{text}{unrun(['gat'])}")
+        return Finding("not decided", f"{text}{unrun(['GAT'])}")
     size = max(seconds["gat"])
     quicker = seconds["hgcn"][size] < seconds["gat"][size]
     text += f" At {size:,.0f} nodes H-GCN takes {seconds['hgcn'][size]:.2g} s and GAT {seconds['gat'][size]:.2g} s."

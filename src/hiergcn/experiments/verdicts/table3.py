@@ -1,15 +1,16 @@
 """What the paper says of Table 3, few labels."""
 
-from hiergcn.experiments.significance import LEVEL, compare_cells, growth
+from hiergcn.experiments.names import NAMES
+from hiergcn.experiments.significance import compare_cells, growth
 from hiergcn.experiments.verdicts.evidence import NETWORKS, Evidence
 from hiergcn.experiments.verdicts.verdict import (
     NOT_RUN,
     Finding,
+    Lead,
     at_least_as_printed,
     better_everywhere,
-    by_signs,
+    lead_grows,
     points,
-    probability,
 )
 
 
@@ -20,7 +21,7 @@ def outperforms(evidence: Evidence, small: bool = False) -> Finding:
         for other in NETWORKS:
             printed = _printed_lead(evidence, other, count)
             pairs.append(
-                (f"{column} labels, {other}", evidence.few("hgcn", column), evidence.few(other, column), printed)
+                (f"{count} labels, {NAMES[other]}", evidence.few("hgcn", column), evidence.few(other, column), printed)
             )
     return better_everywhere(compare_cells(pairs))
 
@@ -31,28 +32,21 @@ def outperforms_small(evidence: Evidence) -> Finding:
 
 def margin_grows(evidence: Evidence) -> Finding:
     most, least = str(max(evidence.scale.labels)), str(min(evidence.scale.labels))
-    lines, signs, missing = [], [], []
+    leads = []
     for other in NETWORKS:
         grown = growth(
             (evidence.few("hgcn", most), evidence.few(other, most)),
             (evidence.few("hgcn", least), evidence.few(other, least)),
         )
-        if grown is None or grown.p is None:
-            missing.append(other)
-            continue
-        signs.append(0 if grown.p >= LEVEL else 1 if grown.growth > 0 else -1)
-        lines.append(
-            f"over {other} from {points(grown.at_first)} with {most} labels to {points(grown.at_second)} with {least} "
-            f"({probability(grown.p)})"
-        )
-    return by_signs(signs, lines, missing, enough=evidence.scale.draws >= 10)
+        leads.append(Lead(NAMES[other], f"with {most} labels", f"with {least}", grown))
+    return lead_grows(leads, enough=evidence.scale.draws >= 10)
 
 
 def five_labels(evidence: Evidence) -> Finding:
     least = min(evidence.scale.labels)
     pairs = [
         (
-            other,
+            NAMES[other],
             evidence.few("hgcn", str(least)),
             evidence.few(other, str(least)),
             _printed_lead(evidence, other, least),
@@ -71,7 +65,7 @@ def declines_slightly(evidence: Evidence) -> Finding:
         if first is not None and last is not None:
             most_printed, least_printed = evidence.printed_few(arm, most), evidence.printed_few(arm, least)
             lost = most_printed.mean - least_printed.mean if most_printed and least_printed else None
-            declines.append(f"{arm} {points(first - last, False)} (paper {points(lost, False)})")
+            declines.append(f"{NAMES[arm]} {points(first - last, False)} (paper {points(lost, False)})")
     if not declines:
         return NOT_RUN
     return Finding(

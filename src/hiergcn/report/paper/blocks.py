@@ -11,8 +11,11 @@ class Text:
     """What stands in one field of a table: the figure, and below it, smaller, what belongs to it."""
 
     main: str
-    below: str = ""
+    below: tuple[str, ...] = ()
+    """Lines."""
     strong: bool = False
+    mark: str = ""
+    """A verdict, for its colour."""
 
 
 @dataclass(frozen=True)

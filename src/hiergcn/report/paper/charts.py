@@ -8,89 +8,122 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from hiergcn.experiments.collect import CellResult
+from hiergcn.experiments.names import NAMES, TITLES
+from hiergcn.experiments.published import TABLE2
 from hiergcn.experiments.verdicts.evidence import Evidence
 from hiergcn.experiments.verdicts.measured import series
 from hiergcn.report.palette import CLASS_COLOURS
-from hiergcn.report.paper.tables import NAMES, TITLES
+from hiergcn.report.paper.tables import BESIDE, OF_THE_PAPER
 from hiergcn.report.svg import FIRST, INK, MUTED, SECOND, STYLE, new_figure
 
+WIDTH = 9.0
+"""Inches; as wide as the page."""
 MARKERS = ("o", "s", "D", "^", "v", "P")
 FEW = {"hgcn": FIRST, **dict(zip(("gcn", "gat", "dgcn", "appnp", "grand"), CLASS_COLOURS[1:], strict=False))}
+APART = 0.22
+"""Labels a class between two methods' points of the same number."""
+FAR = 3.0
+"""A mean so many times farther below the others than they are from each other is left out of the axis."""
 
 
 def varied_figure(evidence: Evidence, experiment: str, what: str, claimed: dict[str, int]) -> Figure | None:
-    """Accuracy over the values of a setting, a panel for each dataset: mean, one deviation, the paper's best value."""
+    """Accuracy over the values of a setting, a panel for each dataset: mean, one deviation, what the paper prints."""
     cells = evidence.cells[experiment]
     if not any(cell.done for cell in cells.values()):
         return None
     datasets = evidence.scale.datasets
+    values = sorted({int(column) for _, _, column in cells})
     with matplotlib.rc_context(STYLE):
         rows = (len(datasets) + 1) // 2
-        figure = new_figure(7.2, 0.4 + 2.5 * rows)
+        figure = new_figure(WIDTH, 0.5 + 2.5 * rows)
         panels = figure.subplots(rows, min(len(datasets), 2), squeeze=False).ravel()
         for axes, name in zip(panels, datasets, strict=False):
-            shown = [cell for (_, where, _), cell in cells.items() if where == name and cell.done]
-            _line(axes, [int(cell.cell.column) for cell in shown], shown, FIRST, "o", "H-GCN")
-            axes.axvline(claimed[name], color=SECOND, linewidth=1.2, linestyle=(0, (4, 3)))
+            printed = TABLE2["hgcn"][name]
+            done = [cell for (_, where, _), cell in cells.items() if where == name and cell.done]
+            far = _far_below(done, 100 * printed.mean)
+            shown = [cell for cell in done if cell is not far]
+            _bars(axes, [int(cell.cell.column) for cell in shown], shown, FIRST, "o", "H-GCN, mean ± deviation")
+            axes.plot(claimed[name], 100 * printed.mean, "*", color=SECOND, markersize=12, label="the paper's best")
             axes.set(title=TITLES[name], xlabel=what, ylabel="test accuracy, %")
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-            axes.margins(y=0.15)
+            axes.set_xticks(values)
+            axes.set_xlim(values[0] - 0.4, values[-1] + 0.4)
+            axes.margins(y=0.12)
+            if far is not None:
+                _tell_far(axes, far)
         for axes in panels[len(datasets) :]:
             axes.set_visible(False)
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=2)
         return figure
 
 
+def _far_below(cells: Sequence[CellResult], also: float) -> CellResult | None:
+    """The cell whose mean would press the others into a line, if there is one."""
+    ranked = sorted(cells, key=lambda cell: cell.accuracy.mean or 0.0)
+    if len(ranked) < 3:
+        return None
+    lowest, second, highest = (100 * (ranked[place].accuracy.mean or 0.0) for place in (0, 1, -1))
+    return ranked[0] if second - lowest > FAR * max(max(highest, also) - second, 1.0) else None
+
+
+def _tell_far(axes: Axes, cell: CellResult) -> None:
+    """An arrow down to where it lies, and the figure."""
+    mean, spread = 100 * (cell.accuracy.mean or 0.0), 100 * (cell.accuracy.std or 0.0)
+    axes.annotate(
+        f"{mean:.1f} ± {spread:.1f}",
+        xy=(int(cell.cell.column), 0.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(int(cell.cell.column), 0.3),
+        textcoords=("data", "axes fraction"),
+        ha="center",
+        rotation=90,  # beside the next value's bar
+        color=FIRST,
+        arrowprops={"arrowstyle": "-|>", "color": FIRST},
+    )
+
+
 def few_labels_figure(evidence: Evidence) -> Figure | None:
-    """Accuracy over labels a class, all validation labels on the left, as few as train on the right."""
+    """Accuracy over labels a class: what the paper prints, ours with all validation labels, ours with as few."""
     if not any(cell.done for cell in evidence.cells["table3"].values()):
         return None
     counts = sorted(evidence.scale.labels)
     with matplotlib.rc_context(STYLE):
-        figure = new_figure(7.2, 3.6)
-        panels = figure.subplots(1, 2, sharey=True)
-        for axes, small in zip(panels, (False, True), strict=True):
-            for (arm, colour), marker in zip(FEW.items(), MARKERS, strict=True):
-                columns = [f"{count} small" if small else str(count) for count in counts]
-                shown = [(count, evidence.few(arm, column)) for count, column in zip(counts, columns, strict=True)]
-                done = [(count, cell) for count, cell in shown if cell.done]
-                _line(
-                    axes,
-                    [count for count, _ in done],
-                    [cell for _, cell in done],
-                    colour,
-                    marker,
-                    NAMES[arm],
-                    arm == "hgcn",
-                )
-            printed = [(count, one) for count in counts if (one := evidence.printed_few("hgcn", count))]
-            if printed and not small:
-                heights = [100 * one.mean for _, one in printed]
-                axes.plot([count for count, _ in printed], heights, "--", color=INK, label="H-GCN, the paper")
-            axes.set(xlabel="labels a class", title="500 validation labels" if not small else "as few to validate")
+        figure = new_figure(WIDTH, 3.9)
+        first, *panels = figure.subplots(1, 3, sharey=True)
+        for place, ((arm, colour), marker) in enumerate(zip(FEW.items(), MARKERS, strict=True)):
+            printed = [(count, one) for count in counts if (one := evidence.printed_few(arm, count))]
+            look = {"marker": marker, "color": colour, "linewidth": 1.6, "markersize": 5}
+            first.plot([count for count, _ in printed], [100 * one.mean for _, one in printed], **look)
+            for axes, small in zip(panels, (False, True), strict=True):
+                cells = [evidence.few(arm, f"{count} small" if small else str(count)) for count in counts]
+                done = [(count, cell) for count, cell in zip(counts, cells, strict=True) if cell.done]
+                places = [count + APART * (place - 2.5) for count, _ in done]
+                _bars(axes, places, [cell for _, cell in done], colour, marker, NAMES[arm])
+        titles = ("the paper", "ours, 500 validation labels", "ours, as few to validate as to train")
+        for axes, title in zip((first, *panels), titles, strict=True):
+            axes.set(xlabel="labels a class", title=title)
             axes.set_xticks(counts)
-            axes.set_xlim(0.5 * counts[0], 1.08 * counts[-1])
-        panels[0].set_ylabel("test accuracy, %")
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper left", ncols=4, handlelength=1.8, columnspacing=1.4)
+            axes.set_xlim(counts[0] - 1.5, counts[-1] + 1.5)
+        first.set_ylabel("test accuracy, %")
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=6)
         return figure
 
 
-def _line(
-    axes: Axes,
-    x: Sequence[int],
-    cells: Sequence[CellResult],
-    colour: str,
-    marker: str,
-    label: str,
-    band: bool = True,
-) -> None:
+def _bars(axes: Axes, x: Sequence[float], cells: Sequence[CellResult], colour: str, marker: str, label: str) -> None:
+    """A line through the means, with one standard deviation over all runs to either side."""
     means = [100 * (cell.accuracy.mean or 0.0) for cell in cells]
-    axes.plot(x, means, marker=marker, color=colour, linewidth=1.6, markersize=5, label=label)
-    if band:
-        spreads = [100 * (cell.accuracy.std or 0.0) for cell in cells]
-        low = [mean - spread for mean, spread in zip(means, spreads, strict=True)]
-        high = [mean + spread for mean, spread in zip(means, spreads, strict=True)]
-        axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+    spreads = [100 * (cell.accuracy.std or 0.0) for cell in cells]
+    axes.errorbar(
+        x,
+        means,
+        yerr=spreads,
+        marker=marker,
+        color=colour,
+        linewidth=1.6,
+        markersize=5,
+        elinewidth=0.9,
+        capsize=2,
+        label=label,
+    )
 
 
 def reach_figure(evidence: Evidence) -> Figure | None:
@@ -101,7 +134,7 @@ def reach_figure(evidence: Evidence) -> Figure | None:
         return None
     with matplotlib.rc_context(STYLE):
         rows = (len(known) + 1) // 2
-        figure = new_figure(7.2, 0.5 + 2.5 * rows)
+        figure = new_figure(WIDTH, 0.5 + 2.5 * rows)
         panels = figure.subplots(rows, min(len(known), 2), squeeze=False).ravel()
         for axes, (name, one) in zip(panels, known.items(), strict=False):
             levels = range(one["depth"] + 1)
@@ -133,7 +166,7 @@ def cost_figure(evidence: Evidence) -> Figure | None:
         ("gat_epoch", "GAT, an epoch", CLASS_COLOURS[3], "^"),
     )
     with matplotlib.rc_context(STYLE):
-        figure = new_figure(7.2, 3.8)
+        figure = new_figure(WIDTH, 4.2)
         axes = figure.subplots()
         for what, label, colour, marker in lines:
             points, _ = series(evidence, what)
@@ -152,23 +185,32 @@ def cost_figure(evidence: Evidence) -> Figure | None:
 
 
 def random_figure(evidence: Evidence) -> Figure | None:
-    """Mean accuracy over random splits, a panel for each dataset, with one deviation."""
+    """Mean accuracy over random splits with one deviation, and that on the public split, a panel for each dataset."""
     cells = {key: cell for key, cell in evidence.cells["random-splits"].items() if cell.done > 1}
     if not cells:
         return None
     datasets = [name for name in evidence.scale.citation if any(where == name for _, where, _ in cells)]
-    arms = list(dict.fromkeys(arm for arm, _, _ in cells))
+    arms = [arm for arm in (*OF_THE_PAPER, *BESIDE) if any(arm == one for one, _, _ in cells)]
     with matplotlib.rc_context(STYLE):
-        figure = new_figure(7.2, 1.2 + 0.3 * len(arms))
+        figure = new_figure(WIDTH, 1.4 + 0.3 * len(arms))
         panels = figure.subplots(1, len(datasets), sharey=True, squeeze=False).ravel()
         for axes, name in zip(panels, datasets, strict=True):
             for place, arm in enumerate(arms):
-                cell = cells.get((arm, name, ""))
+                cell, public = cells.get((arm, name, "")), evidence.cells["table2"].get((arm, name, ""))
+                colour = FIRST if arm == "hgcn" else INK
                 if cell is not None:
                     mean, spread = 100 * (cell.accuracy.mean or 0.0), 100 * (cell.accuracy.std or 0.0)
-                    colour = FIRST if arm == "hgcn" else INK
-                    axes.errorbar(mean, place, xerr=spread, fmt="o", color=colour, capsize=3, markersize=5)
+                    axes.errorbar(
+                        mean, place, xerr=spread, fmt="o", color=colour, capsize=3, markersize=5, label="random splits"
+                    )
+                if public is not None and public.accuracy.mean is not None:
+                    axes.plot(
+                        100 * public.accuracy.mean, place, "D", color=SECOND, fillstyle="none", label="public split"
+                    )
             axes.set(title=TITLES[name], xlabel="test accuracy, %")
         panels[0].set_yticks(range(len(arms)), [NAMES[arm] for arm in arms])
         panels[0].invert_yaxis()
+        handles, labels = panels[0].get_legend_handles_labels()
+        once = dict(zip(reversed(labels), reversed(handles), strict=True))
+        figure.legend(list(once.values()), list(once), loc="outside upper left", ncols=2)
         return figure

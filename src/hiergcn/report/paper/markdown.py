@@ -38,7 +38,7 @@ def _table(table: Table) -> list[str]:
 
 def _text(text: Text) -> str:
     main = f"**{_safe(text.main)}**" if text.strong else _safe(text.main)
-    return main + (f"<br><sub>{_safe(text.below)}</sub>" if text.below else "")
+    return main + "".join(f"<br><sub>{_safe(line)}</sub>" for line in text.below)
 
 
 def _safe(text: str) -> str:

@@ -12,11 +12,12 @@ from hiergcn.experiments.verdicts.evidence import Evidence
 from hiergcn.experiments.verdicts.statements import verdicts
 from hiergcn.experiments.verdicts.verdict import Verdict
 from hiergcn.files import written_whole
-from hiergcn.report.paper.blocks import Picture, Section, Table, words
+from hiergcn.report.paper.blocks import Picture, Section, Table, Text, words
 from hiergcn.report.paper.files import used_records, write_figures, write_results
 from hiergcn.report.paper.markdown import markdown
 from hiergcn.report.paper.readme import fill_readme
 from hiergcn.report.paper.sections import sections
+from hiergcn.report.paper.times import hgcn_time
 from hiergcn.report.svg import inline_svg
 from hiergcn.report.template import rendered
 
@@ -61,7 +62,7 @@ def introduction(evidence: Evidence, used: list[Record], found: list[Verdict]) -
         f"missing (a run that two tables show counts twice here). Every model was chosen on validation; test labels "
         f"were read once, after that. Every seed that was run is in the means."
     )
-    parts = [summary, runs, _provenance(used)]
+    parts = [text for text in (summary, runs, hgcn_time(evidence), _provenance(used)) if text]
     if evidence.scale.name != "full":
         parts.append(
             f"This is the {evidence.scale.name} version: fewer datasets, seeds and epochs. It shows that everything "
@@ -100,7 +101,10 @@ def _provenance(used: list[Record]) -> str:
 
 
 def reading(found: list[Verdict]) -> Section:
-    rows = tuple(words(one.place, f"“{one.quote}”", one.word, one.reading) for one in found)
+    rows = tuple(
+        (*words(one.place, f"“{one.quote}”"), Text(one.word, mark=one.word), Text(one.reading, one.details))
+        for one in found
+    )
     return Section(
         "reading",
         "Which statements hold",

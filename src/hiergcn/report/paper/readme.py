@@ -8,12 +8,13 @@ from pathlib import Path
 
 from hiergcn.errors import InputError
 from hiergcn.experiments.collect import CellResult
+from hiergcn.experiments.names import NAMES, TITLES
 from hiergcn.experiments.published import TABLE2, Printed
 from hiergcn.experiments.verdicts.evidence import Evidence
 from hiergcn.experiments.verdicts.statements import HEADLINES
 from hiergcn.experiments.verdicts.verdict import Verdict, points
 from hiergcn.files import written_whole
-from hiergcn.report.paper.tables import BESIDE, NAMES, OF_THE_PAPER, TITLES
+from hiergcn.report.paper.tables import BESIDE, OF_THE_PAPER
 
 BEGIN, END = "<!-- paper: hiergcn reproduce page --readme -->", "<!-- end of paper -->"
 

@@ -4,8 +4,9 @@ from matplotlib.figure import Figure
 
 from hiergcn.evaluate.compare import TEST
 from hiergcn.experiments.collect import CellResult
+from hiergcn.experiments.names import NAMES, TITLES
 from hiergcn.experiments.published import BEST_CHANNELS, BEST_LEVELS
-from hiergcn.experiments.significance import BETWEEN_OURS, TO_PAPER
+from hiergcn.experiments.significance import BETWEEN_OURS, LEVEL, TO_PAPER, least_p
 from hiergcn.experiments.verdicts.evidence import Evidence
 from hiergcn.report.paper import charts, tables
 from hiergcn.report.paper.blocks import Picture, Section, Table
@@ -51,7 +52,11 @@ def _table2(evidence: Evidence) -> Section:
 
 
 def _table3(evidence: Evidence) -> Section:
-    picture = _picture("few-labels", charts.few_labels_figure(evidence), "Test accuracy over the labels of a class.")
+    picture = _picture(
+        "few-labels",
+        charts.few_labels_figure(evidence),
+        "Test accuracy over labels a class; bars: one deviation over all runs.",
+    )
     few, small = tables.table3(evidence, small=False), tables.table3(evidence, small=True)
     blocks: list[Table | Picture | None] = [
         Table(few.columns, few.rows, "All 500 validation labels choose the epoch, as in the paper."),
@@ -62,6 +67,13 @@ def _table3(evidence: Evidence) -> Section:
         "Draws: standard deviation of the means of the draws. Seeds: that over the seeds of one draw, pooled.",
         f"With all {max(evidence.scale.labels)} labels there is one draw, the public split.",
         "500 validation labels are not few labels: the second table is what a person with so few labels would see.",
+    ]
+    notes += [
+        f"With {draws} draws the signed-rank test gives no p below {least_p(draws):.2f}: in differences to "
+        f"{' and '.join(NAMES[arm] for arm, count in evidence.scale.fewer_draws.items() if count == draws)} chance may "
+        "always be all there is."
+        for draws in sorted(set(evidence.scale.fewer_draws.values()))
+        if least_p(draws) > LEVEL
     ]
     return _section(evidence, "table3", blocks, notes)
 
@@ -74,7 +86,9 @@ def _table4(evidence: Evidence) -> Section:
 def _levels(evidence: Evidence) -> Section:
     figure = charts.varied_figure(evidence, "figure-levels", "coarsening layers", BEST_LEVELS)
     picture = _picture(
-        "levels", figure, "Test accuracy over the number of coarsening layers; the paper's best, dashed."
+        "levels",
+        figure,
+        "Test accuracy over coarsening layers; star: the paper's best, from its Table 2.",
     )
     note = "Where coarsening ends before the number asked for, the levels there are stand below the figure."
     return _section(
@@ -85,7 +99,7 @@ def _levels(evidence: Evidence) -> Section:
 def _channels(evidence: Evidence) -> Section:
     best = dict.fromkeys(BEST_LEVELS, BEST_CHANNELS)
     figure = charts.varied_figure(evidence, "figure-channels", "channels", best)
-    picture = _picture("channels", figure, "Test accuracy over the number of channels; the paper's best, dashed.")
+    picture = _picture("channels", figure, "Test accuracy over channels; star: the paper's best, from its Table 2.")
     return _section(
         evidence, "figure-channels", [picture, tables.varied_table(evidence, "figure-channels", "channels")], []
     )
@@ -118,7 +132,9 @@ def _complexity(evidence: Evidence) -> Section:
 
 def _random(evidence: Evidence) -> Section:
     picture = _picture(
-        "random-splits", charts.random_figure(evidence), "Mean accuracy and deviation over random splits."
+        "random-splits",
+        charts.random_figure(evidence),
+        "Mean and deviation over random splits; diamond: the public split.",
     )
     notes = [
         "20 labels a class train, 500 validate, the rest test; splits share nodes, so they are not independent.",
@@ -138,7 +154,7 @@ def _failures(evidence: Evidence, name: str) -> list[str]:
 
 def _where(cell: CellResult) -> str:
     column = f", {cell.cell.column}" if cell.cell.column else ""
-    return f"{tables.NAMES[cell.cell.arm]} on {tables.TITLES[cell.cell.dataset]}{column}"
+    return f"{NAMES[cell.cell.arm]} on {TITLES[cell.cell.dataset]}{column}"
 
 
 def _reason(cell: CellResult) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hiergcn.experiments.collect import CellResult
+from hiergcn.experiments.names import NAMES, TITLES
 from hiergcn.experiments.paper import NELL
 from hiergcn.experiments.published import TABLE1, TABLE2, TABLE4, Printed
 from hiergcn.experiments.significance import compare_cells, to_paper
@@ -11,33 +12,13 @@ from hiergcn.experiments.verdicts.evidence import Evidence
 from hiergcn.experiments.verdicts.verdict import points, probability
 from hiergcn.report.paper.blocks import Table, Text, words
 
-NAMES = {
-    "deepwalk": "DeepWalk",
-    "planetoid-t": "Planetoid-T",
-    "planetoid-i": "Planetoid-I",
-    "gcn": "GCN",
-    "gat": "GAT",
-    "dgcn": "DGCN",
-    "hgcn": "H-GCN",
-    "hgcn-nell": "H-GCN, our recipe for NELL",
-    "appnp": "APPNP",
-    "grand": "GRAND",
-    "graph-unet": "Graph U-Net",
-    "mlp": "MLP",
-    "label-propagation": "label propagation",
-    "no-coarsening": "H-GCN without coarsening and refining",
-    "no-embedding": "H-GCN without node-weight embedding",
-    "no-coarsening-nell": "our recipe without coarsening and refining",
-    "no-embedding-nell": "our recipe without node-weight embedding",
-}
-TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "nell": "NELL"}
 OF_THE_PAPER = ("deepwalk", "planetoid-t", "planetoid-i", "gcn", "gat", "dgcn", "hgcn", "hgcn-nell")
 BESIDE = ("appnp", "grand", "graph-unet", "mlp", "label-propagation")
 
 
 def accuracy_text(result: CellResult | None, printed: Printed | None = None, best: float | None = None) -> Text:
     """Mean ± spread, the paper's figure and the difference below it."""
-    below = "" if printed is None else f"paper {_printed(printed)}"
+    below: tuple[str, ...] = () if printed is None else (f"paper {_printed(printed)}",)
     if result is None:
         return Text("–", below)
     if result.done == 0:
@@ -50,7 +31,7 @@ def accuracy_text(result: CellResult | None, printed: Printed | None = None, bes
         main += f" ({result.done + result.failed} of {len(result.records)} runs)"
     found = to_paper(result, printed)
     if found is not None:
-        below += f" ({points(found.difference)}, {probability(found.p)})"
+        below += (f"{points(found.difference)}, {probability(found.p)}",)
     return Text(main, below, strong=best is not None and accuracy.mean == best)
 
 
@@ -72,18 +53,19 @@ def _row1(title: str, what: str, found: Mapping[str, dict[str, Any] | None]) -> 
     for name, one in found.items():
         printed = int(TABLE1[name][what])
         if one is None:
-            cells.append(Text("not run", f"paper {printed:,}"))
+            cells.append(Text("not run", (f"paper {printed:,}",)))
         else:
-            cells.append(Text(f"{one[what]:,}", "as in the paper" if one[what] == printed else f"paper {printed:,}"))
+            same = "as in the paper" if one[what] == printed else f"paper {printed:,}"
+            cells.append(Text(f"{one[what]:,}", (same,)))
     return (Text(title), *cells)
 
 
 def _labelling(name: str, one: dict[str, Any] | None) -> Text:
     printed = TABLE1[name]["labelling"]
     if one is None:
-        return Text("not run", f"paper {printed}")
+        return Text("not run", (f"paper {printed}",))
     rate = round(one["train"] / one["nodes"], 3)
-    return Text(f"{rate:.3f}", "as in the paper" if rate == printed else f"paper {printed}")
+    return Text(f"{rate:.3f}", ("as in the paper" if rate == printed else f"paper {printed}",))
 
 
 def _reasons(name: str, one: dict[str, Any] | None) -> list[str]:
@@ -149,13 +131,15 @@ def table3(evidence: Evidence, small: bool) -> Table:
     return Table(("method", *(f"{count} a class" for count in counts)), tuple(rows))
 
 
-def _both_spreads(result: CellResult, below: str) -> str:
+def _both_spreads(result: CellResult, below: tuple[str, ...]) -> tuple[str, ...]:
     if result.spread_of_draws is None:
         return below
-    parts = [f"draws ± {points(result.spread_of_draws, False)}"]
+    count = len(result.by_split)
+    parts = [f"{count} draws ± {points(result.spread_of_draws, False)}"]
     if result.spread_of_seeds is not None:
-        parts.append(f"seeds ± {points(result.spread_of_seeds, False)}")
-    return ", ".join([*parts, *([below] if below else [])])
+        seeds = max(len(values) for values in result.by_split.values())
+        parts.append(f"{seeds} seeds ± {points(result.spread_of_seeds, False)}")
+    return (", ".join(parts), *below)
 
 
 def table4(evidence: Evidence) -> Table:
@@ -187,7 +171,7 @@ def varied_table(evidence: Evidence, experiment: str, what: str) -> Table:
 def _varied_text(cell: CellResult, best: float | None, with_depth: bool) -> Text:
     text = accuracy_text(cell, best=best)
     shallow = with_depth and cell.depths and cell.depths[-1] < int(cell.cell.column)
-    return Text(text.main, f"{cell.depths[-1]} levels" if shallow else "", text.strong)
+    return Text(text.main, (f"{cell.depths[-1]} levels",) if shallow else (), text.strong)
 
 
 def random_table(evidence: Evidence) -> Table:
@@ -213,8 +197,9 @@ def _leads(cells: Mapping[tuple[str, str, str], CellResult], dataset: str) -> di
 
 def _random_text(cell: CellResult, lead: str, best: float | None) -> Text:
     text = accuracy_text(cell, best=best)
-    splits = f"{len(cell.by_split)} splits" if cell.by_split else ""
-    return Text(text.main, ", ".join(part for part in (splits, lead) if part), text.strong)
+    count = len(cell.by_split)
+    splits = f"{count} split{'' if count == 1 else 's'}" if count else ""
+    return Text(text.main, tuple(part for part in (splits, lead) if part), text.strong)
 
 
 def reach_table(evidence: Evidence) -> Table:
