@@ -28,6 +28,11 @@ NAMES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "nell": "NE
 MODELS = {"plus": "H-GCN+", "off": "hierarchy off", "grand": "GRAND", "gcn": "GCN"}
 RUNS = {"plus": "hgcn-plus-plus", "off": "hgcn-plus-plus-share=0", "grand": "grand-default", "gcn": "gcn-default"}
 LABELS = (20, 15, 10, 5, 3, 1)
+GOALS = {  # in per cent, set before the model was made
+    "at least": (84.6, 75.0, 81.0, 72.0, 73.0),
+    "the paper's claim for H-GCN": (84.5, 72.8, 79.8, 80.1, 76.5),
+    "beyond": (86.0, 76.0, 83.5, 82.0, 78.0),
+}
 
 
 class Table(NamedTuple):
@@ -107,11 +112,11 @@ def mean(values: list[float | None]) -> float | None:
 
 def spread(scores: Scores, usual: int) -> str:
     """Mean ± sample deviation, with the number of runs where it is not the usual one."""
-    there = [100 * one for one in scores.values() if one is not None]
+    there = [one for one in scores.values() if one is not None]
     if not there:
         return "–"
-    deviation = f" ± {np.std(there, ddof=1):.1f}" if len(there) > 1 else ""
-    return f"{np.mean(there):.1f}{deviation}" + ("" if len(there) == usual else f" ({len(there)})")
+    deviation = f" ± {100 * np.std(there, ddof=1):.1f}" if len(there) > 1 else ""
+    return f"{100 * np.mean(there):.1f}{deviation}" + ("" if len(there) == usual else f" ({len(there)})")
 
 
 def signed(value: float | None) -> str:
@@ -152,6 +157,23 @@ def public() -> Table:
     return Table(head, rows)
 
 
+def goals() -> Table:
+    """What H-GCN+ was to reach, and whether its mean did."""
+    columns = {NAMES[data]: [public_scores(data, model) for model in MODELS] for data in NAMES}
+    columns["Pubmed, 5 for a class"] = [split_scores("pubmed", "few-5", model) for model in MODELS]
+    rows: list[tuple[str, ...]] = []
+    for goal, wanted in GOALS.items():
+        reached = [mean(list(scores[0].values())) for scores in columns.values()]
+        cells = (
+            f"{want:.1f}" + ("" if have is None else ", reached" if 100 * have >= want else ", missed")
+            for want, have in zip(wanted, reached, strict=True)
+        )
+        rows.append((goal, *cells))
+    for number, name in enumerate(MODELS.values()):
+        rows.append((name, *(spread(scores[number], len(scores[number])) for scores in columns.values())))
+    return Table(("", *columns), rows)
+
+
 def memory(dataset: str, model: str, on_gpu: bool) -> str:
     """The most that the process took, all seeds side by side, where it was measured."""
     path = HERE / "memory" / f"{dataset}-{model}.json"
@@ -174,11 +196,11 @@ def paired() -> Table:
 
 
 def splits(kinds: list[tuple[str, str, str]], first: str, usual: int) -> Table:
-    """A row for each (dataset, kind, label of the row) that H-GCN+ or a rival has run."""
+    """A row for each (dataset, kind, label of the row) that H-GCN+ has run."""
     rows: list[tuple[str, ...]] = []
     for dataset, kind, label in kinds:
         scores = {model: split_scores(dataset, kind, model) for model in MODELS}
-        if not any(scores.values()):
+        if not scores["plus"]:
             continue
         against = [paired_difference("plus", scores["plus"], model, scores[model]) for model in list(MODELS)[1:]]
         rows.append((label, *(spread(one, usual) for one in scores.values()), *map(difference, against)))
@@ -214,6 +236,7 @@ def rows_of(path: Path) -> Iterator[dict[str, str]]:
 
 
 TABLES: dict[str, Callable[[], Table]] = {
+    "goals": goals,
     "public": public,
     "paired": paired,
     "few": few,
