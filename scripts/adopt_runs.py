@@ -1,23 +1,29 @@
-"""Take runs of `hiergcn fit` that are kept under docs/results/runs into a store of `hiergcn reproduce`.
+"""Take runs of `hiergcn fit` that are kept under docs/results/runs into a store of `hiergcn reproduce`, or back.
 
 python scripts/adopt_runs.py --store runs/reproduce
+python scripts/adopt_runs.py --store runs/reproduce --back
 
 Only runs with exactly the settings that Table 2 asks for are taken, on the public split; each seed becomes a result
 whose code version is the commit that made it, so that the page tells it from others. What the store has already stays.
+`--back` keeps those cells of Table 2 that the store has more seeds of than docs/results/runs, or has with the settings
+in force where the runs there have others; `python scripts/results.py table` then makes the tables.
 """
 
 import argparse
 import json
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from hiergcn.experiments.collect import Results
+from hiergcn.experiments.collect import CellResult, Results
 from hiergcn.experiments.identity import TrainJob
 from hiergcn.experiments.paper import FULL, experiments
 from hiergcn.experiments.plan import Cell
 from hiergcn.experiments.splits import PUBLIC
 from hiergcn.experiments.store import Record, Store
+from hiergcn.run.recipes import published
 from hiergcn.run.settings import GROUPS
 
 RUNS = Path(__file__).resolve().parents[1] / "docs" / "results" / "runs"
@@ -28,10 +34,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--store", type=Path, required=True)
     parser.add_argument("--runs", type=Path, default=RUNS)
+    parser.add_argument("--back", action="store_true", help="from the store to the folder of runs")
     arguments = parser.parse_args()
     store = Store(arguments.store)
     store.make()
     have = Results(store.records())
+    if arguments.back:
+        for cell in experiments(FULL)["table2"].cells():
+            found = have.cell(cell)
+            if found.done + found.failed > sum(1 for _ in adopted(cell, arguments.runs)):
+                name = f"{cell.dataset}-{cell.settings.method}-{cell.settings.preset}.json"
+                text = json.dumps(kept(found), indent=1, ensure_ascii=False) + "\n"
+                (arguments.runs / name).write_text(text, encoding="utf-8")
+                print(f"{name}: {found.done + found.failed} seeds")
+        return
     for cell in experiments(FULL)["table2"].cells():
         missing = {seed for (_, seed), record in zip(cell.runs, have.cell(cell).records, strict=True) if record is None}
         taken = [record for record in adopted(cell, arguments.runs) if record.key["seed"] in missing]
@@ -71,6 +87,36 @@ def _record(cell: Cell, kept: dict[str, Any], settings: dict[str, Any], place: i
         "finished": "",  # older than any run of the store
     }
     return Record(job.id, job.key() | {"settings": settings}, result, made)
+
+
+def kept(found: CellResult) -> dict[str, Any]:
+    """A cell as a run of `hiergcn fit` is kept: what the tables are made of, from the machine that did most of it."""
+    cell, done = found.cell, [record for record in found.records if record is not None]
+    settings, seeds = cell.settings, [record.key["seed"] for record in done]
+    machine = json.loads(Counter(json.dumps(_machine(record), sort_keys=True) for record in done).most_common(1)[0][0])
+    device = Counter(str(record.made["device"]) for record in done).most_common(1)[0][0]
+    command = f"hiergcn reproduce table2 --models {settings.method} --datasets {cell.dataset} --device {device}"
+    config = {group: asdict(getattr(settings, group)) for group in GROUPS}
+    head = {"method": settings.method, "preset": settings.preset, "dataset": cell.dataset, "seeds": seeds}
+    metrics = {
+        "model": settings.method,
+        "preset": settings.preset,
+        "dataset": cell.dataset,
+        "seeds": seeds,
+        "failed_seeds": {
+            str(record.key["seed"]): record.result["failure"] for record in done if record.result["failure"]
+        },
+        "test_accuracy": found.accuracy.to_dict(),
+        "val_accuracy": found.summary("validation_accuracy").to_dict(),
+        "claim": published(settings.method, cell.dataset),
+        "seconds": {"train": round(sum(record.made["seconds"] for record in done), 1)},
+        "device": device,
+    }
+    return {"config": head | config | {"source": {"command": command}}, "metrics": metrics, "environment": machine}
+
+
+def _machine(record: Record) -> dict[str, Any]:
+    return {name: record.made.get(name) for name in KEPT}
 
 
 if __name__ == "__main__":
