@@ -15,6 +15,7 @@ from hiergcn.experiments.significance import Grown, corrected, fitted_exponent, 
 from hiergcn.experiments.store import Record
 from hiergcn.experiments.verdicts.evidence import Evidence
 from hiergcn.experiments.verdicts.statements import STATEMENTS, verdicts
+from hiergcn.experiments.verdicts.verdict import points
 
 SMALL = replace(FULL, seeds=10, nell_seeds=10, fewer_draws={})
 
@@ -210,6 +211,12 @@ def test_the_test_against_the_paper_is_welchs_where_the_paper_has_a_spread() -> 
         0.7367, abs=1e-3
     )  # t = -0.0005 / sqrt(0.0030277²/10 + 0.005²/20) = -0.3397, 26.7 degrees
     assert alone.p == pytest.approx(0.6141, abs=2e-3)  # t = -0.0005 / (0.0030277 / sqrt(10)) = -0.5222, 9 degrees
+
+
+def test_what_is_rounded_to_nothing_has_no_sign() -> None:
+    assert [points(value) for value in (-0.0004, 0.0, 0.0004, 0.0006, -0.012, None)] == [
+        *("0.0", "0.0", "0.0", "+0.1", "-1.2", "–")
+    ]
 
 
 def test_exponents_are_those_of_the_law() -> None:

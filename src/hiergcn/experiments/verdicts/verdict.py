@@ -129,7 +129,10 @@ def unrun(names: Sequence[str]) -> str:
 
 def points(fraction: float | None, sign: bool = True) -> str:
     """In points of a per cent."""
-    return "–" if fraction is None else f"{100 * fraction:{'+' if sign else ''}.1f}"
+    if fraction is None:
+        return "–"
+    text = f"{100 * fraction:{'+' if sign else ''}.1f}"
+    return "0.0" if text.strip("+-") == "0.0" else text
 
 
 def probability(p: float | None) -> str:

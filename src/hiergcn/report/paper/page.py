@@ -57,9 +57,9 @@ def introduction(evidence: Evidence, used: list[Record], found: list[Verdict]) -
         f"{len(found)} statements of the paper: {count['holds']} hold, {count['does not hold']} do not hold, "
         f"{count['not decided']} not decided, {count['not run']} not run."
     )
+    fate = f"{failed} of which diverged" if failed else "none of which failed"
     runs = (
-        f"{len(used):,} runs, {failed} of which failed (they diverged); {missing:,} of the {planned:,} planned are "
-        f"missing (a run that two tables show counts twice here). Every model was chosen on validation; test labels "
+        f"{len(used):,} runs, {fate}; {_missing(missing, planned)}. Every model was chosen on validation; test labels "
         f"were read once, after that. Every seed that was run is in the means."
     )
     parts = [text for text in (summary, runs, hgcn_time(evidence), _provenance(used)) if text]
@@ -74,6 +74,12 @@ def introduction(evidence: Evidence, used: list[Record], found: list[Verdict]) -
         f"it again from the runs beside it. `runs.csv` has every run, `cells.csv` every mean."
     )
     return parts
+
+
+def _missing(missing: int, planned: int) -> str:
+    if not missing:
+        return f"none of the {planned:,} planned is missing (a run that two tables show counts twice here)"
+    return f"{missing:,} of the {planned:,} planned are missing (a run that two tables show counts twice here)"
 
 
 def _provenance(used: list[Record]) -> str:

@@ -139,7 +139,7 @@ def _both_spreads(result: CellResult, below: tuple[str, ...]) -> tuple[str, ...]
     if result.spread_of_seeds is not None:
         seeds = max(len(values) for values in result.by_split.values())
         parts.append(f"{seeds} seeds ± {points(result.spread_of_seeds, False)}")
-    return (", ".join(parts), *below)
+    return (*parts, *below)
 
 
 def table4(evidence: Evidence) -> Table:
