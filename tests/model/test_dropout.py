@@ -24,9 +24,15 @@ def test_entries_that_share_a_draw_are_as_likely_and_independent(lane: int) -> N
     assert float((kept[:, lane] * other).mean()) == pytest.approx(0.15**2, abs=0.004)
 
 
-def test_no_dropout_is_the_same_tensor() -> None:
+@pytest.mark.parametrize("rate", [0.0, 1e-9, 5e-6])  # 16 bits cannot tell these apart
+def test_no_dropout_is_the_same_tensor(rate: float) -> None:
     values = torch.ones(3)
-    assert dropout(values, 0.0) is values
+    assert dropout(values, rate) is values
+
+
+def test_the_smallest_rate_drops_next_to_nothing() -> None:
+    dropped = dropout(torch.ones(100_000), 1 / 2**16, torch.Generator().manual_seed(0))
+    assert int((dropped == 0).sum()) < 20
 
 
 @pytest.mark.parametrize("shape", [(0,), (1,), (5,), (3, 7)])

@@ -30,7 +30,7 @@ Noise = torch.Generator | ReplicaNoise | None
 
 def dropout(values: Tensor, rate: float, generator: Noise = None) -> Tensor:
     """Zero each entry with probability `rate` and scale the others by 1 / (1 - rate)."""
-    if rate == 0.0:
+    if _kept(rate) == _STEPS:
         return values
     dropped: Tensor
     if isinstance(generator, ReplicaNoise):
@@ -87,4 +87,9 @@ def _bits(
     bits = torch.empty((len(generators), -(-n // 4)), dtype=torch.int64, device=device)
     for row, generator in zip(bits, generators, strict=True):
         row.random_(-(2**63), None, generator=generator)
-    return bits.view(torch.int16), max(round((1.0 - rate) * _STEPS), 1)
+    return bits.view(torch.int16), _kept(rate)
+
+
+def _kept(rate: float) -> int:
+    """How many of 2^16 values are kept; all of them where the rate is too small to tell from 0."""
+    return max(round((1.0 - rate) * _STEPS), 1)
