@@ -15,6 +15,8 @@ def mixed_channels(Z: Tensor, w: Tensor, rectify: bool) -> Tensor:
     mixed: Tensor
     if not rectify:
         mixed = (Z.unflatten(1, (-1, w.shape[0])) * w).sum(dim=2)
+    elif _passes(Z) is None:
+        mixed = mixed_channels(Z.clamp_min(0.0), w, rectify=False)
     elif side_by_side():
         mixed = _MixedChannelsOfReplicas.apply(Z, w)  # type: ignore[no-untyped-call]
     else:
@@ -39,6 +41,7 @@ class _MixedChannels(torch.autograd.Function):
 
 
 def _passes(Z: Tensor) -> Any:
+    """The module that has them; None on a GPU without Triton."""
     return gpu_kernels() if Z.is_cuda else loops
 
 
@@ -46,7 +49,4 @@ class _MixedChannelsOfReplicas(ReplicaRule):
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int, int], Z: Tensor, w: Tensor) -> tuple[Tensor, int]:
         each, weights = (replicas_first(*pair, info.batch_size) for pair in zip((Z, w), in_dims, strict=True))
-        if each.is_cuda and not gpu_kernels():
-            rectified = each.clamp_min(0.0).unflatten(2, (-1, weights.shape[1]))
-            return (rectified * weights[:, None, None]).sum(dim=3), 0
         return _MixedChannels.apply(each, weights), 0  # type: ignore[no-untyped-call]
