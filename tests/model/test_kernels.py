@@ -33,8 +33,9 @@ def test_csr_product(n: int, m: int, width: int, density: float) -> None:
     np.testing.assert_allclose(product.cpu().numpy(), matrix @ dense, rtol=1e-4, atol=1e-4)
     assert torch.equal(product, kernels.csr_product(*parts, on_gpu(dense)))
     other = rng.normal(size=(n, width)).astype(np.float32)
-    added = kernels.csr_product(*parts, on_gpu(dense), on_gpu(other))
-    np.testing.assert_allclose(added.cpu().numpy(), matrix @ dense + other, rtol=1e-4, atol=1e-4)
+    for lying in (on_gpu(other), on_gpu(np.ascontiguousarray(other.T)).T):
+        added = kernels.csr_product(*parts, on_gpu(dense), lying)
+        np.testing.assert_allclose(added.cpu().numpy(), matrix @ dense + other, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("layout", ["replicas first", "nodes first", "shared"])

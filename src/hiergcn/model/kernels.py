@@ -2,7 +2,8 @@
 
 The libraries' sparse product adds in an order that changes from run to run and multiplies by the zeros that dropout
 leaves, and the steps around it each read and write everything once more. Tensors of replicas lie as (n, replicas, d),
-so that a product sees `replicas * d` columns.
+so that a product sees `replicas * d` columns. A number that is handed to a kernel has 32 bits if it fits, and so has
+what is made of two such: where that might not fit, one is made wider, or the product is handed over.
 """
 
 import torch
@@ -121,6 +122,7 @@ def csr_product_of_replicas(
     """
     replicas, _, width = dense.shape
     dense = dense if dense.stride(2) == 1 else dense.contiguous()
+    plus = plus if plus is None or plus.stride(1) == 1 else plus.contiguous()
     below = 0 if pieces.sums is None else pieces.sums.column.numel()
     lying = torch.empty((pieces.rows + below, replicas, width), dtype=dense.dtype, device=dense.device)
     out = lying.transpose(0, 1)
@@ -214,7 +216,7 @@ def _dropout(
     values,
     bits,
     out,
-    rows,
+    size,
     width,
     bits_of_replica,
     value_replica,
@@ -227,7 +229,7 @@ def _dropout(
 ):
     replica = tl.program_id(1).to(tl.int64)
     flat = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    inside = flat < rows * width
+    inside = flat < size
     row, column = flat // width, flat % width
     kept = tl.load(bits + replica * bits_of_replica + flat, mask=inside, other=32767) < limit
     value = tl.load(values + replica * value_replica + row * value_row + column, mask=inside & kept, other=0.0)
@@ -246,7 +248,7 @@ def replica_dropout(values: Tensor, bits: Tensor, limit: int, scale: float) -> T
     out = torch.empty((rows, replicas, width), dtype=values.dtype, device=values.device).transpose(0, 1)
     if out.numel():
         _dropout[(triton.cdiv(rows * width, 1024), replicas)](
-            values, bits, out, rows, width, bits.stride(0), values.stride(0), values.stride(1), out.stride(0),
+            values, bits, out, rows * width, width, bits.stride(0), values.stride(0), values.stride(1), out.stride(0),
             out.stride(1), limit, scale, BLOCK=1024,
         )  # fmt: skip
     return out
@@ -257,7 +259,7 @@ def _mix(
     Z,
     w,
     out,
-    rows,
+    size,
     width,
     z_replica,
     z_row,
@@ -270,7 +272,7 @@ def _mix(
     replica = tl.program_id(1).to(tl.int64)
     flat = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     channel = tl.arange(0, PADDED)
-    inside = flat < rows * width
+    inside = flat < size
     row, column = flat // width, flat % width
     place = replica * z_replica + row[:, None] * z_row + column[:, None] * CHANNELS + channel[None, :]
     there = inside[:, None] & (channel < CHANNELS)[None, :]
@@ -286,7 +288,7 @@ def _mix_backward(
     w,
     grad_Z,
     partial_w,
-    rows,
+    size,
     width,
     grad_replica,
     grad_row,
@@ -300,7 +302,7 @@ def _mix_backward(
     replica = tl.program_id(1).to(tl.int64)
     flat = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     channel = tl.arange(0, PADDED)
-    inside = flat < rows * width
+    inside = flat < size
     row, column = flat // width, flat % width
     place = replica * z_replica + row[:, None] * z_row + column[:, None] * CHANNELS + channel[None, :]
     there = inside[:, None] & (channel < CHANNELS)[None, :]
@@ -319,7 +321,7 @@ def mixed_channels(Z: Tensor, w: Tensor) -> Tensor:
     out = torch.empty((rows, replicas, width), dtype=Z.dtype, device=Z.device).transpose(0, 1)
     if out.numel():
         _mix[(triton.cdiv(rows * width, 512), replicas)](
-            Z, w.contiguous(), out, rows, width, Z.stride(0), Z.stride(1), out.stride(0), out.stride(1),
+            Z, w.contiguous(), out, rows * width, width, Z.stride(0), Z.stride(1), out.stride(0), out.stride(1),
             CHANNELS=w.shape[1], PADDED=triton.next_power_of_2(w.shape[1]), BLOCK=512,
         )  # fmt: skip
     return out
@@ -335,25 +337,26 @@ def mixed_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor,
     partial_w = torch.zeros((replicas, programs, w.shape[1]), dtype=Z.dtype, device=Z.device)
     if grad.numel():
         _mix_backward[(programs, replicas)](
-            grad, Z, w.contiguous(), grad_Z, partial_w, rows, width, grad.stride(0), grad.stride(1), Z.stride(0),
-            Z.stride(1), CHANNELS=w.shape[1], PADDED=triton.next_power_of_2(w.shape[1]), BLOCK=512,
+            grad, Z, w.contiguous(), grad_Z, partial_w, rows * width, width, grad.stride(0), grad.stride(1),
+            Z.stride(0), Z.stride(1), CHANNELS=w.shape[1], PADDED=triton.next_power_of_2(w.shape[1]), BLOCK=512,
         )  # fmt: skip
     return grad_Z, partial_w.sum(dim=1)
 
 
 @triton.jit
-def _keep(better, new, kept, rows, width, new_replica, new_row, kept_replica, kept_row, BLOCK: tl.constexpr):
+def _keep(better, new, kept, size, width, new_replica, new_row, kept_replica, kept_row, BLOCK: tl.constexpr):
     replica = tl.program_id(1).to(tl.int64)
     if tl.load(better + replica):
         flat = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
         row, column = flat // width, flat % width
-        value = tl.load(new + replica * new_replica + row * new_row + column, mask=flat < rows * width)
-        tl.store(kept + replica * kept_replica + row * kept_row + column, value, mask=flat < rows * width)
+        value = tl.load(new + replica * new_replica + row * new_row + column, mask=flat < size)
+        tl.store(kept + replica * kept_replica + row * kept_row + column, value, mask=flat < size)
 
 
 def keep(better: Tensor, new: Tensor, kept: Tensor) -> None:
     """Copy the new values, (replicas, n, d), over those that are kept where a replica is better; else touch nothing."""
     replicas, rows, width = new.shape
     _keep[(triton.cdiv(rows * width, 4096), replicas)](
-        better, new, kept, rows, width, new.stride(0), new.stride(1), kept.stride(0), kept.stride(1), BLOCK=4096,
+        better, new, kept, rows * width, width, new.stride(0), new.stride(1), kept.stride(0), kept.stride(1),
+        BLOCK=4096,
     )  # fmt: skip
