@@ -1,6 +1,5 @@
 """`hiergcn reproduce`: the paper's tables and figures, run again, each number beside the paper's."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,13 +86,12 @@ def _jobs(
 
 def _hands(device: str, workers: int | None, gpu_workers: int, side_by_side: int) -> "Hands":
     from hiergcn.experiments.runner import Hands
-    from hiergcn.run.device import choose_device
+    from hiergcn.run.device import choose_device, cores
 
     where = choose_device(device).type
     if where == "cpu" and workers == 0:
         raise InputError("--workers 0 leaves nobody to work without a GPU; give at least 1.")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return Hands(cores if workers is None else workers, where, gpu_workers, side_by_side)
+    return Hands(cores() if workers is None else workers, where, gpu_workers, side_by_side)
 
 
 def _run(jobs: "list[Job]", place: Path, hands: "Hands", budget_minutes: float | None) -> "RunSummary":
