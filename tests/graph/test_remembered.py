@@ -43,6 +43,15 @@ def test_what_is_missing_or_new_follows_the_first_table() -> None:
     assert "'green'" in notes[0]
 
 
+def test_commas_are_what_they_were_in_the_first_table() -> None:
+    """By itself 1,250 might be a thousand and more."""
+    _, columns = encoded_columns(pd.DataFrame({"size": ["2,5", "0,25"]}), HERE)
+    matrix, _ = encoded_as(pd.DataFrame({"size": ["1,250", None, "3"]}), HERE, columns)
+    np.testing.assert_allclose(np.asarray(matrix)[:, 0], [1.25, 1.375, 3.0])
+    with pytest.raises(InputError, match="'1,250' where the model was trained on a number"):
+        encoded_as(pd.DataFrame({"age": ["1,250"]}), HERE, encoded_columns(FIRST[["age"]], HERE)[1])
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -94,9 +94,12 @@ def has_decimal_commas(column: "pd.Series[Any]") -> bool:
     )
 
 
-def floats(column: "pd.Series[Any]") -> "pd.Series[float]":
-    """Numbers where the entries are such, with a decimal comma too, else NaN; infinite if too large for a float."""
-    if not pd.api.types.is_numeric_dtype(column) and has_decimal_commas(column):
+def floats(column: "pd.Series[Any]", decimal_comma: bool = False) -> "pd.Series[float]":
+    """Numbers where the entries are such, else NaN; infinite if too large for a float.
+
+    Commas are decimal ones where that is known beforehand, or the entries tell.
+    """
+    if not pd.api.types.is_numeric_dtype(column) and (decimal_comma or has_decimal_commas(column)):
         column = column.astype(str).str.replace(",", ".", regex=False).where(column.notna())
     try:
         return pd.to_numeric(column, errors="coerce").astype(np.float64)

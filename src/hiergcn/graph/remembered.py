@@ -39,7 +39,7 @@ def encoded_as(
 
 
 def _numbers(column: "pd.Series[Any]", known: FeatureColumn, origin: Origin) -> NDArray[np.float64]:
-    values = floats(column).to_numpy(np.float64)
+    values = floats(column, known.decimal_comma).to_numpy(np.float64)
     if known.kind == "boolean":
         truth = column.astype(str).str.strip().str.lower().map(_TRUTH).to_numpy(np.float64)
         values = np.where(np.isnan(truth), values, truth)
