@@ -135,6 +135,15 @@ def test_batches_learn_the_weights_of_the_model(graph: Graph, split: Split, meth
     assert all(torch.equal(after[name], value) for name, value in network.state_dict().items())
 
 
+def test_batches_make_up_one_step(graph: Graph, split: Split) -> None:
+    """H-GCN+ counts the steps in which its consistency loss comes in."""
+    chosen = settings_for("hgcn-plus").override({"levels": 2})
+    learning = learner(cut(graph, split, chosen, 3), chosen)
+    for epoch in (1, 2):
+        learning.step(epoch)
+        assert float(learning.model.state_dict()["steps"]) == epoch
+
+
 def test_batches_without_labels_are_not_made(graph: Graph, split: Split) -> None:
     batches = cut(graph, split, settings(), 4)
     batches.task = replace(batches.task, train=split.train[:1], train_labels=batches.task.train_labels[:1])

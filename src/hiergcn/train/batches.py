@@ -125,9 +125,13 @@ class BatchLearner(Learners):
     def step(self, epoch: int) -> Tensor:
         self.optimiser.zero_grad()
         total = torch.zeros(1, device=self.nodes.train.nodes.device)
+        counters = [(buffer, buffer.clone()) for buffer in self.model.buffers() if buffer.dim() == 0]
         for kept in self.batches.drawn(self.rng):
-            if kept[self.labelled].any():  # else there is nothing to learn from
-                total += self._learn(self.batches.batch(kept), epoch)
+            if not kept[self.labelled].any():
+                continue  # there is nothing to learn from
+            for counter, before in counters:
+                counter.copy_(before)  # all batches together are one step
+            total += self._learn(self.batches.batch(kept), epoch)
         self.optimiser.step()
         return total
 
