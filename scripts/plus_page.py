@@ -20,11 +20,12 @@ import numpy as np
 
 from hiergcn.evaluate.compare import PairedDifference, Scores, paired_difference
 from hiergcn.experiments.archive import read_records
-from hiergcn.run.settings import Settings, settings_for
+from hiergcn.experiments.names import TITLES
+from hiergcn.run.settings import Settings
+from plus_splits import settings_of
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 HERE = RESULTS / "plus"
-NAMES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "nell": "NELL"}
 MODELS = {"plus": "H-GCN+", "off": "hierarchy off", "grand": "GRAND", "gcn": "GCN"}
 RUNS = {"plus": "hgcn-plus-plus", "off": "hgcn-plus-plus-share=0", "grand": "grand-default", "gcn": "gcn-default"}
 LABELS = (20, 15, 10, 5, 3, 1)
@@ -44,13 +45,6 @@ class Table(NamedTuple):
         return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def recipe(model: str, dataset: str) -> Settings:
-    if model in {"plus", "off"}:
-        settings = settings_for("hgcn", "plus", dataset)
-        return settings.override({"share": 0.0, "drop_level": 0}) if model == "off" else settings
-    return settings_for(model, None, dataset)
-
-
 def follows(saved: dict[str, Any], settings: Settings) -> bool:
     """Are the settings that a result was made with those of the recipe? It may lack some that are newer than it."""
     now = settings.to_dict()
@@ -65,7 +59,7 @@ def public_run(dataset: str, model: str) -> dict[str, Any] | None:
     if not path.exists():
         return None
     run: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    if not follows(run["config"], recipe(model, dataset)):
+    if not follows(run["config"], settings_of(model, dataset)):
         print(f"left out, not the recipe's settings: {path.name}")
         return None
     return run
@@ -90,7 +84,7 @@ def split_scores(dataset: str, kind: str, model: str) -> Scores:
     path = HERE / "splits" / f"{dataset}-{kind}-{model}.json"
     if path.exists():
         saved = json.loads(path.read_text(encoding="utf-8"))
-        if follows(saved["settings"], recipe(model, dataset)):
+        if follows(saved["settings"], settings_of(model, dataset)):
             return {(number, 0): one for number, one in enumerate(saved["test"])}
         print(f"left out, not the recipe's settings: {path.name}")
     if model in {"plus", "off"}:
@@ -100,7 +94,7 @@ def split_scores(dataset: str, kind: str, model: str) -> Scores:
     for one in sorted(records(), key=lambda record: str(record.finished)):
         number = named.fullmatch(one.key["split"])
         ours = number and (one.key["dataset"], one.key["method"]) == (dataset, model)
-        if number and ours and follows(one.key["settings"], recipe(model, dataset)):
+        if number and ours and follows(one.key["settings"], settings_of(model, dataset)):
             found.setdefault(int(number[1]), {})[one.key["seed"]] = one.result["test_accuracy"]
     return {(number, 0): mean(list(seeds.values())) for number, seeds in found.items()}
 
@@ -132,11 +126,11 @@ def difference(one: PairedDifference) -> str:
 def public() -> Table:
     head = ("dataset", "model", "test", "validation", "failed seeds", "s a seed", "GB", "processor")
     rows: list[tuple[str, ...]] = []
-    for dataset in NAMES:
+    for dataset in TITLES:
         for model, name in MODELS.items():
             run = public_run(dataset, model)
             if run is None:
-                rows.append((NAMES[dataset], name, "not run", *[""] * 5))
+                rows.append((TITLES[dataset], name, "not run", *[""] * 5))
                 continue
             metrics, machine = run["metrics"], run["environment"]
             on_gpu = metrics["device"].startswith("cuda")
@@ -144,7 +138,7 @@ def public() -> Table:
             per_seed = metrics["seconds"]["train"] / asked
             rows.append(
                 (
-                    NAMES[dataset],
+                    TITLES[dataset],
                     name,
                     spread(public_scores(dataset, model), asked),
                     f"{100 * metrics['val_accuracy']['mean']:.1f}",
@@ -159,7 +153,7 @@ def public() -> Table:
 
 def goals() -> Table:
     """What H-GCN+ was to reach, and whether its mean did."""
-    columns = {NAMES[data]: [public_scores(data, model) for model in MODELS] for data in NAMES}
+    columns = {TITLES[data]: [public_scores(data, model) for model in MODELS] for data in TITLES}
     columns["Pubmed, 5 for a class"] = [split_scores("pubmed", "few-5", model) for model in MODELS]
     rows: list[tuple[str, ...]] = []
     for goal, wanted in GOALS.items():
@@ -185,13 +179,13 @@ def memory(dataset: str, model: str, on_gpu: bool) -> str:
 
 def paired() -> Table:
     rows: list[tuple[str, ...]] = []
-    for dataset in NAMES:
+    for dataset in TITLES:
         for model, name in list(MODELS.items())[1:]:
             one = paired_difference("plus", public_scores(dataset, "plus"), name, public_scores(dataset, model))
             if one.mean is not None:
                 p = "–" if one.p is None else f"{one.p:.2g}"
                 interval = f"{signed(one.low)} to {signed(one.high)}"
-                rows.append((NAMES[dataset], name, signed(one.mean), interval, p, str(one.units)))
+                rows.append((TITLES[dataset], name, signed(one.mean), interval, p, str(one.units)))
     return Table(("dataset", "H-GCN+ minus", "difference", "95 % interval", "p", "seeds"), rows)
 
 
@@ -209,12 +203,12 @@ def splits(kinds: list[tuple[str, str, str]], first: str, usual: int) -> Table:
 
 
 def few() -> Table:
-    kinds = [(data, f"few-{count}", f"{NAMES[data]}, {count}") for data in ("pubmed", "cora") for count in LABELS]
+    kinds = [(data, f"few-{count}", f"{TITLES[data]}, {count}") for data in ("pubmed", "cora") for count in LABELS]
     return splits(kinds, "labels for a class", 20)
 
 
 def random() -> Table:
-    return splits([(data, "random", NAMES[data]) for data in ("cora", "citeseer", "pubmed")], "dataset", 100)
+    return splits([(data, "random", TITLES[data]) for data in ("cora", "citeseer", "pubmed")], "dataset", 100)
 
 
 def searched() -> Table:
@@ -226,7 +220,7 @@ def searched() -> Table:
             draws = list(rows_of(HERE / f"search-{dataset}{suffix}-{model}.csv"))
             best = max(draws, key=lambda row: float(row["score"]))
             cells.append(f"{100 * float(best['score']):.1f} (draw {best['draw']} of {len(draws)})")
-        rows.append((NAMES[dataset] + (", 5 for a class" if suffix else ""), *cells))
+        rows.append((TITLES[dataset] + (", 5 for a class" if suffix else ""), *cells))
     return Table(("dataset", *MODELS.values()), rows)
 
 
