@@ -60,7 +60,7 @@ class _LinearMap(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, dense: Tensor, there: Map, back: Map) -> Tensor:
         ctx.back = back
-        return there(dense)
+        return there(dense).detach()  # where it is part of something larger, autograd would let nobody add to it
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
