@@ -20,7 +20,8 @@ from hiergcn.train.labels import labelled_nodes
 from hiergcn.train.learners import Learners, OneLearner, Replicas
 from hiergcn.train.selection import Selection
 
-_LOOK = 25  # epochs of a GPU between two looks at what it has done
+LOOK = 25
+"""Epochs of a GPU between two looks at what it has done."""
 
 OnEpoch = Callable[[int, list[float]], None]
 """Gets the epoch and the best validation accuracy of each model so far."""
@@ -130,7 +131,7 @@ def _train(
     while epoch < config.epochs:
         epoch += 1
         run()
-        if on_gpu and epoch % _LOOK and epoch < config.epochs:
+        if on_gpu and epoch % LOOK and epoch < config.epochs:
             continue
         if on_epoch:
             on_epoch(epoch, selection.accuracies())
