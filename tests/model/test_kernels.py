@@ -68,6 +68,13 @@ def test_mixed_channels_and_their_gradients(nodes_first: bool) -> None:
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
 
+def test_channels_that_are_not_numbers_show() -> None:
+    Z = torch.zeros(1, 3, 8, device=DEVICE)
+    Z[0, 1, 5] = torch.nan
+    mixed = kernels.mixed_channels(Z, torch.ones(1, 4, device=DEVICE))
+    assert mixed.isnan().nonzero().tolist() == [[0, 1, 1]]
+
+
 @pytest.mark.parametrize(("n", "k", "m"), [(1, 3, 5), (700, 40, 128), (5000, 72, 200)])
 def test_inner_products(n: int, k: int, m: int) -> None:
     left, right = torch.randn(n, 2, k, device=DEVICE).transpose(0, 1), torch.randn(2, n, m, device=DEVICE)

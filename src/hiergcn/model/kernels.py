@@ -255,6 +255,12 @@ def replica_dropout(values: Tensor, bits: Tensor, limit: int, scale: float) -> T
 
 
 @triton.jit
+def _rectified(z):
+    """ReLU that leaves what is not a number as it is, as `tl.maximum` does not: a network that diverges shows it."""
+    return tl.where(z < 0.0, 0.0, z)
+
+
+@triton.jit
 def _mix(
     Z,
     w,
@@ -277,7 +283,7 @@ def _mix(
     place = replica * z_replica + row[:, None] * z_row + column[:, None] * CHANNELS + channel[None, :]
     there = inside[:, None] & (channel < CHANNELS)[None, :]
     weight = tl.load(w + replica * CHANNELS + channel, mask=channel < CHANNELS, other=0.0)
-    mixed = tl.sum(tl.maximum(tl.load(Z + place, mask=there, other=0.0), 0.0) * weight[None, :], axis=1)
+    mixed = tl.sum(_rectified(tl.load(Z + place, mask=there, other=0.0)) * weight[None, :], axis=1)
     tl.store(out + replica * out_replica + row * out_row + column, mixed, mask=inside)
 
 
@@ -311,7 +317,7 @@ def _mix_backward(
     z = tl.load(Z + place, mask=there, other=0.0)
     tl.store(grad_Z + place, tl.where(z > 0.0, incoming[:, None] * weight[None, :], 0.0), mask=there)
     share = partial_w + (replica * tl.num_programs(0) + tl.program_id(0)) * CHANNELS + channel
-    tl.store(share, tl.sum(incoming[:, None] * tl.maximum(z, 0.0), axis=0), mask=channel < CHANNELS)
+    tl.store(share, tl.sum(incoming[:, None] * _rectified(z), axis=0), mask=channel < CHANNELS)
 
 
 def mixed_channels(Z: Tensor, w: Tensor) -> Tensor:
