@@ -132,11 +132,11 @@ def mixed_channels(Z: Tensor, w: Tensor) -> Tensor:
 def mixed_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
     """The gradients by Z and w."""
     grad_Z = torch.empty(Z.shape, dtype=Z.dtype)
-    by_column = np.zeros((Z.shape[0], Z.shape[2]), dtype=grad_Z.numpy().dtype)
+    by_column = np.zeros((Z.shape[0], Z.shape[2]))  # in double precision, as there may be millions of rows
     arrays = _array(grad), _array(Z), _array(w), grad_Z.numpy(), by_column
     for incoming, own, weights, by_Z, sums in zip(*arrays, strict=True):
         _mix_backward(incoming, own, tuple(weights), by_Z, sums)
-    return grad_Z, torch.from_numpy(by_column.reshape(len(Z), -1, w.shape[1]).sum(axis=1))
+    return grad_Z, torch.from_numpy(by_column.reshape(len(Z), -1, w.shape[1]).sum(axis=1)).to(w.dtype)
 
 
 def _array(tensor: Tensor) -> Floats:

@@ -208,6 +208,8 @@ class _FeaturesOnGPU(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor, None, None]:
+        if ctx.needs_input_grad[0]:
+            raise NotImplementedError("replicas on a GPU have no gradient by the entries of sparse features")
         there, order = ctx.pattern.transpose
         by_weight: Tensor = gpu_kernels().csr_product_of_replicas(
             there.pieces, there.column, ctx.values, grads[0], order, thinned=ctx.dropped

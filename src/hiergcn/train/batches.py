@@ -100,7 +100,9 @@ class Batches:
 
 class BatchLearner(Learners):
     """One model whose step adds up the gradients of all batches: what is learned differs from a step over the whole
-    graph by the edges between batches alone, and so the settings for the whole graph serve.
+    graph by the edges between batches alone, and so the settings for the whole graph serve. A loss that looks at nodes
+    without a label too, that of GRAND and H-GCN+, differs by more: batches without a training node are not made, and
+    the others count by their training nodes.
 
     Args:
         model: the network of the whole graph.
