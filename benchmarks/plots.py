@@ -22,6 +22,7 @@ PAGE = HERE.parent / "docs" / "benchmarks.md"
 PICTURES = PAGE.parent / "images" / "benchmarks"
 THIRD, FOURTH = "#009e73", "#cc79a7"  # Okabe and Ito's green and purple, which go with the first two
 COLOURS = {"H-GCN": FIRST, "GAT": SECOND, "GCN": THIRD, "Graph U-Net": FOURTH}
+HATCHED = " without input dropout"  # in the colour of the same network with it
 GB = 1e9
 
 Result = dict[str, Any]
@@ -111,8 +112,10 @@ def steps(results: list[Result]) -> Figure:
                 1000 * middle,
                 width,
                 yerr=1000 * np.array(reach),
-                color=COLOURS[network],
-                label=network,
+                color=COLOURS[network.removesuffix(HATCHED)],
+                hatch="////" if network.endswith(HATCHED) else "",
+                edgecolor="white",
+                label={f"GAT{HATCHED}": "hatched:" + HATCHED, f"GCN{HATCHED}": None}.get(network, network),
                 error_kw=whiskers,
             )
         for i, part in enumerate(parts):
