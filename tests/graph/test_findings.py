@@ -106,7 +106,6 @@ LONG = [
 
 @pytest.mark.parametrize("edges", LONG)
 def test_long_files_are_read_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edges: str) -> None:
-    pytest.importorskip("pyarrow")
     short = read(tmp_path, edges, None).graph
     calls = []
     reader = arrow.read_long_table

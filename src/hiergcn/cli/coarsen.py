@@ -58,11 +58,6 @@ def _check_target(out: Path) -> None:
     if out.suffix not in ENDINGS:
         raise InputError(f"--out {out}: its ending must be one of {', '.join(ENDINGS)}.")
     check_target(out)
-    if out.suffix == ".parquet":
-        from importlib.util import find_spec
-
-        if find_spec("pyarrow") is None:
-            raise InputError("Parquet needs pyarrow: pip install 'hiergcn[parquet]', or write a .csv.")
 
 
 def _print_levels(hierarchy: "Hierarchy", title: str) -> None:

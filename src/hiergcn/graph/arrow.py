@@ -1,4 +1,4 @@
-"""Long tables of edges by pyarrow's reader where it is installed: several times as fast as pandas', on all cores."""
+"""Long tables of edges by pyarrow's reader: several times as fast as pandas', on all cores."""
 
 from collections.abc import Collection
 
@@ -15,16 +15,13 @@ def read_long_table(
 ) -> pd.DataFrame | None:
     """The columns named: `text` as categories, `number` as float64. None where pandas must read the file.
 
-    That is where the file is short, pyarrow is not installed, or it finds anything wrong: pandas' reader is the one
-    that tells what.
+    That is where the file is short, or anything is wrong with it: pandas' reader is the one that tells what.
     """
     if layout.delimiter == " " or layout.path.stat().st_size < LONG:
         return None
-    try:
-        import pyarrow as pa  # type: ignore[import-untyped]
-        from pyarrow import csv
-    except ImportError:
-        return None
+    import pyarrow as pa  # type: ignore[import-untyped]
+    from pyarrow import csv
+
     types = dict.fromkeys(text, pa.dictionary(pa.int32(), pa.string())) | dict.fromkeys(number, pa.float64())
     try:
         table = csv.read_csv(
