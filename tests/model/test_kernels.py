@@ -7,7 +7,9 @@ import pytest
 import scipy.sparse as sp
 import torch
 
+from hiergcn.model.dropout import dropout
 from hiergcn.model.gpu import gpu_kernels
+from hiergcn.model.noise import ReplicaNoise
 from hiergcn.model.pieces import pieces_of
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # without a GPU, slowly
@@ -16,6 +18,7 @@ if gpu_kernels() is None or not (torch.cuda.is_available() or INTERPRETED):
 
 kernels = gpu_kernels()
 DEVICE = "cpu" if INTERPRETED else "cuda"
+needs_a_gpu = pytest.mark.skipif(INTERPRETED, reason="the generators of a GPU need one")
 
 
 def on_gpu(array: np.ndarray) -> torch.Tensor:
@@ -38,17 +41,82 @@ def test_csr_product(n: int, m: int, width: int, density: float) -> None:
         np.testing.assert_allclose(added.cpu().numpy(), matrix @ dense + other, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("layout", ["replicas first", "nodes first", "shared"])
-def test_replica_dropout(layout: str) -> None:
-    R, n, d = 3, 37, 11
-    values = torch.randn(R, n, d, device=DEVICE)
+def philox_bits(seed: int, offset: int, n: int) -> np.ndarray:
+    """16 bits for each of n entries: Philox 4x32 of 10 rounds, as torch's generators for a GPU have it."""
+    thread = np.arange(-(-n // 8), dtype=np.uint64)
+    low, high, draw = np.uint64(2**32 - 1), np.uint64(32), np.uint64(offset // 4)
+    c = [np.full_like(thread, draw & low), np.full_like(thread, draw >> high), thread & low, thread >> high]
+    key = [seed % 2**32, seed % 2**64 >> 32]
+    for _ in range(10):
+        a, b = np.uint64(0xD2511F53) * c[0], np.uint64(0xCD9E8D57) * c[2]
+        c = [(b >> high) ^ c[1] ^ np.uint64(key[0]), b & low, (a >> high) ^ c[3] ^ np.uint64(key[1]), a & low]
+        key = [(key[0] + 0x9E3779B9) % 2**32, (key[1] + 0xBB67AE85) % 2**32]
+    words = np.stack(c, axis=1)
+    return np.stack([words & np.uint64(0xFFFF), words >> np.uint64(16)], axis=2).reshape(-1)[:n].astype(np.int64)
+
+
+@pytest.mark.parametrize("layout", ["replicas first", "nodes first", "columns first", "shared"])
+@pytest.mark.parametrize(("n", "d"), [(37, 71), (1, 2500), (1025, 1), (1, 1)])
+def test_dropout(layout: str, n: int, d: int) -> None:
+    seeds, offsets, kept = [5, 2**40 + 3, -7], [0, 12, 2**36], 20_000
+    values = torch.randn(3, n, d, device=DEVICE)
     if layout == "nodes first":
         values = values.transpose(0, 1).contiguous().transpose(0, 1)
+    elif layout == "columns first":
+        values = values.transpose(1, 2).contiguous().transpose(1, 2)
     elif layout == "shared":
-        values = values[:1].expand(R, n, d)
-    bits = torch.randint(-(2**15), 2**15, (R, n * d + 3), device=DEVICE).to(torch.int16)
-    kept = (bits[:, : n * d] < 500).view(R, n, d)
-    torch.testing.assert_close(kernels.replica_dropout(values, bits, 500, 1.7), values * kept * 1.7)
+        values = values[:1].expand(3, n, d)
+    dropped = kernels.dropout(values, on_gpu(np.array(seeds)), on_gpu(np.array(offsets)), kept)
+    bits = np.stack([philox_bits(*pair, n * d) for pair in zip(seeds, offsets, strict=True)])
+    torch.testing.assert_close(dropped, values * on_gpu(bits < kept).view(3, n, d) * (2**16 / kept))
+
+
+def test_what_dropout_keeps_is_as_often_as_it_should_be_and_independent() -> None:
+    seeds, offsets, n = on_gpu(np.array([1, 1, 2])), on_gpu(np.array([0, 4, 0])), 80_000  # other draw, other seed
+    dropped = kernels.dropout(torch.ones(3, 1, n, device=DEVICE), seeds, offsets, 2**14)
+    kept = (dropped != 0).view(3, n).double()
+    deviation = (0.25 * 0.75 / n) ** 0.5
+    for replica in kept:
+        assert float(replica.mean()) == pytest.approx(0.25, abs=4 * deviation)
+        for distance in (1, 2, 4, 8, 512, 1024):  # neighbours share a word, a thread, a program
+            assert float((replica * replica.roll(distance)).mean()) == pytest.approx(1 / 16, abs=4 * deviation)
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        assert float((kept[i] * kept[j]).mean()) == pytest.approx(1 / 16, abs=4 * deviation)
+
+
+@needs_a_gpu
+def test_replicas_drop_what_each_drops_alone() -> None:
+    seeds = (3, 8, 2**64 - 1)
+    noise = ReplicaNoise([torch.Generator(DEVICE).manual_seed(seed) for seed in seeds])
+    values, shared = torch.randn(3, 50, 9, device=DEVICE, requires_grad=True), torch.ones(77, device=DEVICE)
+
+    def one(own: torch.Tensor, replica: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        noise.replica = replica
+        return dropout(own, 0.5, noise), dropout(shared, 0.3, noise), dropout(own, 0.5, noise)
+
+    together = torch.vmap(one)(values, torch.arange(3, device=DEVICE))
+    (gradient,) = torch.autograd.grad(together[0].sum(), values)
+    assert torch.equal(gradient, 2.0 * (together[0] != 0))
+    assert not torch.equal(together[0], together[2])
+    for r, seed in enumerate(seeds):
+        generator = torch.Generator(DEVICE).manual_seed(seed)
+        for given, rate, dropped in zip((values[r], shared, values[r]), (0.5, 0.3, 0.5), together, strict=True):
+            assert torch.equal(dropped[r], dropout(given, rate, generator))
+
+
+@needs_a_gpu
+def test_a_generator_moves_on_and_can_be_put_back() -> None:
+    generator, ones = torch.Generator(DEVICE).manual_seed(0), torch.ones(5000, device=DEVICE)
+    torch.rand(3, generator=generator, device=DEVICE)  # torch's own kernels draw from it too
+    before = generator.get_state()
+    first, second = dropout(ones, 0.5, generator), dropout(ones, 0.5, generator)
+    assert not torch.equal(first, second)
+    generator.set_state(before)
+    assert torch.equal(first, dropout(ones, 0.5, generator))
+    torch.cuda.manual_seed(0)  # without a generator torch's own is taken
+    first = dropout(ones, 0.5)
+    torch.cuda.manual_seed(0)
+    assert torch.equal(first, dropout(ones, 0.5))
 
 
 @pytest.mark.parametrize("nodes_first", [False, True])

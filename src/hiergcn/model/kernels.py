@@ -214,33 +214,42 @@ def inner_products(left: Tensor, right: Tensor) -> Tensor:
 @triton.jit
 def _dropout(
     values,
-    bits,
+    seed,
+    offset,
     out,
     size,
     width,
-    bits_of_replica,
     value_replica,
     value_row,
     out_replica,
     out_row,
-    limit,
+    kept,
     scale,
     BLOCK: tl.constexpr,
 ):
-    replica = tl.program_id(1).to(tl.int64)
-    flat = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    replica, block = tl.program_id(1).to(tl.int64), tl.program_id(0).to(tl.int64)
+    draw = tl.load(offset + replica) // 4  # as torch's kernels count: four words of a thread make one
+    thread = block * (BLOCK // 8) + tl.arange(0, BLOCK // 8)
+    first, second, third, fourth = tl.philox(
+        tl.load(seed + replica), draw.to(tl.uint32), (draw >> 32).to(tl.uint32),
+        thread.to(tl.uint32), (thread >> 32).to(tl.uint32),
+    )  # fmt: skip
+    word = tl.interleave(tl.interleave(first, third), tl.interleave(second, fourth))  # in their order
+    bits = tl.interleave(word & 0xFFFF, word >> 16)
+    flat = block * BLOCK + tl.arange(0, BLOCK)
     inside = flat < size
     row, column = flat // width, flat % width
-    kept = tl.load(bits + replica * bits_of_replica + flat, mask=inside, other=32767) < limit
-    value = tl.load(values + replica * value_replica + row * value_row + column, mask=inside & kept, other=0.0)
+    here = inside & (bits.to(tl.int32) < kept)
+    value = tl.load(values + replica * value_replica + row * value_row + column, mask=here, other=0.0)
     tl.store(out + replica * out_replica + row * out_row + column, value * scale, mask=inside)
 
 
-def replica_dropout(values: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
-    """`scale` times the values where the bits, as int16, are below the limit, else 0.
+def dropout(values: Tensor, seed: Tensor, offset: Tensor, kept: int) -> Tensor:
+    """Each of the values with a chance of kept / 2^16, divided by that, else 0.
 
-    Values are (replicas, n, d), those of one replica also for all of them (a stride of 0); the bits lie as the entries
-    of each replica would, (replicas, at least n * d). The result lies as (n, replicas, d), seen as the values are.
+    Values are (replicas, n, d), those of one replica also for all of them (a stride of 0). The bits of a replica follow
+    from its seed and its offset, both (replicas,), and from nothing else: an entry has 16 bits of what Philox makes of
+    them at its place, counted row by row. The result lies as (n, replicas, d), seen as the values are.
     """
     replicas, rows, width = values.shape
     if values.stride(2) != 1:
@@ -248,8 +257,8 @@ def replica_dropout(values: Tensor, bits: Tensor, limit: int, scale: float) -> T
     out = torch.empty((rows, replicas, width), dtype=values.dtype, device=values.device).transpose(0, 1)
     if out.numel():
         _dropout[(triton.cdiv(rows * width, 1024), replicas)](
-            values, bits, out, rows * width, width, bits.stride(0), values.stride(0), values.stride(1), out.stride(0),
-            out.stride(1), limit, scale, BLOCK=1024,
+            values, seed, offset, out, rows * width, width, values.stride(0), values.stride(1), out.stride(0),
+            out.stride(1), kept, 2**16 / kept, BLOCK=1024,
         )  # fmt: skip
     return out
 

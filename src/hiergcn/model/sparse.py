@@ -17,8 +17,9 @@ import torch
 from torch import Tensor
 
 from hiergcn.model import loops
-from hiergcn.model.dropout import Noise, dropout
+from hiergcn.model.dropout import dropout
 from hiergcn.model.gpu import gpu_kernels
+from hiergcn.model.noise import Noise
 from hiergcn.model.pieces import Pieces, pieces_of, pieces_of_matrix
 from hiergcn.model.side_by_side import ReplicaRule, replicas_first, side_by_side
 

@@ -1,0 +1,87 @@
+"""Training on a GPU, which draws in its own way: alone, side by side, recorded and recomputed it is the same."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from hiergcn.coarsen import coarsen
+from hiergcn.datasets import planted_graph
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.task import Task
+from hiergcn.model.dropout import dropout
+from hiergcn.model.noise import ReplicaNoise
+from hiergcn.model.registry import build_method
+from hiergcn.run.settings import settings_for
+from hiergcn.train.capture import Captured
+from hiergcn.train.loop import train_seed, train_side_by_side
+
+if not torch.cuda.is_available():
+    pytest.skip("this is about training on a GPU", allow_module_level=True)
+
+GPU = torch.device("cuda")
+
+
+@pytest.fixture(scope="module", params=["dense", "sparse"])
+def graph(request: pytest.FixtureRequest) -> Graph:
+    planted = planted_graph(600, classes=3, features=12, seed=1)
+    assert isinstance(planted.features, np.ndarray)
+    features = planted.features * (planted.features > 1) if request.param == "sparse" else planted.features
+    return Graph(planted.adjacency, features, planted.labels)
+
+
+def prepared_for(graph: Graph, name: str, **changes: Any) -> tuple[Any, ...]:
+    """The method, what it prepared, the task and the settings of the training."""
+    settings = settings_for(name).override({"levels": 2, "hidden": 8, "epochs": 8, "patience": None} | changes)
+    assert graph.labels is not None
+    task = Task.of(graph, Split.random(graph.labels, per_class=10, validation=100, seed=0))
+    method = build_method(name, settings.model)
+    return method, method.prepare(task, coarsen(graph.adjacency, 2), GPU), task, settings.train
+
+
+@pytest.mark.parametrize("name", ["hgcn", "hgcn-plus"])
+def test_each_replica_gives_what_it_gives_alone(graph: Graph, name: str) -> None:
+    """Recorded after some epochs, as replicas are, and not, as one that is alone is."""
+    method, prepared, task, config = prepared_for(graph, name)
+    together = train_side_by_side(method, prepared, [task] * 3, config, [4, 0, 7], GPU)
+    (beside_none,) = train_side_by_side(method, prepared, [task], config, [0], GPU)
+    alone = train_seed(method, prepared, task, config, 0, GPU)
+    for other in (beside_none, alone):
+        np.testing.assert_allclose(together[1].history[:, :2], other.history[:, :2], rtol=1e-3)
+    assert not np.allclose(together[0].history[:, :2], together[1].history[:, :2], rtol=1e-3)
+
+
+def test_recorded_steps_draw_anew_as_others_do() -> None:
+    replica, ones = torch.arange(2, device=GPU), torch.ones(3000, device=GPU)
+
+    def masks(recorded: bool) -> list[torch.Tensor]:
+        noise = ReplicaNoise([torch.Generator(GPU).manual_seed(seed) for seed in (0, 1)])
+        dropped = torch.empty(2, 3000, device=GPU)
+
+        def one(replica: torch.Tensor) -> torch.Tensor:
+            noise.replica = replica
+            return dropout(ones, 0.5, noise) + dropout(ones, 0.5, noise)
+
+        def step() -> None:
+            dropped.copy_(torch.vmap(one)(replica))
+
+        run = Captured(step, noise.generators) if recorded else step
+        seen = []
+        for _ in range(7):
+            run()
+            seen.append(dropped.clone())
+        return seen
+
+    recorded = masks(True)
+    assert all(torch.equal(one, other) for one, other in zip(recorded, masks(False), strict=True))
+    assert len({tuple(mask.flatten().tolist()) for mask in recorded}) == len(recorded)
+
+
+def test_recomputation_draws_the_same_again(graph: Graph) -> None:
+    method, prepared, task, config = prepared_for(graph, "hgcn")
+    kept, again = (
+        train_seed(method, prepared, task, replace(config, recompute=way), 3, GPU).history for way in (False, True)
+    )
+    np.testing.assert_allclose(kept[:, :2], again[:, :2], rtol=1e-5)
