@@ -5,8 +5,8 @@ python scripts/adopt_runs.py --store runs/reproduce --back
 
 Only runs with exactly the settings that Table 2 asks for are taken, on the public split; each seed becomes a result
 whose code version is the commit that made it, so that the page tells it from others. What the store has already stays.
-`--back` keeps those cells of Table 2 that the store has more seeds of than docs/results/runs, or has with the settings
-in force where the runs there have others; `python scripts/results.py table` then makes the tables.
+`--back` keeps those cells of Table 2 that the store has as many seeds of as docs/results/runs or more, with the
+settings in force, so that both show the same figures; `python scripts/results.py table` then makes the tables.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def main() -> None:
     if arguments.back:
         for cell in experiments(FULL)["table2"].cells():
             found = have.cell(cell)
-            if found.done + found.failed > sum(1 for _ in adopted(cell, arguments.runs)):
+            if news(found, arguments.runs):
                 name = f"{cell.dataset}-{cell.settings.method}-{cell.settings.preset}.json"
                 text = json.dumps(kept(found), indent=1, ensure_ascii=False) + "\n"
                 (arguments.runs / name).write_text(text, encoding="utf-8")
@@ -55,6 +55,12 @@ def main() -> None:
             store.write(record)
         if taken:
             print(f"{cell.dataset} {cell.arm}: {len(taken)} runs")
+
+
+def news(found: CellResult, folder: Path) -> bool:
+    """Whether the cell has other results than the folder of runs, and no fewer."""
+    there = Results(adopted(found.cell, folder)).cell(found.cell)
+    return found.missing <= there.missing and found.missing < len(found.records) and found.scores != there.scores
 
 
 def adopted(cell: Cell, folder: Path) -> Iterator[Record]:

@@ -37,3 +37,17 @@ def test_a_cell_that_goes_to_the_runs_comes_back_as_it_was(script: ModuleType, t
     assert kept["metrics"]["failed_seeds"] == {"3": "diverged at epoch 2"}
     assert kept["metrics"]["claim"] == pytest.approx(0.815)
     assert list(script.adopted(other, tmp_path)) == []
+
+
+def test_the_folder_of_runs_follows_the_store_unless_it_has_more(script: ModuleType, tmp_path: Path) -> None:
+    cells = {cell.key: cell for cell in experiments(FULL)["table2"].cells()}
+    cell = cells["gcn", "cora", ""]
+    records = [record_of(cell, place, 0.8) for place in range(20)]
+    assert script.news(Results(records[:1]).cell(cell), tmp_path)  # there is nothing in the folder yet
+    kept = script.kept(Results(records).cell(cell))
+    (tmp_path / "cora-gcn-default.json").write_text(json.dumps(kept), encoding="utf-8")
+    assert not script.news(Results(records).cell(cell), tmp_path)
+    others = [record_of(cell, place, 0.7) for place in range(20)]
+    assert script.news(Results(others).cell(cell), tmp_path)
+    assert not script.news(Results(others[:19]).cell(cell), tmp_path)
+    assert not script.news(Results([]).cell(cell), tmp_path)

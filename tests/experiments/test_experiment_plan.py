@@ -28,11 +28,11 @@ def test_fewer_splits_are_the_first_ones_and_the_experiment_says_so() -> None:
     experiment = experiments(FULL)["random-splits"]
     slow = next(cell for cell in experiment.cells() if cell.arm == "deepwalk")
     assert [split for split, _ in slow.runs] == list(random_splits(10))
-    assert "(10 of them for dgcn, gat, grand, planetoid-i, planetoid-t, graph-unet, deepwalk)" in experiment.about
+    assert "(10 of them for DGCN, GAT, GRAND, Planetoid-I, Planetoid-T, Graph U-Net, DeepWalk)" in experiment.about
     few = experiments(FULL)["table3"]
     gat = next(cell for cell in few.cells() if cell.key == ("gat", "pubmed", "5"))
     assert dict.fromkeys(split for split, _ in gat.runs) == dict.fromkeys(few_labels(5, 5, small_validation=False))
-    assert "(5 of them for dgcn, gat)" in few.about
+    assert "(5 of them for DGCN, GAT)" in few.about
 
 
 def test_the_settings_are_the_papers_but_for_what_is_varied() -> None:

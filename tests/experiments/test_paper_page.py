@@ -64,7 +64,7 @@ def test_the_page_has_every_table_and_figure(whole: Path, tmp_path: Path) -> Non
     assert "GAT on Cora: 1 of 2 runs failed, the first one diverged at epoch 2." in text
     assert "<sub>paper 84.5 ± 0.5</sub><br><sub>" in text
     assert "5,278" in text
-    assert "<sub>2 splits</sub><br><sub>to H-GCN -0.2 (p = 1.000)</sub>" in text  # GCN on random splits
+    assert "<sub>2 splits</sub><br><sub>to H-GCN −0.2 (p = 1.000)</sub>" in text  # GCN on random splits
     assert '<span class="verdict does-not-hold">does not hold</span>' in page
 
 
@@ -127,7 +127,7 @@ def test_a_page_of_some_runs_counts_what_is_missing(tmp_path: Path) -> None:
     place = filled(tmp_path / "store", some)
     write_paper_page(place, tmp_path / "page", FULL)
     text = (tmp_path / "page" / "README.md").read_text(encoding="utf-8")
-    assert "(5 of 20 runs)" in text
+    assert "<sub>5 of 20 runs</sub><br><sub>paper 84.5 ± 0.5</sub>" in text
     assert "| GCN | not run<br><sub>paper 81.5</sub> |" in text
     words = {one["word"] for one in json.loads((tmp_path / "page" / "verdicts.json").read_text(encoding="utf-8"))}
     assert words <= {"not run", "does not hold", "not decided", "holds"}
@@ -158,4 +158,4 @@ def test_results_of_two_versions_are_told(whole: Path, tmp_path: Path) -> None:
     Store(whole).write(later)
     write_paper_page(whole, tmp_path / "page", TINY)
     text = (tmp_path / "page" / "README.md").read_text(encoding="utf-8")
-    assert "Results of gcn come from more than one version of the code" in text
+    assert "Results of GCN come from more than one version of the code" in text

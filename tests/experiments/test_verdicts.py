@@ -94,7 +94,7 @@ def test_quotes_of_one_place_differ_and_details_name_every_comparison() -> None:
     found = next(one for one in verdicts(evidence) if "consistently outperforms" in one.quote)
     assert found.reading == "Better in 0 of 24, worse in 24, level in 0."
     (worse,) = found.details
-    assert worse.startswith("Worse: Cora DeepWalk -12.")
+    assert worse.startswith("Worse: Cora DeepWalk −12.")
     assert worse.count("(p ") == 24
     assert len({(one.place, one.quote) for one in STATEMENTS}) == len(STATEMENTS)
 
@@ -215,7 +215,7 @@ def test_the_test_against_the_paper_is_welchs_where_the_paper_has_a_spread() -> 
 
 def test_what_is_rounded_to_nothing_has_no_sign() -> None:
     assert [points(value) for value in (-0.0004, 0.0, 0.0004, 0.0006, -0.012, None)] == [
-        *("0.0", "0.0", "0.0", "+0.1", "-1.2", "–")
+        *("0.0", "0.0", "0.0", "+0.1", "−1.2", "–")
     ]
 
 

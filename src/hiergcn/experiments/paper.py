@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hiergcn.errors import InputError
+from hiergcn.experiments.names import NAMES
 from hiergcn.experiments.plan import Arm, Column, Experiment, Measurement
 from hiergcn.experiments.splits import PUBLIC, few_labels, random_splits
 
@@ -270,6 +271,6 @@ def _fewer(counts: Mapping[str, int]) -> str:
     """Which methods have fewer splits or draws, in words."""
     by_count: dict[int, list[str]] = {}
     for method, count in counts.items():
-        by_count.setdefault(count, []).append(method)
+        by_count.setdefault(count, []).append(NAMES[method])
     words = "; ".join(f"{count} of them for {', '.join(methods)}" for count, methods in by_count.items())
     return f" ({words})" if words else ""

@@ -132,7 +132,7 @@ def points(fraction: float | None, sign: bool = True) -> str:
     if fraction is None:
         return "–"
     text = f"{100 * fraction:{'+' if sign else ''}.1f}"
-    return "0.0" if text.strip("+-") == "0.0" else text
+    return "0.0" if text.strip("+-") == "0.0" else text.replace("-", "−")
 
 
 def probability(p: float | None) -> str:

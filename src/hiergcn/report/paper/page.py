@@ -6,6 +6,7 @@ from typing import Any
 
 from hiergcn.experiments.archive import read_records
 from hiergcn.experiments.collect import Results
+from hiergcn.experiments.names import NAMES
 from hiergcn.experiments.paper import Scale
 from hiergcn.experiments.store import Record
 from hiergcn.experiments.verdicts.evidence import Evidence
@@ -102,8 +103,13 @@ def _provenance(used: list[Record]) -> str:
     if adopted:
         text += f" {adopted:,} runs of Table 2 were not run again but taken over from earlier runs of `hiergcn fit`."
     if mixed:
-        text += f" Results of {', '.join(mixed)} come from more than one version of the code that decides them."
+        text += f" Results of {', '.join(_named(mixed))} come from more than one version of the code that decides them."
     return text
+
+
+def _named(methods: list[str]) -> list[str]:
+    """As people read them, in the order of the tables; a measurement keeps its name."""
+    return [NAMES[name] for name in NAMES if name in methods] + [name for name in methods if name not in NAMES]
 
 
 def reading(found: list[Verdict]) -> Section:

@@ -90,10 +90,10 @@ def _levels(evidence: Evidence) -> Section:
         figure,
         "Test accuracy over coarsening layers; star: the paper's best, from its Table 2.",
     )
-    note = "Where coarsening ends before the number asked for, the levels there are stand below the figure."
-    return _section(
-        evidence, "figure-levels", [picture, tables.varied_table(evidence, "figure-levels", "levels")], [note]
-    )
+    table = tables.varied_table(evidence, "figure-levels", "levels")
+    ended = any("levels" in line for row in table.rows for cell in row for line in cell.below)
+    note = "Where coarsening ended before the number asked for, the levels there are stand below the figure."
+    return _section(evidence, "figure-levels", [picture, table], [note] if ended else [])
 
 
 def _channels(evidence: Evidence) -> Section:

@@ -17,7 +17,7 @@ BESIDE = ("appnp", "grand", "graph-unet", "mlp", "label-propagation")
 
 
 def accuracy_text(result: CellResult | None, printed: Printed | None = None, best: float | None = None) -> Text:
-    """Mean ± spread, the paper's figure and the difference below it."""
+    """Mean ± spread; below it the number of runs where some are missing, the paper's figure and the difference."""
     below: tuple[str, ...] = () if printed is None else (f"paper {_printed(printed)}",)
     if result is None:
         return Text("–", below)
@@ -28,7 +28,7 @@ def accuracy_text(result: CellResult | None, printed: Printed | None = None, bes
     if result.failed:
         main += f", {result.failed} failed"
     if result.missing:
-        main += f" ({result.done + result.failed} of {len(result.records)} runs)"
+        below = (f"{result.done + result.failed} of {len(result.records)} runs", *below)
     found = to_paper(result, printed)
     if found is not None:
         below += (f"{points(found.difference)}, {probability(found.p)}",)
@@ -171,7 +171,7 @@ def varied_table(evidence: Evidence, experiment: str, what: str) -> Table:
 def _varied_text(cell: CellResult, best: float | None, with_depth: bool) -> Text:
     text = accuracy_text(cell, best=best)
     shallow = with_depth and cell.depths and cell.depths[-1] < int(cell.cell.column)
-    return Text(text.main, (f"{cell.depths[-1]} levels",) if shallow else (), text.strong)
+    return Text(text.main, (*text.below, f"{cell.depths[-1]} levels") if shallow else text.below, text.strong)
 
 
 def random_table(evidence: Evidence) -> Table:
@@ -197,9 +197,8 @@ def _leads(cells: Mapping[tuple[str, str, str], CellResult], dataset: str) -> di
 
 def _random_text(cell: CellResult, lead: str, best: float | None) -> Text:
     text = accuracy_text(cell, best=best)
-    count = len(cell.by_split)
-    splits = f"{count} split{'' if count == 1 else 's'}" if count else ""
-    return Text(text.main, tuple(part for part in (splits, lead) if part), text.strong)
+    splits = () if cell.missing or not cell.by_split else (f"{len(cell.by_split)} splits",)
+    return Text(text.main, (*splits, *text.below, *([lead] if lead else [])), text.strong)
 
 
 def reach_table(evidence: Evidence) -> Table:

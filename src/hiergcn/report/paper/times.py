@@ -28,19 +28,20 @@ def hgcn_time(evidence: Evidence) -> str:
     }
     on_gpu = [one for one in found.values() if str(one.made.get("device")).startswith("cuda")]
     on_cpu = [one for one in found.values() if one not in on_gpu]
-    parts = [_sentence(on_gpu, "a GPU"), _sentence(on_cpu, "CPUs")]
+    parts = [_sentence(on_gpu, "a GPU", len(planned)), _sentence(on_cpu, "CPUs", len(planned))]
     if not any(parts):
         return ""
     start = f"H-GCN's part of Tables 2 to 4 and of the figures of levels and channels, {len(planned):,} runs:"
     return " ".join([start, *filter(None, parts)])
 
 
-def _sentence(records: list[Record], where: str) -> str:
+def _sentence(records: list[Record], where: str, planned: int) -> str:
     if not records:
         return ""
     total = sum(float(record.made["seconds"]) for record in records)
+    count = "all" if len(records) == planned else f"{len(records):,}"
     return (
-        f"{len(records):,} on {where}, which trained at least one of them for {_minutes(busy_seconds(records))} and, "
+        f"{count} on {where}, which trained at least one of them for {_minutes(busy_seconds(records))} and, "
         f"summed over the processes that shared it, for {_minutes(total)}."
     )
 
