@@ -14,6 +14,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.dropout import dropout
 from hiergcn.model.noise import ReplicaNoise
 from hiergcn.model.registry import build_method, method_names
+from hiergcn.model.side_by_side import joined_columns
 from hiergcn.model.sparse import SparseFeatures
 from hiergcn.run.settings import settings_for
 from hiergcn.train.config import TrainConfig
@@ -129,6 +130,18 @@ def test_replicas_drop_different_entries_of_values_that_they_share() -> None:
     both = torch.vmap(one)(torch.arange(2))
     for seed, dropped in zip((3, 8), both, strict=True):
         assert torch.equal(dropped, dropout(values, 0.5, torch.Generator().manual_seed(seed)))
+
+
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_columns_of_replicas_are_joined_node_by_node(axis: int | None) -> None:
+    """The left ones have their replicas first, second, or are shared."""
+    right = torch.randn(3, 4, 2)
+    left = torch.randn(4, 5) if axis is None else torch.randn(3, 4, 5).movedim(0, axis)
+    together = torch.vmap(joined_columns, in_dims=(axis, 0))(left, right)
+    each = left.expand(3, 4, 5) if axis is None else left.movedim(axis, 0)
+    assert torch.equal(together, torch.cat([each, right], dim=2))
+    assert together.transpose(0, 1).is_contiguous()
+    assert torch.equal(joined_columns(each[0], right[0]), together[0])
 
 
 def test_features_with_dropout_multiply_as_dense_ones_do() -> None:

@@ -26,6 +26,7 @@ from hiergcn.model.features import Scaling, feature_tensor
 from hiergcn.model.levels import HierarchyTensors, LevelTensors, Pooling
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
 from hiergcn.model.recompute import recomputed
+from hiergcn.model.side_by_side import joined_columns
 from hiergcn.model.sparse import SparseFeatures, dense_product, with_product
 
 
@@ -123,7 +124,7 @@ class GraphConvolution(nn.Module):
 
 def _joined(H: Tensor, S: Tensor | None) -> Tensor:
     """[H ‖ S]."""
-    return H if S is None else torch.cat([H, S], dim=1)
+    return H if S is None else joined_columns(H, S)
 
 
 class HGCN(NodeModel):

@@ -25,6 +25,23 @@ class ReplicaRule(torch.autograd.Function):
     def setup_context(*_: Any) -> None: ...
 
 
+def joined_columns(left: Tensor, right: Tensor) -> Tensor:
+    """[left ‖ right]."""
+    if not side_by_side():
+        return torch.cat([left, right], dim=1)
+    joined: Tensor = _JoinedOfReplicas.apply(left, right)  # type: ignore[no-untyped-call]
+    return joined
+
+
+class _JoinedOfReplicas(ReplicaRule):
+    """The result lies as (n, replicas, d), as sparse products want it; torch would put the replicas first."""
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *parts: Tensor) -> tuple[Tensor, int]:
+        each = [replicas_first(*pair, info.batch_size) for pair in zip(parts, in_dims, strict=True)]
+        return torch.cat([part.transpose(0, 1) for part in each], dim=2), 1
+
+
 def replicas_first(tensor: Tensor, axis: int | None, replicas: int) -> Tensor:
     """With the axis of the replicas in front; what is shared by all is seen once for each."""
     return tensor.expand(replicas, *tensor.shape) if axis is None else tensor.movedim(axis, 0)

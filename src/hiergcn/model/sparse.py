@@ -274,20 +274,29 @@ class _DenseProductOfReplicas(ReplicaRule):
 
 
 class _DenseOnGPU(torch.autograd.Function):
-    """The same for replicas, H (replicas, n, k) and weights (replicas, k, m), added onto (replicas, n, m) if given."""
+    """The same for replicas, H (replicas, n, k) and weights (replicas, k, m), added onto (replicas, n, m) if given.
+
+    What it makes lies as (n, replicas, ..), as the sparse products around it want it.
+    """
 
     @staticmethod
     def forward(ctx: Any, H: Tensor, weight: Tensor, onto: Tensor | None) -> Tensor:
         ctx.save_for_backward(H, weight)
         if onto is None:
-            return H @ weight
+            return _nodes_first_product(H, weight)
         return onto.detach().baddbmm_(H, weight)  # nothing else has a use for it
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor, Tensor | None]:
         H, weight = ctx.saved_tensors
-        by_H = grads[0] @ weight.transpose(1, 2) if ctx.needs_input_grad[0] else None
+        by_H = _nodes_first_product(grads[0], weight.transpose(1, 2)) if ctx.needs_input_grad[0] else None
         return by_H, gpu_kernels().inner_products(H, grads[0]), grads[0] if ctx.needs_input_grad[2] else None
+
+
+def _nodes_first_product(left: Tensor, right: Tensor) -> Tensor:
+    """(replicas, n, k) (replicas, k, m) -> (replicas, n, m), which lies as (n, replicas, m)."""
+    lying = left.new_empty(left.shape[1], left.shape[0], right.shape[2])
+    return torch.bmm(left, right, out=lying.transpose(0, 1))
 
 
 def dense_product(H: Tensor, weight: Tensor) -> Tensor:
