@@ -200,15 +200,16 @@ def inner_products(left: Tensor, right: Tensor) -> Tensor:
     replicas, rows, k = left.shape
     m = right.shape[2]
     left, right = (x if x.stride(2) == 1 else x.contiguous() for x in (left, right))
-    share = max(512, triton.cdiv(rows, 64))
+    tiles = triton.cdiv(k, 32) * triton.cdiv(m, 64)
+    most = max(min(64, 1024 // tiles), 1)  # of many tiles few parts are enough, and each part is as large as the result
+    share = max(512, triton.cdiv(rows, most))
     parts = max(triton.cdiv(rows, share), 1)
     out = torch.empty((parts, replicas, k, m), dtype=left.dtype, device=left.device)
-    tiles = triton.cdiv(k, 32) * triton.cdiv(m, 64)
     _inner_products[(tiles, parts, replicas)](
         left, right, out, rows, k, m, left.stride(0), left.stride(1), right.stride(0), right.stride(1), share,
         LEFT=32, RIGHT=64, ROWS=32,
     )  # fmt: skip
-    return out.sum(dim=0)
+    return out.sum(dim=0) if parts > 1 else out[0]
 
 
 @triton.jit
@@ -349,7 +350,7 @@ def mixed_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor,
         grad = grad.contiguous()
     grad_Z = torch.empty_strided(Z.shape, Z.stride(), dtype=Z.dtype, device=Z.device)
     programs = triton.cdiv(rows * width, 512)
-    partial_w = torch.zeros((replicas, programs, w.shape[1]), dtype=Z.dtype, device=Z.device)
+    partial_w = torch.empty((replicas, programs, w.shape[1]), dtype=Z.dtype, device=Z.device)
     if grad.numel():
         _mix_backward[(programs, replicas)](
             grad, Z, w.contiguous(), grad_Z, partial_w, rows * width, width, grad.stride(0), grad.stride(1),

@@ -101,7 +101,8 @@ def _built(
     method: Method, prepared: Prepared, task: Task, config: TrainConfig, generator: torch.Generator
 ) -> NodeModel:
     with generator.device:  # parameters are drawn where the generator lives
-        model = method.build(prepared, task.n_classes, generator).to(generator.device)
+        model = method.build(prepared, task.n_classes, generator)
+    model.to(generator.device)
     if config.class_weight != "none" and not model.weighs_classes:
         raise InputError(f"{type(model).__name__} cannot weigh classes; leave class_weight at none.")
     if config.recompute:

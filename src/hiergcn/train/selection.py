@@ -43,9 +43,9 @@ class Selection:
         rank = torch.stack([row[3], -row[1]]) if self.config.selection == "accuracy" else torch.stack([-row[1], row[3]])
         higher = (rank[0] > self.rank[0]) | ((rank[0] == self.rank[0]) & (rank[1] > self.rank[1]))
         better = going & finite & higher
-        self.rank.copy_(torch.where(better, rank, self.rank))
-        self.best_epoch.copy_(torch.where(better, self.epoch, self.best_epoch))
-        self.length.copy_(torch.where(going, self.epoch, self.length))
+        torch.where(better, rank, self.rank, out=self.rank)
+        torch.where(better, self.epoch, self.best_epoch, out=self.best_epoch)
+        torch.where(going, self.epoch, self.length, out=self.length)
         self.failed |= going & ~finite
         self.over |= self.failed
         if self.config.patience is not None:
@@ -62,7 +62,7 @@ class Selection:
                 gpu_kernels().keep(better, value, self.best[name])
             else:
                 chosen = better.view(-1, *[1] * (value.dim() - 1))
-                self.best[name].copy_(torch.where(chosen, value, self.best[name]))
+                torch.where(chosen, value, self.best[name], out=self.best[name])
 
     def accuracies(self) -> list[float]:
         """The best validation accuracy of each model so far."""
