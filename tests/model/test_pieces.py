@@ -24,10 +24,11 @@ def added_up(pieces: Pieces, terms: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize("lengths", [[0], [3, 0, 1], [4, 5, 0, 20, 1, 9], [8, 8], [100]])
 def test_pieces_make_up_their_rows(lengths: list[int]) -> None:
-    row_start = torch.tensor([0, *lengths], dtype=torch.int32).cumsum(0)
+    row_start = torch.tensor([0, *lengths]).cumsum(0).to(torch.int32)
     terms = torch.arange(float(row_start[-1])) + 1.0
     pieces = pieces_of(row_start, longest=4)
     assert (pieces.end - pieces.start).max() <= 4
+    assert {part.dtype for part in (pieces.start, pieces.end, pieces.target)} == {torch.int32}
     expected = torch.stack([terms[a:b].sum() for a, b in pairwise(row_start)])
     assert torch.equal(added_up(pieces, terms), expected)
 

@@ -45,7 +45,7 @@ def _csr_product(
     columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     replica = tl.program_id(2).to(tl.int64)
     inside = columns < width
-    first, last = tl.load(start + piece), tl.load(end + piece)
+    first, last = tl.load(start + piece).to(tl.int64), tl.load(end + piece).to(tl.int64)
     values += replica * values_replica
     dense += replica * dense_replica
     total = tl.zeros((ENTRIES, COLUMNS), dtype=tl.float32)

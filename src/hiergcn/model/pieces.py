@@ -38,8 +38,11 @@ class Sums:
 
 
 def pieces_of(row_start: Tensor, longest: int = LONGEST) -> Pieces:
-    """Row i has the entries row_start[i]:row_start[i + 1]. Longer rows come first, as they take longest."""
-    device, n = row_start.device, row_start.numel() - 1
+    """Row i has the entries row_start[i]:row_start[i + 1]. Longer rows come first, as they take longest.
+
+    The pieces have as many bits as the starts: there is one for each row at least, of every matrix.
+    """
+    device, dtype, n = row_start.device, row_start.dtype, row_start.numel() - 1
     count = (row_start.diff() + longest - 1).div(longest, rounding_mode="floor").clamp(min=1)  # an empty row has one
     row = torch.repeat_interleave(torch.arange(n, device=device), count)
     number = torch.arange(row.numel(), device=device) - (count.cumsum(0) - count)[row]  # within its row
@@ -48,14 +51,15 @@ def pieces_of(row_start: Tensor, longest: int = LONGEST) -> Pieces:
     cut = count[row] > 1
     target = torch.where(cut, n + cut.cumsum(0) - 1, row)
     order = torch.argsort(cut.to(torch.int8), descending=True, stable=True)
-    parts = Pieces(start[order], end[order], target[order], n)
+    parts = Pieces(start[order].to(dtype), end[order].to(dtype), target[order].to(dtype), n)
     long = torch.nonzero(count > 1).flatten()
     if not long.numel():
         return parts
     last = count[long].cumsum(0)
     column = n + torch.arange(int(last[-1]), device=device)
     ones = torch.ones_like(column, dtype=torch.float32)
-    return replace(parts, sums=Sums(column, ones, Pieces(last - count[long], last, long, n)))
+    above = Pieces((last - count[long]).to(dtype), last.to(dtype), long.to(dtype), n)
+    return replace(parts, sums=Sums(column.to(dtype), ones, above))
 
 
 _KNOWN: "WeakTensorKeyDictionary" = WeakTensorKeyDictionary()

@@ -136,7 +136,7 @@ class Pattern:
         order = torch.argsort(self.column, stable=True)
         length = torch.bincount(self.column, minlength=self.shape[1])
         start = torch.cat([length.new_zeros(1), length.cumsum(0)])
-        there = Pattern((self.shape[1], self.shape[0]), start, self.rows()[order].to(self.column.dtype))
+        there = Pattern(self.shape[::-1], *(part.to(self.column.dtype) for part in (start, self.rows()[order])))
         return there, order.to(self.column.dtype)
 
     def product(self, values: Tensor, dense: Tensor) -> Tensor:

@@ -27,7 +27,7 @@ from hiergcn.run.settings import Settings
 WORD = 4  # bytes of a float32
 BITS = 2  # of dropout, an entry
 ENTRY = 8  # of a CSR matrix as a tensor: column and value
-NODE = 40  # of a level: the row of its weight, its group, and the sums over both
+NODE = 60  # of a level: the row of its weight, its group, and the sums over both; on a GPU also the pieces of rows
 PREPARING = 48  # an entry, while a level is normalised in double precision
 COARSER = 8  # an entry of a coarser level as it is kept in the hierarchy
 SPARSE = 20  # an entry of sparse features: value, column, the transpose's order and column, in training what is left
