@@ -140,6 +140,9 @@ def _random(evidence: Evidence) -> Section:
         "20 labels a class train, 500 validate, the rest test; splits share nodes, so they are not independent.",
         f"Test to H-GCN: {TEST}, over the splits that both were run on; Holm's correction within a dataset.",
     ]
+    if fewer := evidence.scale.fewer_splits:
+        counts = f"{min(fewer.values())} splits and over {evidence.scale.splits}"
+        notes.append(f"Means over {counts} are not of the same splits: compare methods by their differences to H-GCN.")
     return _section(evidence, "random-splits", [picture, tables.random_table(evidence)], notes)
 
 
