@@ -4,10 +4,10 @@
     python benchmarks/replicas.py --device cpu --cases cora:paper --epochs 3 --seeds 2   # to see that it runs
 
 H-GCN with the paper's settings, and on NELL, where these do not learn, also with those of the recipe that does (twice
-as wide, less dropout); 250 epochs, validation after each. Everything from the initial weights to the
-probabilities on the host is timed; the coarsening, done once for a graph, is not. Each figure is the median of three
-runs, or fewer where they take over 5 s, after one that warms up (kernels are compiled in a machine's first run). The runs are compared with each other
-bit for bit, and a seed alone with the same among the twenty.
+as wide, less dropout); 250 epochs, validation after each. Everything from the initial weights to the probabilities on
+the host is timed; the coarsening, done once for a graph, is not. Each figure is the median of three runs, or fewer
+where they take over 5 s, after one that warms up (kernels are compiled in a machine's first run). The runs are
+compared with each other bit for bit, and a seed alone with the same among the twenty.
 """
 
 import argparse

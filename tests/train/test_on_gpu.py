@@ -15,6 +15,7 @@ from hiergcn.model.dropout import dropout
 from hiergcn.model.noise import ReplicaNoise
 from hiergcn.model.registry import build_method
 from hiergcn.run.settings import settings_for
+from hiergcn.train.batches import Batches
 from hiergcn.train.capture import Captured
 from hiergcn.train.loop import train_seed, train_side_by_side
 
@@ -85,3 +86,10 @@ def test_recomputation_draws_the_same_again(graph: Graph) -> None:
         train_seed(method, prepared, task, replace(config, recompute=way), 3, GPU).history for way in (False, True)
     )
     np.testing.assert_allclose(kept[:, :2], again[:, :2], rtol=1e-5)
+
+
+def test_batches_learn(graph: Graph) -> None:
+    method, prepared, task, config = prepared_for(graph, "hgcn", epochs=30)
+    batches = Batches(method, prepared, task, coarsen(graph.adjacency, 2), 2, GPU)
+    history = train_seed(method, prepared, task, config, 0, GPU, batches=batches).history
+    assert history[-1, 0] < history[0, 0]

@@ -72,7 +72,8 @@ class Batches:
             )
         self.method, self.task, self.hierarchy, self.count, self.device = method, task, hierarchy, count, device
         self.whole = whole if look_at_whole else None
-        state = method.build(whole, task.n_classes, torch.Generator(device).manual_seed(0)).state_dict()
+        with device:  # weights are drawn where the generator lives
+            state = method.build(whole, task.n_classes, torch.Generator(device).manual_seed(0)).state_dict()
         self._fixed = {name: value.cpu() for name, value in state.items()}  # node weights, scales: those of the whole
         self.cluster = np.unique(part_labels(hierarchy, CLUSTERS * count), return_inverse=True)[1]
         """Of each hyper-node of the coarsest level."""
