@@ -1,7 +1,7 @@
-"""The search behind H-GCN+: the same draws for it, for it without its hierarchy and for GRAND, and as many for GCN.
+"""The search behind H-GCN+: the same draws for it and for it without its hierarchy, as many for GRAND and for GCN.
 
-    python scripts/search_plus.py cora citeseer pubmed nell --draws 16 --splits 8 --workers 4
-    python scripts/search_plus.py cora citeseer pubmed nell --best 2 --first-split 8 --splits 16
+    python scripts/search_plus.py cora citeseer pubmed nell --draws 4 --splits 8 --workers 2
+    python scripts/search_plus.py cora pubmed --per-class 5 --draws 4 --splits 8
     python scripts/search_plus.py --choose docs/results/plus
 
 No test node of the public split is seen. What it trains and validates on, 640 nodes on Cora, is divided anew for every
@@ -9,12 +9,11 @@ run: 20 nodes of each class train (`--per-class`), half of the rest select the e
 is the score. A setting is not rewarded for the best of many epochs, nor for 500 nodes that happen to suit it. NELL
 keeps its training nodes, one of a class. With fewer than 20 nodes of a class as few select, and all others score.
 
-Draw 0 is GRAND's recipe and the first value of every setting of the hierarchy. In a further draw a setting keeps its
-first value with probability 0.6; the hierarchy's are drawn last, so that `off` is the very draw of `plus` without it.
-`off` is GRAND wherever no label prior is drawn, and then the two share a training. Each line of a log is a draw,
-written when it is finished; models take turns, draw by draw, so that a search that is ended early (--seconds) has given
-all of them alike. The search trains shortly; `--best` trains the best draws of each log again, longer and on splits
-that did not choose them, into logs named `confirm`.
+Draw 0 is the first value of every setting: GRAND's recipe for GRAND, Kipf and Welling's for GCN, for H-GCN+ what
+first trials came to. In a further draw a setting keeps its first value with probability 0.6; the hierarchy's are
+drawn last, so that `off` is the very draw of `plus` without it. Each line of a log is a draw, written when it is
+finished; what a log has already is not run again. Models take turns, draw by draw, so that a search that is ended
+early (--seconds) has given all of them alike.
 """
 
 import argparse
@@ -24,7 +23,6 @@ import itertools
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,17 +43,16 @@ FIRST_SEED = 1000  # so that no run of the results shares a seed
 WINDOW = 50
 KEPT = 0.6  # probability that a draw keeps the first value of a setting
 PER_CLASS = 20
-DEEPEST = 4
+DEEPEST = 6
 
 Space = dict[str, list[Any]]
-SHORT: dict[str, dict[str, Any]] = {  # the training of a search, the same for all models
+SHORT: dict[str, dict[str, Any]] = {  # the training of GRAND in a search; that of GCN without the passes
     "cora": {"epochs": 400, "patience": 100, "passes": 2},
     "citeseer": {"epochs": 400, "patience": 100},
     "pubmed": {"epochs": 250, "patience": 60, "passes": 2},
     "nell": {"epochs": 300, "patience": 80},
 }
-LONG = {"epochs": 1000, "patience": 120}  # that of the best draws, with as many passes as GRAND's recipe has
-PASSES: dict[str, Space] = {  # the first value is GRAND's
+GRAND: dict[str, Space] = {
     "cora": {
         "order": [8, 6, 4],
         "hidden": [32, 64],
@@ -106,14 +103,89 @@ PASSES: dict[str, Space] = {  # the first value is GRAND's
         "selection": ["accuracy", "loss"],
     },
 }
-PRIOR: dict[str, Space] = {"pubmed": {"label_prior": [0.0, 1.0]}, "nell": {"label_prior": [3.0, 1.0, 6.0]}}
-HIERARCHY: dict[str, Space] = {
-    "cora": {"share": [0.2, 0.1, 0.3], "levels": [2, 3, 4], "level_order": [1, 0, 2]},
-    "citeseer": {"share": [0.3, 0.2, 0.5], "levels": [4, 2, 3], "level_order": [1, 0, 2]},
-    "pubmed": {"share": [0.2, 0.1, 0.3, 0.5], "levels": [4, 2, 3], "level_order": [1, 2, 0]},
-    "nell": {"share": [0.2, 0.1, 0.4], "levels": [2, 4], "level_order": [1, 3]},
+PLUS: dict[str, Space] = {  # with and without hierarchy
+    "cora": {
+        "scaling": ["l2"],
+        "selection": ["loss"],
+        "epochs": [300],
+        "patience": [None],
+        "warm_up": [0],
+        "temperature": [0.5, 0.3],
+        "l2": [5e-4, 1e-3],
+        "hidden": [32, 64],
+        "order": [8, 5],
+        "balance_below": [20],
+    },
+    "citeseer": {
+        "scaling": ["l2", "row"],
+        "selection": ["loss", "accuracy"],
+        "epochs": [250],
+        "patience": [None],
+        "warm_up": [0],
+        "passes": [2],
+        "temperature": [0.5, 0.3],
+        "l2": [5e-4, 1e-3],
+        "order": [2, 4],
+    },
+    "pubmed": {
+        "scaling": ["l2"],
+        "scale": [5.0],
+        "selection": ["loss", "accuracy"],
+        "epochs": [200],
+        "patience": [None],
+        "warm_up": [50],
+        "passes": [2],
+        "learning_rate": [0.03, 0.01],
+        "l2": [5e-3, 2e-3],
+        "temperature": [0.5, 0.3],
+        "order": [5, 8],
+        "hidden": [32, 64],
+    },
+    "nell": {
+        "selection": ["accuracy", "loss"],
+        "epochs": [250],
+        "patience": [None],
+        "warm_up": [0],
+        "passes": [2],
+        "learning_rate": [0.02],
+        "l2": [2e-5],
+        "hidden": [128],
+        "order": [8],
+        "input_dropout": [0.0, 0.1],
+        "hidden_dropout": [0.3, 0.5],
+        "temperature": [0.3, 0.5],
+        "label_prior": [12.0, 6.0],
+        "balance_below": [2, 0],
+        "scaling": ["row"],
+    },
 }
-HIERARCHY_OF_ALL: Space = {"strategy": ["hgcn", "two-hop"], "drop_level": [0, 1]}
+HIERARCHY: dict[str, Space] = {
+    "cora": {
+        "share": [0.2, 0.3, 0.1],
+        "levels": [6, 4],
+        "first_level": [3, 1],
+        "level_order": [4, 2],
+        "strategy": ["two-hop", "hgcn"],
+    },
+    "citeseer": {"share": [0.3, 0.5], "first_level": [1, 3], "level_order": [1, 4], "strategy": ["hgcn", "two-hop"]},
+    "pubmed": {"share": [0.2, 0.5, 0.1], "first_level": [1, 3], "level_order": [2, 4], "strategy": ["hgcn", "two-hop"]},
+    "nell": {"share": [0.2, 0.1], "levels": [4, 2], "level_order": [3, 1]},
+}
+LEVELS: Space = {"levels": [4, 6]}  # where nothing else is said
+FEW: dict[str, Space] = {  # in the place of the above where a class has fewer than 20 labels
+    "cora": {"epochs": [200], "share": [0.3, 0.5, 0.2], "temperature": [0.5, 1.0]},
+    "pubmed": {
+        "epochs": [100],
+        "selection": ["loss"],
+        "temperature": [1.0, 0.5],
+        "learning_rate": [0.01, 0.03],
+        "l2": [5e-3],
+        "input_dropout": [0.0, 0.5],
+        "balance_below": [10, 20],
+        "share": [0.5, 0.3],
+        "level_order": [4, 2],
+    },
+}
 GCN: dict[str, Space] = {
     name: {
         "hidden": [64, 128] if name == "nell" else [16, 32, 64],
@@ -123,7 +195,7 @@ GCN: dict[str, Space] = {
         "scaling": ["row", "l2", "binary"],
         "selection": ["accuracy", "loss"],
     }
-    for name in PASSES
+    for name in GRAND
 }
 MODELS = ("plus", "off", "grand", "gcn")
 ABOUT = ("dataset", "per_class", "draw", "splits", "model")
@@ -132,7 +204,8 @@ FIGURES = ("score", "selected", "steady", "per_split", "failed", "epoch", "memor
 
 class Job(NamedTuple):
     dataset: str
-    models: tuple[str, ...]  # that one training stands for
+    per_class: int
+    model: str
     draw: int
 
 
@@ -144,25 +217,25 @@ def drawn(space: Space, draw: int, rng: np.random.Generator) -> dict[str, Any]:
     return {key: value(values) for key, values in space.items()}
 
 
-def draw_of(model: str, dataset: str, draw: int) -> dict[str, Any]:
+def draw_of(job: Job) -> dict[str, Any]:
     """The settings of a draw; the same whichever draws are made beside it."""
-    if model == "gcn":
-        return drawn(GCN[dataset], draw, np.random.default_rng([draw, 8]))
-    rng = np.random.default_rng([draw, 9])
-    shared = drawn(PASSES[dataset], draw, rng)
-    prior = drawn(PRIOR.get(dataset, {}), draw, rng)
-    hierarchy = drawn(HIERARCHY[dataset] | HIERARCHY_OF_ALL, draw, rng)
-    if model == "grand":
-        return shared
-    return shared | prior | (hierarchy if model == "plus" else {"share": 0.0, "drop_level": 0})
+    if job.model == "gcn":
+        return drawn(GCN[job.dataset], job.draw, np.random.default_rng([job.draw, 8]))
+    if job.model == "grand":
+        return drawn(GRAND[job.dataset], job.draw, np.random.default_rng([job.draw, 9]))
+    few = FEW.get(job.dataset, {}) if job.per_class < PER_CLASS else {}
+    levels = LEVELS | HIERARCHY[job.dataset]
+    rng = np.random.default_rng([job.draw, 10])
+    shared = drawn(PLUS[job.dataset] | {key: few[key] for key in few if key not in levels}, job.draw, rng)
+    hierarchy = drawn(levels | {key: few[key] for key in few if key in levels}, job.draw, rng)
+    return shared | (hierarchy if job.model == "plus" else {"share": 0.0})
 
 
-def settings_of(model: str, dataset: str, draw: int) -> Settings:
-    given = draw_of(model, dataset, draw)
-    if model in {"gcn", "grand"}:
-        return settings_for(model, None, dataset).override(given)
-    grand = settings_for("grand", None, dataset)
-    return settings_for("hgcn-plus").override(asdict(grand.model) | asdict(grand.train) | {"warm_up": 0} | given)
+def settings_of(job: Job) -> Settings:
+    if job.model in {"plus", "off"}:
+        return settings_for("hgcn-plus").override(draw_of(job))
+    short = {key: value for key, value in SHORT[job.dataset].items() if job.model == "grand" or key != "passes"}
+    return settings_for(job.model, None, job.dataset).override(draw_of(job) | short)
 
 
 def redrawn(data: Dataset, number: int, per_class: int) -> tuple[Split, np.ndarray]:
@@ -195,22 +268,17 @@ def coarsened(dataset: str, config: CoarsenConfig) -> Hierarchy:
     return coarsen(loaded(dataset).graph.adjacency, DEEPEST, config)
 
 
-def trial(
-    job: Job, splits: range, per_class: int, device: str, until: float, training: dict[str, Any]
-) -> list[dict[str, Any]]:
-    """A row for each model that the training stands for; none after the time is up."""
+def trial(job: Job, splits: range, device: str, until: float) -> dict[str, Any] | None:
+    """The row of a draw; none after the time is up."""
     if time.time() > until:
-        return []
+        return None
     import torch
 
     torch.set_num_threads(1)
     began = time.perf_counter()
-    settings = settings_of(job.models[0], job.dataset, job.draw)
-    settings = settings.override(
-        {key: value for key, value in training.items() if key in LONG or job.models != ("gcn",)}
-    )
+    settings = settings_of(job)
     data, where = loaded(job.dataset), choose_device(device)
-    divided = [redrawn(data, number, per_class) for number in splits]
+    divided = [redrawn(data, number, job.per_class) for number in splits]
     tasks = [Task.of(data.graph, split) for split, _ in divided]
     method = build_method(settings.method, settings.model)
     hierarchy = coarsened(job.dataset, settings.coarsen) if method.uses_hierarchy else None
@@ -224,8 +292,14 @@ def trial(
         measured["memory_gb"] = round(torch.cuda.max_memory_reserved() / 1e9, 1)
         torch.cuda.empty_cache()
     measured["seconds"] = round(time.perf_counter() - began, 1)
-    about = {"dataset": job.dataset, "per_class": per_class, "draw": job.draw, "splits": f"{splits[0]}-{splits[-1]}"}
-    return [about | {"model": model} | draw_of(model, job.dataset, job.draw) | measured for model in job.models]
+    about = {
+        "dataset": job.dataset,
+        "per_class": job.per_class,
+        "draw": job.draw,
+        "splits": f"{splits[0]}-{splits[-1]}",
+        "model": job.model,
+    }
+    return about | draw_of(job) | measured
 
 
 def figures(data: Dataset, outcomes: list[SeedOutcome], scored: list[np.ndarray]) -> dict[str, Any]:
@@ -253,25 +327,17 @@ def steady(accuracy: np.ndarray) -> float:
     return float(np.convolve(accuracy, np.full(width, 1.0 / width), "valid").max())
 
 
-def plan(datasets: list[str], models: list[str], draws: dict[tuple[str, str], list[int]]) -> Iterator[Job]:
-    """Models and datasets take turns."""
-    for place in range(max((len(mine) for mine in draws.values()), default=0)):
-        for dataset in datasets:
-            jobs: dict[tuple[str, int], list[str]] = {}  # the models that a training stands for
-            for model in models:
-                for draw in draws[dataset, model][place : place + 1]:
-                    jobs.setdefault((training_of(model, dataset, draw), draw), []).append(model)
-            yield from (Job(dataset, tuple(same), draw) for (_, draw), same in jobs.items())
+def plan(datasets: list[str], models: list[str], draws: int, per_class: int, logs: Path) -> Iterator[Job]:
+    """What no log has; models and datasets take turns."""
+    done = {key: {int(row["draw"]) for row in rows} for key, rows in read(logs).items()}
+    for draw, dataset, model in itertools.product(range(draws), datasets, models):
+        if draw not in done.get((dataset, per_class, model), set()):
+            yield Job(dataset, per_class, model, draw)
 
 
-def training_of(model: str, dataset: str, draw: int) -> str:
-    """The model that is trained: `off` without a label prior is GRAND."""
-    return "off" if model == "grand" and not draw_of("off", dataset, draw).get("label_prior") else model
-
-
-def log_of(logs: Path, kind: str, row: dict[str, Any]) -> Path:
+def log_of(logs: Path, row: dict[str, Any]) -> Path:
     few = "" if int(row["per_class"]) == PER_CLASS else f"-{row['per_class']}"
-    return logs / f"{kind}-{row['dataset']}{few}-{row['model']}.csv"
+    return logs / f"search-{row['dataset']}{few}-{row['model']}.csv"
 
 
 def append(path: Path, row: dict[str, Any]) -> None:
@@ -283,39 +349,36 @@ def append(path: Path, row: dict[str, Any]) -> None:
         table.writerow(row)
 
 
-def read(logs: Path, kind: str) -> dict[tuple[str, int, str], list[dict[str, str]]]:
+def read(logs: Path) -> dict[tuple[str, int, str], list[dict[str, str]]]:
     found = {}
-    for path in sorted(logs.glob(f"{kind}-*.csv")):
+    for path in sorted(logs.glob("search-*.csv")):
         with path.open(encoding="utf-8") as lines:
             rows = list(csv.DictReader(lines))
-        if rows and "score" in rows[0]:
+        if rows:
             found[rows[0]["dataset"], int(rows[0]["per_class"]), rows[0]["model"]] = rows
     return found
 
 
-def ranked(logs: Path, kind: str) -> dict[tuple[str, int, str], list[dict[str, str]]]:
-    """The rows of each log, best first, of the draws that all models of the dataset have."""
-    found = read(logs, kind)
-    common: dict[tuple[str, int], set[str]] = {}
+def ranked(logs: Path) -> dict[tuple[str, int, str], list[dict[str, str]]]:
+    """The rows of each log, best first, of as many draws as all models of the dataset have."""
+    found = read(logs)
+    fewest: dict[tuple[str, int], int] = {}
     for (dataset, per_class, _), rows in found.items():
-        draws = {row["draw"] for row in rows}
-        common[dataset, per_class] = common.get((dataset, per_class), draws) & draws
+        fewest[dataset, per_class] = min(fewest.get((dataset, per_class), len(rows)), len(rows))
     return {
-        key: sorted((row for row in rows if row["draw"] in common[key[:2]]), key=lambda row: -float(row["score"]))
+        key: sorted((row for row in rows if int(row["draw"]) < fewest[key[:2]]), key=lambda row: -float(row["score"]))
         for key, rows in found.items()
     }
 
 
 def choose(logs: Path) -> None:
-    """The best draw of each model: by the splits it was confirmed on where there are some, else by those searched."""
-    searched, confirmed = ranked(logs, "search"), read(logs, "confirm")
+    """The best draw of each model."""
     best: dict[tuple[str, int, str], dict[str, str]] = {}
-    for key, rows in searched.items():
-        again = sorted(confirmed.get(key, []), key=lambda row: -float(row["score"]))
-        best[key] = (again or rows)[0]
+    for key, rows in ranked(logs).items():
+        best[key] = rows[0]
         settings = {name: value for name, value in best[key].items() if name not in ABOUT + FIGURES and value}
         first = {name: value for name, value in rows_of_draw(rows, "0").items() if name in settings}
-        print(f"{key}: {len(rows)} draws, {len(again)} confirmed; best {best[key]['draw']} with {percent(best[key])}")
+        print(f"{key}: {len(rows)} draws; best {best[key]['draw']} with {percent(best[key])}")
         print("   ", " ".join(f"{name}={value}" for name, value in settings.items()))
         print("    unlike draw 0:", " ".join(name for name in settings if settings[name] != first.get(name)))
     for dataset, per_class, model in best:
@@ -342,11 +405,9 @@ def main() -> None:
     words.add_argument("--per-class", type=int, default=PER_CLASS)
     words.add_argument("--first-split", type=int, default=0)
     words.add_argument("--splits", type=int, default=8)
-    words.add_argument("--best", type=int, help="train so many of the best draws of each log again")
     words.add_argument("--workers", type=int, default=1)
     words.add_argument("--device", default="auto")
     words.add_argument("--seconds", type=float, default=float("inf"), help="begin no draw after this time")
-    words.add_argument("--epochs", type=int, help="instead of those of the search, to try it out")
     words.add_argument("--logs", type=Path, default=Path("docs/results/plus"))
     words.add_argument("--choose", type=Path, metavar="LOGS")
     given = words.parse_args()
@@ -355,29 +416,16 @@ def main() -> None:
         return
     until = time.time() + given.seconds
     given.logs.mkdir(parents=True, exist_ok=True)
-    kind = "search" if given.best is None else "confirm"
-    every = list(itertools.product(given.datasets, given.models))
-    draws = {pair: list(range(given.draws)) for pair in every}
-    if given.best is not None:
-        best = ranked(given.logs, "search")
-        draws = {
-            (dataset, model): [
-                int(row["draw"]) for row in best.get((dataset, given.per_class, model), [])[: given.best]
-            ]
-            for dataset, model in every
-        }
-    training = {name: LONG if given.best else SHORT[name] for name in given.datasets}
-    if given.epochs:
-        training = {name: {**training[name], "epochs": given.epochs} for name in training}
     splits = range(given.first_split, given.first_split + given.splits)
     with ProcessPoolExecutor(given.workers) as pool:
         jobs = [
-            pool.submit(trial, job, splits, given.per_class, given.device, until, training[job.dataset])
-            for job in plan(given.datasets, given.models, draws)
+            pool.submit(trial, job, splits, given.device, until)
+            for job in plan(given.datasets, given.models, given.draws, given.per_class, given.logs)
         ]
         for finished in as_completed(jobs):
-            for row in finished.result():
-                append(log_of(given.logs, kind, row), row)
+            row = finished.result()
+            if row is not None:
+                append(log_of(given.logs, row), row)
                 print({key: row[key] for key in ("model", "draw", "score", "seconds", "memory_gb")}, flush=True)
 
 

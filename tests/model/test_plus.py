@@ -91,8 +91,9 @@ def test_label_prior_is_the_iteration(graph: Graph) -> None:
     Y[nodes, classes] = 1.0
     F = Y
     for _ in range(10):
-        F = 0.8 * (adjacency @ F) + 0.2 * Y
-    Q = 0.99 * F / F.sum(axis=1, keepdims=True).clip(min=1e-12) + 0.01 / 3
+        F = 0.5 * (adjacency @ F) + 0.5 * Y
+    G = F / F.sum(axis=0).clip(min=1e-12)  # the third class has no label and no mass
+    Q = 0.99 * G / G.sum(axis=1, keepdims=True).clip(min=1e-12) + 0.01 / 3
     found = label_prior(csr_tensor(adjacency), Labelled(torch.tensor(nodes), torch.tensor(classes)), 3)
     np.testing.assert_allclose(found.exp().numpy(), Q, rtol=1e-4)
 
@@ -137,16 +138,24 @@ def test_without_chance_a_pass_is_the_prediction(task: Task, hierarchy: Hierarch
 
 
 def test_the_objective_by_hand(task: Task, hierarchy: Hierarchy) -> None:
-    """Passes without chance are alike, so the consistency loss is the distance to what sharpening and labels make."""
+    """Passes without chance are alike, so the consistency loss is the distance to the target."""
     model, prepared = built(
-        task, hierarchy, passes=2, temperature=0.5, consistency=0.6, label_prior=2.0, warm_up=4, **QUIET
+        task,
+        hierarchy,
+        passes=2,
+        temperature=0.5,
+        consistency=0.6,
+        label_prior=2.0,
+        balance_below=20,  # and there are 5 nodes of each class
+        warm_up=4,
+        **QUIET,
     )
     labelled = Labelled(torch.tensor(task.train), torch.tensor(task.train_labels))
     logits = model.eval()(prepared.features).detach().double().numpy()
     Z = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     supervised = -np.log(Z[task.train, task.train_labels]).mean()
     prior = label_prior(model.graph.adjacency, labelled, 3).double().exp().numpy()
-    target = Z**2 * prior**2
+    target = Z**2 * prior**2 / Z.mean(axis=0) ** 0.75
     target /= target.sum(axis=1, keepdims=True)
     distance = ((Z - target) ** 2).sum(axis=1).mean()
     for step in range(1, 7):
@@ -154,6 +163,36 @@ def test_the_objective_by_hand(task: Task, hierarchy: Hierarchy) -> None:
         assert model.train().objective(prepared.features, labelled, "mean", step).item() == pytest.approx(
             expected, rel=1e-4
         )
+
+
+def test_balance_makes_classes_alike_and_many_labels_end_it(task: Task, hierarchy: Hierarchy) -> None:
+    labelled = Labelled(torch.tensor(task.train), torch.tensor(task.train_labels))
+    mean = torch.tensor([[0.6, 0.4], [0.7, 0.3], [0.8, 0.2], [0.3, 0.7]])
+    mean = torch.cat([mean, torch.zeros(4, 1)], dim=1) * 0.99 + 0.01 / 3
+
+    def largest(balance_below: int) -> float:
+        model, _ = built(task, hierarchy, temperature=1.0, balance_below=balance_below)
+        return model.target(mean, labelled).mean(dim=0).max().item()
+
+    without = largest(0)
+    assert largest(5) == pytest.approx(without)  # 5 nodes of a class are enough
+    assert without > largest(10) > largest(100)
+
+
+def test_levels_below_the_first_are_left_out(task: Task, hierarchy: Hierarchy) -> None:
+    config = HGCNPlusConfig(levels=3, first_level=2, share=0.5, order=2, level_order=1, scaling="none", **QUIET)
+    spread = HGCNPlusMethod(config).prepare(task, hierarchy, CPU).structure.spread
+    H = torch.randn(90, 4, generator=torch.Generator().manual_seed(1))
+    P = dense_propagation(hierarchy, [0.5, 0.0, 0.25, 0.25], [2, 0, 1, 1])
+    np.testing.assert_allclose(spread(H).numpy(), P @ H.double().numpy(), rtol=0, atol=1e-5)
+
+
+def test_scale_multiplies_the_features_and_not_what_is_saved(task: Task, hierarchy: Hierarchy) -> None:
+    def prepared(scale: float) -> Any:
+        return HGCNPlusMethod(HGCNPlusConfig(scaling="none", scale=scale)).prepare(task, hierarchy, CPU)
+
+    assert torch.equal(prepared(1.0).features * 3.0, prepared(3.0).features)
+    assert torch.equal(prepared(1.0).structure.column_weight, prepared(3.0).structure.column_weight)
 
 
 def test_rare_columns_weigh_more() -> None:
@@ -176,7 +215,7 @@ def test_column_weights_are_those_of_the_graph_it_learned_from(task: Task, hiera
     "changes",
     [
         {},
-        {"label_prior": 1.0, "column_weight": "idf"},
+        {"label_prior": 1.0, "column_weight": "idf", "balance_below": 20},
         {"drop_level": 1},
         {"input_dropout_on": "propagated", "batch_norm": True, "hidden_dropout": 0.1},
     ],
@@ -235,7 +274,15 @@ def test_plus_is_a_preset_of_hgcn() -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "value"), [("share", 1.2), ("input_dropout_on", "both"), ("column_weight", "tf"), ("drop_level", 5)]
+    ("setting", "value"),
+    [
+        ("share", 1.2),
+        ("input_dropout_on", "both"),
+        ("column_weight", "tf"),
+        ("drop_level", 5),
+        ("first_level", 5),
+        ("scale", 0.0),
+    ],
 )
 def test_refuses_settings_beyond_their_range(setting: str, value: Any) -> None:
     with pytest.raises(InputError, match=setting):

@@ -1,9 +1,11 @@
 r"""What the training labels say of every other node, spread along the edges: a prior that needs no features.
 
-.. math:: F^{(t+1)} = \alpha \hat A F^{(t)} + (1 - \alpha) Y, \qquad
-   Q_{ic} = (1 - \epsilon) \frac{F_{ic}}{\sum_d F_{id}} + \frac{\epsilon}{C}
+.. math:: F^{(t+1)} = \alpha \hat A F^{(t)} + (1 - \alpha) Y, \qquad G_{ic} = \frac{F_{ic}}{\sum_j F_{jc}}, \qquad
+   Q_{ic} = (1 - \epsilon) \frac{G_{ic}}{\sum_d G_{id}} + \frac{\epsilon}{C}
 
-Y holds a 1 for the class of each training node. A node that no label reaches has all classes alike.
+Y holds a 1 for the class of each training node. G gives every class the same mass over the graph, so that a label on a
+node with many neighbours does not drown the others (class mass normalisation of Zhu, Ghahramani & Lafferty, ICML 2003,
+with equal classes). A node that no label reaches has all classes alike.
 """
 
 import torch
@@ -12,7 +14,7 @@ from torch import Tensor
 from hiergcn.model.method import Labelled
 from hiergcn.model.sparse import propagate
 
-_SPREAD = 0.8  # α
+_SPREAD = 0.5  # α
 _STEPS = 10
 _ALIKE = 0.01  # ε
 _TINY = 1e-12
@@ -26,5 +28,6 @@ def label_prior(adjacency: Tensor, labelled: Labelled, n_classes: int) -> Tensor
     F = Y
     for _ in range(_STEPS):
         F = _SPREAD * propagate(adjacency, F) + (1.0 - _SPREAD) * Y
-    Q = F / F.sum(dim=1, keepdim=True).clamp_min(_TINY)
+    G = F / F.sum(dim=0).clamp_min(_TINY)
+    Q = G / G.sum(dim=1, keepdim=True).clamp_min(_TINY)
     return ((1.0 - _ALIKE) * Q + _ALIKE / n_classes).log()

@@ -30,7 +30,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.checks import check_share, check_whole
 from hiergcn.model.dropout import dropout
 from hiergcn.model.features import feature_tensor
-from hiergcn.model.grand import GRAND, GRANDConfig, Propagation, sharpened, smoothed_features
+from hiergcn.model.grand import GRAND, GRANDConfig, Propagation, smoothed_features
 from hiergcn.model.hierarchical_propagation import HierarchicalPropagation
 from hiergcn.model.label_spreading import label_prior
 from hiergcn.model.method import Features, Labelled, Method, Prepared, Weights
@@ -42,8 +42,10 @@ class HGCNPlusConfig(GRANDConfig):
 
     levels: int = 4
     """Coarsening levels L."""
+    first_level: int = 1
+    """The finest level F that is used besides the input graph."""
     share: float = 0.3
-    """What the coarser levels make up of X̄, β_1 = .. = β_L = share / L; 0 turns the hierarchy off."""
+    """What the levels F to L make up of X̄, the same each; 0 turns the hierarchy off."""
     order: int = 4
     """Steps K_0 of propagation on the input graph; powers 0 to K_0 of Â are averaged."""
     level_order: int = 1
@@ -62,16 +64,26 @@ class HGCNPlusConfig(GRANDConfig):
     """Steps in which λ grows from 0: passes that know nothing yet agree on one class for all, and may stay with it."""
     label_prior: float = 0.0
     """Power γ of Q, the training labels spread along the edges, in the target; 0 leaves it out."""
+    balance_below: int = 0
+    """Training nodes of a class, in the mean, below which the target is drawn to classes of equal size: it is divided
+    by the mean of each class to the power 1 - nodes / this. Few labels say little of how large classes are, and passes
+    that agree on one class for all would stay with it. 0 does so never."""
+    scale: float = 1.0
+    """Factor on the features after their scaling: larger ones learn faster and are held back less."""
     column_weight: Literal["none", "idf"] = "none"
     """`idf` weighs each column by log(n / nodes that have it), scaled to a mean of 1 over all entries: rare words say
     more than common ones."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_whole(self, levels=1, level_order=0, drop_level=0, warm_up=0)
+        check_whole(self, levels=1, first_level=1, level_order=0, drop_level=0, warm_up=0, balance_below=0)
         check_share(self, "share")
         if self.drop_level > self.levels:
             raise InputError(f"drop_level is {self.drop_level}; give a level of the hierarchy, 0 to {self.levels}.")
+        if self.first_level > self.levels:
+            raise InputError(f"first_level is {self.first_level}; give a level of the hierarchy, 1 to {self.levels}.")
+        if not self.scale > 0:
+            raise InputError(f"scale is {self.scale!r}; give a number above 0.")
         if not self.label_prior >= 0:
             raise InputError(f"label_prior is {self.label_prior!r}; give a number of at least 0.")
         if self.column_weight not in ("none", "idf"):
@@ -111,14 +123,15 @@ class HGCNPlus(GRAND):
         return dropout(ones, rate, self.generator).index_select(0, hyper_nodes)
 
     def target(self, mean: Tensor, labelled: Labelled) -> Tensor:
-        """What the passes agree on, sharpened, and what the labels around a node say of it; (n, classes)."""
-        target = sharpened(mean, self.config.temperature)
-        if not self.config.label_prior:
-            return target
-        Q = label_prior(self.graph.adjacency, labelled, mean.shape[1])
-        return torch.softmax(
-            target.clamp_min(torch.finfo(target.dtype).tiny).log() + self.config.label_prior * Q, dim=1
-        )
+        """What the passes agree on, sharpened, what the labels around a node say of it, classes made more equal."""
+        n_classes, tiny = mean.shape[1], torch.finfo(mean.dtype).tiny
+        logits = mean.clamp_min(tiny).log() / self.config.temperature
+        if self.config.label_prior:
+            logits = logits + self.config.label_prior * label_prior(self.graph.adjacency, labelled, n_classes)
+        if self.config.balance_below:
+            power = 1.0 - len(labelled.nodes) / n_classes / self.config.balance_below
+            logits = logits - max(power, 0.0) * mean.mean(dim=0).clamp_min(tiny).log()
+        return torch.softmax(logits, dim=1)
 
     def consistency_weight(self) -> Tensor:
         """λ of this step, counted on the device: what a GPU has recorded of a step is the same for all of them."""
@@ -148,7 +161,7 @@ class HGCNPlusMethod(Method):
             raise TypeError("H-GCN+ needs the hierarchy of the graph")
         known = self._column_weight(task) if weights is None else weights["column_weight"]
         column_weight = known.to(device)
-        features = weighed(feature_tensor(task, self.config.scaling, device), column_weight)
+        features = weighed(feature_tensor(task, self.config.scaling, device), column_weight * self.config.scale)
         P = self._propagation(hierarchy, device)
         features, smoothed = smoothed_features(features, P, self.config)
         level = min(self.config.drop_level, hierarchy.depth)
@@ -159,7 +172,8 @@ class HGCNPlusMethod(Method):
 
     def _propagation(self, hierarchy: Hierarchy, device: torch.device) -> HierarchicalPropagation:
         L, share = min(self.config.levels, hierarchy.depth), self.config.share
-        shares = [1.0 - share] + [share / L] * L if L else [1.0]
+        F = min(self.config.first_level, L)
+        shares = [1.0 - share] + [0.0] * (F - 1) + [share / (L - F + 1)] * (L - F + 1) if L else [1.0]
         orders = [self.config.order] + [self.config.level_order] * L
         return HierarchicalPropagation(hierarchy, shares, orders, device)
 
