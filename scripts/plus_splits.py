@@ -3,9 +3,10 @@
     python scripts/plus_splits.py few --dataset pubmed --labels 20 15 10 5 3 1 --draws 20 --models plus off grand gcn
     python scripts/plus_splits.py random --dataset cora --draws 100 --models plus off grand gcn
 
-With few labels the training nodes are drawn from the public ones, and validation keeps as few nodes as training has.
-Each split has one seed, its number. For each dataset, model and number of labels a JSON file holds the accuracies; it
-is written again whenever some more splits are done. With --seconds nothing is begun after that time.
+With few labels the training nodes are drawn from the public ones, validation keeps as few nodes as training has, and
+H-GCN+ takes its preset `plus-few`. Each split has one seed, its number. For each dataset, model and number of labels
+a JSON file holds the accuracies; it is written again whenever some more splits are done. With --seconds nothing is
+begun after that time.
 """
 
 import argparse
@@ -30,9 +31,9 @@ from hiergcn.train.runs import train_runs
 MODELS = ("plus", "off", "grand", "gcn")
 
 
-def settings_of(model: str, dataset: str) -> Settings:
+def settings_of(model: str, dataset: str, few: bool) -> Settings:
     if model in {"plus", "off"}:
-        settings = settings_for("hgcn", "plus", dataset)
+        settings = settings_for("hgcn", "plus-few" if few else "plus", dataset)
         return settings.override({"share": 0.0, "drop_level": 0}) if model == "off" else settings
     return settings_for(model, None, dataset)
 
@@ -94,7 +95,7 @@ def main() -> None:
         wanted = {f"few-{count}": few_labels(count, given.draws, small_validation=True) for count in given.labels}
     for name, specs in wanted.items():
         for model in given.models:
-            settings = settings_of(model, given.dataset)
+            settings = settings_of(model, given.dataset, given.kind == "few")
             settings = settings.override(dict(change.split("=", 1) for change in given.set))
             about = {"settings": settings.to_dict(), "environment": environment()}
             path = given.out / f"{given.dataset}-{name}-{model}.json"

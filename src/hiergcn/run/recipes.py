@@ -2,7 +2,7 @@
 
 `recipes/<method>/<preset>.toml` holds a preset; `<preset>.<dataset>.toml` what differs on one dataset. Where no preset
 is asked for it is `default`, which begins from `paper` where a method has both, or `paper` where it has no default, or
-the one preset that there is. A recipe that names another `method` stands for that method's preset of the same name.
+the first by name. A recipe that names another `method` stands for that method's preset of the same name.
 """
 
 import tomllib
