@@ -65,7 +65,7 @@ def hgcn_work(
 ) -> Work:
     """Of one step over the whole graph. Features are counted as sparse where that is less."""
     L, d, p = min(config.levels, hierarchy.depth), config.hidden, config.weight_embedding
-    sizes = [(level.n_nodes, _entries_with_loops(level.adjacency)) for level in hierarchy.levels[: L + 1]]
+    sizes = [(level.n_nodes, entries_with_loops(level.adjacency)) for level in hierarchy.levels[: L + 1]]
     width = d * config.channels
     n, m = sizes[0]
     dense_bytes, sparse_bytes = WORD * n * n_features, 2 * WORD * feature_entries
@@ -93,7 +93,7 @@ def _layer(n: int, m: int, fan_in: int, width: int, out: int, training: bool, si
     return forward + backward
 
 
-def _entries_with_loops(adjacency: sp.csr_array) -> int:
+def entries_with_loops(adjacency: sp.csr_array) -> int:
     """Of A + I."""
     return int(adjacency.nnz + np.count_nonzero(adjacency.diagonal() == 0))
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
+import moved
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import load_dataset
 from hiergcn.graph.task import Task
@@ -54,6 +55,7 @@ def main() -> None:
         result = {"circumstances": circumstances(["hiergcn", "torch"]) | gpu, "parts": parts}
         print(write_result("replicas", result))
         write_table("replicas", table(result))
+        write_table("moved", moved.table(parts))
 
 
 def measured(name: str, preset: str, epochs: int, seeds: int, repeats: int, device: torch.device) -> dict[str, Any]:
