@@ -16,6 +16,11 @@ from hiergcn.model.pieces import Pieces
 _NEAR = 2**17  # bytes that fit into the cache of one multiprocessor
 
 
+def _row_by_row(values: Tensor) -> Tensor:
+    """With the columns of a row next to each other, as every kernel takes for granted."""
+    return values if values.stride(-1) == 1 else values.contiguous()
+
+
 @triton.jit
 def _csr_product(
     start,
@@ -121,8 +126,8 @@ def csr_product_of_replicas(
     they are not. The result lies as (n, replicas, d) and is seen as (replicas, n, d).
     """
     replicas, _, width = dense.shape
-    dense = dense if dense.stride(2) == 1 else dense.contiguous()
-    plus = plus if plus is None or plus.stride(1) == 1 else plus.contiguous()
+    dense = _row_by_row(dense)
+    plus = None if plus is None else _row_by_row(plus)
     below = 0 if pieces.sums is None else pieces.sums.column.numel()
     lying = torch.empty((pieces.rows + below, replicas, width), dtype=dense.dtype, device=dense.device)
     out = lying.transpose(0, 1)
@@ -199,7 +204,7 @@ def inner_products(left: Tensor, right: Tensor) -> Tensor:
     """leftᵀ right of tall matrices, (replicas, n, k) and (replicas, n, m): many programs share the sum over n."""
     replicas, rows, k = left.shape
     m = right.shape[2]
-    left, right = (x if x.stride(2) == 1 else x.contiguous() for x in (left, right))
+    left, right = _row_by_row(left), _row_by_row(right)
     tiles = triton.cdiv(k, 32) * triton.cdiv(m, 64)
     most = max(min(64, 1024 // tiles), 1)  # of many tiles few parts are enough, and each part is as large as the result
     share = max(512, triton.cdiv(rows, most))
@@ -253,8 +258,7 @@ def dropout(values: Tensor, seed: Tensor, offset: Tensor, kept: int) -> Tensor:
     them at its place, counted row by row. The result lies as (n, replicas, d), seen as the values are.
     """
     replicas, rows, width = values.shape
-    if values.stride(2) != 1:
-        values = values.contiguous()
+    values = _row_by_row(values)
     out = torch.empty((rows, replicas, width), dtype=values.dtype, device=values.device).transpose(0, 1)
     if out.numel():
         _dropout[(triton.cdiv(rows * width, 1024), replicas)](
@@ -333,7 +337,7 @@ def _mix_backward(
 def mixed_channels(Z: Tensor, w: Tensor) -> Tensor:
     """Sum over j of w_j ReLU(Z_j); Z is (replicas, n, d * c), w (replicas, c), the result lies as (n, replicas, d)."""
     replicas, rows, _ = Z.shape
-    width = Z.shape[2] // w.shape[1]
+    Z, width = _row_by_row(Z), Z.shape[2] // w.shape[1]
     out = torch.empty((rows, replicas, width), dtype=Z.dtype, device=Z.device).transpose(0, 1)
     if out.numel():
         _mix[(triton.cdiv(rows * width, 512), replicas)](
@@ -346,8 +350,7 @@ def mixed_channels(Z: Tensor, w: Tensor) -> Tensor:
 def mixed_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
     """The gradients by Z and w."""
     replicas, rows, width = grad.shape
-    if grad.stride(2) != 1:
-        grad = grad.contiguous()
+    grad, Z = _row_by_row(grad), _row_by_row(Z)
     grad_Z = torch.empty_strided(Z.shape, Z.stride(), dtype=Z.dtype, device=Z.device)
     programs = triton.cdiv(rows * width, 512)
     partial_w = torch.empty((replicas, programs, w.shape[1]), dtype=Z.dtype, device=Z.device)

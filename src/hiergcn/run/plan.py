@@ -2,9 +2,10 @@
 
 Counted are the arrays that live at the same time: the graph as tensors, what every layer keeps for the backward pass,
 and what the largest step makes on top. For H-GCN the count follows the network layer by layer; of n nodes that take in
-f numbers and make w = hidden * channels, a layer keeps n (2 f + 4 f + 4 w) bytes: dropout's bits, Â H and the channels.
-H-GCN+ and GRAND keep of each pass what comes before and after the ReLU, and X̄ where it is made in full. Other methods
-are counted by a rule of thumb. `benchmarks/memory.py` holds the count against measured peaks.
+f numbers and make w = hidden * channels, a layer keeps n (2 f + 4 f + 4 w) bytes: dropout's bits (which our kernel on a
+GPU makes again instead), Â H and the channels. H-GCN+ and GRAND keep of each pass what comes before and after the ReLU,
+and X̄ where it is made in full. Other methods are counted by a rule of thumb. `benchmarks/memory.py` holds the count
+against measured peaks.
 """
 
 from collections.abc import Sequence
