@@ -3,6 +3,7 @@
     python scripts/search_plus.py cora citeseer pubmed nell --draws 4 --splits 8 --workers 2
     python scripts/search_plus.py cora pubmed --per-class 5 --draws 4 --splits 8
     python scripts/search_plus.py --choose docs/results/plus
+    python scripts/search_plus.py pubmed --per-class 5 --splits 16 --score label_prior=0.5    # the recipe with a change
 
 No test node of the public split is seen. What it trains and validates on, 640 nodes on Cora, is divided anew for every
 run: 20 nodes of each class train (`--per-class`), half of the rest select the epoch, and the accuracy on the other half
@@ -272,26 +273,6 @@ def trial(job: Job, splits: range, device: str, until: float) -> dict[str, Any] 
     """The row of a draw; none after the time is up."""
     if time.time() > until:
         return None
-    import torch
-
-    torch.set_num_threads(1)
-    began = time.perf_counter()
-    settings = settings_of(job)
-    data, where = loaded(job.dataset), choose_device(device)
-    divided = [redrawn(data, number, job.per_class) for number in splits]
-    tasks = [Task.of(data.graph, split) for split, _ in divided]
-    method = build_method(settings.method, settings.model)
-    hierarchy = coarsened(job.dataset, settings.coarsen) if method.uses_hierarchy else None
-    prepared = method.prepare(tasks[0], hierarchy, where)
-    runs = [(task, FIRST_SEED + number) for task, number in zip(tasks, splits, strict=True)]
-    outcomes = list(train_runs(method, prepared, runs, settings.train, where))
-    measured = figures(data, outcomes, [scored for _, scored in divided])
-    del prepared, method
-    gc.collect()
-    if where.type == "cuda":
-        measured["memory_gb"] = round(torch.cuda.max_memory_reserved() / 1e9, 1)
-        torch.cuda.empty_cache()
-    measured["seconds"] = round(time.perf_counter() - began, 1)
     about = {
         "dataset": job.dataset,
         "per_class": job.per_class,
@@ -299,7 +280,31 @@ def trial(job: Job, splits: range, device: str, until: float) -> dict[str, Any] 
         "splits": f"{splits[0]}-{splits[-1]}",
         "model": job.model,
     }
-    return about | draw_of(job) | measured
+    return about | draw_of(job) | scored(job.dataset, job.per_class, settings_of(job), splits, device)
+
+
+def scored(dataset: str, per_class: int, settings: Settings, splits: range, device: str) -> dict[str, Any]:
+    """What the settings give on some of the splits."""
+    import torch
+
+    torch.set_num_threads(1)
+    began = time.perf_counter()
+    data, where = loaded(dataset), choose_device(device)
+    divided = [redrawn(data, number, per_class) for number in splits]
+    tasks = [Task.of(data.graph, split) for split, _ in divided]
+    method = build_method(settings.method, settings.model)
+    hierarchy = coarsened(dataset, settings.coarsen) if method.uses_hierarchy else None
+    prepared = method.prepare(tasks[0], hierarchy, where)
+    runs = [(task, FIRST_SEED + number) for task, number in zip(tasks, splits, strict=True)]
+    outcomes = list(train_runs(method, prepared, runs, settings.train, where))
+    measured = figures(data, outcomes, [nodes for _, nodes in divided])
+    del prepared, method
+    gc.collect()
+    if where.type == "cuda":
+        measured["memory_gb"] = round(torch.cuda.max_memory_reserved() / 1e9, 1)
+        torch.cuda.empty_cache()
+    measured["seconds"] = round(time.perf_counter() - began, 1)
+    return measured
 
 
 def figures(data: Dataset, outcomes: list[SeedOutcome], scored: list[np.ndarray]) -> dict[str, Any]:
@@ -388,11 +393,21 @@ def choose(logs: Path) -> None:
             print(f"{dataset} {per_class}: plus - off {gap.mean():+.2f} ± {gap.std(ddof=1) / len(gap) ** 0.5:.2f}")
 
 
+def score(dataset: str, per_class: int, changes: list[str], splits: range, device: str, logs: Path) -> None:
+    """Add a line to the log of recipes that were tried with changes."""
+    recipe = settings_for("hgcn", "plus" if per_class == PER_CLASS else "plus-few", dataset)
+    settings = recipe.override(dict(change.split("=", 1) for change in changes))
+    about = {"dataset": dataset, "per_class": per_class, "splits": f"{splits[0]}-{splits[-1]}"}
+    row = about | {"changes": " ".join(changes)} | scored(dataset, per_class, settings, splits, device)
+    append(logs / "scored.csv", row)
+    print(f"{dataset}, {' '.join(changes) or 'the recipe'}: {percent(row)}")
+
+
 def rows_of_draw(rows: list[dict[str, str]], draw: str) -> dict[str, str]:
     return next((row for row in rows if row["draw"] == draw), {})
 
 
-def percent(row: dict[str, str]) -> str:
+def percent(row: dict[str, Any]) -> str:
     scores = 100 * np.array(row["per_split"].split(), float)
     return f"{scores.mean():.2f} ± {scores.std(ddof=1) / len(scores) ** 0.5:.2f} over {len(scores)} splits"
 
@@ -410,6 +425,7 @@ def main() -> None:
     words.add_argument("--seconds", type=float, default=float("inf"), help="begin no draw after this time")
     words.add_argument("--logs", type=Path, default=Path("docs/results/plus"))
     words.add_argument("--choose", type=Path, metavar="LOGS")
+    words.add_argument("--score", nargs="*", metavar="NAME=VALUE", help="of H-GCN+'s recipe with these changes alone")
     given = words.parse_args()
     if given.choose:
         choose(given.choose)
@@ -417,6 +433,10 @@ def main() -> None:
     until = time.time() + given.seconds
     given.logs.mkdir(parents=True, exist_ok=True)
     splits = range(given.first_split, given.first_split + given.splits)
+    if given.score is not None:
+        for dataset in given.datasets:
+            score(dataset, given.per_class, given.score, splits, given.device, given.logs)
+        return
     with ProcessPoolExecutor(given.workers) as pool:
         jobs = [
             pool.submit(trial, job, splits, given.device, until)
