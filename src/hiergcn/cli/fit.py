@@ -28,7 +28,11 @@ def fit(
     source: "Source",
     model: options.Model = None,
     preset: Annotated[
-        str | None, typer.Option(help="Settings to begin from, e.g. paper or reference. [default: the model's own]")
+        str | None,
+        typer.Option(
+            help="Settings to begin from: paper, reference (the authors' code), plus (H-GCN+) or plus-few (H-GCN+ for "
+            "a handful of labels). [default: the model's own]"
+        ),
     ] = None,
     seeds: Annotated[
         int, typer.Option(min=1, help="Runs 0 to N-1, for a mean with its spread; the paper's tables take 20.")
