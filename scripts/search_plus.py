@@ -3,18 +3,18 @@
     python scripts/search_plus.py cora citeseer pubmed nell --draws 4 --splits 8 --workers 2
     python scripts/search_plus.py cora pubmed --per-class 5 --draws 4 --splits 8
     python scripts/search_plus.py --choose docs/results/plus
-    python scripts/search_plus.py pubmed --per-class 5 --splits 16 --score label_prior=0.5    # the recipe with a change
+    python scripts/search_plus.py pubmed --per-class 5 --splits 16 --score label_prior=0    # the recipe with a change
 
 No test node of the public split is seen. What it trains and validates on, 640 nodes on Cora, is divided anew for every
 run: 20 nodes of each class train (`--per-class`), half of the rest select the epoch, and the accuracy on the other half
 is the score. A setting is not rewarded for the best of many epochs, nor for 500 nodes that happen to suit it. NELL
 keeps its training nodes, one of a class. With fewer than 20 nodes of a class as few select, and all others score.
 
-Draw 0 is the first value of every setting: GRAND's recipe for GRAND, Kipf and Welling's for GCN, for H-GCN+ what
-first trials came to. In a further draw a setting keeps its first value with probability 0.6; the hierarchy's are
-drawn last, so that `off` is the very draw of `plus` without it. Each line of a log is a draw, written when it is
-finished; what a log has already is not run again. Models take turns, draw by draw, so that a search that is ended
-early (--seconds) has given all of them alike.
+Draw 0 is the first value of every setting: GRAND's recipe for GRAND, Kipf and Welling's for GCN, both trained as
+`SHORT` says, and for H-GCN+ what first trials came to. In a further draw a setting keeps its first value with
+probability 0.6; the hierarchy's are drawn last, so that `off` is the very draw of `plus` without it. Each line of a log
+is a draw, written when it is finished; what a log has already is not run again. Models take turns, draw by draw, so
+that a search that is ended early (--seconds) has given all of them alike.
 """
 
 import argparse

@@ -3,9 +3,9 @@ r"""What the training labels say of every other node, spread along the edges: a 
 .. math:: F^{(t+1)} = \alpha \hat A F^{(t)} + (1 - \alpha) Y, \qquad G_{ic} = \frac{F_{ic}}{\sum_j F_{jc}}, \qquad
    Q_{ic} = (1 - \epsilon) \frac{G_{ic}}{\sum_d G_{id}} + \frac{\epsilon}{C}
 
-Y holds a 1 for the class of each training node. G gives every class the same mass over the graph, so that a label on a
-node with many neighbours does not drown the others (class mass normalisation of Zhu, Ghahramani & Lafferty, ICML 2003,
-with equal classes). A node that no label reaches has all classes alike.
+Y holds a 1 for the class of each training node; F begins as Y and takes ten such steps. G gives every class the same
+mass over the graph, so that a label on a node with many neighbours does not drown the others (class mass normalisation
+of Zhu, Ghahramani & Lafferty, ICML 2003, with equal classes). A node that no label reaches has all classes alike.
 """
 
 import torch

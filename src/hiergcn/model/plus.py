@@ -9,11 +9,15 @@ A pass drops whole nodes, sends what is left down the hierarchy and up again, an
 S passes make one step. Their sharpened mean is the target that all of them are drawn to, labelled or not:
 
     L = 1/S Σ_s cross-entropy(Zˢ on the training nodes) + λ/S Σ_s mean_i ‖Z̄'_i - Zˢ_i‖²
+    Z̄'_ic ∝ Z̄_ic^(1/T) Q_ic^γ / m_c^b,  Z̄ = 1/S Σ_s Zˢ,  m_c = mean_i Z̄_ic
+
+Q is what the training labels around a node say (`label_spreading`); b > 0 draws classes to equal sizes where labels are
+few (`balance_below`). Both are left out unless asked for. λ grows in the first `warm_up` steps.
 
 H-GCN learns weights at every level, more than 20 labels of a class can tell apart. Here the hierarchy says only which
 nodes are averaged and which are dropped together: levels cost no parameters. The network, its passes and their
-objective are those of GRAND (Feng et al., NeurIPS 2020; `grand`), and with β_0 = 1 it is GRAND, draw for draw: what is
-below is what the hierarchy adds.
+objective are those of GRAND (Feng et al., NeurIPS 2020; `grand`), and with β_0 = 1, γ = b = 0, no warm-up and its
+settings it is GRAND, draw for draw: what is below is what the hierarchy and the target add.
 """
 
 from dataclasses import dataclass, replace
