@@ -174,6 +174,9 @@ def test_balance_makes_classes_alike_and_many_labels_end_it(task: Task, hierarch
         model, _ = built(task, hierarchy, temperature=1.0, balance_below=balance_below)
         return model.target(mean, labelled).mean(dim=0).max().item()
 
+    few = Labelled(labelled.nodes[:3], labelled.classes[:3], whole=15)  # those of a batch
+    model, _ = built(task, hierarchy, temperature=1.0, balance_below=10)
+    assert torch.equal(model.target(mean, few), model.target(mean, labelled))
     without = largest(0)
     assert largest(5) == pytest.approx(without)  # 5 nodes of a class are enough
     assert without > largest(10) > largest(100)

@@ -161,6 +161,7 @@ def test_labels_keep_their_nodes(graph: Graph, split: Split) -> None:
     found = []
     for batch in batches_of_an_epoch(learning.batches, seed=0):
         train = _inside(learning.nodes.train, batch.nodes)
+        assert train.count() == len(learning.nodes.train.nodes)
         nodes = batch.nodes[train.nodes].numpy()
         assert np.array_equal(graph.labels[nodes], train.classes.numpy())
         found.append(nodes)

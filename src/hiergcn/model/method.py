@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -23,6 +23,11 @@ class Labelled:
     nodes: Tensor  # (m,)
     classes: Tensor  # (m,)
     class_weights: Tensor | None = None  # (classes,) what a node of each counts in the loss; all the same where None
+    whole: int | None = field(default=None, kw_only=True)  # how many the graph has, where these are those of a part
+
+    def count(self) -> int:
+        """Such nodes of the whole graph."""
+        return len(self.nodes) if self.whole is None else self.whole
 
     def cross_entropy(self, logits: Tensor, reduction: str = "mean") -> Tensor:
         return nn.functional.cross_entropy(

@@ -133,7 +133,7 @@ class HGCNPlus(GRAND):
         if self.config.label_prior:
             logits = logits + self.config.label_prior * label_prior(self.graph.adjacency, labelled, n_classes)
         if self.config.balance_below:
-            power = 1.0 - len(labelled.nodes) / n_classes / self.config.balance_below
+            power = 1.0 - labelled.count() / n_classes / self.config.balance_below
             logits = logits - max(power, 0.0) * mean.mean(dim=0).clamp_min(tiny).log()
         return torch.softmax(logits, dim=1)
 

@@ -183,4 +183,4 @@ def _inside(labelled: Labelled, nodes: Tensor) -> Labelled:
     """Those of the labelled nodes that are in the batch, by their places in it."""
     place = torch.searchsorted(nodes, labelled.nodes).clamp(max=len(nodes) - 1)
     here = nodes[place] == labelled.nodes
-    return replace(labelled, nodes=place[here], classes=labelled.classes[here])
+    return replace(labelled, nodes=place[here], classes=labelled.classes[here], whole=labelled.count())
