@@ -27,7 +27,9 @@ def recipe_files(method: str) -> dict[str, dict[str, Any]]:
 
 
 def preset_names(method: str) -> tuple[str, ...]:
-    return tuple(sorted({"default", *(name.split(".")[0] for name in recipe_files(method))}))
+    """`default` among them where it has a recipe or can begin from `paper`."""
+    names = {name.split(".")[0] for name in recipe_files(method)}
+    return tuple(sorted(names | {"default"} if "paper" in names else names))
 
 
 def published(method: str, dataset: str) -> float | None:
