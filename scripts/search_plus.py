@@ -307,11 +307,11 @@ def scored(dataset: str, per_class: int, settings: Settings, splits: range, devi
     return measured
 
 
-def figures(data: Dataset, outcomes: list[SeedOutcome], scored: list[np.ndarray]) -> dict[str, Any]:
+def figures(data: Dataset, outcomes: list[SeedOutcome], scoring: list[np.ndarray]) -> dict[str, Any]:
     labels = data.graph.labels
     assert labels is not None
     scores = []
-    for outcome, nodes in zip(outcomes, scored, strict=True):
+    for outcome, nodes in zip(outcomes, scoring, strict=True):
         failed = outcome.probabilities is None
         scores.append(0.0 if failed else (outcome.probabilities[nodes].argmax(axis=1) == labels[nodes]).mean())  # type: ignore[index]
     selected = [outcome.validation_accuracy for outcome in outcomes if outcome.failure is None]
