@@ -128,6 +128,32 @@ def test_prediction_is_a_perceptron_on_propagated_features(
     np.testing.assert_allclose(model.eval()(prepared.features).detach().numpy(), logits, rtol=0, atol=1e-4)
 
 
+def test_components_take_the_place_of_the_features(task: Task, hierarchy: Hierarchy) -> None:
+    model, prepared = built(task, hierarchy, components=4, scale=2.0, order=3, share=0.4)
+    assert isinstance(prepared.features, torch.Tensor)
+    assert prepared.features.shape == (90, 4)
+    assert model.first.shape == (4, 7)
+    P = dense_propagation(hierarchy, [0.6, 0.2, 0.2], [3, 1, 1])
+    propagated = P @ prepared.features.double().numpy()
+    assert np.linalg.norm(propagated, axis=1).mean() == pytest.approx(2.0, rel=1e-4)
+    products = propagated.T @ propagated
+    np.testing.assert_allclose(products, np.diag(np.diag(products)), atol=0.01 * products.max())  # uncorrelated
+    assert (np.diff(np.diag(products)) <= 0).all()  # the first one is the largest
+
+
+def test_a_restored_model_sees_another_graph_along_its_own_components(task: Task, hierarchy: Hierarchy) -> None:
+    model, prepared = built(task, hierarchy, components=4)
+    other = planted_graph(60, classes=3, depth=1, degree=6, homophily=0.9, features=10, noise=0.7, seed=8)
+    method = HGCNPlusMethod(model.config)
+    levels = coarsen(other.adjacency, 3)
+    seen = method.prepare(Task.unlabelled(other, 3), levels, CPU, model.state_dict()).features
+    assert isinstance(seen, torch.Tensor)
+    assert isinstance(other.features, np.ndarray)
+    assert prepared.structure.components is not None
+    centre, directions = (part.double().numpy() for part in vars(prepared.structure.components).values())
+    np.testing.assert_allclose(seen.numpy(), (other.features - centre) @ directions, rtol=0, atol=1e-4)
+
+
 @pytest.mark.parametrize("input_dropout_on", ["features", "propagated"])
 def test_without_chance_a_pass_is_the_prediction(task: Task, hierarchy: Hierarchy, input_dropout_on: str) -> None:
     model, prepared = built(task, hierarchy, input_dropout_on=input_dropout_on, **QUIET)

@@ -32,6 +32,7 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.checks import check_share, check_whole
+from hiergcn.model.components import CENTRE, DIRECTIONS, Components, principal_components
 from hiergcn.model.dropout import dropout
 from hiergcn.model.features import feature_tensor
 from hiergcn.model.grand import GRAND, GRANDConfig, Propagation, smoothed_features
@@ -74,13 +75,17 @@ class HGCNPlusConfig(GRANDConfig):
     that agree on one class for all would stay with it. 0 does so never."""
     scale: float = 1.0
     """Factor on the features after their scaling: larger ones learn faster and are held back less."""
+    components: int = 0
+    """Principal components of the propagated features that take their place, for few labels; see `components`. They
+    are as long as `scale` says, in the mean after propagation. 0 keeps the features."""
     column_weight: Literal["none", "idf"] = "none"
     """`idf` weighs each column by log(n / nodes that have it), scaled to a mean of 1 over all entries: rare words say
     more than common ones."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_whole(self, levels=1, first_level=1, level_order=0, drop_level=0, warm_up=0, balance_below=0)
+        check_whole(self, levels=1, first_level=1, level_order=0, drop_level=0)
+        check_whole(self, warm_up=0, balance_below=0, components=0)
         check_share(self, "share")
         if self.drop_level > self.levels:
             raise InputError(f"drop_level is {self.drop_level}; give a level of the hierarchy, 0 to {self.levels}.")
@@ -102,6 +107,7 @@ class PlusGraph(Propagation):
     hyper_nodes: Tensor | None  # of each node at the level where they are dropped, (n,)
     n_hyper_nodes: int
     column_weight: Tensor  # (f,)
+    components: Components | None
 
 
 class HGCNPlus(GRAND):
@@ -118,6 +124,9 @@ class HGCNPlus(GRAND):
         super().__init__(graph, n_features, n_classes, config, generator)
         self.register_buffer("column_weight", graph.column_weight)
         self.register_buffer("steps", torch.zeros(()))
+        if graph.components is not None:
+            self.register_buffer(CENTRE, graph.components.centre)
+            self.register_buffer(DIRECTIONS, graph.components.directions)
 
     def _kept(self, rate: float) -> Tensor:
         hyper_nodes = self.graph.hyper_nodes
@@ -167,12 +176,24 @@ class HGCNPlusMethod(Method):
         column_weight = known.to(device)
         features = weighed(feature_tensor(task, self.config.scaling, device), column_weight * self.config.scale)
         P = self._propagation(hierarchy, device)
+        components = self._components(features, P, weights, device)
+        features = features if components is None else components(features)
         features, smoothed = smoothed_features(features, P, self.config)
         level = min(self.config.drop_level, hierarchy.depth)
         hyper_nodes = torch.from_numpy(hierarchy.hyper_nodes(level).astype(np.int64)).to(device) if level else None
         count = int(hierarchy.levels[level].adjacency.shape[0])
         adjacency = P.levels[0].adjacency
-        return Prepared(features, PlusGraph(task.n_nodes, P, smoothed, adjacency, hyper_nodes, count, column_weight))
+        graph = PlusGraph(task.n_nodes, P, smoothed, adjacency, hyper_nodes, count, column_weight, components)
+        return Prepared(features, graph)
+
+    def _components(
+        self, features: Features, P: HierarchicalPropagation, weights: Weights | None, device: torch.device
+    ) -> Components | None:
+        if not self.config.components:
+            return None
+        if weights is not None:
+            return Components.of(weights, device)
+        return principal_components(features, P, self.config.components).scaled(self.config.scale)
 
     def _propagation(self, hierarchy: Hierarchy, device: torch.device) -> HierarchicalPropagation:
         L, share = min(self.config.levels, hierarchy.depth), self.config.share

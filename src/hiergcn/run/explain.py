@@ -186,6 +186,8 @@ def _nodes(run: LoadedRun, found: Attribution, distance: NDArray[np.float64], to
 
 def _features(run: LoadedRun, found: Attribution, top: int) -> tuple[FeatureShare, ...]:
     names, shares = feature_names(run.columns, found.shape[1]), found.by_feature()
+    if getattr(run.settings.model, "components", 0):
+        names = [f"component {k + 1}" for k in range(found.shape[1])]
     return tuple(FeatureShare(names[k], float(shares[k])) for k in _largest(shares, top))
 
 

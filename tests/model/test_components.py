@@ -1,0 +1,62 @@
+"""Principal components of propagated features against numpy's singular values of the dense matrix."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from hiergcn.datasets import planted_graph
+from hiergcn.model.components import Components, principal_components
+from hiergcn.model.grand import mixed_order
+from hiergcn.model.sparse import SparseFeatures, csr_tensor, normalised_adjacency
+
+N, F = 80, 30
+
+
+@pytest.fixture(scope="module")
+def case() -> tuple[np.ndarray, np.ndarray, partial[torch.Tensor]]:
+    """X, P as a dense matrix, and P as a function."""
+    graph = planted_graph(N, classes=4, depth=1, degree=6, homophily=0.9, features=F, noise=0.7, seed=3)
+    adjacency = normalised_adjacency(graph.adjacency)
+    dense = adjacency.toarray()
+    X = np.asarray(graph.features, dtype=np.float64)
+    X = np.where(np.abs(X) > 0.4, X, 0.0)
+    return X, (np.eye(N) + dense + dense @ dense) / 3, partial(mixed_order, csr_tensor(adjacency), 2)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_they_span_what_the_singular_vectors_span(case: tuple, kind: str) -> None:
+    X, P, spread = case
+    features = torch.tensor(X, dtype=torch.float32) if kind == "dense" else SparseFeatures.from_scipy(sp.csr_array(X))
+    centred = X - X.mean(axis=0)
+    _, _, right = np.linalg.svd(P @ centred)
+    expected = centred @ right[:5].T
+    expected /= np.linalg.norm(P @ expected, axis=1).mean()
+    found = principal_components(features, spread, 5)
+    seen = found(features).double().numpy()
+    signs = np.sign((seen * expected).sum(axis=0))
+    np.testing.assert_allclose(seen * signs, expected, rtol=0, atol=0.02 * np.abs(expected).max())
+    assert np.linalg.norm(P @ seen, axis=1).mean() == pytest.approx(1.0, rel=1e-4)
+
+
+def test_there_are_no_more_than_columns(case: tuple) -> None:
+    X, _, spread = case
+    features = torch.tensor(X[:, :3], dtype=torch.float32)
+    assert principal_components(features, spread, 10).directions.shape == (3, 3)
+
+
+def test_features_that_are_the_same_for_all_nodes_stay_finite(case: tuple) -> None:
+    _, _, spread = case
+    seen = principal_components(torch.ones(N, 4), spread, 2)(torch.ones(N, 4))
+    assert torch.isfinite(seen).all()
+
+
+def test_they_are_scaled_and_restored(case: tuple) -> None:
+    X, _, spread = case
+    features = torch.tensor(X, dtype=torch.float32)
+    found = principal_components(features, spread, 4)
+    torch.testing.assert_close(found.scaled(3.0)(features), 3.0 * found(features))
+    weights = {"feature_centre": found.centre, "feature_directions": found.directions}
+    torch.testing.assert_close(Components.of(weights, torch.device("cpu"))(features), found(features))
