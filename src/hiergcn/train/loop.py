@@ -91,8 +91,8 @@ def train_side_by_side(
         _built(method, prepared, task, config, torch.Generator(device).manual_seed(seed))
         for task, seed in zip(tasks, seeds, strict=True)
     ]
-    nodes = [labelled_nodes(task, device, config.class_weight) for task in tasks]
-    replicas = Replicas(models, prepared.features, nodes, config)
+    nodes = {task: labelled_nodes(task, device, config.class_weight) for task in dict.fromkeys(tasks)}
+    replicas = Replicas(models, prepared.features, [nodes[task] for task in tasks], config)
     selection = _train(replicas, len(models), config, device, replicas.noise.generators, on_epoch)
     return _outcomes(seeds, selection, began)
 
@@ -143,7 +143,7 @@ def _train(
 
 def _outcomes(seeds: Sequence[int], selection: Selection, began: float) -> list[SeedOutcome]:
     lengths, best, failed = (part.tolist() for part in (selection.length, selection.best_epoch, selection.failed))
-    history = selection.history.cpu().numpy()
+    history, chosen = selection.history.cpu().numpy(), selection.to_host()
     seconds = (time.perf_counter() - began) / len(seeds)
     outcomes = []
     for r, seed in enumerate(seeds):
@@ -152,6 +152,6 @@ def _outcomes(seeds: Sequence[int], selection: Selection, began: float) -> list[
             failure = f"diverged at epoch {lengths[r]} (training loss {rows[-1, 0]:g}, validation loss {rows[-1, 1]:g})"
             outcomes.append(SeedOutcome(seed, rows, None, None, None, seconds, failure))
             continue
-        probabilities = torch.softmax(selection.logits(r), dim=1).cpu().numpy()
-        outcomes.append(SeedOutcome(seed, rows, best[r], probabilities, selection.weights(r), seconds))
+        probabilities = chosen.probabilities(r).numpy()
+        outcomes.append(SeedOutcome(seed, rows, best[r], probabilities, chosen.weights(r), seconds))
     return outcomes

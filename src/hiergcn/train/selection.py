@@ -4,6 +4,7 @@ Everything stays on the device of the models, so that a GPU need not wait for th
 """
 
 import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -70,12 +71,28 @@ class Selection:
         accuracy = self.rank[row].tolist()
         return [value if epoch else math.nan for value, epoch in zip(accuracy, self.best_epoch.tolist(), strict=True)]
 
-    def logits(self, model: int) -> Tensor:
-        return self.best["logits"][model]
+    def to_host(self) -> "Best":
+        """What is kept of all models, in one copy of each tensor: every copy waits for the GPU."""
+        host = {name: value.cpu() for name, value in self.best.items() if name != "logits"}
+        probabilities = torch.softmax(self.best["logits"], dim=2).cpu()
+        return Best(probabilities, {name.removeprefix("weights."): value for name, value in host.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """What each model gave in its best epoch, and with which weights, on the host."""
+
+    stacked_probabilities: Tensor  # (models, n, classes)
+    stacked_weights: dict[str, Tensor]  # (models, ...)
+
+    def probabilities(self, model: int) -> Tensor:
+        return _own(self.stacked_probabilities, model)
 
     def weights(self, model: int) -> dict[str, Tensor]:
-        return {
-            name.removeprefix("weights."): value[model].to("cpu", copy=True)
-            for name, value in self.best.items()
-            if name.startswith("weights.")
-        }
+        return {name: _own(value, model) for name, value in self.stacked_weights.items()}
+
+
+def _own(stacked: Tensor, model: int) -> Tensor:
+    """Of one model, without memory of the others, which may be forgotten before it is."""
+    own = stacked[model]
+    return own.contiguous() if len(stacked) == 1 else own.clone(memory_format=torch.contiguous_format)
