@@ -141,6 +141,30 @@ def test_channels_that_are_not_numbers_show() -> None:
     assert mixed.isnan().nonzero().tolist() == [[0, 1, 1]]
 
 
+@pytest.mark.parametrize(("n", "k", "d", "c"), [(1, 8, 5, 2), (70, 40, 32, 4), (45, 19, 12, 8)])
+@pytest.mark.parametrize("onto", [False, True])
+@pytest.mark.parametrize("keep", [False, True])
+def test_mixed_product(n: int, k: int, d: int, c: int, onto: bool, keep: bool) -> None:
+    assert kernels.mixes_products(d * c, c)
+    H = torch.randn(n, 3, k, device=DEVICE).transpose(0, 1)
+    theta, w = torch.randn(3, k + 2, d * c, device=DEVICE)[:, 2:], torch.randn(3, c, device=DEVICE)
+    below = torch.randn(3, n, d * c, device=DEVICE) if onto else None
+    Z = H @ theta if below is None else below + H @ theta
+    mixed, kept = kernels.mixed_product(H, theta, w, below, keep)
+    torch.testing.assert_close(
+        mixed, (torch.relu(Z).unflatten(2, (d, c)) * w[:, None, None]).sum(3), rtol=1e-4, atol=1e-4
+    )
+    assert mixed.transpose(0, 1).is_contiguous()
+    if keep:
+        torch.testing.assert_close(kept, Z, rtol=1e-4, atol=1e-4)
+    else:
+        assert kept is None
+
+
+def test_three_channels_are_not_mixed_with_their_product() -> None:
+    assert not kernels.mixes_products(30, 3)
+
+
 @pytest.mark.parametrize(("n", "k", "m"), [(1, 3, 5), (700, 40, 128), (5000, 72, 200)])
 def test_inner_products(n: int, k: int, m: int) -> None:
     left, right = torch.randn(n, 2, k, device=DEVICE).transpose(0, 1), torch.randn(2, n, m, device=DEVICE)

@@ -1,4 +1,4 @@
-"""The weighted sum of the channels of a layer."""
+"""The weighted sum of the channels of a layer, alone or with the product that they come from."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from torch import Tensor
 from hiergcn.model import loops
 from hiergcn.model.gpu import gpu_kernels
 from hiergcn.model.side_by_side import ReplicaRule, replicas_first, side_by_side
+from hiergcn.model.sparse import dense_product, gradients_of_product, with_product
 
 
 def mixed_channels(Z: Tensor, w: Tensor, rectify: bool) -> Tensor:
@@ -50,3 +51,49 @@ class _MixedChannelsOfReplicas(ReplicaRule):
     def vmap(info: Any, in_dims: tuple[int, int], Z: Tensor, w: Tensor) -> tuple[Tensor, int]:
         each, weights = (replicas_first(*pair, info.batch_size) for pair in zip((Z, w), in_dims, strict=True))
         return _MixedChannels.apply(each, weights), 0  # type: ignore[no-untyped-call]
+
+
+def mixed_product(Z: Tensor | None, H: Tensor, theta: Tensor, w: Tensor) -> Tensor:
+    """The same, with ReLU, of Z + H θ, where Z is lost, or of H θ alone; (n, d * c) (n, k) (k, d * c) -> (n, d)."""
+    if H.is_cuda and gpu_kernels() and side_by_side() and gpu_kernels().mixes_products(theta.shape[1], w.shape[0]):
+        keep = torch.is_grad_enabled()
+        mixed: Tensor = _MixedProductOfReplicas.apply(Z, H, theta, w, keep)  # type: ignore[no-untyped-call]
+        return mixed
+    product = dense_product(H, theta) if Z is None else with_product(Z, H, theta)
+    return mixed_channels(product, w, rectify=True)
+
+
+class _MixedProductOfReplicas(ReplicaRule):
+    @staticmethod
+    def vmap(
+        info: Any,
+        in_dims: tuple[int | None, ...],
+        Z: Tensor | None,
+        H: Tensor,
+        theta: Tensor,
+        w: Tensor,
+        keep: bool,
+    ) -> tuple[Tensor, int]:
+        pairs = zip((H, theta, w), in_dims[1:4], strict=True)
+        each = [replicas_first(*pair, info.batch_size) for pair in pairs]
+        onto = None if Z is None else replicas_first(Z, in_dims[0], info.batch_size)
+        return _MixedProductOnGPU.apply(onto, *each, keep), 0  # type: ignore[no-untyped-call]
+
+
+class _MixedProductOnGPU(torch.autograd.Function):
+    """Of replicas, in one pass that writes Z + H θ only for the gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, Z: Tensor | None, H: Tensor, theta: Tensor, w: Tensor, keep: bool) -> Tensor:
+        onto = None if Z is None else Z.detach()  # nothing else has a use for it
+        mixed, total = gpu_kernels().mixed_product(H, theta, w, onto, keep)
+        ctx.save_for_backward(H, theta, w, total)
+        made: Tensor = mixed
+        return made
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        H, theta, w, total = ctx.saved_tensors
+        by_total, by_w = gpu_kernels().mixed_channels_backward(grads[0], total, w)
+        by_H, by_theta = gradients_of_product(by_total, H, theta, ctx.needs_input_grad[1])
+        return by_total if ctx.needs_input_grad[0] else None, by_H, by_theta, by_w, None

@@ -11,7 +11,7 @@ With L coarsening layers there are l = 2L + 1 layers:
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.channels import mixed_channels
+from hiergcn.model.channels import mixed_channels, mixed_product
 from hiergcn.model.checks import check_rates, check_scaling, check_whole
 from hiergcn.model.dropout import dropout
 from hiergcn.model.features import Scaling, feature_tensor
@@ -98,18 +98,27 @@ class GraphConvolution(nn.Module):
             nn.init.constant_(self.w, 1.0 / self.channels)
 
     def forward(self, level: LevelTensors, H: Features, S: Tensor | None = None) -> Tensor:
-        if S is None:
-            return self.combine(self._propagated(level, H, self.theta))
-        for_H, for_S = self.theta.split([H.shape[1], S.shape[1]])  # [H ‖ S] θ is the sum of two products
-        return self.combine(with_product(self._propagated(level, H, for_H), level.propagate(S), for_S))
+        if S is not None:
+            for_H, for_S = self.theta.split([H.shape[1], S.shape[1]])  # [H ‖ S] θ is the sum of two products
+            return self._combined_product(self._propagated(level, H, for_H), level.propagate(S), for_S)
+        if self._is_narrow(H):
+            return self._combined_product(None, level.propagate(H), self.theta)
+        return self.combine(self._propagated(level, H, self.theta))
 
     def _propagated(self, level: LevelTensors, H: Features, theta: Tensor) -> Tensor:
         """Â H θ, propagated on the narrower side."""
-        if isinstance(H, SparseFeatures):
-            return level.propagate(H @ theta)
-        if H.shape[1] <= theta.shape[1]:
+        if self._is_narrow(H):
             return dense_product(level.propagate(H), theta)
-        return level.propagate(dense_product(H, theta))
+        return level.propagate(H @ theta if isinstance(H, SparseFeatures) else dense_product(H, theta))
+
+    def _is_narrow(self, H: Features) -> TypeGuard[Tensor]:
+        return isinstance(H, Tensor) and H.shape[1] <= self.theta.shape[1]
+
+    def _combined_product(self, Z: Tensor | None, H: Tensor, theta: Tensor) -> Tensor:
+        """`combine` of Z + H θ, or of H θ."""
+        if self.w is not None and self.mix == "after_relu" and self.relu:
+            return mixed_product(Z, H, theta, self.w)
+        return self.combine(dense_product(H, theta) if Z is None else with_product(Z, H, theta))
 
     def combine(self, Z: Tensor) -> Tensor:
         """ReLU and channel weights, in the order that `mix` says; Z is (n, out * c)."""

@@ -14,6 +14,8 @@ from torch import Tensor
 from hiergcn.model.pieces import Pieces
 
 _NEAR = 2**17  # bytes that fit into the cache of one multiprocessor
+_PRECISION = tl.constexpr("ieee")  # of products: what tensor cores do by default has three digits
+_AT_ONCE = tl.constexpr(4)  # rows that are on their way to a program of a thinned product
 
 
 def _row_by_row(values: Tensor) -> Tensor:
@@ -90,20 +92,43 @@ def _thinned_product(
     ORDERED: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):
-    """The same, one entry after the other: those that dropout has zeroed cost a look and nothing else."""
+    """The same where most values are 0: a look at 32 of them at once, then those that are not, some at a time."""
     piece = tl.program_id(0)
     columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     replica = tl.program_id(2).to(tl.int64)
     inside = columns < width
     values += replica * values_replica
     dense += replica * dense_replica + columns
+    last = tl.load(end + piece)
+    lane = tl.arange(0, 32)
     total = tl.zeros((COLUMNS,), dtype=tl.float32)
-    for place in range(tl.load(start + piece), tl.load(end + piece)):
-        value = tl.load(values + tl.load(order + place)) if ORDERED else tl.load(values + place)
-        if value != 0.0:
-            total += value * tl.load(dense + tl.load(column + place).to(tl.int64) * dense_row, mask=inside, other=0.0)
+    for first in range(tl.load(start + piece), last, 32):
+        place = first + lane
+        there = place < last
+        if ORDERED:
+            place = tl.load(order + place, mask=there, other=0)
+        kept = tl.load(values + place, mask=there, other=0.0) != 0.0
+        left = tl.sum(kept.to(tl.uint32) << lane.to(tl.uint32), axis=0)  # a bit for each that is not 0
+        while left != 0:
+            for _ in tl.static_range(_AT_ONCE):  # their rows come from memory together
+                others = left & (left - 1)
+                lowest = left ^ others
+                left = others
+                one = first + _exponent(lowest)
+                wanted = lowest != 0
+                source = tl.load(column + one, mask=wanted, other=0).to(tl.int64)
+                if ORDERED:
+                    one = tl.load(order + one, mask=wanted, other=0)
+                value = tl.load(values + one, mask=wanted, other=0.0)
+                total += value * tl.load(dense + source * dense_row, mask=inside & wanted, other=0.0)
     row = tl.load(target + piece).to(tl.int64)
     tl.store(out + replica * out_replica + row * out_row + columns, total, mask=inside)
+
+
+@triton.jit
+def _exponent(power):
+    """k of 2^k, as a float has it; of 0 nothing that means anything."""
+    return (power.to(tl.float32).to(tl.int32, bitcast=True) >> 23) - 127
 
 
 def csr_product(pieces: Pieces, column: Tensor, values: Tensor, dense: Tensor, plus: Tensor | None = None) -> Tensor:
@@ -194,7 +219,7 @@ def _inner_products(
         total += tl.dot(
             tl.load(a, mask=(i < left_width)[:, None] & below[None, :], other=0.0),
             tl.load(b, mask=below[:, None] & (j < right_width)[None, :], other=0.0),
-            input_precision="ieee",
+            input_precision=_PRECISION,
         )
     place = out + ((part * tl.num_programs(2) + replica) * left_width + i[:, None]) * right_width + j[None, :]
     tl.store(place, total, mask=(i < left_width)[:, None] & (j < right_width)[None, :])
@@ -232,19 +257,22 @@ def _dropout(
     kept,
     scale,
     BLOCK: tl.constexpr,
+    WIDE: tl.constexpr,
 ):
-    replica, block = tl.program_id(1).to(tl.int64), tl.program_id(0).to(tl.int64)
+    replica, block = tl.program_id(1).to(tl.int64), tl.program_id(0)
+    if WIDE:
+        block = block.to(tl.int64)
     draw = tl.load(offset + replica) // 4  # as torch's kernels count: four words of a thread make one
     thread = block * (BLOCK // 8) + tl.arange(0, BLOCK // 8)
     first, second, third, fourth = tl.philox(
         tl.load(seed + replica), draw.to(tl.uint32), (draw >> 32).to(tl.uint32),
-        thread.to(tl.uint32), (thread >> 32).to(tl.uint32),
+        thread.to(tl.uint32), (thread.to(tl.int64) >> 32).to(tl.uint32),
     )  # fmt: skip
     word = tl.interleave(tl.interleave(first, third), tl.interleave(second, fourth))  # in their order
     bits = tl.interleave(word & 0xFFFF, word >> 16)
     flat = block * BLOCK + tl.arange(0, BLOCK)
     inside = flat < size
-    row, column = flat // width, flat % width
+    row, column = (flat // width).to(tl.int64), flat % width
     here = inside & (bits.to(tl.int32) < kept)
     value = tl.load(values + replica * value_replica + row * value_row + column, mask=here, other=0.0)
     tl.store(out + replica * out_replica + row * out_row + column, value * scale, mask=inside)
@@ -263,15 +291,30 @@ def dropout(values: Tensor, seed: Tensor, offset: Tensor, kept: int) -> Tensor:
     if out.numel():
         _dropout[(triton.cdiv(rows * width, 1024), replicas)](
             values, seed, offset, out, rows * width, width, values.stride(0), values.stride(1), out.stride(0),
-            out.stride(1), kept, 2**16 / kept, BLOCK=1024,
+            out.stride(1), kept, 2**16 / kept, BLOCK=1024, WIDE=_is_wide(rows * width),
         )  # fmt: skip
     return out
+
+
+def _is_wide(size: int) -> bool:
+    """Whether places up to a little over this need 64 bits, in which a GPU divides slowly."""
+    return size >= 2**30
 
 
 @triton.jit
 def _rectified(z):
     """ReLU that leaves what is not a number as it is, as `tl.maximum` does not: a network that diverges shows it."""
     return tl.where(z < 0.0, 0.0, z)
+
+
+@triton.jit
+def _places(size, width, BLOCK: tl.constexpr, WIDE: tl.constexpr):
+    """Row and column of each place of this program's block, and whether there is such a one."""
+    block = tl.program_id(0)
+    if WIDE:
+        block = block.to(tl.int64)
+    flat = block * BLOCK + tl.arange(0, BLOCK)
+    return (flat // width).to(tl.int64), flat % width, flat < size
 
 
 @triton.jit
@@ -288,12 +331,11 @@ def _mix(
     CHANNELS: tl.constexpr,
     PADDED: tl.constexpr,
     BLOCK: tl.constexpr,
+    WIDE: tl.constexpr,
 ):
     replica = tl.program_id(1).to(tl.int64)
-    flat = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    row, column, inside = _places(size, width, BLOCK, WIDE)
     channel = tl.arange(0, PADDED)
-    inside = flat < size
-    row, column = flat // width, flat % width
     place = replica * z_replica + row[:, None] * z_row + column[:, None] * CHANNELS + channel[None, :]
     there = inside[:, None] & (channel < CHANNELS)[None, :]
     weight = tl.load(w + replica * CHANNELS + channel, mask=channel < CHANNELS, other=0.0)
@@ -317,13 +359,12 @@ def _mix_backward(
     CHANNELS: tl.constexpr,
     PADDED: tl.constexpr,
     BLOCK: tl.constexpr,
+    WIDE: tl.constexpr,
 ):
     """The gradient by Z, which lies as Z does, and this program's share of the gradient by w."""
     replica = tl.program_id(1).to(tl.int64)
-    flat = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    row, column, inside = _places(size, width, BLOCK, WIDE)
     channel = tl.arange(0, PADDED)
-    inside = flat < size
-    row, column = flat // width, flat % width
     place = replica * z_replica + row[:, None] * z_row + column[:, None] * CHANNELS + channel[None, :]
     there = inside[:, None] & (channel < CHANNELS)[None, :]
     weight = tl.load(w + replica * CHANNELS + channel, mask=channel < CHANNELS, other=0.0)
@@ -343,6 +384,7 @@ def mixed_channels(Z: Tensor, w: Tensor) -> Tensor:
         _mix[(triton.cdiv(rows * width, 512), replicas)](
             Z, w.contiguous(), out, rows * width, width, Z.stride(0), Z.stride(1), out.stride(0), out.stride(1),
             CHANNELS=w.shape[1], PADDED=triton.next_power_of_2(w.shape[1]), BLOCK=512,
+            WIDE=_is_wide(rows * width),
         )  # fmt: skip
     return out
 
@@ -358,18 +400,112 @@ def mixed_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor,
         _mix_backward[(programs, replicas)](
             grad, Z, w.contiguous(), grad_Z, partial_w, rows * width, width, grad.stride(0), grad.stride(1),
             Z.stride(0), Z.stride(1), CHANNELS=w.shape[1], PADDED=triton.next_power_of_2(w.shape[1]), BLOCK=512,
+            WIDE=_is_wide(rows * width),
         )  # fmt: skip
     return grad_Z, partial_w.sum(dim=1)
 
 
 @triton.jit
-def _keep(better, new, kept, size, width, new_replica, new_row, kept_replica, kept_row, BLOCK: tl.constexpr):
+def _mixed_product(
+    H,
+    theta,
+    onto,
+    w,
+    Z,
+    out,
+    rows,
+    depth,
+    width,
+    h_replica,
+    h_row,
+    theta_replica,
+    theta_row,
+    onto_replica,
+    onto_row,
+    z_replica,
+    z_row,
+    out_replica,
+    out_row,
+    ONTO: tl.constexpr,
+    KEEP: tl.constexpr,
+    CHANNELS: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    DEPTH: tl.constexpr,
+):
+    """All columns of some rows of Z = H θ, added onto what is there, and of its channels' sum."""
+    replica, part = tl.program_id(1).to(tl.int64), tl.program_id(0).to(tl.int64)
+    row, column, k = part * ROWS + tl.arange(0, ROWS), tl.arange(0, COLUMNS), tl.arange(0, DEPTH)
+    below, inside = (row < rows)[:, None], (column < width)[None, :]
+    total = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
+    for first in range(0, depth, DEPTH):
+        there = first + k < depth
+        a = H + replica * h_replica + row[:, None] * h_row + (first + k)[None, :]
+        b = theta + replica * theta_replica + (first + k)[:, None] * theta_row + column[None, :]
+        total = tl.dot(
+            tl.load(a, mask=below & there[None, :], other=0.0),
+            tl.load(b, mask=there[:, None] & inside, other=0.0),
+            total,
+            input_precision=_PRECISION,
+        )
+    if ONTO:
+        place = onto + replica * onto_replica + row[:, None] * onto_row + column[None, :]
+        total += tl.load(place, mask=below & inside, other=0.0)
+    if KEEP:
+        tl.store(Z + replica * z_replica + row[:, None] * z_row + column[None, :], total, mask=below & inside)
+    weight = tl.load(w + replica * CHANNELS + tl.arange(0, CHANNELS))
+    each = tl.reshape(_rectified(total), (ROWS, COLUMNS // CHANNELS, CHANNELS))
+    mixed, narrow = tl.sum(each * weight[None, None, :], axis=2), tl.arange(0, COLUMNS // CHANNELS)
+    place = out + replica * out_replica + row[:, None] * out_row + narrow[None, :]
+    tl.store(place, mixed, mask=below & (narrow < width // CHANNELS)[None, :])
+
+
+def mixes_products(width: int, channels: int) -> bool:
+    """Whether `mixed_product` can: channels are told apart by halving, and a program takes whole rows."""
+    return channels & (channels - 1) == 0 and width <= 512
+
+
+def mixed_product(H: Tensor, theta: Tensor, w: Tensor, onto: Tensor | None, keep: bool) -> tuple[Tensor, Tensor | None]:
+    """`mixed_channels` of Z = H θ, H (replicas, n, k), or of onto + H θ; and Z, if it is to be kept, in its place."""
+    replicas, rows, depth = H.shape
+    width, channels = theta.shape[2], w.shape[1]
+    H, theta, onto = _row_by_row(H), _row_by_row(theta), None if onto is None else _row_by_row(onto)
+    out = H.new_empty((rows, replicas, width // channels)).transpose(0, 1)
+    Z = onto
+    if keep and Z is None:
+        Z = H.new_empty((rows, replicas, width)).transpose(0, 1)
+    columns = max(triton.next_power_of_2(width), 16)
+    block = max(min(2**13 // columns, 64), 16)
+    any_Z = out if Z is None else Z
+    if out.numel():
+        _mixed_product[(triton.cdiv(rows, block), replicas)](
+            H, theta, any_Z, w.contiguous(), any_Z, out, rows, depth, width, H.stride(0), H.stride(1),
+            theta.stride(0), theta.stride(1), any_Z.stride(0), any_Z.stride(1), any_Z.stride(0), any_Z.stride(1),
+            out.stride(0), out.stride(1), ONTO=onto is not None, KEEP=keep, CHANNELS=channels, ROWS=block,
+            COLUMNS=columns, DEPTH=16,
+        )  # fmt: skip
+    return out, Z if keep else None
+
+
+@triton.jit
+def _keep(
+    better,
+    new,
+    kept,
+    size,
+    width,
+    new_replica,
+    new_row,
+    kept_replica,
+    kept_row,
+    BLOCK: tl.constexpr,
+    WIDE: tl.constexpr,
+):
     replica = tl.program_id(1).to(tl.int64)
     if tl.load(better + replica):
-        flat = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-        row, column = flat // width, flat % width
-        value = tl.load(new + replica * new_replica + row * new_row + column, mask=flat < size)
-        tl.store(kept + replica * kept_replica + row * kept_row + column, value, mask=flat < size)
+        row, column, inside = _places(size, width, BLOCK, WIDE)
+        value = tl.load(new + replica * new_replica + row * new_row + column, mask=inside)
+        tl.store(kept + replica * kept_replica + row * kept_row + column, value, mask=inside)
 
 
 def keep(better: Tensor, new: Tensor, kept: Tensor) -> None:
@@ -377,5 +513,5 @@ def keep(better: Tensor, new: Tensor, kept: Tensor) -> None:
     replicas, rows, width = new.shape
     _keep[(triton.cdiv(rows * width, 4096), replicas)](
         better, new, kept, rows * width, width, new.stride(0), new.stride(1), kept.stride(0), kept.stride(1),
-        BLOCK=4096,
+        BLOCK=4096, WIDE=_is_wide(rows * width),
     )  # fmt: skip

@@ -288,9 +288,14 @@ class _DenseOnGPU(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor, Tensor | None]:
-        H, weight = ctx.saved_tensors
-        by_H = _nodes_first_product(grads[0], weight.transpose(1, 2)) if ctx.needs_input_grad[0] else None
-        return by_H, gpu_kernels().inner_products(H, grads[0]), grads[0] if ctx.needs_input_grad[2] else None
+        by_H, by_weight = gradients_of_product(grads[0], *ctx.saved_tensors, ctx.needs_input_grad[0])
+        return by_H, by_weight, grads[0] if ctx.needs_input_grad[2] else None
+
+
+def gradients_of_product(grad: Tensor, H: Tensor, weight: Tensor, by_H: bool) -> tuple[Tensor | None, Tensor]:
+    """By H, if wanted, and by the weights of replicas, of H W whose gradient is (replicas, n, m); on a GPU."""
+    by_weight: Tensor = gpu_kernels().inner_products(H, grad)
+    return _nodes_first_product(grad, weight.transpose(1, 2)) if by_H else None, by_weight
 
 
 def _nodes_first_product(left: Tensor, right: Tensor) -> Tensor:
