@@ -1,7 +1,8 @@
 """The search behind H-GCN+: the same draws for it and for it without its hierarchy, as many for GRAND and for GCN.
 
-    python scripts/search_plus.py cora citeseer pubmed nell --draws 4 --splits 8 --workers 2
-    python scripts/search_plus.py cora pubmed --per-class 5 --draws 4 --splits 8
+    python scripts/search_plus.py cora --draws 4 --splits 32
+    python scripts/search_plus.py nell --draws 2 --splits 8
+    python scripts/search_plus.py pubmed --per-class 5 --draws 4 --splits 32
     python scripts/search_plus.py --choose docs/results/plus
     python scripts/search_plus.py pubmed --per-class 5 --splits 16 --score label_prior=0    # the recipe with a change
 
@@ -9,6 +10,10 @@ No test node of the public split is seen. What it trains and validates on, 640 n
 run: 20 nodes of each class train (`--per-class`), half of the rest select the epoch, and the accuracy on the other half
 is the score. A setting is not rewarded for the best of many epochs, nor for 500 nodes that happen to suit it. NELL
 keeps its training nodes, one of a class. With fewer than 20 nodes of a class as few select, and all others score.
+
+With 20 of a class a recipe is used on one training set, the public one. How it does there is a second score, `public`:
+the accuracy on the public validation nodes, the highest mean over 50 epochs on end, mean of 8 seeds. The mean of both
+scores chooses.
 
 Draw 0 is the first value of every setting: GRAND's recipe for GRAND, Kipf and Welling's for GCN, both trained as
 `SHORT` says, and for H-GCN+ what first trials came to. In a further draw a setting keeps its first value with
@@ -44,11 +49,12 @@ FIRST_SEED = 1000  # so that no run of the results shares a seed
 WINDOW = 50
 KEPT = 0.6  # probability that a draw keeps the first value of a setting
 PER_CLASS = 20
+PUBLIC_SEEDS = 8
 DEEPEST = 6
 
 Space = dict[str, list[Any]]
 SHORT: dict[str, dict[str, Any]] = {  # the training of GRAND in a search; that of GCN without the passes
-    "cora": {"epochs": 400, "patience": 100, "passes": 2},
+    "cora": {"epochs": 600, "patience": 100},
     "citeseer": {"epochs": 400, "patience": 100},
     "pubmed": {"epochs": 250, "patience": 60, "passes": 2},
     "nell": {"epochs": 300, "patience": 80},
@@ -110,12 +116,11 @@ PLUS: dict[str, Space] = {  # with and without hierarchy
         "selection": ["loss"],
         "epochs": [300],
         "patience": [None],
-        "warm_up": [0],
-        "temperature": [0.5, 0.3],
+        "warm_up": [100],
+        "temperature": [0.4, 0.5, 0.3],
+        "consistency": [1.3, 1.0],
         "l2": [5e-4, 1e-3],
-        "hidden": [32, 64],
-        "order": [8, 5],
-        "balance_below": [20],
+        "order": [8],
     },
     "citeseer": {
         "scaling": ["l2", "row"],
@@ -143,48 +148,56 @@ PLUS: dict[str, Space] = {  # with and without hierarchy
         "hidden": [32, 64],
     },
     "nell": {
-        "selection": ["accuracy", "loss"],
-        "epochs": [250],
+        "selection": ["accuracy"],
+        "epochs": [400],
         "patience": [None],
         "warm_up": [0],
         "passes": [2],
-        "learning_rate": [0.02],
+        "learning_rate": [0.01],
         "l2": [2e-5],
         "hidden": [128],
         "order": [8],
-        "input_dropout": [0.0, 0.1],
-        "hidden_dropout": [0.3, 0.5],
+        "input_dropout": [0.0],
+        "hidden_dropout": [0.3, 0.1],
         "temperature": [0.3, 0.5],
-        "label_prior": [12.0, 6.0],
-        "balance_below": [2, 0],
-        "scaling": ["row"],
+        "label_prior": [12.0, 8.0],
+        "balance_below": [2],
     },
 }
 HIERARCHY: dict[str, Space] = {
     "cora": {
-        "share": [0.2, 0.3, 0.1],
+        "share": [0.1, 0.2],
         "levels": [6, 4],
-        "first_level": [3, 1],
-        "level_order": [4, 2],
-        "strategy": ["two-hop", "hgcn"],
+        "first_level": [3, 2],
+        "level_order": [4, 8],
+        "strategy": ["two-hop"],
     },
     "citeseer": {"share": [0.3, 0.5], "first_level": [1, 3], "level_order": [1, 4], "strategy": ["hgcn", "two-hop"]},
     "pubmed": {"share": [0.2, 0.5, 0.1], "first_level": [1, 3], "level_order": [2, 4], "strategy": ["hgcn", "two-hop"]},
-    "nell": {"share": [0.2, 0.1], "levels": [4, 2], "level_order": [3, 1]},
+    "nell": {"share": [0.5, 0.3], "levels": [4, 2], "level_order": [8, 4]},
 }
 LEVELS: Space = {"levels": [4, 6]}  # where nothing else is said
 FEW: dict[str, Space] = {  # in the place of the above where a class has fewer than 20 labels
-    "cora": {"epochs": [200], "share": [0.3, 0.5, 0.2], "temperature": [0.5, 1.0]},
+    "cora": {"epochs": [200], "warm_up": [0], "share": [0.3, 0.5, 0.2], "balance_below": [20]},
     "pubmed": {
+        "components": [8, 10],
+        "scaling": ["row", "l2"],
+        "scale": [1.5, 3.0],
         "epochs": [100],
         "selection": ["loss"],
-        "temperature": [1.0, 0.5],
-        "learning_rate": [0.01, 0.03],
-        "l2": [5e-3],
-        "input_dropout": [0.0, 0.5],
-        "balance_below": [10, 20],
-        "share": [0.5, 0.3],
-        "level_order": [4, 2],
+        "temperature": [1.0],
+        "consistency": [2.0, 1.0],
+        "learning_rate": [0.01],
+        "l2": [2e-2, 5e-3],
+        "order": [8],
+        "hidden": [32],
+        "input_dropout": [0.0],
+        "label_prior": [2.0, 1.0],
+        "balance_below": [10],
+        "levels": [4],
+        "share": [0.2, 0.1, 0.3],
+        "level_order": [4],
+        "strategy": ["hgcn"],
     },
 }
 GCN: dict[str, Space] = {
@@ -200,7 +213,7 @@ GCN: dict[str, Space] = {
 }
 MODELS = ("plus", "off", "grand", "gcn")
 ABOUT = ("dataset", "per_class", "draw", "splits", "model")
-FIGURES = ("score", "selected", "steady", "per_split", "failed", "epoch", "memory_gb", "seconds")
+FIGURES = ("score", "public", "selected", "steady", "per_split", "failed", "epoch", "memory_gb", "seconds")
 
 
 class Job(NamedTuple):
@@ -297,7 +310,11 @@ def scored(dataset: str, per_class: int, settings: Settings, splits: range, devi
     prepared = method.prepare(tasks[0], hierarchy, where)
     runs = [(task, FIRST_SEED + number) for task, number in zip(tasks, splits, strict=True)]
     outcomes = list(train_runs(method, prepared, runs, settings.train, where))
-    measured = figures(data, outcomes, [nodes for _, nodes in divided])
+    public: list[SeedOutcome] = []
+    if per_class == PER_CLASS and dataset != "nell":  # there all runs have the public training set
+        same = [(Task.of(data.graph, data.split), FIRST_SEED + seed) for seed in range(PUBLIC_SEEDS)]
+        public = list(train_runs(method, prepared, same, settings.train, where))
+    measured = figures(data, outcomes, [nodes for _, nodes in divided], public)
     del prepared, method
     gc.collect()
     if where.type == "cuda":
@@ -307,7 +324,9 @@ def scored(dataset: str, per_class: int, settings: Settings, splits: range, devi
     return measured
 
 
-def figures(data: Dataset, outcomes: list[SeedOutcome], scoring: list[np.ndarray]) -> dict[str, Any]:
+def figures(
+    data: Dataset, outcomes: list[SeedOutcome], scoring: list[np.ndarray], public: list[SeedOutcome]
+) -> dict[str, Any]:
     labels = data.graph.labels
     assert labels is not None
     scores = []
@@ -317,13 +336,18 @@ def figures(data: Dataset, outcomes: list[SeedOutcome], scoring: list[np.ndarray
     selected = [outcome.validation_accuracy for outcome in outcomes if outcome.failure is None]
     return {
         "score": round(float(np.mean(scores)), 5),
+        "public": mean_steady(public) if public else "",
         "selected": round(float(np.mean(selected)), 5) if selected else 0.0,
-        "steady": round(float(np.mean([steady(outcome.history[:, 3]) for outcome in outcomes])), 5),
+        "steady": mean_steady(outcomes),
         "per_split": " ".join(f"{score:.4f}" for score in scores),
         "failed": len(outcomes) - len(selected),
         "epoch": round(float(np.mean([outcome.best_epoch or 0 for outcome in outcomes]))),
         "memory_gb": 0.0,
     }
+
+
+def mean_steady(outcomes: list[SeedOutcome]) -> float:
+    return round(float(np.mean([steady(outcome.history[:, 3]) for outcome in outcomes])), 5)
 
 
 def steady(accuracy: np.ndarray) -> float:
@@ -371,9 +395,14 @@ def ranked(logs: Path) -> dict[tuple[str, int, str], list[dict[str, str]]]:
     for (dataset, per_class, _), rows in found.items():
         fewest[dataset, per_class] = min(fewest.get((dataset, per_class), len(rows)), len(rows))
     return {
-        key: sorted((row for row in rows if int(row["draw"]) < fewest[key[:2]]), key=lambda row: -float(row["score"]))
+        key: sorted((row for row in rows if int(row["draw"]) < fewest[key[:2]]), key=lambda row: -chosen_by(row))
         for key, rows in found.items()
     }
+
+
+def chosen_by(row: dict[str, str]) -> float:
+    """The mean of the scores that a row has."""
+    return float(np.mean([float(row[name]) for name in ("score", "public") if row.get(name)]))
 
 
 def choose(logs: Path) -> None:
@@ -383,7 +412,9 @@ def choose(logs: Path) -> None:
         best[key] = rows[0]
         settings = {name: value for name, value in best[key].items() if name not in ABOUT + FIGURES and value}
         first = {name: value for name, value in rows_of_draw(rows, "0").items() if name in settings}
-        print(f"{key}: {len(rows)} draws; best {best[key]['draw']} with {percent(best[key])}")
+        print(
+            f"{key}: {len(rows)} draws; best {best[key]['draw']} with {percent(best[key])}, public {best[key]['public'] or '–'}"
+        )
         print("   ", " ".join(f"{name}={value}" for name, value in settings.items()))
         print("    unlike draw 0:", " ".join(name for name in settings if settings[name] != first.get(name)))
     for dataset, per_class, model in best:
