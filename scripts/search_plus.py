@@ -192,6 +192,7 @@ FEW: dict[str, Space] = {  # in the place of the above where a class has fewer t
         "order": [8],
         "hidden": [32],
         "input_dropout": [0.0],
+        "input_dropout_on": ["auto"],
         "label_prior": [2.0, 1.0],
         "balance_below": [10],
         "levels": [4],
@@ -412,9 +413,8 @@ def choose(logs: Path) -> None:
         best[key] = rows[0]
         settings = {name: value for name, value in best[key].items() if name not in ABOUT + FIGURES and value}
         first = {name: value for name, value in rows_of_draw(rows, "0").items() if name in settings}
-        print(
-            f"{key}: {len(rows)} draws; best {best[key]['draw']} with {percent(best[key])}, public {best[key]['public'] or '–'}"
-        )
+        public = best[key].get("public") or "–"
+        print(f"{key}: {len(rows)} draws; best {best[key]['draw']} with {percent(best[key])}, public {public}")
         print("   ", " ".join(f"{name}={value}" for name, value in settings.items()))
         print("    unlike draw 0:", " ".join(name for name in settings if settings[name] != first.get(name)))
     for dataset, per_class, model in best:

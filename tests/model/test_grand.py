@@ -68,13 +68,11 @@ def test_prediction_equals_the_dense_formula(task: Task, side: str, rescale: boo
 def test_both_sides_draw_the_same_pass_where_nothing_falls_on_the_input(task: Task) -> None:
     """Â(ε X)W is Â ε (X W): with the same masks the two sides must agree, gradients included."""
     found = []
-    for wide in (True, False):
-        method = GRANDMethod(GRANDConfig(input_dropout=0.0, hidden_dropout=0.3))
+    for side in ("auto", "features"):  # `auto`: the features, of which there are fewer columns than hidden ones
+        method = GRANDMethod(GRANDConfig(input_dropout=0.0, hidden_dropout=0.3, input_dropout_on=side))
         prepared = method.prepare(task, None, CPU)
-        if wide:
-            prepared = GRANDMethod(GRANDConfig(input_dropout_on="propagated")).prepare(task, None, CPU)
         model = method.build(prepared, task.n_classes, torch.Generator().manual_seed(5)).train()
-        assert (model.graph.smoothed is not None) == wide
+        assert (model.graph.smoothed is not None) == (side == "auto")
         logits = model(prepared.features)
         logits.square().sum().backward()
         found.append((logits.detach(), model.first.grad))
@@ -90,6 +88,12 @@ def test_dropped_nodes_have_the_mean_that_prediction_uses(task: Task, rescale: b
     top = 1 / 0.7 if rescale else 1.0
     assert sorted(masks.unique().tolist()) == pytest.approx([0.0, top], rel=1e-4)
     assert masks.mean().item() == pytest.approx(model.eval()._kept_nodes(), abs=0.01)
+
+
+def test_more_columns_than_hidden_ones_are_multiplied_first(task: Task) -> None:
+    assert task.features is not None
+    method = GRANDMethod(GRANDConfig(input_dropout=0.0, hidden=task.features.shape[1]))
+    assert method.prepare(task, None, CPU).structure.smoothed is None
 
 
 def test_input_dropout_falls_on_propagated_features(task: Task) -> None:

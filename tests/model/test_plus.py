@@ -112,6 +112,27 @@ def built(task: Task, hierarchy: Hierarchy, **changes: Any) -> tuple[HGCNPlus, A
     return method.build(prepared, 3, torch.Generator().manual_seed(4)), prepared
 
 
+@pytest.mark.parametrize("side", ["features", "auto"])
+def test_few_columns_are_propagated_themselves(task: Task, hierarchy: Hierarchy, side: str) -> None:
+    """A pass is the same whichever side of X W is propagated; 4 columns are fewer than 7 hidden ones."""
+    model, prepared = built(
+        task, hierarchy, components=4, order=3, share=0.4, input_dropout=0.0, hidden_dropout=0.0, input_dropout_on=side
+    )
+    assert (model.graph.smoothed is None) == (side == "features")
+    model.train().generator.manual_seed(5)
+    drawn = model(prepared.features).detach().double().numpy()
+    model.generator.manual_seed(5)
+    kept = model._kept_nodes()
+    assert isinstance(kept, torch.Tensor)
+    P = dense_propagation(hierarchy, [0.6, 0.2, 0.2], [3, 1, 1])
+    W1, b1, W2, b2 = (
+        parameter.detach().double().numpy()
+        for parameter in (model.first, model.first_bias, model.second, model.second_bias)
+    )
+    X = (prepared.features * kept).double().numpy()
+    np.testing.assert_allclose(drawn, np.maximum(P @ X @ W1 + b1, 0.0) @ W2 + b2, rtol=0, atol=1e-4)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.4])
 @pytest.mark.parametrize("input_dropout_on", ["features", "propagated"])
 def test_prediction_is_a_perceptron_on_propagated_features(

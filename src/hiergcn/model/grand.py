@@ -60,7 +60,8 @@ class GRANDConfig:
     """Rate of dropout on what the second layer takes in."""
     input_dropout_on: Literal["auto", "propagated", "features"] = "auto"
     """Propagated features, as the source has it, or features before propagation; `auto` takes the first up to 2^28
-    entries (nodes times columns), the second beyond, where batch normalisation of the input is left out too."""
+    entries (nodes times columns), the second beyond, where batch normalisation of the input is left out too. Where
+    neither falls on them, features are propagated if they have fewer columns than the hidden layer, else X W is."""
     temperature: float = 0.5
     """T of the sharpening: towards 0 the target becomes one class."""
     consistency: float = 1.0
@@ -139,11 +140,12 @@ class Propagation:
 def smoothed_features(
     features: Features, spread: Callable[[Tensor], Tensor], config: GRANDConfig
 ) -> tuple[Features, Tensor | None]:
-    """X and P X, both dense, where X̄ is made in full: something falls on it, and it can be held. Else X as it is."""
+    """X and P X, both dense, where X̄ is made in full: something falls on it or it is narrower than X W, and it can be
+    held. Else X as it is."""
     n, f = features.shape
-    falls = config.input_dropout > 0 or config.batch_norm
+    wanted = config.input_dropout > 0 or config.batch_norm or f < config.hidden
     held = config.input_dropout_on == "propagated" or (config.input_dropout_on == "auto" and n * f <= MOST_IN_FULL)
-    if not (falls and held):
+    if not (wanted and held):
         return features, None
     X = features if isinstance(features, Tensor) else features.to_dense()
     return X, spread(X)

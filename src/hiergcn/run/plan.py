@@ -203,11 +203,14 @@ def _feature_bytes(graph: Graph) -> int:
 def _passes(graph: Graph, settings: Settings, hierarchy: Hierarchy | None) -> MemoryPlan:
     config, n, share = settings.model, graph.n_nodes, 1.0 / settings.train.batches
     levels = _sizes(graph, config, hierarchy) if isinstance(config, HGCNPlusConfig) else [_size(graph)]
-    entries, f = sum(size.entries for size in levels), graph.n_features or WIDTH
-    in_full = config.input_dropout_on != "features" and (config.input_dropout > 0 or config.batch_norm)
+    components = config.components if isinstance(config, HGCNPlusConfig) else 0
+    entries, f = sum(size.entries for size in levels), components or graph.n_features or WIDTH
+    wanted = config.input_dropout > 0 or config.batch_norm or f < config.hidden
+    in_full = wanted and config.input_dropout_on != "features"
     in_full = in_full and (config.input_dropout_on == "propagated" or n * f <= MOST_IN_FULL)
-    dense = 0 if _is_sparse(graph) and not in_full else f
-    stored = graph.features.nnz if isinstance(graph.features, sp.csr_array) and not in_full else 0
+    sparse = not (in_full or components)
+    dense = 0 if _is_sparse(graph) and sparse else f
+    stored = graph.features.nnz if isinstance(graph.features, sp.csr_array) and sparse else 0
     one = WORD * (n * (2 * dense + 5 * config.hidden + 4 * graph.n_classes) + 2 * stored)
     features = (2 * WORD * n * f if in_full else 0) + _feature_bytes(graph)
     return MemoryPlan(
