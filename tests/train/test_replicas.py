@@ -12,6 +12,7 @@ from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.dropout import dropout
+from hiergcn.model.method import NodeModel
 from hiergcn.model.noise import ReplicaNoise
 from hiergcn.model.registry import build_method, method_names
 from hiergcn.model.side_by_side import joined_columns
@@ -99,16 +100,16 @@ def test_a_replica_that_diverges_leaves_the_others_alone(graph: Graph, monkeypat
     (task,) = tasks_of(graph, 1)
     method = build_method("hgcn", settings.model)
     prepared = method.prepare(task, coarsen(graph.adjacency, 2), CPU)
-    build = method.build
+    redraw = method.redraw
 
-    def broken_third(*args: Any) -> Any:
-        model = build(*args)
-        if args[2].initial_seed() == 2:
+    def broken_third(model: NodeModel, generator: torch.Generator) -> bool:
+        drawn = redraw(model, generator)
+        if generator.initial_seed() == 2:
             with torch.no_grad():
                 next(model.parameters()).fill_(torch.inf)
-        return model
+        return drawn
 
-    monkeypatch.setattr(method, "build", broken_third)
+    monkeypatch.setattr(method, "redraw", broken_third)
     first, second, third = train_side_by_side(method, prepared, [task] * 3, settings.train, [0, 1, 2], CPU)
     assert third.failure is not None
     assert third.failure.startswith("diverged at epoch 1 ")
@@ -117,6 +118,20 @@ def test_a_replica_that_diverges_leaves_the_others_alone(graph: Graph, monkeypat
     alone = train_seed(method, prepared, task, settings.train, 1, CPU)
     assert first.failure is None
     np.testing.assert_allclose(second.history, alone.history, rtol=1e-4, atol=1e-5)
+
+
+def test_a_model_that_is_drawn_anew_is_as_a_further_one(graph: Graph) -> None:
+    settings = settings_for("hgcn").override(SMALLER["hgcn"] | {"channel_mix": "before_relu"})
+    method, (task,) = build_method("hgcn", settings.model), tasks_of(graph, 1)
+    prepared = method.prepare(task, coarsen(graph.adjacency, 2), CPU)
+    anew = method.build(prepared, task.n_classes, torch.Generator().manual_seed(1))
+    generators = [torch.Generator().manual_seed(2) for _ in range(2)]
+    further = method.build(prepared, task.n_classes, generators[0])
+    assert method.redraw(anew, generators[1])
+    for (name, one), other in zip(anew.state_dict().items(), further.state_dict().values(), strict=True):
+        assert torch.equal(one, other), name
+    assert vars(anew)["generator"] is generators[1]
+    assert torch.equal(*(generator.get_state() for generator in generators))
 
 
 def test_replicas_drop_different_entries_of_values_that_they_share() -> None:

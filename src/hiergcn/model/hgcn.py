@@ -81,14 +81,11 @@ class GraphConvolution(nn.Module):
     .. math:: G = \sum_{j=1}^{c} w_j \operatorname{ReLU}(\hat A H \theta_j)
     """
 
-    def __init__(
-        self, fan_in: int, fan_out: int, channels: int, mix: str, relu: bool, generator: torch.Generator | None
-    ) -> None:
+    def __init__(self, fan_in: int, fan_out: int, channels: int, mix: str, relu: bool) -> None:
         super().__init__()
         self.fan_out, self.channels, self.mix, self.relu = fan_out, channels, mix, relu
         self.theta = nn.Parameter(torch.empty(fan_in, fan_out * channels))  # θ_j is every c-th column from j on
         self.w = nn.Parameter(torch.empty(channels)) if channels > 1 else None
-        self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None) -> None:
         _glorot(self.theta, self.theta.shape[0], self.fan_out, generator)  # each channel by itself
@@ -158,20 +155,26 @@ class HGCN(NodeModel):
         super().__init__()
         self.recompute = False
         self.config = config = config or HGCNConfig()
-        self.generator = generator
         self.hierarchy = hierarchy
         L, d, p = hierarchy.depth, config.hidden, config.weight_embedding
         self.V = nn.Parameter(torch.empty(len(hierarchy.weights), p)) if p and L else None
         self.register_buffer("T", torch.from_numpy(hierarchy.weights))  # saved beside V, whose rows it names
         fan_in = ([n_features + p * config.embed_input] + [d + p] * (2 * L - 1)) if L else []
         self.layers = nn.ModuleList(
-            GraphConvolution(f, d, config.channels, config.channel_mix, True, generator) for f in fan_in
+            GraphConvolution(f, d, config.channels, config.channel_mix, relu=True) for f in fan_in
         )
         self.output = GraphConvolution(
-            d if L else n_features, n_classes, config.output_channels, config.channel_mix, config.output_relu, generator
+            d if L else n_features, n_classes, config.output_channels, config.channel_mix, config.output_relu
         )
+        self.reset_parameters(generator)
+
+    def reset_parameters(self, generator: torch.Generator | None) -> None:
+        """Draw the initial weights, and from now on the dropout masks, from the generator."""
+        self.generator = generator
+        for layer in (*self.layers, self.output):
+            layer.reset_parameters(generator)
         if self.V is not None:
-            _glorot(self.V, len(hierarchy.weights), p, generator)
+            _glorot(self.V, *self.V.shape, generator)
 
     def forward(self, features: Features) -> Tensor:
         H = self.embed(features) if self.hierarchy.depth else features
@@ -241,3 +244,8 @@ class HGCNMethod(Method):
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> HGCN:
         return HGCN(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
+
+    def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
+        assert isinstance(model, HGCN)  # noqa: S101  (it is one that `build` made)
+        model.reset_parameters(generator)
+        return True

@@ -100,3 +100,8 @@ class Method(ABC):
     @abstractmethod
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
         """A fresh model whose every random draw, initial weights and dropout alike, comes from the generator."""
+
+    def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:  # noqa: ARG002
+        """Draw the initial weights of a model anew, as `build` would draw those of a further one, and let it draw from
+        the generator from now on: that is less work. False where a method cannot, and nothing is done."""
+        return False

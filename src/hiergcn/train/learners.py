@@ -6,7 +6,7 @@ the network itself knows nothing of it; the rules for products and dropout are i
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,19 +68,25 @@ class OneLearner(Learners):
 
 
 class Replicas(Learners):
-    """Models side by side. All draw what they would draw alone, and differ from it by rounding at most."""
+    """Models side by side. All draw what they would draw alone, and differ from it by rounding at most.
+
+    Args:
+        models: the fresh models; one need not outlast the next and may be the same, drawn anew.
+        features: of every node.
+        nodes: for each model, the labels.
+        config: of the training.
+    """
 
     def __init__(
-        self, models: Sequence[NodeModel], features: Features, nodes: Sequence[LearningNodes], config: TrainConfig
+        self, models: Iterable[NodeModel], features: Features, nodes: Sequence[LearningNodes], config: TrainConfig
     ) -> None:
         self.features, self.config = features, config
-        states = [model.state_dict() for model in models]
-        learned = {name for name, _ in models[0].named_parameters()}
+        self.noise, self.model, states = _one_for_all(models)
+        learned = {name for name, _ in self.model.named_parameters()}
         self.state = {name: torch.stack([state[name] for state in states]) for name in states[0]}
         self.parameters = {name: self.state[name].requires_grad_() for name in self.state if name in learned}
-        self.noise, self.model = _one_for_all(models)
         self.optimiser = make_optimiser(self.model, self.parameters, config)
-        self.replica = torch.arange(len(models), device=next(iter(self.state.values())).device)
+        self.replica = torch.arange(len(states), device=next(iter(self.state.values())).device)
         self.train, self.validation = (_stacked([pair[part] for pair in nodes]) for part in (0, 1))
 
     def step(self, epoch: int) -> Tensor:
@@ -133,13 +139,17 @@ def _measure(logits: Tensor, train: Labelled, validation: Labelled) -> tuple[Ten
     return logits, validation.cross_entropy(logits), train.accuracy(logits), validation.accuracy(logits)
 
 
-def _one_for_all(models: Sequence[NodeModel]) -> tuple[ReplicaNoise, NodeModel]:
-    """The first model, drawing for all of them wherever it drew for itself."""
-    drawing = [[vars(module) for module in model.modules() if "generator" in vars(module)] for model in models]
-    noise = ReplicaNoise([attributes[0]["generator"] for attributes in drawing if attributes])
-    for attributes in drawing[0]:
+def _one_for_all(models: Iterable[NodeModel]) -> tuple[ReplicaNoise, NodeModel, list[dict[str, Tensor]]]:
+    """One of the models, drawing for all of them wherever it drew for itself, and what there is to save of each."""
+    generators, states = [], []
+    for model in models:
+        drawing = [vars(module) for module in model.modules() if "generator" in vars(module)]
+        generators += [attributes["generator"] for attributes in drawing[:1]]
+        states.append({name: value.clone() for name, value in model.state_dict().items()})
+    noise = ReplicaNoise(generators)
+    for attributes in drawing:
         attributes["generator"] = noise
-    return noise, models[0]
+    return noise, model, states
 
 
 def _stacked(parts: Sequence[Labelled]) -> tuple[Tensor, ...]:

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -87,14 +87,27 @@ def train_side_by_side(
     The method must say that it `replicates`.
     """
     began = time.perf_counter()
-    models = [
-        _built(method, prepared, task, config, torch.Generator(device).manual_seed(seed))
-        for task, seed in zip(tasks, seeds, strict=True)
-    ]
+    generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
+    models = _one_after_another(method, prepared, tasks, config, generators)
     nodes = {task: labelled_nodes(task, device, config.class_weight) for task in dict.fromkeys(tasks)}
     replicas = Replicas(models, prepared.features, [nodes[task] for task in tasks], config)
-    selection = _train(replicas, len(models), config, device, replicas.noise.generators, on_epoch)
+    selection = _train(replicas, len(seeds), config, device, replicas.noise.generators, on_epoch)
     return _outcomes(seeds, selection, began)
+
+
+def _one_after_another(
+    method: Method,
+    prepared: Prepared,
+    tasks: Sequence[Task],
+    config: TrainConfig,
+    generators: Sequence[torch.Generator],
+) -> Iterator[NodeModel]:
+    """A fresh model for each task and generator; it may be the one before, drawn anew."""
+    model = None
+    for task, generator in zip(tasks, generators, strict=True):
+        if model is None or not method.redraw(model, generator):
+            model = _built(method, prepared, task, config, generator)
+        yield model
 
 
 def _built(
