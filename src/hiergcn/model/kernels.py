@@ -15,6 +15,7 @@ from hiergcn.model.pieces import Pieces
 
 _NEAR = 2**17  # bytes that fit into the cache of one multiprocessor
 _PRECISION = tl.constexpr("ieee")  # of products: what tensor cores do by default has three digits
+_FEW = 256  # programs that leave most of a GPU idle: then each has to wait for less
 _AT_ONCE = tl.constexpr(4)  # rows that are on their way to a program of a thinned product
 
 
@@ -176,7 +177,8 @@ def _add_up(
     replicas, m, width = dense.shape
     other, other_row = (dense, 0) if plus is None else (plus, plus.stride(0))
     kernel, columns = _csr_product, min(triton.next_power_of_2(width), 512)
-    more = {"plus": other, "plus_row": other_row, "rows": pieces.rows, "PLUS": plus is not None, "ENTRIES": 4}
+    entries = 4 if pieces.start.numel() >= _FEW else 16
+    more = {"plus": other, "plus_row": other_row, "rows": pieces.rows, "PLUS": plus is not None, "ENTRIES": entries}
     if thinned:
         kernel, columns, more = _thinned_product, min(triton.next_power_of_2(width), 256), {}
     elif 4 * 64 * m <= _NEAR:  # then a narrow strip of the dense matrix is read again and again from nearby
