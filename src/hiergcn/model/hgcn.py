@@ -174,7 +174,7 @@ class HGCN(NodeModel):
         for layer in (*self.layers, self.output):
             layer.reset_parameters(generator)
         if self.V is not None:
-            _glorot(self.V, *self.V.shape, generator)
+            _glorot(self.V, self.V.shape[0], self.V.shape[1], generator)
 
     def forward(self, features: Features) -> Tensor:
         H = self.embed(features) if self.hierarchy.depth else features

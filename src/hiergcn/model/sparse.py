@@ -288,7 +288,8 @@ class _DenseOnGPU(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor, Tensor | None]:
-        by_H, by_weight = gradients_of_product(grads[0], *ctx.saved_tensors, ctx.needs_input_grad[0])
+        H, weight = ctx.saved_tensors
+        by_H, by_weight = gradients_of_product(grads[0], H, weight, ctx.needs_input_grad[0])
         return by_H, by_weight, grads[0] if ctx.needs_input_grad[2] else None
 
 
