@@ -71,6 +71,18 @@ def test_dropout(layout: str, n: int, d: int) -> None:
     torch.testing.assert_close(dropped, values * on_gpu(bits < kept).view(3, n, d) * (2**16 / kept))
 
 
+@pytest.mark.parametrize("drop", [False, True])
+def test_joined_columns_are_dropped_and_parted_as_dropout_does(drop: bool) -> None:
+    seed, offset = on_gpu(np.array([5, 8])), on_gpu(np.array([0, 12]))
+    left, right = torch.randn(37, 2, 9, device=DEVICE).transpose(0, 1), torch.randn(2, 37, 5, device=DEVICE)
+    joined, bits = torch.cat([left, right], dim=2), (seed, offset, 20_000) if drop else None
+    expected = kernels.dropout(joined, *bits) if bits else joined
+    assert torch.equal(kernels.dropped_join(left, right, bits), expected)
+    for part, whole in zip(kernels.dropped_parts(joined, 9, bits), expected.split([9, 5], dim=2), strict=True):
+        assert torch.equal(part, whole)
+        assert part.transpose(0, 1).is_contiguous()
+
+
 def test_what_dropout_keeps_is_as_often_as_it_should_be_and_independent() -> None:
     seeds, offsets, n = on_gpu(np.array([1, 1, 2])), on_gpu(np.array([0, 4, 0])), 80_000  # other draw, other seed
     dropped = kernels.dropout(torch.ones(3, 1, n, device=DEVICE), seeds, offsets, 2**14)

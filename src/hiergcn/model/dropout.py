@@ -9,14 +9,14 @@ from torch import Tensor
 from hiergcn.model import loops
 from hiergcn.model.gpu import gpu_kernels
 from hiergcn.model.noise import Draw, Noise, ReplicaNoise, next_draw
-from hiergcn.model.side_by_side import ReplicaRule, replicas_first
+from hiergcn.model.side_by_side import ReplicaRule, joined_columns, replicas_first
 
 _STEPS = 2**16  # rates are exact to 1 / 65536
 
 
 def dropout(values: Tensor, rate: float, generator: Noise = None) -> Tensor:
     """Zero each entry with probability `rate` and scale the others by 1 / (1 - rate)."""
-    kept = max(round((1.0 - rate) * _STEPS), 1)  # of 2^16 values
+    kept = _kept(rate)
     if kept == _STEPS:  # the rate is too small to tell from 0
         return values
     dropped: Tensor
@@ -28,6 +28,19 @@ def dropout(values: Tensor, rate: float, generator: Noise = None) -> Tensor:
     else:
         dropped = _Dropout.apply(values.unsqueeze(0), kept, [generator]).squeeze(0)  # type: ignore[no-untyped-call]
     return dropped
+
+
+def _kept(rate: float) -> int:
+    """Of 2^16 values."""
+    return max(round((1.0 - rate) * _STEPS), 1)
+
+
+def dropped_join(left: Tensor, right: Tensor, rate: float, generator: Noise = None) -> Tensor:
+    """[left ‖ right] with dropout; (n, d) (n, e) -> (n, d + e)."""
+    if isinstance(generator, ReplicaNoise) and generator.on_gpu:
+        joined: Tensor = _DroppedJoinOfReplicas.apply(left, right, rate, generator)  # type: ignore[no-untyped-call]
+        return joined
+    return dropout(joined_columns(left, right), rate, generator)
 
 
 class _Dropout(torch.autograd.Function):
@@ -82,6 +95,32 @@ class _DropoutOfReplicas(ReplicaRule):
         if noise.on_gpu:
             return _DropoutOnGPU.apply(each, kept, noise.next_draw()), 0  # type: ignore[no-untyped-call]
         return _Dropout.apply(each, kept, noise.generators), 0  # type: ignore[no-untyped-call]
+
+
+class _DroppedJoinOfReplicas(ReplicaRule):
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], left: Tensor, right: Tensor, rate: float, noise: ReplicaNoise
+    ) -> tuple[Tensor, int]:
+        each = [replicas_first(*pair, info.batch_size) for pair in zip((left, right), in_dims[:2], strict=True)]
+        kept = _kept(rate)
+        draw = None if kept == _STEPS else noise.next_draw()
+        return _DroppedJoinOnGPU.apply(*each, kept, draw), 0  # type: ignore[no-untyped-call]
+
+
+class _DroppedJoinOnGPU(torch.autograd.Function):
+    """In one pass each way; the gradients of both sides lie as sparse products want them."""
+
+    @staticmethod
+    def forward(ctx: Any, left: Tensor, right: Tensor, kept: int, draw: Draw | None) -> Tensor:
+        ctx.cut, ctx.bits = left.shape[2], None if draw is None else (draw.seed, draw.offset, kept)
+        joined: Tensor = gpu_kernels().dropped_join(left, right, ctx.bits)
+        return joined
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        left, right = gpu_kernels().dropped_parts(grads[0], ctx.cut, ctx.bits)
+        return left, right, None, None
 
 
 def _bits(n: int, device: torch.device, generators: Sequence[torch.Generator | None]) -> Tensor:

@@ -21,12 +21,11 @@ from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.channels import mixed_channels, mixed_product
 from hiergcn.model.checks import check_rates, check_scaling, check_whole
-from hiergcn.model.dropout import dropout
+from hiergcn.model.dropout import dropout, dropped_join
 from hiergcn.model.features import Scaling, feature_tensor
 from hiergcn.model.levels import HierarchyTensors, LevelTensors, Pooling
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
 from hiergcn.model.recompute import recomputed
-from hiergcn.model.side_by_side import joined_columns
 from hiergcn.model.sparse import SparseFeatures, dense_product, with_product
 
 
@@ -128,11 +127,6 @@ class GraphConvolution(nn.Module):
         return f"{type(self).__name__}({self.theta.shape[0]}, {self.fan_out}, channels={self.channels})"
 
 
-def _joined(H: Tensor, S: Tensor | None) -> Tensor:
-    """[H ‖ S]."""
-    return H if S is None else joined_columns(H, S)
-
-
 class HGCN(NodeModel):
     """The network over one hierarchy. `forward(features)` gives the logits (n, classes) of every node.
 
@@ -192,12 +186,10 @@ class HGCN(NodeModel):
         S = [self._weight_embedding(level) if i or self.config.embed_input else None for i, level in enumerate(levels)]
         G: list[Tensor] = []
         for i in range(L):  # coarsening
-            inputs = (_joined(H, S[i]),) if i else (H, S[i])  # features may be sparse and need no gradient
-            G.append(self._convolve(self.layers[i], levels[i], *inputs))  # (n_i, hidden)
+            G.append(self._convolve(self.layers[i], levels[i], H, S[i], join=i > 0))  # (n_i, hidden)
             H = levels[i].pool(G[i], self.config.pooling)  # (n_{i+1}, hidden)
         for i in reversed(range(L)):  # refining, from level i + 1 to level i
-            joined = _joined(H, S[i + 1])
-            coarse = self._convolve(self.layers[2 * L - 1 - i], levels[i + 1], joined)  # (n_{i+1}, hidden)
+            coarse = self._convolve(self.layers[2 * L - 1 - i], levels[i + 1], H, S[i + 1])  # (n_{i+1}, hidden)
             refined = levels[i].unpool(coarse)
             H = refined + G[i] if i else None  # (n_i, hidden)
         return refined, G[0]
@@ -206,16 +198,24 @@ class HGCN(NodeModel):
         """S_i: the row of V for each node's weight; (n_i, p)."""
         return None if self.V is None else level.embed_weight(self.V)
 
-    def _convolve(self, layer: nn.Module, level: LevelTensors, H: Features, S: Tensor | None = None) -> Tensor:
+    def _convolve(
+        self, layer: nn.Module, level: LevelTensors, H: Features, S: Tensor | None = None, join: bool = True
+    ) -> Tensor:
         if self.recompute and self.training:
-            return recomputed(self._dropped_and_convolved, self.generator, layer, level, H, S)
-        return self._dropped_and_convolved(layer, level, H, S)
+            return recomputed(self._dropped_and_convolved, self.generator, layer, level, H, S, join)
+        return self._dropped_and_convolved(layer, level, H, S, join)
 
-    def _dropped_and_convolved(self, layer: nn.Module, level: LevelTensors, H: Features, S: Tensor | None) -> Tensor:
-        """Dropout on H and S, then the layer."""
+    def _dropped_and_convolved(
+        self, layer: nn.Module, level: LevelTensors, H: Features, S: Tensor | None, join: bool
+    ) -> Tensor:
+        """Dropout on H and S, then the layer: on [H ‖ S], or on both apart where H, the features, may be sparse."""
         rate = self.config.dropout if self.training else 0.0
+        convolved: Tensor
+        if join and S is not None and isinstance(H, Tensor):
+            convolved = layer(level, dropped_join(H, S, rate, self.generator))
+            return convolved
         dropped = H.dropped(rate, self.generator) if isinstance(H, SparseFeatures) else dropout(H, rate, self.generator)
-        convolved: Tensor = layer(level, dropped, S if S is None else dropout(S, rate, self.generator))
+        convolved = layer(level, dropped, S if S is None else dropout(S, rate, self.generator))
         return convolved
 
     def regularised(self) -> list[nn.Parameter]:

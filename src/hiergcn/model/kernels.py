@@ -247,37 +247,61 @@ def inner_products(left: Tensor, right: Tensor) -> Tensor:
 @triton.jit
 def _dropout(
     values,
+    right,
     seed,
     offset,
     out,
+    right_out,
     size,
     width,
+    cut,
     value_replica,
     value_row,
+    right_replica,
+    right_row,
     out_replica,
     out_row,
+    right_out_replica,
+    right_out_row,
     kept,
     scale,
+    DROP: tl.constexpr,
+    JOIN: tl.constexpr,
+    CUT: tl.constexpr,
     BLOCK: tl.constexpr,
     WIDE: tl.constexpr,
 ):
+    """Dropout on this program's places; columns from `cut` on come from the right, or go there."""
     replica, block = tl.program_id(1).to(tl.int64), tl.program_id(0)
     if WIDE:
         block = block.to(tl.int64)
-    draw = tl.load(offset + replica) // 4  # as torch's kernels count: four words of a thread make one
-    thread = block * (BLOCK // 8) + tl.arange(0, BLOCK // 8)
-    first, second, third, fourth = tl.philox(
-        tl.load(seed + replica), draw.to(tl.uint32), (draw >> 32).to(tl.uint32),
-        thread.to(tl.uint32), (thread.to(tl.int64) >> 32).to(tl.uint32),
-    )  # fmt: skip
-    word = tl.interleave(tl.interleave(first, third), tl.interleave(second, fourth))  # in their order
-    bits = tl.interleave(word & 0xFFFF, word >> 16)
-    flat = block * BLOCK + tl.arange(0, BLOCK)
-    inside = flat < size
-    row, column = (flat // width).to(tl.int64), flat % width
-    here = inside & (bits.to(tl.int32) < kept)
-    value = tl.load(values + replica * value_replica + row * value_row + column, mask=here, other=0.0)
-    tl.store(out + replica * out_replica + row * out_row + column, value * scale, mask=inside)
+    row, column, inside = _places(size, width, BLOCK, WIDE)
+    here = inside
+    if DROP:
+        draw = tl.load(offset + replica) // 4  # as torch's kernels count: four words of a thread make one
+        thread = block * (BLOCK // 8) + tl.arange(0, BLOCK // 8)
+        first, second, third, fourth = tl.philox(
+            tl.load(seed + replica), draw.to(tl.uint32), (draw >> 32).to(tl.uint32),
+            thread.to(tl.uint32), (thread.to(tl.int64) >> 32).to(tl.uint32),
+        )  # fmt: skip
+        word = tl.interleave(tl.interleave(first, third), tl.interleave(second, fourth))  # in their order
+        here = inside & (tl.interleave(word & 0xFFFF, word >> 16).to(tl.int32) < kept)
+    left = column < cut
+    values += replica * value_replica + row * value_row + column
+    if JOIN:
+        right += replica * right_replica + row * right_row + (column - cut)
+        value = tl.load(values, mask=here & left, other=0.0) + tl.load(right, mask=here & ~left, other=0.0)
+    else:
+        value = tl.load(values, mask=here, other=0.0)
+    if DROP:
+        value *= scale
+    out += replica * out_replica + row * out_row + column
+    if CUT:
+        right_out += replica * right_out_replica + row * right_out_row + (column - cut)
+        tl.store(out, value, mask=inside & left)
+        tl.store(right_out, value, mask=inside & ~left)
+    else:
+        tl.store(out, value, mask=inside)
 
 
 def dropout(values: Tensor, seed: Tensor, offset: Tensor, kept: int) -> Tensor:
@@ -287,15 +311,48 @@ def dropout(values: Tensor, seed: Tensor, offset: Tensor, kept: int) -> Tensor:
     from its seed and its offset, both (replicas,), and from nothing else: an entry has 16 bits of what Philox makes of
     them at its place, counted row by row. The result lies as (n, replicas, d), seen as the values are.
     """
-    replicas, rows, width = values.shape
-    values = _row_by_row(values)
-    out = torch.empty((rows, replicas, width), dtype=values.dtype, device=values.device).transpose(0, 1)
-    if out.numel():
-        _dropout[(triton.cdiv(rows * width, 1024), replicas)](
-            values, seed, offset, out, rows * width, width, values.stride(0), values.stride(1), out.stride(0),
-            out.stride(1), kept, 2**16 / kept, BLOCK=1024, WIDE=_is_wide(rows * width),
-        )  # fmt: skip
+    out = _nodes_first(values, values.shape[2])
+    _drop((values,), (out,), (seed, offset, kept))
     return out
+
+
+Bits = tuple[Tensor, Tensor, int]
+"""Seed, offset and how many of 2^16 are kept, as `dropout` has them."""
+
+
+def dropped_join(left: Tensor, right: Tensor, bits: Bits | None) -> Tensor:
+    """[left ‖ right], (replicas, n, d) and (replicas, n, e), with dropout if there are bits for it."""
+    out = _nodes_first(left, left.shape[2] + right.shape[2])
+    _drop((left, right), (out,), bits)
+    return out
+
+
+def dropped_parts(values: Tensor, cut: int, bits: Bits | None) -> tuple[Tensor, Tensor]:
+    """The columns before the cut and those from it on, with dropout if there are bits for it."""
+    left, right = _nodes_first(values, cut), _nodes_first(values, values.shape[2] - cut)
+    _drop((values,), (left, right), bits)
+    return left, right
+
+
+def _nodes_first(like: Tensor, width: int) -> Tensor:
+    """Room for (replicas, n, width), which lies as (n, replicas, width)."""
+    replicas, rows, _ = like.shape
+    return like.new_empty((rows, replicas, width)).transpose(0, 1)
+
+
+def _drop(sources: tuple[Tensor, ...], targets: tuple[Tensor, ...], bits: Bits | None) -> None:
+    replicas, rows, cut = (sources[0] if len(sources) > 1 else targets[0]).shape
+    width = sum(source.shape[2] for source in sources)
+    values, right = (_row_by_row(part) for part in (sources[0], sources[-1]))
+    out, right_out = targets[0], targets[-1]
+    seed, offset, kept = (values, values, 2**16) if bits is None else bits
+    if rows * width:
+        _dropout[(triton.cdiv(rows * width, 1024), replicas)](
+            values, right, seed, offset, out, right_out, rows * width, width, cut, values.stride(0), values.stride(1),
+            right.stride(0), right.stride(1), out.stride(0), out.stride(1), right_out.stride(0), right_out.stride(1),
+            kept, 2**16 / kept, DROP=bits is not None, JOIN=len(sources) > 1, CUT=len(targets) > 1, BLOCK=1024,
+            WIDE=_is_wide(rows * width),
+        )  # fmt: skip
 
 
 def _is_wide(size: int) -> bool:
