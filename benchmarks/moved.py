@@ -46,12 +46,12 @@ def epoch(graph: Graph, hierarchy: Hierarchy, config: HGCNConfig) -> float:
     sizes = [(level.n_nodes, entries_with_loops(level.adjacency)) for level in hierarchy.levels[: L + 1]]
     n, m = sizes[0]
     words = features(graph, width, 1.0 - config.dropout)
-    words += 3 * (m + n) * width + 2 * 2 * n * width + mixed(n, width, d)  # Â(Xθ), S θ added onto it, the channels
-    words += 3 * (m + n) * p + dropped(n, p) + 2 * (n * width + n * p)  # of S beside X: Â S, dropout, both gradients
+    words += 3 * (m + n) * width + 2 * n * width + mixed(n, p, width, d)  # Â(Xθ), read once more for S θ and channels
+    words += 3 * (m + n) * p + dropped(n, p)  # of S beside X: Â S, dropout
     for nodes, entries in [*sizes[1:L], *sizes[:0:-1]]:
         k = d + p
-        words += 2 * 2 * nodes * k + dropped(nodes, k) + 3 * (entries + nodes) * k  # [H ‖ S], dropout, Â H
-        words += dense(nodes, k, width) + mixed(nodes, width, d)
+        words += dropped(nodes, k) + 2 * nodes * k + 3 * (entries + nodes) * k  # [H ‖ S] with dropout and without, Â H
+        words += mixed(nodes, k, width, d)
     words += dropped(n, d) + dense(n, d, classes) + 3 * (m + n) * min(d, classes)  # the output layer
     words += (1 + 7 * config.output_relu) * n * classes  # the gradient of the loss, zeros for most; ReLU and its own
     words += sum(3 * 2 * (fine + coarse) * d for (fine, _), (coarse, _) in pairwise(sizes))  # M
@@ -69,9 +69,9 @@ def dense(n: int, k: int, width: int) -> int:
     return 4 * n * (k + width)
 
 
-def mixed(n: int, width: int, d: int) -> int:
-    """The channels, in training and evaluation, and the gradient, which is as wide as they are."""
-    return 2 * n * (width + d) + n * (2 * width + d)
+def mixed(n: int, k: int, width: int, d: int) -> int:
+    """H θ and its channels in one pass, kept as wide as it is in training alone; the channels' gradient, then both."""
+    return n * (k + width + d) + n * (k + d) + n * (2 * width + d) + 2 * n * (k + width)
 
 
 def dropped(n: int, k: int) -> int:

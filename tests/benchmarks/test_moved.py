@@ -26,9 +26,9 @@ def test_one_level_by_hand() -> None:
     hierarchy = coarsen(PATH, 1)
     n, m = hierarchy.levels[1].n_nodes, entries_with_loops(hierarchy.levels[1].adjacency)
     config = HGCNConfig(levels=1, hidden=4, channels=2, weight_embedding=1, dropout=0.5, output_relu=False)
-    first = features(GRAPH, 8, 0.5) + 3 * 8 * (10 + 4) + 4 * 4 * 8 + 2 * 4 * (8 + 4) + 4 * (16 + 4)
-    beside = 3 * (10 + 4) + 4 * 4 + 2 * 4 * (8 + 1)
-    second = 4 * n * 5 + 4 * n * 5 + 3 * 5 * (m + n) + 4 * n * (5 + 8) + 2 * n * (8 + 4) + n * (16 + 4)
+    first = features(GRAPH, 8, 0.5) + 3 * 8 * (10 + 4) + 2 * 4 * 8 + 4 * (1 + 8 + 4) + 4 * (1 + 4) + 4 * (16 + 4)
+    beside = 3 * (10 + 4) + 4 * 4 + 2 * 4 * (1 + 8)
+    second = 3 * 2 * n * 5 + 3 * 5 * (m + n) + n * (5 + 8 + 4) + n * (5 + 4) + n * (16 + 4) + 2 * n * (5 + 8)
     last = 4 * 4 * 4 + 4 * 4 * (4 + 2) + 3 * 2 * (10 + 4) + 4 * 2
     between, adam = 3 * 2 * (4 + n) * 4, 7 * 3 * 8
     assert epoch(GRAPH, hierarchy, config) == first + beside + second + last + between + adam

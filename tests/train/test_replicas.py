@@ -15,7 +15,7 @@ from hiergcn.model.dropout import dropout
 from hiergcn.model.method import NodeModel
 from hiergcn.model.noise import ReplicaNoise
 from hiergcn.model.registry import build_method, method_names
-from hiergcn.model.side_by_side import joined_columns
+from hiergcn.model.side_by_side import joined_columns, nodes_first
 from hiergcn.model.sparse import SparseFeatures
 from hiergcn.run.settings import settings_for
 from hiergcn.train.config import TrainConfig
@@ -157,6 +157,15 @@ def test_columns_of_replicas_are_joined_node_by_node(axis: int | None) -> None:
     assert torch.equal(together, torch.cat([each, right], dim=2))
     assert together.transpose(0, 1).is_contiguous()
     assert torch.equal(joined_columns(each[0], right[0]), together[0])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_what_lies_node_by_node_is_the_same(axis: int) -> None:
+    each = torch.randn(3, 4, 5)
+    together = torch.vmap(nodes_first, in_dims=axis)(each.movedim(0, axis).contiguous())
+    assert torch.equal(together, each)
+    assert together.transpose(0, 1).is_contiguous()
+    assert nodes_first(each) is each
 
 
 def test_features_with_dropout_multiply_as_dense_ones_do() -> None:

@@ -26,6 +26,7 @@ from hiergcn.model.features import Scaling, feature_tensor
 from hiergcn.model.levels import HierarchyTensors, LevelTensors, Pooling
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
 from hiergcn.model.recompute import recomputed
+from hiergcn.model.side_by_side import nodes_first
 from hiergcn.model.sparse import SparseFeatures, dense_product, with_product
 
 
@@ -183,7 +184,7 @@ class HGCN(NodeModel):
         """The two that make it up: from the hyper-nodes, and by the short-cut from the graph; (n, hidden) each."""
         levels, L = self.hierarchy.levels, self.hierarchy.depth
         H: Any = features
-        S = [self._weight_embedding(level) if i or self.config.embed_input else None for i, level in enumerate(levels)]
+        S = self._weight_embeddings()
         G: list[Tensor] = []
         for i in range(L):  # coarsening
             G.append(self._convolve(self.layers[i], levels[i], H, S[i], join=i > 0))  # (n_i, hidden)
@@ -194,9 +195,13 @@ class HGCN(NodeModel):
             H = refined + G[i] if i else None  # (n_i, hidden)
         return refined, G[0]
 
-    def _weight_embedding(self, level: LevelTensors) -> Tensor | None:
-        """S_i: the row of V for each node's weight; (n_i, p)."""
-        return None if self.V is None else level.embed_weight(self.V)
+    def _weight_embeddings(self) -> list[Tensor | None]:
+        """S_i of each level: the row of V for each node's weight; (n_i, p)."""
+        levels = self.hierarchy.levels
+        if self.V is None:
+            return [None] * len(levels)
+        V, first = nodes_first(self.V), 0 if self.config.embed_input else 1
+        return [None] * first + [level.embed_weight(V) for level in levels[first:]]
 
     def _convolve(
         self, layer: nn.Module, level: LevelTensors, H: Features, S: Tensor | None = None, join: bool = True

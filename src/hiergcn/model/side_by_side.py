@@ -42,6 +42,20 @@ class _JoinedOfReplicas(ReplicaRule):
         return torch.cat([part.transpose(0, 1) for part in each], dim=2), 1
 
 
+def nodes_first(tensor: Tensor) -> Tensor:
+    """The same. Of replicas it lies as (n, replicas, d) from here on: one copy for all the sparse maps of it."""
+    if not side_by_side():
+        return tensor
+    lying: Tensor = _NodesFirst.apply(tensor)  # type: ignore[no-untyped-call]
+    return lying
+
+
+class _NodesFirst(ReplicaRule):
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int], tensor: Tensor) -> tuple[Tensor, int]:  # noqa: ARG004
+        return tensor.movedim(in_dims[0], 1).contiguous(), 1
+
+
 def replicas_first(tensor: Tensor, axis: int | None, replicas: int) -> Tensor:
     """With the axis of the replicas in front; what is shared by all is seen once for each."""
     return tensor.expand(replicas, *tensor.shape) if axis is None else tensor.movedim(axis, 0)
