@@ -1,5 +1,6 @@
 """Principal components of propagated features against numpy's singular values of the dense matrix."""
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -14,9 +15,11 @@ from hiergcn.model.sparse import SparseFeatures, csr_tensor, normalised_adjacenc
 
 N, F = 80, 30
 
+Case = tuple[np.ndarray, np.ndarray, Callable[[torch.Tensor], torch.Tensor]]
+
 
 @pytest.fixture(scope="module")
-def case() -> tuple[np.ndarray, np.ndarray, partial[torch.Tensor]]:
+def case() -> Case:
     """X, P as a dense matrix, and P as a function."""
     graph = planted_graph(N, classes=4, depth=1, degree=6, homophily=0.9, features=F, noise=0.7, seed=3)
     adjacency = normalised_adjacency(graph.adjacency)
@@ -27,7 +30,7 @@ def case() -> tuple[np.ndarray, np.ndarray, partial[torch.Tensor]]:
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_they_span_what_the_singular_vectors_span(case: tuple, kind: str) -> None:
+def test_they_span_what_the_singular_vectors_span(case: Case, kind: str) -> None:
     X, P, spread = case
     features = torch.tensor(X, dtype=torch.float32) if kind == "dense" else SparseFeatures.from_scipy(sp.csr_array(X))
     centred = X - X.mean(axis=0)
@@ -41,19 +44,19 @@ def test_they_span_what_the_singular_vectors_span(case: tuple, kind: str) -> Non
     assert np.linalg.norm(P @ seen, axis=1).mean() == pytest.approx(1.0, rel=1e-4)
 
 
-def test_there_are_no_more_than_columns(case: tuple) -> None:
+def test_there_are_no_more_than_columns(case: Case) -> None:
     X, _, spread = case
     features = torch.tensor(X[:, :3], dtype=torch.float32)
     assert principal_components(features, spread, 10).directions.shape == (3, 3)
 
 
-def test_features_that_are_the_same_for_all_nodes_stay_finite(case: tuple) -> None:
+def test_features_that_are_the_same_for_all_nodes_stay_finite(case: Case) -> None:
     _, _, spread = case
     seen = principal_components(torch.ones(N, 4), spread, 2)(torch.ones(N, 4))
     assert torch.isfinite(seen).all()
 
 
-def test_they_are_scaled_and_restored(case: tuple) -> None:
+def test_they_are_scaled_and_restored(case: Case) -> None:
     X, _, spread = case
     features = torch.tensor(X, dtype=torch.float32)
     found = principal_components(features, spread, 4)
