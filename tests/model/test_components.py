@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,10 +51,37 @@ def test_there_are_no_more_than_columns(case: Case) -> None:
     assert principal_components(features, spread, 10).directions.shape == (3, 3)
 
 
-def test_features_that_are_the_same_for_all_nodes_stay_finite(case: Case) -> None:
+@pytest.mark.parametrize("value", [0.0, 0.1, 1.0])
+def test_features_that_are_the_same_for_all_nodes_say_nothing(case: Case, value: float) -> None:
     _, _, spread = case
-    seen = principal_components(torch.ones(N, 4), spread, 2)(torch.ones(N, 4))
-    assert torch.isfinite(seen).all()
+    features = torch.full((N, 200), value)
+    found = principal_components(features, spread, 8).scaled(10.0)
+    assert torch.equal(found(features), torch.zeros(N, 8))
+    assert torch.equal(found(features + torch.rand(N, 200)), torch.zeros(N, 8))
+
+
+def test_what_is_the_same_for_all_nodes_does_not_count_on_another_graph_either(case: Case) -> None:
+    X, _, spread = case
+    features = torch.tensor(X[:, :6], dtype=torch.float32)
+    features[:, 3:] = 0.3
+    found, other = principal_components(features, spread, 6), features.clone()
+    other[:, 3:] = torch.rand(N, 3)
+    torch.testing.assert_close(found(other), found(features), rtol=0, atol=1e-3)
+    assert found.directions.any(dim=0).tolist() == [True] * 3 + [False] * 3
+
+
+def test_their_signs_do_not_depend_on_the_signs_of_rounding(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, _, spread = case
+    features = torch.tensor(X, dtype=torch.float32)
+    found = principal_components(features, spread, 5).directions
+    svd = torch.linalg.svd
+
+    def other_way_up(*args: Any, **options: Any) -> tuple[torch.Tensor, ...]:
+        left, size, right = svd(*args, **options)
+        return -left, size, -right
+
+    monkeypatch.setattr(torch.linalg, "svd", other_way_up)
+    torch.testing.assert_close(principal_components(features, spread, 5).directions, found)
 
 
 def test_they_are_scaled_and_restored(case: Case) -> None:

@@ -21,6 +21,7 @@ CENTRE, DIRECTIONS = "feature_centre", "feature_directions"
 
 _MORE = 8  # directions that are followed besides those that are kept
 _ROUNDS = 12
+_ROUNDING = 1e-5  # of the length of the features: below, nodes do not differ
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,8 @@ class Components:
 
 @torch.no_grad()
 def principal_components(features: Features, spread: Callable[[Tensor], Tensor], count: int) -> Components:
-    """The first `count` of P (X - 1 m) for a symmetric P, or as many as X has columns."""
+    """The first `count` of P (X - 1 m) for a symmetric P, or as many as X has columns. Where there are fewer directions
+    in which nodes differ the others are 0: another graph may differ there, but nothing was learned of it."""
     n, f = features.shape
     values = features.values if isinstance(features, SparseFeatures) else features
     centre = _transposed(features, values.new_ones(n, 1)).squeeze(1) / n  # (f,)
@@ -53,10 +55,17 @@ def principal_components(features: Features, spread: Callable[[Tensor], Tensor],
         seen = spread(spread(Components(centre, basis)(features)))  # P P (X - 1 m) B, (n, k)
         basis = torch.linalg.qr(_transposed(features, seen) - torch.outer(centre, seen.sum(dim=0))).Q
     seen = spread(Components(centre, basis)(features))
-    _, _, turned = torch.linalg.svd(seen, full_matrices=False)  # largest first
-    directions = basis @ turned[:count].T
-    length = (seen @ turned[:count].T).norm(dim=1).mean()
+    _, size, turned = torch.linalg.svd(seen, full_matrices=False)  # largest first
+    turned = (turned * (size > _ROUNDING * values.norm()).unsqueeze(1))[:count]
+    directions = _turned_up(basis @ turned.T)
+    length = (seen @ turned.T).norm(dim=1).mean()
     return Components(centre, directions / length.clamp_min(torch.finfo(length.dtype).tiny))
+
+
+def _turned_up(directions: Tensor) -> Tensor:
+    """With the largest entry of each positive: else rounding, and so threads and devices, would say which end is up."""
+    largest = directions.gather(0, directions.abs().argmax(dim=0, keepdim=True))
+    return directions * largest.sign()
 
 
 def _transposed(features: Features, dense: Tensor) -> Tensor:
