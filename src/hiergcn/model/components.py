@@ -14,7 +14,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from hiergcn.model.method import Features, Weights
+from hiergcn.model.method import Features, NodeModel, Weights
 from hiergcn.model.sparse import SparseFeatures
 
 CENTRE, DIRECTIONS = "feature_centre", "feature_directions"
@@ -40,6 +40,18 @@ class Components:
     def __call__(self, features: Features) -> Tensor:
         """(X - 1 m) V; (n, f) -> (n, k)."""
         return features @ self.directions - self.centre @ self.directions
+
+
+class ThroughComponents(NodeModel):
+    """A network that takes in components, as one of the features that they are made of."""
+
+    def __init__(self, model: NodeModel, components: Components) -> None:
+        super().__init__()
+        self.model, self.components = model, components
+
+    def forward(self, features: Features) -> Tensor:
+        logits: Tensor = self.model(self.components(features))
+        return logits
 
 
 @torch.no_grad()

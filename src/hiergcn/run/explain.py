@@ -1,7 +1,7 @@
 """Why a node was classified as it was: the nodes and features that spoke for it, and the hyper-nodes it belongs to."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -15,7 +15,12 @@ from hiergcn.evaluate.attribution import Attribution, attribute
 from hiergcn.graph import Graph
 from hiergcn.graph.columns import FeatureColumn
 from hiergcn.graph.structure import with_structural_features
+from hiergcn.graph.task import Task
+from hiergcn.model.components import Components, ThroughComponents
 from hiergcn.model.grand import GRANDConfig
+from hiergcn.model.method import Features, NodeModel
+from hiergcn.model.registry import build_method
+from hiergcn.run.device import choose_device
 from hiergcn.run.folder import LoadedRun
 from hiergcn.run.predict import check_same_data, is_structural, restored_model
 from hiergcn.run.settings import Settings
@@ -106,16 +111,7 @@ def explain(
     node = _position(run, id_)
     predicted = int(run.probabilities[node].argmax())
     target = predicted if class_ is None else _class(names, class_)
-    model, prepared = restored_model(
-        _traceable(run.settings),
-        run.weights,
-        graph,
-        run.config["n_features"],
-        len(names),
-        hierarchy=run.hierarchy,
-        device=device,
-    )
-    found = attribute(model, prepared.features, node, target)
+    found = attribute(*_of_features(run, graph, device), node, target)
     distance = csgraph.shortest_path(graph.adjacency, unweighted=True, directed=False, indices=node)
     return Explanation(
         id=id_,
@@ -130,6 +126,20 @@ def explain(
         features=_features(run, found, top),
         hyper_nodes=_hyper_nodes(run, run.hierarchy, node, found),
     )
+
+
+def _of_features(run: LoadedRun, graph: Graph, device: str) -> tuple[NodeModel, Features]:
+    """The model of a run, and the features that it begins from."""
+    settings, n_classes = _traceable(run.settings), len(run.config["class_names"])
+    model, prepared = restored_model(
+        settings, run.weights, graph, run.config["n_features"], n_classes, hierarchy=run.hierarchy, device=device
+    )
+    if not getattr(settings.model, "components", 0):
+        return model, prepared.features
+    where = choose_device(device)
+    whole = build_method(settings.method, replace(settings.model, components=0))
+    features = whole.prepare(Task.unlabelled(graph, n_classes), run.hierarchy, where, run.weights).features
+    return ThroughComponents(model, Components.of(run.weights, where)), features
 
 
 def _traceable(settings: Settings) -> Settings:
@@ -186,8 +196,6 @@ def _nodes(run: LoadedRun, found: Attribution, distance: NDArray[np.float64], to
 
 def _features(run: LoadedRun, found: Attribution, top: int) -> tuple[FeatureShare, ...]:
     names, shares = feature_names(run.columns, found.shape[1]), found.by_feature()
-    if getattr(run.settings.model, "components", 0):
-        names = [f"component {k + 1}" for k in range(found.shape[1])]
     return tuple(FeatureShare(names[k], float(shares[k])) for k in _largest(shares, top))
 
 
