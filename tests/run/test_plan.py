@@ -171,3 +171,11 @@ def test_the_listener_hears_of_the_plan(graph: Graph, split: Split) -> None:
 def test_other_methods_have_a_plan_too(graph: Graph) -> None:
     plain, attentive = (plan_memory(graph, settings_for(method)).total for method in ("gcn", "gat"))
     assert planning.WORD * 50 * 3000 < plain < attentive
+
+
+def test_few_components_are_planned_with_less_and_more_than_columns_with_no_more(graph: Graph) -> None:
+    few, all_of_them, too_many = (
+        plan_memory(graph, settings_for("hgcn-plus").override({"components": components})).on_device
+        for components in (8, 50, 500)
+    )
+    assert few < all_of_them == too_many

@@ -120,8 +120,9 @@ def test_a_replica_that_diverges_leaves_the_others_alone(graph: Graph, monkeypat
     np.testing.assert_allclose(second.history, alone.history, rtol=1e-4, atol=1e-5)
 
 
-def test_a_model_that_is_drawn_anew_is_as_a_further_one(graph: Graph) -> None:
-    settings = settings_for("hgcn").override(SMALLER["hgcn"] | {"channel_mix": "before_relu"})
+@pytest.mark.parametrize("scaling", ["row", "standard"])
+def test_a_model_that_is_drawn_anew_is_as_a_further_one(graph: Graph, scaling: str) -> None:
+    settings = settings_for("hgcn").override(SMALLER["hgcn"] | {"channel_mix": "before_relu", "scaling": scaling})
     method, (task,) = build_method("hgcn", settings.model), tasks_of(graph, 1)
     prepared = method.prepare(task, coarsen(graph.adjacency, 2), CPU)
     anew = method.build(prepared, task.n_classes, torch.Generator().manual_seed(1))

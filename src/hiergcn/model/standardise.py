@@ -55,6 +55,9 @@ class Standardised(Method):
         model.register_buffer(SPREAD, scaled.spread)
         return model
 
+    def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
+        return self.method.redraw(model, generator)
+
 
 def _statistics(features: np.ndarray | sp.csr_array | None) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of each column; 0 and the root mean square for sparse ones; a spread of 0 is 1."""

@@ -204,7 +204,8 @@ def _passes(graph: Graph, settings: Settings, hierarchy: Hierarchy | None) -> Me
     config, n, share = settings.model, graph.n_nodes, 1.0 / settings.train.batches
     levels = _sizes(graph, config, hierarchy) if isinstance(config, HGCNPlusConfig) else [_size(graph)]
     components = config.components if isinstance(config, HGCNPlusConfig) else 0
-    entries, f = sum(size.entries for size in levels), components or graph.n_features or WIDTH
+    entries, f = sum(size.entries for size in levels), graph.n_features or WIDTH
+    f = min(components or f, f)
     wanted = config.input_dropout > 0 or config.batch_norm or f < config.hidden
     in_full = wanted and config.input_dropout_on != "features"
     in_full = in_full and (config.input_dropout_on == "propagated" or n * f <= MOST_IN_FULL)
