@@ -221,3 +221,21 @@ def test_keep(nodes_first: bool) -> None:
     expected = torch.where(better[:, None, None], new, kept)
     kernels.keep(better, new, kept)
     assert torch.equal(kept, expected)
+
+
+def test_places_of_64_bits_are_the_same_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tensor that needs them, 2^30 entries, is too large for a test."""
+    Z, w = torch.randn(2, 300, 20, device=DEVICE), torch.randn(2, 4, device=DEVICE)
+    grad, bits = torch.randn(2, 300, 5, device=DEVICE), (on_gpu(np.array([5, 8])), on_gpu(np.array([0, 12])), 20_000)
+
+    def made() -> list[torch.Tensor]:
+        kept = torch.zeros_like(Z)
+        kernels.keep(torch.tensor([True, False], device=DEVICE), Z, kept)
+        dropped = kernels.dropout(Z, *bits), kernels.dropped_join(Z, grad, bits), *kernels.dropped_parts(Z, 7, bits)
+        return [kept, *dropped, kernels.mixed_channels(Z, w), *kernels.mixed_channels_backward(grad, Z, w)]
+
+    narrow = made()
+    for name in ("channels", "choice", "dropping"):
+        monkeypatch.setattr(f"hiergcn.model.kernels.{name}.is_wide", lambda _: True)
+    for one, other in zip(made(), narrow, strict=True):
+        assert torch.equal(one, other)

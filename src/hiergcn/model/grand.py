@@ -15,8 +15,9 @@ No gradient goes through the target. Prediction is one pass with (1 - δ) X in t
 What a pass costs. Dropout stands between propagation and the first weights, so X̄ has to be made in full, (n, f) and
 dense: 16 MB a pass on Cora, 39 MB on Pubmed, for each of S passes, and again for what the backward pass keeps. It needs
 no gradient, and the columns are propagated in blocks that stay in the cache. Without dropout and batch normalisation on
-the input, X̄ W = 1/(K+1) Σ Âᵏ diag(ε) (X W) is the same with `hidden` columns instead of f, and X stays sparse. That
-side is also taken where X̄ cannot be held (NELL: 16 GB a pass); dropout then falls on the stored entries of X.
+the input, X̄ W = 1/(K+1) Σ Âᵏ diag(ε) (X W) is the same with `hidden` columns instead of f, and X stays sparse: taken
+unless f is smaller. That side is also taken where X̄ cannot be held (NELL: 16 GB a pass); dropout then falls on the
+stored entries of X.
 
 The authors' script selects on validation and reads test labels once, at the end.
 """

@@ -64,7 +64,7 @@ class HGCNPlusConfig(GRANDConfig):
     input_dropout_on: Literal["auto", "propagated", "features"] = "features"
     """Where the input's dropout falls. On `features`, X W₁ is propagated, with `hidden` columns; `propagated` ones are
     made in full, dense (n, f) for every pass, and normalised too if `batch_norm` says so. `auto`: these up to 2^28
-    entries (nodes times columns)."""
+    entries (nodes times columns). Where nothing falls on them they are made only if f is smaller than `hidden`."""
     warm_up: int = 100
     """Steps in which λ grows from 0: passes that know nothing yet agree on one class for all, and may stay with it."""
     label_prior: float = 0.0
