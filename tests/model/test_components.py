@@ -45,6 +45,14 @@ def test_they_span_what_the_singular_vectors_span(case: Case, kind: str) -> None
     assert np.linalg.norm(P @ seen, axis=1).mean() == pytest.approx(1.0, rel=1e-4)
 
 
+def test_fewer_nodes_than_components_are_enough() -> None:
+    features = torch.tensor([[1.0, 0.0, 2.0, 0.0, 1.0], [0.0, 1.0, 0.0, 3.0, 1.0]])
+    seen = principal_components(features, lambda H: H, 4)(features)
+    assert torch.isfinite(seen).all()
+    torch.testing.assert_close(seen[0], -seen[1])  # one direction is all that two nodes differ in
+    assert int((seen[0].abs() > 1e-6).sum()) == 1
+
+
 def test_there_are_no_more_than_columns(case: Case) -> None:
     X, _, spread = case
     features = torch.tensor(X[:, :3], dtype=torch.float32)

@@ -67,7 +67,8 @@ def principal_components(features: Features, spread: Callable[[Tensor], Tensor],
         seen = spread(spread(Components(centre, basis)(features)))  # P P (X - 1 m) B, (n, k)
         basis = torch.linalg.qr(_transposed(features, seen) - torch.outer(centre, seen.sum(dim=0))).Q
     seen = spread(Components(centre, basis)(features))
-    _, size, turned = torch.linalg.svd(seen, full_matrices=False)  # largest first
+    small = torch.linalg.qr(seen, mode="r").R  # has the same directions and sizes
+    _, size, turned = torch.linalg.svd(small, full_matrices=False)  # largest first
     turned = (turned * (size > _ROUNDING * values.norm()).unsqueeze(1))[:count]
     directions = _turned_up(basis @ turned.T)
     length = (seen @ turned.T).norm(dim=1).mean()
