@@ -13,12 +13,14 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
+from hiergcn.model import plus as plus_module
 from hiergcn.model.grand import GRANDConfig, GRANDMethod
 from hiergcn.model.hierarchical_propagation import HierarchicalPropagation
 from hiergcn.model.label_spreading import label_prior
-from hiergcn.model.method import Labelled
+from hiergcn.model.method import Labelled, NodeModel
 from hiergcn.model.plus import HGCNPlus, HGCNPlusConfig, HGCNPlusMethod
 from hiergcn.model.sparse import SparseFeatures, csr_tensor, normalised_adjacency
+from hiergcn.run.fit import fit
 from hiergcn.run.settings import settings_for
 from hiergcn.train.loop import train_seed, train_side_by_side
 
@@ -337,3 +339,23 @@ def test_plus_is_a_preset_of_hgcn() -> None:
 def test_refuses_settings_beyond_their_range(setting: str, value: Any) -> None:
     with pytest.raises(InputError, match=setting):
         HGCNPlusConfig(**{setting: value})
+
+
+def test_what_labels_say_is_computed_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is the same as computing it in every step, to the last bit."""
+    assert graph.labels is not None
+    split = Split.random(graph.labels, per_class=3, validation=20, seed=0)
+    settings = settings_for("hgcn", "plus").override({"levels": 2, "hidden": 6, "epochs": 5, "label_prior": 2.0})
+    asked = []
+
+    def counted(*given: Any) -> torch.Tensor:
+        asked.append(given)
+        return label_prior(*given)
+
+    monkeypatch.setattr(plus_module, "label_prior", counted)
+    once = fit(graph, split, settings, [0], device="cpu")
+    assert len(asked) == 1
+    monkeypatch.setattr(HGCNPlus, "said_by_labels", NodeModel.said_by_labels)
+    always = fit(graph, split, settings, [0], device="cpu")
+    assert len(asked) == 1 + 5
+    assert np.array_equal(once.probabilities, always.probabilities)

@@ -76,9 +76,11 @@ class GRANDConfig:
     torch's own for a linear layer; `glorot`: uniform by both widths, biases 0."""
     scaling: Scaling = "row"
     """Of the features."""
+    networks: int = 1
+    """Networks that learn each by itself and predict by the mean of their probabilities; see `committee`."""
 
     def __post_init__(self) -> None:
-        check_whole(self, hidden=1, order=0, passes=1)
+        check_whole(self, hidden=1, order=0, passes=1, networks=1)
         check_rates(self, "drop_node", "input_dropout", "hidden_dropout")
         check_scaling(self)
         if not self.temperature > 0:

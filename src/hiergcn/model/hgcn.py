@@ -58,9 +58,11 @@ class HGCNConfig:
     """Of the features: rows that sum to 1, as in Kipf & Welling, whose setting the paper follows."""
     coarsening: bool = True
     """False keeps the layers and short-cuts but makes every level the input graph (the paper's first ablation)."""
+    networks: int = 1
+    """Networks that learn each by itself and predict by the mean of their probabilities; see `committee`."""
 
     def __post_init__(self) -> None:
-        check_whole(self, levels=0, hidden=1, channels=1, weight_embedding=0, output_channels=1)
+        check_whole(self, levels=0, hidden=1, channels=1, weight_embedding=0, output_channels=1, networks=1)
         check_rates(self, "dropout")
         check_scaling(self)
         if self.pooling not in ("sum", "mean", "l2"):

@@ -24,6 +24,7 @@ class Labelled:
     classes: Tensor  # (m,)
     class_weights: Tensor | None = None  # (classes,) what a node of each counts in the loss; all the same where None
     whole: int | None = field(default=None, kw_only=True)  # how many the graph has, where these are those of a part
+    said: Tensor | None = field(default=None, kw_only=True)  # what a model's `said_by_labels` gave of them
 
     def count(self) -> int:
         """Such nodes of the whole graph."""
@@ -64,6 +65,12 @@ class NodeModel(nn.Module):
     def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:  # noqa: ARG002
         """What one step of training makes smaller, the L2 penalty apart; called in training mode."""
         return labelled.cross_entropy(self(features), reduction)
+
+    def said_by_labels(self, labelled: Labelled) -> Tensor | None:  # noqa: ARG002
+        """What the objective needs of the training labels and is the same in every step; None where it needs nothing.
+
+        It is computed once, before training, and handed to the objective as `Labelled.said`."""
+        return None
 
     def regularised(self) -> list[nn.Parameter]:
         """What the L2 penalty falls on."""

@@ -140,11 +140,19 @@ class HGCNPlus(GRAND):
         n_classes, tiny = mean.shape[1], torch.finfo(mean.dtype).tiny
         logits = mean.clamp_min(tiny).log() / self.config.temperature
         if self.config.label_prior:
-            logits = logits + self.config.label_prior * label_prior(self.graph.adjacency, labelled, n_classes)
+            said = labelled.said
+            prior = label_prior(self.graph.adjacency, labelled, n_classes) if said is None else said
+            logits = logits + self.config.label_prior * prior
         if self.config.balance_below:
             power = 1.0 - labelled.count() / n_classes / self.config.balance_below
             logits = logits - max(power, 0.0) * mean.mean(dim=0).clamp_min(tiny).log()
         return torch.softmax(logits, dim=1)
+
+    def said_by_labels(self, labelled: Labelled) -> Tensor | None:
+        """log Q; (n, classes)."""
+        if not self.config.label_prior:
+            return None
+        return label_prior(self.graph.adjacency, labelled, self.second.shape[1])
 
     def consistency_weight(self) -> Tensor:
         """λ of this step, counted on the device: what a GPU has recorded of a step is the same for all of them."""

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from hiergcn.errors import InputError
+from hiergcn.model.committee import CommitteeMethod
 from hiergcn.model.method import Method
 from hiergcn.model.standardise import Standardised
 
@@ -46,6 +47,8 @@ def method_class(name: str) -> type[Any]:
 
 def build_method(name: str, config: Any) -> Method:
     make = method_class(name)
+    if getattr(config, "networks", 1) > 1:
+        return CommitteeMethod(build_method(name, replace(config, networks=1)), config.networks)
     if getattr(config, "scaling", None) == "standard":
         return Standardised(make(replace(config, scaling="none")))
     built: Method = make(config)

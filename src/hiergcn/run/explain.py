@@ -16,6 +16,7 @@ from hiergcn.graph import Graph
 from hiergcn.graph.columns import FeatureColumn
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.task import Task
+from hiergcn.model.committee import of_first
 from hiergcn.model.components import Components, ThroughComponents
 from hiergcn.model.grand import GRANDConfig
 from hiergcn.model.method import Features, NodeModel
@@ -139,7 +140,7 @@ def _of_features(run: LoadedRun, graph: Graph, device: str) -> tuple[NodeModel, 
     where = choose_device(device)
     whole = build_method(settings.method, replace(settings.model, components=0))
     features = whole.prepare(Task.unlabelled(graph, n_classes), run.hierarchy, where, run.weights).features
-    return ThroughComponents(model, Components.of(run.weights, where)), features
+    return ThroughComponents(model, Components.of(of_first(run.weights), where)), features
 
 
 def _traceable(settings: Settings) -> Settings:

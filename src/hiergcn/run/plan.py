@@ -89,7 +89,7 @@ def plan_memory(
     return MemoryPlan(
         hierarchy=COARSER * sum(size.entries for size in sizes[1:]) if settings.model.coarsening else 0,
         structure=int(structure + parts) + 2 * WORD * sizes[0].nodes * graph.n_classes,
-        kept=kept,
+        kept=settings.model.networks * kept,
         working=int(max(step, look - kept, preparing - kept)),  # layers keep nothing while all is looked at or prepared
         looks_at_whole=look_at_whole,
     )
@@ -217,7 +217,7 @@ def _passes(graph: Graph, settings: Settings, hierarchy: Hierarchy | None) -> Me
     return MemoryPlan(
         hierarchy=COARSER * sum(size.entries for size in levels[1:]),
         structure=ENTRY * entries + features,
-        kept=int(share * config.passes * one),
+        kept=int(share * config.networks * config.passes * one),
         working=int(max(share * 3 * WORD * n * (dense + config.hidden), PREPARING * _size(graph).entries)),
     )
 

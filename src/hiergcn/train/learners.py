@@ -7,7 +7,7 @@ the network itself knows nothing of it; the rules for products and dropout are i
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -50,7 +50,7 @@ class OneLearner(Learners):
     """A single model, which may learn in any way it likes."""
 
     def __init__(self, model: NodeModel, features: Features, nodes: LearningNodes, config: TrainConfig) -> None:
-        self.model, self.features, self.nodes, self.config = model, features, nodes, config
+        self.model, self.features, self.nodes, self.config = model, features, _heard(model, nodes), config
         self.optimiser = make_optimiser(model, dict(model.named_parameters()), config)
 
     def step(self, epoch: int) -> Tensor:
@@ -87,17 +87,19 @@ class Replicas(Learners):
         self.parameters = {name: self.state[name].requires_grad_() for name in self.state if name in learned}
         self.optimiser = make_optimiser(self.model, self.parameters, config)
         self.replica = torch.arange(len(states), device=next(iter(self.state.values())).device)
-        self.train, self.validation = (_stacked([pair[part] for pair in nodes]) for part in (0, 1))
+        heard = {id(pair): _heard(self.model, pair) for pair in nodes}
+        self.train, self.validation = (_stacked([heard[id(pair)][part] for pair in nodes]) for part in (0, 1))
 
     def step(self, epoch: int) -> Tensor:
         self.model.train()
         self.optimiser.zero_grad()
         objective = _Objective(self.model)
 
-        def one(state: dict[str, Tensor], replica: Tensor, train: tuple[Tensor, ...]) -> Tensor:
+        def one(state: dict[str, Tensor], replica: Tensor, train: dict[str, Any]) -> Tensor:
             self.noise.replica = replica
             named = {f"model.{name}": value for name, value in state.items()}
-            loss: Tensor = functional_call(objective, named, (self.features, Labelled(*train), self.config.loss, epoch))
+            given = (self.features, Labelled(**train), self.config.loss, epoch)
+            loss: Tensor = functional_call(objective, named, given, tie_weights=False)  # each has a value of its own
             return loss
 
         losses: Tensor = torch.vmap(one, randomness="error")(self.state, self.replica, self.train)
@@ -109,9 +111,9 @@ class Replicas(Learners):
     def measure(self) -> Measured:
         self.model.eval()
 
-        def one(state: dict[str, Tensor], train: Any, validation: Any) -> tuple[Tensor, ...]:
-            logits = functional_call(self.model, state, (self.features,))
-            return _measure(logits, Labelled(*train), Labelled(*validation))
+        def one(state: dict[str, Tensor], *nodes: dict[str, Any]) -> tuple[Tensor, ...]:
+            logits = functional_call(self.model, state, (self.features,), tie_weights=False)
+            return _measure(logits, *(Labelled(**some) for some in nodes))
 
         return Measured(*torch.vmap(one)(self.state, self.train, self.validation))
 
@@ -152,9 +154,18 @@ def _one_for_all(models: Iterable[NodeModel]) -> tuple[ReplicaNoise, NodeModel, 
     return noise, model, states
 
 
-def _stacked(parts: Sequence[Labelled]) -> tuple[Tensor, ...]:
-    """Nodes, classes and, where there are any, weights of the classes."""
-    columns = [[part.nodes for part in parts], [part.classes for part in parts]]
-    if parts[0].class_weights is not None:
-        columns.append([part.class_weights for part in parts if part.class_weights is not None])
-    return tuple(torch.stack(column) for column in columns)
+def _heard(model: NodeModel, nodes: LearningNodes) -> LearningNodes:
+    """With what the model wants to know of the training labels."""
+    with torch.no_grad():
+        return nodes._replace(train=replace(nodes.train, said=model.said_by_labels(nodes.train)))
+
+
+def _stacked(parts: Sequence[Labelled]) -> dict[str, Tensor]:
+    """What there is of nodes, classes, weights and so on, by name; what is the same for all lies there once."""
+    stacked = {}
+    for name, first in vars(parts[0]).items():
+        if isinstance(first, Tensor):
+            column = [getattr(part, name) for part in parts]
+            same = all(one is first for one in column)
+            stacked[name] = first.expand(len(parts), *first.shape) if same else torch.stack(column)
+    return stacked

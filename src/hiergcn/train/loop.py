@@ -121,7 +121,9 @@ def _built(
     if config.recompute:
         if model.recompute is None:
             raise InputError(f"{type(model).__name__} cannot recompute its layers; leave recompute at false.")
-        model.recompute = True
+        for part in model.modules():
+            if isinstance(part, NodeModel):
+                part.recompute = True
     return model
 
 

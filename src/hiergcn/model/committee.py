@@ -1,0 +1,87 @@
+"""Several networks of one method as one model: each learns as it would alone, and all of them predict together.
+
+.. math:: p(c \\mid i) = \\frac1M \\sum_{m=1}^{M} \\operatorname{softmax}(Z^{(m)}_i)_c
+
+With few labels much depends on the initial weights: networks that agree on most nodes differ on whole groups of the
+others. Their mean leans on none of them. The objective is the sum of theirs, so that no weight knows of another
+network; the epoch is chosen by validation for the mean. It costs M times as much.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hiergcn.coarsen import Hierarchy
+from hiergcn.graph.task import Task
+from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
+
+_FIRST = "members.0."
+
+
+class Committee(NodeModel):
+    """Networks over one graph that predict by the mean of their probabilities."""
+
+    def __init__(self, members: Sequence[NodeModel]) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(members)
+        self.weighs_classes, self.recompute = members[0].weighs_classes, members[0].recompute
+
+    @property
+    def each(self) -> list[Any]:
+        """The networks."""
+        return list(self.members)
+
+    def forward(self, features: Features) -> Tensor:
+        """The logarithm of the mean probabilities."""
+        each = torch.stack([torch.log_softmax(member(features), dim=1) for member in self.each])  # (M, n, classes)
+        return torch.logsumexp(each, dim=0) - math.log(len(self.members))
+
+    def embed(self, features: Features) -> Tensor:
+        """What the members' last layers take in, side by side; (n, M hidden)."""
+        return torch.cat([member.embed(features) for member in self.each], dim=1)
+
+    def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:
+        return torch.stack([one.objective(features, labelled, reduction, epoch) for one in self.each]).sum()
+
+    def said_by_labels(self, labelled: Labelled) -> Tensor | None:
+        said: Tensor | None = self.each[0].said_by_labels(labelled)
+        return said
+
+    def regularised(self) -> list[nn.Parameter]:
+        return [parameter for member in self.each for parameter in member.regularised()]
+
+
+class CommitteeMethod(Method):
+    """Any method that learns by the step that all models inherit, with several networks in the place of one.
+
+    Args:
+        method: whose networks they are.
+        networks: how many.
+    """
+
+    def __init__(self, method: Method, networks: int) -> None:
+        self.method, self.networks = method, networks
+        self.uses_hierarchy, self.inductive = method.uses_hierarchy, method.inductive
+        self.replicates = method.replicates
+
+    def prepare(
+        self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
+    ) -> Prepared:
+        return self.method.prepare(task, hierarchy, device, weights and of_first(weights))
+
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> Committee:
+        return Committee([self.method.build(prepared, n_classes, generator) for _ in range(self.networks)])
+
+    def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
+        assert isinstance(model, Committee)  # noqa: S101  (it is one that `build` made)
+        drawn = [self.method.redraw(member, generator) for member in model.each]
+        return all(drawn)
+
+
+def of_first(weights: Weights) -> Weights:
+    """Those of the first network, where there are several: what belongs to the graph is the same in all."""
+    own = {name.removeprefix(_FIRST): value for name, value in weights.items() if name.startswith(_FIRST)}
+    return own or weights
