@@ -78,6 +78,14 @@ class TestCode:
         assert {"model/hgcn.py", "model/levels.py", "coarsen/matching.py", "graph/task.py"} <= names
         assert not names & {"model/gat.py", "report/page.py", "cli/fit.py", "experiments/store.py"}
 
+    def test_what_the_registry_puts_around_a_method_decides_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It imports methods when they are asked for: all that it imports else stands between them and a result."""
+        read: set[Path] = set()
+        monkeypatch.setattr(identity, "_code_digest", lambda roots: read.update(source_files(roots)))
+        training_code.__wrapped__("gcn")
+        unread = set(source_files(("hiergcn.model.registry",))) - read
+        assert {path.name for path in unread} == {"registry.py"}
+
     def test_a_change_makes_another_version_of_those_methods_alone(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
