@@ -126,6 +126,23 @@ def test_a_fit_that_cannot_be_is_refused_with_a_remedy(graph: Graph, free: Calla
         planned_to_fit(graph, flat, hierarchy, CPU)
 
 
+def test_a_look_at_all_nodes_holds_nothing_of_any_network(graph: Graph) -> None:
+    """Batches keep little, so looking at the whole graph takes more: as much with several networks as with one."""
+    one, four = (plan_memory(graph, changed(batches=64, networks=networks)) for networks in (1, 4))
+    assert one.kept + one.working == four.kept + four.working
+
+
+@pytest.mark.parametrize("preset", ["plus", "paper"])
+def test_fewer_networks_are_a_remedy_where_there_are_several(
+    graph: Graph, free: Callable[[int], None], preset: str
+) -> None:
+    free(1000)
+    for networks, fewer in ((1, "fewer levels"), (2, "fewer networks, levels")):
+        settings = settings_for("hgcn", preset).override({"networks": networks})
+        with pytest.raises(InputError, match=f"take {fewer} or hidden columns"):
+            planned_to_fit(graph, settings, None, CPU)
+
+
 def test_the_remedy_names_batches_that_would_do(free: Callable[[int], None]) -> None:
     wide = planted_graph(3000, classes=4, degree=2, features=10, seed=0)
     settings = changed(recompute=True, hidden=256)

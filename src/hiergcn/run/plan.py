@@ -4,8 +4,8 @@ Counted are the arrays that live at the same time: the graph as tensors, what ev
 and what the largest step makes on top. For H-GCN the count follows the network layer by layer; of n nodes that take in
 f numbers and make w = hidden * channels, a layer keeps n (2 f + 4 f + 4 w) bytes: dropout's bits (which our kernel on a
 GPU makes again instead), Â H and the channels. H-GCN+ and GRAND keep of each pass what comes before and after the ReLU,
-and X̄ where it is made in full. Other methods are counted by a rule of thumb. `benchmarks/memory.py` holds the count
-against measured peaks.
+and X̄ where it is made in full. Of several networks each keeps as much. Other methods are counted by a rule of thumb.
+`benchmarks/memory.py` holds the count against measured peaks.
 """
 
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ def plan_memory(
     sizes = _sizes(graph, settings.model, hierarchy)
     share = 1.0 / settings.train.batches  # of the graph that a step takes at a time
     layers = _layers(sizes, settings.model, graph)
-    kept = int(share * sum(layer.kept(settings.train.recompute) for layer in layers))
+    kept = settings.model.networks * int(share * sum(layer.kept(settings.train.recompute) for layer in layers))
     largest = max(layers, key=lambda layer: layer.whole)
     step = share * (largest.working + (largest.whole if settings.train.recompute else 0))
     look = largest.working if look_at_whole and settings.train.batches > 1 else 0  # without gradients
@@ -89,7 +89,7 @@ def plan_memory(
     return MemoryPlan(
         hierarchy=COARSER * sum(size.entries for size in sizes[1:]) if settings.model.coarsening else 0,
         structure=int(structure + parts) + 2 * WORD * sizes[0].nodes * graph.n_classes,
-        kept=settings.model.networks * kept,
+        kept=kept,
         working=int(max(step, look - kept, preparing - kept)),  # layers keep nothing while all is looked at or prepared
         looks_at_whole=look_at_whole,
     )
@@ -122,12 +122,12 @@ def _remedy(graph: Graph, settings: Settings, hierarchy: Hierarchy | None, avail
 
     if isinstance(settings.model, HGCNConfig) and not settings.train.recompute and fits(recompute=True):
         return "take --set recompute=true, which keeps less and computes more"
+    networks = "networks, " if getattr(settings.model, "networks", 1) > 1 else ""
+    fewer = f"fewer {networks}levels or hidden columns"
     for batches in (2**k for k in range(1, 11)):
         if batches > settings.train.batches and fits(batches=batches):
-            return (
-                f"take --set batches={batches}, which trains on parts of the graph, or fewer levels or hidden columns"
-            )
-    return "take fewer levels or hidden columns, or a machine with more"
+            return f"take --set batches={batches}, which trains on parts of the graph, or {fewer}"
+    return f"take {fewer}, or a machine with more"
 
 
 def coarsening_memory(graph: Graph, levels: int) -> int:
