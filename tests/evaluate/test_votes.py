@@ -10,18 +10,19 @@ from hiergcn.coarsen import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.evaluate.votes import Votes, votes
 from hiergcn.graph.task import Task
+from hiergcn.model.committee import Committee
 from hiergcn.model.hgcn import HGCN, HGCNConfig, HGCNMethod
 from hiergcn.model.method import Prepared
 from hiergcn.model.mlp import MLPConfig, MLPMethod
 from hiergcn.model.plus import HGCNPlus, HGCNPlusConfig, HGCNPlusMethod
 
 
-def built(config: HGCNConfig) -> tuple[HGCN, Prepared]:
+def built(config: HGCNConfig, seed: int = 1) -> tuple[HGCN, Prepared]:
     graph = planted_graph(80, seed=5)
     method = HGCNMethod(config)
     task = Task.unlabelled(graph, 3)
     prepared = method.prepare(task, coarsen(graph.adjacency, config.levels), torch.device("cpu"))
-    return method.build(prepared, 3, torch.Generator().manual_seed(1)).eval(), prepared
+    return method.build(prepared, 3, torch.Generator().manual_seed(seed)).eval(), prepared
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +120,34 @@ def test_a_vote_of_plus_is_what_is_lost_when_an_edge_brings_nothing() -> None:
     np.testing.assert_allclose(found.shares.toarray(), expected.numpy(), atol=1e-5)
 
 
+def test_votes_of_several_networks_share_out_the_mean_of_their_scores() -> None:
+    config = HGCNConfig(levels=2, hidden=6, output_relu=False)
+    members, (prepared, _) = zip(*(built(config, seed) for seed in (1, 2)), strict=True)
+    model = Committee(members)
+    with torch.no_grad():
+        best = model(prepared.features).numpy().argmax(axis=1)
+        logits = np.mean([member(prepared.features).numpy() for member in members], axis=0)
+    found = votes(model, prepared.features, best)
+    assert found is not None
+    score = logits[np.arange(80), best] - logits.mean(axis=1)
+    np.testing.assert_allclose(found.shares.sum(axis=1), score, rtol=1e-4, atol=1e-5)
+    each = [votes(member, prepared.features, best) for member in members]
+    by_hyper_nodes = [one.by_hyper_nodes for one in each if one is not None]
+    np.testing.assert_allclose(found.by_hyper_nodes, np.mean(by_hyper_nodes, axis=0), atol=1e-6)
+    assert found.by_hyper_nodes.dtype == np.float32
+    assert not found.beside
+
+
+def test_votes_of_several_networks_of_plus_have_hyper_nodes_beside_them() -> None:
+    model, prepared = built_plus()
+    best = np.zeros(80, dtype=np.int64)
+    alone, twice = votes(model, prepared.features, best), votes(Committee([model, model]), prepared.features, best)
+    assert alone is not None
+    assert twice is not None
+    assert twice.beside
+    np.testing.assert_allclose(twice.shares.toarray(), alone.shares.toarray(), atol=1e-6)
+
+
 def test_no_votes_of_plus_with_batch_normalisation() -> None:
     model, prepared = built_plus(batch_norm=True)
     assert votes(model, prepared.features, np.zeros(80, dtype=np.int64)) is None
@@ -136,6 +165,7 @@ def test_votes_come_back_from_a_file(tmp_path: Path, voted: tuple[HGCN, Prepared
 def test_no_votes_where_the_output_is_not_one_linear_map() -> None:
     model, prepared = built(HGCNConfig(levels=2, hidden=6, output_channels=2))
     assert votes(model, prepared.features, np.zeros(80, dtype=np.int64)) is None
+    assert votes(Committee([model, model]), prepared.features, np.zeros(80, dtype=np.int64)) is None
     flat, prepared = built(HGCNConfig(levels=0))
     assert votes(flat, prepared.features, np.zeros(80, dtype=np.int64)) is None
     perceptron = MLPMethod(MLPConfig()).build(prepared, 3, torch.Generator())

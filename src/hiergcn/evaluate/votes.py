@@ -10,9 +10,13 @@ score is a sum over what the mean of powers brings on its last step, 1/(K+1) (Y_
 T = Σ_{k<K} Âᵏ Y, over what comes from the coarser levels, and the biases: j votes with all that it has gathered, the
 hyper-nodes vote beside the neighbours, and biases, which know no node, are left out.
 
+Several networks (`committee`). The mean of their votes, which shares out the mean of their scores; what all of them
+predict comes from a mean of probabilities, which is no sum over nodes.
+
 `attribution` goes further down, to the features, but takes one node at a time.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -22,6 +26,7 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
+from hiergcn.model.committee import Committee
 from hiergcn.model.grand import mixed_order
 from hiergcn.model.hgcn import HGCN
 from hiergcn.model.hierarchical_propagation import HierarchicalPropagation
@@ -65,11 +70,23 @@ class Votes:
 def votes(model: NodeModel, features: Features, predicted: NDArray[np.int64]) -> Votes | None:
     """The votes for the predicted class of each node; None where the network is not one of those described above."""
     model.eval()
+    if isinstance(model, Committee):
+        return _mean([votes(member, features, predicted) for member in model.each])
     if isinstance(model, HGCN) and model.hierarchy.depth and model.output.w is None:
         return _of_hgcn(model, features, predicted)
     if isinstance(model, HGCNPlus) and not model.config.batch_norm:
         return _of_plus(model, features, predicted)
     return None
+
+
+def _mean(each: Sequence[Votes | None]) -> Votes | None:
+    """Of networks of one method, which can all be taken apart or none of them."""
+    found = [one for one in each if one is not None]
+    if not found:
+        return None
+    shares = sum((one.shares for one in found[1:]), start=found[0].shares) / len(found)
+    by_hyper_nodes = np.mean([one.by_hyper_nodes for one in found], axis=0)
+    return Votes(sp.csr_array(shares), by_hyper_nodes, found[0].beside)
 
 
 def _of_hgcn(model: HGCN, features: Features, predicted: NDArray[np.int64]) -> Votes:
