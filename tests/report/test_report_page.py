@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.report import write_report
+from hiergcn.report.figures import curves_figure
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import write_run
 from hiergcn.run.settings import settings_for
@@ -219,3 +222,24 @@ def test_hundreds_of_classes_make_a_small_page(run: Path) -> None:
     svg = inline_svg(confusion_figure(matrix, [str(k) for k in range(300)]), "confusion", "many")
     assert len(svg) < 200_000
     assert svg.count("<image") == 1
+
+
+@pytest.mark.parametrize("loss", ["sum", "mean"])
+def test_the_training_loss_is_that_of_a_node_and_a_network(
+    loss: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Untrained networks give four classes alike: log 4, beside the same for validation."""
+    planted = planted_graph(60, classes=4, seed=3)
+    assert planted.labels is not None
+    changes = {"epochs": 1, "hidden": 8, "levels": 1, "networks": 3, "loss": loss}
+    settings = settings_for("hgcn", "paper").override(changes)
+    write_run(fit(planted, Split.holdout(planted.labels), settings, [0], device="cpu"), tmp_path / "run")
+    drawn = []
+
+    def noted(history: pd.DataFrame, selected_seed: int, best_epoch: int | None, summed: int) -> Figure:
+        drawn.append(history["train_loss"] / summed)
+        return curves_figure(history, selected_seed, best_epoch, summed)
+
+    monkeypatch.setattr("hiergcn.report.page.curves_figure", noted)
+    write_report(tmp_path / "run")
+    assert float(drawn[0].iloc[0]) == pytest.approx(np.log(4), rel=0.1)

@@ -48,12 +48,13 @@ def seeds_figure(
         return figure
 
 
-def curves_figure(history: pd.DataFrame, selected_seed: int, best_epoch: int | None, train_nodes: int) -> Figure:
+def curves_figure(history: pd.DataFrame, selected_seed: int, best_epoch: int | None, summed: int) -> Figure:
     """Loss and accuracy by epoch: the selected seed as lines, all seeds as bands from the 10th to the 90th percentile.
 
-    `train_nodes` divides the training loss, which is a sum over the training nodes; 1 where it is a mean already.
+    `summed` divides the training loss, which is a sum over so many: networks, times training nodes unless it is their
+    mean.
     """
-    frame = history.assign(train_loss=history["train_loss"] / train_nodes)
+    frame = history.assign(train_loss=history["train_loss"] / summed)
     with matplotlib.rc_context(STYLE):
         figure = new_figure(7.2, 3.0)
         panels = figure.subplots(1, 2)

@@ -109,7 +109,8 @@ def _seed_figures(run: LoadedRun) -> dict[str, Markup]:
     validation = metrics["val_accuracy"]["per_seed"]
     selected = metrics["selected_seed"]
     best_epoch = metrics["best_epoch"][metrics["seeds"].index(selected)]
-    train_nodes = metrics["split"]["train"] if run.settings.train.loss == "sum" else 1
+    summed = metrics["split"]["train"] if run.settings.train.loss == "sum" else 1
+    summed *= getattr(run.settings.model, "networks", 1)
     return {
         "seeds": inline_svg(
             seeds_figure(metrics["seeds"], test, validation, metrics["claim"]),
@@ -117,7 +118,7 @@ def _seed_figures(run: LoadedRun) -> dict[str, Markup]:
             "Accuracy of each seed; the figures stand in the table below.",
         ),
         "curves": inline_svg(
-            curves_figure(run.history, selected, best_epoch, train_nodes),
+            curves_figure(run.history, selected, best_epoch, summed),
             "curves",
             f"Loss and accuracy by epoch for training and validation; seed {selected} was kept at epoch {best_epoch}.",
         ),
