@@ -11,12 +11,15 @@ import torch
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
+from hiergcn.estimator import HGCNClassifier
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
+from hiergcn.model import hgcn as hgcn_module
 from hiergcn.model.committee import Committee, CommitteeMethod
 from hiergcn.model.hgcn import HGCN
 from hiergcn.model.method import Prepared
 from hiergcn.model.plus import HGCNPlus
+from hiergcn.model.recompute import recomputed
 from hiergcn.model.registry import build_method
 from hiergcn.run.explain import explain
 from hiergcn.run.fit import fit
@@ -149,12 +152,38 @@ def test_what_saves_memory_works_with_it(graph: Graph, split: Split, preset: str
     assert result.validation.accuracy.values.mean() > 0.4  # four classes
 
 
-def test_recomputation_reaches_the_networks(graph: Graph, split: Split) -> None:
+def test_recomputation_reaches_the_networks(graph: Graph, split: Split, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And changes nothing, to the last bit."""
     settings = settings_for("hgcn", "paper").override(SMALL | {"networks": 2, "epochs": 4})
-    plain, thrifty = (
-        fit(graph, split, settings.override({"recompute": again}), [0], device="cpu") for again in (False, True)
-    )
+    layers = []
+
+    def counted(*given: Any) -> torch.Tensor:
+        layers.append(given)
+        return recomputed(*given)
+
+    monkeypatch.setattr(hgcn_module, "recomputed", counted)
+    plain = fit(graph, split, settings, [0], device="cpu")
+    assert not layers
+    thrifty = fit(graph, split, settings.override({"recompute": True}), [0], device="cpu")
+    assert len(layers) == 4 * 2 * 5  # epochs, networks, layers of two levels
     assert np.array_equal(plain.probabilities, thrifty.probabilities)
+
+
+def test_networks_that_cannot_recompute_are_called_by_their_own_name(graph: Graph, split: Split) -> None:
+    with pytest.raises(InputError, match="HGCNPlus cannot recompute"):
+        fit(graph, split, plus(networks=2, recompute=True, epochs=1), [0], device="cpu")
+
+
+@pytest.mark.parametrize("preset", ["plus", "paper"])
+def test_the_classifier_takes_several(graph: Graph, preset: str, tmp_path: Path) -> None:
+    classifier = HGCNClassifier(preset=preset, networks=3, device="cpu", epochs=3, levels=2, hidden=6).fit(graph)
+    assert classifier.embedding_ is not None
+    assert classifier.embedding_.shape == (90, 3 * 6)
+    assert classifier.result_.votes is not None
+    classifier.save(tmp_path / "run")
+    again = HGCNClassifier.load(tmp_path / "run", device="cpu")
+    assert again.get_params()["networks"] == 3
+    np.testing.assert_allclose(again.predict_proba(graph), classifier.predict_proba(), atol=1e-5)
 
 
 @pytest.mark.parametrize("preset", ["plus", "paper"])

@@ -54,7 +54,8 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     Fitted values end in an underscore:
 
     - `classes_`: names of the classes, in the order of the columns of `predict_proba`.
-    - `embedding_`: (n, hidden), what the output layer takes in; None for a method without such a layer.
+    - `embedding_`: (n, hidden), what the output layer takes in, of several networks side by side; None for a method
+      without such a layer.
     - `hierarchy_`: the levels of the coarsened graph; None for a method that does not coarsen.
     - `settings_`: every setting that was used.
     - `result_`: the whole run, its history and notes included; not there after `load`.
@@ -130,7 +131,8 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         return float((self.predict(graph)[chosen] == truth).mean())
 
     def embed(self, graph: Graph) -> NDArray[Any]:
-        """(n, hidden): what the output layer takes in, for the graph that was fitted or another one."""
+        """(n, hidden): what the output layer takes in, for the graph that was fitted or another one; (n, networks *
+        hidden) of several networks."""
         self._check_fitted()
         found = self._embedding(graph)
         if found is None:

@@ -34,6 +34,12 @@ class Committee(NodeModel):
         """The networks."""
         return list(self.members)
 
+    @property
+    def title(self) -> str:
+        """That of its networks: the user has asked for some of them, not for a committee."""
+        title: str = self.each[0].title
+        return title
+
     def forward(self, features: Features) -> Tensor:
         """The logarithm of the mean probabilities."""
         each = torch.stack([torch.log_softmax(member(features), dim=1) for member in self.each])  # (M, n, classes)

@@ -48,6 +48,11 @@ class NodeModel(nn.Module):
     recompute: bool | None = None
     """Whether layers are computed once more in the backward pass instead of being kept; None where a model cannot."""
 
+    @property
+    def title(self) -> str:
+        """What a sentence to the user calls it."""
+        return type(self).__name__
+
     def forward(self, features: Features) -> Tensor:
         """(n, f) -> (n, classes)"""
         raise NotImplementedError

@@ -118,7 +118,7 @@ class BatchLearner(Learners):
         self, model: NodeModel, build: Build, batches: Batches, nodes: LearningNodes, config: TrainConfig, seed: int
     ) -> None:
         if type(model).step is not NodeModel.step:
-            raise InputError(f"{type(model).__name__} learns in its own way, so it cannot train in batches.")
+            raise InputError(f"{model.title} learns in its own way, so it cannot train in batches.")
         self.model, self.build, self.batches, self.nodes, self.config = model, build, batches, nodes, config
         self.rng = np.random.default_rng(seed)
         self.optimiser = make_optimiser(model, dict(model.named_parameters()), config)
@@ -171,7 +171,7 @@ class BatchLearner(Learners):
             owner, _, leaf = name.rpartition(".")
             module = network.get_submodule(owner)
             if getattr(module, leaf).shape != tensor.shape:
-                raise InputError(f"{type(network).__name__} has weights for each node, so it cannot train in batches.")
+                raise InputError(f"{network.title} has weights for each node, so it cannot train in batches.")
             setattr(module, leaf, tensor)
         return network
 

@@ -117,10 +117,10 @@ def _built(
         model = method.build(prepared, task.n_classes, generator)
     model.to(generator.device)
     if config.class_weight != "none" and not model.weighs_classes:
-        raise InputError(f"{type(model).__name__} cannot weigh classes; leave class_weight at none.")
+        raise InputError(f"{model.title} cannot weigh classes; leave class_weight at none.")
     if config.recompute:
         if model.recompute is None:
-            raise InputError(f"{type(model).__name__} cannot recompute its layers; leave recompute at false.")
+            raise InputError(f"{model.title} cannot recompute its layers; leave recompute at false.")
         for part in model.modules():
             if isinstance(part, NodeModel):
                 part.recompute = True
