@@ -24,7 +24,7 @@ from hiergcn.run.isolated import Peak, Send, WorkFailedError, in_own_process
 from measuring import circumstances, write_result, write_table
 
 PACKAGES = ["hiergcn", "torch", "numpy", "scipy", "numba"]
-PRELOAD = ["torch", "torch_geometric.nn", "hiergcn.run.settings", "hiergcn.datasets", "hiergcn.train.optimiser"]
+PRELOAD = ["torch", "torch_geometric.nn", "hiergcn.run.settings", "hiergcn.datasets", "hiergcn.train.learners"]
 WARM_UP, REPEATS = 2, 10
 ENOUGH = 4.0  # seconds of a pair's epochs after which no further one is begun
 LIMIT = 900.0  # seconds after which a pair is ended
@@ -90,7 +90,7 @@ def epochs(send: Send, dataset: str, model: str, device: str, repeats: int) -> d
     from hiergcn.model.registry import build_method
     from hiergcn.run.settings import settings_for
     from hiergcn.train.labels import labelled_nodes
-    from hiergcn.train.optimiser import make_optimiser
+    from hiergcn.train.learners import OneLearner
 
     data = load_dataset(dataset)
     task, where = Task.of(data.graph, data.split), torch.device(device)
@@ -103,16 +103,16 @@ def epochs(send: Send, dataset: str, model: str, device: str, repeats: int) -> d
     levels = coarsen(data.graph.adjacency, settings.model.levels, settings.coarsen) if method.uses_hierarchy else None
     prepared = method.prepare(task, levels, where)
     prepare_seconds = time.perf_counter() - began
-    train, _ = labelled_nodes(task, where)
+    nodes = labelled_nodes(task, where)
 
     def fresh() -> Callable[[], float]:
         generator = torch.Generator(where).manual_seed(0)
         with where:
-            network = method.build(prepared, task.n_classes, generator).to(where).train()
-        optimiser = make_optimiser(network, dict(network.named_parameters()), settings.train)
+            network = method.build(prepared, task.n_classes, generator).to(where)
+        learner = OneLearner(network, prepared.features, nodes, settings.train)
 
         def step() -> float:
-            loss = network.step(prepared.features, train, optimiser, settings.train.loss, 1)
+            loss = learner.step(1)
             if where.type == "cuda":
                 torch.cuda.synchronize()
             return float(loss)
