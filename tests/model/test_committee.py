@@ -126,6 +126,7 @@ def test_committees_train_side_by_side(graph: Graph, preset: str, changes: dict[
         ("plus", {"scaling": "standard"}),
         ("plus", {"column_weight": "idf"}),
         ("plus", {"components": 3}),
+        ("plus", {"prediction_balance": 0.5}),
         ("paper", {"scaling": "standard"}),
     ],
 )

@@ -359,3 +359,22 @@ def test_what_labels_say_is_computed_once(graph: Graph, monkeypatch: pytest.Monk
     always = fit(graph, split, settings, [0], device="cpu")
     assert len(asked) == 1 + 5
     assert np.array_equal(once.probabilities, always.probabilities)
+
+
+def test_predictions_are_drawn_to_classes_of_equal_size(graph: Graph, task: Task, hierarchy: Hierarchy) -> None:
+    """p_ic / m_c^b, made to sum to 1, where m_c is the mean of p_ic over the nodes; training knows nothing of it."""
+    found = []
+    for power in (0.0, 0.6):
+        method = HGCNPlusMethod(HGCNPlusConfig(levels=3, hidden=8, prediction_balance=power, **QUIET))
+        prepared = method.prepare(task, hierarchy, CPU)
+        model = method.build(prepared, 3, torch.Generator().manual_seed(0))
+        with torch.no_grad():
+            model.second_bias.copy_(torch.tensor([2.0, 0.0, -1.0]))  # one class is large, one small
+            found += [
+                torch.softmax(model.train(mode)(prepared.features), dim=1).double().numpy() for mode in (True, False)
+            ]
+    training, plain, still, drawn = found
+    expected = plain / plain.mean(axis=0) ** 0.6
+    np.testing.assert_allclose(drawn, expected / expected.sum(axis=1, keepdims=True), atol=1e-5)
+    np.testing.assert_array_equal(still, training)
+    assert np.ptp(drawn.mean(axis=0)) < 0.8 * np.ptp(plain.mean(axis=0))

@@ -12,7 +12,8 @@ S passes make one step. Their sharpened mean is the target that all of them are 
     Z̄'_ic ∝ Z̄_ic^(1/T) Q_ic^γ / m_c^b,  Z̄ = 1/S Σ_s Zˢ,  m_c = mean_i Z̄_ic
 
 Q is what the training labels around a node say (`label_spreading`); b > 0 draws classes to equal sizes where labels are
-few (`balance_below`). Both are left out unless asked for. λ grows in the first `warm_up` steps.
+few (`balance_below`), and predictions can be drawn so too (`prediction_balance`). All are left out unless asked for. λ
+grows in the first `warm_up` steps.
 
 H-GCN learns weights at every level, more than 20 labels of a class can tell apart. Here the hierarchy says only which
 nodes are averaged and which are dropped together: levels cost no parameters. The network, its passes and their
@@ -73,6 +74,9 @@ class HGCNPlusConfig(GRANDConfig):
     """Training nodes of a class, in the mean, below which the target is drawn to classes of equal size: it is divided
     by the mean of each class to the power 1 - nodes / this. Few labels say little of how large classes are, and passes
     that agree on one class for all would stay with it. 0 does so never."""
+    prediction_balance: float = 0.0
+    """Power to which predictions are divided by the mean of each class over the graph, as the target is: between 0, as
+    they are, and 1. Where labels are too few to say how large classes are, some draw the nodes of others to them."""
     scale: float = 1.0
     """Factor on the features after their scaling: larger ones learn faster and are held back less."""
     components: int = 0
@@ -87,6 +91,7 @@ class HGCNPlusConfig(GRANDConfig):
         check_whole(self, levels=1, first_level=1, level_order=0, drop_level=0)
         check_whole(self, warm_up=0, balance_below=0, components=0)
         check_share(self, "share")
+        check_share(self, "prediction_balance")
         if self.drop_level > self.levels:
             raise InputError(f"drop_level is {self.drop_level}; give a level of the hierarchy, 0 to {self.levels}.")
         if self.first_level > self.levels:
@@ -135,6 +140,12 @@ class HGCNPlus(GRAND):
         ones = torch.ones(self.graph.n_hyper_nodes, 1, device=self.first.device)
         return dropout(ones, rate, self.generator).index_select(0, hyper_nodes)
 
+    def forward(self, features: Features) -> Tensor:
+        logits = super().forward(features)
+        if self.training or not self.config.prediction_balance:
+            return logits
+        return balanced(logits, torch.softmax(logits, dim=1), self.config.prediction_balance)
+
     def target(self, mean: Tensor, labelled: Labelled) -> Tensor:
         """What the passes agree on, sharpened, what the labels around a node say of it, classes made more equal."""
         n_classes, tiny = mean.shape[1], torch.finfo(mean.dtype).tiny
@@ -145,7 +156,7 @@ class HGCNPlus(GRAND):
             logits = logits + self.config.label_prior * prior
         if self.config.balance_below:
             power = 1.0 - labelled.count() / n_classes / self.config.balance_below
-            logits = logits - max(power, 0.0) * mean.mean(dim=0).clamp_min(tiny).log()
+            logits = balanced(logits, mean, max(power, 0.0))
         return torch.softmax(logits, dim=1)
 
     def said_by_labels(self, labelled: Labelled) -> Tensor | None:
@@ -221,6 +232,12 @@ class HGCNPlusMethod(Method):
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> HGCNPlus:
         return HGCNPlus(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
+
+
+def balanced(logits: Tensor, probabilities: Tensor, power: float) -> Tensor:
+    """Logits of the probabilities divided by the mean of each class to a power; all (n, classes)."""
+    tiny = torch.finfo(probabilities.dtype).tiny
+    return logits - power * probabilities.mean(dim=0).clamp_min(tiny).log()
 
 
 def weighed(features: Features, column_weight: Tensor) -> Features:

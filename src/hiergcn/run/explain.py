@@ -20,6 +20,7 @@ from hiergcn.model.committee import of_first
 from hiergcn.model.components import Components, ThroughComponents
 from hiergcn.model.grand import GRANDConfig
 from hiergcn.model.method import Features, NodeModel
+from hiergcn.model.plus import HGCNPlusConfig
 from hiergcn.model.registry import build_method
 from hiergcn.run.device import choose_device
 from hiergcn.run.folder import LoadedRun
@@ -144,10 +145,14 @@ def _of_features(run: LoadedRun, graph: Graph, device: str) -> tuple[NodeModel, 
 
 
 def _traceable(settings: Settings) -> Settings:
-    """The same model, made to begin from the features where it would begin from ones that were propagated before."""
+    """The same model, made to begin from the features where it would begin from ones that were propagated before, and
+    to give the scores that a node has before its classes are drawn to equal sizes."""
+    changes: dict[str, Any] = {}
     if isinstance(settings.model, GRANDConfig) and not settings.model.batch_norm:
-        return settings.override({"input_dropout_on": "features"})
-    return settings
+        changes["input_dropout_on"] = "features"
+    if isinstance(settings.model, HGCNPlusConfig):
+        changes["prediction_balance"] = 0.0
+    return settings.override(changes)
 
 
 def feature_names(columns: Sequence[FeatureColumn], n_features: int) -> list[str]:
