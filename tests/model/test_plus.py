@@ -334,6 +334,7 @@ def test_plus_is_a_preset_of_hgcn() -> None:
         ("drop_level", 5),
         ("first_level", 5),
         ("scale", 0.0),
+        ("prediction_balance", 1.5),
     ],
 )
 def test_refuses_settings_beyond_their_range(setting: str, value: Any) -> None:

@@ -87,7 +87,8 @@ class Replicas(Learners):
         self.parameters = {name: self.state[name].requires_grad_() for name in self.state if name in learned}
         self.optimiser = make_optimiser(self.model, self.parameters, config)
         self.replica = torch.arange(len(states), device=next(iter(self.state.values())).device)
-        heard = {id(pair): _heard(self.model, pair) for pair in nodes}
+        distinct = {id(pair): pair for pair in nodes}  # replicas of one split share what its labels say
+        heard = {key: _heard(self.model, pair) for key, pair in distinct.items()}
         self.train, self.validation = (_stacked([heard[id(pair)][part] for pair in nodes]) for part in (0, 1))
 
     def step(self, epoch: int) -> Tensor:
