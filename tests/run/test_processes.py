@@ -5,7 +5,10 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
 from hiergcn.run import fit as fit_module
 from hiergcn.run.fit import Listener, fit
+from hiergcn.run.processes import interrupted_later
 from hiergcn.run.settings import settings_for
 
 
@@ -80,3 +84,41 @@ def test_ctrl_c_ends_the_processes_and_keeps_finished_seeds(tmp_path: Path) -> N
     assert rest.splitlines()[-1] == "True True"
     assert process.returncode == 0
     assert time.monotonic() - began < 60
+
+
+@pytest.fixture
+def at_interrupt() -> Iterator[Callable[[Any], Any]]:
+    """Sets what is done at Ctrl-C; it is put back in the end."""
+    before = signal.getsignal(signal.SIGINT)
+    yield lambda handler: signal.signal(signal.SIGINT, handler)
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_waits_until_processes_are_begun(at_interrupt: Callable[[Any], Any]) -> None:
+    at_interrupt(signal.default_int_handler)
+    reached = []
+
+    def disturbed() -> None:
+        with interrupted_later():
+            signal.raise_signal(signal.SIGINT)
+            reached.append("end")
+
+    with pytest.raises(KeyboardInterrupt):
+        disturbed()
+    assert reached == ["end"]
+
+
+def test_a_process_deaf_to_interrupts_stays_so(at_interrupt: Callable[[Any], Any]) -> None:
+    at_interrupt(signal.SIG_IGN)
+    with interrupted_later():
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def test_seeds_are_shared_out_from_any_thread() -> None:
+    def entered() -> bool:
+        with interrupted_later():  # Python would refuse a handler here
+            return True
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(entered).result()

@@ -1,11 +1,13 @@
 """Seeds in processes of their own, a thread each: how a CPU with several cores trains them side by side."""
 
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import Any
@@ -50,7 +52,8 @@ def train_in_processes(
     begin = (news, leave, settings, task, hierarchy)
     pool = ProcessPoolExecutor(min(workers, len(seeds)), mp_context=context, initializer=_begin, initargs=begin)
     try:
-        running = deque(pool.submit(_train, seed) for seed in seeds)
+        with interrupted_later():
+            running = deque(pool.submit(_train, seed) for seed in seeds)
         while running:
             wait([running[0]], timeout=_PAUSE)
             while not news.empty():
@@ -67,6 +70,22 @@ def train_in_processes(
     finally:
         leave.set()
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def interrupted_later() -> Iterator[None]:
+    """Ctrl-C takes effect at the end: a process that was told half of what it needs would die with a traceback."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python interrupts the main thread alone
+        return
+    came = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        signal.raise_signal(signal.SIGINT)
 
 
 @dataclass(frozen=True, eq=False)
