@@ -42,10 +42,13 @@ def prepared_for(graph: Graph, name: str, **changes: Any) -> tuple[Any, ...]:
     return method, method.prepare(task, coarsen(graph.adjacency, 2), GPU), task, settings.train
 
 
-@pytest.mark.parametrize("name", ["hgcn", "hgcn-plus"])
-def test_each_replica_gives_what_it_gives_alone(graph: Graph, name: str) -> None:
+SEVERAL = {"networks": 2, "label_prior": 2.0, "prediction_balance": 0.5}
+
+
+@pytest.mark.parametrize(("name", "changes"), [("hgcn", {}), ("hgcn-plus", {}), ("hgcn-plus", SEVERAL)])
+def test_each_replica_gives_what_it_gives_alone(graph: Graph, name: str, changes: dict[str, Any]) -> None:
     """Recorded after some epochs, as replicas are, and not, as one that is alone is."""
-    method, prepared, task, config = prepared_for(graph, name)
+    method, prepared, task, config = prepared_for(graph, name, **changes)
     together = train_side_by_side(method, prepared, [task] * 3, config, [4, 0, 7], GPU)
     (beside_none,) = train_side_by_side(method, prepared, [task], config, [0], GPU)
     alone = train_seed(method, prepared, task, config, 0, GPU)
