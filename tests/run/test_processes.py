@@ -108,6 +108,20 @@ def test_an_interrupt_waits_until_processes_are_begun(at_interrupt: Callable[[An
     assert reached == ["end"]
 
 
+def test_processes_that_are_begun_meanwhile_do_not_hear_it() -> None:
+    """As in a terminal, where Ctrl-C goes to all of them."""
+    waits = "import time; print('begun', flush=True); time.sleep(0.5); print('still here')"
+    with interrupted_later():
+        process = subprocess.Popen([sys.executable, "-c", waits], stdout=subprocess.PIPE, text=True)
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "still here\n"
+    assert process.returncode == 0
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())
+
+
 def test_a_process_deaf_to_interrupts_stays_so(at_interrupt: Callable[[Any], Any]) -> None:
     at_interrupt(signal.SIG_IGN)
     with interrupted_later():

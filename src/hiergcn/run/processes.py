@@ -1,6 +1,7 @@
 """Seeds in processes of their own, a thread each: how a CPU with several cores trains them side by side."""
 
 import signal
+import sys
 import threading
 import time
 from collections import deque
@@ -74,18 +75,36 @@ def train_in_processes(
 
 @contextmanager
 def interrupted_later() -> Iterator[None]:
-    """Ctrl-C takes effect at the end: a process that was told half of what it needs would die with a traceback."""
+    """Ctrl-C takes effect at the end: a process that was told half of what it needs would die with a traceback.
+
+    In a terminal it reaches processes that are started here too, before they can say that it is not for them: they
+    are born deaf to it.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # Python interrupts the main thread alone
         return
     came = []
     before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
     try:
-        yield
+        with _held_back():
+            yield
     finally:
         signal.signal(signal.SIGINT, before)
     if came:
         signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def _held_back() -> Iterator[None]:
+    """Ctrl-C waits, here and in processes that are started now; in these for ever. Windows cannot do so."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @dataclass(frozen=True, eq=False)
