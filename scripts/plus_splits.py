@@ -1,7 +1,7 @@
 """H-GCN+ on other splits than the public one: few labels, and random splits; its rivals on the very same ones.
 
-    python scripts/plus_splits.py few --dataset pubmed --labels 20 15 10 5 3 1 --draws 20 --models plus off grand gcn
-    python scripts/plus_splits.py random --dataset cora --draws 100 --models plus off grand gcn
+    python scripts/plus_splits.py few --dataset pubmed --labels 20 15 10 5 3 1 --models plus off grand gcn
+    python scripts/plus_splits.py random --dataset cora --models plus off grand gcn
 
 With few labels the training nodes are drawn from the public ones, validation keeps as few nodes as training has, and
 H-GCN+ takes its preset `plus-few`. Each split has one seed, its number. For each dataset, model and number of labels
@@ -80,7 +80,7 @@ def main() -> None:
     words.add_argument("kind", choices=("few", "random"))
     words.add_argument("--dataset", required=True)
     words.add_argument("--labels", type=int, nargs="+", default=[20, 15, 10, 5, 3, 1])
-    words.add_argument("--draws", type=int, default=20)
+    words.add_argument("--draws", type=int, help="of splits: 20 with few labels, 100 random ones unless it says so")
     words.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
     words.add_argument("--device", default="auto")
     words.add_argument("--together", type=int, default=20, help="splits side by side on a GPU, as its memory allows")
@@ -89,10 +89,11 @@ def main() -> None:
     words.add_argument("--out", type=Path, default=Path("docs/results/plus/splits"))
     given = words.parse_args()
     until = time.monotonic() + given.seconds
+    draws = given.draws or (20 if given.kind == "few" else 100)
     given.out.mkdir(parents=True, exist_ok=True)
-    wanted = {"random": random_splits(given.draws)}
+    wanted = {"random": random_splits(draws)}
     if given.kind == "few":
-        wanted = {f"few-{count}": few_labels(count, given.draws, small_validation=True) for count in given.labels}
+        wanted = {f"few-{count}": few_labels(count, draws, small_validation=True) for count in given.labels}
     for name, specs in wanted.items():
         for model in given.models:
             settings = settings_of(model, given.dataset, given.kind == "few")

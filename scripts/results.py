@@ -150,7 +150,7 @@ def page() -> str:
         "counted here and has no accuracy. Made by `python scripts/results.py table` from the files in `runs/`, which",
         "hold every seed, the settings and the machine. Where there are fewer than 20 seeds, time or memory ended the",
         "run. What stands behind a gap is in [notes.md](notes.md); random splits, few labels and the tests against the",
-        "paper are in [paper](paper/README.md).",
+        "paper are in [paper](paper/README.md), those of H-GCN+, and more of GRAND, in [plus](plus/README.md).",
         "",
         *figures(),
         "",

@@ -17,8 +17,8 @@ grows in the first `warm_up` steps.
 
 H-GCN learns weights at every level, more than 20 labels of a class can tell apart. Here the hierarchy says only which
 nodes are averaged and which are dropped together: levels cost no parameters. The network, its passes and their
-objective are those of GRAND (Feng et al., NeurIPS 2020; `grand`), and with β_0 = 1, γ = b = 0, no warm-up and its
-settings it is GRAND, draw for draw: what is below is what the hierarchy and the target add.
+objective are those of GRAND (Feng et al., NeurIPS 2020; `grand`), and with β_0 = 1, γ = b = 0, no warm-up, predictions
+as they are, no components and its settings it is GRAND, draw for draw: what is below is what hierarchy and target add.
 """
 
 from dataclasses import dataclass, replace

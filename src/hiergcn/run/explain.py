@@ -80,7 +80,7 @@ class Explanation:
     probability: float
     """Of that class."""
     score: float
-    """Logit of that class, less the mean of all logits."""
+    """Logit of that class, less the mean of all logits; before any `prediction_balance`."""
     without: float
     """The same, had no node any features."""
     missed: float
