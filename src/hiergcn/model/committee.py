@@ -3,8 +3,8 @@ r"""Several networks of one method as one model: each learns as it would alone, 
 .. math:: p(c \mid i) = \frac1M \sum_{m=1}^{M} \operatorname{softmax}(Z^{(m)}_i)_c
 
 where Z are the logits of one network. With few labels much depends on the initial weights: networks that agree on most
-nodes differ on whole groups of the others. Their mean leans on none of them. The objective is the sum of theirs, so that no weight knows of another
-network; the epoch is chosen by validation for the mean. It costs M times as much.
+nodes differ on whole groups of the others. Their mean leans on none of them. The objective is the sum of theirs, so
+that no weight knows of another network; the epoch is chosen by validation for the mean. It costs M times as much.
 """
 
 import math
