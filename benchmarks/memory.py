@@ -24,6 +24,10 @@ PLANTED: list[Case] = [
     (200_000, 18.2, 100, "hgcn", {"batches": "8"}),
     (200_000, 4.0, 16, "hgcn", {"hidden": "64", "channels": "8"}),
     (100_000, 40.0, 300, "hgcn", {"levels": "2"}),
+    (200_000, 18.2, 100, "hgcn-plus", {}),
+    (200_000, 18.2, 100, "hgcn-plus", {"input_dropout_on": "propagated"}),
+    (100_000, 18.2, 2_000, "hgcn-plus", {}),
+    (100_000, 18.2, 100, "hgcn-plus", {"networks": "4"}),
     (100_000, 18.2, 100, "gcn", {}),
     (100_000, 18.2, 100, "gat", {}),
 ]
@@ -33,7 +37,7 @@ QUICK: list[Case] = [(5_000, 18.2, 100, "hgcn", {}), (5_000, 18.2, 100, "gcn", {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="the smallest alone; write nothing")
-    parser.add_argument("--methods", default="hgcn,gcn,gat", help="names with commas between them")
+    parser.add_argument("--methods", default="hgcn,hgcn-plus,gcn,gat", help="names with commas between them")
     arguments = parser.parse_args()
     at = circumstances(["hiergcn", "torch", "numpy", "scipy"])
     kept = [fit for result in read_results("memory") for fit in result["fits"]]

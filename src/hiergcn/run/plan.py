@@ -3,9 +3,9 @@
 Counted are the arrays that live at the same time: the graph as tensors, what every layer keeps for the backward pass,
 and what the largest step makes on top. For H-GCN the count follows the network layer by layer; of n nodes that take in
 f numbers and make w = hidden * channels, a layer keeps n (2 f + 4 f + 4 w) bytes: dropout's bits (which our kernel on a
-GPU makes again instead), Â H and the channels. H-GCN+ and GRAND keep of each pass what comes before and after the ReLU,
-and X̄ where it is made in full. Of several networks each keeps as much. Other methods are counted by a rule of thumb.
-`benchmarks/memory.py` holds the count against measured peaks.
+GPU makes again instead), Â H and the channels. H-GCN+ and GRAND keep of each pass what comes before and after the ReLU
+and, where they are dense or made in full, the features that it saw, thrice if normalised. Of several networks each
+keeps as much. Other methods are counted by a rule of thumb. `benchmarks/memory.py` holds it against measured peaks.
 """
 
 from collections.abc import Sequence
@@ -212,13 +212,18 @@ def _passes(graph: Graph, settings: Settings, hierarchy: Hierarchy | None) -> Me
     sparse = not (in_full or components)
     dense = 0 if _is_sparse(graph) and sparse else f
     stored = graph.features.nnz if isinstance(graph.features, sp.csr_array) and sparse else 0
-    one = WORD * (n * (2 * dense + 5 * config.hidden + 4 * graph.n_classes) + 2 * stored)
+    seen = dense * (3 if in_full and config.batch_norm else 1)
+    one = WORD * (n * (seen + 5 * config.hidden + 4 * graph.n_classes) + 2 * stored)
+    kept = int(share * config.networks * config.passes * one)
     features = (2 * WORD * n * f if in_full else 0) + _feature_bytes(graph)
+    made = 1 if not in_full else 3 if len(levels) == 1 else 5  # arrays as wide as the features, on the way
+    step = share * WORD * n * (made * dense + 5 * config.hidden)
+    before = 2 * WORD * n * made * dense if in_full else 0  # when they are propagated once for all looks at the graph
     return MemoryPlan(
         hierarchy=COARSER * sum(size.entries for size in levels[1:]),
-        structure=ENTRY * entries + features,
-        kept=int(share * config.networks * config.passes * one),
-        working=int(max(share * 3 * WORD * n * (dense + config.hidden), PREPARING * _size(graph).entries)),
+        structure=ENTRY * entries + NODE * sum(size.nodes for size in levels) + features,
+        kept=kept,
+        working=int(max(step, before - kept, PREPARING * _size(graph).entries)),
     )
 
 
