@@ -217,7 +217,7 @@ def _passes(graph: Graph, settings: Settings, hierarchy: Hierarchy | None) -> Me
     kept = int(share * config.networks * config.passes * one)
     features = (2 * WORD * n * f if in_full else 0) + _feature_bytes(graph)
     made = 1 if not in_full else 3 if len(levels) == 1 else 5  # arrays as wide as the features, on the way
-    step = share * WORD * n * (made * dense + 5 * config.hidden)
+    step = share * WORD * n * (made * dense + 8 * config.hidden)
     before = 2 * WORD * n * made * dense if in_full else 0  # when they are propagated once for all looks at the graph
     return MemoryPlan(
         hierarchy=COARSER * sum(size.entries for size in levels[1:]),
