@@ -108,11 +108,20 @@ def test_an_interrupt_waits_until_processes_are_begun(at_interrupt: Callable[[An
     assert reached == ["end"]
 
 
-def test_processes_that_are_begun_meanwhile_do_not_hear_it() -> None:
-    """As in a terminal, where Ctrl-C goes to all of them."""
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_processes_that_are_begun_meanwhile_do_not_hear_it(in_thread: bool) -> None:
+    """As in a terminal, where Ctrl-C goes to all of them. Python would refuse a handler in another thread."""
     waits = "import time; print('begun', flush=True); time.sleep(0.5); print('still here')"
-    with interrupted_later():
-        process = subprocess.Popen([sys.executable, "-c", waits], stdout=subprocess.PIPE, text=True)
+
+    def begun() -> "subprocess.Popen[str]":
+        with interrupted_later():
+            return subprocess.Popen([sys.executable, "-c", waits], stdout=subprocess.PIPE, text=True)
+
+    if in_thread:
+        with ThreadPoolExecutor(1) as pool:
+            process = pool.submit(begun).result()
+    else:
+        process = begun()
     with process:
         assert process.stdout is not None
         assert process.stdout.readline() == "begun\n"
@@ -127,12 +136,3 @@ def test_a_process_deaf_to_interrupts_stays_so(at_interrupt: Callable[[Any], Any
     with interrupted_later():
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-
-
-def test_seeds_are_shared_out_from_any_thread() -> None:
-    def entered() -> bool:
-        with interrupted_later():  # Python would refuse a handler here
-            return True
-
-    with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(entered).result()

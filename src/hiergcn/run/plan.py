@@ -212,7 +212,7 @@ def _passes(graph: Graph, settings: Settings, hierarchy: Hierarchy | None) -> Me
     sparse = not (in_full or components)
     dense = 0 if _is_sparse(graph) and sparse else f
     stored = graph.features.nnz if isinstance(graph.features, sp.csr_array) and sparse else 0
-    seen = dense * (3 if in_full and config.batch_norm else 1)
+    seen = dense * (3 if in_full and config.batch_norm else 1)  # before and after normalising, and dropout's bits
     one = WORD * (n * (seen + 5 * config.hidden + 4 * graph.n_classes) + 2 * stored)
     kept = int(share * config.networks * config.passes * one)
     features = (2 * WORD * n * f if in_full else 0) + _feature_bytes(graph)

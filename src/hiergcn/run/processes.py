@@ -81,7 +81,8 @@ def interrupted_later() -> Iterator[None]:
     are born deaf to it.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # Python interrupts the main thread alone
+        with _held_back():  # for the new processes; here Python interrupts the main thread alone
+            yield
         return
     came = []
     before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
