@@ -147,7 +147,7 @@ def memory(results: list[Result]) -> Figure:
     fits = results[0]["fits"]
     for method in dict.fromkeys(fit["method"] for fit in fits):
         mine = [fit for fit in fits if fit["method"] == method]
-        colour = {"hgcn": FIRST, "gat": SECOND}.get(method, THIRD)
+        colour = {"hgcn": FIRST, "gat": SECOND, "gcn": THIRD, "hgcn-plus": FOURTH}[method]
         axes.plot(
             [fit["peak"] / GB for fit in mine], [fit["planned"] / GB for fit in mine], "o", color=colour, label=method
         )
