@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from hiergcn.run.isolated import Send, in_own_process
+from hiergcn.run.process import Send, in_own_process
 from measuring import circumstances, write_result, write_table
 
 EDGES = [round(10**exponent) for exponent in np.arange(3.0, 7.01, 0.5)]

@@ -18,7 +18,7 @@ from itertools import pairwise
 from math import log
 from typing import Any
 
-from hiergcn.run.isolated import Send, in_own_process
+from hiergcn.run.process import Send, in_own_process
 from measuring import circumstances, write_result, write_table
 
 LIMIT = 3000.0  # seconds

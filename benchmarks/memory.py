@@ -11,7 +11,7 @@ read. `planned` is what the plan says before the fit starts, without the hierarc
 import argparse
 from typing import Any
 
-from hiergcn.run.isolated import Send, in_own_process
+from hiergcn.run.process import Send, in_own_process
 from measuring import circumstances, read_results, write_result, write_table
 
 Case = tuple[int, float, int, str, dict[str, str]]
@@ -70,7 +70,7 @@ def fitted(
     from hiergcn.datasets import planted_graph
     from hiergcn.graph import Split
     from hiergcn.run.fit import fit
-    from hiergcn.run.plan import plan_memory
+    from hiergcn.run.memory_plan import plan_memory
     from hiergcn.run.settings import settings_for
     from measuring import forget_peak, peak_since
 

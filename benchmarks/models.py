@@ -20,7 +20,7 @@ from typing import Any
 
 from hiergcn.datasets import list_datasets
 from hiergcn.model.registry import method_names
-from hiergcn.run.isolated import Peak, Send, WorkFailedError, in_own_process
+from hiergcn.run.process import Peak, Send, WorkFailedError, in_own_process
 from measuring import circumstances, write_result, write_table
 
 PACKAGES = ["hiergcn", "torch", "numpy", "scipy", "numba"]
@@ -170,7 +170,7 @@ def peak_since(where: Any) -> int:
 
 
 def _peak(gpu: bool) -> int:
-    from hiergcn.run.isolated import peak_memory
+    from hiergcn.run.process import peak_memory
 
     peak: Peak = peak_memory()
     return (peak.gpu if gpu else peak.resident) or 0

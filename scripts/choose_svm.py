@@ -16,8 +16,8 @@ from sklearn.svm import LinearSVC
 
 from hiergcn.datasets import load_dataset
 from hiergcn.graph.task import Task
-from hiergcn.model.deepwalk import Sentences, skip_gram
-from hiergcn.model.walks import Walker
+from hiergcn.model.baselines.deepwalk import Sentences, skip_gram
+from hiergcn.model.baselines.walks import Walker
 from hiergcn.run.settings import settings_for
 
 VALUES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)

@@ -22,7 +22,7 @@ import numpy as np
 
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import load_dataset
-from hiergcn.evaluate.compare import TEST, compare_all
+from hiergcn.evaluate.paired import TEST, compare_all
 from hiergcn.files import written_whole
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task

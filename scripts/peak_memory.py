@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from hiergcn.run.isolated import peak_memory
+from hiergcn.run.process import peak_memory
 
 
 def write_down(target: Path, began: float) -> None:

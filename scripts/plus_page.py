@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hiergcn.evaluate.compare import PairedDifference, Scores, paired_difference
-from hiergcn.experiments.archive import read_records
-from hiergcn.experiments.names import TITLES
+from hiergcn.evaluate.paired import PairedDifference, Scores, paired_difference
+from hiergcn.paper.archive import read_records
+from hiergcn.paper.names import TITLES
 from hiergcn.run.settings import Settings
 from plus_splits import settings_of
 from search_plus import chosen_by

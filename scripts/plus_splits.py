@@ -20,9 +20,9 @@ import torch
 
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import load_dataset
-from hiergcn.experiments.splits import SplitSpec, few_labels, random_splits
 from hiergcn.graph.task import Task
 from hiergcn.model.registry import build_method
+from hiergcn.paper.splits import SplitSpec, few_labels, random_splits
 from hiergcn.run.device import choose_device
 from hiergcn.run.environment import environment
 from hiergcn.run.settings import Settings, settings_for

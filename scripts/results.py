@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from hiergcn.evaluate.compare import TEST, compare_all
+from hiergcn.evaluate.paired import TEST, compare_all
 
 HERE = Path(__file__).resolve().parents[1] / "docs" / "results"
 ORDER = ("cora", "citeseer", "pubmed", "nell")

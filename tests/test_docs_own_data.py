@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hiergcn.datasets import planted_graph
-from hiergcn.graph.table import MISSING
+from hiergcn.graph.tables.delimited import MISSING
 
 DOCS = Path(__file__).parents[1] / "docs"
 GUIDE, RULES = DOCS / "own-data.md", DOCS / "files.md"

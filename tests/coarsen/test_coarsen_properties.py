@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen, strategy_names
-from hiergcn.coarsen.csr import Rows, rows_of
 from hiergcn.coarsen.equivalence import equivalence_classes, neighbour_hashes
-from hiergcn.coarsen.hgcn import group_hgcn
+from hiergcn.coarsen.equivalence_similarity import group_hgcn
+from hiergcn.compiled.csr import Rows, rows_of
 from plain_coarsening import plain_coarsen
 
 CONFIGS = [
@@ -126,7 +126,7 @@ def test_threads_do_not_matter(strategy: str, monkeypatch: pytest.MonkeyPatch) -
     made = []
     for threads in (1, 2, 7):
         monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", threads)
-        monkeypatch.setattr("hiergcn.coarsen.threads.SMALL", 0)
+        monkeypatch.setattr("hiergcn.compiled.threads.SMALL", 0)
         made.append(coarsen(adjacency, 4, CoarsenConfig(strategy=strategy)))
     assert_same(made[0], made[1])
     assert_same(made[0], made[2])

@@ -6,8 +6,8 @@ import pytest
 import scipy.sparse as sp
 
 from hiergcn.coarsen.contraction import contract
-from hiergcn.coarsen.csr import Rows, matrix_of, rows_of
 from hiergcn.coarsen.matching import match_most_similar
+from hiergcn.compiled.csr import Rows, matrix_of, rows_of
 
 
 def whole_graph(n: int, density: float, seed: int, largest: int = 9) -> sp.csr_array:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hiergcn.datasets import load_dataset
-from hiergcn.datasets.planetoid import read_planetoid
+from hiergcn.datasets.planetoid_files import read_planetoid
 
 
 def test_cora_needs_no_files(bare: Path) -> None:

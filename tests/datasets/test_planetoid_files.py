@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hiergcn.datasets import nell, planetoid
+from hiergcn.datasets import nell
+from hiergcn.datasets import planetoid_files as planetoid
 from hiergcn.errors import InputError
 
 

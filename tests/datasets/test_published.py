@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from hiergcn.datasets import dataset_names, load_dataset
-from hiergcn.datasets.planetoid import read_files
+from hiergcn.datasets.planetoid_files import read_files
 from hiergcn.errors import InputError
 
 

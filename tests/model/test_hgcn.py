@@ -11,7 +11,7 @@ from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.errors import InputError
 from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNConfig
 from hiergcn.model.levels import HierarchyTensors
-from hiergcn.model.sparse import SparseFeatures
+from hiergcn.model.ops.sparse import SparseFeatures
 from hiergcn.run.settings import settings_for
 
 PAPER = HGCNConfig(levels=2, hidden=5, weight_embedding=3)

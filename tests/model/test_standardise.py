@@ -10,10 +10,10 @@ import torch
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
+from hiergcn.model.baselines.mlp import MLPConfig
 from hiergcn.model.features import SCALINGS
-from hiergcn.model.mlp import MLPConfig
+from hiergcn.model.ops.sparse import SparseFeatures
 from hiergcn.model.registry import build_method
-from hiergcn.model.sparse import SparseFeatures
 from hiergcn.run.fit import fit
 from hiergcn.run.predict import predict_graph
 from hiergcn.run.settings import settings_for

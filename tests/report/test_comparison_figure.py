@@ -2,7 +2,7 @@
 
 from hiergcn.report.comparison import comparison_figure
 from hiergcn.run.comparison import Comparison, MethodRun, Score
-from hiergcn.run.isolated import Peak
+from hiergcn.run.process import Peak
 from hiergcn.run.settings import settings_for
 from hiergcn.run.split_plan import SplitPlan
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hiergcn.coarsen.receptive_field import reach
 from hiergcn.datasets import planted_graph
-from hiergcn.evaluate.reach import reach
 from hiergcn.graph import Split
 from hiergcn.report import explorer
 from hiergcn.report.explorer import ExplorerData
-from hiergcn.report.layout import layout
+from hiergcn.report.graph_layout import layout
 from hiergcn.report.tree import Tree
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run

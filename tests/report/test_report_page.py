@@ -240,6 +240,6 @@ def test_the_training_loss_is_that_of_a_node_and_a_network(
         drawn.append(history["train_loss"] / summed)
         return curves_figure(history, selected_seed, best_epoch, summed)
 
-    monkeypatch.setattr("hiergcn.report.page.curves_figure", noted)
+    monkeypatch.setattr("hiergcn.report.run_page.curves_figure", noted)
     write_report(tmp_path / "run")
     assert float(drawn[0].iloc[0]) == pytest.approx(np.log(4), rel=0.1)

@@ -10,12 +10,12 @@ import pytest
 
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
-from hiergcn.evaluate.compare import signed_rank_p
+from hiergcn.evaluate.paired import signed_rank_p
 from hiergcn.graph import Graph, Split
 from hiergcn.run.compare import CompareListener, compare
 from hiergcn.run.comparison import Comparison, MethodRun, write_comparison
 from hiergcn.run.fit import fit
-from hiergcn.run.isolated import peak_memory
+from hiergcn.run.process import peak_memory
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.run.split_plan import SplitPlan
 

@@ -11,7 +11,7 @@ import pytest
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.cells import DIGITS
+from hiergcn.graph.tables.cells import DIGITS
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import check_free, load_run, write_run
 from hiergcn.run.predict import predict_graph, predictions_again

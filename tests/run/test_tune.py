@@ -15,8 +15,8 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.run.fit import fit
 from hiergcn.run.result import RunResult
+from hiergcn.run.search_space import SPACE, search_space
 from hiergcn.run.settings import Settings, settings_for
-from hiergcn.run.space import SPACE, search_space
 from hiergcn.run.tune import JOURNAL, Trial, Tuning, recipe, tune
 
 optuna = pytest.importorskip("optuna")

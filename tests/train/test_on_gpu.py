@@ -11,8 +11,8 @@ from hiergcn.coarsen import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.dropout import dropout
-from hiergcn.model.noise import ReplicaNoise
+from hiergcn.model.ops.dropout import dropout
+from hiergcn.model.ops.philox import ReplicaNoise
 from hiergcn.model.registry import build_method
 from hiergcn.run.settings import settings_for
 from hiergcn.train.batches import Batches

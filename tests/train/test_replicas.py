@@ -11,12 +11,12 @@ from hiergcn.coarsen import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.dropout import dropout
 from hiergcn.model.method import NodeModel
-from hiergcn.model.noise import ReplicaNoise
+from hiergcn.model.ops.dropout import dropout
+from hiergcn.model.ops.philox import ReplicaNoise
+from hiergcn.model.ops.sparse import SparseFeatures
+from hiergcn.model.ops.vmap import joined_columns, nodes_first
 from hiergcn.model.registry import build_method, method_names
-from hiergcn.model.side_by_side import joined_columns, nodes_first
-from hiergcn.model.sparse import SparseFeatures
 from hiergcn.run.settings import settings_for
 from hiergcn.train.config import TrainConfig
 from hiergcn.train.loop import SeedOutcome, train_seed, train_side_by_side

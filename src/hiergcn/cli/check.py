@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from hiergcn.cli.data import Source
     from hiergcn.graph import Graph, Split
-    from hiergcn.graph.csv import CsvGraph
+    from hiergcn.graph.tables.csv_files import CsvGraph
 
 SHOWN_COLUMNS = 30
 SHOWN_CLASSES = 20
@@ -65,7 +65,7 @@ def _print_sizes(screen: "Console", graph: "Graph") -> None:
 
 def _print_understood(screen: "Console", read: "CsvGraph") -> None:
     from hiergcn.cli.terminal import new_table, printable
-    from hiergcn.graph.findings import column_roles, understood
+    from hiergcn.graph.tables.findings import column_roles, understood
 
     for line in understood(read):
         screen.print(f"- {printable(line)}", soft_wrap=True)
@@ -80,7 +80,7 @@ def _print_understood(screen: "Console", read: "CsvGraph") -> None:
 
 def _print_findings(screen: "Console", read: "CsvGraph") -> None:
     from hiergcn.cli.terminal import new_table, printable
-    from hiergcn.graph.findings import findings
+    from hiergcn.graph.tables.findings import findings
 
     found = findings(read)
     if not found:
@@ -98,7 +98,7 @@ def _print_findings(screen: "Console", read: "CsvGraph") -> None:
 
 def _print_classes(screen: "Console", graph: "Graph") -> None:
     from hiergcn.cli.terminal import new_table, printable
-    from hiergcn.graph.findings import label_counts
+    from hiergcn.graph.tables.findings import label_counts
 
     counts = label_counts(graph)
     table = new_table(screen, "class", "labels", title="\nLabels")
@@ -114,7 +114,7 @@ def _print_estimate(screen: "Console", graph: "Graph", split: "Split") -> None:
     from hiergcn.run.adapt import adapted_settings
     from hiergcn.run.device import choose_device
     from hiergcn.run.estimate import estimate_fit
-    from hiergcn.run.plan import planned_to_fit
+    from hiergcn.run.memory_plan import planned_to_fit
 
     settings = adapted_settings(graph, split).settings
     planned_to_fit(graph, settings, None, choose_device())

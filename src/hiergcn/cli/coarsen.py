@@ -75,7 +75,7 @@ def _print_levels(hierarchy: "Hierarchy", title: str) -> None:
 
 def _write(hierarchy: "Hierarchy", graph: "Graph", out: Path) -> None:
     from hiergcn.files import written_whole
-    from hiergcn.graph.cells import write_cells
+    from hiergcn.graph.tables.cells import write_cells
 
     if out.suffix == ".npz":
         hierarchy.save(out)

@@ -3,7 +3,7 @@
 from rich.console import Console
 
 from hiergcn.cli.terminal import duration, new_table, percent, printable
-from hiergcn.evaluate.compare import TEST
+from hiergcn.evaluate.paired import TEST
 from hiergcn.run.compare import CompareListener
 from hiergcn.run.comparison import Comparison, MethodRun
 

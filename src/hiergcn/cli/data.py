@@ -10,7 +10,7 @@ from hiergcn.cli.download import downloading
 from hiergcn.datasets import dataset_names, load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.csv import CsvGraph, Wanted, graph_name, read_csv
+from hiergcn.graph.tables.csv_files import CsvGraph, Wanted, graph_name, read_csv
 
 NPZ, GRAPHML = ".npz", ".graphml"
 

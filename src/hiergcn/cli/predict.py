@@ -32,7 +32,7 @@ def predict(
 
     from hiergcn.cli.terminal import console, printable
     from hiergcn.files import written_whole
-    from hiergcn.graph.cells import write_cells
+    from hiergcn.graph.tables.cells import write_cells
     from hiergcn.run.folder import load_run
     from hiergcn.run.predict import predictions_again, predictions_on
 
@@ -59,8 +59,8 @@ def predict(
 def _newer_graph(loaded: "LoadedRun", edges: str, nodes: str | None) -> "Graph":
     """Newer files, read as those of the run were."""
     from hiergcn.cli.data import Source
-    from hiergcn.graph.columns import STRUCTURAL
-    from hiergcn.graph.csv import Wanted, read_csv
+    from hiergcn.graph.tables.csv_files import Wanted, read_csv
+    from hiergcn.graph.tables.feature_columns import STRUCTURAL
 
     known = tuple(column for column in loaded.columns if column.kind != STRUCTURAL)
     newer = Source(edges, nodes)

@@ -8,9 +8,9 @@ import typer
 from hiergcn.errors import InputError
 
 if TYPE_CHECKING:
-    from hiergcn.experiments.identity import Job
-    from hiergcn.experiments.paper import Scale
-    from hiergcn.experiments.runner import Hands, RunSummary
+    from hiergcn.paper.experiments import Scale
+    from hiergcn.paper.identity import Job
+    from hiergcn.paper.runner import Hands, RunSummary
 
 
 def reproduce(
@@ -37,7 +37,7 @@ def reproduce(
     budget_minutes: Annotated[float | None, typer.Option(min=0.0, help="Begin nothing after so many.")] = None,
 ) -> None:
     """Run the paper's experiments again, as far as they are not done, and write the page."""
-    from hiergcn.experiments.paper import FULL, QUICK
+    from hiergcn.paper.experiments import FULL, QUICK
 
     scale = QUICK if quick else FULL
     if what == ["list"]:
@@ -65,11 +65,11 @@ def _words(text: str | None) -> list[str]:
 def _jobs(
     what: list[str], place: Path, scale: "Scale", only: tuple[list[str], list[str]], any_version: bool
 ) -> "list[Job]":
-    from hiergcn.experiments.archive import read_records
-    from hiergcn.experiments.collect import Results
-    from hiergcn.experiments.paper import chosen
-    from hiergcn.experiments.units import jobs_of
     from hiergcn.model.registry import config_class
+    from hiergcn.paper.archive import read_records
+    from hiergcn.paper.collect import Results
+    from hiergcn.paper.experiments import chosen
+    from hiergcn.paper.units import jobs_of
 
     models, datasets = only
     for name in models:
@@ -85,7 +85,7 @@ def _jobs(
 
 
 def _hands(device: str, workers: int | None, gpu_workers: int, side_by_side: int) -> "Hands":
-    from hiergcn.experiments.runner import Hands
+    from hiergcn.paper.runner import Hands
     from hiergcn.run.device import choose_device, cores
 
     where = choose_device(device).type
@@ -97,8 +97,8 @@ def _hands(device: str, workers: int | None, gpu_workers: int, side_by_side: int
 def _run(jobs: "list[Job]", place: Path, hands: "Hands", budget_minutes: float | None) -> "RunSummary":
     from hiergcn.cli.reproducing import run_progress
     from hiergcn.cli.terminal import console
-    from hiergcn.experiments.runner import run_jobs
-    from hiergcn.experiments.store import Store
+    from hiergcn.paper.runner import run_jobs
+    from hiergcn.paper.store import Store
 
     budget = None if budget_minutes is None else 60 * budget_minutes
     with run_progress(console()) as progress:
@@ -107,7 +107,7 @@ def _run(jobs: "list[Job]", place: Path, hands: "Hands", budget_minutes: float |
 
 def _list(scale: "Scale") -> None:
     from hiergcn.cli.terminal import console, new_table
-    from hiergcn.experiments.paper import experiments
+    from hiergcn.paper.experiments import experiments
 
     screen = console()
     table = new_table(screen, "experiment", "runs", "what it is")
@@ -121,7 +121,7 @@ def _list(scale: "Scale") -> None:
 
 def _write_page(place: Path, folder: Path, scale: "Scale", readme: Path | None) -> None:
     from hiergcn.cli.terminal import console
-    from hiergcn.report.paper import write_paper_page
+    from hiergcn.paper.page import write_paper_page
 
     page = write_paper_page(place, folder, scale, readme)
     console().print(f"Page: {page}", soft_wrap=True)

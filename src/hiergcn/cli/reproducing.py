@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from hiergcn.cli.terminal import duration, printable
-from hiergcn.experiments.runner import RunListener
-from hiergcn.experiments.store import Record
-from hiergcn.experiments.units import Unit
+from hiergcn.paper.runner import RunListener
+from hiergcn.paper.store import Record
+from hiergcn.paper.units import Unit
 
 QUIET = 15.0  # seconds between two lines
 

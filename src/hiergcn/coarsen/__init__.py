@@ -4,10 +4,10 @@
     hierarchy.sizes()             # nodes and edges of each level
     hierarchy.hyper_nodes(2)      # the hyper-node of every node at level 2
 
-Read `multilevel.py` first, then `hgcn.py`.
+Read `multilevel.py` first, then `equivalence_similarity.py`.
 """
 
-from hiergcn.coarsen import heavy_edge, hgcn, random_matching, two_hop  # noqa: F401  (each registers itself)
+from hiergcn.coarsen import equivalence_similarity, heavy_edge, random_matching, two_hop  # noqa: F401  (each registers itself)
 from hiergcn.coarsen.config import CoarsenConfig
 from hiergcn.coarsen.hierarchy import Hierarchy, Level, Sizes
 from hiergcn.coarsen.multilevel import coarsen

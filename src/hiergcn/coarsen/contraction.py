@@ -13,9 +13,9 @@ of the matrix is held. Where single precision holds every sum exactly, as it doe
 import numpy as np
 import numpy.typing as npt
 
-from hiergcn.coarsen.csr import Rows, frozen
-from hiergcn.coarsen.threads import even_ranges, run_over
-from hiergcn.graph.compiled import kernel
+from hiergcn.compiled.csr import Rows, frozen
+from hiergcn.compiled.jit import kernel
+from hiergcn.compiled.threads import even_ranges, run_over
 
 EXACT = 2.0**24
 """Single precision holds whole numbers up to here."""

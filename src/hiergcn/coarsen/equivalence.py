@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from hiergcn.coarsen.csr import Rows
-from hiergcn.coarsen.hashing import mix
-from hiergcn.coarsen.threads import even_ranges, run_over
-from hiergcn.graph.compiled import kernel
+from hiergcn.compiled.csr import Rows
+from hiergcn.compiled.hashing import mix
+from hiergcn.compiled.jit import kernel
+from hiergcn.compiled.threads import even_ranges, run_over
 
 if TYPE_CHECKING:
     from hiergcn.coarsen.config import CoarsenConfig

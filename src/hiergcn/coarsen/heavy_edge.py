@@ -6,9 +6,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from hiergcn.coarsen.config import CoarsenConfig
-from hiergcn.coarsen.csr import rows_of
 from hiergcn.coarsen.matching import match_most_similar
 from hiergcn.coarsen.strategy import register_strategy
+from hiergcn.compiled.csr import rows_of
 
 
 @register_strategy("heavy-edge")

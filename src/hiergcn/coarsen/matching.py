@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hiergcn.coarsen.csr import Rows
-from hiergcn.coarsen.threads import even_ranges, run_over
-from hiergcn.graph.compiled import kernel
+from hiergcn.compiled.csr import Rows
+from hiergcn.compiled.jit import kernel
+from hiergcn.compiled.threads import even_ranges, run_over
 
 UNBOUNDED = np.iinfo(np.int64).max
 """The bound on node weights where there is none."""

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 
 from hiergcn.coarsen.config import CoarsenConfig
 from hiergcn.coarsen.contraction import contract, number_groups
-from hiergcn.coarsen.csr import frozen, matrix_of, rows_of
 from hiergcn.coarsen.hierarchy import Hierarchy, Level
 from hiergcn.coarsen.strategy import find_strategy, strategy_name
+from hiergcn.compiled.csr import frozen, matrix_of, rows_of
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.checks import checked_adjacency

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hiergcn.coarsen.config import CoarsenConfig
-from hiergcn.coarsen.csr import rows_of
 from hiergcn.coarsen.hierarchy import Hierarchy
 from hiergcn.coarsen.multilevel import coarsen
+from hiergcn.compiled.csr import rows_of
+from hiergcn.compiled.jit import kernel
 from hiergcn.errors import InputError
-from hiergcn.graph.compiled import kernel
 
 PIECES = 16
 """Pieces that a part is put together from, about: many make parts of even size, few keep neighbours together."""

@@ -5,11 +5,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from hiergcn.coarsen.config import CoarsenConfig
-from hiergcn.coarsen.csr import rows_of
-from hiergcn.coarsen.hashing import mix
 from hiergcn.coarsen.matching import UNBOUNDED, weight_bound
 from hiergcn.coarsen.strategy import register_strategy
-from hiergcn.graph.compiled import kernel
+from hiergcn.compiled.csr import rows_of
+from hiergcn.compiled.hashing import mix
+from hiergcn.compiled.jit import kernel
 
 
 @register_strategy("random")

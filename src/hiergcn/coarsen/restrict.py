@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from hiergcn.coarsen.csr import Rows, frozen, matrix_of
 from hiergcn.coarsen.hierarchy import Hierarchy, Level
+from hiergcn.compiled.csr import Rows, frozen, matrix_of
 from hiergcn.errors import InputError
 
 

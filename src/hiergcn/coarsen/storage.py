@@ -22,10 +22,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from hiergcn.coarsen.config import CoarsenConfig
-from hiergcn.coarsen.csr import frozen
 from hiergcn.coarsen.hierarchy import Hierarchy, Level
 from hiergcn.coarsen.multilevel import first_level, next_level
 from hiergcn.coarsen.strategy import strategy_name, strategy_names
+from hiergcn.compiled.csr import frozen
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
 from hiergcn.graph.checks import checked_adjacency

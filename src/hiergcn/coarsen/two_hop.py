@@ -11,12 +11,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from hiergcn.coarsen.config import CoarsenConfig
-from hiergcn.coarsen.csr import rows_of
 from hiergcn.coarsen.equivalence import equivalence_classes, neighbour_hashes
 from hiergcn.coarsen.heavy_edge import group_heavy_edge
 from hiergcn.coarsen.matching import UNBOUNDED, visiting_order, weight_bound
 from hiergcn.coarsen.strategy import register_strategy
-from hiergcn.graph.compiled import kernel
+from hiergcn.compiled.csr import rows_of
+from hiergcn.compiled.jit import kernel
 
 
 @register_strategy("two-hop")

@@ -9,8 +9,8 @@ from hiergcn.datasets.cora import read_cora
 from hiergcn.datasets.dataset import Dataset, DatasetInfo, PaperClaim
 from hiergcn.datasets.folders import FileSet, find, obtain
 from hiergcn.datasets.nell import NELL, RECOVERED, read_nell
-from hiergcn.datasets.npz import read_npz
-from hiergcn.datasets.planetoid import read_planetoid
+from hiergcn.datasets.npz_files import read_npz
+from hiergcn.datasets.planetoid_files import read_planetoid
 from hiergcn.datasets.sources import Archive, Files, Progress, Wheel
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split

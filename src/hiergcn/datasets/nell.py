@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hiergcn.datasets.planetoid import VALIDATION, PlanetoidFiles, read_files, row_of_node
+from hiergcn.datasets.planetoid_files import VALIDATION, PlanetoidFiles, read_files, row_of_node
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 

@@ -8,8 +8,8 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from hiergcn.compiled.jit import kernel
 from hiergcn.errors import InputError
-from hiergcn.graph.compiled import kernel
 
 Features: TypeAlias = NDArray[Any] | sp.csr_array
 

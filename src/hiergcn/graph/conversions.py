@@ -137,13 +137,13 @@ class Conversions:
     @staticmethod
     def from_npz(path: str | Path) -> "Graph":
         """A graph from a file of `to_npz`, or from one in the layout of Shchur et al. (2018)."""
-        from hiergcn.graph.formats.npz import graph_from_npz
+        from hiergcn.graph.formats.npz_graph import graph_from_npz
 
         return graph_from_npz(path)
 
     def to_npz(self, path: str | Path) -> None:
         """Everything there is to the graph in one file of plain arrays, quick to read again."""
-        from hiergcn.graph.formats.npz import write_npz
+        from hiergcn.graph.formats.npz_graph import write_npz
 
         write_npz(self._graph, path)
 
@@ -172,6 +172,6 @@ class Conversions:
             ids: of the rows; by default the index of a frame unless it is 0, 1, 2, .., else the rows' numbers.
             name: of the graph.
         """
-        from hiergcn.graph.formats.neighbours import graph_from_table
+        from hiergcn.graph.formats.knn_table import graph_from_table
 
         return graph_from_table(X, y, k, join=join, metric=metric, standardise=standardise, ids=ids, name=name)

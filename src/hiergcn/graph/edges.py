@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hiergcn.graph.compiled import kernel
+from hiergcn.compiled.jit import kernel
 
 
 def symmetric_adjacency(

@@ -19,9 +19,9 @@ from hiergcn.graph.checks import (
     checked_labels,
     read_only,
 )
-from hiergcn.graph.columns import FeatureColumn
 from hiergcn.graph.conversions import Conversions
 from hiergcn.graph.edges import symmetric_adjacency
+from hiergcn.graph.tables.feature_columns import FeatureColumn
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,12 +170,12 @@ class Graph(Conversions):
         weight: str | None = None,
         delimiter: str | None = None,
     ) -> "Graph":
-        """A graph from a table of edges and, where there is one, a table of nodes: see `hiergcn.graph.csv`.
+        """A graph from a table of edges and perhaps a table of nodes: see `hiergcn.graph.tables.csv_files`.
 
         Columns of the nodes that are named in `drop` are left out, and so is one that is named split: `read_csv` in
         that file gives the graph and the split.
         """
-        from hiergcn.graph.csv import Wanted, read_csv
+        from hiergcn.graph.tables.csv_files import Wanted, read_csv
 
         wanted = Wanted(id, label, None, tuple(drop), source, target, weight, delimiter)
         return read_csv(edges, nodes, wanted).graph

@@ -18,9 +18,9 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hiergcn.graph.columns import STRUCTURAL, FeatureColumn
-from hiergcn.graph.compiled import kernel
+from hiergcn.compiled.jit import kernel
 from hiergcn.graph.graph import Graph
+from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureColumn
 
 SIGNS = 64  # bits of a hash
 STEPS = 32

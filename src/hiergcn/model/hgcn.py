@@ -19,15 +19,15 @@ from torch import Tensor, nn
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.channels import mixed_channels, mixed_product
-from hiergcn.model.checks import check_rates, check_scaling, check_whole
-from hiergcn.model.dropout import dropout, dropped_join
+from hiergcn.model.config_checks import check_rates, check_scaling, check_whole
 from hiergcn.model.features import Scaling, feature_tensor
 from hiergcn.model.levels import HierarchyTensors, LevelTensors, Pooling
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
-from hiergcn.model.recompute import recomputed
-from hiergcn.model.side_by_side import nodes_first
-from hiergcn.model.sparse import SparseFeatures, dense_product, with_product
+from hiergcn.model.ops.channels import mixed_channels, mixed_product
+from hiergcn.model.ops.dropout import dropout, dropped_join
+from hiergcn.model.ops.recompute import recomputed
+from hiergcn.model.ops.sparse import SparseFeatures, dense_product, with_product
+from hiergcn.model.ops.vmap import nodes_first
 
 
 @dataclass(frozen=True)

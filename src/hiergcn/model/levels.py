@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.coarsen import Hierarchy, Level
-from hiergcn.model.sparse import csr_product, csr_tensor, linear_map, normalised_adjacency, product_with, propagate
+from hiergcn.model.ops.sparse import csr_product, csr_tensor, linear_map, normalised_adjacency, product_with, propagate
 
 Pooling = Literal["sum", "mean", "l2"]
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
-from hiergcn.model.sparse import SparseFeatures
+from hiergcn.model.ops.sparse import SparseFeatures
 
 Features = Tensor | SparseFeatures
 Weights = Mapping[str, Tensor]

@@ -6,24 +6,28 @@ from importlib import import_module
 from typing import Any
 
 from hiergcn.errors import InputError
-from hiergcn.model.committee import CommitteeMethod
+from hiergcn.model.ensemble import CommitteeMethod
 from hiergcn.model.method import Method
 from hiergcn.model.standardise import Standardised
 
 _HOME = {  # name: (module, config class, method class)
     "hgcn": ("hiergcn.model.hgcn", "HGCNConfig", "HGCNMethod"),
-    "hgcn-plus": ("hiergcn.model.plus", "HGCNPlusConfig", "HGCNPlusMethod"),
-    "gcn": ("hiergcn.model.gcn", "GCNConfig", "GCNMethod"),
-    "gat": ("hiergcn.model.gat", "GATConfig", "GATMethod"),
-    "appnp": ("hiergcn.model.appnp", "APPNPConfig", "APPNPMethod"),
-    "graph-unet": ("hiergcn.model.graph_unet", "GraphUNetConfig", "GraphUNetMethod"),
-    "mlp": ("hiergcn.model.mlp", "MLPConfig", "MLPMethod"),
-    "label-propagation": ("hiergcn.model.label_propagation", "LabelPropagationConfig", "LabelPropagationMethod"),
-    "grand": ("hiergcn.model.grand", "GRANDConfig", "GRANDMethod"),
-    "dgcn": ("hiergcn.model.dgcn", "DGCNConfig", "DGCNMethod"),
-    "planetoid-t": ("hiergcn.model.planetoid", "PlanetoidTConfig", "PlanetoidTMethod"),
-    "planetoid-i": ("hiergcn.model.planetoid", "PlanetoidIConfig", "PlanetoidIMethod"),
-    "deepwalk": ("hiergcn.model.deepwalk", "DeepWalkConfig", "DeepWalkMethod"),
+    "hgcn-plus": ("hiergcn.model.plus.network", "HGCNPlusConfig", "HGCNPlusMethod"),
+    "gcn": ("hiergcn.model.baselines.gcn", "GCNConfig", "GCNMethod"),
+    "gat": ("hiergcn.model.baselines.gat", "GATConfig", "GATMethod"),
+    "appnp": ("hiergcn.model.baselines.appnp", "APPNPConfig", "APPNPMethod"),
+    "graph-unet": ("hiergcn.model.baselines.graph_unet", "GraphUNetConfig", "GraphUNetMethod"),
+    "mlp": ("hiergcn.model.baselines.mlp", "MLPConfig", "MLPMethod"),
+    "label-propagation": (
+        "hiergcn.model.baselines.label_propagation",
+        "LabelPropagationConfig",
+        "LabelPropagationMethod",
+    ),
+    "grand": ("hiergcn.model.baselines.grand", "GRANDConfig", "GRANDMethod"),
+    "dgcn": ("hiergcn.model.baselines.dgcn", "DGCNConfig", "DGCNMethod"),
+    "planetoid-t": ("hiergcn.model.baselines.planetoid", "PlanetoidTConfig", "PlanetoidTMethod"),
+    "planetoid-i": ("hiergcn.model.baselines.planetoid", "PlanetoidIConfig", "PlanetoidIMethod"),
+    "deepwalk": ("hiergcn.model.baselines.deepwalk", "DeepWalkConfig", "DeepWalkMethod"),
 }
 
 

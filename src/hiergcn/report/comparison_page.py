@@ -7,13 +7,13 @@ from typing import Any
 import pandas as pd
 
 from hiergcn.errors import InputError
-from hiergcn.evaluate.compare import PairedDifference
+from hiergcn.evaluate.paired import PairedDifference
 from hiergcn.files import written_whole
 from hiergcn.report.comparison import comparison_figure
 from hiergcn.report.svg import inline_svg
 from hiergcn.report.template import rendered
 from hiergcn.run.comparison import Comparison, MethodRun, Score
-from hiergcn.run.isolated import Peak
+from hiergcn.run.process import Peak
 from hiergcn.run.settings import Settings
 from hiergcn.run.split_plan import SplitPlan
 

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from hiergcn.compiled.jit import kernel
 from hiergcn.evaluate.calibration import Temperature
-from hiergcn.evaluate.votes import Votes
-from hiergcn.graph.compiled import kernel
-from hiergcn.report.layout import RADIUS, Positions
+from hiergcn.explain.votes import Votes
+from hiergcn.report.graph_layout import RADIUS, Positions
 from hiergcn.report.palette import class_colours
 from hiergcn.report.tree import Tree
 from hiergcn.run.folder import LoadedRun

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from matplotlib.collections import EllipseCollection, LineCollection
 from matplotlib.figure import Figure
 
-from hiergcn.report.layout import RADIUS, Positions
+from hiergcn.report.graph_layout import RADIUS, Positions
 from hiergcn.report.svg import MUTED, STYLE, new_figure
 from hiergcn.report.tree import Tree
 

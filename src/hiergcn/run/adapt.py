@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from hiergcn.coarsen import coarsen
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.columns import STRUCTURAL
+from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.run.settings import Settings, settings_for
 
 PRESET = "adapted"

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
-from hiergcn.evaluate.compare import compare_all
+from hiergcn.evaluate.paired import compare_all
 from hiergcn.graph import Graph, Split
 from hiergcn.run.comparison import Comparison, MethodRun, Score
 from hiergcn.run.fit import AllSeedsFailedError, Listener, fit
-from hiergcn.run.isolated import Peak, Send, WorkFailedError, in_own_process
+from hiergcn.run.process import Peak, Send, WorkFailedError, in_own_process
 from hiergcn.run.settings import Settings
 from hiergcn.run.split_plan import SplitPlan
 from hiergcn.train.loop import SeedOutcome

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hiergcn.evaluate.compare import TEST, PairedDifference, Scores
 from hiergcn.evaluate.metrics import Summary
+from hiergcn.evaluate.paired import TEST, PairedDifference, Scores
 from hiergcn.files import written_whole
 from hiergcn.run.environment import environment
-from hiergcn.run.isolated import Peak
+from hiergcn.run.process import Peak
 from hiergcn.run.settings import Settings
 from hiergcn.run.split_plan import SplitPlan
 

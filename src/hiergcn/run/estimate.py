@@ -15,7 +15,7 @@ from hiergcn.graph.structure import WIDTH
 from hiergcn.run.device import choose_device
 from hiergcn.run.fit import Listener, fit
 from hiergcn.run.memory import held_memory
-from hiergcn.run.plan import plan_memory
+from hiergcn.run.memory_plan import plan_memory
 from hiergcn.run.settings import Settings
 from hiergcn.train.loop import LOOK
 

@@ -11,16 +11,16 @@ from scipy.sparse import csgraph
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
-from hiergcn.evaluate.attribution import Attribution, attribute
+from hiergcn.explain.attribution import Attribution, attribute
 from hiergcn.graph import Graph
-from hiergcn.graph.columns import FeatureColumn
 from hiergcn.graph.structure import with_structural_features
+from hiergcn.graph.tables.feature_columns import FeatureColumn
 from hiergcn.graph.task import Task
-from hiergcn.model.committee import of_first
-from hiergcn.model.components import Components, ThroughComponents
-from hiergcn.model.grand import GRANDConfig
+from hiergcn.model.baselines.grand import GRANDConfig
+from hiergcn.model.ensemble import of_first
 from hiergcn.model.method import Features, NodeModel
-from hiergcn.model.plus import HGCNPlusConfig
+from hiergcn.model.plus.components import Components, ThroughComponents
+from hiergcn.model.plus.network import HGCNPlusConfig
 from hiergcn.model.registry import build_method
 from hiergcn.run.device import choose_device
 from hiergcn.run.folder import LoadedRun

@@ -12,7 +12,7 @@ from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.calibration import Temperature, fit_temperature
 from hiergcn.evaluate.metrics import evaluate_model, evaluate_part, evaluate_test
-from hiergcn.evaluate.votes import MOST_EDGES, Votes, votes
+from hiergcn.explain.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.task import Task
@@ -20,7 +20,7 @@ from hiergcn.model.method import Method, Prepared, Weights
 from hiergcn.model.registry import build_method
 from hiergcn.run.device import choose_device
 from hiergcn.run.memory import available_memory, require_memory
-from hiergcn.run.plan import coarsening_memory, planned_to_fit
+from hiergcn.run.memory_plan import coarsening_memory, planned_to_fit
 from hiergcn.run.processes import train_in_processes
 from hiergcn.run.result import RunResult, SeedSummary
 from hiergcn.run.settings import Settings

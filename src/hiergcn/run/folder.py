@@ -26,9 +26,9 @@ from torch import Tensor
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.evaluate.calibration import Temperature
-from hiergcn.evaluate.votes import Votes
-from hiergcn.graph.cells import unescaped, write_cells
-from hiergcn.graph.columns import FeatureColumn
+from hiergcn.explain.votes import Votes
+from hiergcn.graph.tables.cells import unescaped, write_cells
+from hiergcn.graph.tables.feature_columns import FeatureColumn
 from hiergcn.run.environment import environment
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings

@@ -7,8 +7,8 @@ import torch
 from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
-from hiergcn.graph.columns import STRUCTURAL
 from hiergcn.graph.structure import WIDTH, with_structural_features
+from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.graph.task import Task
 from hiergcn.model.method import NodeModel, Prepared, Weights
 from hiergcn.model.registry import build_method

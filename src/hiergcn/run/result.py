@@ -10,7 +10,7 @@ from torch import Tensor
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.evaluate.metrics import ModelReport, PartReport, Summary
-from hiergcn.evaluate.votes import Votes
+from hiergcn.explain.votes import Votes
 from hiergcn.graph import Graph, Split
 from hiergcn.run.settings import Settings
 

@@ -21,8 +21,8 @@ from hiergcn.errors import HierGCNError, InputError, MissingPackageError
 from hiergcn.graph import Graph, Split
 from hiergcn.run.fit import fit
 from hiergcn.run.result import RunResult
+from hiergcn.run.search_space import MOST_LEVELS, Space, search_space
 from hiergcn.run.settings import GROUPS, Settings
-from hiergcn.run.space import MOST_LEVELS, Space, search_space
 
 if TYPE_CHECKING:
     import optuna

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from hiergcn.model.method import Features, Labelled, NodeModel
-from hiergcn.model.noise import ReplicaNoise
+from hiergcn.model.ops.philox import ReplicaNoise
 from hiergcn.train.config import TrainConfig
 from hiergcn.train.labels import LearningNodes
 from hiergcn.train.optimiser import make_optimiser

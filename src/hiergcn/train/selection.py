@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from hiergcn.model.gpu import gpu_kernels
+from hiergcn.model.ops.gpu import gpu_kernels
 from hiergcn.train.config import TrainConfig
 from hiergcn.train.learners import Measured
 

@@ -11,11 +11,11 @@ import scipy.sparse as sp
 
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
-from hiergcn.graph.assemble import NodeTable, edges_of, graph_parts, nodes_of
-from hiergcn.graph.choice import ID, EdgeColumns, NodeColumns
-from hiergcn.graph.formats.values import as_text, label_texts, labels_of
+from hiergcn.graph.formats.id_values import as_text, label_texts, labels_of
 from hiergcn.graph.graph import Graph
-from hiergcn.graph.table import Origin
+from hiergcn.graph.tables.assemble import NodeTable, edges_of, graph_parts, nodes_of
+from hiergcn.graph.tables.column_roles import ID, EdgeColumns, NodeColumns
+from hiergcn.graph.tables.delimited import Origin
 
 ROWS = 8192  # of a CSV file written at once, so that sparse features never become dense as a whole
 

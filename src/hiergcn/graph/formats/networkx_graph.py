@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
 from hiergcn.graph.checks import Features
-from hiergcn.graph.choice import LABEL
-from hiergcn.graph.columns import FeatureColumn, encoded_columns, notes_on
-from hiergcn.graph.formats.values import label_texts, labels_of, same_numbers
+from hiergcn.graph.formats.id_values import label_texts, labels_of, same_numbers
 from hiergcn.graph.graph import Graph
-from hiergcn.graph.table import Origin
+from hiergcn.graph.tables.column_roles import LABEL
+from hiergcn.graph.tables.delimited import Origin
+from hiergcn.graph.tables.feature_columns import FeatureColumn, encoded_columns, notes_on
 
 VECTOR = "x"
 

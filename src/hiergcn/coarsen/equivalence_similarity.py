@@ -1,0 +1,25 @@
+"""The paper's grouping (Section 3.3, Algorithm 1): structural equivalence first, then structural similarity."""
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from hiergcn.coarsen.config import CoarsenConfig
+from hiergcn.coarsen.equivalence import equivalence_groups
+from hiergcn.coarsen.matching import match_most_similar, visiting_order
+from hiergcn.coarsen.strategy import register_strategy
+from hiergcn.compiled.csr import rows_of
+
+
+@register_strategy("hgcn")
+def group_hgcn(
+    adjacency: sp.csr_array, node_weight: npt.NDArray[np.int64], config: CoarsenConfig, _: np.random.Generator
+) -> npt.NDArray[np.int32]:
+    """SEG marks the nodes it groups; SSG matches those left unmarked, in ascending order of their neighbour count."""
+    rows = rows_of(adjacency)
+    head = equivalence_groups(rows, config)
+    unmarked = np.flatnonzero(np.bincount(head, minlength=rows.n)[head] == 1)
+    order = visiting_order(rows, unmarked, config.loops_are_neighbours)
+    scale = node_weight if config.similarity == "node_weight" else adjacency.sum(axis=1)
+    match_most_similar(rows, order, scale.astype(np.float64), node_weight, config.max_node_weight, head)
+    return head

@@ -1,0 +1,1 @@
+"""Numba helpers that several packages share: the decorator, CSR arrays, hashing and threads."""

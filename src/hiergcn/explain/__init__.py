@@ -1,0 +1,1 @@
+"""Explaining predictions: attribution of features and nodes, and votes of neighbours and hyper-nodes."""

@@ -1,0 +1,114 @@
+"""A graph in one npz file of plain arrays, exactly as it is. Text is UTF-8 JSON in an array of bytes: no pickle.
+
+The layout of Shchur et al. (2018) is read too: CSR parts of adjacency (`adj_*`) and features (`attr_*`), and labels.
+"""
+
+import json
+import zipfile
+import zlib
+from dataclasses import asdict
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from hiergcn.errors import InputError
+from hiergcn.files import written_whole
+from hiergcn.graph.graph import Graph
+from hiergcn.graph.tables.feature_columns import FeatureColumn
+
+FORMAT = "hiergcn graph 1"
+
+
+def write_npz(graph: Graph, path: str | PathLike[str]) -> None:
+    """See `Graph.to_npz`."""
+    whole = graph.ids.dtype.kind in "iu"
+    about = {
+        "format": FORMAT,
+        "name": graph.name,
+        "class_names": list(graph.class_names),
+        "notes": list(graph.notes),
+        "columns": [asdict(column) for column in graph.columns],
+        "ids": None if whole else [str(one) for one in graph.ids],  # numpy's own text drops zeros at its end
+    }
+    parts: dict[str, Any] = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
+    parts |= _parts_of("adjacency", graph.adjacency)
+    if whole:
+        parts["ids"] = graph.ids
+    if graph.labels is not None:
+        parts["labels"] = graph.labels
+    if graph.features is not None:
+        parts |= _parts_of("features", graph.features)
+    try:
+        with written_whole(path) as part, part.open("wb") as stream:
+            np.savez_compressed(stream, allow_pickle=False, **parts)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror}): name another file") from error
+
+
+def graph_from_npz(path: str | PathLike[str]) -> Graph:
+    """See `Graph.from_npz`."""
+    file = Path(path)
+    try:
+        loaded = np.load(file, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            raise InputError(f"{file} holds a single array: give an npz file that `Graph.to_npz` wrote")
+        with loaded as parts:
+            if "about" not in parts and "adj_data" not in parts:
+                held = ", ".join(parts)[:200] or "nothing"
+                raise InputError(f"{file} is not a graph in npz form: it holds {held}; write one with Graph.to_npz")
+            return _graph(parts) if "about" in parts else _published(parts, file.stem)
+    except OSError as error:
+        raise InputError(f"{file} cannot be read ({error.strerror or error!s:.200}): give an npz file") from error
+    except InputError as error:
+        raise InputError(f"{file}: {error}" if str(file) not in str(error) else str(error)) from error
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(f"{file} is not a graph in npz form ({error!s:.200}): get the original") from error
+
+
+def _graph(parts: Any) -> Graph:
+    about = json.loads(parts["about"].tobytes())
+    if about["format"] != FORMAT:
+        raise InputError(f"its format is {about['format']!r:.80}, not {FORMAT!r}: read it with the hiergcn it is from")
+    ids = parts["ids"] if about["ids"] is None else np.array(about["ids"], dtype=object)
+    return Graph(
+        adjacency=_matrix("adjacency", parts),
+        features=_matrix("features", parts) if "features" in parts or "features_data" in parts else None,
+        labels=parts.get("labels"),
+        ids=ids,
+        class_names=tuple(about["class_names"]),
+        name=about["name"],
+        notes=tuple(about["notes"]),
+        columns=tuple(FeatureColumn(**(column | {"values": tuple(column["values"])})) for column in about["columns"]),
+    )
+
+
+def _published(parts: Any, name: str) -> Graph:
+    """Made undirected and unweighted."""
+    adjacency = _matrix("adj", parts).tocoo()
+    source, target = adjacency.coords
+    features, labels = _matrix("attr", parts), parts["labels"]
+    return Graph.from_edges(source, target, n=adjacency.shape[0], features=features, labels=labels, name=name)
+
+
+def _parts_of(name: str, matrix: Any) -> dict[str, Any]:
+    """A dense matrix as one array, a sparse one as the arrays of its CSR form."""
+    if isinstance(matrix, np.ndarray):
+        return {name: matrix}
+    return {
+        f"{name}_data": matrix.data,
+        f"{name}_indices": matrix.indices,
+        f"{name}_indptr": matrix.indptr,
+        f"{name}_shape": np.array(matrix.shape),
+    }
+
+
+def _matrix(name: str, parts: Any) -> Any:
+    if name in parts:
+        return parts[name]
+    data, indices, indptr, shape = (parts[f"{name}_{part}"] for part in ("data", "indices", "indptr", "shape"))
+    matrix = sp.csr_array((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))
+    matrix.check_format(full_check=True)  # an index out of range would be read as memory
+    return matrix

@@ -1,0 +1,1 @@
+"""Reading tables of nodes and edges: column roles, feature encoders, findings."""

@@ -1,0 +1,186 @@
+"""What was understood of a user's files, what is odd about them, and what will be done about it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hiergcn.graph.graph import Graph
+from hiergcn.graph.tables.assemble import NodeTable
+from hiergcn.graph.tables.csv_files import CsvGraph, NodesFile
+from hiergcn.graph.tables.delimited import MISSING
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blanks"}
+SHOWN = 5  # examples in a sentence
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something odd: what, how often, and what is done about it."""
+
+    what: str
+    count: int
+    done: str
+
+
+@dataclass(frozen=True)
+class ColumnRole:
+    """A column of a file and what it becomes."""
+
+    file: str
+    column: str
+    becomes: str
+
+
+def understood(read: CsvGraph) -> list[str]:
+    """How the files are written and what the graph is, a sentence each."""
+    files = [read.edges.layout] if read.nodes is None else [read.edges.layout, read.nodes.layout]
+    lines = [
+        f"{file.path.name}: {DELIMITERS.get(file.delimiter, repr(file.delimiter))} between columns, UTF-8"
+        for file in files
+    ]
+    if not read.edges.header:
+        lines.append(f"{read.edges.layout.path.name} has no line of column names: its columns are called 1, 2, ..")
+    graph = read.graph
+    kind = "whole numbers" if graph.ids.dtype.kind == "i" else "text"
+    lines.append(f"ids are {kind}, from {graph.ids[0]!s:.40} to {graph.ids[-1]!s:.40}")
+    weight = read.edges.columns.weight
+    lines.append(
+        "edges have no weights: each counts 1" if weight is None else f"edges are weighted by column {weight!r}"
+    )
+    lines.append(_direction(read))
+    return lines
+
+
+def column_roles(read: CsvGraph) -> list[ColumnRole]:
+    edges = read.edges
+    name = edges.layout.path.name
+    first, second = edges.columns.ends
+    roles = [ColumnRole(name, first, "one end of an edge"), ColumnRole(name, second, "the other end")]
+    if edges.columns.weight is not None:
+        roles.append(ColumnRole(name, edges.columns.weight, "weight"))
+    roles += [ColumnRole(name, one, "nothing; --weight would make weights of it") for one in edges.table.unused]
+    return roles + ([] if read.nodes is None else list(_node_roles(read.nodes)))
+
+
+def findings(read: CsvGraph) -> list[Finding]:
+    """Everything odd that a fit can live with; what it cannot live with was an `InputError` before."""
+    found = [*_on_edges(read), *_on_ids(read)]
+    if read.nodes is not None:
+        found += [*_on_features(read.nodes.table), *_on_labels(read.graph)]
+    return [finding for finding in found if finding.count]
+
+
+def label_counts(graph: Graph) -> list[tuple[str, int]]:
+    """Each class and the number of its labels, the largest first."""
+    if graph.labels is None:
+        return []
+    sizes = np.bincount(graph.labels[graph.labelled], minlength=graph.n_classes)
+    return [(graph.class_names[k], int(sizes[k])) for k in np.argsort(-sizes, kind="stable")]
+
+
+def _direction(read: CsvGraph) -> str:
+    """Whether the file lists edges both ways, told from the share that has its mirror."""
+    keys, mirrored = _pairs(read)
+    both = np.isin(mirrored, keys).mean() if keys.size else 0.0
+    if both == 1:
+        return "every edge is listed both ways: the graph is undirected"
+    return f"edges are taken in both directions, whichever end is named first ({both:.0%} are listed both ways)"
+
+
+def _pairs(read: CsvGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Each distinct edge that is no self-loop as one number, and the number of its mirror."""
+    source, target = _ends(read)
+    n = read.graph.n_nodes
+    keys = pd.unique((source * n + target)[source != target])
+    return keys, keys % n * n + keys // n
+
+
+def _ends(read: CsvGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    ids = pd.Index(read.graph.ids.astype(str).astype(object))
+    one, other = (ids.get_indexer(end.values)[end.code].astype(np.int64) for end in read.edges.table.ends)
+    return one, other
+
+
+def _on_edges(read: CsvGraph) -> Iterator[Finding]:
+    source, target = _ends(read)
+    loops = int(np.count_nonzero(source == target))
+    yield Finding("self-loops", loops, "dropped")
+    again = source.size - loops - _pairs(read)[0].size
+    weighted = read.edges.table.weight is not None
+    yield Finding("edges listed again in the same direction", again, "weights added up" if weighted else "counted once")
+    if weighted:
+        zero = int(np.count_nonzero(read.edges.table.weight == 0))
+        yield Finding("edges of weight 0", zero, "no edge")
+    alone = int(np.count_nonzero(np.diff(read.graph.adjacency.indptr) == 0))
+    yield Finding("nodes without an edge", alone, "kept; predicted from their own features alone")
+
+
+def _on_ids(read: CsvGraph) -> Iterator[Finding]:
+    if read.nodes is None:
+        return
+    listed = len(read.nodes.table.ids)
+    blank = "nodes without a label" + ("" if read.nodes.table.features is None else "; features as where missing")
+    yield Finding("ids that only the edges name", read.graph.n_nodes - listed, blank)
+    named = read.edges.table.ends[0].values.union(read.edges.table.ends[1].values, sort=False)
+    absent = int((~read.nodes.table.ids.isin(named)).sum())
+    yield Finding("ids that only the nodes name", absent, "nodes without an edge")
+    alike = _alike([str(name) for name in read.graph.ids]) if read.graph.ids.dtype.kind != "i" else []
+    yield Finding(f"ids that differ by case or blanks only, such as {_shown(alike)}", len(alike), "different nodes")
+
+
+def _on_features(nodes: NodeTable) -> Iterator[Finding]:
+    columns = nodes.described
+    empty = [column.name for column in columns if column.kind == "empty"]
+    yield Finding(f"empty columns: {_shown(empty)}", len(empty), "left out")
+    constant = [column.name for column in columns if column.constant and column.kind != "empty"]
+    yield Finding(f"columns with one value only: {_shown(constant)}", len(constant), "kept, though they tell nothing")
+    for column in columns:
+        if column.kind == "category":
+            yield Finding(f"missing values in column {column.name!r:.60}", column.missing, "none of its categories")
+        elif column.kind != "empty":
+            yield Finding(f"missing values in column {column.name!r:.60}", column.missing, "the column's mean")
+    if nodes.features is None:
+        yield Finding("nodes without features", len(nodes.ids), "features made from the edges")
+
+
+def _on_labels(graph: Graph) -> Iterator[Finding]:
+    if graph.labels is None:
+        return
+    yield Finding("nodes without a label", graph.n_nodes - graph.labelled.size, "predicted")
+    single = [name for name, count in label_counts(graph) if count == 1]
+    yield Finding(
+        f"classes with one label: {_shown(single)}", len(single), "it trains; none is left to check the class"
+    )
+    alike = _alike(list(graph.class_names))
+    yield Finding(f"classes that differ by case or blanks only: {_shown(alike)}", len(alike), "different classes")
+    blank = [name for name in graph.class_names if name in MISSING]
+    yield Finding(f"classes named like a missing label: {_shown(blank)}", len(blank), "classes; blank them if unknown")
+
+
+def _alike(names: list[str]) -> list[str]:
+    """Names that are the same when case and blanks are passed over."""
+    plain = pd.Series(names, dtype=object).str.casefold().str.replace(r"\s+", "", regex=True)
+    return [names[k] for k in np.flatnonzero(plain.duplicated(keep=False))]
+
+
+def _shown(names: list[str]) -> str:
+    return ", ".join(f"{name!r:.40}" for name in names[:SHOWN]) + (", .." if len(names) > SHOWN else "")
+
+
+def _node_roles(nodes: NodesFile) -> Iterator[ColumnRole]:
+    name, columns = nodes.layout.path.name, nodes.columns
+    yield ColumnRole(name, columns.id, "id")
+    if columns.label is not None:
+        yield ColumnRole(name, columns.label, "label; blank is unknown")
+    if columns.split is not None:
+        yield ColumnRole(name, columns.split, "split")
+    for column in nodes.table.described:
+        width = f"{column.width} features" if column.width > 1 else "a feature"
+        yield ColumnRole(
+            name, column.name, "nothing: it is empty" if column.kind == "empty" else f"{width} ({column.kind})"
+        )
+    for dropped in columns.dropped:
+        yield ColumnRole(name, dropped, "nothing: dropped as asked")

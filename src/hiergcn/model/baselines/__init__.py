@@ -1,0 +1,1 @@
+"""The methods that H-GCN is compared with, one per file."""

@@ -1,0 +1,145 @@
+"""DeepWalk (Perozzi et al., KDD 2014) and a linear support vector machine, as the paper's comparison uses it.
+
+The nodes on random walks are read as the words of sentences; a skip-gram with hierarchical softmax gives each node i an
+embedding e_i, which knows the graph but neither features nor labels. A one-vs-rest linear SVM of the embeddings of the
+training nodes then classifies:
+
+    z_ik = w_kᵀ e_i + b_k
+
+There are no epochs to choose from: one step learns everything, and validation is only reported.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from sklearn.svm import LinearSVC
+from torch import Tensor
+
+from hiergcn.errors import MissingPackageError
+from hiergcn.graph.task import Task
+from hiergcn.model.baselines.base import WithoutFeatures
+from hiergcn.model.baselines.walks import NOWHERE, Walker
+from hiergcn.model.config_checks import check_positive, check_whole
+from hiergcn.model.generators import numpy_generator
+from hiergcn.model.method import Features, Labelled, NodeModel, Prepared
+
+
+@dataclass(frozen=True)
+class DeepWalkConfig:
+    """Settings of the walks, the skip-gram and the SVM; the defaults are the paper's for its larger graphs."""
+
+    walks: int = 80
+    """Walks from each node."""
+    walk_length: int = 40
+    """Nodes on each walk."""
+    window: int = 10
+    """Places on a walk, at most, between a node and a context of it."""
+    embedding: int = 128
+    """Width of e."""
+    passes: int = 1
+    """Times that the skip-gram reads the walks."""
+    C: float = 1.0
+    """Weight of the SVM's errors against its margin."""
+
+    def __post_init__(self) -> None:
+        check_whole(self, walks=1, walk_length=2, window=1, embedding=1, passes=1)
+        check_positive(self, "C")
+
+
+class Sentences:
+    """The walks as gensim reads them, more than once: made anew each time, so that they are never all in memory."""
+
+    def __init__(self, walker: Walker, walks: int, length: int, seed: int) -> None:
+        self.walker, self.walks, self.length, self.seed = walker, walks, length, seed
+        self.words = [str(node) for node in range(walker.n_nodes)]
+
+    def __iter__(self) -> Iterator[list[str]]:
+        rng = np.random.default_rng(self.seed)
+        for _ in range(self.walks):  # each node once, in a new order (Algorithm 1)
+            starts = rng.permutation(self.walker.n_nodes)
+            for walk in self.walker.walks(starts, self.length, int(rng.integers(2**63))):
+                yield [self.words[node] for node in walk.tolist() if node != NOWHERE]
+
+
+def skip_gram(sentences: Sentences, config: DeepWalkConfig, seed: int) -> np.ndarray:
+    """e of every node; (n, embedding). One worker, since more of them would not repeat."""
+    try:
+        from gensim.models import Word2Vec
+    except ImportError:
+        raise MissingPackageError("DeepWalk needs gensim; install it by pip install 'hiergcn[walks]'.") from None
+    words = Word2Vec(
+        sentences,
+        vector_size=config.embedding,
+        window=config.window,
+        epochs=config.passes,
+        sg=1,
+        hs=1,
+        negative=0,
+        min_count=0,
+        sample=0,
+        workers=1,
+        seed=seed,
+    ).wv
+    order = np.array([words.key_to_index[word] for word in sentences.words])
+    embedding: np.ndarray = words.vectors[order]
+    return embedding
+
+
+class DeepWalk(NodeModel):
+    """Embedding and SVM of one graph; both are buffers, so that a model is restored without walking again."""
+
+    weighs_classes = False
+    embedding: Tensor  # (n, embedding)
+    W: Tensor  # (embedding, classes)
+    b: Tensor  # (classes,)
+
+    def __init__(self, walker: Walker, n_classes: int, config: DeepWalkConfig, generator: torch.Generator) -> None:
+        super().__init__()
+        self.walker, self.config, self.generator = walker, config, generator
+        self.register_buffer("embedding", torch.zeros(walker.n_nodes, config.embedding))
+        self.register_buffer("W", torch.zeros(config.embedding, n_classes))
+        self.register_buffer("b", torch.zeros(n_classes))
+
+    def forward(self, features: Features) -> Tensor:  # noqa: ARG002
+        return self.embedding @ self.W + self.b
+
+    def step(
+        self,
+        features: Features,
+        labelled: Labelled,
+        optimiser: torch.optim.Optimizer,  # noqa: ARG002
+        reduction: str,
+        epoch: int,  # noqa: ARG002
+    ) -> float:
+        config, rng = self.config, numpy_generator(self.generator)
+        sentences = Sentences(self.walker, config.walks, config.walk_length, int(rng.integers(2**63)))
+        embedding = skip_gram(sentences, config, int(rng.integers(2**31)))
+        nodes, classes = labelled.nodes.cpu().numpy(), labelled.classes.cpu().numpy()
+        weights = None if labelled.class_weights is None else dict(enumerate(labelled.class_weights.tolist()))
+        svm = LinearSVC(C=config.C, class_weight=weights, random_state=int(rng.integers(2**31)))
+        svm.fit(embedding[nodes], classes)
+        W, b = _one_row_each(svm.coef_, svm.intercept_)
+        with torch.no_grad():
+            self.embedding.copy_(torch.from_numpy(embedding))
+            self.W[:, svm.classes_] = torch.from_numpy(W.T).to(self.W)
+            self.b[svm.classes_] = torch.from_numpy(b).to(self.b)
+        return labelled.cross_entropy(self(features), reduction).item()
+
+
+def _one_row_each(coefficients: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of two classes scikit-learn keeps the row of the second alone: the first is its opposite."""
+    if len(coefficients) > 1:
+        return coefficients, intercepts
+    return np.vstack([-coefficients, coefficients]), np.concatenate([-intercepts, intercepts])
+
+
+class DeepWalkMethod(WithoutFeatures):
+    """DeepWalk as a method: every seed walks for itself."""
+
+    def structure(self, task: Task, device: torch.device) -> Walker:  # noqa: ARG002
+        return Walker.on(task.adjacency)
+
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> DeepWalk:
+        return DeepWalk(prepared.structure, n_classes, self.config, generator)

@@ -1,0 +1,1 @@
+"""Tensor operations of the models: sparse products, dropout and channels, for CPU and GPU."""

@@ -1,0 +1,111 @@
+"""Dropout that makes its bits itself, on columns that it joins or parts on the way."""
+
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from hiergcn.model.ops.triton.layout import is_wide, nodes_first, places, row_by_row
+
+Bits = tuple[Tensor, Tensor, int]
+"""Seed, offset and how many of 2^16 are kept, as `dropout` has them."""
+
+
+@triton.jit
+def _dropout(
+    values,
+    right,
+    seed,
+    offset,
+    out,
+    right_out,
+    size,
+    width,
+    cut,
+    value_replica,
+    value_row,
+    right_replica,
+    right_row,
+    out_replica,
+    out_row,
+    right_out_replica,
+    right_out_row,
+    kept,
+    scale,
+    DROP: tl.constexpr,
+    JOIN: tl.constexpr,
+    CUT: tl.constexpr,
+    BLOCK: tl.constexpr,
+    WIDE: tl.constexpr,
+):
+    """Dropout on this program's places; columns from `cut` on come from the right, or go there."""
+    replica, block = tl.program_id(1).to(tl.int64), tl.program_id(0)
+    if WIDE:
+        block = block.to(tl.int64)
+    row, column, inside = places(size, width, BLOCK, WIDE)
+    here = inside
+    if DROP:
+        draw = tl.load(offset + replica) // 4  # as torch's kernels count: four words of a thread make one
+        thread = block * (BLOCK // 8) + tl.arange(0, BLOCK // 8)
+        first, second, third, fourth = tl.philox(
+            tl.load(seed + replica), draw.to(tl.uint32), (draw >> 32).to(tl.uint32),
+            thread.to(tl.uint32), (thread.to(tl.int64) >> 32).to(tl.uint32),
+        )  # fmt: skip
+        word = tl.interleave(tl.interleave(first, third), tl.interleave(second, fourth))  # in their order
+        here = inside & (tl.interleave(word & 0xFFFF, word >> 16).to(tl.int32) < kept)
+    left = column < cut
+    values += replica * value_replica + row * value_row + column
+    if JOIN:
+        right += replica * right_replica + row * right_row + (column - cut)
+        value = tl.load(values, mask=here & left, other=0.0) + tl.load(right, mask=here & ~left, other=0.0)
+    else:
+        value = tl.load(values, mask=here, other=0.0)
+    if DROP:
+        value *= scale
+    out += replica * out_replica + row * out_row + column
+    if CUT:
+        right_out += replica * right_out_replica + row * right_out_row + (column - cut)
+        tl.store(out, value, mask=inside & left)
+        tl.store(right_out, value, mask=inside & ~left)
+    else:
+        tl.store(out, value, mask=inside)
+
+
+def dropout(values: Tensor, seed: Tensor, offset: Tensor, kept: int) -> Tensor:
+    """Each of the values with a chance of kept / 2^16, divided by that, else 0.
+
+    Values are (replicas, n, d), those of one replica also for all of them (a stride of 0). The bits of a replica follow
+    from its seed and its offset, both (replicas,), and from nothing else: an entry has 16 bits of what Philox makes of
+    them at its place, counted row by row. The result lies as (n, replicas, d), seen as the values are.
+    """
+    out = nodes_first(values, values.shape[2])
+    _drop((values,), (out,), (seed, offset, kept))
+    return out
+
+
+def dropped_join(left: Tensor, right: Tensor, bits: Bits | None) -> Tensor:
+    """[left ‖ right], (replicas, n, d) and (replicas, n, e), with dropout if there are bits for it."""
+    out = nodes_first(left, left.shape[2] + right.shape[2])
+    _drop((left, right), (out,), bits)
+    return out
+
+
+def dropped_parts(values: Tensor, cut: int, bits: Bits | None) -> tuple[Tensor, Tensor]:
+    """The columns before the cut and those from it on, with dropout if there are bits for it."""
+    left, right = nodes_first(values, cut), nodes_first(values, values.shape[2] - cut)
+    _drop((values,), (left, right), bits)
+    return left, right
+
+
+def _drop(sources: tuple[Tensor, ...], targets: tuple[Tensor, ...], bits: Bits | None) -> None:
+    replicas, rows, cut = (sources[0] if len(sources) > 1 else targets[0]).shape
+    width = sum(source.shape[2] for source in sources)
+    values, right = (row_by_row(part) for part in (sources[0], sources[-1]))
+    out, right_out = targets[0], targets[-1]
+    seed, offset, kept = (values, values, 2**16) if bits is None else bits
+    if rows * width:
+        _dropout[(triton.cdiv(rows * width, 1024), replicas)](
+            values, right, seed, offset, out, right_out, rows * width, width, cut, values.stride(0), values.stride(1),
+            right.stride(0), right.stride(1), out.stride(0), out.stride(1), right_out.stride(0), right_out.stride(1),
+            kept, 2**16 / kept, DROP=bits is not None, JOIN=len(sources) > 1, CUT=len(targets) > 1, BLOCK=1024,
+            WIDE=is_wide(rows * width),
+        )  # fmt: skip

@@ -1,0 +1,1 @@
+"""H-GCN+: random propagation through graph and hierarchy, then one small network."""

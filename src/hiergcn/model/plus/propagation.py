@@ -1,0 +1,60 @@
+r"""Propagation through a graph and its hierarchy that has no parameters: H-GCN's way down and up again, made linear.
+
+.. math:: P = \sum_{l=0}^{L} \beta_l \, B_l \Big( \frac{1}{K_l + 1} \sum_{k=0}^{K_l} \hat A_l^k \Big) B_l^\top,
+   \qquad B_l = M_{0 \to l} (M_{0 \to l}^\top M_{0 \to l})^{-1/2}
+
+M_{0→l} groups nodes into the hyper-nodes of level l. The columns of B_l have length 1, so B_l B_lᵀ H gives each node
+the mean of its hyper-node, and P is symmetric with eigenvalues of at most 1 in size: its gradient is P again. The sum
+is computed as the network computes it, level by level: sums go down, and what each level gives is added on the way up.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hiergcn.coarsen import Hierarchy
+from hiergcn.model.baselines.grand import mixed_order
+from hiergcn.model.levels import HierarchyTensors
+from hiergcn.model.ops.sparse import linear_map
+
+
+class HierarchicalPropagation:
+    """P of one graph.
+
+    Args:
+        hierarchy: the coarsened graph.
+        shares: β_l of each level, the input graph first; a share of 0 leaves a level out.
+        orders: K_l of each level.
+        device: where it is computed.
+    """
+
+    def __init__(
+        self, hierarchy: Hierarchy, shares: Sequence[float], orders: Sequence[int], device: torch.device
+    ) -> None:
+        self.shares, self.orders = tuple(shares), tuple(orders)
+        used = max((i for i, share in enumerate(shares) if share), default=0)
+        self.levels = HierarchyTensors(hierarchy, used).to(device).levels
+        roots = [np.sqrt(level.node_weight, dtype=np.float32) for level in hierarchy.levels[: used + 1]]
+        self.roots = [torch.from_numpy(root).unsqueeze(1).to(device) for root in roots]  # (n_l, 1)
+
+    def __call__(self, H: Tensor) -> Tensor:
+        """P H; (n, d) -> (n, d)."""
+        return linear_map(H, self._spread, self._spread)
+
+    def _spread(self, H: Tensor) -> Tensor:
+        finer: list[Tensor] = []  # what came to each level but the coarsest
+        for level in self.levels[:-1]:
+            finer.append(H)  # (n_i, d)
+            H = level.pool(H)  # (n_{i+1}, d)
+        spread = self._at_level(len(finer), H)
+        for i in reversed(range(len(finer))):
+            spread = self.levels[i].unpool(spread)
+            if self.shares[i]:
+                spread = spread + self._at_level(i, finer[i])
+        return spread
+
+    def _at_level(self, i: int, H: Tensor) -> Tensor:
+        root = self.roots[i]
+        return mixed_order(self.levels[i].adjacency, self.orders[i], H / root) * (self.shares[i] / root)

@@ -1,0 +1,191 @@
+"""Where the nodes stand: hyper-nodes first, then the members of each around it, level by level down to the nodes.
+
+A node of weight w has a disc of radius `RADIUS` sqrt(w), so that all levels fill the same area. The coarsest level is
+laid out by forces; the members of a hyper-node stand on a sunflower spiral in its disc, turned towards their neighbours
+outside, and are then pushed apart where discs overlap. Every step is linear in nodes and edges, and nothing is random.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from hiergcn.compiled.jit import kernel
+from hiergcn.report.tree import Tree
+
+Positions = npt.NDArray[np.complex128]  # x + iy
+
+RADIUS = 0.62
+"""Of a drawn node of weight 1, in units of the layout: discs cover some 40 % of the area."""
+GAP = 1.12
+"""Discs are pushed apart to this multiple of touching."""
+SPREAD = 1.25
+"""Of the coarsest level: its circle is as much wider than the discs would need side by side."""
+GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
+FORCE_ROUNDS = 200
+FORCE_NODES = 1000
+"""More nodes than this at the coarsest level, the lightest, stand around the others without forces between them."""
+
+
+def layout(tree: Tree) -> list[Positions]:
+    """The position of every node of every level, finest first."""
+    positions = [_coarsest(tree.adjacency[-1], tree.weight[-1].astype(float))]
+    for level in range(tree.depth - 1, -1, -1):
+        positions.append(_members(tree, level, positions[-1]))
+    return positions[::-1]
+
+
+def _coarsest(adjacency: sp.csr_array, weight: npt.NDArray[np.float64]) -> Positions:
+    heavy = np.argsort(-weight, kind="stable")[:FORCE_NODES]
+    radius = np.sqrt(weight)
+    positions = _spiral(weight, np.zeros(len(weight), dtype=np.int64), np.array([weight.sum()]))
+    positions[heavy] = _by_forces(adjacency[heavy][:, heavy].toarray().astype(np.float64), radius[heavy])
+    rest = np.setdiff1d(np.arange(len(weight)), heavy)
+    if len(rest):
+        edge = np.abs(positions[heavy]).max() + radius[heavy].max()
+        outward = np.sqrt(edge**2 + 2 * np.cumsum(weight[rest]))
+        positions[rest] = outward * np.exp(1j * GOLDEN_ANGLE * np.arange(len(rest)))
+    return pushed_apart(positions, GAP * RADIUS * radius, rounds=120)
+
+
+def _by_forces(adjacency: npt.NDArray[np.float64], radius: npt.NDArray[np.float64]) -> Positions:
+    """Springs along the edges, repulsion by size between all, a pull to the middle that keeps components together."""
+    n = len(radius)
+    if n == 1:
+        return np.zeros(1, dtype=complex)
+    degree = np.maximum(adjacency.sum(axis=1), 1e-100)
+    expected = np.outer(degree, degree) / degree.sum()  # where all are joined, what counts is being joined more
+    spring = np.sqrt(np.maximum(adjacency - expected, 0) / np.sqrt(np.outer(degree, degree)))
+    scale = np.sqrt((radius**2).sum())  # the radius of a disc of all
+    positions = _spectral(spring) * scale
+    size = np.outer(radius, radius)
+    for round_ in range(FORCE_ROUNDS):
+        apart = positions[:, None] - positions[None, :]
+        distance = np.maximum(np.abs(apart), 1e-3 * scale / n)
+        push = size / distance**2  # as in Fruchterman and Reingold, with charges by area
+        pull = spring * distance / scale
+        force = (apart * (push - pull)).sum(axis=1) / radius - 0.8 * positions / scale * radius
+        step = 0.12 * scale * (1 - round_ / FORCE_ROUNDS)
+        positions = positions + force * np.minimum(1.0, step / np.maximum(np.abs(force), 1e-12))
+    return _evened(positions - np.average(positions, weights=radius**2), radius)
+
+
+def _evened(positions: Positions, radius: npt.NDArray[np.float64]) -> Positions:
+    """The same directions, with distances from the middle such that the discs fill a circle evenly.
+
+    Forces leave a crowd in the middle and lone nodes far out, and a page has no room for the emptiness between.
+    """
+    distance = np.abs(positions)
+    order = np.argsort(distance, kind="stable")
+    area = np.cumsum(radius[order] ** 2) - radius[order] ** 2 / 2
+    even = np.empty_like(distance)
+    even[order] = SPREAD * np.sqrt(area)
+    evened: Positions = positions * (even / np.maximum(distance, 1e-12))
+    return evened
+
+
+def _spectral(similarity: npt.NDArray[np.float64]) -> Positions:
+    """Two eigenvectors of the normalised Laplacian as coordinates, with a spiral that parts those that coincide."""
+    n = len(similarity)
+    degree = similarity.sum(axis=1)
+    scale = 1 / np.sqrt(np.maximum(degree, 1e-12))
+    vectors = np.linalg.eigh(np.eye(n) - similarity * np.outer(scale, scale) * (degree > 0))[1]
+    pair = vectors[:, -2:] if n < 3 else vectors[:, 1:3]
+    pair = pair * np.sign(pair[np.abs(pair).argmax(axis=0), [0, 1]])  # an eigenvector is known but for its sign
+    spread = np.maximum(np.abs(pair).max(axis=0), 1e-12)
+    turn = np.arange(n)
+    parted: Positions = (pair / spread) @ np.array([1, 1j]) + 0.5 * np.sqrt((turn + 0.5) / n) * np.exp(
+        1j * GOLDEN_ANGLE * turn
+    )
+    return parted
+
+
+def _members(tree: Tree, level: int, around: Positions) -> Positions:
+    """Nodes of `level` around their hyper-nodes, which stand at `around`."""
+    parent, weight = tree.parent[level], tree.weight[level].astype(float)
+    total = tree.weight[level + 1].astype(float)
+    first = tree.first(level)[:-1]
+    spiral = _spiral(weight, first[parent], total[parent])
+    middle = _sums(weight * spiral, parent, len(total)) / total
+    spiral -= middle[parent]
+    there = around[parent]
+    adjacency = tree.adjacency[level]
+    # towards the hyper-nodes of the neighbours
+    outside: Positions = np.asarray(adjacency @ there - adjacency.sum(axis=1) * there)
+    length = np.abs(outside)
+    outside = np.divide(outside, length, out=np.zeros_like(outside), where=length > 0)
+    turn = _sums(np.conj(spiral) * outside, parent, len(total))  # the rotation that fits best, in closed form
+    length = np.abs(turn)
+    turn = np.divide(turn, length, out=np.ones_like(turn), where=length > 0)
+    rounds = 30 if len(weight) <= 50_000 else 6
+    return pushed_apart(there + spiral * turn[parent], GAP * RADIUS * np.sqrt(weight), rounds)
+
+
+def _spiral(weight: npt.NDArray[np.float64], first: npt.NDArray[np.int64], total: npt.NDArray[np.float64]) -> Positions:
+    """A sunflower spiral for each run of nodes that begins at `first`, in a disc of area pi `total`."""
+    inside = np.cumsum(weight) - weight / 2
+    before = (np.cumsum(weight) - weight)[first]
+    place: Positions = np.sqrt(inside - before) * np.exp(1j * GOLDEN_ANGLE * (np.arange(len(weight)) - first))
+    lone = total == weight  # an only member stands where its hyper-node stands
+    place[lone] = 0
+    return place
+
+
+def _sums(values: Positions, group: npt.NDArray[np.int32], n: int) -> Positions:
+    real, imaginary = (np.bincount(group, weights=part, minlength=n) for part in (values.real, values.imag))
+    total: Positions = real + 1j * imaginary
+    return total
+
+
+def pushed_apart(positions: Positions, radius: npt.NDArray[np.float64], rounds: int) -> Positions:
+    """Move discs that overlap away from each other, half the overlap each, round by round.
+
+    Neighbours are found on a grid whose cells are as wide as all but the largest hundredth of the discs; those, and
+    discs in a cell with very many others, are pushed as if they were as small.
+    """
+    if len(positions) < 2:
+        return positions
+    wide = 2 * float(np.quantile(radius, 0.99)) if len(radius) > 1000 else 2 * float(radius.max())
+    capped = np.minimum(radius, wide / 2)
+    for _ in range(rounds):
+        low = complex(positions.real.min(), positions.imag.min())
+        columns = ((positions.real - low.real) / wide).astype(np.int64)
+        rows = ((positions.imag - low.imag) / wide).astype(np.int64)
+        across = int(columns.max()) + 3
+        cell = (rows + 1) * across + columns + 1  # an empty frame spares the edges
+        order = np.argsort(cell, kind="stable")
+        start = np.searchsorted(cell[order], np.arange(cell.max() + across + 3))
+        push = _pushes(positions, capped, cell, order, start, across)
+        positions = positions + push
+        if np.abs(push).max() < 1e-3 * wide:
+            break
+    return positions
+
+
+@kernel
+def _pushes(
+    positions: Positions,
+    radius: npt.NDArray[np.float64],
+    cell: npt.NDArray[np.int64],
+    order: npt.NDArray[np.int64],
+    start: npt.NDArray[np.int64],
+    across: int,
+) -> Positions:
+    push = np.zeros(len(positions), dtype=np.complex128)
+    for i in range(len(positions)):
+        for row in range(-1, 2):
+            low = cell[i] + row * across - 1
+            begin, end = start[low], start[low + 3]
+            for k in range(begin, min(end, begin + 500)):  # the bound keeps a crowd from costing its square
+                j = order[k]
+                if j == i:
+                    continue
+                apart = positions[i] - positions[j]
+                distance = abs(apart)
+                overlap = radius[i] + radius[j] - distance
+                if overlap > 0:
+                    share = radius[j] / (radius[i] + radius[j])  # the larger disc gives way less
+                    if distance > 1e-9:
+                        push[i] += apart / distance * overlap * share * 0.8
+                    else:
+                        push[i] += complex(np.cos(i), np.sin(i)) * overlap * share
+    return push

@@ -1,0 +1,105 @@
+"""Integrated gradients: completeness, a closed form, sparse against dense, and what cannot be traced."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from hiergcn.coarsen import coarsen
+from hiergcn.datasets import planted_graph
+from hiergcn.errors import InputError
+from hiergcn.explain.attribution import CLOSE, attribute
+from hiergcn.graph import Graph
+from hiergcn.graph.task import Task
+from hiergcn.model.method import Features, NodeModel, Prepared
+from hiergcn.model.ops.sparse import SparseFeatures
+from hiergcn.model.registry import build_method
+from hiergcn.run.settings import settings_for
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    """Mostly zero features, as counts of words are."""
+    rng = np.random.default_rng(3)
+    words = sp.csr_array(rng.poisson(0.15, (70, 24)).astype(np.float64))
+    return replace(planted_graph(70, classes=3, seed=2), features=words)
+
+
+def built(method: str, graph: Graph, **settings: object) -> tuple[NodeModel, Prepared]:
+    config = settings_for(method).override({"hidden": 8} | settings).model
+    made = build_method(method, config)
+    hierarchy = coarsen(graph.adjacency, 2) if made.uses_hierarchy else None
+    prepared = made.prepare(Task.unlabelled(graph, 3), hierarchy, CPU)
+    return made.build(prepared, 3, torch.Generator().manual_seed(0)), prepared
+
+
+@pytest.mark.parametrize("method", ["hgcn", "hgcn-plus", "mlp", "gcn", "appnp"])
+def test_shares_add_up_to_the_difference_of_scores(method: str, graph: Graph) -> None:
+    if method in ("gcn", "appnp"):
+        pytest.importorskip("torch_geometric")
+    model, prepared = built(method, graph)
+    found = attribute(model, prepared.features, 5, 1)
+    with torch.no_grad():
+        logits = model(prepared.features)[5].double()
+    assert found.score == pytest.approx((logits[1] - logits.mean()).item(), abs=1e-6)
+    assert abs(found.missed) <= CLOSE * abs(found.score - found.without) + 1e-6
+    assert found.by_node().sum() == pytest.approx(found.share.sum())
+    assert found.by_feature().sum() == pytest.approx(found.share.sum())
+
+
+def test_sparse_and_dense_features_get_the_same_shares(graph: Graph) -> None:
+    model, prepared = built("hgcn", graph)
+    assert isinstance(prepared.features, SparseFeatures)
+    sparse = attribute(model, prepared.features, 0, 0)
+    assert isinstance(graph.features, sp.csr_array)
+    assert len(sparse.share) == graph.features.nnz  # nothing was filled
+    full = attribute(model, prepared.features.to_dense(), 0, 0)
+    np.testing.assert_allclose(sparse.by_node(), full.by_node(), atol=1e-5)
+    np.testing.assert_allclose(sparse.by_feature(), full.by_feature(), atol=1e-5)
+
+
+class Linear(NodeModel):
+    """Logits X W: the shares of a node are its own entries times the centred weights."""
+
+    def __init__(self, weight: Tensor) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(weight)
+
+    def forward(self, features: Features) -> Tensor:
+        return features @ self.weight
+
+
+def test_a_linear_model_by_hand() -> None:
+    X = torch.tensor([[1.0, 0.0, 2.0], [5.0, 5.0, 5.0]])
+    weight = torch.tensor([[1.0, 0.0], [3.0, -3.0], [0.0, 1.0]])
+    found = attribute(Linear(weight), X, 0, 0)
+    np.testing.assert_allclose(found.by_feature(), [0.5, 0.0, -1.0], atol=1e-6)
+    np.testing.assert_allclose(found.by_node(), [-0.5, 0.0], atol=1e-6)
+    assert (found.without, found.missed) == pytest.approx((0.0, 0.0), abs=1e-6)
+
+
+def test_the_perceptron_looks_at_the_node_alone(graph: Graph) -> None:
+    model, prepared = built("mlp", graph)
+    shares = attribute(model, prepared.features, 7, 2).by_node()
+    assert shares[7] != 0
+    assert np.count_nonzero(shares) == 1
+
+
+def test_two_times_the_same(graph: Graph) -> None:
+    model, prepared = built("hgcn", graph)
+    first, again = (attribute(model, prepared.features, 3, 1).share for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+
+
+def test_label_propagation_has_nothing_to_trace(graph: Graph) -> None:
+    config = settings_for("label-propagation").model
+    method = build_method("label-propagation", config)
+    prepared = method.prepare(Task.unlabelled(graph, 3), None, CPU)
+    model = method.build(prepared, 3, torch.Generator())
+    with pytest.raises(InputError, match="does not compute its predictions from the features"):
+        attribute(model, prepared.features, 0, 0)

@@ -1,0 +1,189 @@
+"""Each network on PyG's layers against the same network of PyG's own, unaltered parts, with the same weights."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from torch import Tensor, nn
+
+from hiergcn.errors import MissingPackageError
+from hiergcn.graph.task import Task
+from hiergcn.model.baselines.appnp import APPNP, APPNPConfig, APPNPMethod
+from hiergcn.model.baselines.gat import GAT, GATConfig, GATMethod
+from hiergcn.model.baselines.gcn import GCN, GCNConfig, GCNMethod
+from hiergcn.model.baselines.graph_unet import GraphUNet, GraphUNetConfig, GraphUNetMethod
+from hiergcn.model.baselines.mlp import MLP, MLPConfig, MLPMethod
+from hiergcn.model.baselines.pyg import Edges
+from hiergcn.model.method import Method, NodeModel
+from hiergcn.model.ops.sparse import SparseFeatures
+
+N, F, CLASSES = 40, 7, 3
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    """Forty nodes with weighted edges, one isolated; features that are mostly zero."""
+    rng = np.random.default_rng(5)
+    dense = np.triu(rng.random((N, N)) < 0.1, 1) * rng.integers(1, 4, (N, N))
+    dense[:, -1] = 0
+    features = (rng.random((N, F)) * (rng.random((N, F)) < 0.2)).astype(np.float32)
+    none = np.empty(0, dtype=np.int64)
+    return Task(sp.csr_array((dense + dense.T).astype(np.float64)), features, CLASSES, none, none, none, none)
+
+
+@pytest.fixture(scope="module")
+def layers() -> Any:
+    return pytest.importorskip("torch_geometric.nn")
+
+
+def built(method: Method, task: Task) -> tuple[Any, SparseFeatures]:
+    prepared = method.prepare(task, None, CPU)
+    assert isinstance(prepared.features, SparseFeatures)
+    return method.build(prepared, CLASSES, torch.Generator().manual_seed(0)).eval(), prepared.features
+
+
+def edges_of(task: Task) -> tuple[Tensor, Tensor]:
+    coo = task.adjacency.tocoo()
+    return torch.from_numpy(np.stack([coo.row, coo.col]).astype(np.int64)), torch.from_numpy(coo.data).float()
+
+
+def dense_features(task: Task) -> Tensor:
+    assert isinstance(task.features, np.ndarray)
+    return torch.from_numpy(task.features)
+
+
+def give(layer: nn.Module, weight: Tensor) -> None:
+    """W (in, out) of ours as the weight of PyG's linear layer."""
+    with torch.no_grad():
+        layer.weight.copy_(weight.T)  # type: ignore[operator]
+
+
+def test_gcn_is_pygs(task: Task, layers: Any) -> None:
+    model, features = built(GCNMethod(GCNConfig(hidden=5, scaling="none")), task)
+    first, second = layers.GCNConv(F, 5, bias=False), layers.GCNConv(5, CLASSES, bias=False)
+    give(first.lin, model.project.weight)
+    give(second.lin, model.second.lin.weight.T)
+    edges = edges_of(task)
+    theirs = second(torch.relu(first(dense_features(task), *edges)), *edges)
+    torch.testing.assert_close(model(features), theirs)
+
+
+def test_gat_is_pygs(task: Task, layers: Any) -> None:
+    model, features = built(GATMethod(GATConfig(hidden=4, heads=3, output_heads=2, scaling="none")), task)
+    first, second = layers.GATConv(F, 4, 3), layers.GATConv(12, CLASSES, 2, concat=False)
+    first.load_state_dict(model.first.state_dict() | {"lin.weight": model.project.weight.T})
+    second.load_state_dict(model.second.state_dict())
+    index = edges_of(task)[0]
+    theirs = second(nn.functional.elu(first(dense_features(task), index)), index)
+    torch.testing.assert_close(model(features), theirs)
+
+
+def test_appnp_is_pygs(task: Task, layers: Any) -> None:
+    model, features = built(APPNPMethod(APPNPConfig(hidden=5, scaling="none")), task)
+    H = torch.relu(dense_features(task) @ model.first.weight) @ model.second.weight
+    torch.testing.assert_close(model(features), layers.APPNP(10, 0.1)(H, *edges_of(task)))
+
+
+def test_graph_unet_is_pygs(task: Task, layers: Any) -> None:
+    config = GraphUNetConfig(hidden=5, first_pool=30)
+    model, features = built(GraphUNetMethod(config), task)
+    theirs = layers.GraphUNet(F, 5, CLASSES, 3, [30 / N, 0.5])
+    theirs.load_state_dict(model.unet.state_dict() | {"down_convs.0.lin.weight": model.project.weight.T})
+    index, weight = edges_of(task)
+    torch.testing.assert_close(model(features), theirs(dense_features(task), index, edge_weight=weight))
+
+
+def test_mlp_is_two_linear_layers(task: Task) -> None:
+    model, features = built(MLPMethod(MLPConfig(hidden=5, scaling="none")), task)
+    with torch.no_grad():
+        model.first_bias.uniform_()
+        model.second_bias.uniform_()
+    H = torch.relu(nn.functional.linear(dense_features(task), model.first.weight.T, model.first_bias))
+    torch.testing.assert_close(model(features), nn.functional.linear(H, model.second.weight.T, model.second_bias))
+
+
+def test_appnp_drops_from_the_whole_matrix_in_each_step(
+    task: Task, layers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, features = built(APPNPMethod(APPNPConfig(dropout=0.0, adjacency_dropout=0.5)), task)
+    seen: list[Tensor] = []
+    product = SparseFeatures.__matmul__
+
+    def watched(matrix: SparseFeatures, dense: Tensor) -> Tensor:
+        if matrix.pattern is model.adjacency.pattern:
+            seen.append(matrix.values)
+        return product(matrix, dense)
+
+    monkeypatch.setattr(SparseFeatures, "__matmul__", watched)
+    model.train()(features)
+    kept = [float((values != 0).float().mean()) for values in seen]
+    assert len(kept) == 10
+    assert all(0.35 < share < 0.65 for share in kept)
+    assert not torch.equal(seen[0], seen[1])
+    torch.testing.assert_close(seen[0][seen[0] != 0], 2 * model.adjacency.values[seen[0] != 0])
+
+
+def test_graph_unet_drops_both_directions_of_an_edge(task: Task, layers: Any) -> None:
+    model, _ = built(GraphUNetMethod(GraphUNetConfig(edge_dropout=0.5)), task)
+    index, weight = model.train()._kept_edges()
+    kept = {(int(i), int(j)): float(w) for i, j, w in zip(*index, weight, strict=True)}
+    assert len(kept) == len(weight)  # none twice
+    assert 0.3 < len(kept) / task.adjacency.nnz < 0.7
+    assert all(kept[j, i] == w == task.adjacency[i, j] for (i, j), w in kept.items())
+
+
+def test_graph_unet_on_a_small_graph_keeps_a_share(task: Task, layers: Any) -> None:
+    """PyG reads a ratio of 1 or more as a number of nodes, so that 2000 / n would keep one."""
+    model, _ = built(GraphUNetMethod(GraphUNetConfig()), task)
+    assert model.unet.pool_ratios == [0.5, 0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("method", "regularised"),
+    [
+        (GCNMethod(GCNConfig()), ["project.weight"]),
+        (APPNPMethod(APPNPConfig()), ["first.weight"]),
+        (MLPMethod(MLPConfig()), ["first.weight"]),
+        (GATMethod(GATConfig()), None),
+        (GraphUNetMethod(GraphUNetConfig()), None),
+    ],
+)
+def test_l2_falls_where_the_source_puts_it(
+    task: Task, layers: Any, method: Method, regularised: list[str] | None
+) -> None:
+    model, _ = built(method, task)
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    assert [names[id(parameter)] for parameter in model.regularised()] == (regularised or list(names.values()))
+
+
+def test_edges_leave_out_self_loops() -> None:
+    adjacency = sp.csr_array(np.array([[2.0, 3.0], [3.0, 0.0]]))
+    edges = Edges.of(adjacency, CPU)
+    assert edges.index.tolist() == [[0, 1], [1, 0]]
+    assert edges.weight.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        lambda edges, draw: GCN(torch.eye(2).to_sparse_csr(), F, 2, GCNConfig(), draw),
+        lambda edges, draw: GAT(edges, F, 2, GATConfig(), draw),
+        lambda edges, draw: APPNP(SparseFeatures.from_scipy(sp.csr_array(np.eye(2))), F, 2, APPNPConfig(), draw),
+        lambda edges, draw: GraphUNet(edges, F, 2, GraphUNetConfig(), draw),
+    ],
+)
+def test_a_missing_package_is_named_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch, network: Callable[[Edges, torch.Generator], NodeModel]
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "torch_geometric.nn", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'hiergcn\[pyg\]'"):
+        network(Edges.of(sp.csr_array((2, 2)), CPU), torch.Generator())
+
+
+def test_mlp_needs_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "torch_geometric.nn", None)
+    assert MLP(F, 2, MLPConfig(), torch.Generator())(torch.ones(4, F)).shape == (4, 2)

@@ -1,0 +1,107 @@
+"""DGCN against a dense calculation, and its schedule."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.task import Task
+from hiergcn.model.baselines.dgcn import DGCN, DGCNConfig, DGCNMethod, consistency_weight
+from hiergcn.model.method import Labelled
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def task() -> Task:
+    rng = np.random.default_rng(2)
+    dense = np.triu(rng.random((12, 12)) < 0.35, 1).astype(float)
+    features = (rng.random((12, 5)) * (rng.random((12, 5)) < 0.6)).astype(np.float32)
+    labels = np.arange(12) % 3
+    graph = Graph(sp.csr_array(dense + dense.T), sp.csr_array(features), labels)
+    return Task.of(graph, Split(np.arange(6), np.arange(6, 9), np.arange(9, 12)))
+
+
+def built(task: Task, config: DGCNConfig) -> tuple[DGCN, torch.Tensor, Labelled]:
+    method = DGCNMethod(config)
+    prepared = method.prepare(task, None, CPU)
+    labelled = Labelled(torch.from_numpy(task.train.copy()), torch.from_numpy(task.train_labels.copy()))
+    return method.build(prepared, 3, torch.Generator().manual_seed(0)), prepared.features, labelled  # type: ignore[return-value]
+
+
+def softmax(Z: np.ndarray) -> np.ndarray:
+    E = np.exp(Z)
+    share: np.ndarray = E / E.sum(axis=1, keepdims=True)
+    return share
+
+
+@pytest.mark.parametrize("supervised", ["squared", "cross_entropy"])
+def test_objective_is_the_papers(task: Task, supervised: str) -> None:
+    config = DGCNConfig(hidden=4, dropout=0.0, supervised=supervised, output_relu=False)  # type: ignore[arg-type]
+    model, X, labelled = built(task, config)
+    loss = model.objective(X, labelled, "sum", epoch=31).item()
+    assert model.P is not None
+    W_1, W_2 = (W.detach().numpy().astype(float) for W in (model.W_1, model.W_2))
+    dense = np.asarray(task.features.todense())  # type: ignore[union-attr]
+
+    def view(matrix: torch.Tensor) -> np.ndarray:
+        M = matrix.to_dense().numpy().astype(float)
+        logits: np.ndarray = M @ np.maximum(M @ dense @ W_1, 0) @ W_2
+        return logits
+
+    Z_A, Z_P = softmax(view(model.adjacency)), softmax(view(model.P))
+    y = np.eye(3)[task.train_labels]
+    by_loss = {"squared": ((Z_A[task.train] - y) ** 2).sum(), "cross_entropy": -(np.log(Z_A[task.train]) * y).sum()}
+    weight = 15 * 6 / 12 * math.exp(-5 * (1 - 30 / 120) ** 2)
+    assert loss == pytest.approx(by_loss[supervised] + weight * ((Z_A - Z_P) ** 2).sum(), rel=1e-5)
+    assert model.objective(X, labelled, "mean", epoch=31).item() == pytest.approx(loss / 6, rel=1e-6)
+    np.testing.assert_allclose(model.eval()(X).detach().numpy(), view(model.adjacency), rtol=1e-4, atol=1e-6)
+
+
+def test_classes_can_be_weighed(task: Task) -> None:
+    """A class that counts twice is like one whose nodes are named twice."""
+    model, X, labelled = built(task, DGCNConfig(dropout=0.0, consistency=0.0))
+    heavy = Labelled(labelled.nodes, labelled.classes, torch.tensor([2.0, 1.0, 1.0]))
+    first = labelled.classes == 0
+    twice = Labelled(*(torch.cat([part, part[first]]) for part in (labelled.nodes, labelled.classes)))
+    torch.testing.assert_close(model.objective(X, heavy, "sum", 1), model.objective(X, twice, "sum", 1))
+
+
+def test_weight_of_consistency_rises_and_stays() -> None:
+    golden = {0: 0.006738, 30: 0.060055, 60: 0.286505, 90: 0.731616, 119: 0.999653, 120: 1.0, 299: 1.0}
+    assert {t: round(consistency_weight(t, 120, 1.0), 6) for t in golden} == golden
+    assert consistency_weight(0, 0, 3.0) == 3.0
+
+
+def test_the_view_of_walks_is_drawn_from_the_generator_and_not_kept(task: Task) -> None:
+    first, X, labelled = built(task, DGCNConfig(walks=5))
+    again, _, _ = built(task, DGCNConfig(walks=5))
+    torch.manual_seed(7)
+    assert first.objective(X, labelled, "sum", 1).item() == again.objective(X, labelled, "sum", 1).item()
+    assert set(first.state_dict()) == {"W_1", "W_2"}
+
+
+def test_output_relu_leaves_no_negative_logit(task: Task) -> None:
+    model, X, _ = built(task, DGCNConfig())
+    assert model.eval()(X).min() == 0.0
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "sentence"),
+    [
+        ("hidden", 0, "hidden is 0"),
+        ("dropout", 1.0, "dropout is 1.0"),
+        ("supervised", "hinge", "squared or cross_entropy"),
+        ("consistency", -1.0, "consistency is -1.0"),
+        ("walk_length", 1, "walk_length is 1"),
+        ("shift", 0.0, "shift is 0.0"),
+        ("scaling", "huge", "scaling is 'huge'"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(setting: str, value: object, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        DGCNConfig(**{setting: value})  # type: ignore[arg-type]

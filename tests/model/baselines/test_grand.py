@@ -1,0 +1,162 @@
+"""GRAND against dense formulas and worked examples."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from hiergcn.datasets import planted_graph
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.task import Task
+from hiergcn.model.baselines.grand import GRAND, GRANDConfig, GRANDMethod, consistency_loss, mixed_order, sharpened
+from hiergcn.model.method import Prepared
+from hiergcn.model.ops.sparse import csr_tensor, normalised_adjacency
+from hiergcn.run.fit import fit
+from hiergcn.run.settings import settings_for
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return planted_graph(60, classes=3, depth=1, homophily=0.9, noise=1.0, seed=3)
+
+
+@pytest.fixture(scope="module")
+def task(graph: Graph) -> Task:
+    assert graph.labels is not None
+    return Task.of(graph, Split.random(graph.labels, per_class=5, validation=15, seed=0))
+
+
+def dense_mean_of_powers(task: Task, order: int) -> np.ndarray:
+    A = normalised_adjacency(task.adjacency).toarray()
+    mean: np.ndarray = np.mean([np.linalg.matrix_power(A, k) for k in range(order + 1)], axis=0)
+    return mean
+
+
+def built(task: Task, **settings: object) -> tuple[GRAND, Prepared]:
+    method = GRANDMethod(GRANDConfig(scaling="none", **settings))  # type: ignore[arg-type]
+    prepared = method.prepare(task, None, CPU)
+    return method.build(prepared, task.n_classes, torch.Generator().manual_seed(0)), prepared
+
+
+@pytest.mark.parametrize("order", [0, 1, 4])
+def test_propagation_and_its_gradient_equal_the_dense_formula(task: Task, order: int) -> None:
+    P = dense_mean_of_powers(task, order)
+    adjacency = csr_tensor(normalised_adjacency(task.adjacency))
+    H = torch.randn(60, 5, generator=torch.Generator().manual_seed(1), requires_grad=True)
+    G = torch.randn(60, 5, generator=torch.Generator().manual_seed(2))
+    propagated = mixed_order(adjacency, order, H)
+    (propagated * G).sum().backward()
+    assert H.grad is not None
+    np.testing.assert_allclose(propagated.detach(), P @ H.detach().numpy(), atol=1e-5)
+    np.testing.assert_allclose(H.grad, P.T @ G.numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize("rescale", [False, True])
+@pytest.mark.parametrize("side", ["propagated", "features"])
+def test_prediction_equals_the_dense_formula(task: Task, side: str, rescale: bool) -> None:
+    model, prepared = built(task, order=3, input_dropout_on=side, rescale=rescale, drop_node=0.4)
+    model.eval()
+    X = np.asarray(task.features) * (1.0 if rescale else 0.6)
+    first, b1, second, b2 = (parameter.detach().numpy() for parameter in model.parameters())
+    hidden = np.maximum(dense_mean_of_powers(task, 3) @ X @ first + b1, 0)
+    np.testing.assert_allclose(model(prepared.features).detach(), hidden @ second + b2, rtol=1e-4, atol=1e-4)
+
+
+def test_both_sides_draw_the_same_pass_where_nothing_falls_on_the_input(task: Task) -> None:
+    """Â(ε X)W is Â ε (X W): with the same masks the two sides must agree, gradients included."""
+    found = []
+    for side in ("auto", "features"):  # `auto`: the features, of which there are fewer columns than hidden ones
+        method = GRANDMethod(GRANDConfig(input_dropout=0.0, hidden_dropout=0.3, input_dropout_on=side))
+        prepared = method.prepare(task, None, CPU)
+        model = method.build(prepared, task.n_classes, torch.Generator().manual_seed(5)).train()
+        assert (model.graph.smoothed is not None) == (side == "auto")
+        logits = model(prepared.features)
+        logits.square().sum().backward()
+        found.append((logits.detach(), model.first.grad))
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("rescale", [False, True])
+def test_dropped_nodes_have_the_mean_that_prediction_uses(task: Task, rescale: bool) -> None:
+    model, _ = built(task, drop_node=0.3, rescale=rescale)
+    masks = torch.stack([torch.as_tensor(model.train()._kept_nodes()) for _ in range(2000)])
+    assert masks.shape == (2000, 60, 1)
+    top = 1 / 0.7 if rescale else 1.0
+    assert sorted(masks.unique().tolist()) == pytest.approx([0.0, top], rel=1e-4)
+    assert masks.mean().item() == pytest.approx(model.eval()._kept_nodes(), abs=0.01)
+
+
+def test_more_columns_than_hidden_ones_are_multiplied_first(task: Task) -> None:
+    assert task.features is not None
+    method = GRANDMethod(GRANDConfig(input_dropout=0.0, hidden=task.features.shape[1]))
+    assert method.prepare(task, None, CPU).structure.smoothed is None
+
+
+def test_input_dropout_falls_on_propagated_features(task: Task) -> None:
+    """An entry of X̄ is zero with the rate of dropout though no node is dropped."""
+    model, prepared = built(task, drop_node=0.0, input_dropout=0.25, input_dropout_on="propagated")
+    passes = torch.stack([model.train()._propagated(prepared.features, model._kept_nodes()) for _ in range(50)])
+    assert (passes == 0).float().mean().item() == pytest.approx(0.25, abs=0.02)
+    smoothed = dense_mean_of_powers(task, 8) @ np.asarray(task.features)
+    kept = passes[0] != 0
+    np.testing.assert_allclose(passes[0][kept] * 0.75, smoothed[kept.numpy()], rtol=1e-3, atol=1e-5)
+
+
+def test_sharpening_by_hand() -> None:
+    mean = torch.tensor([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0]])
+    expected = torch.tensor([[0.25, 0.09, 0.04], [1.0, 0.0, 0.0]])
+    torch.testing.assert_close(sharpened(mean, 0.5), expected / expected.sum(dim=1, keepdim=True))
+    torch.testing.assert_close(sharpened(mean, 1.0), mean)
+
+
+def test_consistency_loss_by_hand() -> None:
+    passes = torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]]], requires_grad=True)  # their mean is even, sharpened or not
+    loss = consistency_loss(passes, sharpened(passes.detach().mean(dim=0), 0.2))
+    assert loss.item() == pytest.approx(0.5)
+    loss.backward()
+    assert passes.grad is not None
+    assert passes.grad.flatten().tolist() == pytest.approx([0.5, -0.5, -0.5, 0.5])  # through the passes alone
+
+
+def test_equal_passes_that_are_sure_have_no_consistency_loss() -> None:
+    sure = torch.eye(3).expand(4, 3, 3)
+    assert consistency_loss(sure, sharpened(sure.mean(dim=0), 0.5)).item() == 0.0
+    unsure = torch.softmax(torch.randn(1, 7, 3), dim=2).expand(4, 7, 3)
+    assert consistency_loss(unsure, sharpened(unsure.mean(dim=0), 1.0)).item() == pytest.approx(0.0, abs=1e-12)
+    assert consistency_loss(unsure, sharpened(unsure.mean(dim=0), 0.5)).item() > 0
+
+
+def test_wide_features_that_cannot_be_held_are_propagated_on_the_narrow_side() -> None:
+    n = 20_000
+    ring = sp.csr_array(sp.diags_array([1.0, 1.0], offsets=[1, -1], shape=(n, n)))
+    none = np.empty(0, dtype=np.int64)
+    task = Task(ring, sp.eye_array(n, format="csr"), 2, none, none, none, none)
+    prepared = GRANDMethod(GRANDConfig(batch_norm=True)).prepare(task, None, CPU)
+    model = GRANDMethod(GRANDConfig(batch_norm=True)).build(prepared, 2, torch.Generator().manual_seed(0))
+    assert prepared.structure.smoothed is None
+    assert not list(model.input_norm.parameters())
+    assert model(prepared.features).shape == (n, 2)
+
+
+def test_learns_a_planted_graph_and_repeats(graph: Graph) -> None:
+    assert graph.labels is not None
+    split = Split.random(graph.labels, per_class=5, validation=15, seed=0)
+    settings = settings_for("grand").override({"epochs": 60, "batch_norm": True, "initial": "uniform"})
+    first, second = (fit(graph, split, settings, [0], device="cpu") for _ in range(2))
+    assert first.test is not None
+    assert first.test.accuracy.values.mean() > 0.6
+    assert np.array_equal(first.probabilities, second.probabilities)
+    assert {"input_norm.running_mean", "hidden_norm.running_var"} <= set(first.weights)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"order": -1}, {"passes": 0}, {"drop_node": 1.0}, {"temperature": 0.0}, {"consistency": -1.0}, {"initial": "x"}],
+)
+def test_bad_settings_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        GRANDConfig(**wrong)  # type: ignore[arg-type]

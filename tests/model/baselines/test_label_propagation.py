@@ -1,0 +1,70 @@
+"""Label propagation against the solution in closed form, and against PyG's."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from hiergcn.graph.task import Task
+from hiergcn.model.baselines.label_propagation import LabelPropagation, LabelPropagationConfig, LabelPropagationMethod
+from hiergcn.model.method import Labelled
+
+NODES, LABELS = np.array([0, 1, 2, 3]), np.array([0, 0, 1, 2])
+
+
+@pytest.fixture
+def adjacency() -> sp.csr_array:
+    """Twelve nodes with weighted edges; the last one is isolated."""
+    rng = np.random.default_rng(2)
+    dense = np.triu(rng.random((12, 12)) < 0.4, 1) * rng.integers(1, 5, (12, 12))
+    dense[:, 11] = 0
+    return sp.csr_array((dense + dense.T).astype(np.float64))
+
+
+def taught(adjacency: sp.csr_array, config: LabelPropagationConfig) -> LabelPropagation:
+    none = np.empty(0, dtype=np.int64)
+    method = LabelPropagationMethod(config)
+    prepared = method.prepare(Task(adjacency, None, 3, none, none, none, none), None, torch.device("cpu"))
+    model = method.build(prepared, 3, torch.Generator())
+    labelled = Labelled(torch.from_numpy(NODES), torch.from_numpy(LABELS))
+    model.step(prepared.features, labelled, torch.optim.Adam([torch.zeros(1)]), "mean", 1)
+    return model
+
+
+def normalised(adjacency: sp.csr_array) -> np.ndarray:
+    A = adjacency.toarray()
+    root = np.where(A.sum(axis=1) > 0, 1 / np.sqrt(np.maximum(A.sum(axis=1), 1e-30)), 0.0)
+    S: np.ndarray = root[:, None] * A * root
+    return S
+
+
+def test_many_steps_reach_the_fixed_point(adjacency: sp.csr_array) -> None:
+    model = taught(adjacency, LabelPropagationConfig(alpha=0.8, steps=200))
+    Y = np.zeros((12, 3))
+    Y[NODES, LABELS] = 1.0
+    F = 0.2 * np.linalg.solve(np.eye(12) - 0.8 * normalised(adjacency), Y)
+    np.testing.assert_allclose(torch.exp(model(torch.empty(12, 0))).numpy(), F, rtol=1e-4, atol=1e-7)
+
+
+def test_agrees_with_pyg(adjacency: sp.csr_array) -> None:
+    theirs = pytest.importorskip("torch_geometric.nn").LabelPropagation(num_layers=7, alpha=0.9)
+    model = taught(adjacency, LabelPropagationConfig(alpha=0.9, steps=7))
+    S = sp.coo_array(normalised(adjacency))
+    edges = torch.from_numpy(np.stack([S.row, S.col]).astype(np.int64))
+    Y = torch.zeros(12, 3)
+    Y[NODES, LABELS] = 1.0
+    scores = theirs(Y, edges, edge_weight=torch.from_numpy(S.data).float())
+    torch.testing.assert_close(torch.exp(model(torch.empty(12, 0))), scores)
+
+
+def test_a_node_out_of_reach_could_be_anything(adjacency: sp.csr_array) -> None:
+    model = taught(adjacency, LabelPropagationConfig())
+    probabilities = torch.softmax(model(torch.empty(12, 0)), dim=1)
+    torch.testing.assert_close(probabilities[11], torch.full((3,), 1 / 3))
+    assert probabilities[:4].argmax(dim=1).tolist() == LABELS.tolist()
+
+
+def test_the_labels_are_what_is_saved(adjacency: sp.csr_array) -> None:
+    model = taught(adjacency, LabelPropagationConfig())
+    assert list(model.state_dict()) == ["known"]
+    assert model.known.tolist() == [0, 0, 1, 2] + [-1] * 8

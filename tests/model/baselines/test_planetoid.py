@@ -1,0 +1,185 @@
+"""Both forms of Planetoid: what they compute, and in which order they learn."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from hiergcn.datasets import planted_graph
+from hiergcn.errors import InputError
+from hiergcn.graph import Split
+from hiergcn.graph.task import Task
+from hiergcn.model.baselines.planetoid import (
+    Planetoid,
+    PlanetoidIConfig,
+    PlanetoidIMethod,
+    PlanetoidTConfig,
+    PlanetoidTMethod,
+)
+from hiergcn.model.method import Labelled
+from hiergcn.run.settings import settings_for
+
+NODES = {"cora": 2708, "citeseer": 3327, "pubmed": 19717, "nell": 65755}
+
+FEW: dict[str, Any] = {"embedding": 8, "label_steps": 20, "graph_steps": 20, "steps": 5, "graph_batch": 20}
+T, I = PlanetoidTConfig(**FEW), PlanetoidIConfig(**FEW)  # noqa: E741  (the paper's names)
+
+
+def built(config: PlanetoidTConfig, seed: int = 0) -> tuple[Planetoid, Any, Labelled]:
+    graph = planted_graph(200, classes=3, noise=1.0, seed=3)
+    assert graph.labels is not None
+    task = Task.of(graph, Split.random(graph.labels, per_class=10, validation=30, seed=0))
+    method = PlanetoidIMethod(config) if isinstance(config, PlanetoidIConfig) else PlanetoidTMethod(config)
+    prepared = method.prepare(task, None, torch.device("cpu"))
+    labelled = Labelled(torch.from_numpy(task.train.copy()), torch.from_numpy(task.train_labels.copy()))
+    model = method.build(prepared, 3, torch.Generator().manual_seed(seed))
+    assert isinstance(model, Planetoid)
+    return model, prepared.features, labelled
+
+
+def trained(config: PlanetoidTConfig, epochs: int = 2, seed: int = 0) -> tuple[Planetoid, Any]:
+    model, X, labelled = built(config, seed)
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(1, epochs + 1):
+        model.step(X, labelled, optimiser, "mean", epoch)
+    return model, X
+
+
+@pytest.mark.parametrize("config", [T, I], ids=["t", "i"])
+def test_prediction_joins_the_two_softmaxes(config: PlanetoidTConfig) -> None:
+    model, X, _ = built(config)
+    by = {name: value.detach().numpy() for name, value in model.state_dict().items()}
+    dense = X.numpy()
+    h = by["E"] if "E" in by else np.maximum(dense @ by["embedding.W"] + by["embedding.b"], 0)
+
+    def softmax(Z: np.ndarray) -> np.ndarray:
+        return np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
+
+    p_x = softmax(dense @ by["by_features.W"] + by["by_features.b"])
+    p_h = softmax(h @ by["by_embedding.W"] + by["by_embedding.b"])
+    expected = np.hstack([p_x, p_h]) @ by["output.W"] + by["output.b"]
+    np.testing.assert_allclose(model(X).detach().numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("config", [T, I], ids=["t", "i"])
+def test_objective_is_the_cross_entropy_of_all_three_layers(config: PlanetoidTConfig) -> None:
+    model, X, labelled = built(replace(config, label_steps=0, graph_steps=0))
+    logits = model._logits(X, model.embed(X))
+    expected = sum(labelled.cross_entropy(z) for z in logits)
+    torch.testing.assert_close(model.objective(X, labelled, "mean", 1), expected)
+
+
+def test_without_features_the_embedding_alone_decides() -> None:
+    model, X = trained(replace(T, use_features=False))
+    assert set(model.state_dict()) == {"E", "by_embedding.W", "by_embedding.b"}
+    torch.testing.assert_close(model(X), model.by_embedding(model.embed(X)))
+
+
+@pytest.mark.parametrize("config", [T, I], ids=["t", "i"])
+def test_contexts_come_before_classes_and_once(config: PlanetoidTConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, X, labelled = built(replace(config, graph_share=0.0))
+    calls: list[int] = []
+    monkeypatch.setattr(model, "learn_contexts", lambda *_: calls.append(1))
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+    model.step(X, labelled, optimiser, "mean", 1)
+    assert len(calls) == 40
+    model.step(X, labelled, optimiser, "mean", 2)
+    assert len(calls) == 40
+
+
+def test_the_inductive_form_walks_on_while_it_learns_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, X, labelled = built(replace(I, label_steps=0, graph_steps=0, graph_share=0.5, steps=200))
+    calls: list[int] = []
+    monkeypatch.setattr(model, "learn_contexts", lambda *_: calls.append(1))
+    model.step(X, labelled, torch.optim.SGD(model.parameters(), lr=0.1), "mean", 1)
+    assert 70 < len(calls) < 130
+
+
+@pytest.mark.parametrize("config", [T, I], ids=["t", "i"])
+def test_walks_bring_neighbours_together(config: PlanetoidTConfig) -> None:
+    """After contexts alone, embeddings of neighbours are more alike than those of other nodes."""
+    model, X, labelled = built(replace(config, label_steps=0, graph_steps=300, context_rate=0.005))
+    model.objective(X, labelled, "mean", 1)
+    h = torch.nn.functional.normalize(model.embed(X).detach() - model.embed(X).detach().mean(dim=0))
+    alike = (h @ h.T).numpy()
+    dense = np.zeros((200, 200), dtype=bool)
+    walker = model.walker
+    dense[np.repeat(np.arange(200), np.diff(walker.indptr)), walker.indices] = True
+    assert alike[dense].mean() > alike[~dense].mean() + 0.1
+
+
+def with_a_hub(n: int) -> tuple[Task, np.ndarray]:
+    """Of n planted nodes, the first joined to half of all others; 10 labels of each class are known."""
+    graph = planted_graph(n, classes=3, degree=6, noise=8.0, seed=3)
+    assert graph.labels is not None
+    hub = sp.coo_array((np.ones(n // 2), (np.zeros(n // 2, dtype=int), np.arange(1, n, 2)[: n // 2])), shape=(n, n))
+    graph = replace(graph, adjacency=sp.csr_array(graph.adjacency.maximum(hub).maximum(hub.T)))
+    assert graph.labels is not None
+    return Task.of(graph, Split.random(graph.labels, per_class=10, validation=30, seed=0)), graph.labels
+
+
+@pytest.mark.parametrize("dataset", ["pubmed", "nell"])
+def test_settings_for_large_graphs_teach_nodes_without_a_label(dataset: str) -> None:
+    """As many walks from each node as there: their loss falls, stays finite, and reaches nodes that have no label."""
+    task, labels = with_a_hub(3000)
+    there = settings_for("planetoid-t", None, dataset).model
+    assert isinstance(there, PlanetoidTConfig)
+    walks = there.graph_steps * there.graph_batch / NODES[dataset]
+    config = replace(there, use_features=False, graph_steps=round(walks * 3000 / there.graph_batch), label_steps=200)
+    method = PlanetoidTMethod(config)
+    prepared = method.prepare(task, None, torch.device("cpu"))
+    labelled = Labelled(torch.from_numpy(task.train.copy()), torch.from_numpy(task.train_labels.copy()))
+    model = method.build(prepared, 3, torch.Generator().manual_seed(0))
+    assert isinstance(model, Planetoid)
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+    losses = [model.step(prepared.features, labelled, optimiser, "mean", epoch) for epoch in range(1, 21)]
+    assert np.isfinite(losses).all()
+    assert losses[-1] < 0.5 * losses[0]
+    unlabelled = np.setdiff1d(np.arange(1, 3000), task.train)
+    predicted = model(prepared.features).argmax(dim=1).numpy()
+    assert (predicted[unlabelled] == labels[unlabelled]).mean() > 0.7
+
+
+@pytest.mark.parametrize("dataset", list(NODES))
+def test_settings_of_each_dataset_walk_from_each_node_more_than_once(dataset: str) -> None:
+    """An embedding that is hardly walked from stays where it began, however well those of labelled nodes do."""
+    config = settings_for("planetoid-t", None, dataset).model
+    assert isinstance(config, PlanetoidTConfig)
+    assert config.graph_steps * config.graph_batch >= 3 * NODES[dataset]
+
+
+@pytest.mark.parametrize("config", [T, I], ids=["t", "i"])
+def test_learning_repeats_with_a_seed(config: PlanetoidTConfig) -> None:
+    torch.manual_seed(1)
+    first, X = trained(config)
+    torch.manual_seed(2)
+    again, _ = trained(config)
+    other, _ = trained(config, seed=1)
+    assert torch.equal(first(X), again(X))
+    assert not torch.equal(first(X), other(X))
+
+
+def test_the_inductive_form_keeps_nothing_of_the_graph() -> None:
+    model, _ = trained(I)
+    assert all(200 not in value.shape for value in model.state_dict().values())
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "sentence"),
+    [
+        ("embedding", 0, "embedding is 0"),
+        ("steps", 0, "steps is 0"),
+        ("label_steps", -1, "label_steps is -1"),
+        ("negatives", -1, "negatives is -1"),
+        ("context_rate", 0.0, "context_rate is 0.0"),
+        ("graph_share", 1.5, "graph_share is 1.5"),
+        ("scaling", "huge", "scaling is 'huge'"),
+    ],
+)
+@pytest.mark.parametrize("config", [PlanetoidTConfig, PlanetoidIConfig])
+def test_settings_that_make_no_sense_are_refused(config: Any, setting: str, value: object, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        config(**{setting: value})

@@ -1,0 +1,48 @@
+"""Dropout: its rate, its scale, its generator."""
+
+import pytest
+import torch
+
+from hiergcn.model.ops.dropout import dropout
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.85, 0.99])
+def test_rate_and_scale(rate: float) -> None:
+    values = torch.ones(400, 501)
+    dropped = dropout(values, rate, torch.Generator().manual_seed(0))
+    kept = dropped != 0
+    share = float(kept.float().mean())
+    assert share == pytest.approx(1 - rate, abs=5 * (rate * (1 - rate) / values.numel()) ** 0.5)
+    assert torch.allclose(dropped[kept], torch.tensor(1 / (1 - rate)), rtol=2e-3)
+
+
+@pytest.mark.parametrize("lane", range(4))
+def test_entries_that_share_a_draw_are_as_likely_and_independent(lane: int) -> None:
+    kept = (dropout(torch.ones(200_000), 0.85, torch.Generator().manual_seed(1)) != 0).float().view(-1, 4)
+    assert float(kept[:, lane].mean()) == pytest.approx(0.15, abs=0.008)
+    other = kept[:, (lane + 1) % 4]
+    assert float((kept[:, lane] * other).mean()) == pytest.approx(0.15**2, abs=0.004)
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-9, 5e-6])  # 16 bits cannot tell these apart
+def test_no_dropout_is_the_same_tensor(rate: float) -> None:
+    values = torch.ones(3)
+    assert dropout(values, rate) is values
+
+
+def test_the_smallest_rate_drops_next_to_nothing() -> None:
+    dropped = dropout(torch.ones(100_000), 1 / 2**16, torch.Generator().manual_seed(0))
+    assert int((dropped == 0).sum()) < 20
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (5,), (3, 7)])
+def test_any_shape(shape: tuple[int, ...]) -> None:
+    assert dropout(torch.ones(shape), 0.5, torch.Generator().manual_seed(0)).shape == shape
+
+
+def test_gradient_passes_through_what_is_kept() -> None:
+    values = torch.ones(1000, requires_grad=True)
+    dropped = dropout(values, 0.5, torch.Generator().manual_seed(0))
+    dropped.sum().backward()
+    assert values.grad is not None
+    assert torch.equal(values.grad, dropped.detach())

@@ -1,0 +1,241 @@
+"""The kernels for a GPU against the same computed plainly."""
+
+import os
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from hiergcn.model.ops.dropout import dropout
+from hiergcn.model.ops.gpu import gpu_kernels
+from hiergcn.model.ops.philox import ReplicaNoise
+from hiergcn.model.ops.row_chunks import pieces_of
+
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # without a GPU, slowly
+if gpu_kernels() is None or not (torch.cuda.is_available() or INTERPRETED):
+    pytest.skip("the kernels need Triton and a GPU, or TRITON_INTERPRET=1", allow_module_level=True)
+
+kernels = gpu_kernels()
+DEVICE = "cpu" if INTERPRETED else "cuda"
+needs_a_gpu = pytest.mark.skipif(INTERPRETED, reason="the generators of a GPU need one")
+
+
+def on_gpu(array: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(array).to(DEVICE)
+
+
+@pytest.mark.parametrize(("n", "m", "width", "density"), [(7, 5, 1, 0.5), (300, 40, 33, 0.2), (50, 2000, 700, 0.9)])
+def test_csr_product(n: int, m: int, width: int, density: float) -> None:
+    rng = np.random.default_rng(n)
+    matrix = sp.csr_array(sp.random_array((n, m), density=density, rng=rng, dtype=np.float32))
+    matrix.data[::3] = 0.0  # as dropout leaves them
+    dense = rng.normal(size=(m, width)).astype(np.float32)
+    parts = pieces_of(on_gpu(matrix.indptr)), on_gpu(matrix.indices), on_gpu(matrix.data)
+    product = kernels.csr_product(*parts, on_gpu(dense))
+    np.testing.assert_allclose(product.cpu().numpy(), matrix @ dense, rtol=1e-4, atol=1e-4)
+    assert torch.equal(product, kernels.csr_product(*parts, on_gpu(dense)))
+    other = rng.normal(size=(n, width)).astype(np.float32)
+    for lying in (on_gpu(other), on_gpu(np.ascontiguousarray(other.T)).T):
+        added = kernels.csr_product(*parts, on_gpu(dense), lying)
+        np.testing.assert_allclose(added.cpu().numpy(), matrix @ dense + other, rtol=1e-4, atol=1e-4)
+
+
+def philox_bits(seed: int, offset: int, n: int) -> np.ndarray:
+    """16 bits for each of n entries: Philox 4x32 of 10 rounds, as torch's generators for a GPU have it."""
+    thread = np.arange(-(-n // 8), dtype=np.uint64)
+    low, high, draw = np.uint64(2**32 - 1), np.uint64(32), np.uint64(offset // 4)
+    c = [np.full_like(thread, draw & low), np.full_like(thread, draw >> high), thread & low, thread >> high]
+    key = [seed % 2**32, seed % 2**64 >> 32]
+    for _ in range(10):
+        a, b = np.uint64(0xD2511F53) * c[0], np.uint64(0xCD9E8D57) * c[2]
+        c = [(b >> high) ^ c[1] ^ np.uint64(key[0]), b & low, (a >> high) ^ c[3] ^ np.uint64(key[1]), a & low]
+        key = [(key[0] + 0x9E3779B9) % 2**32, (key[1] + 0xBB67AE85) % 2**32]
+    words = np.stack(c, axis=1)
+    return np.stack([words & np.uint64(0xFFFF), words >> np.uint64(16)], axis=2).reshape(-1)[:n].astype(np.int64)
+
+
+@pytest.mark.parametrize("layout", ["replicas first", "nodes first", "columns first", "shared"])
+@pytest.mark.parametrize(("n", "d"), [(37, 71), (1, 2500), (1025, 1), (1, 1)])
+def test_dropout(layout: str, n: int, d: int) -> None:
+    seeds, offsets, kept = [5, 2**40 + 3, -7], [0, 12, 2**36], 20_000
+    values = torch.randn(3, n, d, device=DEVICE)
+    if layout == "nodes first":
+        values = values.transpose(0, 1).contiguous().transpose(0, 1)
+    elif layout == "columns first":
+        values = values.transpose(1, 2).contiguous().transpose(1, 2)
+    elif layout == "shared":
+        values = values[:1].expand(3, n, d)
+    dropped = kernels.dropout(values, on_gpu(np.array(seeds)), on_gpu(np.array(offsets)), kept)
+    bits = np.stack([philox_bits(*pair, n * d) for pair in zip(seeds, offsets, strict=True)])
+    torch.testing.assert_close(dropped, values * on_gpu(bits < kept).view(3, n, d) * (2**16 / kept))
+
+
+@pytest.mark.parametrize("drop", [False, True])
+def test_joined_columns_are_dropped_and_parted_as_dropout_does(drop: bool) -> None:
+    seed, offset = on_gpu(np.array([5, 8])), on_gpu(np.array([0, 12]))
+    left, right = torch.randn(37, 2, 9, device=DEVICE).transpose(0, 1), torch.randn(2, 37, 5, device=DEVICE)
+    joined, bits = torch.cat([left, right], dim=2), (seed, offset, 20_000) if drop else None
+    expected = kernels.dropout(joined, *bits) if bits else joined
+    assert torch.equal(kernels.dropped_join(left, right, bits), expected)
+    for part, whole in zip(kernels.dropped_parts(joined, 9, bits), expected.split([9, 5], dim=2), strict=True):
+        assert torch.equal(part, whole)
+        assert part.transpose(0, 1).is_contiguous()
+
+
+def test_what_dropout_keeps_is_as_often_as_it_should_be_and_independent() -> None:
+    seeds, offsets, n = on_gpu(np.array([1, 1, 2])), on_gpu(np.array([0, 4, 0])), 80_000  # other draw, other seed
+    dropped = kernels.dropout(torch.ones(3, 1, n, device=DEVICE), seeds, offsets, 2**14)
+    kept = (dropped != 0).view(3, n).double()
+    deviation = (0.25 * 0.75 / n) ** 0.5
+    for replica in kept:
+        assert float(replica.mean()) == pytest.approx(0.25, abs=4 * deviation)
+        for distance in (1, 2, 4, 8, 512, 1024):  # neighbours share a word, a thread, a program
+            assert float((replica * replica.roll(distance)).mean()) == pytest.approx(1 / 16, abs=4 * deviation)
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        assert float((kept[i] * kept[j]).mean()) == pytest.approx(1 / 16, abs=4 * deviation)
+
+
+@needs_a_gpu
+def test_replicas_drop_what_each_drops_alone() -> None:
+    seeds = (3, 8, 2**64 - 1)
+    noise = ReplicaNoise([torch.Generator(DEVICE).manual_seed(seed) for seed in seeds])
+    values, shared = torch.randn(3, 50, 9, device=DEVICE, requires_grad=True), torch.ones(77, device=DEVICE)
+
+    def one(own: torch.Tensor, replica: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        noise.replica = replica
+        return dropout(own, 0.5, noise), dropout(shared, 0.3, noise), dropout(own, 0.5, noise)
+
+    together = torch.vmap(one)(values, torch.arange(3, device=DEVICE))
+    (gradient,) = torch.autograd.grad(together[0].sum(), values)
+    assert torch.equal(gradient, 2.0 * (together[0] != 0))
+    assert not torch.equal(together[0], together[2])
+    for r, seed in enumerate(seeds):
+        generator = torch.Generator(DEVICE).manual_seed(seed)
+        for given, rate, dropped in zip((values[r], shared, values[r]), (0.5, 0.3, 0.5), together, strict=True):
+            assert torch.equal(dropped[r], dropout(given, rate, generator))
+
+
+@needs_a_gpu
+def test_a_generator_moves_on_and_can_be_put_back() -> None:
+    generator, ones = torch.Generator(DEVICE).manual_seed(0), torch.ones(5000, device=DEVICE)
+    torch.rand(3, generator=generator, device=DEVICE)  # torch's own kernels draw from it too
+    before = generator.get_state()
+    first, second = dropout(ones, 0.5, generator), dropout(ones, 0.5, generator)
+    assert not torch.equal(first, second)
+    generator.set_state(before)
+    assert torch.equal(first, dropout(ones, 0.5, generator))
+    torch.cuda.manual_seed(0)  # without a generator torch's own is taken
+    first = dropout(ones, 0.5)
+    torch.cuda.manual_seed(0)
+    assert torch.equal(first, dropout(ones, 0.5))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_mixed_channels_and_their_gradients(axis: int) -> None:
+    R, n, d, c = 3, 61, 10, 4
+    Z = torch.randn(R, n, d * c, device=DEVICE).transpose(axis, 1).contiguous().transpose(axis, 1)  # as it may lie
+    Z.requires_grad_()
+    w = torch.randn(R, c, device=DEVICE, requires_grad=True)
+    grad = torch.randn(R, n, d, device=DEVICE)
+    plain = (torch.relu(Z).unflatten(2, (d, c)) * w[:, None, None]).sum(3)
+    torch.testing.assert_close(kernels.mixed_channels(Z.detach(), w.detach()), plain)
+    expected = torch.autograd.grad(plain, (Z, w), grad)
+    found = kernels.mixed_channels_backward(grad, Z.detach(), w.detach())
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+
+
+def test_channels_that_are_not_numbers_show() -> None:
+    Z = torch.zeros(1, 3, 8, device=DEVICE)
+    Z[0, 1, 5] = torch.nan
+    mixed = kernels.mixed_channels(Z, torch.ones(1, 4, device=DEVICE))
+    assert mixed.isnan().nonzero().tolist() == [[0, 1, 1]]
+
+
+@pytest.mark.parametrize(("n", "k", "d", "c"), [(1, 8, 5, 2), (70, 40, 32, 4), (45, 19, 12, 8)])
+@pytest.mark.parametrize("onto", [False, True])
+@pytest.mark.parametrize("keep", [False, True])
+def test_mixed_product(n: int, k: int, d: int, c: int, onto: bool, keep: bool) -> None:
+    assert kernels.mixes_products(d * c, c)
+    H = torch.randn(n, 3, k, device=DEVICE).transpose(0, 1)
+    theta, w = torch.randn(3, k + 2, d * c, device=DEVICE)[:, 2:], torch.randn(3, c, device=DEVICE)
+    below = torch.randn(3, n, d * c, device=DEVICE) if onto else None
+    Z = H @ theta if below is None else below + H @ theta
+    mixed, kept = kernels.mixed_product(H, theta, w, below, keep)
+    torch.testing.assert_close(
+        mixed, (torch.relu(Z).unflatten(2, (d, c)) * w[:, None, None]).sum(3), rtol=1e-4, atol=1e-4
+    )
+    assert mixed.transpose(0, 1).is_contiguous()
+    if keep:
+        torch.testing.assert_close(kept, Z, rtol=1e-4, atol=1e-4)
+    else:
+        assert kept is None
+
+
+def test_three_channels_are_not_mixed_with_their_product() -> None:
+    assert not kernels.mixes_products(30, 3)
+
+
+@pytest.mark.parametrize(("n", "k", "m"), [(1, 3, 5), (700, 40, 128), (5000, 72, 200)])
+def test_inner_products(n: int, k: int, m: int) -> None:
+    left, right = torch.randn(n, 2, k, device=DEVICE).transpose(0, 1), torch.randn(2, n, m, device=DEVICE)
+    exact = (left.double().transpose(1, 2) @ right.double()).float()
+    torch.testing.assert_close(kernels.inner_products(left, right), exact, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize(("n", "m"), [(60, 35), (9, 700)])
+@pytest.mark.parametrize("thinned", [False, True])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_csr_product_of_replicas(n: int, m: int, thinned: bool, ordered: bool) -> None:
+    rng = np.random.default_rng(0)
+    matrix = sp.csr_array(sp.random_array((n, m), density=0.4, rng=rng, dtype=np.float32))
+    values, dense = torch.randn(3, matrix.nnz), torch.randn(3, m, 19)
+    values[:, ::3] = 0.0
+    order = torch.from_numpy(rng.permutation(matrix.nnz).astype(np.int32))
+    given = torch.empty_like(values).index_copy_(1, order.long(), values) if ordered else values
+    product = kernels.csr_product_of_replicas(
+        pieces_of(on_gpu(matrix.indptr)), on_gpu(matrix.indices), given.to(DEVICE), dense.to(DEVICE),
+        order.to(DEVICE) if ordered else None, thinned=thinned,
+    )  # fmt: skip
+    for r in range(3):
+        alone = sp.csr_array((values[r].numpy(), matrix.indices, matrix.indptr), shape=matrix.shape)
+        np.testing.assert_allclose(product[r].cpu().numpy(), alone @ dense[r].numpy(), rtol=1e-4, atol=1e-4)
+
+
+def test_values_that_replicas_share() -> None:
+    rng = np.random.default_rng(0)
+    matrix = sp.csr_array(sp.random_array((60, 35), density=0.2, rng=rng, dtype=np.float32))
+    values, dense = on_gpu(matrix.data).expand(3, -1), torch.randn(3, 35, 19, device=DEVICE)
+    product = kernels.csr_product_of_replicas(pieces_of(on_gpu(matrix.indptr)), on_gpu(matrix.indices), values, dense)
+    for own, given in zip(product.cpu().numpy(), dense.cpu().numpy(), strict=True):
+        np.testing.assert_allclose(own, matrix @ given, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("nodes_first", [False, True])
+def test_keep(nodes_first: bool) -> None:
+    new, kept = torch.randn(3, 41, 7, device=DEVICE), torch.randn(3, 41, 7, device=DEVICE)
+    if nodes_first:
+        new = new.transpose(0, 1).contiguous().transpose(0, 1)
+    better = torch.tensor([True, False, True], device=DEVICE)
+    expected = torch.where(better[:, None, None], new, kept)
+    kernels.keep(better, new, kept)
+    assert torch.equal(kept, expected)
+
+
+def test_places_of_64_bits_are_the_same_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tensor that needs them, 2^30 entries, is too large for a test."""
+    Z, w = torch.randn(2, 300, 20, device=DEVICE), torch.randn(2, 4, device=DEVICE)
+    grad, bits = torch.randn(2, 300, 5, device=DEVICE), (on_gpu(np.array([5, 8])), on_gpu(np.array([0, 12])), 20_000)
+
+    def made() -> list[torch.Tensor]:
+        kept = torch.zeros_like(Z)
+        kernels.keep(torch.tensor([True, False], device=DEVICE), Z, kept)
+        dropped = kernels.dropout(Z, *bits), kernels.dropped_join(Z, grad, bits), *kernels.dropped_parts(Z, 7, bits)
+        return [kept, *dropped, kernels.mixed_channels(Z, w), *kernels.mixed_channels_backward(grad, Z, w)]
+
+    narrow = made()
+    for name in ("channels", "choice", "dropping"):
+        monkeypatch.setattr(f"hiergcn.model.ops.triton.{name}.is_wide", lambda _: True)
+    for one, other in zip(made(), narrow, strict=True):
+        assert torch.equal(one, other)

@@ -1,0 +1,381 @@
+"""H-GCN+ against small calculations by hand, in numpy and double precision."""
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from hiergcn.coarsen import Hierarchy, coarsen
+from hiergcn.datasets import planted_graph
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.task import Task
+from hiergcn.model.baselines.grand import GRANDConfig, GRANDMethod
+from hiergcn.model.method import Labelled, NodeModel
+from hiergcn.model.ops.sparse import SparseFeatures, csr_tensor, normalised_adjacency
+from hiergcn.model.plus import network as plus_module
+from hiergcn.model.plus.label_prior import label_prior
+from hiergcn.model.plus.network import HGCNPlus, HGCNPlusConfig, HGCNPlusMethod
+from hiergcn.model.plus.propagation import HierarchicalPropagation
+from hiergcn.run.fit import fit
+from hiergcn.run.settings import settings_for
+from hiergcn.train.loop import train_seed, train_side_by_side
+
+CPU = torch.device("cpu")
+QUIET: dict[str, Any] = {"drop_node": 0.0, "input_dropout": 0.0, "hidden_dropout": 0.0}
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return planted_graph(90, classes=3, depth=1, degree=6, homophily=0.9, features=10, noise=0.7, seed=1)
+
+
+@pytest.fixture(scope="module")
+def task(graph: Graph) -> Task:
+    assert graph.labels is not None
+    return Task.of(graph, Split.random(graph.labels, per_class=5, validation=20, seed=2))
+
+
+@pytest.fixture(scope="module")
+def hierarchy(graph: Graph) -> Hierarchy:
+    return coarsen(graph.adjacency, 3)
+
+
+def dense_propagation(hierarchy: Hierarchy, shares: list[float], orders: list[int]) -> np.ndarray:
+    """P as the formula has it, one dense matrix."""
+    P = np.zeros((hierarchy.levels[0].adjacency.shape[0],) * 2)
+    for level, (share, order) in enumerate(zip(shares, orders, strict=True)):
+        A = hierarchy.levels[level].adjacency.toarray() + np.eye(hierarchy.levels[level].adjacency.shape[0])
+        root = np.sqrt(A.sum(axis=1))
+        normalised = A / root[:, None] / root[None, :]
+        mean = sum(np.linalg.matrix_power(normalised, k) for k in range(order + 1)) / (order + 1)
+        M = np.eye(len(A))[hierarchy.hyper_nodes(level)]
+        B = M / np.sqrt(M.sum(axis=0))
+        P += share * B @ mean @ B.T
+    return P
+
+
+@pytest.mark.parametrize(
+    ("shares", "orders"),
+    [([0.5, 0.2, 0.2, 0.1], [3, 1, 2, 0]), ([1.0, 0.0, 0.0], [4, 1, 1]), ([0.6, 0.0, 0.4], [2, 1, 3])],
+)
+def test_propagation_is_the_formula(hierarchy: Hierarchy, shares: list[float], orders: list[int]) -> None:
+    propagation = HierarchicalPropagation(hierarchy, shares, orders, CPU)
+    H = torch.randn(90, 5, generator=torch.Generator().manual_seed(0))
+    P = dense_propagation(hierarchy, shares, orders)
+    np.testing.assert_allclose(propagation(H).numpy(), P @ H.double().numpy(), rtol=0, atol=1e-5)
+    np.testing.assert_allclose(P, P.T, atol=1e-12)
+    assert np.abs(np.linalg.eigvalsh(P)).max() <= 1.0 + 1e-12
+
+
+def test_the_gradient_of_propagation_is_propagation(hierarchy: Hierarchy) -> None:
+    shares, orders = [0.5, 0.25, 0.25], [2, 1, 1]
+    propagation = HierarchicalPropagation(hierarchy, shares, orders, CPU)
+    H = torch.zeros(90, 2, requires_grad=True)
+    weight = torch.randn(90, 2, generator=torch.Generator().manual_seed(3))
+    (propagation(H) * weight).sum().backward()
+    assert H.grad is not None
+    P = dense_propagation(hierarchy, shares, orders)
+    np.testing.assert_allclose(H.grad.numpy(), P.T @ weight.double().numpy(), rtol=0, atol=1e-5)
+
+
+def test_levels_without_a_share_are_not_even_made(hierarchy: Hierarchy) -> None:
+    assert len(HierarchicalPropagation(hierarchy, [1.0, 0.0, 0.0], [2, 1, 1], CPU).levels) == 1
+
+
+def test_label_prior_is_the_iteration(graph: Graph) -> None:
+    adjacency = normalised_adjacency(graph.adjacency)
+    nodes, classes = np.array([3, 40, 80]), np.array([0, 1, 1])
+    Y = np.zeros((90, 3))
+    Y[nodes, classes] = 1.0
+    F = Y
+    for _ in range(10):
+        F = 0.5 * (adjacency @ F) + 0.5 * Y
+    G = F / F.sum(axis=0).clip(min=1e-12)  # the third class has no label and no mass
+    Q = 0.99 * G / G.sum(axis=1, keepdims=True).clip(min=1e-12) + 0.01 / 3
+    found = label_prior(csr_tensor(adjacency), Labelled(torch.tensor(nodes), torch.tensor(classes)), 3)
+    np.testing.assert_allclose(found.exp().numpy(), Q, rtol=1e-4)
+
+
+def test_a_node_that_no_label_reaches_prefers_no_class() -> None:
+    adjacency = sp.csr_array((3, 3))
+    known = Labelled(torch.tensor([0]), torch.tensor([1]))
+    prior = label_prior(csr_tensor(normalised_adjacency(adjacency)), known, 2)
+    assert prior[2, 0] == prior[2, 1]
+    assert prior[0, 1] > prior[0, 0]
+
+
+def built(task: Task, hierarchy: Hierarchy, **changes: Any) -> tuple[HGCNPlus, Any]:
+    method = HGCNPlusMethod(HGCNPlusConfig(scaling="none", levels=2, hidden=7, **changes))
+    prepared = method.prepare(task, hierarchy, CPU)
+    return method.build(prepared, 3, torch.Generator().manual_seed(4)), prepared
+
+
+@pytest.mark.parametrize("side", ["features", "auto"])
+def test_few_columns_are_propagated_themselves(task: Task, hierarchy: Hierarchy, side: str) -> None:
+    """A pass is the same whichever side of X W is propagated; 4 columns are fewer than 7 hidden ones."""
+    model, prepared = built(
+        task, hierarchy, components=4, order=3, share=0.4, input_dropout=0.0, hidden_dropout=0.0, input_dropout_on=side
+    )
+    assert (model.graph.smoothed is None) == (side == "features")
+    model.train().generator.manual_seed(5)
+    drawn = model(prepared.features).detach().double().numpy()
+    model.generator.manual_seed(5)
+    kept = model._kept_nodes()
+    assert isinstance(kept, torch.Tensor)
+    P = dense_propagation(hierarchy, [0.6, 0.2, 0.2], [3, 1, 1])
+    W1, b1, W2, b2 = (
+        parameter.detach().double().numpy()
+        for parameter in (model.first, model.first_bias, model.second, model.second_bias)
+    )
+    X = (prepared.features * kept).double().numpy()
+    np.testing.assert_allclose(drawn, np.maximum(P @ X @ W1 + b1, 0.0) @ W2 + b2, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+@pytest.mark.parametrize("input_dropout_on", ["features", "propagated"])
+def test_prediction_is_a_perceptron_on_propagated_features(
+    task: Task, hierarchy: Hierarchy, share: float, input_dropout_on: str
+) -> None:
+    model, prepared = built(task, hierarchy, share=share, order=3, drop_node=0.25, input_dropout_on=input_dropout_on)
+    P = dense_propagation(hierarchy, [1 - share, share / 2, share / 2], [3, 1, 1])
+    W1, b1, W2, b2 = (
+        parameter.detach().double().numpy()
+        for parameter in (model.first, model.first_bias, model.second, model.second_bias)
+    )
+    assert isinstance(task.features, np.ndarray)
+    logits = np.maximum(P @ (0.75 * task.features) @ W1 + b1, 0.0) @ W2 + b2
+    np.testing.assert_allclose(model.eval()(prepared.features).detach().numpy(), logits, rtol=0, atol=1e-4)
+
+
+def test_components_take_the_place_of_the_features(task: Task, hierarchy: Hierarchy) -> None:
+    model, prepared = built(task, hierarchy, components=4, scale=2.0, order=3, share=0.4)
+    assert isinstance(prepared.features, torch.Tensor)
+    assert prepared.features.shape == (90, 4)
+    assert model.first.shape == (4, 7)
+    P = dense_propagation(hierarchy, [0.6, 0.2, 0.2], [3, 1, 1])
+    propagated = P @ prepared.features.double().numpy()
+    assert np.linalg.norm(propagated, axis=1).mean() == pytest.approx(2.0, rel=1e-4)
+    products = propagated.T @ propagated
+    np.testing.assert_allclose(products, np.diag(np.diag(products)), atol=0.01 * products.max())  # uncorrelated
+    assert (np.diff(np.diag(products)) <= 0).all()  # the first one is the largest
+
+
+def test_a_restored_model_sees_another_graph_along_its_own_components(task: Task, hierarchy: Hierarchy) -> None:
+    model, prepared = built(task, hierarchy, components=4)
+    other = planted_graph(60, classes=3, depth=1, degree=6, homophily=0.9, features=10, noise=0.7, seed=8)
+    method = HGCNPlusMethod(model.config)
+    levels = coarsen(other.adjacency, 3)
+    seen = method.prepare(Task.unlabelled(other, 3), levels, CPU, model.state_dict()).features
+    assert isinstance(seen, torch.Tensor)
+    assert isinstance(other.features, np.ndarray)
+    assert prepared.structure.components is not None
+    centre, directions = (part.double().numpy() for part in vars(prepared.structure.components).values())
+    np.testing.assert_allclose(seen.numpy(), (other.features - centre) @ directions, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("input_dropout_on", ["features", "propagated"])
+def test_without_chance_a_pass_is_the_prediction(task: Task, hierarchy: Hierarchy, input_dropout_on: str) -> None:
+    model, prepared = built(task, hierarchy, input_dropout_on=input_dropout_on, **QUIET)
+    drawn = model.train()(prepared.features)
+    np.testing.assert_allclose(
+        drawn.detach().numpy(), model.eval()(prepared.features).detach().numpy(), rtol=0, atol=1e-5
+    )
+
+
+def test_the_objective_by_hand(task: Task, hierarchy: Hierarchy) -> None:
+    """Passes without chance are alike, so the consistency loss is the distance to the target."""
+    model, prepared = built(
+        task,
+        hierarchy,
+        passes=2,
+        temperature=0.5,
+        consistency=0.6,
+        label_prior=2.0,
+        balance_below=20,  # and there are 5 nodes of each class
+        warm_up=4,
+        **QUIET,
+    )
+    labelled = Labelled(torch.tensor(task.train), torch.tensor(task.train_labels))
+    logits = model.eval()(prepared.features).detach().double().numpy()
+    Z = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    supervised = -np.log(Z[task.train, task.train_labels]).mean()
+    prior = label_prior(model.graph.adjacency, labelled, 3).double().exp().numpy()
+    target = Z**2 * prior**2 / Z.mean(axis=0) ** 0.75
+    target /= target.sum(axis=1, keepdims=True)
+    distance = ((Z - target) ** 2).sum(axis=1).mean()
+    for step in range(1, 7):
+        expected = supervised + 0.6 * min(step / 4, 1.0) * distance
+        assert model.train().objective(prepared.features, labelled, "mean", step).item() == pytest.approx(
+            expected, rel=1e-4
+        )
+
+
+def test_balance_makes_classes_alike_and_many_labels_end_it(task: Task, hierarchy: Hierarchy) -> None:
+    labelled = Labelled(torch.tensor(task.train), torch.tensor(task.train_labels))
+    mean = torch.tensor([[0.6, 0.4], [0.7, 0.3], [0.8, 0.2], [0.3, 0.7]])
+    mean = torch.cat([mean, torch.zeros(4, 1)], dim=1) * 0.99 + 0.01 / 3
+
+    def largest(balance_below: int) -> float:
+        model, _ = built(task, hierarchy, temperature=1.0, balance_below=balance_below)
+        return model.target(mean, labelled).mean(dim=0).max().item()
+
+    few = Labelled(labelled.nodes[:3], labelled.classes[:3], whole=15)  # those of a batch
+    model, _ = built(task, hierarchy, temperature=1.0, balance_below=10)
+    assert torch.equal(model.target(mean, few), model.target(mean, labelled))
+    without = largest(0)
+    assert largest(5) == pytest.approx(without)  # 5 nodes of a class are enough
+    assert without > largest(10) > largest(100)
+
+
+def test_levels_below_the_first_are_left_out(task: Task, hierarchy: Hierarchy) -> None:
+    config = HGCNPlusConfig(levels=3, first_level=2, share=0.5, order=2, level_order=1, scaling="none", **QUIET)
+    spread = HGCNPlusMethod(config).prepare(task, hierarchy, CPU).structure.spread
+    H = torch.randn(90, 4, generator=torch.Generator().manual_seed(1))
+    P = dense_propagation(hierarchy, [0.5, 0.0, 0.25, 0.25], [2, 0, 1, 1])
+    np.testing.assert_allclose(spread(H).numpy(), P @ H.double().numpy(), rtol=0, atol=1e-5)
+
+
+def test_scale_multiplies_the_features_and_not_what_is_saved(task: Task, hierarchy: Hierarchy) -> None:
+    def prepared(scale: float) -> Any:
+        return HGCNPlusMethod(HGCNPlusConfig(scaling="none", scale=scale)).prepare(task, hierarchy, CPU)
+
+    assert torch.equal(prepared(1.0).features * 3.0, prepared(3.0).features)
+    assert torch.equal(prepared(1.0).structure.column_weight, prepared(3.0).structure.column_weight)
+
+
+def test_rare_columns_weigh_more() -> None:
+    features = sp.csr_array(np.array([[1.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.0, 0.0]]))
+    graph = Graph.from_scipy(sp.csr_array(np.ones((4, 4)) - np.eye(4)), features, np.array([0, 0, 1, 1]))
+    task = Task.of(graph, Split(np.array([0, 2]), np.array([1]), np.array([3])))
+    method = HGCNPlusMethod(HGCNPlusConfig(column_weight="idf", levels=1))
+    weight = method.prepare(task, coarsen(graph.adjacency, 1), CPU).structure.column_weight.numpy()
+    assert weight[1] / weight[0] == pytest.approx(np.log(4.0) / np.log(4.0 / 3.0), rel=1e-5)
+    assert (3 * weight[0] + weight[1]) / 4 == pytest.approx(1.0, rel=1e-5)  # over the four entries
+
+
+def test_column_weights_are_those_of_the_graph_it_learned_from(task: Task, hierarchy: Hierarchy) -> None:
+    method = HGCNPlusMethod(HGCNPlusConfig(column_weight="idf", levels=2))
+    learned = {"column_weight": torch.arange(10.0)}
+    assert torch.equal(method.prepare(task, hierarchy, CPU, learned).structure.column_weight, learned["column_weight"])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"label_prior": 1.0, "column_weight": "idf", "balance_below": 20},
+        {"drop_level": 1},
+        {"input_dropout_on": "propagated", "batch_norm": True, "hidden_dropout": 0.1},
+    ],
+)
+def test_side_by_side_is_one_by_one(task: Task, hierarchy: Hierarchy, changes: dict[str, Any]) -> None:
+    method = HGCNPlusMethod(HGCNPlusConfig(levels=2, hidden=8, **changes))
+    train = replace(settings_for("hgcn", "plus").train, epochs=8)
+    assert isinstance(task.features, np.ndarray)
+    sparse = replace(task, features=sp.csr_array(np.where(np.abs(task.features) > 0.8, task.features, 0.0)))
+    prepared = method.prepare(sparse, hierarchy, CPU)
+    assert isinstance(prepared.features, SparseFeatures | torch.Tensor)
+    known = np.concatenate([task.train, task.validation])
+    other = replace(sparse, train=known[::2][: len(task.train)], train_labels=np.arange(len(task.train)) % 3)
+    together = train_side_by_side(method, prepared, [sparse, other], train, [0, 1], CPU)
+    for seed, (outcome, labelled) in enumerate(zip(together, [sparse, other], strict=True)):
+        alone = train_seed(method, prepared, labelled, train, seed, CPU)
+        np.testing.assert_allclose(outcome.history, alone.history, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"input_dropout": 0.0, "passes": 2}, {"batch_norm": True, "order": 5}, {"input_dropout_on": "features"}],
+)
+def test_without_hierarchy_it_is_grand(task: Task, hierarchy: Hierarchy, settings: dict[str, Any]) -> None:
+    train = replace(settings_for("grand").train, epochs=12)
+    grand = GRANDConfig(**settings)
+    plus = HGCNPlusConfig(**asdict(grand), share=0.0, warm_up=0)
+    found = []
+    for method, given in ((GRANDMethod(grand), None), (HGCNPlusMethod(plus), hierarchy)):
+        outcome = train_seed(method, method.prepare(task, given, CPU), task, train, 3, CPU)
+        assert outcome.probabilities is not None
+        found.append((outcome.history, outcome.probabilities))
+    for theirs, ours in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)
+
+
+def test_hyper_nodes_are_dropped_whole(task: Task, hierarchy: Hierarchy) -> None:
+    model, _ = built(task, hierarchy, drop_level=2, drop_node=0.4)
+    masks = torch.stack([torch.as_tensor(model.train()._kept_nodes()) for _ in range(400)]).squeeze(2).numpy()
+    groups = hierarchy.hyper_nodes(2)
+    for group in np.unique(groups):
+        members = masks[:, groups == group]
+        assert (members == members[:, :1]).all()
+    assert masks.mean() == pytest.approx(0.6, abs=0.02)
+    assert len(np.unique(masks, axis=1).T) > 1
+
+
+def test_plus_is_a_preset_of_hgcn() -> None:
+    settings = settings_for("hgcn", "plus", "nell")
+    assert (settings.method, settings.preset) == ("hgcn-plus", "plus")
+    assert settings == settings_for("hgcn-plus", dataset="nell")
+    for dataset in ("cora", "citeseer", "pubmed", "nell", None):
+        chosen = settings_for("hgcn", "plus", dataset).model
+        assert chosen.levels >= 2
+        assert chosen.share > 0.0
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("share", 1.2),
+        ("input_dropout_on", "both"),
+        ("column_weight", "tf"),
+        ("drop_level", 5),
+        ("first_level", 5),
+        ("scale", 0.0),
+        ("prediction_balance", 1.5),
+    ],
+)
+def test_refuses_settings_beyond_their_range(setting: str, value: Any) -> None:
+    with pytest.raises(InputError, match=setting):
+        HGCNPlusConfig(**{setting: value})
+
+
+def test_what_labels_say_is_computed_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is the same as computing it in every step, to the last bit."""
+    assert graph.labels is not None
+    split = Split.random(graph.labels, per_class=3, validation=20, seed=0)
+    settings = settings_for("hgcn", "plus").override({"levels": 2, "hidden": 6, "epochs": 5, "label_prior": 2.0})
+    asked = []
+
+    def counted(*given: Any) -> torch.Tensor:
+        asked.append(given)
+        return label_prior(*given)
+
+    monkeypatch.setattr(plus_module, "label_prior", counted)
+    once = fit(graph, split, settings, [0], device="cpu")
+    assert len(asked) == 1
+    monkeypatch.setattr(HGCNPlus, "said_by_labels", NodeModel.said_by_labels)
+    always = fit(graph, split, settings, [0], device="cpu")
+    assert len(asked) == 1 + 5
+    assert np.array_equal(once.probabilities, always.probabilities)
+
+
+def test_predictions_are_drawn_to_classes_of_equal_size(graph: Graph, task: Task, hierarchy: Hierarchy) -> None:
+    """p_ic / m_c^b, made to sum to 1, where m_c is the mean of p_ic over the nodes; training knows nothing of it."""
+    found = []
+    for power in (0.0, 0.6):
+        method = HGCNPlusMethod(HGCNPlusConfig(levels=3, hidden=8, prediction_balance=power, **QUIET))
+        prepared = method.prepare(task, hierarchy, CPU)
+        model = method.build(prepared, 3, torch.Generator().manual_seed(0))
+        with torch.no_grad():
+            model.second_bias.copy_(torch.tensor([2.0, 0.0, -1.0]))  # one class is large, one small
+            found += [
+                torch.softmax(model.train(mode)(prepared.features), dim=1).double().numpy() for mode in (True, False)
+            ]
+    training, plain, still, drawn = found
+    expected = plain / plain.mean(axis=0) ** 0.6
+    np.testing.assert_allclose(drawn, expected / expected.sum(axis=1, keepdims=True), atol=1e-5)
+    np.testing.assert_array_equal(still, training)
+    assert np.ptp(drawn.mean(axis=0)) < 0.8 * np.ptp(plain.mean(axis=0))

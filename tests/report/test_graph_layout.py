@@ -1,0 +1,95 @@
+"""The layout of a hierarchy: whole, nested, without overlaps worth the name, the same every time."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.spatial import cKDTree
+
+from hiergcn.coarsen import coarsen
+from hiergcn.datasets import load_dataset
+from hiergcn.report.graph_layout import RADIUS, Positions, layout
+from hiergcn.report.tree import OVERVIEW, Tree
+
+
+@pytest.fixture(scope="module")
+def tree() -> Tree:
+    return Tree.of(coarsen(load_dataset("cora").graph, 2))
+
+
+@pytest.fixture(scope="module")
+def positions(tree: Tree) -> list[Positions]:
+    return layout(tree)
+
+
+def test_levels_are_added_until_one_sight_takes_them_in(tree: Tree) -> None:
+    assert tree.model_levels == 3
+    assert len(tree.weight[-1]) <= OVERVIEW < len(tree.weight[-2])
+    assert all(weight.sum() == 2708 for weight in tree.weight)
+
+
+def test_the_tree_is_the_hierarchy_renumbered() -> None:
+    graph = load_dataset("cora").graph
+    hierarchy = coarsen(graph, 2)
+    tree = Tree.of(hierarchy)
+    assert sorted(tree.order) == list(range(graph.n_nodes))
+    for level in range(2):
+        assert (np.diff(tree.parent[level]) >= 0).all()  # members follow one another
+        ends = tree.first(level)
+        assert ends[-1] == len(tree.weight[level])
+        sums = np.add.reduceat(tree.weight[level], ends[:-1])
+        np.testing.assert_array_equal(sums, tree.weight[level + 1])
+    together = hierarchy.hyper_nodes(2)[tree.order]  # nodes of one hyper-node are one run
+    assert np.count_nonzero(np.diff(together)) == hierarchy.levels[2].n_nodes - 1
+    expected = graph.adjacency[tree.order][:, tree.order]
+    assert abs(expected - tree.adjacency[0]).max() == 0
+
+
+def test_discs_do_not_overlap(tree: Tree, positions: list[Positions]) -> None:
+    for place, weight in zip(positions, tree.weight, strict=True):
+        radius = RADIUS * np.sqrt(weight)
+        pairs = cKDTree(np.c_[place.real, place.imag]).query_pairs(2 * radius.max(), output_type="ndarray")
+        overlap = radius[pairs].sum(axis=1) - np.abs(place[pairs[:, 0]] - place[pairs[:, 1]])
+        deep = overlap > 0.1 * radius[pairs].min(axis=1)
+        assert deep.sum() <= 0.01 * len(weight)
+
+
+def test_members_stand_around_their_hyper_node(tree: Tree, positions: list[Positions]) -> None:
+    for level in range(tree.depth):
+        parent = tree.parent[level]
+        away = np.abs(positions[level] - positions[level + 1][parent])
+        reach = 1.5 * np.sqrt(tree.weight[level + 1][parent])
+        assert (away <= reach).mean() > 0.98
+        strangers = np.abs(positions[level] - np.roll(positions[level + 1], 7)[parent])
+        assert away.mean() < 0.2 * strangers.mean()
+
+
+def test_the_layout_repeats(tree: Tree, positions: list[Positions]) -> None:
+    for once, again in zip(positions, layout(tree), strict=True):
+        np.testing.assert_array_equal(once, again)
+
+
+@pytest.mark.parametrize(
+    "adjacency",
+    [
+        np.zeros((1, 1)),
+        np.zeros((30, 30)),  # no edge at all
+        np.eye(2)[::-1],
+        np.pad(np.ones((1, 2000)), ((0, 2000), (1, 0))) + np.pad(np.ones((2000, 1)), ((1, 0), (0, 2000))),  # a star
+    ],
+    ids=["one node", "no edges", "a pair", "a star"],
+)
+def test_odd_graphs_have_a_layout(adjacency: np.ndarray) -> None:
+    tree = Tree.of(coarsen(sp.csr_array(adjacency), 1))
+    for place, weight in zip(layout(tree), tree.weight, strict=True):
+        assert place.shape == weight.shape
+        assert np.isfinite(place).all()
+
+
+def test_many_loose_parts_have_a_layout() -> None:
+    pairs: Any = sp.block_diag([np.eye(2)[::-1]] * 3000, format="csr")
+    tree = Tree.of(coarsen(sp.csr_array(pairs), 1))
+    places = layout(tree)
+    assert all(np.isfinite(place).all() for place in places)
+    assert len(np.unique(np.round(places[0], 6))) == 6000
