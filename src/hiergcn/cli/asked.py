@@ -37,7 +37,7 @@ def with_split(data: "Data") -> "tuple[Data, Split]":
         return data, data.split
     from hiergcn.graph import Split
 
-    assert data.graph.labels is not None  # noqa: S101  (that would have been the obstacle)
+    assert data.graph.labels is not None
     drawn = Split.holdout(data.graph.labels, seed=SPLIT_SEED)
     return replace(data, split=drawn, split_from=SPLIT_FROM), drawn
 

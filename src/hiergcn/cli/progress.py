@@ -40,7 +40,7 @@ class FitProgress(Listener):
             free = "" if available is None else f"; {available / GIGABYTE:.1f} GB are free"
             self.out.print(f"Training takes about {memory / GIGABYTE:.1f} GB of memory{free}")
 
-    def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None:  # noqa: ARG002
+    def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None:
         self.running[seed] = epoch
 
     def seed_finished(self, outcome: SeedOutcome) -> None:

@@ -101,7 +101,7 @@ class BarProgress(RunProgress):
         self.bar.start()
 
     def show(self, unit: Unit) -> None:
-        assert self.task is not None  # noqa: S101  (a run begins before its jobs are done)
+        assert self.task is not None
         self.bar.update(self.task, completed=self.done, total=self.all, left=self.left(), now=unit.what)
 
 

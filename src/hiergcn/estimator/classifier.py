@@ -175,7 +175,7 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         """What is asked for before a graph is seen; `settings_` is what was used."""
         return self._asked_for()
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """What the constructor was given, by name."""
         return {name: getattr(self, name) for name in _ALWAYS} | self._given
 

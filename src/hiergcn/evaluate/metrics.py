@@ -108,6 +108,6 @@ def evaluate_model(graph: Graph, split: Split, probabilities: np.ndarray, temper
 
 
 def _labels(graph: Graph, nodes: np.ndarray) -> np.ndarray:
-    assert graph.labels is not None  # noqa: S101  (a split of a graph without labels is refused before training)
+    assert graph.labels is not None
     labels: np.ndarray = graph.labels[nodes]
     return labels

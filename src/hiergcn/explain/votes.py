@@ -101,7 +101,7 @@ def _of_hgcn(model: HGCN, features: Features, predicted: NDArray[np.int64]) -> V
 
 def _of_plus(model: HGCNPlus, features: Features, predicted: NDArray[np.int64]) -> Votes:
     P, config = model.graph.spread, model.config
-    assert isinstance(P, HierarchicalPropagation)  # noqa: S101  (prepare's doing)
+    assert isinstance(P, HierarchicalPropagation)
     Y = (features @ model.first) * (1.0 if config.rescale else 1.0 - config.drop_node)  # (n, hidden)
     whole, K, share = P(Y), P.orders[0], P.shares[0] / (P.orders[0] + 1)
     A = P.levels[0].adjacency

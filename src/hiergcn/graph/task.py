@@ -25,7 +25,7 @@ class Task:
     @classmethod
     def of(cls, graph: Graph, split: Split) -> Self:
         split.check(graph)
-        assert graph.labels is not None  # noqa: S101  (split.check has refused a graph without labels)
+        assert graph.labels is not None
         return cls(
             adjacency=graph.adjacency,
             features=graph.features,

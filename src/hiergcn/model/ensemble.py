@@ -82,7 +82,7 @@ class CommitteeMethod(Method):
         return Committee([self.method.build(prepared, n_classes, generator) for _ in range(self.networks)])
 
     def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
-        assert isinstance(model, Committee)  # noqa: S101  (it is one that `build` made)
+        assert isinstance(model, Committee)
         drawn = [self.method.redraw(member, generator) for member in model.each]
         return all(drawn)
 

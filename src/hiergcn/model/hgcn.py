@@ -253,6 +253,6 @@ class HGCNMethod(Method):
         return HGCN(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
 
     def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
-        assert isinstance(model, HGCN)  # noqa: S101  (it is one that `build` made)
+        assert isinstance(model, HGCN)
         model.reset_parameters(generator)
         return True

@@ -67,11 +67,11 @@ class NodeModel(nn.Module):
         optimiser.step()
         return loss.detach()
 
-    def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:  # noqa: ARG002
+    def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:
         """What one step of training makes smaller, the L2 penalty apart; called in training mode."""
         return labelled.cross_entropy(self(features), reduction)
 
-    def said_by_labels(self, labelled: Labelled) -> Tensor | None:  # noqa: ARG002
+    def said_by_labels(self, labelled: Labelled) -> Tensor | None:
         """What the objective needs of the training labels and is the same in every step; None where it needs nothing.
 
         It is computed once, before training, and handed to the objective as `Labelled.said`."""
@@ -113,7 +113,7 @@ class Method(ABC):
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
         """A fresh model whose every random draw, initial weights and dropout alike, comes from the generator."""
 
-    def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:  # noqa: ARG002
+    def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
         """Draw the initial weights of a model anew, as `build` would draw those of a further one, and let it draw from
         the generator from now on: that is less work. False where a method cannot, and nothing is done."""
         return False

@@ -162,7 +162,7 @@ class _Crew:
             if not busy:
                 return failed
             for connection in wait(list(busy)):
-                assert isinstance(connection, Connection)  # noqa: S101  (wait gives back what it was given)
+                assert isinstance(connection, Connection)
                 self._hear(busy[connection], failed)
 
     def _hire(self, hands: Hands, gpu_units: int, cpu_units: int) -> None:
@@ -183,7 +183,7 @@ class _Crew:
 
     def _hear(self, worker: _Worker, failed: set[str]) -> None:
         unit = worker.unit
-        assert unit is not None  # noqa: S101  (only busy workers are listened to)
+        assert unit is not None
         try:
             kind, content = worker.connection.recv()
         except (EOFError, OSError):

@@ -32,7 +32,7 @@ class SplitSpec:
 
     def of(self, graph: Graph, own: Split) -> Split:
         """The split itself; `own` is the one that the dataset comes with."""
-        assert graph.labels is not None  # noqa: S101  (every named dataset has labels)
+        assert graph.labels is not None
         if self.kind == "public":
             return own
         if self.kind == "random":

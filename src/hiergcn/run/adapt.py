@@ -119,7 +119,7 @@ _FOR_PLUS = (
 
 def _levels(graph: Graph, split: Split) -> Choice:
     """As deep as leaves the coarsest level enough nodes; the graph is coarsened to see."""
-    assert graph.labels is not None  # noqa: S101  (a split has been made of them)
+    assert graph.labels is not None
     least = NODES_PER_CLASS * np.unique(graph.labels[split.train]).size
     sizes = coarsen(graph.adjacency, MOST_LEVELS, settings_for("hgcn").coarsen).sizes().nodes
     deep = 0
@@ -152,7 +152,7 @@ def _hidden(graph: Graph) -> Choice:
 
 
 def _dropout(graph: Graph, split: Split) -> Choice:
-    assert graph.labels is not None  # noqa: S101
+    assert graph.labels is not None
     per_class = split.train.size / np.unique(graph.labels[split.train]).size
     rate = 0.6 if per_class <= FEW_LABELS else 0.5 if per_class <= MANY_LABELS else 0.3
     return Choice("dropout", rate, f"there are {per_class:.0f} training labels a class")
@@ -173,7 +173,7 @@ def scaling_for(graph: Graph) -> tuple[str, str]:
 
 
 def _advice(graph: Graph, split: Split) -> list[str]:
-    assert graph.labels is not None  # noqa: S101
+    assert graph.labels is not None
     count = np.bincount(graph.labels[split.train], minlength=graph.n_classes)
     count = count[count > 0]
     if count.max() < IMBALANCE * count.min():

@@ -139,7 +139,7 @@ def _train_splits(
         hierarchy = result.hierarchy
         train_seconds += result.seconds["train"]
         epochs += len(result.history)
-        assert result.test is not None  # noqa: S101  (compare has refused a split without test nodes)
+        assert result.test is not None
         for outcome, accuracy, f1 in zip(
             result.outcomes, result.test.accuracy.per_seed, result.test.macro_f1.per_seed, strict=True
         ):

@@ -45,7 +45,7 @@ class Clock(Listener):
     def __init__(self) -> None:
         self.ticks: list[tuple[int, float]] = []
 
-    def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None:  # noqa: ARG002
+    def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None:
         self.ticks.append((epoch, time.perf_counter()))
 
     @property
@@ -64,7 +64,7 @@ def estimate_fit(graph: Graph, split: Split, settings: Settings) -> Estimate:
         degree = min(graph.adjacency.nnz / graph.n_nodes, nodes - 1)
         trial = planted_graph(nodes, classes=graph.n_classes, degree=degree, features=width)
         ratio = (graph.n_nodes + graph.adjacency.nnz) / (trial.n_nodes + trial.adjacency.nnz)
-        assert trial.labels is not None  # noqa: S101  (a planted graph has them)
+        assert trial.labels is not None
         graph_of_trial, split_of_trial = trial, Split.holdout(trial.labels)
     else:
         graph_of_trial, split_of_trial = graph, split

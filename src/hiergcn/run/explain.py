@@ -209,7 +209,7 @@ def _hyper_nodes(run: LoadedRun, hierarchy: Hierarchy | None, node: int, found: 
     shares, table = found.by_node(), run.predictions
     groups = []
     for level in range(1, 1 + (hierarchy.depth if hierarchy else 0)):
-        assert hierarchy is not None  # noqa: S101  (else there are no levels)
+        assert hierarchy is not None
         members = hierarchy.members(level, int(hierarchy.hyper_nodes(level)[node]))
         rows = table.iloc[members]
         first = members[np.argsort(-np.abs(shares[members]), kind="stable")][:MEMBERS]

@@ -186,7 +186,7 @@ def _values(settings: Settings) -> dict[str, Any]:
 
 def _fingerprint(graph: Graph, split: Split, base: Settings, seeds: Sequence[int], space: Space) -> str:
     """Of everything that decides what a trial gives."""
-    assert graph.labels is not None  # noqa: S101  (the split has been checked)
+    assert graph.labels is not None
     digest = hashlib.sha256(json.dumps([base.to_dict(), list(seeds), sorted(space)], default=str).encode())
     X = graph.features
     arrays = [graph.adjacency.indptr, graph.adjacency.indices, graph.adjacency.data, split.train, split.validation]

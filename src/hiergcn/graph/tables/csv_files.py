@@ -122,7 +122,7 @@ def _read(edges: str | Path, nodes: str | Path | None, wanted: Wanted) -> CsvGra
 
 
 def _split(nodes: NodesFile) -> tuple[Split, list[str]]:
-    assert nodes.columns.split is not None  # noqa: S101  (the caller has looked)
+    assert nodes.columns.split is not None
     return split_from_column(nodes.table, nodes.columns.split)
 
 

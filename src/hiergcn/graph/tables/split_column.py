@@ -21,7 +21,7 @@ def split_from_column(nodes: NodeTable, column: str, seed: int = 0) -> tuple[Spl
     Test nodes may come without a label: they are predicted, and not counted. Where no node validates, a fifth of the
     training nodes of each class do.
     """
-    assert nodes.split is not None  # noqa: S101  (the caller has chosen the column)
+    assert nodes.split is not None
     part = _parts(nodes.split, nodes.origin, column)
     labels = np.full(part.size, -1) if nodes.labels is None else nodes.labels
     _check_labelled(part, labels, nodes.origin, column)

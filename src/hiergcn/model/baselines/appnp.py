@@ -83,7 +83,7 @@ class APPNP(NodeModel):
         logits: Tensor = self.spread(H, self.adjacency.to_csr())
         return logits
 
-    def _product_with_dropout(self, adj_t: Tensor, x: Tensor) -> Tensor:  # noqa: ARG002  (names of PyG)
+    def _product_with_dropout(self, adj_t: Tensor, x: Tensor) -> Tensor:
         """A step: what dropout leaves of Â, drawn anew, times what has been spread so far."""
         rate = self.config.adjacency_dropout if self.training else 0.0
         return self.adjacency.dropped(rate, self.generator) @ x

@@ -36,9 +36,9 @@ class PlainMethod(Method):
     def prepare(
         self,
         task: Task,
-        hierarchy: Hierarchy | None,  # noqa: ARG002
+        hierarchy: Hierarchy | None,
         device: torch.device,
-        weights: Weights | None = None,  # noqa: ARG002
+        weights: Weights | None = None,
     ) -> Prepared:
         return Prepared(self.features(task, device), self.structure(task, device))
 

@@ -102,16 +102,16 @@ class DeepWalk(NodeModel):
         self.register_buffer("W", torch.zeros(config.embedding, n_classes))
         self.register_buffer("b", torch.zeros(n_classes))
 
-    def forward(self, features: Features) -> Tensor:  # noqa: ARG002
+    def forward(self, features: Features) -> Tensor:
         return self.embedding @ self.W + self.b
 
     def step(
         self,
         features: Features,
         labelled: Labelled,
-        optimiser: torch.optim.Optimizer,  # noqa: ARG002
+        optimiser: torch.optim.Optimizer,
         reduction: str,
-        epoch: int,  # noqa: ARG002
+        epoch: int,
     ) -> float:
         config, rng = self.config, numpy_generator(self.generator)
         sentences = Sentences(self.walker, config.walks, config.walk_length, int(rng.integers(2**63)))
@@ -138,7 +138,7 @@ def _one_row_each(coefficients: np.ndarray, intercepts: np.ndarray) -> tuple[np.
 class DeepWalkMethod(WithoutFeatures):
     """DeepWalk as a method: every seed walks for itself."""
 
-    def structure(self, task: Task, device: torch.device) -> Walker:  # noqa: ARG002
+    def structure(self, task: Task, device: torch.device) -> Walker:
         return Walker.on(task.adjacency)
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> DeepWalk:

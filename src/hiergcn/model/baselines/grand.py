@@ -214,7 +214,7 @@ class GRAND(NodeModel):
 
     def _propagated(self, features: Features, keep: Tensor | float) -> Tensor:
         """X̄ as the first layer takes it in; (n, f)."""
-        assert isinstance(features, Tensor) and self.graph.smoothed is not None  # noqa: S101, PT018  (prepare's doing)
+        assert isinstance(features, Tensor) and self.graph.smoothed is not None  # noqa: PT018  (prepare's doing)
         X = self.graph.spread(features * keep) if isinstance(keep, Tensor) else self.graph.smoothed * keep
         return self._dropped(self.input_norm(X), self.config.input_dropout)
 
@@ -228,7 +228,7 @@ class GRAND(NodeModel):
     def _dropped(self, H: Tensor, rate: float) -> Tensor:
         return dropout(H, rate, self.generator) if self.training else H
 
-    def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:  # noqa: ARG002
+    def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:
         """Supervised and consistency loss of S passes."""
         logits = torch.stack([self(features) for _ in range(self.config.passes)])  # (S, n, classes)
         supervised = torch.stack([labelled.cross_entropy(one, reduction) for one in logits]).mean()
@@ -236,7 +236,7 @@ class GRAND(NodeModel):
         target = self.target(probabilities.detach().mean(dim=0), labelled)
         return supervised + self.consistency_weight() * consistency_loss(probabilities, target)
 
-    def target(self, mean: Tensor, labelled: Labelled) -> Tensor:  # noqa: ARG002
+    def target(self, mean: Tensor, labelled: Labelled) -> Tensor:
         """What passes of this mean are drawn to; (n, classes)."""
         return sharpened(mean, self.config.temperature)
 
@@ -260,9 +260,9 @@ class GRANDMethod(Method):
     def prepare(
         self,
         task: Task,
-        hierarchy: Hierarchy | None,  # noqa: ARG002
+        hierarchy: Hierarchy | None,
         device: torch.device,
-        weights: Weights | None = None,  # noqa: ARG002
+        weights: Weights | None = None,
     ) -> Prepared:
         features = feature_tensor(task, self.config.scaling, device)
         adjacency = csr_tensor(normalised_adjacency(task.adjacency)).to(device)

@@ -60,16 +60,16 @@ class LabelPropagation(NodeModel):
         self,
         features: Features,
         labelled: Labelled,
-        optimiser: torch.optim.Optimizer,  # noqa: ARG002
+        optimiser: torch.optim.Optimizer,
         reduction: str,
-        epoch: int,  # noqa: ARG002
+        epoch: int,
     ) -> float:
         """Learning is to note the training labels."""
         self.known[labelled.nodes] = labelled.classes
         return labelled.cross_entropy(self(features), reduction).item()
 
     @torch.no_grad()
-    def forward(self, features: Features) -> Tensor:  # noqa: ARG002
+    def forward(self, features: Features) -> Tensor:
         Y = torch.zeros(len(self.known), self.n_classes, device=self.known.device)
         nodes = torch.nonzero(self.known != _UNKNOWN).squeeze(1)
         Y[nodes, self.known[nodes]] = 1.0
@@ -89,7 +89,7 @@ class LabelPropagationMethod(WithoutFeatures):
         self,
         prepared: Prepared,
         n_classes: int,
-        generator: torch.Generator,  # noqa: ARG002
+        generator: torch.Generator,
     ) -> LabelPropagation:
         return LabelPropagation(prepared.structure, n_classes, self.config)
 

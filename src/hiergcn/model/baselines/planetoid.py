@@ -161,7 +161,7 @@ class Planetoid(NodeModel):
             total += float(super().step(features, labelled, optimiser, reduction, epoch))
         return total / self.config.steps
 
-    def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:  # noqa: ARG002
+    def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:
         lessons = self._lessons or self._begin(features, labelled)
         batch = lessons.batch
         X = (few_rows if lessons.few else feature_rows)(lessons.features, batch)
@@ -214,11 +214,11 @@ class PlanetoidT(Planetoid):
         E = torch.empty(walker.n_nodes, self.config.embedding, device=self.generator.device)
         self.E = nn.Parameter(E.normal_(0.0, 0.01, generator=self.generator))
 
-    def embed(self, features: Features | FewColumns, nodes: Tensor | None = None) -> Tensor:  # noqa: ARG002
+    def embed(self, features: Features | FewColumns, nodes: Tensor | None = None) -> Tensor:
         return self.E if nodes is None else self.E.index_select(0, nodes)
 
     @torch.no_grad()
-    def learn_contexts(self, features: Features, batch: Contexts, loss: ContextLoss) -> None:  # noqa: ARG002
+    def learn_contexts(self, features: Features, batch: Contexts, loss: ContextLoss) -> None:
         nodes = torch.from_numpy(batch.nodes).to(self.E.device)
         rate = self.config.context_rate
         self.E[nodes] -= rate * loss.descend(self.E[nodes], batch, rate)
@@ -235,7 +235,7 @@ class PlanetoidI(Planetoid):
         self.embedding = Dense(n_features, self.config.embedding, self.generator)
         self._context_bias = torch.zeros(self.config.embedding, device=self.generator.device)
 
-    def embed(self, features: Features | FewColumns, nodes: Tensor | None = None) -> Tensor:  # noqa: ARG002
+    def embed(self, features: Features | FewColumns, nodes: Tensor | None = None) -> Tensor:
         return torch.relu(self.embedding(features))
 
     def learn_contexts(self, features: Features, batch: Contexts, loss: ContextLoss) -> None:
@@ -254,7 +254,7 @@ class PlanetoidTMethod(PlainMethod):
     inductive = False
     network: type[Planetoid] = PlanetoidT
 
-    def structure(self, task: Task, device: torch.device) -> Walker:  # noqa: ARG002
+    def structure(self, task: Task, device: torch.device) -> Walker:
         return Walker.on(task.adjacency)
 
 

@@ -29,7 +29,7 @@ def measure(nodes: int, degree: int) -> dict[str, Any]:
     torch.set_num_threads(1)
     graph = planted_graph(nodes, degree=degree, seed=0)
     coarsen(planted_graph(500, seed=0).adjacency, LEVELS)  # compiled code is loaded before the clock runs
-    assert graph.labels is not None  # noqa: S101  (planted)
+    assert graph.labels is not None
     task = Task.of(graph, Split.random(graph.labels, seed=0))
     hierarchy = coarsen(graph.adjacency, LEVELS)
     found: dict[str, Any] = {
