@@ -10,7 +10,7 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.run import fit as fit_module
+from hiergcn.run import trainer
 from hiergcn.run.fit import AllSeedsFailedError, Listener, fit
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings, settings_for
@@ -98,7 +98,7 @@ def test_a_failed_seed_is_counted_not_dropped(
             else:
                 yield outcome
 
-    monkeypatch.setattr(fit_module, "train_runs", second_fails)
+    monkeypatch.setattr(trainer, "train_runs", second_fails)
     result = fit(graph, split, settings.override({"epochs": 3}), range(3), device="cpu")
     metrics = result.metrics()
     assert result.failed_seeds == (1,)

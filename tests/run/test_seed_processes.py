@@ -15,7 +15,7 @@ import pytest
 
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
-from hiergcn.run import fit as fit_module
+from hiergcn.run import trainer
 from hiergcn.run.fit import Listener, fit
 from hiergcn.run.processes import interrupted_later
 from hiergcn.run.settings import settings_for
@@ -34,7 +34,7 @@ def test_processes_give_the_same_seeds_bit_for_bit(monkeypatch: pytest.MonkeyPat
     assert graph.labels is not None
     split = Split.random(graph.labels, per_class=5, validation=40, seed=0)
     settings = settings_for("hgcn", "paper").override({"levels": 2, "hidden": 8, "epochs": 60})
-    monkeypatch.setattr(fit_module, "_WORTH_PROCESSES", 0.0)
+    monkeypatch.setattr(trainer, "_WORTH_PROCESSES", 0.0)
     heard = Heard()
     shared = fit(graph, split, settings, [3, 0, 1], device="cpu", workers=2, listener=heard)
     alone = fit(graph, split, settings, [3, 0, 1], device="cpu")
@@ -54,7 +54,7 @@ def test_ctrl_c_ends_the_processes_and_keeps_finished_seeds(tmp_path: Path) -> N
             import signal
             from hiergcn.datasets import planted_graph
             from hiergcn.graph import Split
-            from hiergcn.run import fit as fit_module
+            from hiergcn.run import trainer
             from hiergcn.run.fit import Listener, fit
             from hiergcn.run.settings import settings_for
 
@@ -67,7 +67,7 @@ def test_ctrl_c_ends_the_processes_and_keeps_finished_seeds(tmp_path: Path) -> N
                 signal.signal(signal.SIGINT, signal.default_int_handler)
                 graph = planted_graph(160, seed=2)
                 split = Split.random(graph.labels, per_class=5, validation=40, seed=0)
-                fit_module._WORTH_PROCESSES = 0.0
+                trainer._WORTH_PROCESSES = 0.0
                 settings = settings_for("hgcn", "paper").override({"levels": 2, "hidden": 8, "epochs": 150})
                 result = fit(graph, split, settings, range(300), device="cpu", workers=2, listener=Says())
                 print(result.interrupted, 0 < len(result.outcomes) < 300)

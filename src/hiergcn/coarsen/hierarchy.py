@@ -1,6 +1,6 @@
 """The result of coarsening: levels of ever coarser graphs, and the way from a node to its hyper-nodes and back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -108,6 +108,13 @@ class Hierarchy:
     def sizes(self) -> Sizes:
         """Nodes and edges of each level."""
         return Sizes(tuple(level.n_nodes for level in self.levels), tuple(level.n_edges for level in self.levels))
+
+    def truncated(self, levels: int) -> "Hierarchy":
+        """Return the first `levels` coarser levels: what coarsening the graph that many times gives."""
+        if levels == self.requested:
+            return self
+        kept = self.levels[: levels + 1]
+        return Hierarchy((*kept[:-1], replace(kept[-1], group=None)), self.config, levels)
 
     def hyper_nodes(self, level: int) -> npt.NDArray[np.int32]:
         """The hyper-node of every input node at `level`, (n_0,)."""

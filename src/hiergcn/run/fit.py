@@ -1,39 +1,26 @@
 """From a graph to a result: coarsen once, train every seed, then look at the test labels."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 import torch
 
-from hiergcn.coarsen import Hierarchy, coarsen
+from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.calibration import Temperature, fit_temperature
 from hiergcn.evaluate.metrics import evaluate_model, evaluate_part, evaluate_test
 from hiergcn.explain.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Method, Prepared, Weights
-from hiergcn.model.registry import build_method
-from hiergcn.run.device import choose_device
 from hiergcn.run.memory import available_memory, require_memory
-from hiergcn.run.memory_plan import coarsening_memory, planned_to_fit
-from hiergcn.run.processes import train_in_processes
 from hiergcn.run.result import RunResult, SeedSummary
 from hiergcn.run.settings import Settings
-from hiergcn.train.batches import Batches
+from hiergcn.run.trainer import Trainer
 from hiergcn.train.loop import SeedOutcome
-from hiergcn.train.runs import train_runs
 from hiergcn.train.selection import HISTORY
-
-BATCH_LEVELS = 4
-"""Of the hierarchy that batches are cut along, for methods that use none."""
-
-
-_WORTH_PROCESSES = 20.0  # seconds of training that are left; a process takes seconds to begin
 
 
 class Listener:
@@ -76,37 +63,19 @@ def fit(
         remedy="give fewer seeds",
     )
     seeds = _checked_seeds(seeds)
-    graph = with_structural_features(graph)
+    trainer = Trainer(graph, device, hierarchy)
+    graph, where = trainer.graph, trainer.device
     task = Task.of(graph, split)
-    where = choose_device(device)
-    method = build_method(settings.method, settings.model)
-    coarsen_seconds = 0.0
-    if method.uses_hierarchy and hierarchy is None:
-        require_memory(
-            coarsening_memory(graph, settings.model.levels),
-            what=f"{settings.model.levels} coarser levels of {graph.n_edges:,} edges",
-            remedy="take fewer levels",
-        )
-        began = time.perf_counter()
-        hierarchy = coarsen(graph.adjacency, settings.model.levels, settings.coarsen)
-        coarsen_seconds = time.perf_counter() - began
+    hierarchy = trainer.hierarchy(settings)
     if hierarchy is not None:
-        listener.coarsened(hierarchy, coarsen_seconds)
-    plan = planned_to_fit(graph, settings, hierarchy, where)
-    listener.planned(plan.on_device, available_memory(where))
-    prepared = method.prepare(task, hierarchy, where)
-    batches = None
-    if settings.train.batches > 1:
-        cut = hierarchy or coarsen(graph.adjacency, BATCH_LEVELS, settings.coarsen)
-        batches = Batches(method, prepared, task, cut, settings.train.batches, where, plan.looks_at_whole)
+        listener.coarsened(hierarchy, trainer.coarsen_seconds)
+    listener.planned(trainer.plan(settings).on_device, available_memory(where))
+    method, prepared = trainer.prepared(settings, task)
     kept = _Kept()
     interrupted = False
     began = time.perf_counter()
     try:
-        train = partial(train_runs, method, prepared, config=settings.train, device=where, batches=batches)
-        several = workers if where.type == "cpu" and batches is None else 1
-        share = partial(train_in_processes, settings, task, hierarchy, workers=several)
-        for outcome in _outcomes(task, seeds, train, share if several > 1 else None, listener.epoch_done):
+        for outcome in trainer.train(settings, [(split, seed) for seed in seeds], listener.epoch_done, workers):
             kept.add(outcome)
             listener.seed_finished(outcome)
     except KeyboardInterrupt:
@@ -135,33 +104,13 @@ def fit(
         probabilities=probabilities,
         weights=kept.best.weights,
         history=pd.concat(kept.history, ignore_index=True),
-        seconds={"coarsen": coarsen_seconds, "train": train_seconds, "epoch": train_seconds / max(epochs, 1)},
+        seconds={"coarsen": trainer.coarsen_seconds, "train": train_seconds, "epoch": train_seconds / max(epochs, 1)},
         device=str(where),
         notes=(*_notes(settings, hierarchy, temperature), *notes, *graph.notes),
         interrupted=interrupted,
         claim=claim,
         votes=_votes(method, prepared, task, kept.best.weights, probabilities, where),
     )
-
-
-def _outcomes(
-    task: Task,
-    seeds: Sequence[int],
-    train: Callable[..., Iterator[SeedOutcome]],
-    share: Callable[..., Iterator[SeedOutcome]] | None,
-    on_epoch: Callable[[int, int, float], None],
-) -> Iterator[SeedOutcome]:
-    """The seeds in this process, or those after the first shared among others if the first was slow enough."""
-    if share is None:
-        yield from train(runs=[(task, seed) for seed in seeds], on_epoch=on_epoch)
-        return
-    (first,) = train(runs=[(task, seeds[0])], on_epoch=on_epoch)
-    yield first
-    rest = seeds[1:]
-    if len(rest) > 1 and first.seconds * len(rest) > _WORTH_PROCESSES:
-        yield from share(seeds=rest, on_epoch=on_epoch)
-    else:
-        yield from train(runs=[(task, seed) for seed in rest], on_epoch=on_epoch)
 
 
 def _votes(

@@ -1,0 +1,129 @@
+"""Training on one graph: hierarchies and prepared inputs are made once and reused."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
+
+import torch
+
+from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.structure import with_structural_features
+from hiergcn.graph.task import Task
+from hiergcn.model.method import Method, Prepared
+from hiergcn.model.registry import build_method
+from hiergcn.run.device import choose_device
+from hiergcn.run.memory import require_memory
+from hiergcn.run.memory_plan import MemoryPlan, coarsening_memory, planned_to_fit
+from hiergcn.run.processes import train_in_processes
+from hiergcn.run.settings import Settings
+from hiergcn.train.batches import Batches
+from hiergcn.train.loop import SeedOutcome
+from hiergcn.train.runs import train_runs
+
+BATCH_LEVELS = 4
+"""Levels of the hierarchy that batches are cut along, for methods that use no hierarchy."""
+
+OnEpoch = Callable[[int, int, float], None]
+"""Called with the seed, the epoch and the best validation accuracy so far."""
+
+_WORTH_PROCESSES = 20.0  # seconds of training left; starting a process takes a few
+
+
+class Trainer:
+    """Trains models on one graph and one device.
+
+    A hierarchy is made once for each `CoarsenConfig` and serves every number of levels: coarsening further leaves the
+    levels above as they are. The inputs that a method prepares are kept until other settings are trained.
+
+    Args:
+        graph: gets structural features if it has none.
+        device: `auto`, `cpu`, `cuda`, or a torch device.
+        hierarchy: used for all settings instead of coarsening the graph.
+    """
+
+    def __init__(self, graph: Graph, device: str | torch.device = "auto", hierarchy: Hierarchy | None = None) -> None:
+        self.device = choose_device(device) if isinstance(device, str) else device
+        self.graph = with_structural_features(graph)
+        self.coarsen_seconds = 0.0
+        self._given = hierarchy
+        self._hierarchies: dict[tuple[CoarsenConfig, int], Hierarchy] = {}
+        self._prepared: tuple[object, tuple[Method, Prepared]] | None = None
+
+    def hierarchy(self, settings: Settings) -> Hierarchy | None:
+        """Return the hierarchy with the levels that the settings ask for; None for methods that use none."""
+        if not build_method(settings.method, settings.model).uses_hierarchy:
+            return None
+        return self.coarsened(settings.model.levels, settings.coarsen)
+
+    def coarsened(self, levels: int, config: CoarsenConfig) -> Hierarchy:
+        """Return the graph coarsened up to `levels` times, from an earlier result if one goes deep enough."""
+        if self._given is not None:
+            return self._given.truncated(levels)
+        key = (config, levels)
+        if key not in self._hierarchies:
+            made = [one for (other, _), one in self._hierarchies.items() if other == config]
+            deep = next((one for one in made if one.requested >= levels or one.depth < one.requested), None)
+            self._hierarchies[key] = self._coarsen(levels, config) if deep is None else deep.truncated(levels)
+        return self._hierarchies[key]
+
+    def plan(self, settings: Settings) -> MemoryPlan:
+        """Return the memory plan of one seed; raise an `InputError` if there is not enough memory for it."""
+        return planned_to_fit(self.graph, settings, self.hierarchy(settings), self.device)
+
+    def prepared(self, settings: Settings, task: Task) -> tuple[Method, Prepared]:
+        """Return the method and its inputs, which depend on the graph and the settings alone."""
+        key = (settings.method, settings.model, settings.coarsen)
+        if self._prepared is None or self._prepared[0] != key:
+            self._prepared = None  # frees its memory before more is taken
+            method = build_method(settings.method, settings.model)
+            self._prepared = (key, (method, method.prepare(task, self.hierarchy(settings), self.device)))
+        return self._prepared[1]
+
+    def train(
+        self,
+        settings: Settings,
+        runs: Sequence[tuple[Split, int]],
+        on_epoch: OnEpoch | None = None,
+        workers: int = 1,
+    ) -> Iterator[SeedOutcome]:
+        """Train a model for each split and seed, and yield the outcomes in that order.
+
+        A GPU trains them side by side if the method can. On a CPU, `workers` processes share the runs after the first
+        if these would take long.
+        """
+        tasks = {id(split): Task.of(self.graph, split) for split, _ in runs}
+        with_tasks = [(tasks[id(split)], seed) for split, seed in runs]
+        method, prepared = self.prepared(settings, with_tasks[0][0])
+        train = partial(train_runs, method, prepared, config=settings.train, device=self.device, on_epoch=on_epoch)
+        if settings.train.batches > 1:
+            for task, group in groupby(with_tasks, key=lambda run: run[0]):
+                yield from train(runs=list(group), batches=self._batches(settings, task))
+        elif workers > 1 and self.device.type == "cpu" and len(tasks) == 1 and len(runs) > 2:
+            (first,) = train(runs=with_tasks[:1])
+            yield first
+            if first.seconds * (len(runs) - 1) > _WORTH_PROCESSES:
+                task, seeds = with_tasks[0][0], [seed for _, seed in with_tasks[1:]]
+                yield from train_in_processes(settings, task, self.hierarchy(settings), seeds, workers, on_epoch)
+            else:
+                yield from train(runs=with_tasks[1:])
+        else:
+            yield from train(runs=with_tasks)
+
+    def _coarsen(self, levels: int, config: CoarsenConfig) -> Hierarchy:
+        require_memory(
+            coarsening_memory(self.graph, levels),
+            what=f"{levels} coarser levels of {self.graph.n_edges:,} edges",
+            remedy="take fewer levels",
+        )
+        began = time.perf_counter()
+        hierarchy = coarsen(self.graph.adjacency, levels, config)
+        self.coarsen_seconds += time.perf_counter() - began
+        return hierarchy
+
+    def _batches(self, settings: Settings, task: Task) -> Batches:
+        method, prepared = self.prepared(settings, task)
+        cut_along = self.hierarchy(settings) or self.coarsened(BATCH_LEVELS, settings.coarsen)
+        whole = self.plan(settings).looks_at_whole
+        return Batches(method, prepared, task, cut_along, settings.train.batches, self.device, whole)

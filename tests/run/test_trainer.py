@@ -1,0 +1,117 @@
+"""One graph, many trainings: hierarchies and prepared inputs are made once."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
+from hiergcn.datasets import planted_graph
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.task import Task
+from hiergcn.model.hgcn import HGCNMethod
+from hiergcn.run import trainer as trainer_module
+from hiergcn.run.fit import fit
+from hiergcn.run.settings import Settings, settings_for
+from hiergcn.run.trainer import Trainer
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return planted_graph(160, seed=2)
+
+
+@pytest.fixture(scope="module")
+def splits(graph: Graph) -> list[Split]:
+    assert graph.labels is not None
+    return [Split.random(graph.labels, per_class=5, validation=40, seed=seed) for seed in range(2)]
+
+
+def paper(**changes: Any) -> Settings:
+    return settings_for("hgcn", "paper").override({"levels": 2, "hidden": 8, "epochs": 5} | changes)
+
+
+@pytest.fixture
+def coarsenings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The levels of each call of `coarsen`."""
+    calls: list[int] = []
+
+    def counted(adjacency: Any, levels: int, config: CoarsenConfig) -> Hierarchy:
+        calls.append(levels)
+        return coarsen(adjacency, levels, config)
+
+    monkeypatch.setattr(trainer_module, "coarsen", counted)
+    return calls
+
+
+def same(one: Hierarchy, other: Hierarchy) -> bool:
+    return (
+        one.requested == other.requested
+        and len(one.levels) == len(other.levels)
+        and all(
+            np.array_equal(a.adjacency.data, b.adjacency.data)
+            and np.array_equal(a.adjacency.indices, b.adjacency.indices)
+            and np.array_equal(a.group if a.group is not None else [], b.group if b.group is not None else [])
+            for a, b in zip(one.levels, other.levels, strict=True)
+        )
+    )
+
+
+def test_one_coarsening_serves_all_numbers_of_levels(graph: Graph, coarsenings: list[int]) -> None:
+    trainer = Trainer(graph, "cpu")
+    for levels in (4, 1, 3, 4, 2):
+        made = trainer.hierarchy(paper(levels=levels))
+        assert made is not None
+        assert same(made, coarsen(graph.adjacency, levels, CoarsenConfig()))
+    assert coarsenings == [4]
+
+
+def test_more_levels_are_made_if_the_graph_has_them(graph: Graph, coarsenings: list[int]) -> None:
+    trainer = Trainer(graph, "cpu")
+    for levels in (1, 3, 60, 80):
+        assert same(trainer.coarsened(levels, CoarsenConfig()), coarsen(graph.adjacency, levels, CoarsenConfig()))
+    assert coarsenings == [1, 3, 60]  # 60 are more than there are, and so are 80
+
+
+def test_each_coarsening_config_has_its_own_hierarchy(graph: Graph, coarsenings: list[int]) -> None:
+    trainer = Trainer(graph, "cpu")
+    trainer.hierarchy(paper())
+    other = trainer.hierarchy(paper(strategy="heavy-edge"))
+    assert other is not None
+    assert same(other, coarsen(graph.adjacency, 2, CoarsenConfig(strategy="heavy-edge")))
+    assert len(coarsenings) == 2
+
+
+def test_a_given_hierarchy_is_used(graph: Graph, coarsenings: list[int]) -> None:
+    own = coarsen(graph.adjacency, 4, CoarsenConfig(strategy="two-hop"))
+    used = Trainer(graph, "cpu", own).hierarchy(paper())
+    assert used is not None
+    assert same(used, own.truncated(2))
+    assert coarsenings == []
+
+
+def test_inputs_are_prepared_once_for_all_splits_and_seeds(
+    graph: Graph, splits: list[Split], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared: list[Task] = []
+    real = HGCNMethod.prepare
+
+    def counted(self: HGCNMethod, task: Task, *rest: Any) -> Any:
+        prepared.append(task)
+        return real(self, task, *rest)
+
+    monkeypatch.setattr(HGCNMethod, "prepare", counted)
+    trainer = Trainer(graph, "cpu")
+    for learning_rate in (0.01, 0.02):
+        list(trainer.train(paper(learning_rate=learning_rate), [(split, seed) for split in splits for seed in (0, 1)]))
+    assert len(prepared) == 1
+
+
+@pytest.mark.parametrize("batches", [1, 2])
+def test_runs_give_what_fits_of_each_split_give(graph: Graph, splits: list[Split], batches: int) -> None:
+    settings = paper(batches=batches)
+    trained = Trainer(graph, "cpu").train(settings, [(split, seed) for split in splits for seed in (0, 1)])
+    fitted = [fit(graph, split, settings, [seed], device="cpu") for split in splits for seed in (0, 1)]
+    for outcome, result in zip(trained, fitted, strict=True):
+        assert outcome.probabilities is not None
+        np.testing.assert_array_equal(outcome.probabilities, result.probabilities)
