@@ -103,7 +103,7 @@ def epochs(send: Send, dataset: str, model: str, device: str, repeats: int) -> d
     levels = coarsen(data.graph.adjacency, settings.model.levels, settings.coarsen) if method.uses_hierarchy else None
     prepared = method.prepare(task, levels, where)
     prepare_seconds = time.perf_counter() - began
-    nodes = labelled_nodes(task, where)
+    nodes = labelled_nodes(task, where, loss=settings.train.loss)
 
     def fresh() -> Callable[[], float]:
         generator = torch.Generator(where).manual_seed(0)

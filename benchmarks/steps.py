@@ -90,13 +90,13 @@ def our_steps(graph: Graph, split: Split, settings: Settings) -> tuple[Step, Ste
     task, device = Task.of(graph, split), torch.device("cpu")
     method = build_method("hgcn", settings.model)
     prepared = method.prepare(task, coarsen(graph.adjacency, settings.model.levels, settings.coarsen), device)
-    train, _ = labelled_nodes(task, device)
+    train, _ = labelled_nodes(task, device, loss=settings.train.loss)
     model = method.build(prepared, task.n_classes, torch.Generator().manual_seed(0))
     optimiser = make_optimiser(model, dict(model.named_parameters()), settings.train)
 
     def step() -> object:
         model.train()
-        return model.step(prepared.features, train, optimiser, settings.train.loss, 1)
+        return model.step(prepared.features, train, optimiser, 1)
 
     @torch.no_grad()
     def look() -> object:

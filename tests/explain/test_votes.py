@@ -11,7 +11,7 @@ from hiergcn.datasets import planted_graph
 from hiergcn.explain.votes import Votes, votes
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.mlp import MLPConfig, MLPMethod
-from hiergcn.model.ensemble import Committee
+from hiergcn.model.ensemble import Ensemble
 from hiergcn.model.hgcn import HGCN, HGCNConfig, HGCNMethod
 from hiergcn.model.method import Prepared
 from hiergcn.model.plus.network import HGCNPlus, HGCNPlusConfig, HGCNPlusMethod
@@ -123,7 +123,7 @@ def test_a_vote_of_plus_is_what_is_lost_when_an_edge_brings_nothing() -> None:
 def test_votes_of_several_networks_share_out_the_mean_of_their_scores() -> None:
     config = HGCNConfig(levels=2, hidden=6, output_relu=False)
     members, (prepared, _) = zip(*(built(config, seed) for seed in (1, 2)), strict=True)
-    model = Committee(members)
+    model = Ensemble(members)
     with torch.no_grad():
         best = model(prepared.features).numpy().argmax(axis=1)
         logits = np.mean([member(prepared.features).numpy() for member in members], axis=0)
@@ -141,7 +141,7 @@ def test_votes_of_several_networks_share_out_the_mean_of_their_scores() -> None:
 def test_votes_of_several_networks_of_plus_have_hyper_nodes_beside_them() -> None:
     model, prepared = built_plus()
     best = np.zeros(80, dtype=np.int64)
-    alone, twice = votes(model, prepared.features, best), votes(Committee([model, model]), prepared.features, best)
+    alone, twice = votes(model, prepared.features, best), votes(Ensemble([model, model]), prepared.features, best)
     assert alone is not None
     assert twice is not None
     assert twice.beside
@@ -165,7 +165,7 @@ def test_votes_come_back_from_a_file(tmp_path: Path, voted: tuple[HGCN, Prepared
 def test_no_votes_where_the_output_is_not_one_linear_map() -> None:
     model, prepared = built(HGCNConfig(levels=2, hidden=6, output_channels=2))
     assert votes(model, prepared.features, np.zeros(80, dtype=np.int64)) is None
-    assert votes(Committee([model, model]), prepared.features, np.zeros(80, dtype=np.int64)) is None
+    assert votes(Ensemble([model, model]), prepared.features, np.zeros(80, dtype=np.int64)) is None
     flat, prepared = built(HGCNConfig(levels=0))
     assert votes(flat, prepared.features, np.zeros(80, dtype=np.int64)) is None
     perceptron = MLPMethod(MLPConfig()).build(prepared, 3, torch.Generator())

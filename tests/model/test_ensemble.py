@@ -15,7 +15,7 @@ from hiergcn.estimator import HGCNClassifier
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model import hgcn as hgcn_module
-from hiergcn.model.ensemble import Committee, CommitteeMethod
+from hiergcn.model.ensemble import Ensemble, EnsembleMethod
 from hiergcn.model.hgcn import HGCN
 from hiergcn.model.method import Prepared
 from hiergcn.model.ops.recompute import recomputed
@@ -51,16 +51,16 @@ def plus(**changes: Any) -> Settings:
     return settings_for("hgcn", "plus").override(SMALL | changes)
 
 
-def built(graph: Graph, split: Split, settings: Settings, seed: int = 0) -> tuple[Committee, Prepared]:
+def built(graph: Graph, split: Split, settings: Settings, seed: int = 0) -> tuple[Ensemble, Prepared]:
     method = build_method(settings.method, settings.model)
     prepared = method.prepare(Task.of(graph, split), coarsen(graph.adjacency, 2), CPU)
     model = method.build(prepared, graph.n_classes, torch.Generator().manual_seed(seed))
-    assert isinstance(model, Committee)
+    assert isinstance(model, Ensemble)
     return model, prepared
 
 
 def test_one_network_is_the_method_itself() -> None:
-    assert not isinstance(build_method("hgcn-plus", plus().model), CommitteeMethod)
+    assert not isinstance(build_method("hgcn-plus", plus().model), EnsembleMethod)
 
 
 def test_networks_are_drawn_one_after_the_other(graph: Graph, split: Split) -> None:
@@ -99,14 +99,14 @@ def test_each_network_learns_as_it_would_alone(graph: Graph, split: Split, optim
     for one in [model, *singles]:
         optimising = make_optimiser(one, dict(one.named_parameters()), settings.train)
         for epoch in range(1, 6):
-            one.train().step(prepared.features, nodes, optimising, "mean", epoch)
+            one.train().step(prepared.features, nodes, optimising, epoch)
     for single, member in zip(singles, model.each, strict=True):
         for (name, value), (_, expected) in zip(member.named_parameters(), single.named_parameters(), strict=True):
             torch.testing.assert_close(value, expected, rtol=1e-4, atol=1e-6, msg=name)
 
 
 @pytest.mark.parametrize(("preset", "changes"), [("plus", {"label_prior": 1.0}), ("paper", {"scaling": "standard"})])
-def test_committees_train_side_by_side(graph: Graph, preset: str, changes: dict[str, Any]) -> None:
+def test_ensembles_train_side_by_side(graph: Graph, preset: str, changes: dict[str, Any]) -> None:
     assert graph.labels is not None
     settings = settings_for("hgcn", preset).override(SMALL | changes | {"networks": 2, "epochs": 5, "patience": None})
     method = build_method(settings.method, settings.model)

@@ -89,7 +89,7 @@ def held_between_passes(graph: Graph, split: Split, settings: Settings, hierarch
         return tensor
 
     with saved_tensors_hooks(keep, lambda tensor: tensor):
-        loss = model.objective(prepared.features, labelled_nodes(task, CPU).train, "sum", 1)
+        loss = model.objective(prepared.features, labelled_nodes(task, CPU, loss="sum").train, 1)
     assert loss.requires_grad
     return sum(kept.values())
 

@@ -54,7 +54,7 @@ def learner(batches: Batches, chosen: Settings | None = None) -> BatchLearner:
         return method.build(prepared, task.n_classes, generator)
 
     model = build(method.prepare(task, batches.hierarchy, CPU))
-    return BatchLearner(model, build, batches, labelled_nodes(task, CPU), config, seed=0)
+    return BatchLearner(model, build, batches, labelled_nodes(task, CPU, loss=config.loss), config, seed=0)
 
 
 def batches_of_an_epoch(batches: Batches, seed: int) -> list[Batch]:

@@ -92,9 +92,7 @@ class Scripted(NodeModel):
 
     epoch: Tensor
 
-    def step(
-        self, features: Features, labelled: Labelled, optimiser: torch.optim.Optimizer, reduction: str, epoch: int
-    ) -> float:
+    def step(self, features: Features, labelled: Labelled, optimiser: torch.optim.Optimizer, epoch: int) -> float:
         self.epoch.fill_(epoch)
         return 1.0
 

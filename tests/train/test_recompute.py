@@ -49,7 +49,7 @@ def test_training_is_the_same_to_the_last_bit(graph: Graph, split: Split, sparse
 
 def test_less_is_kept_for_the_backward_pass(graph: Graph, split: Split) -> None:
     model, features, task = network(graph, split)
-    nodes, sizes = labelled_nodes(task, torch.device("cpu")), {}
+    nodes, sizes = labelled_nodes(task, torch.device("cpu"), loss="sum"), {}
     for way in (False, True):
         model.recompute = way
         kept: dict[int, int] = {}
@@ -59,7 +59,7 @@ def test_less_is_kept_for_the_backward_pass(graph: Graph, split: Split) -> None:
             return tensor
 
         with saved_tensors_hooks(keep, lambda tensor: tensor):
-            model.train().objective(features, nodes.train, "sum", 1)
+            model.train().objective(features, nodes.train, 1)
         sizes[way] = sum(kept.values())
     assert sizes[True] < 0.5 * sizes[False]
 

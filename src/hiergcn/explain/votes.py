@@ -10,7 +10,7 @@ score is a sum over what the mean of powers brings on its last step, 1/(K+1) (Y_
 T = Σ_{k<K} Âᵏ Y, over what comes from the coarser levels, and the biases: j votes with all that it has gathered, the
 hyper-nodes vote beside the neighbours, and biases, which know no node, are left out.
 
-Several networks (`committee`). The mean of their votes, which shares out the mean of their scores; what all of them
+Several networks (`ensemble`). The mean of their votes, which shares out the mean of their scores; what all of them
 predict comes from a mean of probabilities, which is no sum over nodes.
 
 `attribution` goes further down, to the features, but takes one node at a time.
@@ -27,7 +27,7 @@ import torch
 from numpy.typing import NDArray
 
 from hiergcn.model.baselines.grand import mixed_order
-from hiergcn.model.ensemble import Committee
+from hiergcn.model.ensemble import Ensemble
 from hiergcn.model.hgcn import HGCN
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.plus.network import HGCNPlus
@@ -70,7 +70,7 @@ class Votes:
 def votes(model: NodeModel, features: Features, predicted: NDArray[np.int64]) -> Votes | None:
     """The votes for the predicted class of each node; None where the network is not one of those described above."""
     model.eval()
-    if isinstance(model, Committee):
+    if isinstance(model, Ensemble):
         return _mean([votes(member, features, predicted) for member in model.each])
     if isinstance(model, HGCN) and model.hierarchy.depth and model.output.w is None:
         return _of_hgcn(model, features, predicted)

@@ -21,7 +21,7 @@ from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared
 _FIRST = "members.0."
 
 
-class Committee(NodeModel):
+class Ensemble(NodeModel):
     """Networks over one graph that predict by the mean of their probabilities."""
 
     def __init__(self, members: Sequence[NodeModel]) -> None:
@@ -49,18 +49,18 @@ class Committee(NodeModel):
         """What the members' last layers take in, side by side; (n, M hidden)."""
         return torch.cat([member.embed(features) for member in self.each], dim=1)
 
-    def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:
-        return torch.stack([one.objective(features, labelled, reduction, epoch) for one in self.each]).sum()
+    def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
+        return torch.stack([one.objective(features, labelled, epoch) for one in self.each]).sum()
 
-    def said_by_labels(self, labelled: Labelled) -> Tensor | None:
-        said: Tensor | None = self.each[0].said_by_labels(labelled)
-        return said
+    def precompute(self, labelled: Labelled) -> Tensor | None:
+        cached: Tensor | None = self.each[0].precompute(labelled)
+        return cached
 
     def regularised(self) -> list[nn.Parameter]:
         return [parameter for member in self.each for parameter in member.regularised()]
 
 
-class CommitteeMethod(Method):
+class EnsembleMethod(Method):
     """Any method that learns by the step that all models inherit, with several networks in the place of one.
 
     Args:
@@ -76,18 +76,18 @@ class CommitteeMethod(Method):
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
     ) -> Prepared:
-        return self.method.prepare(task, hierarchy, device, weights and of_first(weights))
+        return self.method.prepare(task, hierarchy, device, weights and first_member_weights(weights))
 
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> Committee:
-        return Committee([self.method.build(prepared, n_classes, generator) for _ in range(self.networks)])
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> Ensemble:
+        return Ensemble([self.method.build(prepared, n_classes, generator) for _ in range(self.networks)])
 
     def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
-        assert isinstance(model, Committee)
+        assert isinstance(model, Ensemble)
         drawn = [self.method.redraw(member, generator) for member in model.each]
         return all(drawn)
 
 
-def of_first(weights: Weights) -> Weights:
+def first_member_weights(weights: Weights) -> Weights:
     """Those of the first network, where there are several: what belongs to the graph is the same in all."""
     own = {name.removeprefix(_FIRST): value for name, value in weights.items() if name.startswith(_FIRST)}
     return own or weights

@@ -59,7 +59,7 @@ class HGCNConfig:
     coarsening: bool = True
     """False keeps the layers and short-cuts but makes every level the input graph (the paper's first ablation)."""
     networks: int = 1
-    """Networks that learn each by itself and predict by the mean of their probabilities; see `committee`."""
+    """Networks that learn each by itself and predict by the mean of their probabilities; see `ensemble`."""
 
     def __post_init__(self) -> None:
         check_whole(self, levels=0, hidden=1, channels=1, weight_embedding=0, output_channels=1, networks=1)

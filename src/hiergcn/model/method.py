@@ -1,4 +1,4 @@
-"""The one small interface that every way of classifying nodes goes through."""
+"""The interface of all methods: `Method` prepares a graph and builds a `NodeModel` for each seed."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -18,102 +18,115 @@ Weights = Mapping[str, Tensor]
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Some nodes and their classes, on the device."""
+    """Some nodes with their classes, on the device."""
 
     nodes: Tensor  # (m,)
     classes: Tensor  # (m,)
-    class_weights: Tensor | None = None  # (classes,) what a node of each counts in the loss; all the same where None
-    whole: int | None = field(default=None, kw_only=True)  # how many the graph has, where these are those of a part
-    said: Tensor | None = field(default=None, kw_only=True)  # what a model's `said_by_labels` gave of them
+    class_weights: Tensor | None = None  # (classes,) weight of each class in the loss; None weighs all alike
+    reduction: str = field(default="mean", kw_only=True)  # of the loss over the nodes: mean or sum
+    total: int | None = field(default=None, kw_only=True)  # such nodes in the whole graph, if these are a batch's
+    cached: Tensor | None = field(default=None, kw_only=True)  # result of the model's `precompute`
 
     def count(self) -> int:
-        """Such nodes of the whole graph."""
-        return len(self.nodes) if self.whole is None else self.whole
+        """Return the number of such nodes in the whole graph."""
+        return len(self.nodes) if self.total is None else self.total
 
-    def cross_entropy(self, logits: Tensor, reduction: str = "mean") -> Tensor:
+    def cross_entropy(self, logits: Tensor, reduction: str | None = None) -> Tensor:
+        """Return the cross-entropy over the nodes; `logits` (n, classes) are those of all nodes."""
         return nn.functional.cross_entropy(
-            logits.index_select(0, self.nodes), self.classes, weight=self.class_weights, reduction=reduction
+            logits.index_select(0, self.nodes),
+            self.classes,
+            weight=self.class_weights,
+            reduction=reduction or self.reduction,
         )
 
     def accuracy(self, logits: Tensor) -> Tensor:
+        """Return the share of the nodes whose largest logit is that of their class."""
         return (logits.index_select(0, self.nodes).argmax(dim=1) == self.classes).double().mean()
 
 
 class NodeModel(nn.Module):
-    """A network over one graph that gives the logits of every node. All are trained by the one loop of `train`."""
+    """A network over one graph that returns the logits of every node.
+
+    The one loop in `train` trains every model. Most need only `forward`; a model with a loss of its own overrides
+    `objective`, and one that does not take one gradient step per epoch overrides `step`.
+    """
 
     weighs_classes: bool = True
-    """Whether it learns by `Labelled.cross_entropy`, and so with weights of the classes if they are asked for."""
+    """Whether the objective is `Labelled.cross_entropy`, and so takes class weights."""
 
     recompute: bool | None = None
-    """Whether layers are computed once more in the backward pass instead of being kept; None where a model cannot."""
+    """Whether layers are computed again in the backward pass to save memory; None if the model does not support it."""
 
     @property
     def title(self) -> str:
-        """What a sentence to the user calls it."""
+        """The model's name in messages."""
         return type(self).__name__
 
     def forward(self, features: Features) -> Tensor:
-        """(n, f) -> (n, classes)"""
+        """Return the logits; (n, f) -> (n, classes)."""
         raise NotImplementedError
 
+    def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
+        """Return the loss of one training step, without the L2 penalty. Called in training mode."""
+        return labelled.cross_entropy(self(features))
+
     def step(
-        self, features: Features, labelled: Labelled, optimiser: torch.optim.Optimizer, reduction: str, epoch: int
+        self, features: Features, labelled: Labelled, optimiser: torch.optim.Optimizer, epoch: int
     ) -> Tensor | float:
-        """One epoch of training; gives its loss. A method that learns in another way than by gradients overrides it."""
+        """Train for one epoch and return the loss."""
         optimiser.zero_grad()
-        loss = self.objective(features, labelled, reduction, epoch)
+        loss = self.objective(features, labelled, epoch)
         loss.backward()
         optimiser.step()
         return loss.detach()
 
-    def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:
-        """What one step of training makes smaller, the L2 penalty apart; called in training mode."""
-        return labelled.cross_entropy(self(features), reduction)
+    def precompute(self, labelled: Labelled) -> Tensor | None:
+        """Return a tensor derived once from the training labels, before training; None if unused.
 
-    def said_by_labels(self, labelled: Labelled) -> Tensor | None:
-        """What the objective needs of the training labels and is the same in every step; None where it needs nothing.
-
-        It is computed once, before training, and handed to the objective as `Labelled.said`."""
+        The objective finds it in `labelled.cached`.
+        """
         return None
 
     def regularised(self) -> list[nn.Parameter]:
-        """What the L2 penalty falls on."""
+        """Return the parameters under the L2 penalty."""
         return list(self.parameters())
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What depends on the graph alone: made once, shared by all seeds."""
+    """All tensors that depend on the graph alone; made once and shared by all seeds."""
 
     features: Features
     structure: Any
-    """The graph as the method wants it: adjacency, levels, ..."""
+    """The graph in the method's own form: adjacency, levels, ..."""
 
 
 class Method(ABC):
-    """A named way of classifying nodes: prepares once for a graph, then builds a model for each seed."""
+    """A way to classify nodes: prepares a graph once, then builds a model for each seed."""
 
     uses_hierarchy: bool = False
     replicates: bool = False
-    """Whether its models can train side by side: by the `step` that they inherit, with an objective that is the same
-    in every epoch, on products and dropout that `torch.vmap` can take."""
+    """Whether its models can train side by side under `torch.vmap`. They must inherit `step`, their objective must be
+    the same in every epoch, and their products and dropout must come from `ops`."""
     learns_at_once: bool = False
-    """Whether its first step learns everything, without gradients: then no setting of the training has a meaning."""
+    """Whether the first step learns everything, without gradients. Then no training setting has an effect."""
     inductive: bool = True
-    """Whether what is learned can be used on other nodes; False where something is learned for each node."""
+    """Whether a trained model applies to other nodes; False if it has parameters for each node."""
 
     @abstractmethod
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
     ) -> Prepared:
-        """Everything that depends on the graph alone. `weights` are those of a trained model that is to be restored."""
+        """Return the tensors that depend on the graph alone. `weights` are those of a trained model to restore."""
 
     @abstractmethod
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
-        """A fresh model whose every random draw, initial weights and dropout alike, comes from the generator."""
+        """Return a new model. The generator supplies every random draw: initial weights and dropout."""
 
     def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
-        """Draw the initial weights of a model anew, as `build` would draw those of a further one, and let it draw from
-        the generator from now on: that is less work. False where a method cannot, and nothing is done."""
+        """Draw new initial weights for a built model, which is cheaper than building another one.
+
+        The model draws from the generator from then on. Return False, and do nothing, if that is not supported.
+        """
         return False

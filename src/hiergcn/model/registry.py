@@ -1,67 +1,120 @@
-"""The methods by name. A method's file is imported when it is asked for, so that no run pays for the others."""
+"""The table of methods: name, title, one-line summary and classes.
 
-from dataclasses import replace
+This is the only list of methods in the package. A method's file is imported when it is first used, so that reading the
+table does not import torch.
+"""
+
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hiergcn.errors import InputError
-from hiergcn.model.ensemble import CommitteeMethod
-from hiergcn.model.method import Method
-from hiergcn.model.standardise import Standardised
 
-_HOME = {  # name: (module, config class, method class)
-    "hgcn": ("hiergcn.model.hgcn", "HGCNConfig", "HGCNMethod"),
-    "hgcn-plus": ("hiergcn.model.plus.network", "HGCNPlusConfig", "HGCNPlusMethod"),
-    "gcn": ("hiergcn.model.baselines.gcn", "GCNConfig", "GCNMethod"),
-    "gat": ("hiergcn.model.baselines.gat", "GATConfig", "GATMethod"),
-    "appnp": ("hiergcn.model.baselines.appnp", "APPNPConfig", "APPNPMethod"),
-    "graph-unet": ("hiergcn.model.baselines.graph_unet", "GraphUNetConfig", "GraphUNetMethod"),
-    "mlp": ("hiergcn.model.baselines.mlp", "MLPConfig", "MLPMethod"),
-    "label-propagation": (
-        "hiergcn.model.baselines.label_propagation",
-        "LabelPropagationConfig",
-        "LabelPropagationMethod",
+if TYPE_CHECKING:
+    from hiergcn.model.method import Method
+
+
+@dataclass(frozen=True)
+class _Entry:
+    title: str
+    """Name in tables, figures and sentences."""
+    summary: str
+    """One sentence about the method."""
+    module: str
+    """Module below `hiergcn.model`."""
+    classes: str
+    """Prefix of the two classes in it: NAMEConfig holds the settings, NAMEMethod takes them."""
+
+
+_METHODS = {
+    "hgcn": _Entry("H-GCN", "The paper's network on a hierarchy of coarsened graphs.", "hgcn", "HGCN"),
+    "hgcn-plus": _Entry(
+        "H-GCN+", "Random propagation as in GRAND, extended to the levels of the hierarchy.", "plus.network", "HGCNPlus"
     ),
-    "grand": ("hiergcn.model.baselines.grand", "GRANDConfig", "GRANDMethod"),
-    "dgcn": ("hiergcn.model.baselines.dgcn", "DGCNConfig", "DGCNMethod"),
-    "planetoid-t": ("hiergcn.model.baselines.planetoid", "PlanetoidTConfig", "PlanetoidTMethod"),
-    "planetoid-i": ("hiergcn.model.baselines.planetoid", "PlanetoidIConfig", "PlanetoidIMethod"),
-    "deepwalk": ("hiergcn.model.baselines.deepwalk", "DeepWalkConfig", "DeepWalkMethod"),
+    "gcn": _Entry("GCN", "Two graph convolutions (Kipf & Welling, 2017).", "baselines.gcn", "GCN"),
+    "gat": _Entry("GAT", "Graph attention (Veličković et al., 2018).", "baselines.gat", "GAT"),
+    "appnp": _Entry(
+        "APPNP", "A perceptron with personalised PageRank (Gasteiger et al., 2019).", "baselines.appnp", "APPNP"
+    ),
+    "graph-unet": _Entry(
+        "Graph U-Net", "Graph pooling and unpooling (Gao & Ji, 2019).", "baselines.graph_unet", "GraphUNet"
+    ),
+    "mlp": _Entry("MLP", "A perceptron on the features alone, without edges.", "baselines.mlp", "MLP"),
+    "label-propagation": _Entry(
+        "label propagation",
+        "Spreads the training labels along the edges, without features.",
+        "baselines.label_propagation",
+        "LabelPropagation",
+    ),
+    "grand": _Entry(
+        "GRAND", "Random propagation with a consistency loss (Feng et al., 2020).", "baselines.grand", "GRAND"
+    ),
+    "dgcn": _Entry(
+        "DGCN", "Convolutions on adjacency and co-occurrence (Zhuang & Ma, 2018).", "baselines.dgcn", "DGCN"
+    ),
+    "planetoid-t": _Entry(
+        "Planetoid-T", "Transductive node embeddings (Yang et al., 2016).", "baselines.planetoid", "PlanetoidT"
+    ),
+    "planetoid-i": _Entry(
+        "Planetoid-I", "Inductive node embeddings (Yang et al., 2016).", "baselines.planetoid", "PlanetoidI"
+    ),
+    "deepwalk": _Entry(
+        "DeepWalk",
+        "Random-walk embeddings and a linear classifier (Perozzi et al., 2014).",
+        "baselines.deepwalk",
+        "DeepWalk",
+    ),
 }
 
 
 def method_names() -> tuple[str, ...]:
-    return tuple(_HOME)
+    """Return the names of all methods."""
+    return tuple(_METHODS)
+
+
+def method_title(name: str) -> str:
+    """Return the method's name as people read it, such as `H-GCN`."""
+    return _entry(name).title
+
+
+def method_summary(name: str) -> str:
+    """Return one sentence about the method."""
+    return _entry(name).summary
 
 
 def config_class(name: str) -> type[Any]:
-    """The dataclass of the method's settings."""
-    module, config, _ = _home(name)
-    found: type[Any] = getattr(import_module(module), config)
-    return found
+    """Return the dataclass of the method's settings."""
+    return _class(name, "Config")
 
 
 def method_class(name: str) -> type[Any]:
-    """The class of the method, which is made of its settings."""
-    module, _, method = _home(name)
-    found: type[Any] = getattr(import_module(module), method)
+    """Return the method's class, whose constructor takes the settings."""
+    return _class(name, "Method")
+
+
+def build_method(name: str, config: Any) -> "Method":
+    """Make the method; `networks` and `scaling="standard"` wrap it in an ensemble and a standardiser."""
+    from hiergcn.model.ensemble import EnsembleMethod
+    from hiergcn.model.standardise import Standardised
+
+    if getattr(config, "networks", 1) > 1:
+        return EnsembleMethod(build_method(name, replace(config, networks=1)), config.networks)
+    if getattr(config, "scaling", None) == "standard":
+        return Standardised(method_class(name)(replace(config, scaling="none")))
+    method: Method = method_class(name)(config)
+    return method
+
+
+def _class(name: str, kind: str) -> type[Any]:
+    entry = _entry(name)
+    found: type[Any] = getattr(import_module(f"hiergcn.model.{entry.module}"), entry.classes + kind)
     return found
 
 
-def build_method(name: str, config: Any) -> Method:
-    make = method_class(name)
-    if getattr(config, "networks", 1) > 1:
-        return CommitteeMethod(build_method(name, replace(config, networks=1)), config.networks)
-    if getattr(config, "scaling", None) == "standard":
-        return Standardised(make(replace(config, scaling="none")))
-    built: Method = make(config)
-    return built
-
-
-def _home(name: str) -> tuple[str, str, str]:
-    if name not in _HOME:
-        near = get_close_matches(name, _HOME, n=1)
-        hint = f"; did you mean {near[0]}?" if near else f"; choose one of {', '.join(_HOME)}."
+def _entry(name: str) -> _Entry:
+    if name not in _METHODS:
+        near = get_close_matches(name, _METHODS, n=1)
+        hint = f"; did you mean {near[0]}?" if near else f"; choose one of {', '.join(_METHODS)}."
         raise InputError(f"There is no model named {name!r}{hint}")
-    return _HOME[name]
+    return _METHODS[name]

@@ -17,7 +17,7 @@ from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.tables.feature_columns import FeatureColumn
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.grand import GRANDConfig
-from hiergcn.model.ensemble import of_first
+from hiergcn.model.ensemble import first_member_weights
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.plus.components import Components, ThroughComponents
 from hiergcn.model.plus.network import HGCNPlusConfig
@@ -141,7 +141,7 @@ def _of_features(run: LoadedRun, graph: Graph, device: str) -> tuple[NodeModel, 
     where = choose_device(device)
     whole = build_method(settings.method, replace(settings.model, components=0))
     features = whole.prepare(Task.unlabelled(graph, n_classes), run.hierarchy, where, run.weights).features
-    return ThroughComponents(model, Components.of(of_first(run.weights), where)), features
+    return ThroughComponents(model, Components.of(first_member_weights(run.weights), where)), features
 
 
 def _traceable(settings: Settings) -> Settings:

@@ -119,7 +119,7 @@ class BatchLearner(Learners):
     ) -> None:
         if type(model).step is not NodeModel.step:
             raise InputError(f"{model.title} learns in its own way, so it cannot train in batches.")
-        self.model, self.build, self.batches, self.nodes, self.config = model, build, batches, nodes, config
+        self.model, self.build, self.batches, self.nodes = model, build, batches, nodes
         self.rng = np.random.default_rng(seed)
         self.optimiser = make_optimiser(model, dict(model.named_parameters()), config)
         hierarchy = batches.hierarchy
@@ -141,8 +141,8 @@ class BatchLearner(Learners):
     def _learn(self, batch: Batch, epoch: int) -> Tensor:
         """Add the gradients of a batch to those that are there; its part of the loss."""
         train = _inside(self.nodes.train, batch.nodes)
-        loss = self._network(batch).train().objective(batch.prepared.features, train, self.config.loss, epoch)
-        if self.config.loss == "mean":
+        loss = self._network(batch).train().objective(batch.prepared.features, train, epoch)
+        if train.reduction == "mean":
             loss = loss * (len(train.nodes) / len(self.nodes.train.nodes))
         loss.backward()
         return loss.detach()
@@ -183,4 +183,4 @@ def _inside(labelled: Labelled, nodes: Tensor) -> Labelled:
     """Those of the labelled nodes that are in the batch, by their places in it."""
     place = torch.searchsorted(nodes, labelled.nodes).clamp(max=len(nodes) - 1)
     here = nodes[place] == labelled.nodes
-    return replace(labelled, nodes=place[here], classes=labelled.classes[here], whole=labelled.count())
+    return replace(labelled, nodes=place[here], classes=labelled.classes[here], total=labelled.count())

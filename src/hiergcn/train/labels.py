@@ -17,17 +17,22 @@ class LearningNodes(NamedTuple):
 
 
 def labelled_nodes(
-    task: Task, device: torch.device, class_weight: Literal["none", "balanced"] = "none"
+    task: Task,
+    device: torch.device,
+    class_weight: Literal["none", "balanced"] = "none",
+    loss: Literal["sum", "mean"] = "mean",
 ) -> LearningNodes:
-    """Training and validation nodes on the device, both with the weights of the classes."""
+    """Return training and validation nodes on the device; `loss` is the reduction over the training nodes."""
     weights = None
     if class_weight == "balanced":
         weights = torch.tensor(balanced_weights(task.train_labels, task.n_classes), device=device)
 
-    def on_device(nodes: np.ndarray, classes: np.ndarray) -> Labelled:
-        return Labelled(torch.tensor(nodes, device=device), torch.tensor(classes, device=device), weights)
+    def on_device(nodes: np.ndarray, classes: np.ndarray, reduction: str) -> Labelled:
+        tensors = (torch.tensor(part, device=device) for part in (nodes, classes))
+        return Labelled(*tensors, weights, reduction=reduction)
 
-    return LearningNodes(on_device(task.train, task.train_labels), on_device(task.validation, task.validation_labels))
+    train = on_device(task.train, task.train_labels, loss)
+    return LearningNodes(train, on_device(task.validation, task.validation_labels, "mean"))
 
 
 def balanced_weights(labels: np.ndarray, n_classes: int) -> np.ndarray:

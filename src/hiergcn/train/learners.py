@@ -50,12 +50,12 @@ class OneLearner(Learners):
     """A single model, which may learn in any way it likes."""
 
     def __init__(self, model: NodeModel, features: Features, nodes: LearningNodes, config: TrainConfig) -> None:
-        self.model, self.features, self.nodes, self.config = model, features, _heard(model, nodes), config
+        self.model, self.features, self.nodes = model, features, _with_cached(model, nodes)
         self.optimiser = make_optimiser(model, dict(model.named_parameters()), config)
 
     def step(self, epoch: int) -> Tensor:
         self.model.train()
-        loss = self.model.step(self.features, self.nodes.train, self.optimiser, self.config.loss, epoch)
+        loss = self.model.step(self.features, self.nodes.train, self.optimiser, epoch)
         return torch.as_tensor(loss, device=self.nodes.train.nodes.device).view(1)
 
     @torch.no_grad()
@@ -80,7 +80,7 @@ class Replicas(Learners):
     def __init__(
         self, models: Iterable[NodeModel], features: Features, nodes: Sequence[LearningNodes], config: TrainConfig
     ) -> None:
-        self.features, self.config = features, config
+        self.features, self.reduction = features, nodes[0].train.reduction
         self.noise, self.model, states = _one_for_all(models)
         learned = {name for name, _ in self.model.named_parameters()}
         self.state = {name: torch.stack([state[name] for state in states]) for name in states[0]}
@@ -88,8 +88,8 @@ class Replicas(Learners):
         self.optimiser = make_optimiser(self.model, self.parameters, config)
         self.replica = torch.arange(len(states), device=next(iter(self.state.values())).device)
         distinct = {id(pair): pair for pair in nodes}  # replicas of one split share what its labels say
-        heard = {key: _heard(self.model, pair) for key, pair in distinct.items()}
-        self.train, self.validation = (_stacked([heard[id(pair)][part] for pair in nodes]) for part in (0, 1))
+        cached = {key: _with_cached(self.model, pair) for key, pair in distinct.items()}
+        self.train, self.validation = (_stacked([cached[id(pair)][part] for pair in nodes]) for part in (0, 1))
 
     def step(self, epoch: int) -> Tensor:
         self.model.train()
@@ -99,7 +99,7 @@ class Replicas(Learners):
         def one(state: dict[str, Tensor], replica: Tensor, train: dict[str, Any]) -> Tensor:
             self.noise.replica = replica
             named = {f"model.{name}": value for name, value in state.items()}
-            given = (self.features, Labelled(**train), self.config.loss, epoch)
+            given = (self.features, Labelled(**train, reduction=self.reduction), epoch)
             loss: Tensor = functional_call(objective, named, given, tie_weights=False)  # each has a value of its own
             return loss
 
@@ -155,10 +155,10 @@ def _one_for_all(models: Iterable[NodeModel]) -> tuple[ReplicaNoise, NodeModel, 
     return noise, model, states
 
 
-def _heard(model: NodeModel, nodes: LearningNodes) -> LearningNodes:
-    """With what the model wants to know of the training labels."""
+def _with_cached(model: NodeModel, nodes: LearningNodes) -> LearningNodes:
+    """Attach what the model precomputes from the training labels."""
     with torch.no_grad():
-        return nodes._replace(train=replace(nodes.train, said=model.said_by_labels(nodes.train)))
+        return nodes._replace(train=replace(nodes.train, cached=model.precompute(nodes.train)))
 
 
 def _stacked(parts: Sequence[Labelled]) -> dict[str, Tensor]:

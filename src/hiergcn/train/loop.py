@@ -62,7 +62,7 @@ def train_seed(
     began = time.perf_counter()
     generator = torch.Generator(device).manual_seed(seed)
     model = _built(method, prepared, task, config, generator)
-    nodes = labelled_nodes(task, device, config.class_weight)
+    nodes = labelled_nodes(task, device, config.class_weight, config.loss)
     learner: Learners
     if batches is None:
         learner = OneLearner(model, prepared.features, nodes, config)
@@ -89,7 +89,7 @@ def train_side_by_side(
     began = time.perf_counter()
     generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
     models = _one_after_another(method, prepared, tasks, config, generators)
-    nodes = {task: labelled_nodes(task, device, config.class_weight) for task in dict.fromkeys(tasks)}
+    nodes = {task: labelled_nodes(task, device, config.class_weight, config.loss) for task in dict.fromkeys(tasks)}
     replicas = Replicas(models, prepared.features, [nodes[task] for task in tasks], config)
     selection = _train(replicas, len(seeds), config, device, replicas.noise.generators, on_epoch)
     return _outcomes(seeds, selection, began)

@@ -33,7 +33,7 @@ def built(config: DeepWalkConfig = SMALL, classes: int = 3) -> tuple[DeepWalk, A
 def learnt(config: DeepWalkConfig = SMALL, classes: int = 3) -> tuple[DeepWalk, torch.Tensor, np.ndarray]:
     pytest.importorskip("gensim")
     model, X, labelled, labels = built(config, classes)
-    model.step(X, labelled, torch.optim.SGD([torch.zeros(1)]), "mean", 1)
+    model.step(X, labelled, torch.optim.SGD([torch.zeros(1)]), 1)
     return model, model(X), labels
 
 
@@ -74,7 +74,7 @@ def test_without_gensim_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "gensim.models", None)
     model, X, labelled, _ = built()
     with pytest.raises(MissingPackageError, match=r"hiergcn\[walks\]"):
-        model.step(X, labelled, torch.optim.SGD([torch.zeros(1)]), "mean", 1)
+        model.step(X, labelled, torch.optim.SGD([torch.zeros(1)]), 1)
 
 
 @pytest.mark.parametrize(

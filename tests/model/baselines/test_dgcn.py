@@ -1,6 +1,7 @@
 """DGCN against a dense calculation, and its schedule."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,7 +44,8 @@ def softmax(Z: np.ndarray) -> np.ndarray:
 def test_objective_is_the_papers(task: Task, supervised: str) -> None:
     config = DGCNConfig(hidden=4, dropout=0.0, supervised=supervised, output_relu=False)  # type: ignore[arg-type]
     model, X, labelled = built(task, config)
-    loss = model.objective(X, labelled, "sum", epoch=31).item()
+    summed = replace(labelled, reduction="sum")
+    loss = model.objective(X, summed, epoch=31).item()
     assert model.P is not None
     W_1, W_2 = (W.detach().numpy().astype(float) for W in (model.W_1, model.W_2))
     dense = np.asarray(task.features.todense())  # type: ignore[union-attr]
@@ -58,17 +60,17 @@ def test_objective_is_the_papers(task: Task, supervised: str) -> None:
     by_loss = {"squared": ((Z_A[task.train] - y) ** 2).sum(), "cross_entropy": -(np.log(Z_A[task.train]) * y).sum()}
     weight = 15 * 6 / 12 * math.exp(-5 * (1 - 30 / 120) ** 2)
     assert loss == pytest.approx(by_loss[supervised] + weight * ((Z_A - Z_P) ** 2).sum(), rel=1e-5)
-    assert model.objective(X, labelled, "mean", epoch=31).item() == pytest.approx(loss / 6, rel=1e-6)
+    assert model.objective(X, labelled, epoch=31).item() == pytest.approx(loss / 6, rel=1e-6)
     np.testing.assert_allclose(model.eval()(X).detach().numpy(), view(model.adjacency), rtol=1e-4, atol=1e-6)
 
 
 def test_classes_can_be_weighed(task: Task) -> None:
     """A class that counts twice is like one whose nodes are named twice."""
     model, X, labelled = built(task, DGCNConfig(dropout=0.0, consistency=0.0))
-    heavy = Labelled(labelled.nodes, labelled.classes, torch.tensor([2.0, 1.0, 1.0]))
+    heavy = Labelled(labelled.nodes, labelled.classes, torch.tensor([2.0, 1.0, 1.0]), reduction="sum")
     first = labelled.classes == 0
-    twice = Labelled(*(torch.cat([part, part[first]]) for part in (labelled.nodes, labelled.classes)))
-    torch.testing.assert_close(model.objective(X, heavy, "sum", 1), model.objective(X, twice, "sum", 1))
+    twice = Labelled(*(torch.cat([part, part[first]]) for part in (labelled.nodes, labelled.classes)), reduction="sum")
+    torch.testing.assert_close(model.objective(X, heavy, 1), model.objective(X, twice, 1))
 
 
 def test_weight_of_consistency_rises_and_stays() -> None:
@@ -81,7 +83,7 @@ def test_the_view_of_walks_is_drawn_from_the_generator_and_not_kept(task: Task) 
     first, X, labelled = built(task, DGCNConfig(walks=5))
     again, _, _ = built(task, DGCNConfig(walks=5))
     torch.manual_seed(7)
-    assert first.objective(X, labelled, "sum", 1).item() == again.objective(X, labelled, "sum", 1).item()
+    assert first.objective(X, labelled, 1).item() == again.objective(X, labelled, 1).item()
     assert set(first.state_dict()) == {"W_1", "W_2"}
 
 

@@ -44,7 +44,7 @@ def trained(config: PlanetoidTConfig, epochs: int = 2, seed: int = 0) -> tuple[P
     model, X, labelled = built(config, seed)
     optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
     for epoch in range(1, epochs + 1):
-        model.step(X, labelled, optimiser, "mean", epoch)
+        model.step(X, labelled, optimiser, epoch)
     return model, X
 
 
@@ -69,7 +69,7 @@ def test_objective_is_the_cross_entropy_of_all_three_layers(config: PlanetoidTCo
     model, X, labelled = built(replace(config, label_steps=0, graph_steps=0))
     logits = model._logits(X, model.embed(X))
     expected = sum(labelled.cross_entropy(z) for z in logits)
-    torch.testing.assert_close(model.objective(X, labelled, "mean", 1), expected)
+    torch.testing.assert_close(model.objective(X, labelled, 1), expected)
 
 
 def test_without_features_the_embedding_alone_decides() -> None:
@@ -84,9 +84,9 @@ def test_contexts_come_before_classes_and_once(config: PlanetoidTConfig, monkeyp
     calls: list[int] = []
     monkeypatch.setattr(model, "learn_contexts", lambda *_: calls.append(1))
     optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
-    model.step(X, labelled, optimiser, "mean", 1)
+    model.step(X, labelled, optimiser, 1)
     assert len(calls) == 40
-    model.step(X, labelled, optimiser, "mean", 2)
+    model.step(X, labelled, optimiser, 2)
     assert len(calls) == 40
 
 
@@ -94,7 +94,7 @@ def test_the_inductive_form_walks_on_while_it_learns_classes(monkeypatch: pytest
     model, X, labelled = built(replace(I, label_steps=0, graph_steps=0, graph_share=0.5, steps=200))
     calls: list[int] = []
     monkeypatch.setattr(model, "learn_contexts", lambda *_: calls.append(1))
-    model.step(X, labelled, torch.optim.SGD(model.parameters(), lr=0.1), "mean", 1)
+    model.step(X, labelled, torch.optim.SGD(model.parameters(), lr=0.1), 1)
     assert 70 < len(calls) < 130
 
 
@@ -102,7 +102,7 @@ def test_the_inductive_form_walks_on_while_it_learns_classes(monkeypatch: pytest
 def test_walks_bring_neighbours_together(config: PlanetoidTConfig) -> None:
     """After contexts alone, embeddings of neighbours are more alike than those of other nodes."""
     model, X, labelled = built(replace(config, label_steps=0, graph_steps=300, context_rate=0.005))
-    model.objective(X, labelled, "mean", 1)
+    model.objective(X, labelled, 1)
     h = torch.nn.functional.normalize(model.embed(X).detach() - model.embed(X).detach().mean(dim=0))
     alike = (h @ h.T).numpy()
     dense = np.zeros((200, 200), dtype=bool)
@@ -135,7 +135,7 @@ def test_settings_for_large_graphs_teach_nodes_without_a_label(dataset: str) -> 
     model = method.build(prepared, 3, torch.Generator().manual_seed(0))
     assert isinstance(model, Planetoid)
     optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
-    losses = [model.step(prepared.features, labelled, optimiser, "mean", epoch) for epoch in range(1, 21)]
+    losses = [model.step(prepared.features, labelled, optimiser, epoch) for epoch in range(1, 21)]
     assert np.isfinite(losses).all()
     assert losses[-1] < 0.5 * losses[0]
     unlabelled = np.setdiff1d(np.arange(1, 3000), task.train)

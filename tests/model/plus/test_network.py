@@ -209,9 +209,7 @@ def test_the_objective_by_hand(task: Task, hierarchy: Hierarchy) -> None:
     distance = ((Z - target) ** 2).sum(axis=1).mean()
     for step in range(1, 7):
         expected = supervised + 0.6 * min(step / 4, 1.0) * distance
-        assert model.train().objective(prepared.features, labelled, "mean", step).item() == pytest.approx(
-            expected, rel=1e-4
-        )
+        assert model.train().objective(prepared.features, labelled, step).item() == pytest.approx(expected, rel=1e-4)
 
 
 def test_balance_makes_classes_alike_and_many_labels_end_it(task: Task, hierarchy: Hierarchy) -> None:
@@ -223,7 +221,7 @@ def test_balance_makes_classes_alike_and_many_labels_end_it(task: Task, hierarch
         model, _ = built(task, hierarchy, temperature=1.0, balance_below=balance_below)
         return model.target(mean, labelled).mean(dim=0).max().item()
 
-    few = Labelled(labelled.nodes[:3], labelled.classes[:3], whole=15)  # those of a batch
+    few = Labelled(labelled.nodes[:3], labelled.classes[:3], total=15)  # those of a batch
     model, _ = built(task, hierarchy, temperature=1.0, balance_below=10)
     assert torch.equal(model.target(mean, few), model.target(mean, labelled))
     without = largest(0)
@@ -356,7 +354,7 @@ def test_what_labels_say_is_computed_once(graph: Graph, monkeypatch: pytest.Monk
     monkeypatch.setattr(plus_module, "label_prior", counted)
     once = fit(graph, split, settings, [0], device="cpu")
     assert len(asked) == 1
-    monkeypatch.setattr(HGCNPlus, "said_by_labels", NodeModel.said_by_labels)
+    monkeypatch.setattr(HGCNPlus, "precompute", NodeModel.precompute)
     always = fit(graph, split, settings, [0], device="cpu")
     assert len(asked) == 1 + 5
     assert np.array_equal(once.probabilities, always.probabilities)

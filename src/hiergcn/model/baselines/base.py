@@ -9,8 +9,20 @@ from torch import Tensor
 from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.features import feature_tensor
-from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
+from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
 from hiergcn.model.ops.sparse import csr_tensor, normalised_adjacency
+
+
+class OneStepModel(NodeModel):
+    """A model that learns everything in its first step, without gradients."""
+
+    @abstractmethod
+    def solve(self, labelled: Labelled) -> None:
+        """Learn from the training nodes."""
+
+    def step(self, features: Features, labelled: Labelled, optimiser: torch.optim.Optimizer, epoch: int) -> float:
+        self.solve(labelled)
+        return labelled.cross_entropy(self(features)).item()
 
 
 class PlainMethod(Method):

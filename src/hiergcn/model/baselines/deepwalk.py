@@ -19,11 +19,11 @@ from torch import Tensor
 
 from hiergcn.errors import MissingPackageError
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import WithoutFeatures
+from hiergcn.model.baselines.base import OneStepModel, WithoutFeatures
 from hiergcn.model.baselines.walks import NOWHERE, Walker
 from hiergcn.model.config_checks import check_positive, check_whole
 from hiergcn.model.generators import numpy_generator
-from hiergcn.model.method import Features, Labelled, NodeModel, Prepared
+from hiergcn.model.method import Features, Labelled, Prepared
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def skip_gram(sentences: Sentences, config: DeepWalkConfig, seed: int) -> np.nda
     return embedding
 
 
-class DeepWalk(NodeModel):
+class DeepWalk(OneStepModel):
     """Embedding and SVM of one graph; both are buffers, so that a model is restored without walking again."""
 
     weighs_classes = False
@@ -105,14 +105,7 @@ class DeepWalk(NodeModel):
     def forward(self, features: Features) -> Tensor:
         return self.embedding @ self.W + self.b
 
-    def step(
-        self,
-        features: Features,
-        labelled: Labelled,
-        optimiser: torch.optim.Optimizer,
-        reduction: str,
-        epoch: int,
-    ) -> float:
+    def solve(self, labelled: Labelled) -> None:
         config, rng = self.config, numpy_generator(self.generator)
         sentences = Sentences(self.walker, config.walks, config.walk_length, int(rng.integers(2**63)))
         embedding = skip_gram(sentences, config, int(rng.integers(2**31)))
@@ -125,7 +118,6 @@ class DeepWalk(NodeModel):
             self.embedding.copy_(torch.from_numpy(embedding))
             self.W[:, svm.classes_] = torch.from_numpy(W.T).to(self.W)
             self.b[svm.classes_] = torch.from_numpy(b).to(self.b)
-        return labelled.cross_entropy(self(features), reduction).item()
 
 
 def _one_row_each(coefficients: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

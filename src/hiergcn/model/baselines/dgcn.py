@@ -120,7 +120,7 @@ class DGCN(NodeModel):
         logits = propagate(matrix, H @ self.W_2)  # (n, classes)
         return torch.relu(logits) if self.config.output_relu else logits
 
-    def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:
+    def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
         if self.P is None:
             self.P = self._walked().to(self.adjacency.device)
         XW = features @ self.W_1
@@ -130,7 +130,7 @@ class DGCN(NodeModel):
         w_max = self.config.consistency * n_labelled / len(Z_A)
         w = consistency_weight(epoch - 1, self.config.ramp, w_max)
         loss = self._supervised(logits, Z_A, labelled) + w * (Z_A - Z_P).square().sum()
-        return loss if reduction == "sum" else loss / n_labelled
+        return loss if labelled.reduction == "sum" else loss / n_labelled
 
     def _supervised(self, logits: Tensor, Z: Tensor, labelled: Labelled) -> Tensor:
         if self.config.supervised == "cross_entropy":

@@ -77,7 +77,7 @@ class GRANDConfig:
     scaling: Scaling = "row"
     """Of the features."""
     networks: int = 1
-    """Networks that learn each by itself and predict by the mean of their probabilities; see `committee`."""
+    """Networks that learn each by itself and predict by the mean of their probabilities; see `ensemble`."""
 
     def __post_init__(self) -> None:
         check_whole(self, hidden=1, order=0, passes=1, networks=1)
@@ -228,10 +228,10 @@ class GRAND(NodeModel):
     def _dropped(self, H: Tensor, rate: float) -> Tensor:
         return dropout(H, rate, self.generator) if self.training else H
 
-    def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:
+    def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
         """Supervised and consistency loss of S passes."""
         logits = torch.stack([self(features) for _ in range(self.config.passes)])  # (S, n, classes)
-        supervised = torch.stack([labelled.cross_entropy(one, reduction) for one in logits]).mean()
+        supervised = torch.stack([labelled.cross_entropy(one) for one in logits]).mean()
         probabilities = torch.softmax(logits, dim=2)
         target = self.target(probabilities.detach().mean(dim=0), labelled)
         return supervised + self.consistency_weight() * consistency_loss(probabilities, target)

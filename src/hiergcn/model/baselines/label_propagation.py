@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import WithoutFeatures
+from hiergcn.model.baselines.base import OneStepModel, WithoutFeatures
 from hiergcn.model.config_checks import check_true_share, check_whole
-from hiergcn.model.method import Features, Labelled, NodeModel, Prepared
+from hiergcn.model.method import Features, Labelled, Prepared
 from hiergcn.model.ops.sparse import csr_tensor
 
 _FLOOR = 1e-12  # of a score, whose logarithm is the logit
@@ -38,7 +38,7 @@ class LabelPropagationConfig:
         check_true_share(self, "alpha")
 
 
-class LabelPropagation(NodeModel):
+class LabelPropagation(OneStepModel):
     """The training labels of one graph, spread along its edges.
 
     Args:
@@ -56,17 +56,8 @@ class LabelPropagation(NodeModel):
         self.spread = spread  # of the graph, not of the model: not a buffer, so not saved with the labels
         self.register_buffer("known", torch.full((spread.shape[0],), _UNKNOWN))
 
-    def step(
-        self,
-        features: Features,
-        labelled: Labelled,
-        optimiser: torch.optim.Optimizer,
-        reduction: str,
-        epoch: int,
-    ) -> float:
-        """Learning is to note the training labels."""
+    def solve(self, labelled: Labelled) -> None:
         self.known[labelled.nodes] = labelled.classes
-        return labelled.cross_entropy(self(features), reduction).item()
 
     @torch.no_grad()
     def forward(self, features: Features) -> Tensor:

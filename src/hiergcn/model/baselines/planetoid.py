@@ -14,7 +14,7 @@ features of all nodes are known while learning, as for every other method.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -147,9 +147,7 @@ class Planetoid(NodeModel):
         joined = torch.cat([torch.softmax(z_x, dim=1), torch.softmax(z_h, dim=1)], dim=1)
         return z_x, z_h, self.output(joined)
 
-    def step(
-        self, features: Features, labelled: Labelled, optimiser: torch.optim.Optimizer, reduction: str, epoch: int
-    ) -> float:
+    def step(self, features: Features, labelled: Labelled, optimiser: torch.optim.Optimizer, epoch: int) -> float:
         """`steps` steps of the classes, each perhaps after one of graph contexts; before the first, the contexts."""
         lessons = self._lessons or self._begin(features, labelled)
         lessons.few = _takes_sparse_gradients(optimiser)
@@ -158,16 +156,16 @@ class Planetoid(NodeModel):
             if lessons.rng.random() < self.config.graph_share:
                 self.learn_contexts(features, next(lessons.graph), lessons.loss)
             lessons.batch = torch.from_numpy(next(lessons.batches)).to(labelled.nodes.device)
-            total += float(super().step(features, labelled, optimiser, reduction, epoch))
+            total += float(super().step(features, labelled, optimiser, epoch))
         return total / self.config.steps
 
-    def objective(self, features: Features, labelled: Labelled, reduction: str, epoch: int) -> Tensor:
+    def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
         lessons = self._lessons or self._begin(features, labelled)
         batch = lessons.batch
         X = (few_rows if lessons.few else feature_rows)(lessons.features, batch)
-        rows = Labelled(torch.arange(len(batch), device=batch.device), labelled.classes[batch], labelled.class_weights)
+        rows = replace(labelled, nodes=torch.arange(len(batch), device=batch.device), classes=labelled.classes[batch])
         logits = self._logits(X, self.embed(X, labelled.nodes[batch]))
-        return torch.stack([rows.cross_entropy(z, reduction) for z in logits]).sum()
+        return torch.stack([rows.cross_entropy(z) for z in logits]).sum()
 
     def _begin(self, features: Features, labelled: Labelled) -> "_Lessons":
         self._lessons = lessons = _Lessons(self.walker, features, labelled, self.config, self.generator)

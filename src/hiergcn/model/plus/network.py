@@ -151,15 +151,15 @@ class HGCNPlus(GRAND):
         n_classes, tiny = mean.shape[1], torch.finfo(mean.dtype).tiny
         logits = mean.clamp_min(tiny).log() / self.config.temperature
         if self.config.label_prior:
-            said = labelled.said
-            prior = label_prior(self.graph.adjacency, labelled, n_classes) if said is None else said
+            cached = labelled.cached
+            prior = label_prior(self.graph.adjacency, labelled, n_classes) if cached is None else cached
             logits = logits + self.config.label_prior * prior
         if self.config.balance_below:
             power = 1.0 - labelled.count() / n_classes / self.config.balance_below
             logits = balanced(logits, mean, max(power, 0.0))
         return torch.softmax(logits, dim=1)
 
-    def said_by_labels(self, labelled: Labelled) -> Tensor | None:
+    def precompute(self, labelled: Labelled) -> Tensor | None:
         """log Q; (n, classes)."""
         if not self.config.label_prior:
             return None
