@@ -28,8 +28,8 @@ def labelled_nodes(
         weights = torch.tensor(balanced_weights(task.train_labels, task.n_classes), device=device)
 
     def on_device(nodes: np.ndarray, classes: np.ndarray, reduction: str) -> Labelled:
-        tensors = (torch.tensor(part, device=device) for part in (nodes, classes))
-        return Labelled(*tensors, weights, reduction=reduction)
+        where, which = torch.tensor(nodes, device=device), torch.tensor(classes, device=device)
+        return Labelled(where, which, weights, reduction=reduction)
 
     train = on_device(task.train, task.train_labels, loss)
     return LearningNodes(train, on_device(task.validation, task.validation_labels, "mean"))
