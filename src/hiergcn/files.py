@@ -1,18 +1,30 @@
-"""Files appear whole or not at all."""
+"""Writing files whole or not at all, and CSV tables that may hold any text."""
 
+import csv
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 from hiergcn.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DIGITS = 4
+"""Decimals of shares and probabilities; further ones depend on the machine that computed them."""
+
+FORMULA = r"^'*[=+\-@\t\r\n]"
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+ESCAPED = r"^'(?='*[=+\-@\t\r\n])"
 
 
 @contextmanager
 def written_whole(path: str | PathLike[str]) -> Iterator[Path]:
-    """A file beside `path` to write to: it takes that place if the block ends well and is removed if it does not."""
+    """Yield a temporary file beside `path`; it replaces `path` if the block succeeds and is removed if it fails."""
     target = Path(path)
     if not target.parent.is_dir():
         raise InputError(f"There is no folder {target.parent} to write {target.name} into; make it first.")
@@ -23,7 +35,50 @@ def written_whole(path: str | PathLike[str]) -> Iterator[Path]:
         yield part
         umask = os.umask(0)
         os.umask(umask)
-        part.chmod(0o666 & ~umask)  # mkstemp's files are private; the finished one is like any other
+        part.chmod(0o666 & ~umask)  # mkstemp's files are private; the finished one gets the usual permissions
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def write_csv(frame: "pd.DataFrame", target: Path | TextIO, *, spreadsheet: bool = False) -> None:
+    """Write a table to a file (whole or not at all) or to a stream; text is written exactly as it is.
+
+    Excel and other spreadsheets run a cell that begins with = + - @, a tab or a line break as a formula. With
+    `spreadsheet`, such a text gets an apostrophe in front, unless it is a number; `unescaped` takes it away again.
+    """
+    if isinstance(target, Path):
+        with written_whole(target) as part, part.open("w", encoding="utf-8", newline="") as stream:
+            write_csv(frame, stream, spreadsheet=spreadsheet)
+        return
+    table = escaped(frame) if spreadsheet else frame
+    # the writer does not quote a lone carriage return, but readers take it for the end of a line
+    breaks = any(table[name].str.contains("\r", regex=False).any() for name in _text_columns(table))
+    shares = f"%.{DIGITS}f"
+    table.to_csv(
+        target, index=False, float_format=shares, quoting=csv.QUOTE_NONNUMERIC if breaks else csv.QUOTE_MINIMAL
+    )
+
+
+def escaped(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the table with an apostrophe before every text that a spreadsheet would run as a formula.
+
+    A text that already has apostrophes before such a character gets one more, so that `unescaped` is exact.
+    """
+    return frame.assign(**{name: _escaped(frame[name]) for name in _text_columns(frame)})
+
+
+def unescaped(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the table as it was before `escaped`."""
+    return frame.assign(**{name: frame[name].str.replace(ESCAPED, "", regex=True) for name in _text_columns(frame)})
+
+
+def _text_columns(frame: "pd.DataFrame") -> list[str]:
+    from pandas.api.types import infer_dtype
+
+    return [name for name in frame.columns if infer_dtype(frame[name], skipna=True) == "string"]
+
+
+def _escaped(column: "pd.Series[str]") -> "pd.Series[str]":
+    harmful = column.str.match(FORMULA) & ~column.str.fullmatch(NUMBER)
+    return column.mask(harmful.astype(bool), "'" + column)

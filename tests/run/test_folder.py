@@ -10,8 +10,8 @@ import pytest
 
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
+from hiergcn.files import DIGITS
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.tables.cells import DIGITS
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import check_free, load_run, write_run
 from hiergcn.run.predict import predict_graph, predictions_again
@@ -86,6 +86,29 @@ def test_predictions_are_by_the_users_ids(folder: Path, graph: Graph, result: Ru
     assert (table["given"] == table["split"].isin(["train", "validation"])).all()
     assert (table["split"] == "train").sum() == 20
     assert (table["split"] == "validation").sum() == 30
+
+
+HANDLES = np.array([f"{'@=+-'[i % 4]}{i}x" for i in range(120)], dtype=object)
+
+
+@pytest.mark.parametrize("spreadsheet", [False, True])
+def test_ids_are_written_exactly_unless_a_spreadsheet_is_to_open_them(
+    result: RunResult, tmp_path: Path, spreadsheet: bool
+) -> None:
+    mine = replace(result, graph=replace(result.graph, ids=HANDLES))
+    write_run(mine, tmp_path / "run", spreadsheet=spreadsheet)
+    written = pd.read_csv(tmp_path / "run" / "predictions.csv", dtype=str)["id"].tolist()
+    assert written == [f"'{name}" if spreadsheet else name for name in HANDLES]
+    assert load_run(tmp_path / "run").predictions["id"].tolist() == HANDLES.tolist()
+
+
+def test_runs_of_older_versions_have_escaped_ids(result: RunResult, tmp_path: Path) -> None:
+    """They always escaped, and their config.json does not say so."""
+    write_run(replace(result, graph=replace(result.graph, ids=HANDLES)), tmp_path / "run", spreadsheet=True)
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    del config["spreadsheet_safe"]
+    (tmp_path / "run" / "config.json").write_text(json.dumps(config))
+    assert load_run(tmp_path / "run").predictions["id"].tolist() == HANDLES.tolist()
 
 
 def test_the_model_computes_the_same_again(folder: Path, graph: Graph) -> None:

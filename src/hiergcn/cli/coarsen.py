@@ -74,15 +74,14 @@ def _print_levels(hierarchy: "Hierarchy", title: str) -> None:
 
 
 def _write(hierarchy: "Hierarchy", graph: "Graph", out: Path) -> None:
-    from hiergcn.files import written_whole
-    from hiergcn.graph.tables.cells import write_cells
+    from hiergcn.files import write_csv, written_whole
 
     if out.suffix == ".npz":
         hierarchy.save(out)
         return
     frame = hierarchy.to_frame(graph.ids)
+    if out.suffix == ".csv":
+        write_csv(frame, out)
+        return
     with written_whole(out) as part:
-        if out.suffix == ".csv":
-            write_cells(frame, part)
-        else:
-            frame.to_parquet(part, index=False)
+        frame.to_parquet(part, index=False)

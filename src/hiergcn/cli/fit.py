@@ -48,6 +48,7 @@ def fit(
     device: options.Device = "auto",
     workers: options.Workers = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say why each setting was chosen.")] = False,
+    spreadsheet_safe: options.SpreadsheetSafe = False,
     out: options.Out = None,
 ) -> None:
     """Train a model on a graph and predict the class of every node."""
@@ -77,7 +78,7 @@ def fit(
         result = _with_baselines(result, seeds, source.dataset, device)
     folder = next_free(folder)  # another run may have taken it meanwhile
     how = {"split": read.split_from, "command": shlex.join(["hiergcn", *sys.argv[1:]])}
-    write_run(result, folder, source.recorded() | how)
+    write_run(result, folder, source.recorded() | how, spreadsheet=spreadsheet_safe)
     write_report(folder)
     print_summary(console(), result, folder, asked=seeds)
     if result.interrupted:

@@ -25,6 +25,10 @@ Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Workers = Annotated[
     int | None, typer.Option(min=1, help="Processes that share the seeds on a CPU. [default: one for each core]")
 ]
+SpreadsheetSafe = Annotated[
+    bool,
+    typer.Option("--spreadsheet-safe", help="Put an apostrophe before ids and classes that a spreadsheet would run."),
+]
 Out = Annotated[
     Path | None, typer.Option(help="Folder for the results, not there yet. [default: the next free one in runs/]")
 ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hiergcn.cli import options
 from hiergcn.cli.asked import check_target
 from hiergcn.errors import InputError
 
@@ -26,13 +27,13 @@ def predict(
     nodes: Annotated[str | None, typer.Argument(help="Its CSV of nodes, with the columns that the run had.")] = None,
     out: Annotated[Path | None, typer.Option(help="A CSV to write. [default: standard output]")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    spreadsheet_safe: options.SpreadsheetSafe = False,
 ) -> None:
     """Predict the class of every node with the model of a run."""
     check_target(out)
 
     from hiergcn.cli.terminal import console, printable
-    from hiergcn.files import written_whole
-    from hiergcn.graph.tables.cells import write_cells
+    from hiergcn.files import write_csv
     from hiergcn.run.folder import load_run
     from hiergcn.run.predict import predictions_again, predictions_on
 
@@ -47,11 +48,7 @@ def predict(
         what = f", {int((~frame['seen']).sum()):,} of them of nodes that the run did not have"
         for note in graph.notes:
             screen.print(f"Note: {printable(note)}", style="yellow", soft_wrap=True)
-    if out is None:
-        write_cells(frame, sys.stdout)
-    else:
-        with written_whole(out) as part:
-            write_cells(frame, part)
+    write_csv(frame, sys.stdout if out is None else out, spreadsheet=spreadsheet_safe)
     where = "" if out is None else f", written to {out}"
     screen.print(f"{len(frame):,} predictions{what}{where}", soft_wrap=True)
 

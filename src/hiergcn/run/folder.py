@@ -27,7 +27,7 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.evaluate.calibration import Temperature
 from hiergcn.explain.votes import Votes
-from hiergcn.graph.tables.cells import unescaped, write_cells
+from hiergcn.files import unescaped, write_csv
 from hiergcn.graph.tables.feature_columns import FeatureColumn
 from hiergcn.run.environment import environment
 from hiergcn.run.result import RunResult
@@ -64,13 +64,16 @@ def check_free(path: Path) -> None:
         raise InputError(f"{existing} cannot be written to ({error.strerror}); name another folder.") from None
 
 
-def write_run(result: RunResult, path: Path, source: Mapping[str, Any] | None = None) -> None:
+def write_run(
+    result: RunResult, path: Path, source: Mapping[str, Any] | None = None, *, spreadsheet: bool = False
+) -> None:
     """Write the folder all at once: it is there whole or not at all.
 
     Args:
         result: the run.
         path: a folder that does not exist yet, or is empty.
         source: where the graph came from and the command that was given, kept in `config.json` for repeating the run.
+        spreadsheet: escape ids and class names in `predictions.csv` that a spreadsheet would run as formulas.
     """
     check_free(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -85,12 +88,13 @@ def write_run(result: RunResult, path: Path, source: Mapping[str, Any] | None = 
             "columns": [asdict(column) for column in result.graph.columns],
             "reasons": dict(result.reasons),
             "source": dict(source or {}),
+            "spreadsheet_safe": spreadsheet,
         }
         _write_json(draft / "config.json", config)
         _write_json(draft / "metrics.json", result.metrics())
         _write_json(draft / "environment.json", environment())
         result.history.to_csv(draft / "history.csv", index=False)
-        write_cells(result.predictions(), draft / "predictions.csv")
+        write_csv(result.predictions(), draft / "predictions.csv", spreadsheet=spreadsheet)
         np.save(draft / "probabilities.npy", result.probabilities, allow_pickle=False)
         if result.hierarchy is not None:
             result.hierarchy.save(draft / "hierarchy.npz")
@@ -138,6 +142,9 @@ def load_run(path: Path) -> LoadedRun:
         history = _read_table(path / "history.csv", _HISTORY, blank_is_nan=True)
         if len(history) != metrics.get("epochs", len(history)):  # cut at the end of a row, a table still looks whole
             raise InputError(f"{path / 'history.csv'} has lost rows; run the fit again.")
+        predictions = _read_table(path / "predictions.csv", _PREDICTIONS)
+        if config.get("spreadsheet_safe", True):  # runs without the key were always escaped
+            predictions = unescaped(predictions)
         hierarchy = path / "hierarchy.npz"
         return LoadedRun(
             path=path,
@@ -146,7 +153,7 @@ def load_run(path: Path) -> LoadedRun:
             metrics=metrics,
             environment=_read_json(path / "environment.json"),
             history=history,
-            predictions=unescaped(_read_table(path / "predictions.csv", _PREDICTIONS)),
+            predictions=predictions,
             probabilities=np.load(path / "probabilities.npy", allow_pickle=False),
             hierarchy=Hierarchy.load(hierarchy) if hierarchy.exists() else None,
             weights=load_file(path / "model.safetensors"),
