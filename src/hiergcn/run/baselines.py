@@ -5,7 +5,6 @@ the same split through the same `fit`, each with settings that suit the graph.
 """
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 
 from hiergcn.errors import HierGCNError
 from hiergcn.graph import Graph, Split
@@ -32,8 +31,6 @@ def fit_baselines(
 
 
 def _fit_one(name: str, graph: Graph, split: Split, seeds: Sequence[int], dataset: str | None, device: str) -> Baseline:
-    if name == "gcn" and find_spec("torch_geometric") is None:
-        return _without(name, "needs PyTorch Geometric: pip install 'hiergcn[pyg]'")
     if name == "mlp" and graph.features is None:
         return _without(name, "has nothing to learn from: the nodes have no features")
     own_seeds = seeds[:1] if name in SAME_FOR_ALL_SEEDS else seeds

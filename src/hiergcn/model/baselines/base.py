@@ -1,4 +1,4 @@
-"""What most methods are: the features, one structure made of the graph, and a network over both."""
+"""Base classes of the methods that use no hierarchy."""
 
 from abc import abstractmethod
 from typing import Any
@@ -25,50 +25,47 @@ class OneStepModel(NodeModel):
         return labelled.cross_entropy(self(features)).item()
 
 
-class PlainMethod(Method):
-    """A method without hierarchy: structure and features are made once, each seed gets its own network.
+class FlatMethod(Method):
+    """A method over the input graph alone: features and structure are made once, each seed gets its own network.
 
     Args:
-        config: its settings.
+        config: the settings.
     """
 
     network: type[Any]
-    """Built of the structure, the number of features, the number of classes, the settings and the generator."""
+    """Its arguments: the structure, the number of features, the number of classes, the settings and a generator,
+    which draws the initial weights and then the dropout masks."""
 
     def __init__(self, config: Any) -> None:
         self.config = config
 
     @abstractmethod
     def structure(self, task: Task, device: torch.device) -> Any:
-        """What the network needs of the graph."""
+        """Return the graph in the form that the network needs."""
 
     def features(self, task: Task, device: torch.device) -> Features:
         return feature_tensor(task, self.config.scaling, device)
 
     def prepare(
-        self,
-        task: Task,
-        hierarchy: Hierarchy | None,
-        device: torch.device,
-        weights: Weights | None = None,
+        self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
     ) -> Prepared:
         return Prepared(self.features(task, device), self.structure(task, device))
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
-        width = prepared.features.shape[1]
-        model: NodeModel = self.network(prepared.structure, width, n_classes, self.config, generator)
+        n_features = prepared.features.shape[1]
+        model: NodeModel = self.network(prepared.structure, n_features, n_classes, self.config, generator)
         return model
 
 
-class OverAdjacency(PlainMethod):
-    """A network over Â."""
+class AdjacencyMethod(FlatMethod):
+    """A network over the normalised adjacency Â, a CSR tensor (n, n)."""
 
-    def structure(self, task: Task, device: torch.device) -> Tensor:
+    def structure(self, task: Task, device: torch.device) -> Any:
         return csr_tensor(normalised_adjacency(task.adjacency)).to(device)
 
 
-class WithoutFeatures(PlainMethod):
-    """A method that knows the graph and the labels alone, and learns all there is in one step."""
+class GraphOnlyMethod(FlatMethod):
+    """A method that uses edges and labels but no features, and learns everything in one step."""
 
     inductive = False
     learns_at_once = True

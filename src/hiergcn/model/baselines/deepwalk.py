@@ -19,7 +19,7 @@ from torch import Tensor
 
 from hiergcn.errors import MissingPackageError
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import OneStepModel, WithoutFeatures
+from hiergcn.model.baselines.base import GraphOnlyMethod, OneStepModel
 from hiergcn.model.baselines.walks import NOWHERE, Walker
 from hiergcn.model.config_checks import check_positive, check_whole
 from hiergcn.model.generators import numpy_generator
@@ -127,7 +127,7 @@ def _one_row_each(coefficients: np.ndarray, intercepts: np.ndarray) -> tuple[np.
     return np.vstack([-coefficients, coefficients]), np.concatenate([-intercepts, intercepts])
 
 
-class DeepWalkMethod(WithoutFeatures):
+class DeepWalkMethod(GraphOnlyMethod):
     """DeepWalk as a method: every seed walks for itself."""
 
     def structure(self, task: Task, device: torch.device) -> Walker:

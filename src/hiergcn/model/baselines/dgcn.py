@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import OverAdjacency
+from hiergcn.model.baselines.base import AdjacencyMethod
 from hiergcn.model.baselines.ppmi import co_occurrence, ppmi, symmetrically_normalised
 from hiergcn.model.config_checks import check_positive, check_rates, check_scaling, check_whole
 from hiergcn.model.features import Scaling
@@ -146,7 +146,7 @@ class DGCN(NodeModel):
         return csr_tensor(symmetrically_normalised(ppmi(counts, config.shift)))
 
 
-class DGCNMethod(OverAdjacency):
+class DGCNMethod(AdjacencyMethod):
     """DGCN as a method: each seed walks for itself, so it needs the graph beside Â."""
 
     def structure(self, task: Task, device: torch.device) -> Any:

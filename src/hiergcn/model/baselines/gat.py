@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from hiergcn.model.baselines.pyg import Edges, OverEdges, on_projected, pyg_layers
+from hiergcn.model.baselines.pyg import EdgeMethod, Edges, on_projected, pyg_layers
 from hiergcn.model.config_checks import check_rates, check_scaling, check_whole
 from hiergcn.model.features import Scaling
 from hiergcn.model.generators import drawing_from
@@ -85,7 +85,7 @@ class GAT(NodeModel):
         return logits
 
 
-class GATMethod(OverEdges):
+class GATMethod(EdgeMethod):
     """GAT as a method."""
 
     network = GAT

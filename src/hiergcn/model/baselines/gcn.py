@@ -2,21 +2,22 @@ r"""GCN, Kipf & Welling, Semi-Supervised Classification with Graph Convolutional
 
 .. math:: Z = \hat A \operatorname{ReLU}(\hat A X W_0) W_1, \quad \hat A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}
 
-on PyG's `GCNConv`. As in the authors' code there is no bias, dropout falls on what each layer takes in (of sparse
-features on the non-zeros), and the L2 penalty on :math:`W_0` alone.
+As in the authors' code there is no bias, and each layer drops entries of its input; of sparse features, non-zeros.
+The L2 penalty is on :math:`W_0` alone.
 
-Reference: stops when the validation loss rises above its mean of ten epochs and keeps the last weights; here the epoch
-is chosen by validation, as for every method. Test labels play no part in either.
+Reference: stops when the validation loss rises above its mean of ten epochs and keeps the last weights. Here
+validation chooses the epoch, as for every method. Neither reads test labels.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from hiergcn.model.baselines.base import OverAdjacency
-from hiergcn.model.baselines.pyg import on_projected, pyg_layers, with_product
-from hiergcn.model.baselines.two_layers import TwoLayerConfig
+from hiergcn.model.baselines.base import AdjacencyMethod
+from hiergcn.model.config_checks import check_rates, check_scaling, check_whole
+from hiergcn.model.features import Scaling
 from hiergcn.model.generators import drawing_from
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.dropout import dropout
@@ -25,20 +26,24 @@ from hiergcn.model.ops.sparse import propagate
 
 
 @dataclass(frozen=True)
-class GCNConfig(TwoLayerConfig):
-    """The network's settings."""
+class GCNConfig:
+    """Settings of a two-layer network; the defaults are those of Kipf & Welling on citation networks."""
+
+    hidden: int = 16
+    """Width of the hidden layer."""
+    dropout: float = 0.5
+    """Dropout rate on the input of each layer."""
+    scaling: Scaling = "row"
+    """Feature scaling; `row` makes each row sum to 1."""
+
+    def __post_init__(self) -> None:
+        check_whole(self, hidden=1)
+        check_rates(self, "dropout")
+        check_scaling(self)
 
 
 class GCN(NodeModel):
-    """Two graph convolutions over one graph.
-
-    Args:
-        adjacency: Â as a CSR tensor (n, n).
-        n_features: columns of the feature matrix.
-        n_classes: number of classes.
-        config: the settings.
-        generator: draws the initial weights, then the dropout masks.
-    """
+    """Two graph convolutions."""
 
     def __init__(
         self, adjacency: Tensor, n_features: int, n_classes: int, config: GCNConfig, generator: torch.Generator
@@ -46,27 +51,30 @@ class GCN(NodeModel):
         super().__init__()
         self.config, self.generator = config, generator
         self.adjacency = adjacency  # of the graph, not of the model: not a buffer, so not saved with the weights
-        conv = pyg_layers().GCNConv
-        self.project = FeatureLinear(n_features, config.hidden, config.dropout, generator)
+        self.first = FeatureLinear(n_features, config.hidden, config.dropout, generator)
         with drawing_from(generator):
-            first = conv(config.hidden, config.hidden, normalize=False, bias=False)
-            second = conv(config.hidden, n_classes, normalize=False, bias=False)
-        self.first = with_product(on_projected(first), propagate)
-        self.second = with_product(second, propagate)
+            torch.rand(2 * config.hidden**2)  # PyG's layers drew these first: a seed keeps its initial weights
+            self.second = nn.Linear(config.hidden, n_classes, bias=False)
+            nn.init.xavier_uniform_(self.second.weight)
 
     def forward(self, features: Features) -> Tensor:
-        H = torch.relu(self.first(self.project(features), self.adjacency))  # (n, hidden)
-        logits: Tensor = self.second(
-            dropout(H, self.config.dropout if self.training else 0.0, self.generator), self.adjacency
-        )
-        return logits
+        H = torch.relu(propagate(self.adjacency, self.first(features)))  # (n, hidden)
+        H = dropout(H, self.config.dropout if self.training else 0.0, self.generator)
+        return propagate(self.adjacency, self.second(H))  # (n, classes)
 
     def regularised(self) -> list[nn.Parameter]:
-        """W_0 alone, as in the paper."""
-        return [self.project.weight]
+        """Return W_0."""
+        return [self.first.weight]
+
+    def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *rest: Any) -> None:
+        """Rename the weights of runs that were saved when the layers were PyG's."""
+        for old, new in (("project.weight", "first.weight"), ("second.lin.weight", "second.weight")):
+            if prefix + old in state_dict:
+                state_dict[prefix + new] = state_dict.pop(prefix + old)
+        super()._load_from_state_dict(state_dict, prefix, *rest)
 
 
-class GCNMethod(OverAdjacency):
+class GCNMethod(AdjacencyMethod):
     """GCN as a method."""
 
     network = GCN

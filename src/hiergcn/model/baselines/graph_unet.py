@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from hiergcn.model.baselines.pyg import Edges, OverEdges, on_projected, pyg_layers
+from hiergcn.model.baselines.pyg import EdgeMethod, Edges, on_projected, pyg_layers
 from hiergcn.model.config_checks import check_rates, check_scaling, check_true_share, check_whole
 from hiergcn.model.features import Scaling
 from hiergcn.model.generators import drawing_from
@@ -96,7 +96,7 @@ class GraphUNet(NodeModel):
         return torch.cat([kept, kept.flip(0)], dim=1), weight[forth].repeat(2)
 
 
-class GraphUNetMethod(OverEdges):
+class GraphUNetMethod(EdgeMethod):
     """Graph U-Net as a method."""
 
     network = GraphUNet

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import OneStepModel, WithoutFeatures
+from hiergcn.model.baselines.base import GraphOnlyMethod, OneStepModel
 from hiergcn.model.config_checks import check_true_share, check_whole
 from hiergcn.model.method import Features, Labelled, Prepared
 from hiergcn.model.ops.sparse import csr_tensor
@@ -70,7 +70,7 @@ class LabelPropagation(OneStepModel):
         return torch.log(F + _FLOOR)
 
 
-class LabelPropagationMethod(WithoutFeatures):
+class LabelPropagationMethod(GraphOnlyMethod):
     """Label propagation as a method: S is made once."""
 
     def structure(self, task: Task, device: torch.device) -> Tensor:

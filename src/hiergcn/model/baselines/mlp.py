@@ -1,9 +1,9 @@
-r"""A multi-layer perceptron: what the features tell without the graph.
+r"""A multi-layer perceptron, which uses the features and not the graph.
 
 .. math:: Z = \operatorname{ReLU}(X W_0 + b_0) W_1 + b_1
 
-The floor that the tables of Kipf & Welling (ICLR 2017) and Veličković et al. (ICLR 2018) give, trained as their GCN is:
-dropout on what each layer takes in, the L2 penalty on :math:`W_0` alone.
+The lower bound in the tables of Kipf & Welling (ICLR 2017) and Veličković et al. (ICLR 2018), trained as their GCN:
+dropout on the input of each layer, the L2 penalty on :math:`W_0` alone.
 """
 
 from dataclasses import dataclass
@@ -12,28 +12,23 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import PlainMethod
-from hiergcn.model.baselines.two_layers import TwoLayerConfig
-from hiergcn.model.method import Features, NodeModel, Prepared
+from hiergcn.model.baselines.base import FlatMethod
+from hiergcn.model.baselines.gcn import GCNConfig
+from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.feature_linear import FeatureLinear
 
 
 @dataclass(frozen=True)
-class MLPConfig(TwoLayerConfig):
-    """The network's settings."""
+class MLPConfig(GCNConfig):
+    """The settings of GCN."""
 
 
 class MLP(NodeModel):
-    """Two layers; the node's own features alone.
+    """Two layers over each node's own features; `graph` is None."""
 
-    Args:
-        n_features: columns of the feature matrix.
-        n_classes: number of classes.
-        config: the settings.
-        generator: draws the initial weights, then the dropout masks.
-    """
-
-    def __init__(self, n_features: int, n_classes: int, config: MLPConfig, generator: torch.Generator) -> None:
+    def __init__(
+        self, graph: None, n_features: int, n_classes: int, config: MLPConfig, generator: torch.Generator
+    ) -> None:
         super().__init__()
         self.first = FeatureLinear(n_features, config.hidden, config.dropout, generator)
         self.first_bias = nn.Parameter(torch.zeros(config.hidden))
@@ -46,16 +41,15 @@ class MLP(NodeModel):
         return logits
 
     def regularised(self) -> list[nn.Parameter]:
-        """W_0 alone."""
+        """Return W_0."""
         return [self.first.weight]
 
 
-class MLPMethod(PlainMethod):
-    """The perceptron as a method; it makes nothing of the graph."""
+class MLPMethod(FlatMethod):
+    """The perceptron as a method."""
 
+    network = MLP
     replicates = True
 
-    def structure(self, task: Task, device: torch.device) -> None: ...
-
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> MLP:
-        return MLP(prepared.features.shape[1], n_classes, self.config, generator)
+    def structure(self, task: Task, device: torch.device) -> None:
+        """Return None: the perceptron does not use the graph."""

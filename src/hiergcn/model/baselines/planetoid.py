@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import PlainMethod
+from hiergcn.model.baselines.base import FlatMethod
 from hiergcn.model.baselines.contexts import (
     ContextLoss,
     Contexts,
@@ -246,7 +246,7 @@ class PlanetoidI(Planetoid):
             b.sub_(by_b, alpha=rate)
 
 
-class PlanetoidTMethod(PlainMethod):
+class PlanetoidTMethod(FlatMethod):
     """The transductive form as a method."""
 
     inductive = False

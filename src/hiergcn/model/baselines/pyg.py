@@ -1,11 +1,9 @@
-"""What the methods on PyTorch Geometric's layers share.
+"""Shared code of GAT and Graph U-Net, which run on PyTorch Geometric's layers.
 
-PyG's layers begin with a product X W of dense features. Here that product is taken by `FeatureLinear`, which keeps
-sparse features sparse (NELL's would fill 16 GB), and the layer, its own product taken out by `on_projected`, does the
-rest.
+PyG's layers begin with a product X W of dense features. `FeatureLinear` takes that product instead, because it keeps
+sparse features sparse (NELL's would fill 16 GB); `on_projected` removes the layer's own.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,11 +14,11 @@ from torch import Tensor, nn
 
 from hiergcn.errors import MissingPackageError
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import PlainMethod
+from hiergcn.model.baselines.base import FlatMethod
 
 
 def pyg_layers() -> Any:
-    """`torch_geometric.nn`, imported when a model is built: it takes seconds, and the package is an extra."""
+    """Return `torch_geometric.nn`, imported when a model is built: that takes seconds, and the package is an extra."""
     try:
         import torch_geometric.nn as layers
     except ImportError:
@@ -31,23 +29,14 @@ def pyg_layers() -> Any:
 
 
 def on_projected(layer: Any) -> Any:
-    """The layer without its own product: it takes X W instead of X."""
+    """Remove the layer's own product, so that it takes X W instead of X; return the layer."""
     layer.lin = nn.Identity()
-    return layer
-
-
-def with_product(layer: Any, product: Callable[[Tensor, Tensor], Tensor]) -> Any:
-    """The layer with a sparse product of ours, of the adjacency that it is given and the messages.
-
-    PyG's transposes the adjacency in every backward pass and cannot train replicas side by side.
-    """
-    layer.message_and_aggregate = product
     return layer
 
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Both directions of every edge between two different nodes, as PyG takes them. Self-loops are the layers' own."""
+    """Both directions of every edge between two different nodes, as PyG takes them; its layers add self-loops."""
 
     index: Tensor  # (2, edges)
     weight: Tensor  # (edges,)
@@ -62,8 +51,8 @@ class Edges:
         return cls(torch.from_numpy(index).to(device), torch.from_numpy(weight).to(device), int(adjacency.shape[0]))
 
 
-class OverEdges(PlainMethod):
-    """A network over the edges."""
+class EdgeMethod(FlatMethod):
+    """A network over `Edges`."""
 
     def structure(self, task: Task, device: torch.device) -> Edges:
         return Edges.of(task.adjacency, device)
