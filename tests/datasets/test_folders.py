@@ -97,9 +97,11 @@ def test_all_failures_end_in_one_sentence_and_nothing_is_written(bare: Path, tmp
     with pytest.raises(InputError) as caught:
         obtain(toy(*failing))
     sentence = str(caught.value)
-    assert sentence.startswith(f"toy is not at hand: put one.bin, two.bin into {bare / 'toys'}, or set HIERGCN_DATA")
+    assert sentence.startswith(
+        f"toy is not on this machine; put one.bin, two.bin into {bare / 'toys'}, or set HIERGCN_DATA"
+    )
     forged, true = hashlib.sha256(b"forged").hexdigest()[:12], hashlib.sha256(b"second").hexdigest()[:12]
-    for part in ("no route", "two.bin: it is not there", f"SHA-256 begins with {forged}, not with {true}"):
+    for part in ("no route", "two.bin: it is missing", f"SHA-256 begins with {forged}, not with {true}"):
         assert part in sentence
     assert "\n" not in sentence
     assert not bare.exists()
@@ -111,7 +113,7 @@ def test_all_failures_end_in_one_sentence_and_nothing_is_written(bare: Path, tmp
 def test_a_damaged_file_is_named_with_both_digests(bare: Path, tmp_path: Path) -> None:
     folder = put(tmp_path / "own", {**CONTENTS, "two.bin": b"secund"})
     found = hashlib.sha256(b"secund").hexdigest()[:12]
-    with pytest.raises(InputError, match=rf"own/two\.bin is damaged or another file: .*{found}.*delete it"):
+    with pytest.raises(InputError, match=rf"own/two\.bin is damaged or another file: .*{found}.*Delete it"):
         obtain(toy(), folder)
 
 
@@ -119,7 +121,7 @@ def test_a_data_folder_that_is_none(bare: Path, tmp_path: Path, monkeypatch: pyt
     with pytest.raises(InputError, match="nowhere is not a folder"):
         obtain(toy(Offer(CONTENTS)), tmp_path / "nowhere")
     monkeypatch.setenv("HIERGCN_DATA", str(tmp_path / "elsewhere"))
-    with pytest.raises(InputError, match="elsewhere is not a folder: give the data folder in HIERGCN_DATA"):
+    with pytest.raises(InputError, match="elsewhere is not a folder; give the path of the data folder in HIERGCN_DATA"):
         obtain(toy(Offer(CONTENTS)))
 
 

@@ -76,11 +76,11 @@ def test_small_graphs() -> None:
         ({"n": 3}, "3 nodes cannot fill 4 classes"),
         ({"classes": 0}, "at least 1"),
         ({"depth": 0}, "at least 1"),
-        ({"features": -1}, "negative"),
-        ({"degree": -1}, "degree"),
-        ({"n": 10, "degree": 10}, "degree"),
-        ({"homophily": 1.5}, "shares"),
-        ({"decay": -0.1}, "shares"),
+        ({"features": -1}, "features of at least 0"),
+        ({"degree": -1}, r"Degree -?10? is impossible"),
+        ({"n": 10, "degree": 10}, r"Degree -?10? is impossible"),
+        ({"homophily": 1.5}, "between 0 and 1"),
+        ({"decay": -0.1}, "between 0 and 1"),
     ],
 )
 def test_bad_arguments(options: dict[str, float], sentence: str) -> None:

@@ -53,7 +53,6 @@ def test_nell(published: Path) -> None:
     nell = load_dataset("nell", published)
     graph, split = nell.graph, nell.split
     assert (split.train.size, split.test.size, graph.labelled.size) == (105, 969, 3577)
-    assert nell.paper_levels == 5
     assert len(graph.class_names) == 105
     assert max(map(int, graph.class_names)) > 105  # names are the columns of the files
     assert sp.issparse(graph.features)
@@ -84,5 +83,3 @@ def test_npz_split_is_drawn_once_and_for_all(published: Path) -> None:
     first, second = (load_dataset("amazon-photo", published) for _ in range(2))
     assert np.array_equal(first.split.train, second.split.train)
     assert first.split.test.size == 7650 - 160 - 500
-    assert first.paper is None
-    assert first.paper_levels is None

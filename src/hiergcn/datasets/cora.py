@@ -9,7 +9,7 @@ from hiergcn.graph import Graph, Split
 
 
 def read_cora() -> tuple[Graph, Split]:
-    """Graph and public split. Ids are the paper ids of the LINQS files."""
+    """Return the graph and the public split. Ids are the paper ids of the LINQS files."""
     with (
         files("hiergcn.datasets").joinpath("cora.npz").open("rb") as stream,
         np.load(stream, allow_pickle=False) as parts,

@@ -1,6 +1,6 @@
-"""SHA-256 of the published files, so that a damaged or exchanged one is seen before it is opened.
+"""SHA-256 digests of the published files, so that a damaged or exchanged file is noticed before it is opened.
 
-Pickles all have theirs here, but for `ally` of NELL, whose original could not be had; the npz graphs hold plain arrays.
+Every pickle has a digest here except `ally` of NELL, whose original is not available. The npz graphs hold plain arrays.
 """
 
 import hashlib
@@ -40,11 +40,11 @@ def check_digest(path: Path) -> None:
     """Refuse a file whose digest is not the published one; files without a published digest pass."""
     mistake = wrong_digest(path.name, path.read_bytes())
     if mistake:
-        raise InputError(f"{path} is damaged or another file: {mistake}; delete it or put the original there")
+        raise InputError(f"{path} is damaged or another file: {mistake}. Delete it or put the original there.")
 
 
 def wrong_digest(name: str, content: bytes) -> str | None:
-    """What differs, where the content is not that of the published file."""
+    """Return what differs from the published file; None if nothing does or no digest is known."""
     found = hashlib.sha256(content).hexdigest()
     expected = SHA256.get(name, found)
     return None if found == expected else f"its SHA-256 begins with {found[:12]}, not with {expected[:12]}"

@@ -1,4 +1,4 @@
-"""Where the files of a dataset lie: in a folder of the user's, or in the cache, filled from the sources when needed."""
+"""Finding the files of a dataset: in the user's data folder, or in the cache, which the sources fill when needed."""
 
 import os
 from collections.abc import Sequence
@@ -19,25 +19,25 @@ class FileSet:
 
     dataset: str
     folder: str
-    """Sub-folder of a data folder in which they may lie; in the cache they do."""
+    """Sub-folder of the data folder and of the cache in which the files may be."""
     names: tuple[str, ...]
     optional: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
     hint: str = ""
-    """How a person gets the files that no source brings."""
+    """How to get files that have no source."""
 
 
 def find(files: FileSet, data: str | Path | None = None) -> Path | None:
-    """The first folder that has all the files, among the user's data folder and the cache."""
+    """Return the first folder that has all the files: the user's data folder, its sub-folder or the cache."""
     return next((place for place in _places(files, data) if not _missing(place, files.names)), None)
 
 
 def obtain(files: FileSet, data: str | Path | None = None, progress: Progress | None = None) -> Path:
-    """A folder that has all the files, digests checked; fetched into the cache where no folder has them."""
+    """Return a folder that has all the files, with digests checked; download them into the cache if none has."""
     given = data or os.environ.get(VARIABLE)
     if given and not Path(given).is_dir():
         raise InputError(
-            f"{given} is not a folder: give the data folder{'' if data else f' in {VARIABLE}'} by its path"
+            f"{given} is not a folder; give the path of the data folder{'' if data else f' in {VARIABLE}'}."
         )
     folder = find(files, data) or _fetch(files, data, progress or (lambda *_: None))
     for name in (*files.names, *files.optional):
@@ -47,6 +47,7 @@ def obtain(files: FileSet, data: str | Path | None = None, progress: Progress | 
 
 
 def cache_folder() -> Path:
+    """Return the folder of downloaded files, below XDG_CACHE_HOME or ~/.cache."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "hiergcn"
 
@@ -67,11 +68,11 @@ def _fetch(files: FileSet, data: str | Path | None, progress: Progress) -> Path:
         try:
             contents = source.fetch((*files.names, *files.optional), progress)
             for name in files.names:
-                mistake = wrong_digest(name, contents[name]) if name in contents else "it is not there"
+                mistake = wrong_digest(name, contents[name]) if name in contents else "it is missing"
                 if mistake:
                     raise InputError(f"{name}: {mistake}")
-        except Exception as error:  # a source can fail in any way; the next may do
-            failures.append(f"{source}: {error!s:.200}")
+        except Exception as error:  # a source can fail in any way; try the next
+            failures.append(f"{source}: {str(error).rstrip('.'):.200}")
         else:
             return _store(cache_folder() / files.folder, contents)
     raise InputError(_advice(files, data, failures))
@@ -84,15 +85,15 @@ def _store(folder: Path, contents: dict[str, bytes]) -> Path:
             with written_whole(folder / name) as part:
                 part.write_bytes(content)
     except OSError as error:
-        raise InputError(f"{folder} cannot be written ({error}): set XDG_CACHE_HOME to a folder that can") from error
+        raise InputError(f"{folder} cannot be written ({error}); set XDG_CACHE_HOME to a folder that can.") from error
     return folder
 
 
 def _advice(files: FileSet, data: str | Path | None, failures: list[str]) -> str:
     nearest = min(_places(files, data), key=lambda place: len(_missing(place, files.names)))
     missing = ", ".join(_missing(nearest, files.names))
-    tried = f"; tried {'; '.join(failures)}" if failures else ""
+    tried = f" Tried {'; '.join(failures)}." if failures else ""
     return (
-        f"{files.dataset} is not at hand: put {missing} into {nearest}{files.hint}, or set {VARIABLE} to a folder "
-        f"that has them{tried}"
+        f"{files.dataset} is not on this machine; put {missing} into {nearest}{files.hint}, or set {VARIABLE} to a "
+        f"folder that has them.{tried}"
     )

@@ -1,8 +1,8 @@
 """NELL, the knowledge graph of Planetoid's 0.001 split: entities carry words and labels, relations link them.
 
-Nodes are 9,891 entities and 55,864 relation nodes. A relation node has no words: as in Kipf & Welling (2017), each
+Nodes are 9,891 entities and 55,864 relation nodes. A relation node has no words; as in Kipf & Welling (2017), each
 gets a feature of its own, 5,414 + 55,864 = 61,278 in all. The neighbour lists name 125,775 distinct edges, many of them
-more than once; the H-GCN paper sets edge weights to one, and so does this reader unless asked for the multiplicity.
+more than once. The H-GCN paper sets edge weights to one, and so does this reader unless `multiplicity` is set.
 """
 
 from pathlib import Path
@@ -22,15 +22,15 @@ SEED = 0  # of the validation nodes; the paper draws its own at random
 
 
 def read_nell(folder: Path, *, multiplicity: bool = False) -> tuple[Graph, Split]:
-    """Graph and split: the listed training and test nodes, and 500 for validation drawn from the other known labels."""
+    """Return graph and split: the listed training and test nodes, and 500 other labelled nodes for validation."""
     files = read_files(folder, NELL, multiplicity=multiplicity)
     columns = _all_known_labels(folder, files)
     train = np.arange(files.n_train)
     others = np.setdiff1d(np.flatnonzero(columns >= 0), np.concatenate([train, files.test]))
     if others.size < VALIDATION:
         raise InputError(
-            f"NELL needs labels for its {VALIDATION} validation nodes: put ind.{NELL}.ally of the authors' archive "
-            f"nell_data.tar.gz, or {RECOVERED}, into {folder}"
+            f"NELL has no labels for its {VALIDATION} validation nodes; put ind.{NELL}.ally of the authors' archive "
+            f"nell_data.tar.gz, or {RECOVERED}, into {folder}."
         )
     validation = np.random.default_rng(SEED).choice(others, VALIDATION, replace=False)
     classes = np.unique(columns[columns >= 0])
@@ -41,13 +41,13 @@ def read_nell(folder: Path, *, multiplicity: bool = False) -> tuple[Graph, Split
 
 
 def _features(files: PlanetoidFiles) -> Any:
-    """Words of the entities, and a column of its own for each relation node, in ascending order."""
+    """Return the words of the entities, and one column per relation node, in ascending order."""
     own = sp.eye_array(files.n_nodes - files.features.shape[0], dtype=files.features.dtype)
     return sp.csr_array(sp.block_diag([files.features, own], format="csr"))[row_of_node(files)]
 
 
 def _all_known_labels(folder: Path, files: PlanetoidFiles) -> NDArray[np.int64]:
-    """Labels of `ally` where it is present (the reader has them then), else of the file of recovered labels."""
+    """Return the labels of `ally` if it is present (`read_files` has read them then), else the recovered labels."""
     path = folder / RECOVERED
     if (folder / f"ind.{NELL}.ally").exists() or not path.exists():
         return files.labels

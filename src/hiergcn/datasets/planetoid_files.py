@@ -19,13 +19,13 @@ VALIDATION = 500
 
 @dataclass(frozen=True, eq=False)
 class PlanetoidFiles:
-    """What a set of `ind.<name>.*` files says, before any choice is made about it."""
+    """The content of a set of `ind.<name>.*` files, as it is."""
 
     adjacency: sp.csr_array
     features: Any
     """CSR rows: the nodes of `allx`, then the test nodes in the order of `test`."""
     labels: NDArray[np.int64]
-    """(n,) column of the one-hot row of each node; -1 where the files give none."""
+    """(n,) column of the one-hot row of each node; -1 if the files give none."""
     n_train: int
     n_allx: int
     test: NDArray[np.int64]
@@ -36,7 +36,7 @@ class PlanetoidFiles:
 
 
 def read_planetoid(folder: Path, name: str, *, multiplicity: bool = False) -> tuple[Graph, Split]:
-    """Graph and public split: training nodes first, the next 500 for validation, the listed ones for the test.
+    """Return graph and public split: training nodes first, the next 500 for validation, the listed ones for test.
 
     Nodes that neither `allx` nor the test list has (15 in Citeseer) have edges, but no features and no label.
     """
@@ -49,7 +49,7 @@ def read_planetoid(folder: Path, name: str, *, multiplicity: bool = False) -> tu
 
 
 def read_files(folder: Path, name: str, *, multiplicity: bool = False) -> PlanetoidFiles:
-    """Read the files. With `multiplicity` an edge weighs as often as a neighbour list names it, else it weighs 1."""
+    """Read the files. With `multiplicity` an edge weighs as often as a neighbour list names it, otherwise 1."""
 
     def part(suffix: str) -> Any:
         return read_pickle(folder / f"ind.{name}.{suffix}")
@@ -63,7 +63,7 @@ def read_files(folder: Path, name: str, *, multiplicity: bool = False) -> Planet
     known = read_pickle(ally) if ally.exists() else y
     rows = (len(y), len(known), len(ty), tx.shape[0])
     if rows != (x.shape[0], min(len(known), allx.shape[0]), test.size, test.size) or known.shape[1] != y.shape[1]:
-        raise InputError(f"the files ind.{name}.* in {folder} do not belong together: get them all from one source")
+        raise InputError(f"The files ind.{name}.* in {folder} do not belong together; get them all from one source.")
     labels[: len(known)] = one_hot_labels(known)
     labels[test] = one_hot_labels(ty)
     weight = np.ones(source.size) if multiplicity else None
@@ -73,7 +73,7 @@ def read_files(folder: Path, name: str, *, multiplicity: bool = False) -> Planet
 
 
 def row_of_node(files: PlanetoidFiles) -> NDArray[np.int64]:
-    """For each node its row, where the rows are `allx`, the test nodes as listed, then all others, ascending."""
+    """Return the row of each node if rows are `allx`, then the test nodes as listed, then all others, ascending."""
     listed = np.concatenate([np.arange(files.n_allx), files.test])
     others = np.setdiff1d(np.arange(files.n_nodes), listed, assume_unique=True)
     row = np.empty(files.n_nodes, np.int64)
@@ -82,12 +82,12 @@ def row_of_node(files: PlanetoidFiles) -> NDArray[np.int64]:
 
 
 def one_hot_labels(rows: NDArray[Any]) -> NDArray[np.int64]:
-    """The column of the one in each row; -1 where a row is all zero."""
+    """Return the column of the one in each row; -1 if a row is all zero."""
     return np.where(rows.any(axis=1), rows.argmax(axis=1), -1)
 
 
 def neighbour_lists(lists: dict[int, list[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Both ends of every entry of a dictionary of neighbour lists."""
+    """Return sources and targets of all entries of a dictionary of neighbour lists."""
     sizes = [len(neighbours) for neighbours in lists.values()]
     source = np.repeat(np.fromiter(lists.keys(), np.int64, len(lists)), sizes)
     target = np.fromiter(chain.from_iterable(lists.values()), np.int64, sum(sizes))
@@ -95,7 +95,8 @@ def neighbour_lists(lists: dict[int, list[int]]) -> tuple[NDArray[np.int64], NDA
 
 
 def read_test_index(path: Path) -> NDArray[np.int64]:
+    """Read a text file of node numbers."""
     try:
         return np.array(path.read_text(encoding="ascii").split(), dtype=np.int64)
     except ValueError as error:
-        raise InputError(f"{path} is not a list of node numbers: get the original file and put it there") from error
+        raise InputError(f"{path} is not a list of node numbers; put the original file there.") from error

@@ -1,4 +1,4 @@
-"""Graphs with planted, nested communities: for tests, benchmarks and demonstrations, up to ten million nodes."""
+"""Generated graphs with nested communities, for tests, benchmarks and demonstrations; up to ten million nodes."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.edges import symmetric_adjacency
 
-CHUNK = 1 << 20  # nodes or edges drawn at once; part of what a seed means, so it stays
+CHUNK = 1 << 20  # nodes or edges drawn at once; changing it would change the graph of every seed
 SMALLEST = 4  # nodes of a block; a level with smaller ones is left out
 
 
@@ -26,15 +26,15 @@ def planted_graph(
     noise: float = 2.0,
     seed: int = 0,
 ) -> Graph:
-    """A graph whose communities nest: `classes` blocks, each of `branching` blocks, and so on, `depth` levels in all.
+    """Generate a graph of nested communities: `classes` blocks, each of `branching` blocks, and so on, `depth` levels.
 
-    About n * degree / 2 edges are drawn: a share 1 - `homophily` of them between any two nodes, the others inside a
-    block, and of these `decay` times as many at a level as one level further down, so that edges grow rarer with
-    distance in the tree of blocks. An edge drawn twice counts once, so dense blocks fall a little short. A small graph
-    has fewer levels, for a block has 4 nodes or more.
+    About n * degree / 2 edges are drawn. A share 1 - `homophily` of them joins any two nodes, the others join nodes of
+    one block; each level has `decay` times as many of these as the level below it. So edges become rarer with distance
+    in the tree of blocks. An edge drawn twice counts once, so dense blocks have slightly fewer. A block has at least
+    4 nodes, so a small graph has fewer levels.
 
-    The label of a node is its top block; its features are that class's centre, drawn from N(0, I), plus `noise` times
-    N(0, I). The same arguments give the same graph. Work and memory are linear in nodes and edges.
+    The label of a node is its top block. Its features are the class's centre, drawn from N(0, I), plus `noise` times
+    N(0, I). The same arguments give the same graph. Time and memory are linear in nodes and edges.
     """
     _check(n, classes, depth, branching, degree, homophily, decay, features)
     rng = np.random.default_rng(seed)
@@ -53,17 +53,19 @@ def _check(
     n: int, classes: int, depth: int, branching: int, degree: float, homophily: float, decay: float, features: int
 ) -> None:
     if min(classes, depth, branching) < 1 or features < 0:
-        raise InputError("a planted graph needs classes, depth and branching of at least 1, and no negative features")
+        raise InputError(
+            "A planted graph needs classes, depth and branching of at least 1, and features of at least 0."
+        )
     if n < classes:
-        raise InputError(f"{n} nodes cannot fill {classes} classes: ask for at least {classes} nodes")
+        raise InputError(f"{n} nodes cannot fill {classes} classes; ask for at least {classes} nodes.")
     if not 0 <= degree < n:
-        raise InputError(f"a degree of {degree} does not suit {n} nodes: ask for 0 to {n - 1}")
+        raise InputError(f"Degree {degree} is impossible with {n} nodes; give 0 to {n - 1}.")
     if not (0 <= homophily <= 1 and 0 <= decay <= 1):
-        raise InputError("homophily and decay are shares: ask for values from 0 to 1")
+        raise InputError("Homophily and decay must be between 0 and 1.")
 
 
 def _blocks(n: int, classes: int, depth: int, branching: int) -> NDArray[np.int64]:
-    """The number of blocks at each level of the tree, the whole graph first and the leaves last."""
+    """Return the number of blocks at each level of the tree, from the whole graph to the leaves."""
     counts = [1, classes]
     while len(counts) <= depth and counts[-1] * branching * SMALLEST <= n:
         counts.append(counts[-1] * branching)
@@ -71,7 +73,7 @@ def _blocks(n: int, classes: int, depth: int, branching: int) -> NDArray[np.int6
 
 
 def _edge_levels(levels: int, homophily: float, decay: float) -> NDArray[np.float64]:
-    """The share of edges drawn at each level of the tree."""
+    """Return the share of edges drawn at each level of the tree."""
     inside = decay ** np.arange(levels - 2, -1, -1, dtype=np.float64)
     return np.concatenate([[1 - homophily], homophily * inside / inside.sum()])
 
@@ -79,7 +81,7 @@ def _edge_levels(levels: int, homophily: float, decay: float) -> NDArray[np.floa
 def _edges(
     rng: np.random.Generator, node_at: NDArray[Any], blocks: NDArray[np.int64], shares: NDArray[np.float64], m: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Both ends of m edges: any place, then a place in the block that holds it at a level drawn by `shares`."""
+    """Draw m edges: a place, then another in the block that holds the first at a level drawn by `shares`."""
     n = node_at.size
     source, target = np.empty(m, node_at.dtype), np.empty(m, node_at.dtype)
     for start in range(0, m, CHUNK):
@@ -95,12 +97,12 @@ def _edges(
 
 
 def _first(block: NDArray[np.int64], n: int, count: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The first place of a block, where n places are cut into `count` blocks that differ by one place at most."""
+    """Return the first place of a block if n places are cut into `count` blocks whose sizes differ by at most one."""
     return -(-block * n // count)
 
 
 def _block(place: NDArray[np.int64], n: int, count: NDArray[np.int64] | int) -> NDArray[np.int64]:
-    """The block that holds a place: the inverse of `_first`."""
+    """Return the block that holds a place: the inverse of `_first`."""
     return place * count // n
 
 

