@@ -9,6 +9,7 @@ that no weight knows of another network; the epoch is chosen by validation for t
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
+from hiergcn.model.memory_cost import MemoryPlan, Workload
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
 
 _FIRST = "members.0."
@@ -80,6 +82,9 @@ class EnsembleMethod(Method):
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> Ensemble:
         return Ensemble([self.method.build(prepared, n_classes, generator) for _ in range(self.networks)])
+
+    def memory(self, work: Workload) -> MemoryPlan:
+        return self.method.memory(replace(work, networks=self.networks))
 
     def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
         assert isinstance(model, Ensemble)

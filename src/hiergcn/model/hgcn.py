@@ -22,6 +22,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.config_checks import check_rates, check_scaling, check_whole
 from hiergcn.model.features import Scaling, feature_tensor
 from hiergcn.model.levels import HierarchyTensors, LevelTensors, Pooling
+from hiergcn.model.memory_cost import Layer, MemoryPlan, Workload, layers_memory
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
 from hiergcn.model.ops.channels import mixed_channels, mixed_product
 from hiergcn.model.ops.dropout import dropout, dropped_join
@@ -251,6 +252,17 @@ class HGCNMethod(Method):
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> HGCN:
         return HGCN(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
+
+    def memory(self, work: Workload) -> MemoryPlan:
+        config, n = self.config, work.nodes
+        d, p, width = config.hidden, config.weight_embedding, config.hidden * config.channels
+        levels = work.levels if config.coarsening else work.levels[:1] * (config.levels + 1)
+        first = Layer(n, work.dense, p * config.embed_input, width)
+        inner = [Layer(level.nodes, 0, d + p, width) for level in [*levels[1:-1], *levels[:0:-1]]]
+        hidden = [first, *inner] if len(levels) > 1 else []
+        fixed, learned = (0, d) if hidden else (work.dense, 0)
+        output = Layer(n, fixed, learned, work.n_classes * config.output_channels)
+        return layers_memory(work, levels, [*hidden, output])
 
     def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
         assert isinstance(model, HGCN)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
+from hiergcn.model.memory_cost import MemoryPlan, Workload, flat_memory
 from hiergcn.model.ops.sparse import SparseFeatures
 
 Features = Tensor | SparseFeatures
@@ -123,6 +124,10 @@ class Method(ABC):
     @abstractmethod
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
         """Return a new model. The generator supplies every random draw: initial weights and dropout."""
+
+    def memory(self, work: Workload) -> MemoryPlan:
+        """Return the bytes that training one seed takes; unless overridden, by a rule of thumb."""
+        return flat_memory(work, hidden=32)
 
     def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
         """Draw new initial weights for a built model, which is cheaper than building another one.

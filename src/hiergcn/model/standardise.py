@@ -14,6 +14,7 @@ from torch import Tensor
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
+from hiergcn.model.memory_cost import MemoryPlan, Workload
 from hiergcn.model.method import Method, NodeModel, Prepared, Weights
 
 MEAN, SPREAD = "feature_mean", "feature_spread"
@@ -54,6 +55,9 @@ class Standardised(Method):
         model.register_buffer(MEAN, scaled.mean)
         model.register_buffer(SPREAD, scaled.spread)
         return model
+
+    def memory(self, work: Workload) -> MemoryPlan:
+        return self.method.memory(work)
 
     def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
         return self.method.redraw(model, generator)

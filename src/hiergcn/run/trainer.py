@@ -11,11 +11,12 @@ from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.task import Task
+from hiergcn.model.memory_cost import MemoryPlan
 from hiergcn.model.method import Method, Prepared
 from hiergcn.model.registry import build_method
 from hiergcn.run.device import choose_device
 from hiergcn.run.memory import require_memory
-from hiergcn.run.memory_plan import MemoryPlan, coarsening_memory, planned_to_fit
+from hiergcn.run.memory_plan import coarsening_memory, planned_to_fit
 from hiergcn.run.processes import train_in_processes
 from hiergcn.run.settings import Settings
 from hiergcn.train.batches import Batches
@@ -125,5 +126,5 @@ class Trainer:
     def _batches(self, settings: Settings, task: Task) -> Batches:
         method, prepared = self.prepared(settings, task)
         cut_along = self.hierarchy(settings) or self.coarsened(BATCH_LEVELS, settings.coarsen)
-        whole = self.plan(settings).looks_at_whole
+        whole = self.plan(settings).full_validation
         return Batches(method, prepared, task, cut_along, settings.train.batches, self.device, whole)

@@ -9,6 +9,7 @@ from torch import Tensor
 from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.features import feature_tensor
+from hiergcn.model.memory_cost import MemoryPlan, Workload, flat_memory
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
 from hiergcn.model.ops.sparse import csr_tensor, normalised_adjacency
 
@@ -51,10 +52,11 @@ class FlatMethod(Method):
     ) -> Prepared:
         return Prepared(self.features(task, device), self.structure(task, device))
 
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
-        n_features = prepared.features.shape[1]
-        model: NodeModel = self.network(prepared.structure, n_features, n_classes, self.config, generator)
-        return model
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> Any:
+        return self.network(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
+
+    def memory(self, work: Workload) -> MemoryPlan:
+        return flat_memory(work, getattr(self.config, "hidden", 32))
 
 
 class AdjacencyMethod(FlatMethod):

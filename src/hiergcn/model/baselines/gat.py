@@ -22,6 +22,7 @@ from hiergcn.model.baselines.pyg import EdgeMethod, Edges, on_projected, pyg_lay
 from hiergcn.model.config_checks import check_rates, check_scaling, check_whole
 from hiergcn.model.features import Scaling
 from hiergcn.model.generators import drawing_from
+from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, flat_memory
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.feature_linear import FeatureLinear
@@ -89,3 +90,8 @@ class GATMethod(EdgeMethod):
     """GAT as a method."""
 
     network = GAT
+
+    def memory(self, work: Workload) -> MemoryPlan:
+        """Return the bytes of a flat network and of six arrays over the edges, as wide as all heads."""
+        width = self.config.heads * self.config.hidden
+        return flat_memory(work, width, per_entry=32 + 6 * WORD * width)

@@ -33,11 +33,13 @@ from torch import Tensor, nn
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
+from hiergcn.model.baselines.base import AdjacencyMethod
 from hiergcn.model.config_checks import check_rates, check_scaling, check_whole
-from hiergcn.model.features import Scaling, feature_tensor
-from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
+from hiergcn.model.features import Scaling
+from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, tensor_bytes
+from hiergcn.model.method import Features, Labelled, NodeModel, Prepared, Weights
 from hiergcn.model.ops.dropout import dropout
-from hiergcn.model.ops.sparse import SparseFeatures, csr_product, csr_tensor, linear_map, normalised_adjacency
+from hiergcn.model.ops.sparse import SparseFeatures, csr_product, linear_map
 
 MOST_IN_FULL = 2**28  # entries of X̄ that a pass may make: 1 GiB
 _BLOCK = 256  # columns that are propagated together on a CPU: twice as fast as 1,433 at once
@@ -140,15 +142,19 @@ class Propagation:
     smoothed: Tensor | None  # P X, dense (n, f), which every prediction begins from; None where X W is propagated
 
 
+def propagates_features(n: int, f: int, config: GRANDConfig) -> bool:
+    """Return whether X̄ is made in full (n, f): it needs dropout or normalising or is narrower than X W, and it fits."""
+    wanted = config.input_dropout > 0 or config.batch_norm or f < config.hidden
+    fits = config.input_dropout_on == "propagated" or (config.input_dropout_on == "auto" and n * f <= MOST_IN_FULL)
+    return wanted and fits
+
+
 def smoothed_features(
     features: Features, spread: Callable[[Tensor], Tensor], config: GRANDConfig
 ) -> tuple[Features, Tensor | None]:
-    """X and P X, both dense, where X̄ is made in full: something falls on it or it is narrower than X W, and it can be
-    held. Else X as it is."""
+    """Return X and P X, both dense, if X̄ is made in full; else X as it is and None."""
     n, f = features.shape
-    wanted = config.input_dropout > 0 or config.batch_norm or f < config.hidden
-    held = config.input_dropout_on == "propagated" or (config.input_dropout_on == "auto" and n * f <= MOST_IN_FULL)
-    if not (wanted and held):
+    if not propagates_features(n, f, config):
         return features, None
     X = features if isinstance(features, Tensor) else features.to_dense()
     return X, spread(X)
@@ -249,26 +255,40 @@ class GRAND(NodeModel):
         return f"GRAND({f}, {hidden}, {self.second.shape[1]}, order={self.config.order}, passes={self.config.passes})"
 
 
-class GRANDMethod(Method):
+class GRANDMethod(AdjacencyMethod):
     """GRAND as a method: the features are smoothed once for prediction, each seed gets its own network."""
 
+    network = GRAND
     replicates = True
 
-    def __init__(self, config: GRANDConfig) -> None:
-        self.config = config
-
     def prepare(
-        self,
-        task: Task,
-        hierarchy: Hierarchy | None,
-        device: torch.device,
-        weights: Weights | None = None,
+        self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
     ) -> Prepared:
-        features = feature_tensor(task, self.config.scaling, device)
-        adjacency = csr_tensor(normalised_adjacency(task.adjacency)).to(device)
-        spread = partial(mixed_order, adjacency, self.config.order)
-        features, smoothed = smoothed_features(features, spread, self.config)
+        spread = partial(mixed_order, self.structure(task, device), self.config.order)
+        features, smoothed = smoothed_features(self.features(task, device), spread, self.config)
         return Prepared(features, Propagation(task.n_nodes, spread, smoothed))
 
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> GRAND:
-        return GRAND(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
+    def memory(self, work: Workload) -> MemoryPlan:
+        return passes_memory(work, self.config)
+
+
+def passes_memory(work: Workload, config: GRANDConfig, components: int = 0) -> MemoryPlan:
+    """Return the memory of S passes per step, each of which keeps its input if dense and what the ReLU takes and gives.
+
+    Args:
+        work: the sizes.
+        config: the settings.
+        components: columns that replace the features; 0 if none do.
+    """
+    n, f = work.nodes, min(components or work.n_features, work.n_features)
+    in_full = propagates_features(n, f, config)
+    sparse = work.stored is not None and not (in_full or components)
+    columns, stored = (0, work.stored or 0) if sparse else (f, 0)
+    seen = columns * (3 if in_full and config.batch_norm else 1)  # before and after normalising, and the dropout mask
+    one = WORD * (n * (seen + 5 * config.hidden + 4 * work.n_classes) + 2 * stored)
+    kept = work.networks * config.passes * one // work.batches
+    wide = (3 if len(work.levels) == 1 else 5) if in_full else 1  # arrays as wide as the features, while propagating
+    step = WORD * n * (wide * columns + 8 * config.hidden) // work.batches
+    prepare = 2 * WORD * n * wide * columns if in_full else 0  # P X, once; nothing is kept by then
+    structure = tensor_bytes(work.levels) + work.features + (2 * WORD * n * f if in_full else 0)
+    return MemoryPlan(structure, kept, max(step, prepare - kept, work.normalise))

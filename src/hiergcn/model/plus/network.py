@@ -32,9 +32,10 @@ from torch import Tensor
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.grand import GRAND, GRANDConfig, Propagation, smoothed_features
+from hiergcn.model.baselines.grand import GRAND, GRANDConfig, Propagation, passes_memory, smoothed_features
 from hiergcn.model.config_checks import check_share, check_whole
 from hiergcn.model.features import feature_tensor
+from hiergcn.model.memory_cost import MemoryPlan, Workload
 from hiergcn.model.method import Features, Labelled, Method, Prepared, Weights
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.plus.components import CENTRE, DIRECTIONS, Components, principal_components
@@ -232,6 +233,9 @@ class HGCNPlusMethod(Method):
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> HGCNPlus:
         return HGCNPlus(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
+
+    def memory(self, work: Workload) -> MemoryPlan:
+        return passes_memory(work, self.config, self.config.components)
 
 
 def balanced(logits: Tensor, probabilities: Tensor, power: float) -> Tensor:

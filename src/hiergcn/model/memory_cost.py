@@ -1,0 +1,129 @@
+"""Memory that training takes, in bytes, counted from the arrays that are alive at the same time.
+
+Each method counts its own in `Method.memory`. `benchmarks/memory.py` compares the counts with measured peaks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+WORD = 4  # a float32
+_MASK = 2  # a dropout mask, per entry; our GPU kernel makes it again instead
+_CSR = 8  # a CSR tensor, per entry: column and value
+_LEVEL = 60  # a level, per node: row of its weight, group, and the sums over both; on a GPU also chunks of rows
+_NORMALISE = 48  # normalising an adjacency in double precision, per entry
+_SPARSE = 20  # sparse features, per entry: value, column, transpose, and the values that dropout leaves
+
+
+class LevelSize(NamedTuple):
+    """Nodes of a level and entries of its adjacency, diagonal included."""
+
+    nodes: int
+    entries: int
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Sizes of a graph, and the settings of training that change the memory."""
+
+    levels: tuple[LevelSize, ...]
+    """The input graph first, then the coarser levels if the method uses them."""
+    n_features: int
+    stored: int | None
+    """Entries of sparse features; None if the features are dense."""
+    n_classes: int
+    batches: int = 1
+    recompute: bool = False
+    full_validation: bool = True
+    """Whether validation is full-batch even if training is batched."""
+    networks: int = 1
+
+    @property
+    def nodes(self) -> int:
+        return self.levels[0].nodes
+
+    @property
+    def dense(self) -> int:
+        """Columns of dense features; 0 if the features are sparse."""
+        return self.n_features if self.stored is None else 0
+
+    @property
+    def features(self) -> int:
+        """Bytes of the features as a tensor."""
+        return WORD * self.nodes * self.n_features if self.stored is None else _SPARSE * self.stored
+
+    @property
+    def normalise(self) -> int:
+        """Bytes of normalising the input graph's adjacency."""
+        return _NORMALISE * self.levels[0].entries
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """Bytes of training one seed, on top of what the process holds before."""
+
+    structure: int
+    """Features and levels as tensors."""
+    kept: int
+    """Activations kept for the backward pass."""
+    working: int
+    """Temporary arrays of a training step, or of preparing the graph."""
+    hierarchy: int = 0
+    """The coarser levels, in host memory."""
+    full_validation: bool = True
+    """Whether validation is full-batch even if training is batched."""
+
+    @property
+    def on_device(self) -> int:
+        """Bytes on the device."""
+        return self.structure + self.kept + self.working
+
+    @property
+    def total(self) -> int:
+        """Bytes on host and device, if both are the same."""
+        return self.hierarchy + self.on_device
+
+
+def tensor_bytes(levels: Sequence[LevelSize]) -> int:
+    """Return the bytes of levels as tensors."""
+    return sum(_CSR * level.entries + _LEVEL * level.nodes for level in levels)
+
+
+def flat_memory(work: Workload, hidden: int, per_entry: int = 32) -> MemoryPlan:
+    """Return a rule of thumb: features and six arrays of hidden width per node, `per_entry` bytes per entry of Â."""
+    (nodes, entries), batches = work.levels[0], work.batches
+    kept = WORD * nodes * (work.dense + 6 * hidden) // batches
+    return MemoryPlan(work.features + _CSR * entries, kept, per_entry * entries // batches)
+
+
+class Layer(NamedTuple):
+    """A graph convolution of H-GCN: it keeps Â H, the dropout mask and the channels for the backward pass."""
+
+    nodes: int
+    fixed: int  # columns of features, which need no gradient
+    learned: int  # columns that need one
+    width: int  # columns of all channels together
+
+    @property
+    def whole(self) -> int:
+        return self.nodes * (WORD * (self.fixed + self.learned + self.width) + _MASK * self.learned)
+
+    @property
+    def working(self) -> int:
+        return WORD * self.nodes * 2 * (self.fixed + self.learned + self.width)
+
+    def kept(self, recompute: bool) -> int:
+        return WORD * self.nodes * self.learned if recompute else self.whole
+
+
+def layers_memory(work: Workload, levels: Sequence[LevelSize], layers: Sequence[Layer]) -> MemoryPlan:
+    """Return the memory of layers over levels. Nothing is kept while the graph is prepared or validated."""
+    kept = work.networks * (sum(layer.kept(work.recompute) for layer in layers) // work.batches)
+    largest = max(layers, key=lambda layer: layer.whole)
+    step = (largest.working + (largest.whole if work.recompute else 0)) // work.batches
+    validate = largest.working if work.full_validation and work.batches > 1 else 0
+    prepare = _NORMALISE * max(level.entries for level in levels) + 2 * work.features
+    structure = tensor_bytes(levels) + work.features
+    batch = structure // work.batches if work.batches > 1 else 0  # the batch in use has tensors of its own
+    outputs = 2 * WORD * work.nodes * work.n_classes
+    return MemoryPlan(structure + batch + outputs, kept, max(step, validate - kept, prepare - kept))
