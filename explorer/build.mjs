@@ -1,4 +1,4 @@
-// Bundles the explorer, with the licences of what is in it, into the Python package: users need no Node.
+// Bundle the explorer and the licences of its parts into the Python package, so users need no Node.
 import { build } from "esbuild";
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -21,6 +21,6 @@ const bundle = await build({
   legalComments: "none",
   write: false,
 });
-// A page holds the script inline: nothing in it may look like the end of a script element.
+// The script is inlined in the page: nothing in it may look like the end of a script element.
 const code = bundle.outputFiles[0].text.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
 writeFileSync(target, `/*!\nThis script contains, besides hiergcn's own code (MIT):\n\n${licences}\n*/\n${code}`);

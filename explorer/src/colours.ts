@@ -1,4 +1,4 @@
-// What a colour says: five ways to look at the same items, each with its legend.
+// Five ways to colour the items, each with its legend.
 
 import { mostFrequent, type Item, type Tree } from "./tree";
 
@@ -14,7 +14,7 @@ type Rgb = [number, number, number];
 const UNKNOWN = "#a7adb6";
 const RIGHT: Rgb = [0, 114, 178];
 const WRONG: Rgb = [213, 94, 0];
-// cividis, made for every kind of colour vision
+// cividis, a colour-blind-safe scale
 const SCALE: Rgb[] = [
   [0, 34, 78],
   [64, 77, 108],
@@ -31,7 +31,7 @@ export class Colours {
     if (by === "level") return scale(this.tree.depth ? item.level / this.tree.depth : 0);
     const sum = this.tree.summary(item);
     if (by === "confidence") return scale(stretched(sum.confidence));
-    if (by === "error") return sum.judged ? mix(RIGHT, WRONG, sum.wrong / sum.judged) : UNKNOWN;
+    if (by === "error") return sum.evaluated ? mix(RIGHT, WRONG, sum.wrong / sum.evaluated) : UNKNOWN;
     const counts = by === "label" ? sum.labels : sum.predicted;
     const most = mostFrequent(counts);
     return most ? paler(manifest.colours[most[0]], agreement(counts, most[1])) : UNKNOWN;
@@ -53,10 +53,10 @@ export class Colours {
     }
     if (by === "error") {
       return [
-        { colour: mix(RIGHT, WRONG, 0), name: "right" },
-        { colour: mix(RIGHT, WRONG, 0.5), name: "half of them wrong" },
+        { colour: mix(RIGHT, WRONG, 0), name: "correct" },
+        { colour: mix(RIGHT, WRONG, 0.5), name: "half wrong" },
         { colour: mix(RIGHT, WRONG, 1), name: "wrong" },
-        { colour: UNKNOWN, name: `no ${manifest.judged} node` },
+        { colour: UNKNOWN, name: `no ${manifest.evaluated} node` },
       ];
     }
     const shared = manifest.classes.length > new Set(manifest.colours).size;
@@ -76,7 +76,7 @@ function agreement(counts: Map<number, number>, most: number): number {
   return most / total;
 }
 
-/** A fifth is as unsure as a model gets: the scale runs from there. */
+/** The colour scale starts at a confidence of 0.2; lower values are rare. */
 function stretched(confidence: number): number {
   return Math.max(0, (confidence - 0.2) / 0.8);
 }
@@ -95,7 +95,7 @@ function hex(rgb: Rgb): string {
   return `#${rgb.map((value) => Math.round(value).toString(16).padStart(2, "0")).join("")}`;
 }
 
-/** Towards grey where the members of a hyper-node disagree. */
+/** Mix the colour with grey if the members of a hyper-node disagree. */
 function paler(colour: string, agreeing: number): string {
   if (agreeing === 1) return colour;
   const rgb = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)) as Rgb;

@@ -1,4 +1,4 @@
-// The data that the Python side packed into the page (src/hiergcn/report/explorer.py), as typed arrays.
+// Read the typed arrays that src/hiergcn/report/explorer.py packs into the page.
 
 export type Numbers = Uint8Array | Uint16Array | Uint32Array | Float32Array;
 
@@ -7,13 +7,13 @@ export interface Manifest {
   levels: { nodes: number; edges: number; kept: number }[];
   modelLevels: number;
   radius: number;
-  likeliest: number;
+  keptClasses: number; // the most probable classes of each node
   classes: string[];
   colours: string[];
-  judged: "test" | "validation";
+  evaluated: "test" | "validation";
   run: string;
-  votes: boolean; // whether the page knows what each node adds to its neighbours' scores
-  hyperNodesVote: boolean; // beside the neighbours, rather than through them
+  votes: boolean; // whether the page holds each node's votes for its neighbours
+  hyperNodesVote: boolean; // whether hyper-nodes vote directly, not only through the neighbours
 }
 
 export interface Packed {
@@ -32,7 +32,7 @@ export async function readData(): Promise<Packed> {
   for (const [name, type, length] of manifest.arrays) {
     const Type = TYPES[type as keyof typeof TYPES];
     const end = offset + length * Type.BYTES_PER_ELEMENT;
-    arrays.set(name, new Type(bytes.slice(offset, end))); // a copy, since an array must begin at a multiple of its width
+    arrays.set(name, new Type(bytes.slice(offset, end))); // a copy: a typed array must start at a multiple of its element size
     offset = end;
   }
   return { manifest, arrays, ids: JSON.parse(new TextDecoder().decode(ids)) as string[] };

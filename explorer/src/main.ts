@@ -34,7 +34,7 @@ class Explorer {
     const canvas = document.createElement("canvas");
     if (canvas.getContext("webgl2")) return new Stage(this.graph, this.tree, this.colours, (item) => this.press(item));
     byId("explorer-no-webgl").hidden = false;
-    byId("explorer").classList.add("blind"); // the still picture stays
+    byId("explorer").classList.add("no-webgl"); // keeps the still picture visible
     this.graph.hidden = true;
     return null;
   }
@@ -66,8 +66,8 @@ class Explorer {
     const commands: Record<string, () => void> = {
       Enter: () => this.selected && this.press(this.selected),
       " ": () => this.selected && this.press(this.selected),
-      Backspace: () => this.closeAround(),
-      Escape: () => this.closeAround(),
+      Backspace: () => this.closeParent(),
+      Escape: () => this.closeParent(),
       PageUp: () => this.setLevel(this.view.level + 1),
       PageDown: () => this.setLevel(this.view.level - 1),
       "+": () => this.stage?.zoom(1.6),
@@ -90,7 +90,7 @@ class Explorer {
     this.show(this.selected);
   }
 
-  /** A hyper-node opens or closes; a node is looked at. */
+  /** Open or close a hyper-node; select the item. */
   press(item: Item): void {
     if (this.view.canOpen(item)) {
       this.view.toggle(item);
@@ -100,13 +100,13 @@ class Explorer {
   }
 
   /** Close the hyper-node that the selected item was opened from. */
-  private closeAround(): void {
-    const around = this.selected && (this.view.isOpen(this.selected) ? this.selected : this.tree.parent(this.selected));
-    if (around && this.view.isOpen(around)) this.press(around);
+  private closeParent(): void {
+    const opened = this.selected && (this.view.isOpen(this.selected) ? this.selected : this.tree.parent(this.selected));
+    if (opened && this.view.isOpen(opened)) this.press(opened);
     else this.show(null);
   }
 
-  /** Put an item on the screen, whatever it is in, and look at it. */
+  /** Open all hyper-nodes around an item, select it and move the camera to it. */
   go(item: Item): void {
     if (item.level > this.view.level) this.view.setLevel(item.level);
     this.view.reveal(item);
@@ -147,10 +147,10 @@ class Explorer {
       },
       isOpen: (hyper) => this.view.isOpen(hyper),
     });
-    byId("explorer-said").textContent = item ? this.spoken(item) : "";
+    byId("explorer-announcement").textContent = item ? this.announcement(item) : "";
   }
 
-  private spoken(item: Item): string {
+  private announcement(item: Item): string {
     const { classes } = this.tree.manifest;
     if (item.level === 0) return `${this.tree.name(item)}, predicted ${classes[this.tree.predicted(item.index)]}`;
     const state = this.view.isOpen(item) ? "open" : "closed";
@@ -175,7 +175,7 @@ class Explorer {
 
   private levelName(): string {
     const { level } = this.view;
-    const added = level >= this.tree.manifest.modelLevels ? ", for this view only" : "";
+    const added = level >= this.tree.manifest.modelLevels ? " (for display only, not used by the model)" : "";
     return `${level} of ${this.tree.depth}: ${count(this.tree.size(level), level ? "hyper-node" : "node")}${added}`;
   }
 
@@ -184,14 +184,14 @@ class Explorer {
     const { levels } = this.tree.manifest;
     const words = [`${count(items.length, "node")} and ${count(edges.length, "edge")} drawn`];
     if (opened.length) words.push(`${count(opened.length, "hyper-node")} open`);
-    if (oneOf > 1) words.push(`a sample of the ${count(this.tree.size(this.view.level), "node")} of this level; search finds every one`);
-    if (edgesLeftOut) words.push(`${count(edgesLeftOut, "weaker edge")} left out`);
+    if (oneOf > 1) words.push(`a sample of the level's ${count(this.tree.size(this.view.level), "node")}; search finds them all`);
+    if (edgesLeftOut) words.push(`${count(edgesLeftOut, "weaker edge")} not drawn`);
     const { kept, edges: all } = levels[this.view.level];
-    if (kept < all) words.push(`the page holds ${kept.toLocaleString("en")} of the level's ${count(all, "edge")}, the strongest of each node`);
+    if (kept < all) words.push(`the page holds ${kept.toLocaleString("en")} of the level's ${count(all, "edge")}: the strongest of each node`);
     return `${words.join("; ")}.`;
   }
 
-  /** For tests and for the curious. */
+  /** The state, for tests and debugging. */
   state(): Record<string, unknown> {
     const { items, opened, edges, oneOf } = this.picture;
     return {
@@ -207,7 +207,7 @@ class Explorer {
     };
   }
 
-  /** The first items drawn, with their colours and places on the screen. */
+  /** The first items drawn, with their colours and screen positions. */
   items(most = 1000): Record<string, unknown>[] {
     return this.picture.items.slice(0, most).map((item) => ({
       ...item,
@@ -232,7 +232,7 @@ async function start(): Promise<void> {
     byId("explorer").classList.add("ready");
     window.hiergcn = { state: () => explorer.state(), items: (most) => explorer.items(most) };
   } catch (error) {
-    byId("explorer-status").textContent = `The explorer could not be started (${String(error)}); the tables below hold the figures.`;
+    byId("explorer-status").textContent = `The explorer could not start (${String(error)}). The tables below hold all figures.`;
   }
 }
 

@@ -1,4 +1,4 @@
-// Small help with the page's elements. Text from users' files goes in as text, never as HTML.
+// Helpers for page elements. Text from users' files is inserted as text, never as HTML.
 
 type Child = Node | string;
 

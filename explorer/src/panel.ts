@@ -1,4 +1,4 @@
-// The side panel: what is known of one node or hyper-node, and where to go from it.
+// The side panel: details of the selected node or hyper-node, with links to others.
 
 import { button, count, element, percent, shortened } from "./page";
 import { HYPER_NODES, mostFrequent, type Item, type Tree } from "./tree";
@@ -15,7 +15,7 @@ export function fillPanel(panel: HTMLElement, tree: Tree, item: Item | null, act
   panel.replaceChildren();
   if (!item) {
     panel.append(
-      element("p", { class: "muted" }, "Choose a node: click it, move to it with the arrow keys, or search for its id."),
+      element("p", { class: "muted" }, "Select a node: click it, use the arrow keys, or search for its id."),
     );
     return;
   }
@@ -32,46 +32,46 @@ function reasons(panel: HTMLElement, tree: Tree, node: number, actions: Actions)
   panel.append(element("h4", {}, `Why ${shortened(tree.manifest.classes[tree.predicted(node)])}?`));
   if (tree.manifest.votes) votes(panel, tree, node, actions);
   panel.append(
-    element("p", { class: "muted" }, "Down to the features:"),
+    element("p", { class: "muted" }, "For the features behind it, run:"),
     element("pre", {}, `hiergcn explain ${quoted(tree.manifest.run)} --node=${quoted(tree.ids[node])}`),
   );
 }
 
 function nodeFacts(panel: HTMLElement, tree: Tree, node: number): void {
-  const { classes, colours, likeliest } = tree.manifest;
+  const { classes, colours, keptClasses } = tree.manifest;
   const guess = tree.predicted(node);
   const label = tree.label(node);
   const part = tree.part(node);
   const words = [`Predicted: ${classes[guess]}.`];
-  if (label >= 0) words.push(`Label: ${classes[label]}${part ? `, used to ${USE[part]}` : ""}.`);
+  if (label >= 0) words.push(`Label: ${classes[label]}${part ? ` (${PART[part]})` : ""}.`);
   else words.push("No label.");
-  if (tree.isJudged(node)) words.push(guess === label ? "The prediction is right." : "The prediction is wrong.");
+  if (tree.isEvaluated(node)) words.push(guess === label ? "The prediction is correct." : "The prediction is wrong.");
   panel.append(element("p", {}, words.join(" ")));
   const rows: [string, number, string][] = [];
-  for (let rank = 0; rank < likeliest; rank++) {
+  for (let rank = 0; rank < keptClasses; rank++) {
     const which = tree.predicted(node, rank);
     rows.push([classes[which], tree.probability(node, rank), colours[which]]);
   }
-  panel.append(element("h4", {}, likeliest < classes.length ? `Likeliest ${likeliest} classes` : "Probabilities"), bars(rows));
+  panel.append(element("h4", {}, keptClasses < classes.length ? `${keptClasses} most probable classes` : "Probabilities"), bars(rows));
 }
 
-const USE: Record<string, string> = { train: "train", validation: "choose the epoch", test: "test" };
+const PART: Record<string, string> = { train: "training", validation: "validation", test: "test" };
 
 function hyperNodeFacts(panel: HTMLElement, tree: Tree, item: Item, actions: Actions): void {
-  const { classes, colours, judged } = tree.manifest;
+  const { classes, colours, evaluated } = tree.manifest;
   const sum = tree.summary(item);
   const members = tree.members(item);
   const words = [
     `${count(sum.nodes, "node")} in ${count(members.length, "member")} of level ${item.level - 1}.`,
     `Mean confidence ${percent(sum.confidence)}.`,
   ];
-  if (sum.judged) words.push(`${sum.judged - sum.wrong} of ${count(sum.judged, `${judged} node`)} right.`);
+  if (sum.evaluated) words.push(`${sum.evaluated - sum.wrong} of ${count(sum.evaluated, `${evaluated} node`)} correct.`);
   panel.append(element("p", {}, words.join(" ")));
   const open = actions.isOpen(item);
-  panel.append(button(open ? "Close it" : "Open it", () => actions.toggle(item), { class: "act" }));
+  panel.append(button(open ? "Close" : "Open", () => actions.toggle(item), { class: "act" }));
   const mix = [...sum.predicted].sort((a, b) => b[1] - a[1]).slice(0, MOST_ROWS);
   const rows = mix.map(([which, n]): [string, number, string] => [classes[which], n / sum.nodes, colours[which]]);
-  panel.append(element("h4", {}, "Predicted classes in it"), bars(rows));
+  panel.append(element("h4", {}, "Predicted classes"), bars(rows));
   panel.append(element("h4", {}, "Members"));
   list(panel, members.slice(0, MOST_ROWS), tree, actions, members.length - MOST_ROWS);
 }
@@ -79,7 +79,7 @@ function hyperNodeFacts(panel: HTMLElement, tree: Tree, item: Item, actions: Act
 function neighbours(panel: HTMLElement, tree: Tree, item: Item, actions: Actions): void {
   const found = tree.neighbours(item);
   const level = tree.manifest.levels[item.level];
-  const thinned = level.kept < level.edges ? " (the page holds each node's strongest only)" : "";
+  const thinned = level.kept < level.edges ? " (the page holds only the strongest edge of each node)" : "";
   panel.append(element("h4", {}, `${count(found.length, "neighbour")}${thinned}`));
   if (!found.length) return;
   const own = likely(tree, item);
@@ -90,22 +90,22 @@ function neighbours(panel: HTMLElement, tree: Tree, item: Item, actions: Actions
     if (likely(tree, { level: item.level, index }) === own) same += weight;
   }
   panel.append(
-    element("p", {}, `${percent(same / total)} of the edge weight leads to neighbours of the same predicted class.`),
+    element("p", {}, `${percent(same / total)} of the edge weight goes to neighbours with the same predicted class.`),
   );
   const items = found.slice(0, MOST_ROWS).map(({ index }) => ({ level: item.level, index }));
   list(panel, items, tree, actions, found.length - MOST_ROWS);
 }
 
-/** The score of the predicted class, shared out among the node, its neighbours and, if they vote, its hyper-nodes. */
+/** Show how the node, its neighbours and, if they vote, its hyper-nodes contribute to the predicted class. */
 function votes(panel: HTMLElement, tree: Tree, node: number, actions: Actions): void {
   const found = tree.votes(node);
   const sum = found.reduce((total, { share }) => total + share, 0);
   const size = found.reduce((total, { share }) => total + Math.abs(share), 0);
   if (!size) {
-    panel.append(element("p", {}, "Nothing spoke for one class more than for another."));
+    panel.append(element("p", {}, "No vote favours any class."));
     return;
   }
-  panel.append(element("p", {}, `${origin(tree.array("byHyperNodes")[node], sum)} Votes for the class and against it:`));
+  panel.append(element("p", {}, `${origin(tree.array("byHyperNodes")[node], sum)} Votes for and against the class:`));
   const rows = element("div", { class: "bars votes" });
   for (const { index, share } of found.slice(0, MOST_ROWS)) {
     const bar = element("span", { class: "bar" });
@@ -125,21 +125,21 @@ function votes(panel: HTMLElement, tree: Tree, node: number, actions: Actions): 
 
 function origin(byHyperNodes: number, sum: number): string {
   const share = byHyperNodes / sum;
-  if (byHyperNodes < 0) return "The hyper-nodes spoke against it; what is near in the graph spoke for it.";
-  if (!(share <= 1)) return "The hyper-nodes spoke for it; what is near in the graph spoke against it.";
-  return `${percent(share)} of what spoke for it came by way of hyper-nodes, the rest from what is near in the graph.`;
+  if (byHyperNodes < 0) return "Nearby nodes voted for the class, hyper-nodes against it.";
+  if (!(share <= 1)) return "Hyper-nodes voted for the class, nearby nodes against it.";
+  return `Hyper-nodes gave ${percent(share)} of the evidence, nearby nodes the rest.`;
 }
 
 function path(panel: HTMLElement, tree: Tree, item: Item, actions: Actions): void {
   const around = tree.path(item).slice(1);
   if (!around.length) return;
-  panel.append(element("h4", {}, "Hyper-nodes around it"));
+  panel.append(element("h4", {}, "Hyper-nodes that contain it"));
   const rows = element("ol", { class: "path" });
   for (const hyper of around) {
     const most = mostFrequent(tree.summary(hyper).predicted);
     const text = `level ${hyper.level}: ${count(tree.weight(hyper), "node")}`;
     const mix = most ? `, ${percent(most[1] / tree.weight(hyper))} ${tree.manifest.classes[most[0]]}` : "";
-    const added = hyper.level >= tree.manifest.modelLevels ? " (for this view only)" : "";
+    const added = hyper.level >= tree.manifest.modelLevels ? " (for display only)" : "";
     rows.append(element("li", {}, button(text, () => actions.go(hyper)), shortened(mix, 50) + added));
   }
   panel.append(rows);
@@ -179,7 +179,7 @@ function likely(tree: Tree, item: Item): number {
   return mostFrequent(tree.summary(item).predicted)?.[0] ?? 0;
 }
 
-/** A word as a shell takes it. */
+/** Quote a word for the shell. */
 function quoted(word: string): string {
   return /^[\w./:@-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,15 +1,15 @@
-// Search by the user's id: suggestions while typing, a jump on Enter or click.
+// Search by node id: suggestions while typing; Enter or a click jumps to the node.
 
 import { element, shortened } from "./page";
 
 const MOST_HITS = 12;
 
-/** Nodes whose id contains the text: the same id first, then ids that begin with it, then the others. */
+/** Nodes whose id contains the text: exact matches first, then prefixes, then the rest. */
 export function hits(ids: string[], text: string): number[] {
   const wanted = text.trim().toLowerCase();
   if (!wanted) return [];
   const ranked: [number[], number[], number[]] = [[], [], []];
-  const alike = new RegExp(wanted.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i"); // far quicker than lower case of a million
+  const alike = new RegExp(wanted.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i"); // much faster than lower-casing a million ids
   for (let node = 0; node < ids.length; node++) {
     const at = ids[node].search(alike);
     if (at < 0) continue;
@@ -33,7 +33,7 @@ export function wireSearch(input: HTMLInputElement, box: HTMLElement, ids: strin
         ),
       ),
     );
-    if (!found.length && input.value.trim()) box.append(element("li", { class: "muted" }, "no such id"));
+    if (!found.length && input.value.trim()) box.append(element("li", { class: "muted" }, "no match"));
     box.hidden = !input.value.trim();
     input.setAttribute("aria-expanded", String(!box.hidden));
     if (found.length) input.setAttribute("aria-activedescendant", `explorer-hit-${at}`);
@@ -66,7 +66,7 @@ export function wireSearch(input: HTMLInputElement, box: HTMLElement, ids: strin
   box.addEventListener("pointerdown", (event) => {
     const row = (event.target as HTMLElement).closest<HTMLElement>("[data-node]");
     if (row) take(Number(row.dataset.node));
-    event.preventDefault(); // the input keeps the focus
+    event.preventDefault(); // keeps the focus in the input
   });
   input.addEventListener("blur", close);
 }

@@ -1,4 +1,4 @@
-// The picture itself: sigma draws what the view holds.
+// Draws the view with sigma.
 
 import Graph from "graphology";
 import Sigma from "sigma";
@@ -59,21 +59,21 @@ export class Stage {
       const colour = this.colours.colour(item, by);
       this.graph.addNode(OPENED + keyOf(item), {
         ...place,
-        size: this.reach(item, place),
+        size: this.ringRadius(item, place),
         color: translucent(colour, 0.16),
         zIndex: -item.level - 1,
         label: "",
         name: this.tree.name(item),
       });
     }
-    const enlarged = Math.sqrt(picture.oneOf); // a sample covers as much as the whole would
+    const enlarged = Math.sqrt(picture.oneOf); // a sample covers the same area as all nodes would
     for (const item of picture.items) {
       this.graph.addNode(keyOf(item), {
         ...this.tree.place(item),
         size: this.tree.radius(item) * (item.level === picture.level ? enlarged : 1),
         color: this.colours.colour(item, by),
         label: item.level === 0 ? this.tree.name(item) : "",
-        name: this.tree.name(item), // shown under the pointer
+        name: this.tree.name(item), // shown on hover
         zIndex: 1,
       });
     }
@@ -85,8 +85,8 @@ export class Stage {
     this.select(selected);
   }
 
-  /** From the middle of an opened hyper-node to the far side of its outermost member. */
-  private reach(item: Item, place: { x: number; y: number }): number {
+  /** Radius of the ring around an opened hyper-node: out to the far side of its outermost member. */
+  private ringRadius(item: Item, place: { x: number; y: number }): number {
     const [low, high] = this.tree.nodes(item);
     let far = this.tree.radius(item);
     const some = Math.max(1, Math.floor((high - low) / 2000));
@@ -103,7 +103,7 @@ export class Stage {
     if (this.selected && this.graph.hasNode(this.selected)) this.graph.setNodeAttribute(this.selected, "highlighted", true);
   }
 
-  /** Bring an item to the middle, near enough to see it and what is around it. */
+  /** Move the camera to an item, close enough to see it and its surroundings. */
   lookAt(item: Item): void {
     const key = this.graph.hasNode(keyOf(item)) ? keyOf(item) : OPENED + keyOf(item);
     this.sigma.refresh();
@@ -127,7 +127,7 @@ export class Stage {
     void this.sigma.getCamera().animate(to, { duration: still ? 1 : 350 });
   }
 
-  /** Where an item is on the screen, in pixels of the stage. */
+  /** The item's position on the stage, in pixels. */
   onScreen(item: Item): { x: number; y: number } {
     return this.sigma.graphToViewport(this.tree.place(item));
   }
@@ -160,7 +160,7 @@ function translucent(colour: string, alpha: number): string {
   return `rgba(${r}, ${g}, ${b}, ${alpha})`;
 }
 
-/** The name of the node under the pointer, or of the one selected, in the page's own colours. */
+/** Draw the name of the hovered or selected node in the page's colours. */
 const hover: NodeHoverDrawingFunction = (context, display) => {
   const data = display as typeof display & { name: string };
   const { ink, paper } = themeNow();

@@ -1,5 +1,5 @@
-// The hierarchy: nodes of level 0, hyper-nodes above. Members of a hyper-node follow one another, so that a hyper-node
-// is a range of members and, further down, a range of nodes.
+// The hierarchy. Level 0 holds the nodes, higher levels the hyper-nodes. Members of a hyper-node have consecutive
+// numbers, so a hyper-node is a range of members and also a range of nodes.
 
 import type { Manifest, Numbers, Packed } from "./data";
 
@@ -13,21 +13,22 @@ export interface Neighbour {
   weight: number;
 }
 
-/** What a node, perhaps the one itself, adds to the score of a predicted class; below 0 where it speaks against it. */
+/** `Vote.index` of the hyper-nodes that contain a node. */
 export const HYPER_NODES = -1;
 
+/** What a node adds to the score of another's predicted class, or of its own. */
 export interface Vote {
-  index: number; // of the node; HYPER_NODES for all that a node is in
-  share: number;
+  index: number; // of the voting node
+  share: number; // negative if it votes against the class
 }
 
-/** What the nodes in an item are together. */
+/** Statistics of the nodes in an item. */
 export interface Summary {
   nodes: number;
   predicted: Map<number, number>; // nodes of each predicted class
   labels: Map<number, number>; // nodes of each known label
   confidence: number; // mean
-  judged: number; // nodes whose prediction was put to the test
+  evaluated: number; // nodes whose prediction is compared with their label
   wrong: number;
 }
 
@@ -35,7 +36,7 @@ interface Links {
   start: Uint32Array;
   target: Uint32Array;
   weight: Float32Array;
-  edge: Uint32Array; // twice the number of the edge in the page's data, and one more where it is seen from its end
+  edge: Uint32Array; // twice the edge's number in the page's data, plus one if it is seen from its target
 }
 
 export class Tree {
@@ -52,7 +53,7 @@ export class Tree {
   private readonly chances: Numbers;
   private readonly labels: Numbers;
   private readonly parts: Numbers;
-  private readonly judgedPart: number;
+  private readonly evaluatedPart: number;
 
   constructor(packed: Packed) {
     this.manifest = packed.manifest;
@@ -64,7 +65,7 @@ export class Tree {
     this.labels = this.array("label");
     this.parts = this.array("part");
     this.steps = this.chances instanceof Uint8Array ? 255 : 65535;
-    this.judgedPart = this.manifest.judged === "test" ? 3 : 2;
+    this.evaluatedPart = this.manifest.evaluated === "test" ? 3 : 2;
     this.firstNode[0] = Uint32Array.from({ length: this.size(0) + 1 }, (_, i) => i);
     for (let level = 1; level <= this.depth; level++) this.addLevel(level);
   }
@@ -98,7 +99,7 @@ export class Tree {
     return level < this.depth ? { level: level + 1, index: this.parents[level][index] } : null;
   }
 
-  /** The item and the hyper-nodes around it, finest first. */
+  /** The item and the hyper-nodes that contain it, finest first. */
   path(item: Item): Item[] {
     const path: Item[] = [];
     for (let at: Item | null = item; at; at = this.parent(at)) path.push(at);
@@ -146,7 +147,7 @@ export class Tree {
     return this.array(`probability${rank}`)[node] / this.steps;
   }
 
-  /** The label in the user's file; -1 where there is none. */
+  /** The label in the user's file; -1 if there is none. */
   label(node: number): number {
     return this.labels[node] - 1;
   }
@@ -155,8 +156,8 @@ export class Tree {
     return ["", "train", "validation", "test"][this.parts[node]];
   }
 
-  isJudged(node: number): boolean {
-    return this.parts[node] === this.judgedPart;
+  isEvaluated(node: number): boolean {
+    return this.parts[node] === this.evaluatedPart;
   }
 
   summary(item: Item): Summary {
@@ -166,7 +167,7 @@ export class Tree {
       predicted: new Map(),
       labels: new Map(),
       confidence: 0,
-      judged: 0,
+      evaluated: 0,
       wrong: 0,
     };
     for (let node = low; node < high; node++) {
@@ -175,15 +176,15 @@ export class Tree {
       sum.predicted.set(guess, (sum.predicted.get(guess) ?? 0) + 1);
       if (label >= 0) sum.labels.set(label, (sum.labels.get(label) ?? 0) + 1);
       sum.confidence += this.chances[node] / this.steps / sum.nodes;
-      if (this.isJudged(node)) {
-        sum.judged++;
+      if (this.isEvaluated(node)) {
+        sum.evaluated++;
         if (guess !== label) sum.wrong++;
       }
     }
     return sum;
   }
 
-  /** Neighbours of its own level, the strongest edge first. */
+  /** Neighbours at the same level, strongest edge first. */
   neighbours({ level, index }: Item): Neighbour[] {
     const { start, target, weight } = this.links(level);
     const found: Neighbour[] = [];
@@ -191,7 +192,7 @@ export class Tree {
     return found.sort((a, b) => b.weight - a.weight || a.index - b.index);
   }
 
-  /** Who spoke for a node's predicted class and against it, the strongest first. */
+  /** The votes for and against a node's predicted class, strongest first. */
   votes(node: number): Vote[] {
     const { start, target, edge } = this.links(0);
     const [there, back] = [this.array("toSource"), this.array("toTarget")];

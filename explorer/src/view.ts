@@ -1,10 +1,10 @@
-// Which items are on the screen: the nodes of one level, with some of its hyper-nodes opened into their members.
+// The items on the screen: the nodes of one level, some of its hyper-nodes replaced by their members.
 
 import type { Item, Tree } from "./tree";
 
 const MOST_NODES = 20_000;
 const MOST_EDGES = 30_000;
-const EDGES_PER_NODE = 8; // more would hide the nodes, but a small picture has room for some
+const EDGES_PER_NODE = 8; // more would hide the nodes, except in a small picture (ROOM_FOR_EDGES)
 const ROOM_FOR_EDGES = 2_000;
 
 export interface Edge {
@@ -18,7 +18,7 @@ export interface Picture {
   items: Item[];
   opened: Item[];
   edges: Edge[];
-  oneOf: number; // so many nodes of the level is each one drawn for: 1 where all are
+  oneOf: number; // sampling stride: one of so many nodes is drawn; 1 if all are
   edgesLeftOut: number;
 }
 
@@ -31,7 +31,7 @@ export function itemOf(key: string): Item {
 
 export class View {
   private readonly open = new Set<string>();
-  private readonly wanted = new Set<string>(); // drawn even where a level is sampled
+  private readonly wanted = new Set<string>(); // drawn even if the level is sampled
 
   constructor(
     private readonly tree: Tree,
@@ -57,7 +57,7 @@ export class View {
     if (!this.open.delete(key) && this.canOpen(item)) this.open.add(key);
   }
 
-  /** Open what is around an item of this level or a finer one, so that it is on the screen. */
+  /** Open the hyper-nodes that contain the item, so that it is on the screen. */
   reveal(item: Item): void {
     const path = this.tree.path(item);
     for (const around of path) {
@@ -67,7 +67,7 @@ export class View {
     this.open.delete(keyOf(item));
   }
 
-  /** The item itself where it is drawn, or the hyper-node on the screen that it is in. */
+  /** The item itself if it is drawn, else the hyper-node on the screen that contains it. */
   shown(item: Item): Item | null {
     const path = this.tree.path(item).filter((around) => around.level <= this.level);
     for (const around of path.reverse()) if (!this.isOpen(around)) return around;
@@ -93,7 +93,7 @@ export class View {
     return { level: this.level, items, opened, oneOf: stride, ...this.edges(items) };
   }
 
-  /** Edges between the items. One between levels is drawn from its finer end. */
+  /** Edges between the items. An edge between levels is drawn from its finer end. */
   private edges(items: Item[]): { edges: Edge[]; edgesLeftOut: number } {
     const drawn = new Set(items.map(keyOf));
     const weights = new Map<string, Edge>();

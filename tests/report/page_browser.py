@@ -1,4 +1,4 @@
-"""A real browser for the tests of pages, where there is one; it never fetches anything."""
+"""Chromium for the tests of pages, if it is installed; nothing is ever downloaded."""
 
 import os
 import shutil
@@ -15,10 +15,10 @@ FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader
 
 
 def chromium() -> "Iterator[Browser]":
-    """The installed Chromium, drawing WebGL in software; the test is skipped with a sentence where it is not there."""
+    """Yield the installed Chromium, which draws WebGL in software; skip the test if there is none."""
     path = os.environ.get("HIERGCN_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
-        pytest.skip("no Chromium is installed, so the page is not tried in a browser")
+        pytest.skip("Chromium is not installed")
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (pip install playwright)")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))

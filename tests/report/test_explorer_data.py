@@ -1,4 +1,4 @@
-"""What the explorer is given: it can be read back, and is thinned where a graph is large."""
+"""Data of the explorer: it can be unpacked, and is reduced for large graphs."""
 
 import base64
 import json
@@ -19,6 +19,7 @@ from hiergcn.run.fit import fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.settings import settings_for
 
+COLOURS = ["#111111", "#222222", "#333333"]
 TYPES = {"u1": np.uint8, "u2": np.uint16, "u4": np.uint32, "f4": np.float32}
 
 
@@ -35,7 +36,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> LoadedRun:
 def data_of(run: LoadedRun) -> ExplorerData:
     assert run.hierarchy is not None
     tree = Tree.of(run.hierarchy)
-    return explorer.explorer_data(run, tree, layout(tree))
+    return explorer.explorer_data(run, tree, layout(tree), COLOURS)
 
 
 def unpacked(data: ExplorerData) -> dict[str, np.ndarray]:
@@ -87,29 +88,31 @@ def test_votes_are_those_of_the_run(run: LoadedRun) -> None:
     np.testing.assert_allclose(arrays["byHyperNodes"], run.votes.by_hyper_nodes[ids])
 
 
-def test_large_graphs_are_thinned_and_say_so(run: LoadedRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_graphs_keep_fewer_edges_and_classes(run: LoadedRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explorer, "WHOLE_EDGES", 100)
     monkeypatch.setattr(explorer, "LARGE", 200)
     data = data_of(run)
-    assert not data.manifest["votes"]  # those of edges that are left out would be missing
+    assert not data.manifest["votes"]  # the votes along dropped edges would be missing
     level = data.manifest["levels"][0]
-    assert 150 <= level["kept"] <= 300 < level["edges"]  # the strongest of each of 300 nodes
-    assert data.manifest["likeliest"] == 2
+    assert 150 <= level["kept"] <= 300 < level["edges"]  # the strongest edge of each of 300 nodes
+    assert data.manifest["keptClasses"] == 2
     assert unpacked(data)["probability0"].dtype == np.uint8
 
 
-def test_more_levels_reach_more_nodes(run: LoadedRun) -> None:
+def test_more_levels_give_a_larger_receptive_field(run: LoadedRun) -> None:
     assert run.hierarchy is not None
     reached = reach(run.hierarchy)
     assert reached.shape[0] == 3
     adjacency = run.hierarchy.levels[0].adjacency
     some = np.linspace(0, 299, reached.shape[1]).astype(int)
-    np.testing.assert_array_equal(reached[0], np.diff(adjacency.indptr)[some] + 1)  # one convolution: its neighbours
+    np.testing.assert_array_equal(
+        reached[0], np.diff(adjacency.indptr)[some] + 1
+    )  # one convolution: the node and its neighbours
     assert (np.diff(reached, axis=0) >= 0).all()
     assert reached.max() <= 300
 
 
-def test_the_bundle_carries_the_licences() -> None:
+def test_the_bundle_contains_the_licences() -> None:
     script = Path(explorer.__file__).with_name("static") / "explorer.js"
     text = script.read_text(encoding="utf-8")
     for name in ("sigma 3.0.3", "graphology 0.26.0", "events 3", "graphology-utils 2"):

@@ -1,4 +1,4 @@
-"""The layout of a hierarchy: whole, nested, without overlaps worth the name, the same every time."""
+"""Layout of a hierarchy: complete, nested, almost without overlaps, deterministic."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def positions(tree: Tree) -> list[Positions]:
     return layout(tree)
 
 
-def test_levels_are_added_until_one_sight_takes_them_in(tree: Tree) -> None:
+def test_levels_are_added_until_the_coarsest_is_an_overview(tree: Tree) -> None:
     assert tree.model_levels == 3
     assert len(tree.weight[-1]) <= OVERVIEW < len(tree.weight[-2])
     assert all(weight.sum() == 2708 for weight in tree.weight)
@@ -35,12 +35,12 @@ def test_the_tree_is_the_hierarchy_renumbered() -> None:
     tree = Tree.of(hierarchy)
     assert sorted(tree.order) == list(range(graph.n_nodes))
     for level in range(2):
-        assert (np.diff(tree.parent[level]) >= 0).all()  # members follow one another
+        assert (np.diff(tree.parent[level]) >= 0).all()  # members have consecutive numbers
         ends = tree.first(level)
         assert ends[-1] == len(tree.weight[level])
         sums = np.add.reduceat(tree.weight[level], ends[:-1])
         np.testing.assert_array_equal(sums, tree.weight[level + 1])
-    together = hierarchy.hyper_nodes(2)[tree.order]  # nodes of one hyper-node are one run
+    together = hierarchy.hyper_nodes(2)[tree.order]  # so do the nodes of a hyper-node
     assert np.count_nonzero(np.diff(together)) == hierarchy.levels[2].n_nodes - 1
     expected = graph.adjacency[tree.order][:, tree.order]
     assert abs(expected - tree.adjacency[0]).max() == 0
@@ -55,17 +55,17 @@ def test_discs_do_not_overlap(tree: Tree, positions: list[Positions]) -> None:
         assert deep.sum() <= 0.01 * len(weight)
 
 
-def test_members_stand_around_their_hyper_node(tree: Tree, positions: list[Positions]) -> None:
+def test_members_are_close_to_their_hyper_node(tree: Tree, positions: list[Positions]) -> None:
     for level in range(tree.depth):
         parent = tree.parent[level]
         away = np.abs(positions[level] - positions[level + 1][parent])
-        reach = 1.5 * np.sqrt(tree.weight[level + 1][parent])
-        assert (away <= reach).mean() > 0.98
-        strangers = np.abs(positions[level] - np.roll(positions[level + 1], 7)[parent])
-        assert away.mean() < 0.2 * strangers.mean()
+        limit = 1.5 * np.sqrt(tree.weight[level + 1][parent])
+        assert (away <= limit).mean() > 0.98
+        others = np.abs(positions[level] - np.roll(positions[level + 1], 7)[parent])
+        assert away.mean() < 0.2 * others.mean()
 
 
-def test_the_layout_repeats(tree: Tree, positions: list[Positions]) -> None:
+def test_the_layout_is_deterministic(tree: Tree, positions: list[Positions]) -> None:
     for once, again in zip(positions, layout(tree), strict=True):
         np.testing.assert_array_equal(once, again)
 
@@ -80,14 +80,14 @@ def test_the_layout_repeats(tree: Tree, positions: list[Positions]) -> None:
     ],
     ids=["one node", "no edges", "a pair", "a star"],
 )
-def test_odd_graphs_have_a_layout(adjacency: np.ndarray) -> None:
+def test_degenerate_graphs_have_a_layout(adjacency: np.ndarray) -> None:
     tree = Tree.of(coarsen(sp.csr_array(adjacency), 1))
     for place, weight in zip(layout(tree), tree.weight, strict=True):
         assert place.shape == weight.shape
         assert np.isfinite(place).all()
 
 
-def test_many_loose_parts_have_a_layout() -> None:
+def test_many_components_have_a_layout() -> None:
     pairs: Any = sp.block_diag([np.eye(2)[::-1]] * 3000, format="csr")
     tree = Tree.of(coarsen(sp.csr_array(pairs), 1))
     places = layout(tree)

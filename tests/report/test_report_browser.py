@@ -1,4 +1,4 @@
-"""The page of a run in a real browser: it loads alone, and every control does what it says."""
+"""The page of a run in a browser: it needs no other file, and every control works."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,21 +43,21 @@ def browser() -> "Iterator[Browser]":
 
 
 class Opened:
-    """A page, with all that it asked for and all that went wrong."""
+    """A page, with the requests it made and its console messages."""
 
     def __init__(self, page: "Page", path: Path) -> None:
         self.page = page
         self.requests: list[str] = []
-        self.complaints: list[str] = []
+        self.problems: list[str] = []
         page.on("request", lambda request: self.requests.append(request.url))
-        page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", lambda message: self.problems.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
         page.on("dialog", self._dismiss)
         page.goto(path.as_uri())
         page.wait_for_function("window.hiergcn !== undefined")
 
     def _dismiss(self, dialog: "Dialog") -> None:
-        self.complaints.append(f"dialog {dialog.message}")
+        self.problems.append(f"dialog {dialog.message}")
         dialog.dismiss()
 
     @property
@@ -94,17 +94,17 @@ def opened(browser: "Browser", report: Path) -> Iterator[Opened]:
     page.close()
 
 
-def test_the_page_loads_from_a_file_alone(opened: Opened, report: Path) -> None:
+def test_the_page_makes_one_request(opened: Opened, report: Path) -> None:
     assert opened.requests == [report.as_uri()]
-    assert opened.complaints == []
+    assert opened.problems == []
     state = opened.state
     assert state["webgl"]
     assert not opened.page.is_visible("#explorer-picture")
-    assert state["level"] == len(state["levels"]) - 1  # begins at the coarsest
+    assert state["level"] == len(state["levels"]) - 1  # starts at the coarsest
     assert state["drawn"] == state["levels"][-1]["nodes"]
 
 
-def test_the_slider_goes_through_the_levels(opened: Opened) -> None:
+def test_the_slider_changes_the_level(opened: Opened) -> None:
     for level, size in enumerate(opened.state["levels"]):
         opened.set_level(level)
         assert opened.state["level"] == level
@@ -124,32 +124,32 @@ def test_a_click_opens_a_hyper_node_and_a_click_on_its_ring_closes_it(opened: Op
     state = opened.state
     assert state["opened"] == [largest["key"]]
     assert state["drawn"] > before
-    assert "Close it" in opened.panel
+    assert "Close" in opened.panel
     ring = ring_point(opened, largest)
-    opened.page.wait_for_timeout(400)  # apart from a double click
+    opened.page.wait_for_timeout(400)  # not a double click
     opened.click(*ring)
     opened.page.wait_for_function("window.hiergcn.state().opened.length === 0")
     assert opened.state["drawn"] == before
 
 
 def ring_point(opened: Opened, hyper_node: dict[str, Any]) -> tuple[float, float]:
-    """A point in the disc of an opened hyper-node that none of the nodes drawn covers."""
+    """Return a point in the disc of an opened hyper-node that no drawn node covers."""
     places = np.array([(item["x"], item["y"]) for item in opened.items])
     angles = np.linspace(0, 2 * np.pi, 72)
     near = places[np.hypot(places[:, 0] - hyper_node["x"], places[:, 1] - hyper_node["y"]).argsort()[:2]]
-    reach = np.hypot(near[:, 0] - hyper_node["x"], near[:, 1] - hyper_node["y"]).max()
-    points = np.stack([hyper_node["x"] + reach * np.cos(angles), hyper_node["y"] + reach * np.sin(angles)], axis=1)
+    radius = np.hypot(near[:, 0] - hyper_node["x"], near[:, 1] - hyper_node["y"]).max()
+    points = np.stack([hyper_node["x"] + radius * np.cos(angles), hyper_node["y"] + radius * np.sin(angles)], axis=1)
     room = np.hypot(points[:, None, 0] - places[None, :, 0], points[:, None, 1] - places[None, :, 1]).min(axis=1)
     best = points[room.argmax()]
     return float(best[0]), float(best[1])
 
 
-def test_search_jumps_to_a_node_and_shows_its_path(opened: Opened) -> None:
+def test_search_selects_a_node_and_shows_its_path(opened: Opened) -> None:
     opened.find("paper 101")
     state = opened.state
     assert state["selected"]["name"] == "paper 101"
     depth = len(state["levels"]) - 1
-    assert len(state["opened"]) == depth  # everything around it was opened
+    assert len(state["opened"]) == depth  # every hyper-node that contains it was opened
     for level in range(1, depth + 1):
         assert f"level {level}:" in opened.panel
     assert "%" in opened.panel
@@ -159,16 +159,16 @@ def test_search_jumps_to_a_node_and_shows_its_path(opened: Opened) -> None:
     assert opened.state["opened"] == []
 
 
-def test_the_panel_shares_the_score_out_among_the_node_and_its_neighbours(opened: Opened, report: Path) -> None:
+def test_the_panel_shows_the_votes_of_the_node_and_its_neighbours(opened: Opened, report: Path) -> None:
     opened.find("paper 101")
     run = load_run(report.parent)
     assert run.votes is not None
     row = run.votes.shares.toarray()[list(run.predictions["id"]).index("paper 101")]
     expected = sorted(np.abs(row[row != 0]) / np.abs(row).sum(), reverse=True)[:8]
-    told = opened.page.locator("#explorer-panel .votes .share").all_inner_texts()
-    shown = [float(text.removeprefix("against ").removesuffix("%").strip()) / 100 for text in told]
+    texts = opened.page.locator("#explorer-panel .votes .share").all_inner_texts()
+    shown = [float(text.removeprefix("against ").removesuffix("%").strip()) / 100 for text in texts]
     assert shown == pytest.approx(expected, abs=0.006)
-    assert sum(text.startswith("against") for text in told) <= (row < 0).sum()
+    assert sum(text.startswith("against") for text in texts) <= (row < 0).sum()
     assert "hyper-nodes" in opened.page.inner_text("#explorer-panel")
     other = opened.page.locator("#explorer-panel .votes button").first
     name = other.inner_text()
@@ -176,24 +176,24 @@ def test_the_panel_shares_the_score_out_among_the_node_and_its_neighbours(opened
     opened.page.wait_for_function(f"window.hiergcn.state().selected.name === {name!r}")
 
 
-def test_search_says_when_there_is_no_such_id(opened: Opened) -> None:
+def test_search_reports_an_unknown_id(opened: Opened) -> None:
     opened.page.fill("#explorer-search", "no paper of that name")
-    assert "no such id" in opened.page.inner_text("#explorer-hits")
+    assert "no match" in opened.page.inner_text("#explorer-hits")
     opened.page.press("#explorer-search", "Enter")
     assert opened.state["selected"] is None
 
 
-def test_an_id_that_is_a_script_stays_text(opened: Opened) -> None:
+def test_a_script_in_an_id_stays_text(opened: Opened) -> None:
     opened.find("<script>")
     assert opened.state["selected"]["name"] == HOSTILE
     assert opened.page.inner_text("#explorer-panel h3") == HOSTILE
     assert opened.page.locator("#explorer-panel script").count() == 0
     assert opened.page.locator("main b").count() == 0
     assert "</script><b>bold</b>" in opened.page.inner_text("#explorer-legend")
-    assert opened.complaints == []
+    assert opened.problems == []
 
 
-def test_colours_say_what_the_legend_says(opened: Opened) -> None:
+def test_every_colouring_has_its_own_colours_and_legend(opened: Opened) -> None:
     opened.set_level(0)
     seen = {}
     for way in ("predicted", "label", "confidence", "error", "level"):
@@ -213,7 +213,7 @@ def test_colours_say_what_the_legend_says(opened: Opened) -> None:
         assert "The prediction is wrong." in opened.panel
 
 
-def test_everything_can_be_done_with_the_keyboard(opened: Opened) -> None:
+def test_the_keyboard_can_do_everything(opened: Opened) -> None:
     page, depth = opened.page, opened.state["level"]
     page.focus("#explorer-graph")
     page.keyboard.press("ArrowRight")
@@ -223,7 +223,7 @@ def test_everything_can_be_done_with_the_keyboard(opened: Opened) -> None:
     assert opened.state["selected"]["key"] != first["key"]
     page.keyboard.press("Enter")
     assert opened.state["opened"] == [opened.state["selected"]["key"]]
-    assert "open" in page.text_content("#explorer-said")  # type: ignore[operator]
+    assert "open" in page.text_content("#explorer-announcement")  # type: ignore[operator]
     page.keyboard.press("Escape")
     assert opened.state["opened"] == []
     page.keyboard.press("PageDown")
@@ -231,7 +231,7 @@ def test_everything_can_be_done_with_the_keyboard(opened: Opened) -> None:
     page.keyboard.press("PageUp")
     assert opened.state["level"] == depth
     page.keyboard.press("+")
-    assert opened.complaints == []
+    assert opened.problems == []
 
 
 def test_every_control_can_be_reached_by_tab(opened: Opened) -> None:
@@ -243,7 +243,7 @@ def test_every_control_can_be_reached_by_tab(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_shows_the_page_without_scrolling_sideways(browser: "Browser", report: Path, scheme: Any) -> None:
+def test_a_phone_needs_no_horizontal_scrolling(browser: "Browser", report: Path, scheme: Any) -> None:
     page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme, has_touch=True)
     opened = Opened(page, report)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -253,11 +253,11 @@ def test_a_phone_shows_the_page_without_scrolling_sideways(browser: "Browser", r
     assert box is not None
     page.touchscreen.tap(box["x"] + largest["x"], box["y"] + largest["y"])
     page.wait_for_function("window.hiergcn.state().opened.length === 1")
-    assert opened.complaints == []
+    assert opened.problems == []
     page.close()
 
 
-def test_the_page_prints(browser: "Browser", report: Path, tmp_path: Path) -> None:
+def test_the_page_can_be_printed(browser: "Browser", report: Path, tmp_path: Path) -> None:
     page = browser.new_page()
     Opened(page, report)
     page.emulate_media(media="print")
@@ -268,7 +268,7 @@ def test_the_page_prints(browser: "Browser", report: Path, tmp_path: Path) -> No
     page.close()
 
 
-def test_without_webgl_the_page_says_so_and_search_still_works(browser: "Browser", report: Path) -> None:
+def test_without_webgl_search_still_works(browser: "Browser", report: Path) -> None:
     page = browser.new_page()
     page.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
     opened = Opened(page, report)
@@ -277,5 +277,5 @@ def test_without_webgl_the_page_says_so_and_search_still_works(browser: "Browser
     assert page.is_visible("#explorer-picture")
     opened.find("paper 12")
     assert opened.state["selected"]["name"] == "paper 12"
-    assert opened.complaints == []
+    assert opened.problems == []
     page.close()

@@ -1,4 +1,4 @@
-"""The page of a run: true to its figures, safe with any name, alone on its own."""
+"""The page of a run: correct figures, safe with any name, one file."""
 
 import base64
 import hashlib
@@ -20,20 +20,25 @@ from hiergcn.report import write_report
 from hiergcn.report.figures import curves_figure
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import write_run
+from hiergcn.run.result import RunResult
 from hiergcn.run.settings import settings_for
 
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "$\\frac{", "日本 & {{ 7*7 }}")
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run folder whose dataset and classes have names that would do harm if they were not escaped."""
+def result() -> RunResult:
+    """Return a run whose dataset and class names would be harmful if they were not escaped."""
     planted = planted_graph(160, classes=4, depth=1, noise=1.0, seed=3)
     graph = Graph(planted.adjacency, planted.features, planted.labels, None, HOSTILE, "<i>mine</i>")  # type: ignore[arg-type]
     assert graph.labels is not None
     split = Split.holdout(graph.labels, validation=0.2, test=0.4)
     settings = settings_for("hgcn", "paper").override({"epochs": 6, "hidden": 8, "levels": 2})
-    result = fit(graph, split, settings, range(3), device="cpu", claim=0.9)
+    return fit(graph, split, settings, range(3), device="cpu", claim=0.9)
+
+
+@pytest.fixture(scope="module")
+def finished(result: RunResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "run"
     write_run(result, path, {"command": "hiergcn fit '<b>edges</b>.csv' --seeds 3"})
     return path
@@ -81,14 +86,14 @@ def change(run: Path, **values: Any) -> dict[str, Any]:
     return metrics
 
 
-def test_the_verdict_comes_first(run: Path) -> None:
+def test_the_headline_comes_first(run: Path) -> None:
     metrics = change(run)
     text = page_of(run).text
     mean, std = (100 * metrics["test_accuracy"][key] for key in ("mean", "std"))
     headline = f"{mean:.1f} ± {std:.1f} %"
     assert text.index(headline, text.index("preset paper")) < text.index("Selection:")
-    assert f"Test accuracy on {metrics['split']['test']} nodes, mean and standard deviation over 3 seeds." in text
-    assert f"The paper claims 90.0 %; this run is {90 - mean:.1f} points below it." in text
+    assert f"Test accuracy on {metrics['split']['test']} nodes, mean ± standard deviation over 3 seeds." in text
+    assert f"The paper reports 90.0 %; this run is {90 - mean:.1f} points lower." in text
 
 
 def test_hostile_names_stay_text(run: Path) -> None:
@@ -96,7 +101,7 @@ def test_hostile_names_stay_text(run: Path) -> None:
     tags = {tag for tag, _ in page.elements}
     assert not {"img", "i", "b", "iframe"} & tags
     kinds = [attributes.get("type") for tag, attributes in page.elements if tag == "script"]
-    assert kinds == ["application/json", "text/plain", "text/plain", None]  # data, and one script of our own
+    assert kinds == ["application/json", "text/plain", "text/plain", None]  # data, and our own script
     assert json.loads(page.scripts[0])["classes"] == list(HOSTILE)
     assert not [attributes for _, attributes in page.elements if any(name.startswith("on") for name in attributes)]
     for name in HOSTILE:
@@ -110,23 +115,23 @@ def test_only_our_own_script_may_run(run: Path) -> None:
     policy = next(attributes["content"] for tag, attributes in page.elements if "http-equiv" in attributes)
     digest = base64.b64encode(hashlib.sha256(page.scripts[-1].encode()).digest()).decode()
     assert policy == f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
-    for name in ("sigma 3.0.3", "graphology 0.26.0"):  # with their licences
+    for name in ("sigma 3.0.3", "graphology 0.26.0"):  # whose licences are in it
         assert name in page.scripts[-1]
     assert page.scripts[-1].count("Permission is hereby granted, free of charge") == 4
 
 
-def test_the_page_needs_nothing_else(run: Path) -> None:
+def test_the_page_refers_to_nothing_outside(run: Path) -> None:
     html = write_report(run).read_text(encoding="utf-8")
-    html = html.replace("Benoît Simard https://www.sigmajs.org", "")  # in the text of a licence
+    html = html.replace("Benoît Simard https://www.sigmajs.org", "")  # in a licence
     addresses = set(re.findall(r"https?://[^\s\"'<)]+", html))
-    assert all(address.startswith("http://www.w3.org/") for address in addresses), addresses  # names of XML languages
+    assert all(address.startswith("http://www.w3.org/") for address in addresses), addresses  # XML namespaces
     for _, attributes in Page(html).elements:
         for name in ("src", "href", "xlink:href"):
             target = attributes.get(name) or "#"
             assert target.startswith(("#", "data:")), target
 
 
-def test_figures_have_text_alternatives_and_own_names(run: Path) -> None:
+def test_figures_have_text_alternatives_and_unique_ids(run: Path) -> None:
     page = page_of(run)
     figures = [attributes for tag, attributes in page.elements if tag == "svg"]
     assert len(figures) == 9
@@ -147,7 +152,7 @@ def test_colours_follow_the_theme(run: Path) -> None:
     assert not re.findall(r"(?:fill|stroke): #(?!fff)[0-9a-f]{6}", figures)
 
 
-def test_class_figures_are_those_of_the_predictions(run: Path) -> None:
+def test_class_scores_match_the_predictions(run: Path) -> None:
     import pandas as pd
 
     table = pd.read_csv(run / "predictions.csv", dtype=str, keep_default_na=False)
@@ -161,7 +166,7 @@ def test_class_figures_are_those_of_the_predictions(run: Path) -> None:
         trained = ((table["label"] == name) & (table["split"] == "train")).sum()
         assert f"{name} {precision:.1f} {100 * hits / true:.1f} {f1:.1f} {true} {trained}" in text
     right = int((test["label"] == test["predicted"]).sum())
-    assert f"{right} of {len(test)} test nodes are right" in text
+    assert f"{right} of {len(test)} test nodes are correct" in text
 
 
 def test_warnings_are_shown(run: Path) -> None:
@@ -177,18 +182,20 @@ def test_warnings_are_shown(run: Path) -> None:
     text = page_of(run).text
     assert "1 of 3 seeds failed and are not in the mean: seed 0 diverged at epoch 3." in text
     assert "over 2 seeds" in text
-    assert "The run was stopped early" in text
+    assert "The run was stopped early, after 3 seeds." in text
     assert "self-loops dropped: 3" in text
 
 
-def test_without_test_labels_the_figure_is_called_validation(run: Path) -> None:
-    change(run, test_accuracy=None, macro_f1=None, balanced_accuracy=None)
+def test_without_test_labels_the_headline_is_validation_accuracy(run: Path) -> None:
+    metrics = change(run)
+    per_class = metrics["per_class"] | {"on": "validation"}
+    change(run, test_accuracy=None, macro_f1=None, balanced_accuracy=None, per_class=per_class)
     predictions = (run / "predictions.csv").read_text(encoding="utf-8")
     (run / "predictions.csv").write_text(re.sub(r",test$", ",", predictions, flags=re.MULTILINE), encoding="utf-8")
     text = page_of(run).text
     assert "Validation accuracy on" in text
-    assert "validation nodes are right" in text
-    assert "The paper claims" not in text
+    assert "validation nodes are correct" in text
+    assert "The paper reports" not in text
 
 
 def test_the_same_run_gives_the_same_page(run: Path) -> None:
@@ -197,15 +204,28 @@ def test_the_same_run_gives_the_same_page(run: Path) -> None:
     assert not [path for path in run.iterdir() if path.name.startswith(".")]
 
 
-def test_simpler_methods_stand_beside_the_verdict(run: Path) -> None:
+def test_a_result_in_memory_gives_the_page_of_its_folder(
+    result: RunResult, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from_folder = write_report(run).read_text(encoding="utf-8")
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("the hierarchy is at hand and must not be made again")
+
+    monkeypatch.setattr("hiergcn.coarsen.hierarchy.Hierarchy.load", refuse)
+    from_memory = write_report(run, result).read_text(encoding="utf-8")
+    assert from_memory == from_folder
+
+
+def test_baselines_are_beside_the_headline(run: Path) -> None:
     accuracy = {"mean": 0.712, "std": 0.02, "per_seed": [0.7, 0.724]}
     one = {"model": "mlp", "test": {"accuracy": accuracy}, "validation": {"accuracy": accuracy}, "left_out": None}
     none = {"model": "gcn", "test": {"accuracy": None}, "validation": {"accuracy": None}, "left_out": "too large"}
     change(run, baselines=[one, none])
-    assert "On the same split: mlp 71.2 ± 2.0 %." in page_of(run).text
+    assert "Baselines on the same split: mlp 71.2 ± 2.0 %." in page_of(run).text
 
 
-def test_a_method_without_hierarchy_has_a_page_without_script(run: Path) -> None:
+def test_without_a_hierarchy_the_page_has_no_script(run: Path) -> None:
     (run / "hierarchy.npz").unlink()
     page = page_of(run)
     assert not [tag for tag, _ in page.elements if tag == "script"]
@@ -225,10 +245,8 @@ def test_hundreds_of_classes_make_a_small_page(run: Path) -> None:
 
 
 @pytest.mark.parametrize("loss", ["sum", "mean"])
-def test_the_training_loss_is_that_of_a_node_and_a_network(
-    loss: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Untrained networks give four classes alike: log 4, beside the same for validation."""
+def test_the_training_loss_is_per_node_and_network(loss: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Untrained networks give four classes equal probabilities, so the loss is log 4."""
     planted = planted_graph(60, classes=4, seed=3)
     assert planted.labels is not None
     changes = {"epochs": 1, "hidden": 8, "levels": 1, "networks": 3, "loss": loss}
@@ -236,10 +254,10 @@ def test_the_training_loss_is_that_of_a_node_and_a_network(
     write_run(fit(planted, Split.holdout(planted.labels), settings, [0], device="cpu"), tmp_path / "run")
     drawn = []
 
-    def noted(history: pd.DataFrame, selected_seed: int, best_epoch: int | None, summed: int) -> Figure:
-        drawn.append(history["train_loss"] / summed)
-        return curves_figure(history, selected_seed, best_epoch, summed)
+    def recorded(history: pd.DataFrame, selected_seed: int, best_epoch: int | None, loss_terms: int) -> Figure:
+        drawn.append(history["train_loss"] / loss_terms)
+        return curves_figure(history, selected_seed, best_epoch, loss_terms)
 
-    monkeypatch.setattr("hiergcn.report.run_page.curves_figure", noted)
+    monkeypatch.setattr("hiergcn.report.figures.curves_figure", recorded)
     write_report(tmp_path / "run")
     assert float(drawn[0].iloc[0]) == pytest.approx(np.log(4), rel=0.1)

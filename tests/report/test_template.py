@@ -1,4 +1,4 @@
-"""Text on its way into a page."""
+"""Text that goes into a page."""
 
 import pytest
 

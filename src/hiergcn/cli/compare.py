@@ -44,7 +44,8 @@ def compare(
     from hiergcn.cli.comparison import Lines, print_comparison
     from hiergcn.cli.terminal import complain, console, printable
     from hiergcn.report import write_comparison_page
-    from hiergcn.report.comparison import write_chart
+    from hiergcn.report.comparison import comparison_figure
+    from hiergcn.report.svg import save_figure
     from hiergcn.run.adapt import method_for
     from hiergcn.run.compare import compare as run_compare
     from hiergcn.run.comparison import write_comparison
@@ -80,7 +81,7 @@ def compare(
         raise typer.Exit(INTERRUPTED) from None
     folder = next_free(Path("runs") / f"{source.name}-compare" if out is None else out)
     write_comparison(comparison, folder, shlex.join(["hiergcn", *sys.argv[1:]]))
-    chart, _ = write_chart(comparison, folder)
+    chart, _ = save_figure(comparison_figure(comparison), folder, "comparison")
     page = write_comparison_page(folder)
     print_comparison(screen, comparison)
     screen.print(f"\nFigures: {folder / 'comparison.json'}, {folder / 'scores.csv'}", soft_wrap=True)

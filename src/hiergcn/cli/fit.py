@@ -79,7 +79,7 @@ def fit(
     folder = next_free(folder)  # another run may have taken it meanwhile
     how = {"split": read.split_from, "command": shlex.join(["hiergcn", *sys.argv[1:]])}
     write_run(result, folder, source.recorded() | how, spreadsheet=spreadsheet_safe)
-    write_report(folder)
+    write_report(folder, result)
     print_summary(console(), result, folder, asked=seeds)
     if result.interrupted:
         raise typer.Exit(INTERRUPTED)

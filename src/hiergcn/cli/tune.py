@@ -93,7 +93,8 @@ def _write(tuning: "Tuning", folder: Path) -> None:
     import pandas as pd
 
     from hiergcn.files import written_whole
-    from hiergcn.report.tuning import write_tuning_figure
+    from hiergcn.report.figures import tuning_figure
+    from hiergcn.report.svg import save_figure
     from hiergcn.run.tune import recipe
 
     table = pd.DataFrame(
@@ -107,7 +108,7 @@ def _write(tuning: "Tuning", folder: Path) -> None:
     about = f"Best of {len(tuning.trials)} trials by validation accuracy: {shlex.join(['hiergcn', *sys.argv[1:]])}"
     with written_whole(folder / "best.toml") as part:
         part.write_text(recipe(tuning, about), encoding="utf-8")
-    write_tuning_figure(tuning, folder)
+    save_figure(tuning_figure(tuning), folder, "tuning")
 
 
 def _fit_command(source: "Source", model: str | None, settings: dict[str, Any]) -> str:

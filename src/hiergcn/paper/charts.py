@@ -13,8 +13,7 @@ from hiergcn.paper.published import TABLE2
 from hiergcn.paper.tables import BESIDE, OF_THE_PAPER
 from hiergcn.paper.verdicts.evidence import Evidence
 from hiergcn.paper.verdicts.measured import series
-from hiergcn.report.palette import CLASS_COLOURS
-from hiergcn.report.svg import FIRST, INK, MUTED, SECOND, STYLE, new_figure
+from hiergcn.report.svg import CLASS_COLOURS, FIRST, INK, MUTED, SECOND, STYLE, new_figure
 
 WIDTH = 9.0
 """Inches; as wide as the page."""

@@ -7,8 +7,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
 from hiergcn.files import written_whole
 from hiergcn.paper.archive import write_archive
 from hiergcn.paper.blocks import Picture
@@ -18,6 +16,7 @@ from hiergcn.paper.significance import to_paper
 from hiergcn.paper.store import Record
 from hiergcn.paper.verdicts.evidence import Evidence
 from hiergcn.paper.verdicts.verdict import Verdict
+from hiergcn.report.svg import save_figure
 
 _RUN = (
     "test_accuracy",
@@ -34,10 +33,7 @@ _RUN = (
 def write_figures(pictures: Iterable[Picture], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for picture in pictures:
-        with matplotlib.rc_context({"svg.hashsalt": picture.name, "svg.fonttype": "none"}):
-            for ending, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
-                with written_whole(folder / f"{picture.name}.{ending}") as part:
-                    picture.figure.savefig(part, format=ending, dpi=200, facecolor="white", metadata=metadata)
+        save_figure(picture.figure, folder, picture.name)
 
 
 def used_records(evidence: Evidence) -> list[Record]:

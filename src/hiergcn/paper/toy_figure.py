@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hiergcn.report.palette import CLASS_COLOURS
-from hiergcn.report.svg import INK, MUTED, PAPER, STYLE, new_figure
+from hiergcn.report.svg import CLASS_COLOURS, INK, MUTED, PAPER, STYLE, new_figure
 
 PLACES = {"A": (0.0, 0.35), "B": (-1.0, 1.0), "D": (-1.0, -0.3), "C": (1.0, 1.0), "E": (1.0, -0.3)}
 

@@ -1,32 +1,89 @@
-"""The picture of a comparison: a bar for each method, its spread, and every single run as a dot."""
+"""Chart and page of `hiergcn compare`."""
 
+import json
 import math
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 
+from hiergcn.errors import InputError
+from hiergcn.evaluate.paired import PairedDifference
 from hiergcn.files import written_whole
-from hiergcn.report.svg import FIRST, INK, MUTED, SECOND, STYLE, new_figure
-from hiergcn.run.comparison import Comparison, MethodRun
+from hiergcn.report.svg import FIRST, INK, MUTED, SECOND, STYLE, inline_svg, new_figure
+from hiergcn.report.template import rendered
+from hiergcn.run.comparison import Comparison, MethodRun, Score
+from hiergcn.run.process import Peak
+from hiergcn.run.settings import Settings
+from hiergcn.run.split_plan import SplitPlan
 
-_DOTS = 200  # runs of a method beyond which dots would only darken the bar
+MAX_DOTS = 200
+"""Methods with more runs are drawn without a dot for each run."""
 
 
-def write_chart(comparison: Comparison, folder: Path) -> tuple[Path, Path]:
-    """`comparison.svg` and `comparison.png` in the folder."""
-    figure = comparison_figure(comparison)
-    paths = (folder / "comparison.svg", folder / "comparison.png")
-    with matplotlib.rc_context({"svg.hashsalt": "comparison", "svg.fonttype": "none"}):
-        for path, metadata in zip(paths, ({"Date": None}, {"Software": None}), strict=True):
-            with written_whole(path) as part:
-                figure.savefig(part, format=path.suffix[1:], dpi=200, facecolor="white", metadata=metadata)
-    return paths
+def write_comparison_page(folder: Path) -> Path:
+    """Write `comparison.html` from the files of a comparison."""
+    try:
+        recorded = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
+        comparison = _comparison(recorded, pd.read_csv(folder / "scores.csv", dtype={"model": str}))
+    except (KeyError, TypeError, ValueError, OSError) as damage:
+        raise InputError(f"The comparison in {folder} is damaged ({damage}); run hiergcn compare again.") from None
+    target = folder / "comparison.html"
+    with written_whole(target) as part:
+        part.write_text(_page(comparison, recorded), encoding="utf-8")
+    return target
+
+
+def _comparison(recorded: dict[str, Any], scores: pd.DataFrame) -> Comparison:
+    """Return the value that was written."""
+    rows: list[dict[str, Any]] = scores.astype(object).where(scores.notna(), None).to_dict("records")  # type: ignore[assignment]
+    runs = tuple(
+        MethodRun(
+            model["model"],
+            Settings.from_dict(model["settings"]),
+            tuple(Score(**row) for row in rows if row["model"] == model["model"]),
+            Peak(model["peak_memory_bytes"], model["peak_gpu_memory_bytes"]),
+            model["seconds"]["epoch"],
+            model["failure"],
+        )
+        for model in recorded["models"]
+    )
+    differences = tuple(PairedDifference(**one) for one in recorded["differences"])
+    plan, seeds = SplitPlan.parse(recorded["splits"]), tuple(recorded["seeds"])
+    return Comparison(recorded["dataset"], plan, seeds, recorded["against"], runs, differences, recorded["interrupted"])
+
+
+def _page(comparison: Comparison, recorded: dict[str, Any]) -> str:
+    rows: list[dict[str, Any]] = [
+        {
+            "run": run,
+            "mean": run.test_accuracy.mean,
+            "std": run.test_accuracy.std,
+            "peak": run.peak.gpu or run.peak.resident,
+            "difference": comparison.difference(run.model),
+        }
+        for run in comparison.runs
+    ]
+    done = [row for row in rows if row["mean"] is not None]
+    best = max(done, key=lambda row: row["mean"], default=None)
+    means = "; ".join(f"{row['run'].model} {100 * row['mean']:.1f} %" for row in done)
+    return rendered(
+        "comparison.html",
+        comparison=comparison,
+        recorded=recorded,
+        machine=recorded["environment"],
+        rows=rows,
+        best=best,
+        fewest=min((one.units for one in comparison.differences), default=None),
+        chart=inline_svg(comparison_figure(comparison), "chart", f"Mean test accuracy of each method: {means}."),
+    )
 
 
 def comparison_figure(comparison: Comparison) -> Figure:
-    """Mean test accuracy with one standard deviation to either side; the axis need not begin at 0, and says so."""
+    """Draw a bar per method with its standard deviation and a dot per run. The axis may start above 0, and says so."""
     runs = comparison.runs
     with matplotlib.rc_context(STYLE):
         figure = new_figure(7.2, 1.3 + 0.5 * len(runs))
@@ -40,13 +97,13 @@ def comparison_figure(comparison: Comparison) -> Figure:
             spread = values.std(ddof=1) if values.size > 1 else None
             colour = SECOND if run.model == comparison.against else FIRST
             axes.barh(place, values.mean() - start, left=start, height=0.62, color=colour, alpha=0.55)
-            if values.size <= _DOTS:
+            if values.size <= MAX_DOTS:
                 rows = place + np.linspace(-0.2, 0.2, values.size) if values.size > 1 else [place]
                 axes.plot(values, rows, "o", markersize=2.5, color=colour, zorder=3)
             if spread is not None:
                 axes.errorbar(values.mean(), place, xerr=spread, color=INK, capsize=4, linewidth=1.4, zorder=4)
             axes.annotate(
-                _words(run, spread),
+                _bar_label(run, spread),
                 (max(values.max(), values.mean() + (spread or 0.0)), place),
                 xytext=(6, 0),
                 textcoords="offset points",
@@ -57,8 +114,8 @@ def comparison_figure(comparison: Comparison) -> Figure:
         axes.set_yticks(range(len(runs)), [run.model for run in runs])
         axes.invert_yaxis()
         axes.set_xlim(start, start + 1.3 * (_highest(runs) - start))
-        begins = f", axis begins at {start:g}" if start else ""
-        axes.set(xlabel=f"test accuracy, %{begins}", title=_title(comparison))
+        starts = f" (axis starts at {start:g})" if start else ""
+        axes.set(xlabel=f"test accuracy, %{starts}", title=_title(comparison))
         axes.grid(axis="y", visible=False)
         axes.tick_params(axis="y", length=0)
         return figure
@@ -67,17 +124,18 @@ def comparison_figure(comparison: Comparison) -> Figure:
 def _title(comparison: Comparison) -> str:
     splits = comparison.plan.count
     on = "" if splits is None else f", {splits} random splits"
-    return f"{comparison.dataset}{on}, {len(comparison.seeds)} seeds{' each' if splits else ''}: mean ± one deviation"
+    seeds = f"{len(comparison.seeds)} seeds{' each' if splits else ''}"
+    return f"{comparison.dataset}{on}, {seeds}: mean ± standard deviation"
 
 
-def _words(run: MethodRun, spread: float | None) -> str:
+def _bar_label(run: MethodRun, spread: float | None) -> str:
     mean = 100 * (run.test_accuracy.mean or 0.0)
-    words = f"{mean:.1f}" if spread is None else f"{mean:.1f} ± {spread:.1f}"
-    return f"{words}, {run.failed} of {len(run.scores)} failed" if run.failed else words
+    label = f"{mean:.1f}" if spread is None else f"{mean:.1f} ± {spread:.1f}"
+    return f"{label}, {run.failed} of {len(run.scores)} failed" if run.failed else label
 
 
 def _axis_start(runs: tuple[MethodRun, ...]) -> float:
-    """0, or the multiple of 5 well below the lowest run where all lie close together."""
+    """Return 0, or a multiple of 5 well below the lowest run if all runs are close together."""
     lowest = min((100 * run.test_accuracy.values.min() for run in runs if run.test_accuracy.values.size), default=0.0)
     room = 0.5 * (_highest(runs) - lowest)
     start = 5.0 * math.floor((lowest - max(room, 2.0)) / 5)
@@ -85,6 +143,4 @@ def _axis_start(runs: tuple[MethodRun, ...]) -> float:
 
 
 def _highest(runs: tuple[MethodRun, ...]) -> float:
-    return max(
-        (100 * float(run.test_accuracy.values.max()) for run in runs if run.test_accuracy.values.size), default=1
-    )
+    return max((100 * float(r.test_accuracy.values.max()) for r in runs if r.test_accuracy.values.size), default=1)

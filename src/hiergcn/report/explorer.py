@@ -1,8 +1,8 @@
-"""What the explorer in the page reads: the tree, its layout and the predictions, packed into text.
+"""Data of the explorer: the tree, its layout and the predictions, packed into text; and a still picture of it.
 
-Numbers are little-endian typed arrays, one after the other, deflated and written in base64, which no name can break out
-of. Coarse levels come whole. The edges of a level with more than `WHOLE_EDGES` are thinned to the strongest of each
-node; of very many classes only the likeliest of a node are kept.
+Numbers are little-endian typed arrays, concatenated, deflated and encoded in base64, so no name can end the script
+element. A level with more than `WHOLE_EDGES` edges keeps the strongest edge of each node. If there are many classes,
+each node keeps its most probable ones.
 """
 
 import base64
@@ -12,39 +12,44 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import matplotlib
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from matplotlib.collections import EllipseCollection, LineCollection
+from matplotlib.figure import Figure
 
 from hiergcn.compiled.jit import kernel
 from hiergcn.evaluate.calibration import Temperature
 from hiergcn.explain.votes import Votes
 from hiergcn.report.graph_layout import RADIUS, Positions
-from hiergcn.report.palette import class_colours
+from hiergcn.report.svg import MUTED, STYLE, new_figure
 from hiergcn.report.tree import Tree
 from hiergcn.run.folder import LoadedRun
 
 WHOLE_EDGES = 150_000
 LARGE = 200_000
-"""Nodes from which on probabilities are kept in 255 steps, and of two classes only."""
-LIKELIEST = 8
+"""Larger graphs keep two classes per node, with probabilities in 8 bits."""
+KEPT_CLASSES = 8
 PARTS = ("", "train", "validation", "test")
+PICTURE_PANELS = 3
+PICTURE_NODES = 3000
+PICTURE_EDGES = 3000
 
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
 class ExplorerData:
-    """Three texts for the page; `manifest` says how to read the others."""
+    """Texts of the page's data elements. `manifest` says how to read the other two."""
 
     manifest: dict[str, Any]
     arrays: str
     ids: str
 
 
-def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions]) -> ExplorerData:
-    """The data of a run whose hierarchy was made into `tree` and laid out at `positions`."""
-    names = run.config["class_names"]
+def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions], colours: Sequence[str]) -> ExplorerData:
+    """Pack a run, the tree of its hierarchy, the tree's layout and the colours of the classes."""
     arrays = _predictions(run, tree)
     levels = []
     low = complex(min(p.real.min() for p in positions), min(p.imag.min() for p in positions))
@@ -56,21 +61,20 @@ def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions]) ->
             arrays |= _votes(run.votes, tree, edges)
         n_edges = tree.adjacency[level].nnz // 2
         levels.append({"nodes": len(place), "edges": n_edges, "kept": len(edges[0])})
-    predicted = np.bincount(run.probabilities.argmax(axis=1), minlength=len(names))
     manifest = {
         "arrays": [[name, array.dtype.str[1:], len(array)] for name, array in arrays.items()],
         "levels": levels,
         "modelLevels": tree.model_levels,
         "radius": RADIUS / extent,
-        "likeliest": sum(name.startswith("class") for name in arrays),
-        "classes": names,
-        "colours": class_colours(predicted.tolist()),
-        "judged": "test" if (run.predictions["split"] == "test").any() else "validation",
+        "keptClasses": sum(name.startswith("class") for name in arrays),
+        "classes": run.config["class_names"],
+        "colours": list(colours),
+        "evaluated": run.metrics["per_class"]["on"],
         "run": run.path.resolve().name,
         "votes": "own" in arrays,
         "hyperNodesVote": run.votes is not None and run.votes.beside,
     }
-    ids = run.predictions["id"].to_numpy(dtype=object)[tree.order].tolist()
+    ids = [str(name) for name in run.predictions["id"].to_numpy(dtype=object)[tree.order]]
     packed = b"".join(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in arrays.values())
     return ExplorerData(manifest, _packed(packed), _packed(json.dumps(ids, ensure_ascii=False).encode()))
 
@@ -80,29 +84,36 @@ def _packed(content: bytes) -> str:
 
 
 def _predictions(run: LoadedRun, tree: Tree) -> dict[str, Array]:
-    """Of each node: its likeliest classes with their calibrated probabilities, its label and its part of the split."""
+    """Return the most probable classes of each node with their confidence, its label and its part of the split."""
     names = {name: number for number, name in enumerate(run.config["class_names"])}
     calibration = run.metrics.get("calibration") or {}
     probabilities = Temperature(calibration.get("temperature") or 1.0).of(run.probabilities[tree.order])
     n, classes = probabilities.shape
-    kept = min(classes, 2 if n >= LARGE else LIKELIEST)
-    likeliest = np.argsort(-probabilities, axis=1, kind="stable")[:, :kept]
+    kept = min(classes, 2 if n >= LARGE else KEPT_CLASSES)
+    best = np.argsort(-probabilities, axis=1, kind="stable")[:, :kept]
     steps, kind = (255, np.uint8) if n >= LARGE else (65535, np.uint16)
     small: npt.DTypeLike = np.uint8 if classes < 255 else np.uint16
     arrays: dict[str, Array] = {}
     for rank in range(kept):
-        arrays[f"class{rank}"] = likeliest[:, rank].astype(small)
-        chance = np.take_along_axis(probabilities, likeliest[:, rank : rank + 1], axis=1)[:, 0]
+        arrays[f"class{rank}"] = best[:, rank].astype(small)
+        chance = np.take_along_axis(probabilities, best[:, rank : rank + 1], axis=1)[:, 0]
         arrays[f"probability{rank}"] = np.rint(steps * chance).astype(kind)
     table = run.predictions.iloc[tree.order]
-    arrays["label"] = table["label"].map(names).fillna(-1).to_numpy(np.int32).__add__(1).astype(small)  # 0: unknown
+    arrays["label"] = (table["label"].map(names).fillna(-1).to_numpy(np.int32) + 1).astype(small)  # 0: unknown
     part = {name: number for number, name in enumerate(PARTS)}
     arrays["part"] = table["split"].map(part).fillna(0).to_numpy(np.uint8)
     return arrays
 
 
 def _level_arrays(tree: Tree, level: int, place: Positions, edges: tuple[Array, Array, Array]) -> dict[str, Array]:
-    """`place` lies in the unit square. Numbers that ascend are kept as differences, which deflate far better."""
+    """Return positions and edges of a level. Ascending numbers become differences, which compress much better.
+
+    Args:
+        tree: the tree.
+        level: the level.
+        place: positions in the unit square.
+        edges: source, target and weight.
+    """
     source, target, strength = edges
     arrays: dict[str, Array] = {
         f"x{level}": np.rint(65535 * place.real).astype(np.uint16),
@@ -117,7 +128,7 @@ def _level_arrays(tree: Tree, level: int, place: Positions, edges: tuple[Array, 
 
 
 def _votes(votes: Votes, tree: Tree, edges: tuple[Array, Array, Array]) -> dict[str, Array]:
-    """What the ends of each edge add to each other's score, what a node adds to its own, and the hyper-nodes' part."""
+    """Return the votes along each edge in both directions, of each node for itself, and of the hyper-nodes."""
     shares = votes.shares[tree.order][:, tree.order]
     source, target, _ = edges
     return {
@@ -129,7 +140,7 @@ def _votes(votes: Votes, tree: Tree, edges: tuple[Array, Array, Array]) -> dict[
 
 
 def _kept_edges(adjacency: sp.csr_array) -> tuple[Array, Array, Array]:
-    """Source, target (the greater) and weight of each edge that the page holds, by source and target."""
+    """Return source, target (the larger number) and weight of each edge that the page keeps, sorted."""
     n = adjacency.shape[0]
     if adjacency.nnz // 2 <= WHOLE_EDGES:
         source = np.repeat(np.arange(n), np.diff(adjacency.indptr))
@@ -144,7 +155,7 @@ def _kept_edges(adjacency: sp.csr_array) -> tuple[Array, Array, Array]:
 
 @kernel
 def _strongest(indptr: Array, indices: Array, data: Array, rows: Array) -> tuple[Array, Array]:
-    """The heaviest neighbour of each row, the nearest in tree order where several are."""
+    """Return the heaviest neighbour of each row and its weight; ties go to the nearest in tree order."""
     target = np.empty(len(rows), dtype=np.int64)
     weight = np.empty(len(rows))
     for k in range(len(rows)):
@@ -156,3 +167,54 @@ def _strongest(indptr: Array, indices: Array, data: Array, rows: Array) -> tuple
                 best = at
         target[k], weight[k] = indices[best], data[best]
     return target, weight
+
+
+def levels_picture(
+    tree: Tree, positions: Sequence[Positions], predicted: npt.NDArray[np.int64], colours: Sequence[str]
+) -> Figure:
+    """Draw some levels side by side, for print and for browsers that cannot show the explorer.
+
+    Each disc has the colour of the most frequent class among its nodes; `predicted` is (n_0,).
+    """
+    small = [level for level in range(tree.depth, -1, -1) if len(tree.weight[level]) <= PICTURE_NODES] or [tree.depth]
+    levels = [small[round(at)] for at in np.linspace(0, len(small) - 1, min(PICTURE_PANELS, len(small)))]
+    with matplotlib.rc_context(STYLE):
+        figure = new_figure(7.2, 2.75)
+        panels = np.atleast_1d(figure.subplots(1, len(levels)))
+        for axes, level in zip(panels, levels, strict=True):
+            place, weight = positions[level], tree.weight[level]
+            upper = tree.adjacency[level].tocoo()
+            keep = np.flatnonzero(upper.row < upper.col)
+            keep = keep[np.argsort(-upper.data[keep], kind="stable")[:PICTURE_EDGES]]
+            ends = np.stack([place[upper.row[keep]], place[upper.col[keep]]], axis=1)
+            lines = np.stack([ends.real, ends.imag], axis=2)
+            axes.add_collection(LineCollection(list(lines), colors=MUTED, linewidths=0.25, alpha=0.5, rasterized=True))
+            width = 2 * RADIUS * np.sqrt(weight)
+            counts = _class_counts(tree, level, predicted, len(colours))
+            discs = EllipseCollection(
+                width,
+                width,
+                np.zeros(len(weight)),
+                units="xy",
+                offsets=np.c_[place.real, place.imag],
+                offset_transform=axes.transData,
+                facecolors=list(np.array(colours)[counts.argmax(axis=1)]),
+                linewidth=0,
+                rasterized=True,
+                zorder=2,
+            )
+            axes.add_collection(discs)
+            axes.set(title=f"level {level}: {len(weight):,}", xticks=[], yticks=[], aspect="equal")
+            axes.autoscale_view()
+            axes.spines[:].set_visible(False)
+            axes.grid(visible=False)
+        return figure
+
+
+def _class_counts(tree: Tree, level: int, predicted: npt.NDArray[np.int64], classes: int) -> npt.NDArray[np.int64]:
+    """Count the nodes of each predicted class in each hyper-node of `level`, (n_l, classes)."""
+    hyper_node = np.arange(len(predicted))
+    for finer in range(level):
+        hyper_node = tree.parent[finer][hyper_node].astype(np.int64)
+    n = len(tree.weight[level])
+    return np.bincount(hyper_node * classes + predicted, minlength=n * classes).reshape(n, classes)

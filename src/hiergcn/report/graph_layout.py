@@ -1,8 +1,8 @@
-"""Where the nodes stand: hyper-nodes first, then the members of each around it, level by level down to the nodes.
+"""Layout of the explorer, from the coarsest level down to the nodes.
 
-A node of weight w has a disc of radius `RADIUS` sqrt(w), so that all levels fill the same area. The coarsest level is
-laid out by forces; the members of a hyper-node stand on a sunflower spiral in its disc, turned towards their neighbours
-outside, and are then pushed apart where discs overlap. Every step is linear in nodes and edges, and nothing is random.
+A node of weight w has a disc of radius `RADIUS` sqrt(w), so all levels cover the same area. The coarsest level has a
+force-directed layout. The members of a hyper-node lie on a sunflower spiral in its disc, rotated towards their
+neighbours outside; then overlapping discs are pushed apart. Every step is linear in nodes and edges and deterministic.
 """
 
 import numpy as np
@@ -15,19 +15,19 @@ from hiergcn.report.tree import Tree
 Positions = npt.NDArray[np.complex128]  # x + iy
 
 RADIUS = 0.62
-"""Of a drawn node of weight 1, in units of the layout: discs cover some 40 % of the area."""
+"""Radius of a disc of weight 1; with it, discs cover about 40 % of the area."""
 GAP = 1.12
-"""Discs are pushed apart to this multiple of touching."""
+"""Discs are pushed apart to this multiple of the distance at which they touch."""
 SPREAD = 1.25
-"""Of the coarsest level: its circle is as much wider than the discs would need side by side."""
+"""Radius of the coarsest level's circle, relative to the radius that the discs would just fill."""
 GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 FORCE_ROUNDS = 200
 FORCE_NODES = 1000
-"""More nodes than this at the coarsest level, the lightest, stand around the others without forces between them."""
+"""Forces act on this many nodes of the coarsest level, the heaviest; the rest surround them on a spiral."""
 
 
 def layout(tree: Tree) -> list[Positions]:
-    """The position of every node of every level, finest first."""
+    """Return the position of every node at every level, finest first."""
     positions = [_coarsest(tree.adjacency[-1], tree.weight[-1].astype(float))]
     for level in range(tree.depth - 1, -1, -1):
         positions.append(_members(tree, level, positions[-1]))
@@ -48,20 +48,20 @@ def _coarsest(adjacency: sp.csr_array, weight: npt.NDArray[np.float64]) -> Posit
 
 
 def _by_forces(adjacency: npt.NDArray[np.float64], radius: npt.NDArray[np.float64]) -> Positions:
-    """Springs along the edges, repulsion by size between all, a pull to the middle that keeps components together."""
+    """Lay nodes out by springs along edges, repulsion by size, and a weak pull of all nodes to the centre."""
     n = len(radius)
     if n == 1:
         return np.zeros(1, dtype=complex)
     degree = np.maximum(adjacency.sum(axis=1), 1e-100)
-    expected = np.outer(degree, degree) / degree.sum()  # where all are joined, what counts is being joined more
+    expected = np.outer(degree, degree) / degree.sum()  # in a dense graph only edges stronger than expected attract
     spring = np.sqrt(np.maximum(adjacency - expected, 0) / np.sqrt(np.outer(degree, degree)))
-    scale = np.sqrt((radius**2).sum())  # the radius of a disc of all
+    scale = np.sqrt((radius**2).sum())  # radius of one disc with the area of all
     positions = _spectral(spring) * scale
     size = np.outer(radius, radius)
     for round_ in range(FORCE_ROUNDS):
         apart = positions[:, None] - positions[None, :]
         distance = np.maximum(np.abs(apart), 1e-3 * scale / n)
-        push = size / distance**2  # as in Fruchterman and Reingold, with charges by area
+        push = size / distance**2  # Fruchterman and Reingold's repulsion, weighted by area
         pull = spring * distance / scale
         force = (apart * (push - pull)).sum(axis=1) / radius - 0.8 * positions / scale * radius
         step = 0.12 * scale * (1 - round_ / FORCE_ROUNDS)
@@ -70,9 +70,9 @@ def _by_forces(adjacency: npt.NDArray[np.float64], radius: npt.NDArray[np.float6
 
 
 def _evened(positions: Positions, radius: npt.NDArray[np.float64]) -> Positions:
-    """The same directions, with distances from the middle such that the discs fill a circle evenly.
+    """Keep the directions and change the distances from the centre so that the discs fill a circle evenly.
 
-    Forces leave a crowd in the middle and lone nodes far out, and a page has no room for the emptiness between.
+    Forces leave a crowded centre and single nodes far out, which wastes the page's space.
     """
     distance = np.abs(positions)
     order = np.argsort(distance, kind="stable")
@@ -84,13 +84,13 @@ def _evened(positions: Positions, radius: npt.NDArray[np.float64]) -> Positions:
 
 
 def _spectral(similarity: npt.NDArray[np.float64]) -> Positions:
-    """Two eigenvectors of the normalised Laplacian as coordinates, with a spiral that parts those that coincide."""
+    """Return two eigenvectors of the normalised Laplacian as positions; a small spiral separates equal ones."""
     n = len(similarity)
     degree = similarity.sum(axis=1)
     scale = 1 / np.sqrt(np.maximum(degree, 1e-12))
     vectors = np.linalg.eigh(np.eye(n) - similarity * np.outer(scale, scale) * (degree > 0))[1]
     pair = vectors[:, -2:] if n < 3 else vectors[:, 1:3]
-    pair = pair * np.sign(pair[np.abs(pair).argmax(axis=0), [0, 1]])  # an eigenvector is known but for its sign
+    pair = pair * np.sign(pair[np.abs(pair).argmax(axis=0), [0, 1]])  # fixes the sign, which is arbitrary
     spread = np.maximum(np.abs(pair).max(axis=0), 1e-12)
     turn = np.arange(n)
     parted: Positions = (pair / spread) @ np.array([1, 1j]) + 0.5 * np.sqrt((turn + 0.5) / n) * np.exp(
@@ -100,7 +100,7 @@ def _spectral(similarity: npt.NDArray[np.float64]) -> Positions:
 
 
 def _members(tree: Tree, level: int, around: Positions) -> Positions:
-    """Nodes of `level` around their hyper-nodes, which stand at `around`."""
+    """Place the nodes of `level` around their hyper-nodes, whose positions are `around`."""
     parent, weight = tree.parent[level], tree.weight[level].astype(float)
     total = tree.weight[level + 1].astype(float)
     first = tree.first(level)[:-1]
@@ -109,11 +109,11 @@ def _members(tree: Tree, level: int, around: Positions) -> Positions:
     spiral -= middle[parent]
     there = around[parent]
     adjacency = tree.adjacency[level]
-    # towards the hyper-nodes of the neighbours
+    # direction of the neighbours' hyper-nodes
     outside: Positions = np.asarray(adjacency @ there - adjacency.sum(axis=1) * there)
     length = np.abs(outside)
     outside = np.divide(outside, length, out=np.zeros_like(outside), where=length > 0)
-    turn = _sums(np.conj(spiral) * outside, parent, len(total))  # the rotation that fits best, in closed form
+    turn = _sums(np.conj(spiral) * outside, parent, len(total))  # best rotation, in closed form
     length = np.abs(turn)
     turn = np.divide(turn, length, out=np.ones_like(turn), where=length > 0)
     rounds = 30 if len(weight) <= 50_000 else 6
@@ -121,11 +121,11 @@ def _members(tree: Tree, level: int, around: Positions) -> Positions:
 
 
 def _spiral(weight: npt.NDArray[np.float64], first: npt.NDArray[np.int64], total: npt.NDArray[np.float64]) -> Positions:
-    """A sunflower spiral for each run of nodes that begins at `first`, in a disc of area pi `total`."""
+    """Return a sunflower spiral for each run of nodes that starts at `first`, in a disc of area pi `total`."""
     inside = np.cumsum(weight) - weight / 2
     before = (np.cumsum(weight) - weight)[first]
     place: Positions = np.sqrt(inside - before) * np.exp(1j * GOLDEN_ANGLE * (np.arange(len(weight)) - first))
-    lone = total == weight  # an only member stands where its hyper-node stands
+    lone = total == weight  # an only member keeps its hyper-node's position
     place[lone] = 0
     return place
 
@@ -137,10 +137,10 @@ def _sums(values: Positions, group: npt.NDArray[np.int32], n: int) -> Positions:
 
 
 def pushed_apart(positions: Positions, radius: npt.NDArray[np.float64], rounds: int) -> Positions:
-    """Move discs that overlap away from each other, half the overlap each, round by round.
+    """Move overlapping discs away from each other, round by round.
 
-    Neighbours are found on a grid whose cells are as wide as all but the largest hundredth of the discs; those, and
-    discs in a cell with very many others, are pushed as if they were as small.
+    Neighbours are found on a grid whose cells are as wide as the 99th percentile of the discs; the few larger discs
+    count as that size.
     """
     if len(positions) < 2:
         return positions
@@ -151,7 +151,7 @@ def pushed_apart(positions: Positions, radius: npt.NDArray[np.float64], rounds: 
         columns = ((positions.real - low.real) / wide).astype(np.int64)
         rows = ((positions.imag - low.imag) / wide).astype(np.int64)
         across = int(columns.max()) + 3
-        cell = (rows + 1) * across + columns + 1  # an empty frame spares the edges
+        cell = (rows + 1) * across + columns + 1  # an empty border needs no checks at the edges
         order = np.argsort(cell, kind="stable")
         start = np.searchsorted(cell[order], np.arange(cell.max() + across + 3))
         push = _pushes(positions, capped, cell, order, start, across)
@@ -175,7 +175,7 @@ def _pushes(
         for row in range(-1, 2):
             low = cell[i] + row * across - 1
             begin, end = start[low], start[low + 3]
-            for k in range(begin, min(end, begin + 500)):  # the bound keeps a crowd from costing its square
+            for k in range(begin, min(end, begin + 500)):  # the bound avoids quadratic time in a crowded cell
                 j = order[k]
                 if j == i:
                     continue
@@ -183,7 +183,7 @@ def _pushes(
                 distance = abs(apart)
                 overlap = radius[i] + radius[j] - distance
                 if overlap > 0:
-                    share = radius[j] / (radius[i] + radius[j])  # the larger disc gives way less
+                    share = radius[j] / (radius[i] + radius[j])  # the larger disc moves less
                     if distance > 1e-9:
                         push[i] += apart / distance * overlap * share * 0.8
                     else:

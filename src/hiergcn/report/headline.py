@@ -1,53 +1,55 @@
-"""The first words of the page: how good, what the figure is, what to mind."""
+"""Text at the top of a run's page: the main figure, what it means, and warnings."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from hiergcn.report.classes import ClassFigures
-
-FEW = 10  # nodes of a class below which its figures say little
+FEW_NODES = 10
+"""A class with fewer evaluated nodes gets a warning."""
+MAX_NAMES = 5
 
 
 @dataclass(frozen=True)
-class Verdict:
-    headline: str
-    """Mean and spread in per cent."""
+class Headline:
+    figure: str
+    """Mean and standard deviation in per cent."""
     meaning: str
-    """What the headline is."""
+    """What the figure measures."""
     claim: str | None
-    """How it stands to the paper."""
+    """How it compares with the paper."""
     baselines: str | None
-    """How it stands to the simpler methods that were run beside it."""
+    """Accuracies of the baselines on the same split."""
     warnings: tuple[str, ...]
 
 
-def verdict(metrics: dict[str, Any], classes: ClassFigures) -> Verdict:
+def headline(metrics: dict[str, Any]) -> Headline:
+    """Return the text for a run's metrics, as `metrics.json` holds them."""
     test = metrics["test_accuracy"]
-    figure = test or metrics["val_accuracy"]
-    mean, std = figure["mean"], figure["std"]
-    headline = f"{100 * mean:.1f}" + ("" if std is None else f" ± {100 * std:.1f}") + " %"
+    accuracy = test or metrics["val_accuracy"]
     nodes = metrics["split"]["test" if test else "val"]
-    done = sum(score is not None for score in figure["per_seed"])
-    over = "one seed" if done == 1 else f"mean and standard deviation over {done} seeds"
-    what = "Test accuracy" if test else "Validation accuracy"
-    return Verdict(
-        headline,
-        f"{what} on {nodes:,} nodes, {over}.",
+    done = sum(score is not None for score in accuracy["per_seed"])
+    over = "one seed" if done == 1 else f"mean ± standard deviation over {done} seeds"
+    return Headline(
+        _mean_and_spread(accuracy),
+        f"{'Test' if test else 'Validation'} accuracy on {nodes:,} nodes, {over}.",
         _claim(metrics),
         _baselines(metrics, "test" if test else "validation"),
-        tuple(_warnings(metrics, classes)),
+        tuple(_warnings(metrics)),
     )
 
 
+def _mean_and_spread(accuracy: dict[str, Any]) -> str:
+    spread = "" if accuracy["std"] is None else f" ± {100 * accuracy['std']:.1f}"
+    return f"{100 * accuracy['mean']:.1f}{spread} %"
+
+
 def _baselines(metrics: dict[str, Any], part: str) -> str | None:
-    """Simpler methods on the same split, in words."""
-    words = []
-    for one in metrics.get("baselines") or ():
-        accuracy = one[part]["accuracy"]
-        if accuracy is not None and accuracy["mean"] is not None:
-            spread = "" if accuracy["std"] is None else f" ± {100 * accuracy['std']:.1f}"
-            words.append(f"{one['model']} {100 * accuracy['mean']:.1f}{spread} %")
-    return f"On the same split: {', '.join(words)}." if words else None
+    accuracies = {one["model"]: one[part]["accuracy"] for one in metrics.get("baselines") or ()}
+    words = [
+        f"{model} {_mean_and_spread(accuracy)}"
+        for model, accuracy in accuracies.items()
+        if accuracy is not None and accuracy["mean"] is not None
+    ]
+    return f"Baselines on the same split: {', '.join(words)}." if words else None
 
 
 def _claim(metrics: dict[str, Any]) -> str | None:
@@ -55,25 +57,27 @@ def _claim(metrics: dict[str, Any]) -> str | None:
     if claim is None or metrics["test_accuracy"] is None:
         return None
     points = round(100 * (metrics["test_accuracy"]["mean"] - claim), 1)
-    relation = "the same" if points == 0 else f"{abs(points):.1f} points {'above' if points > 0 else 'below'} it"
-    return f"The paper claims {100 * claim:.1f} %; this run is {relation}."
+    relation = "equal" if points == 0 else f"{abs(points):.1f} points {'higher' if points > 0 else 'lower'}"
+    return f"The paper reports {100 * claim:.1f} %; this run is {relation}."
 
 
-def _warnings(metrics: dict[str, Any], classes: ClassFigures) -> list[str]:
+def _warnings(metrics: dict[str, Any]) -> list[str]:
     warnings = []
     if metrics["test_accuracy"] is None:
-        warnings.append("There are no test labels. Validation chose the epoch, so its accuracy flatters the model.")
+        warnings.append("There are no test labels. Validation accuracy is optimistic: it chose the epoch.")
     if metrics["failed_seeds"]:
-        reasons = "; ".join(f"seed {seed} {reason}" for seed, reason in list(metrics["failed_seeds"].items())[:5])
-        failed, total = len(metrics["failed_seeds"]), len(metrics["seeds"])
-        warnings.append(f"{failed} of {total} seeds failed and are not in the mean: {reasons}.")
+        failures = list(metrics["failed_seeds"].items())
+        reasons = "; ".join(f"seed {seed} {reason}" for seed, reason in failures[:MAX_NAMES])
+        warnings.append(f"{len(failures)} of {len(metrics['seeds'])} seeds failed and are not in the mean: {reasons}.")
     if metrics["interrupted"]:
-        warnings.append(f"The run was stopped early: it holds the {len(metrics['seeds'])} seeds that were finished.")
+        warnings.append(f"The run was stopped early, after {len(metrics['seeds'])} seeds.")
     if len(metrics["seeds"]) == 1:
-        warnings.append("One seed shows no spread; run several before comparing.")
-    small = [row.name for row in classes.rows if row.judged < FEW]
+        warnings.append("One seed gives no standard deviation; run several before comparing.")
+    evaluated = metrics["per_class"]
+    small = [row["name"] for row in evaluated["classes"] if row["support"] < FEW_NODES]
     if small:
-        names = ", ".join(small[:5]) + (f" and {len(small) - 5} more" if len(small) > 5 else "")
-        warnings.append(f"Fewer than {FEW} {classes.part} nodes: {names}. Figures of such classes say little.")
-    reading = metrics.get("reading", [])  # what was done on the way in has a place of its own
+        names = ", ".join(small[:MAX_NAMES])
+        names += f" and {len(small) - MAX_NAMES} more" if len(small) > MAX_NAMES else ""
+        warnings.append(f"Classes with fewer than {FEW_NODES} {evaluated['on']} nodes have unreliable scores: {names}.")
+    reading = metrics.get("reading", [])  # shown under "How the data was read"
     return warnings + [note for note in metrics["notes"] if note not in reading]

@@ -1,68 +1,95 @@
-"""`report.html`: one page that opens offline from a file, the verdict first."""
+"""`report.html`: the page of a run."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
+from sklearn.metrics import confusion_matrix
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.coarsen.receptive_field import reach
 from hiergcn.files import written_whole
-from hiergcn.report.class_map import map_figure
-from hiergcn.report.classes import ClassFigures, class_figures
-from hiergcn.report.explorer import explorer_data
-from hiergcn.report.figures import confusion_figure, curves_figure, levels_figure, seeds_figure
+from hiergcn.report import figures
+from hiergcn.report.explorer import explorer_data, levels_picture
 from hiergcn.report.graph_layout import layout
-from hiergcn.report.headline import verdict
-from hiergcn.report.levels_picture import levels_picture
-from hiergcn.report.palette import class_colours
-from hiergcn.report.quality import classes_figure, reliability_figure
-from hiergcn.report.reach import reach_figure
-from hiergcn.report.svg import inline_svg
+from hiergcn.report.headline import headline
+from hiergcn.report.svg import class_colours, inline_svg
 from hiergcn.report.template import explorer_script, in_script, rendered
 from hiergcn.report.tree import Tree
 from hiergcn.run.folder import LoadedRun, load_run
 from hiergcn.run.recipes import recipe_files
+from hiergcn.run.result import RunResult
 
 
-def write_report(folder: Path) -> Path:
-    """Make the page of a run folder, from the files in it."""
-    page = render(load_run(folder))
+def write_report(folder: Path, result: RunResult | None = None) -> Path:
+    """Write `report.html` into a run folder.
+
+    Args:
+        folder: the run folder.
+        result: the run that was just written there; without it, the run is read from the folder.
+    """
+    page = render(load_run(folder) if result is None else _in_memory(folder, result))
     target = folder / "report.html"
     with written_whole(target) as part:
         part.write_text(page, encoding="utf-8")
     return target
 
 
+def _in_memory(folder: Path, result: RunResult) -> LoadedRun:
+    """Return what `load_run` would, without reading the large files and contracting the levels again."""
+    config, environment = (
+        json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in ("config", "environment")
+    )
+    return LoadedRun(
+        path=folder,
+        settings=result.settings,
+        config=config,
+        metrics=result.metrics(),
+        environment=environment,
+        history=result.history,
+        predictions=result.predictions(),
+        probabilities=result.probabilities,
+        hierarchy=result.hierarchy,
+        weights=result.weights,
+        columns=result.graph.columns,
+        temperature=result.kept.temperature,
+        votes=result.votes,
+    )
+
+
 def render(run: LoadedRun) -> str:
-    classes = class_figures(run.predictions, run.config["class_names"])
-    colours = class_colours(np.bincount(run.probabilities.argmax(axis=1), minlength=len(classes.rows)).tolist())
+    """Return the HTML of the page."""
+    counts = np.bincount(run.probabilities.argmax(axis=1), minlength=len(run.config["class_names"]))
+    colours = class_colours(counts.tolist())
+    labels = run.predictions.loc[run.predictions["split"] == "train", "label"].value_counts()
     return rendered(
         "run.html",
-        **_hierarchy(run, colours),
-        judged=any(row.judged for row in classes.rows),
+        **_explorer(run, colours),
         config=run.config,
         metrics=run.metrics,
         machine=run.environment,
-        verdict=verdict(run.metrics, classes),
-        classes=classes,
+        headline=headline(run.metrics),
+        classes=run.metrics["per_class"]["classes"],
+        evaluated=run.metrics["per_class"]["on"],
+        training_labels={str(name): int(count) for name, count in labels.items()},
         seeds=_seed_rows(run.metrics),
-        figures=_figures(run, classes, colours),
+        figures=_figures(run, colours),
         sources=_sources(run.settings.method),
         settings={group: run.config[group] for group in ("model", "train", "coarsen")},
         reasons=run.config.get("reasons", {}),  # runs of older versions have none
     )
 
 
-def _hierarchy(run: LoadedRun, colours: Sequence[str]) -> dict[str, Any]:
-    """The explorer and the still picture that stands for it; nothing where the method has no hierarchy."""
-    if run.hierarchy is None:  # nor does its folder hold the graph
+def _explorer(run: LoadedRun, colours: Sequence[str]) -> dict[str, Any]:
+    """Return the explorer's data and its still picture; nothing if the method has no hierarchy."""
+    if run.hierarchy is None:
         return {"explorer": None}
     tree = Tree.of(run.hierarchy)
     positions = layout(tree)
-    explorer = explorer_data(run, tree, positions)
+    explorer = explorer_data(run, tree, positions, colours)
     predicted = run.probabilities.argmax(axis=1)[tree.order]
     return {
         "explorer": explorer,
@@ -71,103 +98,109 @@ def _hierarchy(run: LoadedRun, colours: Sequence[str]) -> dict[str, Any]:
         "picture": inline_svg(
             levels_picture(tree, positions, predicted, colours),
             "picture",
-            "Some levels, coarse to fine: each disc is a node or a hyper-node in the colour of its predicted class.",
+            "Some levels, coarse to fine. Each disc is a node or hyper-node in the colour of its predicted class.",
         ),
     }
 
 
 def _sources(method: str) -> list[str]:
-    """Where the method and its settings come from, each source once."""
+    """Return the publications that a method and its settings come from, each once."""
     texts = (recipe.get("source", {}).get("text") for recipe in recipe_files(method).values())
     return list(dict.fromkeys(text for text in texts if text))
 
 
+def _test_accuracies(metrics: dict[str, Any]) -> list[float | None]:
+    """Return the test accuracy of each seed, None if the seed failed or there is no test."""
+    accuracies: list[float | None] = (metrics["test_accuracy"] or {}).get("per_seed", [None] * len(metrics["seeds"]))
+    return accuracies
+
+
 def _seed_rows(metrics: dict[str, Any]) -> list[dict[str, Any]]:
-    test = (metrics["test_accuracy"] or {"per_seed": [None] * len(metrics["seeds"])})["per_seed"]
-    columns = zip(metrics["seeds"], test, metrics["val_accuracy"]["per_seed"], metrics["best_epoch"], strict=True)
+    validation = metrics["val_accuracy"]["per_seed"]
+    columns = zip(metrics["seeds"], _test_accuracies(metrics), validation, metrics["best_epoch"], strict=True)
     return [
         {
             "seed": seed,
-            "test": score,
+            "test": test,
             "validation": validation,
             "epoch": epoch,
             "failure": metrics["failed_seeds"].get(str(seed)),
         }
-        for seed, score, validation, epoch in columns
+        for seed, test, validation, epoch in columns
     ]
 
 
-def _figures(run: LoadedRun, classes: ClassFigures, colours: Sequence[str]) -> dict[str, Markup]:
-    """Every figure by its name in the template; one that the run has nothing for is left out."""
-    figures = _seed_figures(run) | _model_figures(run, classes, colours)
-    return figures if run.hierarchy is None else figures | _level_figures(run.hierarchy)
+def _figures(run: LoadedRun, colours: Sequence[str]) -> dict[str, Markup]:
+    """Return the figures by their names in the template, without those that the run has no values for."""
+    drawn = _seed_figures(run) | _class_figures(run, colours)
+    return drawn if run.hierarchy is None else drawn | _level_figures(run.hierarchy)
 
 
 def _seed_figures(run: LoadedRun) -> dict[str, Markup]:
     metrics = run.metrics
-    test = metrics["test_accuracy"]["per_seed"] if metrics["test_accuracy"] else [None] * len(metrics["seeds"])
-    validation = metrics["val_accuracy"]["per_seed"]
     selected = metrics["selected_seed"]
     best_epoch = metrics["best_epoch"][metrics["seeds"].index(selected)]
-    summed = metrics["split"]["train"] if run.settings.train.loss == "sum" else 1
-    summed *= getattr(run.settings.model, "networks", 1)
+    loss_terms = metrics["split"]["train"] if run.settings.train.loss == "sum" else 1
+    loss_terms *= getattr(run.settings.model, "networks", 1)
+    validation = metrics["val_accuracy"]["per_seed"]
     return {
         "seeds": inline_svg(
-            seeds_figure(metrics["seeds"], test, validation, metrics["claim"]),
+            figures.seeds_figure(metrics["seeds"], _test_accuracies(metrics), validation, metrics["claim"]),
             "seeds",
-            "Accuracy of each seed; the figures stand in the table below.",
+            "Accuracy of each seed, as in the table below.",
         ),
         "curves": inline_svg(
-            curves_figure(run.history, selected, best_epoch, summed),
+            figures.curves_figure(run.history, selected, best_epoch, loss_terms),
             "curves",
-            f"Loss and accuracy by epoch for training and validation; seed {selected} was kept at epoch {best_epoch}.",
+            f"Loss and accuracy per epoch, training and validation. Seed {selected}: epoch {best_epoch} was selected.",
         ),
     }
 
 
-def _model_figures(run: LoadedRun, classes: ClassFigures, colours: Sequence[str]) -> dict[str, Markup]:
-    hits = int(np.trace(classes.confusion))
-    names = run.config["class_names"]
-    figures = {
+def _class_figures(run: LoadedRun, colours: Sequence[str]) -> dict[str, Markup]:
+    scores, names = run.metrics["per_class"], run.config["class_names"]
+    number = {name: index for index, name in enumerate(names)}
+    nodes = run.predictions[run.predictions["split"] == scores["on"]]
+    true, predicted = (nodes[column].map(number).to_numpy(np.int64) for column in ("label", "predicted"))
+    correct = f"{(true == predicted).sum():,} of {len(nodes):,} {scores['on']} nodes are correct"
+    drawn = {
         "classes": inline_svg(
-            classes_figure(classes.rows, classes.part),
+            figures.classes_figure(scores["classes"], scores["on"]),
             "classes",
-            "Precision, recall and F1 of each class; the figures stand in the table below.",
+            "Precision, recall and F1 of each class, as in the table below.",
         ),
         "confusion": inline_svg(
-            confusion_figure(classes.confusion, [row.name for row in classes.rows]),
+            figures.confusion_figure(confusion_matrix(true, predicted, labels=np.arange(len(names))), names),
             "confusion",
-            f"True against predicted class: {hits:,} of {classes.confusion.sum():,} {classes.part} nodes are right.",
+            f"Confusion matrix: {correct}.",
         ),
         "map": inline_svg(
-            map_figure(run.probabilities, names, colours),
+            figures.class_map_figure(run.probabilities, names, colours),
             "map",
-            "Nodes placed by their probabilities, in the colours of their predicted classes: each class forms a cloud.",
+            "Nodes placed by their probabilities and coloured by predicted class; each class forms a cloud.",
         ),
     }
     calibration = run.metrics.get("calibration")
     if calibration and calibration.get("reliability"):
-        off = " and ".join(f"{100 * calibration[f'ece_{when}']:.1f} points {when}" for when in ("before", "after"))
-        figures["reliability"] = inline_svg(
-            reliability_figure(calibration),
+        errors = ", ".join(f"{100 * calibration[f'ece_{when}']:.1f} % {when}" for when in ("before", "after"))
+        drawn["reliability"] = inline_svg(
+            figures.reliability_figure(calibration),
             "reliability",
-            f"Confidence against accuracy before and after calibration; the mean distance is {off}.",
+            f"Accuracy against confidence. Expected calibration error: {errors} calibration.",
         )
-    return figures
+    return drawn
 
 
 def _level_figures(hierarchy: Hierarchy) -> dict[str, Markup]:
     nodes, edges = hierarchy.sizes()
-    sizes = "; ".join(
-        f"level {level}: {n:,} nodes, {m:,} edges" for level, (n, m) in enumerate(zip(nodes, edges, strict=True))
-    )
-    reached = reach(hierarchy)
-    middle = ", ".join(f"{count:,.0f} with {level}" for level, count in enumerate(np.median(reached, axis=1)))
+    sizes = [f"level {level}: {n:,} nodes, {m:,} edges" for level, (n, m) in enumerate(zip(nodes, edges, strict=True))]
+    fields = reach(hierarchy)
+    medians = [f"{count:,.0f} with {depth} levels" for depth, count in enumerate(np.median(fields, axis=1))]
     return {
-        "levels": inline_svg(levels_figure(nodes, edges), "levels", sizes),
-        "reach": inline_svg(
-            reach_figure(reached, nodes[0]),
-            "reach",
-            f"Nodes that reach a node, by levels down, in the median: {middle}.",
+        "levels": inline_svg(figures.levels_figure(nodes, edges), "levels", "; ".join(sizes)),
+        "receptive_field": inline_svg(
+            figures.receptive_field_figure(fields, nodes[0]),
+            "receptive-field",
+            f"Median receptive field in nodes: {', '.join(medians)}.",
         ),
     }

@@ -1,4 +1,4 @@
-"""The templates of all pages, and what may stand in a script element."""
+"""Render the page templates, and escape what goes into a script element."""
 
 import base64
 import hashlib
@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 
 def rendered(template: str, *, script: Markup | None = None, **values: Any) -> str:
-    """The page. Only `script` may run in it: the page's policy names its digest."""
+    """Return the page. Only `script` may run in it: the page's security policy names its digest."""
     environment = Environment(
         loader=PackageLoader("hiergcn.report"),
         autoescape=True,  # names come from users' files
@@ -25,9 +25,9 @@ def rendered(template: str, *, script: Markup | None = None, **values: Any) -> s
 
 
 def with_code(text: str) -> Markup:
-    """A text that is Markdown elsewhere: what stands between backticks is code, all is escaped."""
+    """Turn text between backticks into <code> elements; everything is escaped."""
     parts = text.split("`")
-    if len(parts) % 2 == 0:  # a backtick too many: nothing is code
+    if len(parts) % 2 == 0:  # an unpaired backtick: nothing is code
         return escape(text)
     return Markup().join(
         Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts)
@@ -35,13 +35,13 @@ def with_code(text: str) -> Markup:
 
 
 def explorer_script() -> Markup:
-    """The explorer, as `make explorer` builds it from the folder `explorer`."""
+    """Return the explorer script, which `make explorer` builds from the folder `explorer`."""
     code = (files("hiergcn.report") / "static" / "explorer.js").read_text(encoding="utf-8")
-    return Markup(code)  # noqa: S704  (our own file; its build leaves no end of a script element in it)
+    return Markup(code)  # noqa: S704  (our own file; its build removes any end of a script element)
 
 
 def in_script(value: Any) -> Markup:
-    """JSON that no name in it can end the script element of."""
+    """Return JSON that cannot end the script element it stands in."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for letter in "<>&":
         text = text.replace(letter, f"\\u{ord(letter):04x}")

@@ -1,5 +1,8 @@
-"""The hierarchy as the explorer walks it: a tree whose nodes are numbered so that the members of a hyper-node follow
-one another, with levels added above the model's where those are too many to take in at one sight."""
+"""The hierarchy as a tree for the explorer.
+
+Members of a hyper-node have consecutive numbers. If the model's coarsest level is too large for an overview, coarser
+levels are added for display.
+"""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,10 +15,10 @@ import scipy.sparse as sp
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 
 OVERVIEW = 400
-"""Hyper-nodes that the coarsest level shown may have."""
-LEAST_SHRINKING = 0.95
-"""A further level must be smaller than this share of the one before."""
-FURTHER_LEVELS = 16
+"""Maximal number of hyper-nodes at the coarsest level shown."""
+MAX_SIZE_RATIO = 0.95
+"""An added level must be smaller than this share of the previous one."""
+MAX_ADDED_LEVELS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,27 +27,28 @@ class Tree:
 
     adjacency: tuple[sp.csr_array, ...]  # (n_l, n_l), no diagonal
     weight: tuple[npt.NDArray[np.int64], ...]  # (n_l,)
-    parent: tuple[npt.NDArray[np.int32], ...]  # (n_l,), ascending; none for the coarsest level
+    parent: tuple[npt.NDArray[np.int32], ...]  # (n_l,), ascending; not for the coarsest level
     order: npt.NDArray[np.int64]
-    """(n_0,): the number that each node of level 0 has in the run's files."""
+    """(n_0,): the number of each node of level 0 in the run's files."""
     model_levels: int
-    """Levels from here on were added for the view; the model does not know them."""
+    """Number of levels that the model uses; levels from here on are for display only."""
 
     @property
     def depth(self) -> int:
         return len(self.weight) - 1
 
     def first(self, level: int) -> npt.NDArray[np.int64]:
-        """Where the members, in `level`, of each hyper-node of the next level begin; (n_{l+1} + 1,)."""
+        """Return the first member, in `level`, of each hyper-node of the next level; (n_{l+1} + 1,)."""
         members = np.bincount(self.parent[level], minlength=len(self.weight[level + 1]))
         return np.concatenate(([0], np.cumsum(members)))
 
     @classmethod
     def of(cls, hierarchy: Hierarchy) -> Self:
+        """Renumber the nodes of a hierarchy, and add coarser levels if needed."""
         adjacency = [level.adjacency for level in hierarchy.levels]
         weight = [level.node_weight for level in hierarchy.levels]
         group = [level.grouping() for level in hierarchy.levels[:-1]]
-        for matrix, joined in _further_levels(adjacency[-1]):
+        for matrix, joined in _added_levels(adjacency[-1]):
             adjacency.append(matrix)
             weight.append(np.bincount(joined, weights=weight[-1]).astype(np.int64))
             group.append(joined)
@@ -65,20 +69,20 @@ class Tree:
         )
 
 
-def _further_levels(adjacency: sp.csr_array) -> list[tuple[sp.csr_array, npt.NDArray[np.int32]]]:
-    """Coarser graphs with the grouping that leads to each, until one is small enough or grouping no longer helps.
+def _added_levels(adjacency: sp.csr_array) -> list[tuple[sp.csr_array, npt.NDArray[np.int32]]]:
+    """Coarsen until the graph is small enough or hardly shrinks. Return each graph with the grouping that leads to it.
 
-    Two-hop grouping halves graphs of hubs and leaves too, where matching along edges finds few pairs.
+    Two-hop grouping also halves star-like graphs, in which matching along edges finds few pairs.
     """
     if adjacency.shape[0] <= OVERVIEW:
         return []
-    levels = coarsen(adjacency, FURTHER_LEVELS, CoarsenConfig(strategy="two-hop", isolated="merge")).levels
-    further = []
+    levels = coarsen(adjacency, MAX_ADDED_LEVELS, CoarsenConfig(strategy="two-hop", isolated="merge")).levels
+    added = []
     for finer, coarser in pairwise(levels):
-        if finer.n_nodes <= OVERVIEW or coarser.n_nodes > LEAST_SHRINKING * finer.n_nodes:
+        if finer.n_nodes <= OVERVIEW or coarser.n_nodes > MAX_SIZE_RATIO * finer.n_nodes:
             break
-        further.append((coarser.adjacency, finer.grouping()))
-    return further
+        added.append((coarser.adjacency, finer.grouping()))
+    return added
 
 
 def _inverse(order: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -88,9 +92,9 @@ def _inverse(order: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def _renumbered(adjacency: sp.csr_array, order: npt.NDArray[np.int64]) -> sp.csr_array:
-    """Rows and columns in the new order, without the diagonal."""
+    """Return rows and columns in the new order, without the diagonal."""
     n = len(order)
-    matrix = adjacency[order]  # a copy: its arrays may be changed
+    matrix = adjacency[order]  # a copy, so its arrays may be changed
     rows = np.repeat(np.arange(n, dtype=np.int32), np.diff(matrix.indptr))
     columns = _inverse(order).astype(np.int32)[matrix.indices]
     keep = rows != columns
