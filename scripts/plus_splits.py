@@ -34,7 +34,7 @@ MODELS = ("plus", "off", "grand", "gcn")
 def settings_of(model: str, dataset: str, few: bool) -> Settings:
     if model in {"plus", "off"}:
         settings = settings_for("hgcn", "plus-few" if few else "plus", dataset)
-        return settings.override({"share": 0.0, "drop_level": 0}) if model == "off" else settings
+        return settings.override({"share": 0.0}) if model == "off" else settings
     return settings_for(model, None, dataset)
 
 

@@ -41,7 +41,6 @@ START: dict[str, dict[str, Any]] = {
         "passes": 2,
         "input_dropout": 0.2,
         "hidden_dropout": 0.2,
-        "column_weight": "none",
         "hidden": 64,
         "learning_rate": 0.05,
         "l2": 5e-4,
@@ -68,7 +67,7 @@ STEPS: dict[str, list[dict[str, Any]]] = {
     ],
     "hgcn-plus": [
         *({"share": 0.0}, {"share": 0.5}, {"order": 4}, {"drop_node": 0.5}, {"levels": 2}, {"input_dropout": 0.5}),
-        *({"hidden": 128}, {"learning_rate": 0.02}, {"l2": 5e-5}, {"hidden_dropout": 0.5}, {"column_weight": "idf"}),
+        *({"hidden": 128}, {"learning_rate": 0.02}, {"l2": 5e-5}, {"hidden_dropout": 0.5}),
         {"scaling": "row"},
     ],
 }

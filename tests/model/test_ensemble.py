@@ -124,7 +124,6 @@ def test_ensembles_train_side_by_side(graph: Graph, preset: str, changes: dict[s
     [
         ("plus", {}),
         ("plus", {"scaling": "standard"}),
-        ("plus", {"column_weight": "idf"}),
         ("plus", {"components": 3}),
         ("plus", {"prediction_balance": 0.5}),
         ("paper", {"scaling": "standard"}),

@@ -111,3 +111,13 @@ def test_settings_survive_json() -> None:
     settings = settings_for("hgcn", "reference", "pubmed").override({"l2": 1e-3})
     assert Settings.from_dict(settings.to_dict()) == settings
     assert asdict(settings)["train"]["l2"] == 1e-3
+
+
+def test_settings_of_earlier_versions_load_if_a_removed_one_had_its_default() -> None:
+    settings = settings_for("hgcn-plus", "plus")
+    saved = settings.to_dict()
+    saved["model"] |= {"drop_level": 0, "column_weight": "none"}
+    assert Settings.from_dict(saved) == settings
+    saved["model"]["column_weight"] = "idf"
+    with pytest.raises(InputError, match=r"column_weight=idf, a setting that was removed; run the fit again\."):
+        Settings.from_dict(saved)

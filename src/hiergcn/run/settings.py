@@ -59,10 +59,19 @@ class Settings:
         return cls(
             method=saved["method"],
             preset=saved["preset"],
-            model=config_class(saved["method"])(**saved["model"]),
+            model=_loaded_model(config_class(saved["method"]), saved["model"]),
             train=TrainConfig(**saved["train"]),
             coarsen=CoarsenConfig(**saved["coarsen"]),
         )
+
+
+def _loaded_model(kind: type[Any], saved: Mapping[str, Any]) -> Any:
+    """Return the model's settings without those that earlier versions had and that change nothing at their default."""
+    removed = getattr(kind, "removed", {})
+    for name, default in removed.items():
+        if saved.get(name, default) != default:
+            raise InputError(f"The run has {name}={saved[name]}, a setting that was removed; run the fit again.")
+    return kind(**{name: value for name, value in saved.items() if name not in removed})
 
 
 def settings_for(method: str = "hgcn", preset: str | None = None, dataset: str | None = None) -> Settings:

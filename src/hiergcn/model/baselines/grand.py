@@ -25,7 +25,7 @@ The authors' script selects on validation and reads test labels once, at the end
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -258,7 +258,7 @@ class GRAND(NodeModel):
 class GRANDMethod(AdjacencyMethod):
     """GRAND as a method: the features are smoothed once for prediction, each seed gets its own network."""
 
-    network = GRAND
+    network: type[Any] = GRAND
     replicates = True
 
     def prepare(
