@@ -1,4 +1,4 @@
-"""Progress: bars on a terminal, lines elsewhere."""
+"""Progress: a bar on a terminal, lines elsewhere."""
 
 import io
 
@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from hiergcn.cli.progress import BarProgress, PlainProgress, fit_progress
+from hiergcn.cli.progress import CompareProgress, FitProgress, Progress, download_progress
 from hiergcn.cli.terminal import duration
+from hiergcn.run.compare import MethodRun, Score
+from hiergcn.run.events import EpochDone, MemoryPlanned, MethodDone, MethodStarted, RunDone, SeedDone
+from hiergcn.run.process import Peak
+from hiergcn.run.settings import settings_for
 from hiergcn.train.loop import SeedOutcome
 
 
@@ -18,44 +22,93 @@ def outcome(seed: int, accuracy: float, failure: str | None = None) -> SeedOutco
 
 
 def drive(out: Console) -> None:
-    with fit_progress(out, seeds=2, epochs=1) as progress:
+    with Progress(out) as progress:
+        show = FitProgress(progress, seeds=2, epochs=1)
+        show(MemoryPlanned(int(2e9), int(8e9)))
         for seed, done in enumerate((outcome(0, 0.75), outcome(1, 0.5, "diverged at epoch 1"))):
-            progress.epoch_done(seed, 1, 0.75)
-            progress.seed_finished(done)
-        assert progress.mean == 0.75
+            show(EpochDone(seed, 1, 0.75))
+            show(SeedDone(done))
+        assert show.mean == 0.75
 
 
-def test_lines_where_there_is_no_terminal() -> None:
+def test_lines_if_there_is_no_terminal() -> None:
     text = io.StringIO()
     drive(Console(file=text, width=80))
-    first, second = text.getvalue().splitlines()
+    memory, first, second = text.getvalue().splitlines()
+    assert memory == "Training needs about 2.0 GB of memory; 8.0 GB are free"
     assert first.startswith("seed 0: validation 75.0 % at epoch 1 (1 of 2 done, ")
     assert second == "seed 1: failed: it diverged at epoch 1 (2 of 2 done)"
 
 
-def test_bars_on_a_terminal() -> None:
+def test_a_bar_on_a_terminal() -> None:
     text = io.StringIO()
     drive(Console(file=text, width=100, force_terminal=True))
-    for words in ("seeds", "epochs", "2/2", "best validation 75.0 %", "mean 75.0 %", "left"):
+    for words in ("training", "━", "2 of 2 seeds, mean validation 75.0 %"):
         assert words in text.getvalue()
+    assert "seed 0: validation" not in text.getvalue()
 
 
-def test_a_long_seed_speaks_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_seed_prints_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr("hiergcn.cli.progress.time.monotonic", lambda: now)
     text = io.StringIO()
-    progress = PlainProgress(Console(file=text, width=80), seeds=1, epochs=100)
+    show = FitProgress(Progress(Console(file=text, width=80)), seeds=1, epochs=100)
+    show(MemoryPlanned(0, None))
     for epoch in range(1, 51):
         now += 1.0
-        progress.epoch_done(0, epoch, 0.5)
+        show(EpochDone(0, epoch, 0.5))
     lines = text.getvalue().splitlines()
     assert lines[0] == "seed 0: epoch 20 of 100, best validation 50.0 %, 1 min 20 s left"
     assert len(lines) == 2
 
 
-def test_the_terminal_decides() -> None:
-    assert isinstance(fit_progress(Console(file=io.StringIO()), 1, 1), PlainProgress)
-    assert isinstance(fit_progress(Console(file=io.StringIO(), force_terminal=True), 1, 1), BarProgress)
+def test_seeds_that_train_at_once_share_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("hiergcn.cli.progress.time.monotonic", lambda: now)
+    progress = Progress(Console(file=io.StringIO()))
+    show = FitProgress(progress, seeds=4, epochs=10)
+    show(MemoryPlanned(0, None))
+    now = 30.0
+    for seed in (0, 1):
+        show(EpochDone(seed, 5, 0.5))
+    assert progress.left() == "1 min 30 s left"
+
+
+def test_a_known_time_left_and_a_changed_total_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("hiergcn.cli.progress.time.monotonic", lambda: now)
+    text = io.StringIO()
+    progress = Progress(Console(file=text, width=80))
+    progress.start("runs", 10, line="10 runs to do.")
+    now = 30.0
+    progress.advance(3, "3 of 8 runs", total=8, left=70.0)
+    progress.note("gat cora: not run.", style="yellow")
+    assert text.getvalue().splitlines() == ["10 runs to do.", "3 of 8 runs, 1 min 10 s left", "gat cora: not run."]
+
+
+def test_a_comparison_prints_a_line_per_method_and_failure() -> None:
+    text = io.StringIO()
+    with Progress(Console(file=text, width=80)) as progress:
+        show = CompareProgress(progress)
+        show(MethodStarted("gcn", 2))
+        show(RunDone("gcn", 0, 0, None))
+        show(RunDone("gcn", 0, 1, "diverged at epoch 3"))
+        scores = (Score("gcn", 0, 0, 0.8, seconds=2.0), Score("gcn", 0, 1, failure="diverged at epoch 3"))
+        show(MethodDone(MethodRun("gcn", settings_for("gcn"), scores, Peak(None, None), None)))
+        show(MethodDone(MethodRun("gat", settings_for("gcn"), scores, Peak(None, None), None, "It needs PyG.")))
+    assert text.getvalue().splitlines() == [
+        "gcn, split 0, seed 1: failed, it diverged at epoch 3",
+        "gcn: test 80.0 % over 2 runs, 2.0 s each",
+        "gat: failed. It needs PyG.",
+    ]
+
+
+def test_a_download_is_announced_with_its_first_bytes(capsys: pytest.CaptureFixture[str]) -> None:
+    with download_progress("nell") as show:
+        assert capsys.readouterr().err == ""
+        show(1_000_000, 2_500_000)
+        show(2_500_000, 2_500_000)
+    assert capsys.readouterr().err == "downloading nell (2.5 MB)\n"
 
 
 @pytest.mark.parametrize(

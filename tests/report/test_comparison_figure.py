@@ -1,7 +1,7 @@
 """Bar chart of a comparison."""
 
 from hiergcn.report.comparison import comparison_figure
-from hiergcn.run.comparison import Comparison, MethodRun, Score
+from hiergcn.run.compare import Comparison, MethodRun, Score
 from hiergcn.run.process import Peak
 from hiergcn.run.settings import settings_for
 from hiergcn.run.split_plan import SplitPlan

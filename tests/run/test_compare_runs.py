@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.evaluate.paired import signed_rank_p
 from hiergcn.graph import Graph, Split
-from hiergcn.run.compare import CompareListener, compare
-from hiergcn.run.comparison import Comparison, MethodRun, write_comparison
+from hiergcn.run.compare import Comparison, compare, read_comparison, write_comparison
+from hiergcn.run.events import CompareEvent, MethodDone, MethodStarted, RunDone
 from hiergcn.run.fit import fit
 from hiergcn.run.process import peak_memory
 from hiergcn.run.settings import Settings, settings_for
@@ -89,7 +90,7 @@ def test_memory_and_seconds_are_measured(comparison: Comparison) -> None:
 
 
 def test_files_hold_every_figure(comparison: Comparison, tmp_path: Path) -> None:
-    write_comparison(comparison, tmp_path / "out", "hiergcn compare")
+    write_comparison(comparison, tmp_path / "out")
     saved = json.loads((tmp_path / "out" / "comparison.json").read_text())
     assert [model["model"] for model in saved["models"]] == ["shallow", "deep", "hopeless"]
     assert saved["differences"][0]["mean"] == comparison.differences[0].mean
@@ -99,6 +100,25 @@ def test_files_hold_every_figure(comparison: Comparison, tmp_path: Path) -> None
     assert len(rows) == 3 * len(SEEDS)
     assert float(rows[2]["test_accuracy"]) == comparison.runs[1].scores[0].test_accuracy
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["comparison.json", "scores.csv"]
+
+
+def test_a_written_comparison_is_read_again(comparison: Comparison, tmp_path: Path) -> None:
+    write_comparison(comparison, tmp_path)
+    assert read_comparison(tmp_path) == comparison
+    (tmp_path / "scores.csv").write_text("model,split\n1")
+    with pytest.raises(InputError, match="damaged"):
+        read_comparison(tmp_path)
+
+
+def test_explanations_name_the_rival_the_pairs_and_the_lowest_p(comparison: Comparison) -> None:
+    words = " ".join(comparison.explanations)
+    assert "to shallow in points" in words
+    assert "over paired seeds, for this split only" in words
+    assert "overlap" not in words
+    pairs = tuple(replace(one, units=5) for one in comparison.differences)
+    several = replace(comparison, plan=SplitPlan(5), differences=pairs)
+    assert "With 5 pairs p cannot fall below 0.0625" in " ".join(several.explanations)
+    assert "Random splits overlap" in " ".join(several.explanations)
 
 
 @pytest.mark.usefixtures("one_process")
@@ -114,28 +134,26 @@ def test_random_splits_are_the_same_for_every_method(graph: Graph, own: Split) -
     assert "not of its largest component" in found.to_dict()["splits_about"]
 
 
-class Interrupting(CompareListener):
-    def __init__(self, model: str) -> None:
-        self.model = model
-        self.finished: list[str] = []
-
-    def method_started(self, model: str, splits: int, seeds: int) -> None:
-        if model == self.model:
-            raise KeyboardInterrupt
-
-    def method_finished(self, run: MethodRun) -> None:
-        self.finished.append(run.model)
-
-
 @pytest.mark.usefixtures("one_process")
 def test_ctrl_c_keeps_finished_methods(graph: Graph, own: Split) -> None:
     methods = {"a": quick(levels=0), "b": quick(levels=0)}
-    listener = Interrupting("b")
-    found = compare(graph, own, methods, (0,), device="cpu", listener=listener)
+    events: list[CompareEvent] = []
+
+    def interrupt_at(model: str) -> Any:
+        def on_event(event: CompareEvent) -> None:
+            events.append(event)
+            if isinstance(event, MethodStarted) and event.model == model:
+                raise KeyboardInterrupt
+
+        return on_event
+
+    found = compare(graph, own, methods, (0,), device="cpu", on_event=interrupt_at("b"))
     assert found.interrupted
-    assert [run.model for run in found.runs] == listener.finished == ["a"]
+    assert [run.model for run in found.runs] == ["a"]
+    kinds = [MethodStarted("a", 1), RunDone("a", 0, 0, None), MethodDone(found.runs[0]), MethodStarted("b", 1)]
+    assert events == kinds
     with pytest.raises(KeyboardInterrupt):
-        compare(graph, own, methods, (0,), device="cpu", listener=Interrupting("a"))
+        compare(graph, own, methods, (0,), device="cpu", on_event=interrupt_at("a"))
 
 
 @pytest.mark.parametrize("text", ["", "private", "random", "random:0", "random:x", "random:-1"])

@@ -8,6 +8,7 @@ from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
 from hiergcn.run.adapt import adapted_settings
 from hiergcn.run.estimate import LOOKS, TRIAL_EPOCHS, Clock, estimate_fit
+from hiergcn.run.events import EpochDone
 from hiergcn.train.loop import LOOK
 
 
@@ -16,7 +17,7 @@ def test_seconds_of_an_epoch_by_those_that_are_told_of(told: range, monkeypatch:
     clock = Clock()
     for epoch in told:  # 100 s to warm up, then 2 s each
         monkeypatch.setattr(time, "perf_counter", lambda now=100.0 + 2.0 * epoch: now)
-        clock.epoch_done(0, epoch, 0.5)
+        clock(EpochDone(0, epoch, 0.5))
     assert clock.epoch == pytest.approx(2.0)
 
 

@@ -11,7 +11,8 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.run import trainer
-from hiergcn.run.fit import AllSeedsFailedError, Listener, fit
+from hiergcn.run.events import Coarsened, EpochDone, FitEvent, OnFitEvent
+from hiergcn.run.fit import AllSeedsFailedError, fit
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.train.loop import SeedOutcome
@@ -112,17 +113,16 @@ def test_all_seeds_failing_is_an_error_in_words(graph: Graph, split: Split, sett
         fit(graph, split, settings.override({"learning_rate": 1e30}), [0, 1], device="cpu")
 
 
-class Interrupter(Listener):
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-
-    def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None:
-        if seed == self.seed and epoch == 2:
+def interrupt_in(seed: int) -> OnFitEvent:
+    def on_event(event: FitEvent) -> None:
+        if isinstance(event, EpochDone) and (event.seed, event.epoch) == (seed, 2):
             raise KeyboardInterrupt
+
+    return on_event
 
 
 def test_interruption_keeps_finished_seeds(graph: Graph, split: Split, settings: Settings) -> None:
-    result = fit(graph, split, settings, range(5), device="cpu", listener=Interrupter(2))
+    result = fit(graph, split, settings, range(5), device="cpu", on_event=interrupt_in(2))
     assert result.interrupted
     assert result.seeds == (0, 1)
     assert result.metrics()["test_accuracy"]["per_seed"].__len__() == 2
@@ -130,18 +130,18 @@ def test_interruption_keeps_finished_seeds(graph: Graph, split: Split, settings:
 
 def test_interruption_of_the_first_seed_is_raised(graph: Graph, split: Split, settings: Settings) -> None:
     with pytest.raises(KeyboardInterrupt):
-        fit(graph, split, settings, range(5), device="cpu", listener=Interrupter(0))
+        fit(graph, split, settings, range(5), device="cpu", on_event=interrupt_in(0))
 
 
 def test_levels_beyond_the_graph_stop_early_and_say_so(graph: Graph, split: Split, settings: Settings) -> None:
     seen: list[Hierarchy] = []
 
-    class Watcher(Listener):
-        def coarsened(self, hierarchy: Hierarchy, seconds: float) -> None:
-            seen.append(hierarchy)
+    def on_event(event: FitEvent) -> None:
+        if isinstance(event, Coarsened):
+            seen.append(event.hierarchy)
 
     deep = settings.override({"levels": 60, "epochs": 1, "hidden": 4})
-    result = fit(graph, split, deep, [0], device="cpu", listener=Watcher())
+    result = fit(graph, split, deep, [0], device="cpu", on_event=on_event)
     assert seen[0].depth < 60
     assert any("not the 60 that were asked for" in note for note in result.notes)
 

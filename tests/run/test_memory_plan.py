@@ -17,7 +17,8 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.memory_cost import WORD
 from hiergcn.model.registry import build_method
-from hiergcn.run.fit import Listener, fit
+from hiergcn.run.events import FitEvent, MemoryPlanned
+from hiergcn.run.fit import fit
 from hiergcn.run.memory_plan import coarsening_memory, plan_memory, planned_to_fit
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.train.labels import labelled_nodes
@@ -212,15 +213,11 @@ def test_coarsening_memory_depends_on_the_edge_weights(graph: Graph) -> None:
     assert made < coarsening_memory(graph, 4)
 
 
-def test_listener_gets_the_plan(graph: Graph, split: Split) -> None:
-    heard: list[int] = []
-
-    class Ear(Listener):
-        def planned(self, memory: int, available: int | None) -> None:
-            heard.append(memory)
-
-    fit(graph, split, changed(epochs=1), [0], device="cpu", listener=Ear())
-    assert heard == [plan_memory(graph, PAPER, coarsen(graph.adjacency, 4)).on_device]
+def test_the_plan_is_an_event(graph: Graph, split: Split) -> None:
+    events: list[FitEvent] = []
+    fit(graph, split, changed(epochs=1), [0], device="cpu", on_event=events.append)
+    planned = [event.memory for event in events if isinstance(event, MemoryPlanned)]
+    assert planned == [plan_memory(graph, PAPER, coarsen(graph.adjacency, 4)).on_device]
 
 
 def test_attention_needs_more_than_convolution(graph: Graph) -> None:

@@ -16,17 +16,10 @@ import pytest
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
 from hiergcn.run import trainer
-from hiergcn.run.fit import Listener, fit
+from hiergcn.run.events import EpochDone, FitEvent
+from hiergcn.run.fit import fit
 from hiergcn.run.processes import interrupted_later
 from hiergcn.run.settings import settings_for
-
-
-class Heard(Listener):
-    def __init__(self) -> None:
-        self.seeds: set[int] = set()
-
-    def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None:
-        self.seeds.add(seed)
 
 
 def test_processes_give_the_same_seeds_bit_for_bit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,15 +28,15 @@ def test_processes_give_the_same_seeds_bit_for_bit(monkeypatch: pytest.MonkeyPat
     split = Split.random(graph.labels, per_class=5, validation=40, seed=0)
     settings = settings_for("hgcn", "paper").override({"levels": 2, "hidden": 8, "epochs": 60})
     monkeypatch.setattr(trainer, "_WORTH_PROCESSES", 0.0)
-    heard = Heard()
-    shared = fit(graph, split, settings, [3, 0, 1], device="cpu", workers=2, listener=heard)
+    events: list[FitEvent] = []
+    shared = fit(graph, split, settings, [3, 0, 1], device="cpu", workers=2, on_event=events.append)
     alone = fit(graph, split, settings, [3, 0, 1], device="cpu")
     assert [outcome.seed for outcome in shared.outcomes] == [3, 0, 1]
     assert shared.history.equals(alone.history)
     np.testing.assert_array_equal(shared.probabilities, alone.probabilities)
     for name, value in alone.weights.items():
         np.testing.assert_array_equal(shared.weights[name].numpy(), value.numpy())
-    assert 3 in heard.seeds
+    assert 3 in {event.seed for event in events if isinstance(event, EpochDone)}
 
 
 def test_ctrl_c_ends_the_processes_and_keeps_finished_seeds(tmp_path: Path) -> None:
@@ -55,13 +48,13 @@ def test_ctrl_c_ends_the_processes_and_keeps_finished_seeds(tmp_path: Path) -> N
             from hiergcn.datasets import planted_graph
             from hiergcn.graph import Split
             from hiergcn.run import trainer
-            from hiergcn.run.fit import Listener, fit
+            from hiergcn.run.events import EpochDone
+            from hiergcn.run.fit import fit
             from hiergcn.run.settings import settings_for
 
-            class Says(Listener):
-                def epoch_done(self, seed, epoch, best_validation_accuracy):
-                    if seed > 0:
-                        print("training", flush=True)
+            def on_event(event):
+                if isinstance(event, EpochDone) and event.seed > 0:
+                    print("training", flush=True)
 
             if __name__ == "__main__":
                 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -69,7 +62,7 @@ def test_ctrl_c_ends_the_processes_and_keeps_finished_seeds(tmp_path: Path) -> N
                 split = Split.random(graph.labels, per_class=5, validation=40, seed=0)
                 trainer._WORTH_PROCESSES = 0.0
                 settings = settings_for("hgcn", "paper").override({"levels": 2, "hidden": 8, "epochs": 150})
-                result = fit(graph, split, settings, range(300), device="cpu", workers=2, listener=Says())
+                result = fit(graph, split, settings, range(300), device="cpu", workers=2, on_event=on_event)
                 print(result.interrupted, 0 < len(result.outcomes) < 300)
             """
         ),

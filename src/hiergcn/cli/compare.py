@@ -13,8 +13,13 @@ from hiergcn.cli.named import of_graph
 from hiergcn.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from hiergcn.cli.data import Source
-    from hiergcn.run.settings import Settings
+    from hiergcn.evaluate.paired import PairedDifference
+    from hiergcn.run.compare import Comparison, MethodRun
+
+PLAIN_WIDTH = 100  # columns of the table outside a terminal
 
 
 @of_graph
@@ -41,21 +46,21 @@ def compare(
     out: options.Out = None,
 ) -> None:
     """Compare methods over the same splits and seeds."""
-    from hiergcn.cli.comparison import Lines, print_comparison
+    from hiergcn.cli.progress import CompareProgress, Progress
     from hiergcn.cli.terminal import complain, console, printable
     from hiergcn.report import write_comparison_page
     from hiergcn.report.comparison import comparison_figure
     from hiergcn.report.svg import save_figure
     from hiergcn.run.adapt import method_for
     from hiergcn.run.compare import compare as run_compare
-    from hiergcn.run.comparison import write_comparison
+    from hiergcn.run.compare import named_methods, write_comparison
     from hiergcn.run.folder import check_free
     from hiergcn.run.split_plan import SplitPlan
 
     plan = SplitPlan.parse(splits)
     changed = changes(set_)
     models = models or f"gcn,{method_for(None, source.dataset)}"
-    methods = chosen_methods(models, source.dataset, changed)
+    methods = named_methods(models, source.dataset, changed)
     if against is not None and against not in methods:
         raise InputError(f"--against {against}: name one of --models {models}.")
     if out is not None:
@@ -65,25 +70,28 @@ def compare(
         methods |= {word: adapted(read, word, changed).settings for word in methods if ":" not in word}
     screen = console()
     screen.print(f"{printable(read.graph.name)}: {plan.about}; seeds 0 to {seeds - 1} of each method.")
+    command = shlex.join(["hiergcn", *sys.argv[1:]])
     try:
-        comparison = run_compare(
-            read.graph,
-            split,
-            methods,
-            range(seeds),
-            plan=plan,
-            against=against,
-            device=device,
-            listener=Lines(screen),
-        )
+        with Progress(screen) as progress:
+            comparison = run_compare(
+                read.graph,
+                split,
+                methods,
+                range(seeds),
+                plan=plan,
+                against=against,
+                device=device,
+                on_event=CompareProgress(progress),
+                command=command,
+            )
     except KeyboardInterrupt:
         complain("Stopped before the first method was finished: nothing was written.")
         raise typer.Exit(INTERRUPTED) from None
     folder = next_free(Path("runs") / f"{source.name}-compare" if out is None else out)
-    write_comparison(comparison, folder, shlex.join(["hiergcn", *sys.argv[1:]]))
+    write_comparison(comparison, folder)
     chart, _ = save_figure(comparison_figure(comparison), folder, "comparison")
     page = write_comparison_page(folder)
-    print_comparison(screen, comparison)
+    _print_comparison(screen, comparison)
     screen.print(f"\nFigures: {folder / 'comparison.json'}, {folder / 'scores.csv'}", soft_wrap=True)
     screen.print(f"Chart:   {chart}", soft_wrap=True)
     screen.print(f"Page:    {page}", soft_wrap=True)
@@ -91,16 +99,40 @@ def compare(
         raise typer.Exit(INTERRUPTED)
 
 
-def chosen_methods(models: str, dataset: str | None, changes: dict[str, str]) -> dict[str, "Settings"]:
-    """The settings of each method named, in the order given."""
-    from hiergcn.run.settings import settings_for
+def _print_comparison(out: "Console", comparison: "Comparison") -> None:
+    """Print the table and what its columns mean."""
+    from hiergcn.cli.terminal import new_table, printable
 
-    methods: dict[str, Settings] = {}
-    for word in (part.strip() for part in models.split(",")):
-        if not word:
-            raise InputError(f"--models {models}: give names with commas between them, e.g. gcn,hgcn.")
-        if word in methods:
-            raise InputError(f"--models {models}: {word} is there twice; name each method once.")
-        name, _, preset = word.partition(":")
-        methods[word] = settings_for(name, preset or None, dataset).override(changes)
-    return methods
+    columns = ("model", "mean ± std", "failed", "s/seed", "memory", "difference, 95 %", "p")
+    table = new_table(out, *columns, title=f"Test accuracy on {printable(comparison.dataset)}, %")
+    for run in comparison.runs:
+        table.add_row(*_row(run), *_difference(comparison.difference(run.model)))
+    out.print()
+    out.print(table, width=None if out.is_terminal else PLAIN_WIDTH, crop=False)
+    for sentence in comparison.explanations:
+        out.print(sentence)
+    for one in comparison.differences:
+        if one.left_out:
+            words = f"{one.model} and {one.against}: {one.left_out} pairs are left out because one of the two failed."
+            out.print(words, style="yellow")
+    if comparison.interrupted:
+        out.print("Stopped early: only the finished methods are shown.", style="yellow")
+
+
+def _row(run: "MethodRun") -> tuple[str, ...]:
+    from hiergcn.cli.terminal import percent
+
+    accuracy, peak = run.test_accuracy, run.peak.gpu or run.peak.resident
+    spread = "" if accuracy.std is None else f" ± {percent(accuracy.std)}"
+    seconds = "-" if run.seconds is None else f"{run.seconds:.1f}"
+    memory = "-" if peak is None else f"{peak / 1e9:.2f} GB"
+    return run.model, percent(accuracy.mean) + spread, str(run.failed or "-"), seconds, memory
+
+
+def _difference(found: "PairedDifference | None") -> tuple[str, str]:
+    """Return the difference with its interval, and the corrected p."""
+    if found is None or found.mean is None:
+        return "", ""
+    interval = "" if found.low is None or found.high is None else f" [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
+    p = "-" if found.p_holm is None else "<0.001" if found.p_holm < 1e-3 else f"{found.p_holm:.3f}"
+    return f"{100 * found.mean:+.1f}{interval}", p

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
-from hiergcn.cli.download import downloading
+from hiergcn.cli.progress import download_progress
 from hiergcn.datasets import dataset_names, load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
@@ -66,7 +66,7 @@ class Source:
     def read(self) -> "Data":
         """Read the graph, with the split that the dataset comes with."""
         if self.is_dataset:
-            with downloading(self.data) as progress:
+            with download_progress(self.data) as progress:
                 dataset = load_dataset(self.data, progress=progress)
             return Data(dataset.graph, dataset.split, "the dataset's own")
         if self.holds_all:

@@ -30,11 +30,11 @@ def datasets(context: typer.Context) -> None:
 @app.command("get")
 def get(name: Annotated[str, typer.Argument(help="A name that `hiergcn datasets` lists.")]) -> None:
     """Download a dataset and check it; later commands find it by its name."""
-    from hiergcn.cli.download import downloading
+    from hiergcn.cli.progress import download_progress
     from hiergcn.cli.terminal import console
     from hiergcn.datasets import list_datasets, load_dataset
 
-    with downloading(name) as progress:
+    with download_progress(name) as progress:
         graph = load_dataset(name, progress=progress).graph
     where = next(row.where for row in list_datasets() if row.name == name)
     place = "in the package" if where == "embedded" else f"in {where}"

@@ -140,7 +140,7 @@ def _train(
     known: bool,
     notes: tuple[str, ...] = (),
 ) -> "RunResult":
-    from hiergcn.cli.progress import fit_progress
+    from hiergcn.cli.progress import FitProgress, Progress
     from hiergcn.cli.terminal import complain, console
     from hiergcn.run.device import cores
     from hiergcn.run.fit import fit as run_fit
@@ -151,14 +151,14 @@ def _train(
     claim = published(settings.method, graph.name) if known else None
     workers = workers or (cores() if graph.n_nodes <= MANY_NODES else 1)
     try:
-        with fit_progress(console(), seeds, settings.train.epochs) as progress:
+        with Progress(console()) as progress:
             return run_fit(
                 graph,
                 split,
                 settings,
                 range(seeds),
                 device=device,
-                listener=progress,
+                on_event=FitProgress(progress, seeds, settings.train.epochs),
                 claim=claim,
                 notes=notes,
                 workers=workers,

@@ -1,142 +1,206 @@
-"""How far a fit has come: bars on a terminal, a line for each seed elsewhere."""
+"""Progress display of the long commands: a bar on a terminal, lines elsewhere."""
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskID, TextColumn
+from rich.progress import Progress as Bars
 
-from hiergcn.cli.terminal import duration, percent, printable
-from hiergcn.coarsen import Hierarchy
-from hiergcn.run.fit import Listener
-from hiergcn.train.loop import SeedOutcome
+from hiergcn.cli.terminal import console, duration, percent, printable
+from hiergcn.run.events import (
+    Coarsened,
+    CompareEvent,
+    EpochDone,
+    FitEvent,
+    MemoryPlanned,
+    MethodDone,
+    MethodStarted,
+    RunDone,
+    SeedDone,
+)
+
+if TYPE_CHECKING:
+    from hiergcn.run.compare import MethodRun
+    from hiergcn.train.loop import SeedOutcome
 
 GIGABYTE = 1e9
-WORTH_TELLING = 0.5 * GIGABYTE  # of memory: less is there anywhere
-QUIET = 20.0  # seconds without a line, after which a long seed says how far it is
+WORTH_SAYING = 0.5 * GIGABYTE  # of memory; less is available anywhere
+QUIET = 20.0  # seconds without a line, after which one says how far the work is
 
 
-class FitProgress(Listener):
-    """Keeps the figures that both ways of showing them need. Use it as a context."""
+class Progress:
+    """One task after another, each with its progress. Use it as a context.
 
-    def __init__(self, out: Console, seeds: int, epochs: int) -> None:
-        self.out, self.seeds, self.epochs = out, seeds, epochs
-        self.finished = 0
-        self.running: dict[int, int] = {}  # seed: epoch
-        self.accuracies: list[float] = []
-        self.began = time.monotonic()
+    On a terminal a task is a bar, with a text and the time left beside it. Elsewhere a task prints a line for each
+    milestone, and the text if nothing was printed for a while.
+    """
 
-    def __enter__(self) -> "FitProgress":
+    def __init__(self, out: Console) -> None:
+        self.out = out
+        columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TextColumn("{task.fields[text]}"))
+        self.bars = Bars(*columns, console=out, transient=True, expand=True) if out.is_terminal else None
+        self.task: TaskID | None = None
+        self.total = self.done = 0.0
+        self.began = self.spoke = time.monotonic()
+
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        if self.bars is not None:
+            self.bars.stop()
 
-    def coarsened(self, hierarchy: Hierarchy, seconds: float) -> None:
-        nodes = " → ".join(f"{n:,}" for n in hierarchy.sizes().nodes)
-        self.out.print(f"Coarsened in {duration(seconds)}: {nodes} nodes")
-        self.began = time.monotonic()  # time left is about training
+    def start(self, task: str, total: float, *, line: str | None = None) -> None:
+        """Begin a task, in place of the last one. `line` announces it if there is no bar."""
+        self.total, self.done, self.began = total, 0.0, time.monotonic()
+        if self.bars is None:
+            if line is not None:
+                self.note(line)
+            return
+        if self.task is not None:
+            self.bars.remove_task(self.task)
+        self.task = self.bars.add_task(task, total=total or None, text="")
+        self.bars.start()
 
-    def planned(self, memory: int, available: int | None) -> None:
-        if memory >= WORTH_TELLING:
+    def advance(
+        self,
+        done: float,
+        text: str = "",
+        *,
+        line: str | None = None,
+        total: float | None = None,
+        left: float | None = None,
+    ) -> None:
+        """Show that `done` of the total is done.
+
+        Args:
+            done: in the unit of the total.
+            text: what is going on.
+            line: a milestone, printed if there is no bar.
+            total: a new total, if it has changed.
+            left: seconds left, if the caller knows better than the pace so far.
+        """
+        self.done, self.total = done, self.total if total is None else total
+        shown = ", ".join(filter(None, (text, self.left(left))))
+        if self.bars is not None and self.task is not None:
+            self.bars.update(self.task, completed=done, total=self.total or None, text=shown)
+        elif line is not None:
+            self.note(line)
+        elif time.monotonic() - self.spoke >= QUIET:
+            self.note(shown)
+
+    def note(self, line: str, style: str | None = None) -> None:
+        """Print a line that stays, above the bar if there is one."""
+        self.out.print(printable(line), style=style, soft_wrap=True)
+        self.spoke = time.monotonic()
+
+    def left(self, seconds: float | None = None) -> str:
+        """The time left in words, by the pace so far unless it is given; empty at the begin and at the end."""
+        if seconds is None:
+            if not 0 < self.done < self.total:
+                return ""
+            seconds = (time.monotonic() - self.began) * (self.total - self.done) / self.done
+        return f"{duration(seconds)} left"
+
+
+class FitProgress:
+    """Shows the events of a fit."""
+
+    def __init__(self, progress: Progress, seeds: int, epochs: int) -> None:
+        self.progress, self.seeds, self.epochs = progress, seeds, epochs
+        self.finished = 0
+        self.running: dict[int, int] = {}  # seed: epoch; worker processes train several at once
+        self.accuracies: list[float] = []
+
+    def __call__(self, event: FitEvent) -> None:
+        match event:
+            case Coarsened(hierarchy, seconds):
+                nodes = " → ".join(f"{n:,}" for n in hierarchy.sizes().nodes)
+                self.progress.note(f"Coarsened in {duration(seconds)}: {nodes} nodes")
+            case MemoryPlanned(memory, available):
+                self._show_memory(memory, available)
+                self.progress.start("training", self.seeds * self.epochs)
+            case EpochDone(seed, epoch, best):
+                self.running[seed] = epoch
+                text = f"seed {seed}: epoch {epoch} of {self.epochs}, best validation {percent(best)} %"
+                self.progress.advance(self._epochs_done, text)
+            case SeedDone(outcome):
+                self._show_seed(outcome)
+
+    def _show_memory(self, memory: int, available: int | None) -> None:
+        if memory >= WORTH_SAYING:
             free = "" if available is None else f"; {available / GIGABYTE:.1f} GB are free"
-            self.out.print(f"Training takes about {memory / GIGABYTE:.1f} GB of memory{free}")
+            self.progress.note(f"Training needs about {memory / GIGABYTE:.1f} GB of memory{free}")
 
-    def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None:
-        self.running[seed] = epoch
-
-    def seed_finished(self, outcome: SeedOutcome) -> None:
+    def _show_seed(self, outcome: "SeedOutcome") -> None:
         self.finished += 1
         self.running.pop(outcome.seed, None)
         if outcome.failure is None:
             self.accuracies.append(outcome.validation_accuracy)
+            result = f"validation {percent(outcome.validation_accuracy)} % at epoch {outcome.best_epoch}"
+        else:
+            result = f"failed: it {outcome.failure}"
+        self.progress.done = self._epochs_done  # for the time left
+        left = self.progress.left()
+        count = f"{self.finished} of {self.seeds} done" + (f", {left}" if left else "")
+        mean = f", mean validation {percent(self.mean)} %" if self.accuracies else ""
+        text = f"{self.finished} of {self.seeds} seeds{mean}"
+        self.progress.advance(self._epochs_done, text, line=f"seed {outcome.seed}: {result} ({count})")
 
     @property
     def mean(self) -> float | None:
+        """Mean validation accuracy of the finished seeds."""
         return sum(self.accuracies) / len(self.accuracies) if self.accuracies else None
 
     @property
-    def epochs_done(self) -> int:
-        """Of all seeds; several may be running."""
+    def _epochs_done(self) -> int:
+        """Epochs of all seeds. A seed that ended early counts as whole."""
         return self.finished * self.epochs + sum(self.running.values())
 
-    def left(self) -> str:
-        """Time left, by the pace so far."""
-        done = self.epochs_done / self.epochs
-        return duration((time.monotonic() - self.began) / done * (self.seeds - done))
 
+class CompareProgress:
+    """Shows the events of a comparison."""
 
-class PlainProgress(FitProgress):
-    """Lines, for files and pipes."""
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self.done = self.runs = 0
 
-    def __init__(self, out: Console, seeds: int, epochs: int) -> None:
-        super().__init__(out, seeds, epochs)
-        self.spoke = time.monotonic()
+    def __call__(self, event: CompareEvent) -> None:
+        match event:
+            case MethodStarted(model, runs):
+                self.done, self.runs = 0, runs
+                self.progress.start(model, runs)
+            case RunDone(model, split, seed, failure):
+                self.done += 1
+                if failure is not None:
+                    self.progress.note(f"{model}, split {split}, seed {seed}: failed, it {failure}", style="yellow")
+                self.progress.advance(self.done, f"{self.done} of {self.runs} runs")
+            case MethodDone(run):
+                self._show_method(run)
 
-    def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None:
-        super().epoch_done(seed, epoch, best_validation_accuracy)
-        if time.monotonic() - self.spoke < QUIET:
+    def _show_method(self, run: "MethodRun") -> None:
+        if run.failure is not None:
+            self.progress.note(f"{run.model}: failed. {run.failure}", style="yellow")
             return
-        best = percent(best_validation_accuracy)
-        self._say(f"seed {seed}: epoch {epoch} of {self.epochs}, best validation {best} %, {self.left()} left")
-
-    def seed_finished(self, outcome: SeedOutcome) -> None:
-        super().seed_finished(outcome)
-        if outcome.failure:
-            result = f"failed: it {printable(outcome.failure)}"
-        else:
-            result = f"validation {percent(outcome.validation_accuracy)} % at epoch {outcome.best_epoch}"
-        left = f", {self.left()} left" if self.finished < self.seeds else ""
-        self._say(f"seed {outcome.seed}: {result} ({self.finished} of {self.seeds} done{left})")
-
-    def _say(self, line: str) -> None:
-        self.out.print(line, soft_wrap=True)
-        self.spoke = time.monotonic()
+        mean, seconds = percent(run.test_accuracy.mean), duration(run.seconds or 0.0)
+        self.progress.note(f"{run.model}: test {mean} % over {len(run.scores)} runs, {seconds} each")
 
 
-class BarProgress(FitProgress):
-    """Two bars: all seeds with the time left, and the epochs of the seed that is running."""
+@contextmanager
+def download_progress(name: str) -> Iterator[Callable[[int, int], None]]:
+    """Give a callback for the bytes so far and in all; nothing is shown until the first bytes arrive."""
+    with Progress(console(stderr=True)) as progress:  # stdout may be a table that a program reads
+        started = False
 
-    def __init__(self, out: Console, seeds: int, epochs: int) -> None:
-        super().__init__(out, seeds, epochs)
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
-            TextColumn("{task.fields[count]}"),
-            TextColumn("{task.fields[accuracy]}"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
-        )
-        self.bars = Progress(*columns, console=out, transient=True, expand=True)
-        self.all: TaskID | None = None
-        self.one: TaskID | None = None
+        def show(done: int, total: int) -> None:
+            nonlocal started
+            size = f"{total / 1e6:.1f} MB" if total else "size unknown"
+            if not started:
+                started = True
+                progress.start(f"downloading {name}", total, line=f"downloading {name} ({size})")
+            progress.advance(done, f"{done / 1e6:.1f} of {size}", total=total)
 
-    def __exit__(self, *_: object) -> None:
-        self.bars.stop()
-
-    def _begin(self) -> tuple[TaskID, TaskID]:
-        if self.all is None or self.one is None:
-            text = f"0/{self.seeds}"
-            self.all = self.bars.add_task("seeds", total=self.seeds * self.epochs, count=text, accuracy="")
-            self.one = self.bars.add_task("epochs", total=self.epochs, count="", accuracy="")
-            self.bars.start()
-        return self.all, self.one
-
-    def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None:
-        super().epoch_done(seed, epoch, best_validation_accuracy)
-        every, one = self._begin()
-        best = f"best validation {percent(best_validation_accuracy)} %"
-        self.bars.update(one, completed=epoch, count=f"{epoch}/{self.epochs}", accuracy=best)
-        self.bars.update(every, completed=self.epochs_done)
-
-    def seed_finished(self, outcome: SeedOutcome) -> None:
-        super().seed_finished(outcome)
-        every, _ = self._begin()
-        self.bars.update(
-            every,
-            completed=self.epochs_done,
-            count=f"{self.finished}/{self.seeds}",
-            accuracy=f"mean {percent(self.mean)} %",
-        )
-
-
-def fit_progress(out: Console, seeds: int, epochs: int) -> FitProgress:
-    return (BarProgress if out.is_terminal else PlainProgress)(out, seeds, epochs)
+        yield show

@@ -21,7 +21,8 @@ from hiergcn.graph import Graph, Split
 from hiergcn.model.method import Weights
 from hiergcn.run.adapt import PRESET as ADAPTED
 from hiergcn.run.adapt import Adapted, adapted_settings, method_for
-from hiergcn.run.fit import Listener, fit
+from hiergcn.run.events import OnFitEvent
+from hiergcn.run.fit import fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.predict import predict_graph, restored_model
 from hiergcn.run.recipes import method_of
@@ -74,14 +75,14 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         self._given = dict(settings)
         self._asked_for()  # refuses what is unknown
 
-    def fit(self, graph: Graph, split: Split | None = None, listener: Listener | None = None) -> Self:
+    def fit(self, graph: Graph, split: Split | None = None, on_event: OnFitEvent | None = None) -> Self:
         """Learn from the labelled nodes; without a split, a fifth of each class is kept to select the best epoch."""
         if graph.labels is None:
             raise InputError(f"{graph.name} has no labels; give the class of some nodes to learn from.")
         split = split or Split.holdout(graph.labels, test=0.0, seed=self.seed)
         chosen = self._settings_on(graph, split)
         settings = chosen.settings
-        result = fit(graph, split, settings, [self.seed], device=self.device, listener=listener, notes=chosen.advice)
+        result = fit(graph, split, settings, [self.seed], device=self.device, on_event=on_event, notes=chosen.advice)
         self.result_: RunResult = replace(result, reasons=chosen.reasons)
         learned = graph.ids[np.concatenate([split.train, split.validation])]
         self._remember(settings, graph.class_names, result.graph.n_features, result, learned.astype(str))

@@ -1,24 +1,17 @@
 """Chart and page of `hiergcn compare`."""
 
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import numpy as np
-import pandas as pd
 from matplotlib.figure import Figure
 
-from hiergcn.errors import InputError
-from hiergcn.evaluate.paired import PairedDifference
 from hiergcn.files import written_whole
 from hiergcn.report.svg import FIRST, INK, MUTED, SECOND, STYLE, inline_svg, new_figure
 from hiergcn.report.template import rendered
-from hiergcn.run.comparison import Comparison, MethodRun, Score
-from hiergcn.run.process import Peak
-from hiergcn.run.settings import Settings
-from hiergcn.run.split_plan import SplitPlan
+from hiergcn.run.compare import Comparison, MethodRun, read_comparison
 
 MAX_DOTS = 200
 """Methods with more runs are drawn without a dot for each run."""
@@ -26,37 +19,14 @@ MAX_DOTS = 200
 
 def write_comparison_page(folder: Path) -> Path:
     """Write `comparison.html` from the files of a comparison."""
-    try:
-        recorded = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
-        comparison = _comparison(recorded, pd.read_csv(folder / "scores.csv", dtype={"model": str}))
-    except (KeyError, TypeError, ValueError, OSError) as damage:
-        raise InputError(f"The comparison in {folder} is damaged ({damage}); run hiergcn compare again.") from None
+    comparison = read_comparison(folder)
     target = folder / "comparison.html"
     with written_whole(target) as part:
-        part.write_text(_page(comparison, recorded), encoding="utf-8")
+        part.write_text(_page(comparison), encoding="utf-8")
     return target
 
 
-def _comparison(recorded: dict[str, Any], scores: pd.DataFrame) -> Comparison:
-    """Return the value that was written."""
-    rows: list[dict[str, Any]] = scores.astype(object).where(scores.notna(), None).to_dict("records")  # type: ignore[assignment]
-    runs = tuple(
-        MethodRun(
-            model["model"],
-            Settings.from_dict(model["settings"]),
-            tuple(Score(**row) for row in rows if row["model"] == model["model"]),
-            Peak(model["peak_memory_bytes"], model["peak_gpu_memory_bytes"]),
-            model["seconds"]["epoch"],
-            model["failure"],
-        )
-        for model in recorded["models"]
-    )
-    differences = tuple(PairedDifference(**one) for one in recorded["differences"])
-    plan, seeds = SplitPlan.parse(recorded["splits"]), tuple(recorded["seeds"])
-    return Comparison(recorded["dataset"], plan, seeds, recorded["against"], runs, differences, recorded["interrupted"])
-
-
-def _page(comparison: Comparison, recorded: dict[str, Any]) -> str:
+def _page(comparison: Comparison) -> str:
     rows: list[dict[str, Any]] = [
         {
             "run": run,
@@ -73,11 +43,9 @@ def _page(comparison: Comparison, recorded: dict[str, Any]) -> str:
     return rendered(
         "comparison.html",
         comparison=comparison,
-        recorded=recorded,
-        machine=recorded["environment"],
+        machine=comparison.environment,
         rows=rows,
         best=best,
-        fewest=min((one.units for one in comparison.differences), default=None),
         chart=inline_svg(comparison_figure(comparison), "chart", f"Mean test accuracy of each method: {means}."),
     )
 

@@ -1,28 +1,171 @@
-"""Several methods over the same splits and seeds.
+"""Several methods over the same splits and seeds: running them, the result, and its files.
 
-Each method runs in a process of its own, one after the other, so that its time and its peak memory are its own.
+Each method runs in a process of its own, one after the other, so that its time and peak memory are its own.
 """
 
+import csv
+import json
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
-from hiergcn.evaluate.paired import compare_all
+from hiergcn.evaluate.metrics import Summary
+from hiergcn.evaluate.paired import TEST, PairedDifference, Scores, compare_all
+from hiergcn.files import written_whole
 from hiergcn.graph import Graph, Split
-from hiergcn.run.comparison import Comparison, MethodRun, Score
-from hiergcn.run.fit import AllSeedsFailedError, Listener, fit
+from hiergcn.run.environment import environment
+from hiergcn.run.events import FitEvent, MethodDone, MethodStarted, OnCompareEvent, RunDone, SeedDone
+from hiergcn.run.fit import AllSeedsFailedError, fit
 from hiergcn.run.process import Peak, Send, WorkFailedError, in_own_process
-from hiergcn.run.settings import Settings
+from hiergcn.run.result import RunResult
+from hiergcn.run.settings import Settings, settings_for
 from hiergcn.run.split_plan import SplitPlan
-from hiergcn.train.loop import SeedOutcome
+
+COMPARISON, SCORES = "comparison.json", "scores.csv"
+ENOUGH_PAIRS = 6
+"""Pairs from which on p can fall below 0.05."""
 
 
-class CompareListener:
-    """Told what happens during a comparison. Does nothing by itself."""
+@dataclass(frozen=True)
+class Score:
+    """One seed of one method on one split. Accuracies are fractions of 1, None if the seed failed."""
 
-    def method_started(self, model: str, splits: int, seeds: int) -> None: ...
-    def seed_finished(self, model: str, split: int, seed: int, failure: str | None) -> None: ...
-    def method_finished(self, run: MethodRun) -> None: ...
+    model: str
+    split: int
+    seed: int
+    test_accuracy: float | None = None
+    validation_accuracy: float | None = None
+    macro_f1: float | None = None
+    best_epoch: int | None = None
+    seconds: float | None = None
+    failure: str | None = None
+
+
+@dataclass(frozen=True)
+class MethodRun:
+    """The scores of one method."""
+
+    model: str
+    settings: Settings
+    scores: tuple[Score, ...]
+    peak: Peak
+    epoch_seconds: float | None
+    """Mean seconds per epoch, validation included."""
+    failure: str | None = None
+    """Why the whole method failed."""
+
+    @property
+    def by_pair(self) -> Scores:
+        return {(score.split, score.seed): score.test_accuracy for score in self.scores}
+
+    @property
+    def test_accuracy(self) -> Summary:
+        return Summary(tuple(score.test_accuracy for score in self.scores))
+
+    @property
+    def failed(self) -> int:
+        """Number of failed runs."""
+        return sum(score.test_accuracy is None for score in self.scores)
+
+    @property
+    def seconds(self) -> float | None:
+        """Mean seconds per seed."""
+        known = [score.seconds for score in self.scores if score.seconds is not None]
+        return math.fsum(known) / len(known) if known else None
+
+    def to_dict(self) -> dict[str, Any]:
+        validation = Summary(tuple(score.validation_accuracy for score in self.scores))
+        return {
+            "model": self.model,
+            "test_accuracy": {"mean": self.test_accuracy.mean, "std": self.test_accuracy.std},
+            "val_accuracy": {"mean": validation.mean, "std": validation.std},
+            "runs": len(self.scores),
+            "failed_seeds": self.failed,
+            "failure": self.failure,
+            "seconds": {"seed": self.seconds, "epoch": self.epoch_seconds},
+            "peak_memory_bytes": self.peak.resident,
+            "peak_gpu_memory_bytes": self.peak.gpu,
+            "selection": self.settings.train.selection_rule,
+            "settings": self.settings.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The scores of every method, and their differences to one of them."""
+
+    dataset: str
+    plan: SplitPlan
+    seeds: tuple[int, ...]
+    against: str
+    runs: tuple[MethodRun, ...]
+    differences: tuple[PairedDifference, ...]
+    interrupted: bool = False
+    command: str | None = None
+    """The command line that made it."""
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    """Machine and versions."""
+
+    def difference(self, model: str) -> PairedDifference | None:
+        return next((one for one in self.differences if one.model == model), None)
+
+    @property
+    def explanations(self) -> tuple[str, ...]:
+        """What the columns of the table mean, in sentences."""
+        several = self.plan.count is not None
+        pairs = (
+            "over paired splits, each the mean of its seeds" if several else "over paired seeds, for this split only"
+        )
+        on_gpu = any(run.peak.gpu for run in self.runs)
+        memory = "peak on the GPU" if on_gpu else "peak of the method's process, Python and libraries included"
+        sentences = [
+            f"±: sample standard deviation over runs. Memory: {memory}.",
+            f"Difference: to {self.against} in points, mean and interval (Student's t) over paired {pairs}.",
+            f"p: {TEST}; Holm's correction for {len(self.differences)} comparisons.",
+        ]
+        fewest = min((one.units for one in self.differences), default=ENOUGH_PAIRS)
+        if 1 < fewest < ENOUGH_PAIRS:
+            lowest = f"{2.0 ** (1 - fewest):g}"
+            sentences.append(f"With {fewest} pairs p cannot fall below {lowest}: take more seeds or splits.")
+        if several:
+            sentences.append("Random splits overlap, so intervals are somewhat too narrow and p somewhat too small.")
+        return tuple(sentences)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "dataset": self.dataset,
+            "splits": str(self.plan),
+            "splits_about": self.plan.about,
+            "seeds": list(self.seeds),
+            "against": self.against,
+            "test": TEST,
+            "correction": "Holm",
+            "models": [run.to_dict() for run in self.runs],
+            "differences": [one.to_dict() for one in self.differences],
+            "interrupted": self.interrupted,
+            "command": self.command,
+            "environment": dict(self.environment),
+        }
+
+
+def named_methods(models: str, dataset: str | None, changes: Mapping[str, Any]) -> dict[str, Settings]:
+    """Return the settings of each NAME or NAME:PRESET in a comma-separated list, in its order."""
+    methods: dict[str, Settings] = {}
+    for word in (part.strip() for part in models.split(",")):
+        if not word:
+            raise InputError(f"--models {models}: give names with commas between them, e.g. gcn,hgcn.")
+        if word in methods:
+            raise InputError(f"--models {models}: {word} is there twice; name each method once.")
+        name, _, preset = word.partition(":")
+        methods[word] = settings_for(name, preset or None, dataset).override(changes)
+    return methods
 
 
 def compare(
@@ -34,21 +177,23 @@ def compare(
     plan: SplitPlan | None = None,
     against: str | None = None,
     device: str = "auto",
-    listener: CompareListener | None = None,
+    on_event: OnCompareEvent | None = None,
+    command: str | None = None,
 ) -> Comparison:
     """Run each method over the same splits and seeds. Ctrl-C keeps the methods that are finished, if there are any.
 
     Args:
         graph: with labels.
-        own: the split that it comes with.
+        own: the graph's own split.
         methods: settings by the name to show.
         seeds: run on each split.
-        plan: which splits; the graph's own where left out.
-        against: the name that the others are compared with; the first where left out.
+        plan: which splits; by default the graph's own.
+        against: name of the method that the others are compared with; by default the first.
         device: as in `fit`.
-        listener: told of the progress.
+        on_event: gets every step: see `events`.
+        command: the command line, kept with the result.
     """
-    plan, listener = plan or SplitPlan(), listener or CompareListener()
+    plan, emit = plan or SplitPlan(), on_event or (lambda _: None)
     against = against or next(iter(methods))
     if against not in methods:
         raise InputError(f"{against!r} is not among the models compared; give one of {', '.join(methods)}.")
@@ -61,9 +206,9 @@ def compare(
     interrupted = False
     try:
         for name, settings in methods.items():
-            listener.method_started(name, len(splits), len(seeds))
-            runs.append(_run_method(name, settings, graph, splits, tuple(seeds), device, listener))
-            listener.method_finished(runs[-1])
+            emit(MethodStarted(name, len(splits) * len(seeds)))
+            runs.append(_run_method(name, settings, graph, splits, tuple(seeds), device, emit))
+            emit(MethodDone(runs[-1]))
     except KeyboardInterrupt:
         if not runs:
             raise
@@ -77,6 +222,8 @@ def compare(
         runs=tuple(runs),
         differences=compare_all(done, against) if against in done else (),
         interrupted=interrupted,
+        command=command,
+        environment=environment(),
     )
 
 
@@ -87,32 +234,17 @@ def _run_method(
     splits: list[Split],
     seeds: tuple[int, ...],
     device: str,
-    listener: CompareListener,
+    emit: OnCompareEvent,
 ) -> MethodRun:
-    def told(message: tuple[int, int, str | None]) -> None:
-        listener.seed_finished(name, *message)
-
+    """Run a method in a process of its own."""
     try:
         (scores, epoch_seconds), peak = in_own_process(
-            _train_splits, name, settings, graph, splits, seeds, device, on_message=told
+            _train_splits, name, settings, graph, splits, seeds, device, on_message=emit
         )
     except WorkFailedError as error:
-        nothing = (None,) * 5
-        failed = tuple(
-            Score(name, number, seed, *nothing, str(error)) for number in range(len(splits)) for seed in seeds
-        )
-        return MethodRun(name, settings, failed, Peak(None, None), None, str(error))
+        failed = [Score(name, number, seed, failure=str(error)) for number in range(len(splits)) for seed in seeds]
+        return MethodRun(name, settings, tuple(failed), Peak(None, None), None, str(error))
     return MethodRun(name, settings, scores, peak, epoch_seconds)
-
-
-class _Teller(Listener):
-    """Sends every finished seed to the process that waits."""
-
-    def __init__(self, send: Send, split: int) -> None:
-        self.send, self.split = send, split
-
-    def seed_finished(self, outcome: SeedOutcome) -> None:
-        self.send((self.split, outcome.seed, outcome.failure))
 
 
 def _train_splits(
@@ -124,36 +256,94 @@ def _train_splits(
     seeds: tuple[int, ...],
     device: str,
 ) -> tuple[tuple[Score, ...], float | None]:
-    """The work of a method's process: the scores of every split and seed, and the mean seconds of an epoch."""
+    """Return the scores of every split and seed, and the mean seconds per epoch. Runs in the method's process."""
     scores: list[Score] = []
     hierarchy: Hierarchy | None = None  # depends on the graph alone
     train_seconds, epochs = 0.0, 0
     for number, split in enumerate(splits):
+        on_event = partial(_send_seed, send, name, number)
         try:
-            result = fit(
-                graph, split, settings, seeds, device=device, hierarchy=hierarchy, listener=_Teller(send, number)
-            )
+            result = fit(graph, split, settings, seeds, device=device, hierarchy=hierarchy, on_event=on_event)
         except AllSeedsFailedError as error:
-            scores += [Score(name, number, seed, *(None,) * 5, str(error)) for seed in seeds]
+            scores += [Score(name, number, seed, failure=str(error)) for seed in seeds]
             continue
         hierarchy = result.hierarchy
         train_seconds += result.seconds["train"]
         epochs += len(result.history)
-        assert result.test is not None
-        for outcome, accuracy, f1 in zip(
-            result.outcomes, result.test.accuracy.per_seed, result.test.macro_f1.per_seed, strict=True
-        ):
-            scores.append(
-                Score(
-                    name,
-                    number,
-                    outcome.seed,
-                    accuracy,
-                    outcome.validation_accuracy,
-                    f1,
-                    outcome.best_epoch,
-                    outcome.seconds,
-                    outcome.failure,
-                )
-            )
+        scores += _scores(name, number, result)
     return tuple(scores), train_seconds / epochs if epochs else None
+
+
+def _send_seed(send: Send, model: str, split: int, event: FitEvent) -> None:
+    """Send a finished seed to the process that waits for it."""
+    if isinstance(event, SeedDone):
+        send(RunDone(model, split, event.outcome.seed, event.outcome.failure))
+
+
+def _scores(model: str, split: int, result: RunResult) -> list[Score]:
+    assert result.test is not None
+    figures = zip(result.outcomes, result.test.accuracy.per_seed, result.test.macro_f1.per_seed, strict=True)
+    return [
+        Score(
+            model=model,
+            split=split,
+            seed=outcome.seed,
+            test_accuracy=accuracy,
+            validation_accuracy=outcome.validation_accuracy,
+            macro_f1=macro_f1,
+            best_epoch=outcome.best_epoch,
+            seconds=outcome.seconds,
+            failure=outcome.failure,
+        )
+        for outcome, accuracy, macro_f1 in figures
+    ]
+
+
+def write_comparison(comparison: Comparison, folder: Path) -> None:
+    """Write `comparison.json` with every setting and figure, and `scores.csv` with a row per model, split and seed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    columns = list(Score.__dataclass_fields__)
+    with written_whole(folder / SCORES) as part, part.open("w", encoding="utf-8", newline="") as lines:
+        rows = csv.DictWriter(lines, columns, lineterminator="\n")
+        rows.writeheader()
+        rows.writerows(asdict(score) for run in comparison.runs for score in run.scores)
+    with written_whole(folder / COMPARISON) as part:
+        part.write_text(json.dumps(comparison.to_dict(), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def read_comparison(folder: Path) -> Comparison:
+    """Read the comparison that `write_comparison` wrote."""
+    try:
+        saved = json.loads((folder / COMPARISON).read_text(encoding="utf-8"))
+        return _from_dict(saved, pd.read_csv(folder / SCORES, dtype={"model": str}))
+    except (KeyError, TypeError, ValueError, OSError) as damage:
+        raise InputError(f"The comparison in {folder} is damaged ({damage}); run hiergcn compare again.") from None
+
+
+def _from_dict(saved: dict[str, Any], scores: pd.DataFrame) -> Comparison:
+    rows: list[dict[str, Any]] = scores.astype(object).where(scores.notna(), None).to_dict("records")  # type: ignore[assignment]
+    runs = tuple(
+        MethodRun(
+            model=one["model"],
+            settings=Settings.from_dict(one["settings"]),
+            scores=tuple(Score(**row) for row in rows if row["model"] == one["model"]),
+            peak=Peak(one["peak_memory_bytes"], one["peak_gpu_memory_bytes"]),
+            epoch_seconds=one["seconds"]["epoch"],
+            failure=one["failure"],
+        )
+        for one in saved["models"]
+    )
+    for run, one in zip(runs, saved["models"], strict=True):
+        if len(run.scores) != one["runs"]:
+            raise ValueError(f"{SCORES} has {len(run.scores)} of {one['runs']} runs of {run.model}")
+    return Comparison(
+        dataset=saved["dataset"],
+        plan=SplitPlan.parse(saved["splits"]),
+        seeds=tuple(saved["seeds"]),
+        against=saved["against"],
+        runs=runs,
+        differences=tuple(PairedDifference(**one) for one in saved["differences"]),
+        interrupted=saved["interrupted"],
+        command=saved["command"],
+        environment=saved["environment"],
+    )

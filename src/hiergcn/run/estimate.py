@@ -13,7 +13,8 @@ from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.structure import WIDTH
 from hiergcn.run.device import choose_device
-from hiergcn.run.fit import Listener, fit
+from hiergcn.run.events import EpochDone, FitEvent
+from hiergcn.run.fit import fit
 from hiergcn.run.memory import held_memory
 from hiergcn.run.memory_plan import plan_memory
 from hiergcn.run.settings import Settings
@@ -39,14 +40,15 @@ class Estimate:
     """Whether that graph was a smaller one of the same density, and its time was multiplied."""
 
 
-class Clock(Listener):
-    """Looks at the time whenever it is told of an epoch."""
+class Clock:
+    """Notes the time of every finished epoch."""
 
     def __init__(self) -> None:
         self.ticks: list[tuple[int, float]] = []
 
-    def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None:
-        self.ticks.append((epoch, time.perf_counter()))
+    def __call__(self, event: FitEvent) -> None:
+        if isinstance(event, EpochDone):
+            self.ticks.append((event.epoch, time.perf_counter()))
 
     @property
     def epoch(self) -> float:
@@ -71,7 +73,7 @@ def estimate_fit(graph: Graph, split: Split, settings: Settings) -> Estimate:
     clock = Clock()
     epochs = LOOKS * LOOK if choose_device().type == "cuda" else TRIAL_EPOCHS
     short = replace(settings, train=replace(settings.train, epochs=epochs, patience=None))
-    result = fit(graph_of_trial, split_of_trial, short, [0], listener=clock)
+    result = fit(graph_of_trial, split_of_trial, short, [0], on_event=clock)
     seconds = ratio * (result.seconds["coarsen"] + clock.epoch * settings.train.epochs)
     return Estimate(seconds, expected_memory(graph, settings), nodes, scaled)
 

@@ -15,21 +15,13 @@ from hiergcn.explain.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Method, Prepared, Weights
+from hiergcn.run.events import Coarsened, EpochDone, MemoryPlanned, OnFitEvent, SeedDone
 from hiergcn.run.memory import available_memory, require_memory
 from hiergcn.run.result import RunResult, SeedSummary
 from hiergcn.run.settings import Settings
 from hiergcn.run.trainer import Trainer
 from hiergcn.train.loop import SeedOutcome
 from hiergcn.train.selection import HISTORY
-
-
-class Listener:
-    """Told what happens during a run. Does nothing by itself; the shell draws its progress from it."""
-
-    def coarsened(self, hierarchy: Hierarchy, seconds: float) -> None: ...
-    def planned(self, memory: int, available: int | None) -> None: ...
-    def epoch_done(self, seed: int, epoch: int, best_validation_accuracy: float) -> None: ...
-    def seed_finished(self, outcome: SeedOutcome) -> None: ...
 
 
 class AllSeedsFailedError(HierGCNError):
@@ -44,19 +36,25 @@ def fit(
     *,
     device: str = "auto",
     hierarchy: Hierarchy | None = None,
-    listener: Listener | None = None,
+    on_event: OnFitEvent | None = None,
     claim: float | None = None,
     notes: Sequence[str] = (),
     workers: int = 1,
 ) -> RunResult:
     """Train a model for each seed and evaluate them all. `notes` are kept beside those that are made here.
 
+    `on_event` gets every step: see `events`.
+
     On a CPU, `workers` processes share the seeds after the first if these would take long: a script that asks for more
     than one must be importable, with what it does under `if __name__ == "__main__"`.
 
     Ctrl-C ends the run early with the seeds that are finished; where there are none it is raised again.
     """
-    listener = listener or Listener()
+    emit = on_event or (lambda _: None)
+
+    def on_epoch(seed: int, epoch: int, best: float) -> None:
+        emit(EpochDone(seed, epoch, best))
+
     require_memory(  # of what is kept of a seed: before anything is made for each of them
         len(seeds) * (4 * graph.n_nodes + 8 * len(HISTORY) * settings.train.epochs),
         what=f"{len(seeds):,} seeds of {graph.n_nodes:,} predictions each",
@@ -68,16 +66,16 @@ def fit(
     task = Task.of(graph, split)
     hierarchy = trainer.hierarchy(settings)
     if hierarchy is not None:
-        listener.coarsened(hierarchy, trainer.coarsen_seconds)
-    listener.planned(trainer.plan(settings).on_device, available_memory(where))
+        emit(Coarsened(hierarchy, trainer.coarsen_seconds))
+    emit(MemoryPlanned(trainer.plan(settings).on_device, available_memory(where)))
     method, prepared = trainer.prepared(settings, task)
     kept = _Kept()
     interrupted = False
     began = time.perf_counter()
     try:
-        for outcome in trainer.train(settings, [(split, seed) for seed in seeds], listener.epoch_done, workers):
+        for outcome in trainer.train(settings, [(split, seed) for seed in seeds], on_epoch, workers):
             kept.add(outcome)
-            listener.seed_finished(outcome)
+            emit(SeedDone(outcome))
     except KeyboardInterrupt:
         if kept.best is None:
             raise

@@ -1,0 +1,68 @@
+"""Events: what long-running functions hand to their `on_event` callback while they work.
+
+Every such function takes one callback, which gets one value per step. The shell shows its progress from them.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from hiergcn.coarsen import Hierarchy
+    from hiergcn.run.compare import MethodRun
+    from hiergcn.train.loop import SeedOutcome
+
+
+class Coarsened(NamedTuple):
+    """The hierarchy is ready."""
+
+    hierarchy: "Hierarchy"
+    seconds: float
+
+
+class MemoryPlanned(NamedTuple):
+    """The memory that training needs was estimated, in bytes."""
+
+    memory: int
+    available: int | None
+
+
+class EpochDone(NamedTuple):
+    """A seed has finished an epoch."""
+
+    seed: int
+    epoch: int
+    best_validation_accuracy: float
+
+
+class SeedDone(NamedTuple):
+    """A seed has finished or failed."""
+
+    outcome: "SeedOutcome"
+
+
+class MethodStarted(NamedTuple):
+    """A comparison begins a method."""
+
+    model: str
+    runs: int
+
+
+class RunDone(NamedTuple):
+    """A comparison has finished one seed on one split, or it failed."""
+
+    model: str
+    split: int
+    seed: int
+    failure: str | None
+
+
+class MethodDone(NamedTuple):
+    """A comparison has finished a method."""
+
+    run: "MethodRun"
+
+
+FitEvent = Coarsened | MemoryPlanned | EpochDone | SeedDone
+CompareEvent = MethodStarted | RunDone | MethodDone
+OnFitEvent = Callable[[FitEvent], None]
+OnCompareEvent = Callable[[CompareEvent], None]
