@@ -49,12 +49,12 @@ def test_every_class_and_the_confidence_are_shown(command: Command, own_files: P
 def test_settings_follow_the_graph_unless_given(command: Command, own_files: Path) -> None:
     outcome = command(*OWN, "--set", "epochs=4", "--no-baselines", "--verbose", "--out", "mine")
     assert outcome.code == 0, outcome.err
-    assert "features are measurements of different sizes" in " ".join(outcome.out.split())
+    assert "features are measurements on different scales" in " ".join(outcome.out.split())
     config = json.loads((own_files / "mine" / "config.json").read_text(encoding="utf-8"))
     assert config["preset"] == "adapted"
     assert (config["method"], config["model"]["scaling"]) == ("hgcn-plus", "standard")
     assert config["train"]["epochs"] == 4
-    assert config["reasons"]["scaling"] == "features are measurements of different sizes"
+    assert config["reasons"]["scaling"] == "features are measurements on different scales"
     assert "epochs" not in config["reasons"]
     assert config["reasons"]["scaling"] in (own_files / "mine" / "report.html").read_text(encoding="utf-8")
     assert command(*OWN, "--preset", "paper", "--set", "epochs=4", "--no-baselines", "--out", "theirs").code == 0

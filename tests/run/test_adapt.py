@@ -93,24 +93,24 @@ def test_scaling_follows_the_kind_of_features() -> None:
 
 
 def test_every_choice_has_a_reason_unless_the_user_made_it() -> None:
-    adapted = adapted_settings(*with_split(planted_graph(100, seed=1)))
+    graph, split = with_split(planted_graph(100, seed=1))
+    adapted = adapted_settings(graph, split)
     assert set(adapted.reasons) == {one.setting for one in adapted.choices} >= {"levels", "order"}
     for one in adapted.choices:
         assert (
             getattr(adapted.settings.model, one.setting, getattr(adapted.settings.train, one.setting, ...)) == one.value
         )
-    own = adapted.override({"levels": "2"})
+    own = adapted_settings(graph, split, changes={"levels": "2"})
     assert "levels" not in own.reasons
     assert own.reasons.keys() == adapted.reasons.keys() - {"levels"}
     assert own.settings.model.levels == 2
 
 
 def test_rare_classes_are_pointed_out() -> None:
-    graph = planted_graph(300, classes=2, seed=3)
     labels = np.where(np.arange(300) < 280, 0, 1)
-    adapted = adapted_settings(*with_split(graph.with_labels(labels)))
-    assert any("class_weight=balanced" in note for note in adapted.advice)
-    assert not adapted.override({"class_weight": "balanced"}).advice
+    graph, split = with_split(planted_graph(300, classes=2, seed=3).with_labels(labels))
+    assert any("class_weight=balanced" in note for note in adapted_settings(graph, split).advice)
+    assert not adapted_settings(graph, split, changes={"class_weight": "balanced"}).advice
 
 
 def test_other_methods_take_over_what_is_theirs() -> None:

@@ -1,20 +1,25 @@
 """A whole run: seeds, test evaluation, failures, interruption."""
 
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.run import trainer
-from hiergcn.run.events import Coarsened, EpochDone, FitEvent, OnFitEvent
-from hiergcn.run.fit import AllSeedsFailedError, fit
-from hiergcn.run.result import RunResult
+from hiergcn.run.adapt import MOST_LEVELS, adapted_settings
+from hiergcn.run.events import BaselineStarted, Coarsened, EpochDone, FitEvent, OnFitEvent
+from hiergcn.run.fit import BASELINES, AllSeedsFailedError, draw_split, fit
+from hiergcn.run.result import Baseline, RunResult
 from hiergcn.run.settings import Settings, settings_for
+from hiergcn.run.trainer import Trainer
 from hiergcn.train.loop import SeedOutcome
 
 
@@ -162,3 +167,125 @@ def test_seeds_that_make_no_sense(
 def test_unknown_device(graph: Graph, split: Split, settings: Settings) -> None:
     with pytest.raises(InputError, match="no device named 'abacus'"):
         fit(graph, split, settings, [0], device="abacus")
+
+
+@pytest.fixture(scope="module")
+def small() -> Graph:
+    return planted_graph(90, classes=3, depth=1, homophily=0.95, noise=1.0, seed=1)
+
+
+def quick_baselines(graph: Graph, *names: str, seeds: int = 1, **given: Any) -> tuple[Baseline, ...]:
+    """The baselines of a fit that itself takes no time."""
+    changes = {"epochs": 2, "levels": 1}
+    result = fit(graph, seeds=range(seeds), changes=changes, baselines=names or BASELINES, device="cpu", **given)
+    assert result.baselines is not None
+    return result.baselines
+
+
+def test_one_call_goes_all_the_way(small: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Split, settings, hierarchy, training, baselines, reasons: without a further step, and with one coarsening."""
+    calls: list[int] = []
+
+    def counted(adjacency: Any, levels: int, config: CoarsenConfig) -> Hierarchy:
+        calls.append(levels)
+        return coarsen(adjacency, levels, config)
+
+    for module in ("trainer", "adapt", "memory_plan", "predict", "search_space", "tune"):
+        if hasattr(import_module(f"hiergcn.run.{module}"), "coarsen"):
+            monkeypatch.setattr(f"hiergcn.run.{module}.coarsen", counted)
+    result = fit(small, changes={"epochs": 3}, baselines=BASELINES, device="cpu")
+    assert calls == [MOST_LEVELS]
+    assert result.settings == adapted_settings(small, result.split, changes={"epochs": 3}).settings
+    assert result.reasons["levels"]
+    assert "epochs" not in result.reasons
+    assert result.hierarchy is not None
+    assert result.hierarchy.requested == result.settings.model.levels
+    assert result.baselines is not None
+    assert [one.model for one in result.baselines] == list(BASELINES)
+    assert small.labels is not None
+    assert np.array_equal(result.split.test, Split.holdout(small.labels).test)
+
+
+def test_a_named_dataset_has_its_recipe_and_the_published_accuracy(small: Graph) -> None:
+    result = fit(small, dataset="cora", changes={"epochs": 2}, device="cpu")
+    assert (result.settings.method, result.settings.preset, result.claim) == ("hgcn", "paper", 0.845)
+    assert result.reasons == {}
+
+
+def test_settings_and_the_name_of_a_model_contradict_each_other(small: Graph, settings: Settings) -> None:
+    with pytest.raises(InputError, match="leave one of them out"):
+        fit(small, settings=settings, model="gcn")
+
+
+def test_a_graph_without_labels_is_refused(small: Graph) -> None:
+    with pytest.raises(InputError, match="no labels to learn from"):
+        fit(small.with_labels(None))
+
+
+def test_each_baseline_gives_scores_without_any_extra(small: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch_geometric", None)
+    found = quick_baselines(small, seeds=2)
+    assert [one.model for one in found] == ["label-propagation", "mlp", "gcn"]
+    assert [one.seeds for one in found] == [1, 2, 2]
+    for one in found:
+        assert one.test is not None
+        assert one.test.accuracy.mean is not None
+        assert one.test.accuracy.mean > 0.5
+
+
+def test_a_method_is_no_baseline_of_itself(small: Graph) -> None:
+    result = fit(small, model="mlp", changes={"epochs": 2}, baselines=["mlp", "label-propagation"], device="cpu")
+    assert result.baselines is not None
+    assert [one.model for one in result.baselines] == ["label-propagation"]
+
+
+def test_the_perceptron_needs_features(small: Graph) -> None:
+    (one,) = quick_baselines(replace(small, features=None), "mlp")
+    assert one.left_out is not None
+    assert "no features" in one.left_out
+    assert one.test is None
+    assert one.to_dict()["test"]["accuracy"] is None
+
+
+def test_a_failed_baseline_does_not_lose_the_run(small: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Any, *args: object, **kwargs: object) -> None:
+        raise RuntimeError("can't allocate memory")
+
+    monkeypatch.setattr("hiergcn.model.baselines.label_propagation.LabelPropagationMethod.prepare", full)
+    (one,) = quick_baselines(small, "label-propagation")
+    assert one.left_out is not None
+    assert "can't allocate" in one.left_out
+
+
+def test_interrupted_baselines_leave_the_run(small: Graph) -> None:
+    def interrupt(event: FitEvent) -> None:
+        if isinstance(event, BaselineStarted):
+            raise KeyboardInterrupt
+
+    changes = {"epochs": 2, "levels": 1}
+    result = fit(small, changes=changes, baselines=BASELINES, device="cpu", on_event=interrupt)
+    assert result.baselines is None
+    assert not result.interrupted
+    assert any("comparison with simpler methods was stopped" in note for note in result.notes)
+
+
+def test_baselines_have_the_recipes_of_a_named_dataset(small: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    real = Trainer.train
+
+    def watched(self: Trainer, settings: Settings, *rest: Any, **more: Any) -> Any:
+        seen.append(settings.preset)
+        return real(self, settings, *rest, **more)
+
+    monkeypatch.setattr(Trainer, "train", watched)
+    for dataset in ("cora", None):
+        quick_baselines(small, "mlp", dataset=dataset)
+    assert seen == ["paper", "default", "adapted", "adapted"]
+
+
+def test_without_test_nodes_validation_scores_the_baselines(small: Graph) -> None:
+    split = draw_split(small, test=0.0)
+    assert np.size(split.test) == 0
+    (one,) = quick_baselines(small, "label-propagation", split=split)
+    assert one.test is None
+    assert one.validation is not None

@@ -9,7 +9,7 @@ from hiergcn.errors import InputError
 if TYPE_CHECKING:
     from hiergcn.cli.data import Data
     from hiergcn.graph import Split
-    from hiergcn.run.adapt import Adapted
+    from hiergcn.run.adapt import ChosenSettings
 
 INTERRUPTED = 130  # what shells make of Ctrl-C
 SPLIT_SEED = 0
@@ -42,13 +42,13 @@ def with_split(data: "Data") -> "tuple[Data, Split]":
     return replace(data, split=drawn, split_from=SPLIT_FROM), drawn
 
 
-def adapted(data: "Data", model: str, changed: dict[str, str]) -> "Adapted":
+def adapted(data: "Data", model: str, changed: dict[str, str]) -> "ChosenSettings":
     """Settings that suit the user's graph, where they gave none, and why."""
     from hiergcn.run.adapt import adapted_settings
 
     data, split = with_split(data)
     split.check(data.graph)
-    return adapted_settings(data.graph, split, model).override(changed)
+    return adapted_settings(data.graph, split, model, changed)
 
 
 def check_target(out: Path | None) -> None:

@@ -2,23 +2,19 @@
 
 import shlex
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hiergcn.cli import options
-from hiergcn.cli.asked import INTERRUPTED, adapted, changes, next_free, with_split
+from hiergcn.cli.asked import INTERRUPTED, changes, next_free, with_split
 from hiergcn.cli.named import of_graph
 
 if TYPE_CHECKING:
     from hiergcn.cli.data import Data, Source
-    from hiergcn.run.adapt import Adapted
-    from hiergcn.run.result import RunResult
-    from hiergcn.run.settings import Settings
+    from hiergcn.run.adapt import ChosenSettings
 
-BASELINE_SEEDS = 3
 SHOWN = 4  # settings in a line, those that differ from graph to graph first
 MANY_NODES = 200_000  # above, processes would want more memory than time is worth
 
@@ -54,30 +50,43 @@ def fit(
     """Train a model on a graph and predict the class of every node."""
     changed = changes(set_, levels)
 
+    from hiergcn.cli.progress import FitProgress, Progress
     from hiergcn.cli.summary import print_summary
-    from hiergcn.cli.terminal import console
+    from hiergcn.cli.terminal import complain, console
     from hiergcn.report import write_report
     from hiergcn.run.adapt import method_for
+    from hiergcn.run.device import cores
+    from hiergcn.run.fit import BASELINES
+    from hiergcn.run.fit import fit as run_fit
     from hiergcn.run.folder import check_free, write_run
     from hiergcn.run.settings import settings_for
 
-    method = model or method_for(preset, source.dataset)
-    settings = settings_for(method, preset, source.dataset).override(changed)
+    settings = settings_for(model or method_for(preset, source.dataset), preset, source.dataset).override(changed)
     folder = next_free(Path("runs") / f"{source.name}-{settings.method}") if out is None else out
     check_free(folder)
-    read, _ = with_split(source.read())
-    chosen = None
-    if preset is None and not source.is_dataset:
-        chosen = adapted(read, method, changed)
-        settings = chosen.settings
-    _announce(read, settings.method, chosen, verbose)
-    notes = chosen.advice if chosen else ()
-    result = _train(read, settings, seeds, device, workers, known=source.is_dataset, notes=notes)
-    result = replace(result, reasons=chosen.reasons if chosen else {})
-    if baselines or (baselines is None and not source.is_dataset):
-        result = _with_baselines(result, seeds, source.dataset, device)
+    data, split = with_split(source.read())
+    if baselines is None:
+        baselines = not source.is_dataset
+    try:
+        with Progress(console()) as progress:
+            result = run_fit(
+                data.graph,
+                split,
+                seeds=range(seeds),
+                model=model,
+                preset=preset,
+                dataset=source.dataset,
+                changes=changed,
+                baselines=BASELINES if baselines else (),
+                device=device,
+                workers=workers or (cores() if data.graph.n_nodes <= MANY_NODES else 1),
+                on_event=FitProgress(progress, seeds, announce=lambda chosen: _announce(data, chosen, verbose)),
+            )
+    except KeyboardInterrupt:
+        complain("Stopped before the first seed was finished: nothing was written.")
+        raise typer.Exit(INTERRUPTED) from None
     folder = next_free(folder)  # another run may have taken it meanwhile
-    how = {"split": read.split_from, "command": shlex.join(["hiergcn", *sys.argv[1:]])}
+    how = {"split": data.split_from, "command": shlex.join(["hiergcn", *sys.argv[1:]])}
     write_run(result, folder, source.recorded() | how, spreadsheet=spreadsheet_safe)
     write_report(folder, result)
     print_summary(console(), result, folder, asked=seeds)
@@ -85,25 +94,7 @@ def fit(
         raise typer.Exit(INTERRUPTED)
 
 
-def _with_baselines(result: "RunResult", seeds: int, dataset: str | None, device: str) -> "RunResult":
-    """The result with what simpler methods give; Ctrl-C goes on without them."""
-    from hiergcn.cli.terminal import console
-    from hiergcn.run.baselines import fit_baselines
-
-    if result.interrupted:
-        return result
-    console().print("Fitting simpler methods on the same split ..")
-    few = range(min(seeds, BASELINE_SEEDS))
-    try:
-        found = fit_baselines(
-            result.graph, result.split, few, dataset=dataset, leave_out=[result.settings.method], device=device
-        )
-    except KeyboardInterrupt:
-        return replace(result, notes=(*result.notes, "the comparison with simpler methods was stopped"))
-    return replace(result, baselines=found)
-
-
-def _announce(data: "Data", method: str, chosen: "Adapted | None", verbose: bool) -> None:
+def _announce(data: "Data", chosen: "ChosenSettings", verbose: bool) -> None:
     """The graph, its split, the method and, where they were chosen for it, its settings."""
     from hiergcn.cli.terminal import console, new_table, printable
 
@@ -117,8 +108,9 @@ def _announce(data: "Data", method: str, chosen: "Adapted | None", verbose: bool
     screen.print(f"Labelled nodes: {parts}; the split is {printable(data.split_from or 'not recorded')}")
     if not len(split.test):
         screen.print("No labels are left for a test: the figure will be that of validation.", style="yellow")
-    if chosen is None or not chosen.choices:
+    if not chosen.choices:
         return
+    method = chosen.settings.method
     if verbose:
         table = new_table(screen, "setting", "value", "why", title=f"\nSettings of {method} for this graph", left=3)
         for one in chosen.choices:
@@ -129,40 +121,3 @@ def _announce(data: "Data", method: str, chosen: "Adapted | None", verbose: bool
     more = len(chosen.choices) - SHOWN
     rest = f" and {more} more" if more > 0 else ""
     screen.print(f"{method} with settings for this graph: {words}{rest} (why: --verbose, or the report)")
-
-
-def _train(
-    data: "Data",
-    settings: "Settings",
-    seeds: int,
-    device: str,
-    workers: int | None,
-    known: bool,
-    notes: tuple[str, ...] = (),
-) -> "RunResult":
-    from hiergcn.cli.progress import FitProgress, Progress
-    from hiergcn.cli.terminal import complain, console
-    from hiergcn.run.device import cores
-    from hiergcn.run.fit import fit as run_fit
-    from hiergcn.run.recipes import published
-
-    data, split = with_split(data)
-    graph = data.graph
-    claim = published(settings.method, graph.name) if known else None
-    workers = workers or (cores() if graph.n_nodes <= MANY_NODES else 1)
-    try:
-        with Progress(console()) as progress:
-            return run_fit(
-                graph,
-                split,
-                settings,
-                range(seeds),
-                device=device,
-                on_event=FitProgress(progress, seeds, settings.train.epochs),
-                claim=claim,
-                notes=notes,
-                workers=workers,
-            )
-    except KeyboardInterrupt:
-        complain("Stopped before the first seed was finished: nothing was written.")
-        raise typer.Exit(INTERRUPTED) from None

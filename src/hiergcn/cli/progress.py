@@ -11,6 +11,7 @@ from rich.progress import Progress as Bars
 
 from hiergcn.cli.terminal import console, duration, percent, printable
 from hiergcn.run.events import (
+    BaselineStarted,
     Coarsened,
     CompareEvent,
     EpochDone,
@@ -20,9 +21,11 @@ from hiergcn.run.events import (
     MethodStarted,
     RunDone,
     SeedDone,
+    SettingsChosen,
 )
 
 if TYPE_CHECKING:
+    from hiergcn.run.adapt import ChosenSettings
     from hiergcn.run.compare import MethodRun
     from hiergcn.train.loop import SeedOutcome
 
@@ -109,14 +112,26 @@ class Progress:
 class FitProgress:
     """Shows the events of a fit."""
 
-    def __init__(self, progress: Progress, seeds: int, epochs: int) -> None:
-        self.progress, self.seeds, self.epochs = progress, seeds, epochs
+    def __init__(
+        self,
+        progress: Progress,
+        seeds: int,
+        epochs: int = 1,
+        announce: "Callable[[ChosenSettings], None] | None" = None,
+    ) -> None:
+        self.progress, self.seeds, self.epochs, self.announce = progress, seeds, epochs, announce
         self.finished = 0
         self.running: dict[int, int] = {}  # seed: epoch; worker processes train several at once
         self.accuracies: list[float] = []
 
     def __call__(self, event: FitEvent) -> None:
         match event:
+            case SettingsChosen(_, chosen):
+                self.epochs = chosen.settings.train.epochs
+                if self.announce:
+                    self.announce(chosen)
+            case BaselineStarted(model):
+                self.progress.start(model, 0, line=f"Fitting {model} on the same split")
             case Coarsened(hierarchy, seconds):
                 nodes = " → ".join(f"{n:,}" for n in hierarchy.sizes().nodes)
                 self.progress.note(f"Coarsened in {duration(seconds)}: {nodes} nodes")

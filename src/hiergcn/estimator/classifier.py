@@ -4,7 +4,6 @@ What `fit` takes is a whole graph, for a node is classified with the help of its
 that could be cut into folds. `classifier.on(graph)` gives scikit-learn's model selection what it needs: see `OnGraph`.
 """
 
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -20,9 +19,9 @@ from hiergcn.errors import HierGCNError, InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.model.method import Weights
 from hiergcn.run.adapt import PRESET as ADAPTED
-from hiergcn.run.adapt import Adapted, adapted_settings, method_for
+from hiergcn.run.adapt import method_for
 from hiergcn.run.events import OnFitEvent
-from hiergcn.run.fit import fit
+from hiergcn.run.fit import draw_split, fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.predict import predict_graph, restored_model
 from hiergcn.run.recipes import method_of
@@ -77,15 +76,20 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
 
     def fit(self, graph: Graph, split: Split | None = None, on_event: OnFitEvent | None = None) -> Self:
         """Learn from the labelled nodes; without a split, a fifth of each class is kept to select the best epoch."""
-        if graph.labels is None:
-            raise InputError(f"{graph.name} has no labels; give the class of some nodes to learn from.")
-        split = split or Split.holdout(graph.labels, test=0.0, seed=self.seed)
-        chosen = self._settings_on(graph, split)
-        settings = chosen.settings
-        result = fit(graph, split, settings, [self.seed], device=self.device, on_event=on_event, notes=chosen.advice)
-        self.result_: RunResult = replace(result, reasons=chosen.reasons)
+        split = split or draw_split(graph, test=0.0, seed=self.seed)
+        result = fit(
+            graph,
+            split,
+            seeds=[self.seed],
+            model=self.model,
+            preset=self.preset,
+            changes=self._given,
+            device=self.device,
+            on_event=on_event,
+        )
+        self.result_: RunResult = result
         learned = graph.ids[np.concatenate([split.train, split.validation])]
-        self._remember(settings, graph.class_names, result.graph.n_features, result, learned.astype(str))
+        self._remember(result.settings, graph.class_names, result.graph.n_features, result, learned.astype(str))
         return self
 
     def predict_proba(self, graph: Graph | None = None) -> NDArray[Any]:
@@ -208,13 +212,6 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     @property
     def _method(self) -> str:
         return self.model or method_for(self.preset)
-
-    def _settings_on(self, graph: Graph, split: Split) -> Adapted:
-        """What is asked for; where no preset is, what suits the graph, with the reasons."""
-        if self.preset is not None:
-            return Adapted(self._asked_for(), ())
-        split.check(graph)
-        return adapted_settings(graph, split, self._method).override(self._given)
 
     def _embedding(self, graph: Graph) -> NDArray[Any] | None:
         model, prepared = restored_model(

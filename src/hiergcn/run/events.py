@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from hiergcn.coarsen import Hierarchy
+    from hiergcn.graph import Split
+    from hiergcn.run.adapt import ChosenSettings
     from hiergcn.run.compare import MethodRun
     from hiergcn.train.loop import SeedOutcome
+
+
+class SettingsChosen(NamedTuple):
+    """The split and the settings are known."""
+
+    split: "Split"
+    chosen: "ChosenSettings"
 
 
 class Coarsened(NamedTuple):
@@ -40,6 +49,12 @@ class SeedDone(NamedTuple):
     outcome: "SeedOutcome"
 
 
+class BaselineStarted(NamedTuple):
+    """A fit begins a simpler method on the same split."""
+
+    model: str
+
+
 class MethodStarted(NamedTuple):
     """A comparison begins a method."""
 
@@ -62,7 +77,7 @@ class MethodDone(NamedTuple):
     run: "MethodRun"
 
 
-FitEvent = Coarsened | MemoryPlanned | EpochDone | SeedDone
+FitEvent = SettingsChosen | Coarsened | MemoryPlanned | EpochDone | SeedDone | BaselineStarted
 CompareEvent = MethodStarted | RunDone | MethodDone
 OnFitEvent = Callable[[FitEvent], None]
 OnCompareEvent = Callable[[CompareEvent], None]

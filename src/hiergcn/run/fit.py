@@ -1,11 +1,8 @@
-"""From a graph to a result: coarsen once, train every seed, then look at the test labels."""
+"""The path from a graph to a result: split, settings, hierarchy, training, evaluation, baselines."""
 
 import time
-from collections.abc import Sequence
-
-import numpy as np
-import pandas as pd
-import torch
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import HierGCNError, InputError
@@ -13,15 +10,35 @@ from hiergcn.evaluate.calibration import Temperature, fit_temperature
 from hiergcn.evaluate.metrics import evaluate_model, evaluate_part, evaluate_test
 from hiergcn.explain.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.task import Task
-from hiergcn.model.method import Method, Prepared, Weights
-from hiergcn.run.events import Coarsened, EpochDone, MemoryPlanned, OnFitEvent, SeedDone
+from hiergcn.graph.tables.feature_columns import STRUCTURAL
+from hiergcn.run.adapt import ChosenSettings, choose_settings
+from hiergcn.run.events import (
+    BaselineStarted,
+    Coarsened,
+    EpochDone,
+    FitEvent,
+    MemoryPlanned,
+    OnFitEvent,
+    SeedDone,
+    SettingsChosen,
+)
 from hiergcn.run.memory import available_memory, require_memory
-from hiergcn.run.result import RunResult, SeedSummary
+from hiergcn.run.recipes import published
+from hiergcn.run.result import Baseline, RunResult, SeedResults
 from hiergcn.run.settings import Settings
 from hiergcn.run.trainer import Trainer
 from hiergcn.train.loop import SeedOutcome
 from hiergcn.train.selection import HISTORY
+
+BASELINES = ("label-propagation", "mlp", "gcn")
+"""Simpler methods to compare with: label propagation uses the edges alone, the perceptron the features alone, and GCN
+both without a hierarchy."""
+BASELINE_SEEDS = 3
+"""Most seeds of a baseline."""
+DRAWN_SPLIT = "drawn: of each class a fifth for validation and a fifth, if it has five labels, for test (seed 0)"
+"""Description of `draw_split`'s default."""
+
+_WITHOUT_SEEDS = ("label-propagation",)  # every seed gives the same
 
 
 class AllSeedsFailedError(HierGCNError):
@@ -30,140 +47,195 @@ class AllSeedsFailedError(HierGCNError):
 
 def fit(
     graph: Graph,
-    split: Split,
-    settings: Settings,
+    split: Split | None = None,
+    settings: Settings | None = None,
     seeds: Sequence[int] = (0,),
     *,
-    device: str = "auto",
+    model: str | None = None,
+    preset: str | None = None,
+    dataset: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+    baselines: Sequence[str] = (),
     hierarchy: Hierarchy | None = None,
-    on_event: OnFitEvent | None = None,
-    claim: float | None = None,
-    notes: Sequence[str] = (),
+    device: str = "auto",
     workers: int = 1,
+    on_event: OnFitEvent | None = None,
 ) -> RunResult:
-    """Train a model for each seed and evaluate them all. `notes` are kept beside those that are made here.
+    """Train a model for each seed, evaluate them all, and return everything that a run folder holds.
 
-    `on_event` gets every step: see `events`.
+    Ctrl-C ends the run early with the seeds that are finished; it is raised again if there are none.
 
-    On a CPU, `workers` processes share the seeds after the first if these would take long: a script that asks for more
-    than one must be importable, with what it does under `if __name__ == "__main__"`.
-
-    Ctrl-C ends the run early with the seeds that are finished; where there are none it is raised again.
+    Args:
+        graph: with some labels; gets structural features if it has none.
+        split: drawn from the labels if None, see `draw_split`.
+        settings: used as they are; if None, they are chosen by the next four arguments, see `choose_settings`.
+        seeds: one model each; the best on validation is kept.
+        model: name of a method.
+        preset: name of a recipe.
+        dataset: name of the dataset that the graph is; it selects recipes and the published accuracy.
+        changes: settings by name that differ from the chosen ones.
+        baselines: names of simpler methods to train on the same split, such as `BASELINES`.
+        hierarchy: used instead of coarsening the graph.
+        device: `auto`, `cpu` or `cuda`.
+        workers: processes that share the seeds on a CPU if these would take long. A script that asks for more than
+            one must be importable: put its work under `if __name__ == "__main__"`.
+        on_event: called with each step, see `events`.
     """
-    emit = on_event or (lambda _: None)
-
-    def on_epoch(seed: int, epoch: int, best: float) -> None:
-        emit(EpochDone(seed, epoch, best))
-
-    require_memory(  # of what is kept of a seed: before anything is made for each of them
-        len(seeds) * (4 * graph.n_nodes + 8 * len(HISTORY) * settings.train.epochs),
-        what=f"{len(seeds):,} seeds of {graph.n_nodes:,} predictions each",
-        remedy="give fewer seeds",
-    )
-    seeds = _checked_seeds(seeds)
+    emit = on_event or _ignore
     trainer = Trainer(graph, device, hierarchy)
-    graph, where = trainer.graph, trainer.device
-    task = Task.of(graph, split)
-    hierarchy = trainer.hierarchy(settings)
+    graph = trainer.graph
+
+    split = split or draw_split(graph)
+    split.check(graph)
+    chosen = _chosen(trainer, split, settings, changes, model=model, preset=preset, dataset=dataset)
+    settings = chosen.settings
+    seeds = _checked_seeds(seeds, graph, settings)
+    emit(SettingsChosen(split, chosen))
+
+    hierarchy = trainer.hierarchy(settings)  # the graph is coarsened here, unless it was to choose the settings
     if hierarchy is not None:
         emit(Coarsened(hierarchy, trainer.coarsen_seconds))
-    emit(MemoryPlanned(trainer.plan(settings).on_device, available_memory(where)))
-    method, prepared = trainer.prepared(settings, task)
-    kept = _Kept()
-    interrupted = False
-    began = time.perf_counter()
-    try:
-        for outcome in trainer.train(settings, [(split, seed) for seed in seeds], on_epoch, workers):
-            kept.add(outcome)
-            emit(SeedDone(outcome))
-    except KeyboardInterrupt:
-        if kept.best is None:
-            raise
-        interrupted = True
-    train_seconds = time.perf_counter() - began
-    if kept.best is None or kept.best.probabilities is None or kept.best.weights is None:
-        raise AllSeedsFailedError(
-            f"Every seed failed, the first one because it {kept.summaries[0].failure}; try a lower learning_rate."
-        )
-    epochs = sum(len(frame) for frame in kept.history)
-    done = [summary.seed for summary in kept.summaries]
-    probabilities = kept.best.probabilities
-    temperature = fit_temperature(probabilities[split.validation], task.validation_labels)
+    emit(MemoryPlanned(trainer.plan(settings).on_device, available_memory(trainer.device)))
+
+    trained = _train(trainer, split, settings, seeds, emit, workers)
+    best = trained.best
+    probabilities, weights = best.probabilities, best.weights
+    assert graph.labels is not None
+    assert probabilities is not None
+    assert weights is not None
+    temperature = fit_temperature(probabilities[split.validation], graph.labels[split.validation])
+    made_by = _votes(trainer, settings, best)
+
+    notes = [*_notes(settings, hierarchy, temperature), *chosen.advice, *graph.notes]
+    beside = None
+    if baselines and not trained.interrupted:
+        try:
+            others = [name for name in baselines if name != settings.method]
+            beside = tuple(_baseline(name, trainer, split, seeds, dataset, emit) for name in others)
+        except KeyboardInterrupt:
+            notes.append("The comparison with simpler methods was stopped.")
+
     return RunResult(
         settings=settings,
         graph=graph,
         split=split,
         hierarchy=hierarchy,
-        outcomes=tuple(kept.summaries),
-        validation=evaluate_part(graph, split.validation, kept.predicted, done),
-        test=evaluate_test(graph, split, kept.predicted, done),
+        outcomes=tuple(trained.summaries),
+        validation=evaluate_part(graph, split.validation, trained.predicted, trained.seeds),
+        test=evaluate_test(graph, split, trained.predicted, trained.seeds),
         kept=evaluate_model(graph, split, probabilities, temperature),
-        selected_seed=kept.best.seed,
+        selected_seed=best.seed,
         probabilities=probabilities,
-        weights=kept.best.weights,
-        history=pd.concat(kept.history, ignore_index=True),
-        seconds={"coarsen": trainer.coarsen_seconds, "train": train_seconds, "epoch": train_seconds / max(epochs, 1)},
-        device=str(where),
-        notes=(*_notes(settings, hierarchy, temperature), *notes, *graph.notes),
-        interrupted=interrupted,
-        claim=claim,
-        votes=_votes(method, prepared, task, kept.best.weights, probabilities, where),
+        weights=weights,
+        history=trained.history(),
+        seconds={
+            "coarsen": trainer.coarsen_seconds,
+            "train": trained.train_seconds,
+            "epoch": trained.train_seconds / max(trained.epochs, 1),
+        },
+        device=str(trainer.device),
+        notes=tuple(notes),
+        interrupted=trained.interrupted,
+        claim=published(settings.method, dataset) if dataset else None,
+        baselines=beside,
+        reasons=chosen.reasons,
+        votes=made_by,
     )
 
 
-def _votes(
-    method: Method, prepared: Prepared, task: Task, weights: Weights, probabilities: np.ndarray, where: torch.device
-) -> Votes | None:
-    if task.adjacency.nnz > 2 * MOST_EDGES:
-        return None
-    with where:
-        model = method.build(prepared, task.n_classes, torch.Generator(where)).to(where)
-    model.load_state_dict(weights)
-    return votes(model, prepared.features, probabilities.argmax(axis=1))
+def _ignore(event: FitEvent) -> None: ...
 
 
-class _Kept:
-    """What stays of the seeds: every one's figures and predicted classes, the whole of the best alone."""
-
-    def __init__(self) -> None:
-        self.summaries: list[SeedSummary] = []
-        self.predicted: dict[int, np.ndarray] = {}
-        self.history: list[pd.DataFrame] = []
-        self.best: SeedOutcome | None = None
-
-    def add(self, outcome: SeedOutcome) -> None:
-        """The summary goes in after its arrays, so that Ctrl-C at any moment leaves no seed without them."""
-        frame = pd.DataFrame(outcome.history, columns=list(HISTORY))
-        frame.insert(0, "epoch", np.arange(1, len(frame) + 1))
-        frame.insert(0, "seed", outcome.seed)
-        self.history.append(frame)
-        if outcome.probabilities is not None:
-            self.predicted[outcome.seed] = outcome.probabilities.argmax(axis=1).astype(np.int32)
-        failed = outcome.failure is not None
-        self.summaries.append(
-            SeedSummary(
-                seed=outcome.seed,
-                validation_accuracy=None if failed else outcome.validation_accuracy,
-                validation_loss=None if failed else outcome.validation_loss,
-                best_epoch=outcome.best_epoch,
-                seconds=outcome.seconds,
-                failure=outcome.failure,
-            )
-        )
-        if outcome.probabilities is not None and (self.best is None or _rank(outcome) > _rank(self.best)):
-            self.best = outcome
+def draw_split(graph: Graph, validation: float = 0.2, test: float = 0.2, seed: int = 0) -> Split:
+    """Draw a share of the labels of each class for validation and, if it has enough, for test; see `Split.holdout`."""
+    if graph.labels is None:
+        raise InputError(f"{graph.name} has no labels to learn from; give the class of some nodes.")
+    return Split.holdout(graph.labels, validation, test, seed)
 
 
-def _rank(outcome: SeedOutcome) -> tuple[float, float]:
-    return outcome.validation_accuracy, -outcome.validation_loss
+def _chosen(
+    trainer: Trainer, split: Split, settings: Settings | None, changes: Mapping[str, Any] | None, **names: str | None
+) -> ChosenSettings:
+    if settings is None:
+        return choose_settings(trainer.graph, split, changes=changes, coarsened=trainer.coarsened, **names)
+    if names["model"] or names["preset"]:
+        raise InputError("Both settings and the name of a model or preset are given; leave one of them out.")
+    return ChosenSettings(settings.override(changes or {}))
 
 
-def _checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
+def _checked_seeds(seeds: Sequence[int], graph: Graph, settings: Settings) -> tuple[int, ...]:
     if len(seeds) == 0:
         raise InputError("There are no seeds to run; give at least one.")
+    require_memory(  # before anything is made for each seed
+        len(seeds) * (4 * graph.n_nodes + 8 * len(HISTORY) * settings.train.epochs),
+        what=f"{len(seeds):,} seeds of {graph.n_nodes:,} predictions each",
+        remedy="give fewer seeds",
+    )
     if len(set(seeds)) != len(seeds):
-        raise InputError("A seed is given twice; each may be run once.")
+        raise InputError("A seed is given twice; give each seed once.")
     return tuple(int(seed) for seed in seeds)
+
+
+def _train(
+    trainer: Trainer, split: Split, settings: Settings, seeds: Sequence[int], emit: OnFitEvent, workers: int = 1
+) -> SeedResults:
+    """Train every seed; raise an error if none gives a model."""
+
+    def on_epoch(seed: int, epoch: int, best: float) -> None:
+        emit(EpochDone(seed, epoch, best))
+
+    trainer.prepared(settings)
+    results = SeedResults()
+    began = time.perf_counter()
+    try:
+        for outcome in trainer.train(settings, [(split, seed) for seed in seeds], on_epoch, workers):
+            results.add(outcome)
+            emit(SeedDone(outcome))
+    except KeyboardInterrupt:
+        if not results.has_model:
+            raise
+        results.interrupted = True
+    results.train_seconds = time.perf_counter() - began
+    if not results.has_model:
+        why = results.summaries[0].failure
+        raise AllSeedsFailedError(f"Every seed failed, the first one because it {why}; try a lower learning_rate.")
+    return results
+
+
+def _baseline(
+    name: str, trainer: Trainer, split: Split, seeds: Sequence[int], dataset: str | None, emit: OnFitEvent
+) -> Baseline:
+    """Train a simpler method with settings of its own; a failure must not lose the run that it is compared with."""
+    emit(BaselineStarted(name))
+    graph = trainer.graph
+    if name == "mlp" and any(column.kind == STRUCTURAL for column in graph.columns):
+        return Baseline(name, left_out="has nothing to learn from: the nodes have no features")
+    seeds = seeds[: 1 if name in _WITHOUT_SEEDS else BASELINE_SEEDS]
+    try:
+        settings = choose_settings(graph, split, model=name, dataset=dataset, coarsened=trainer.coarsened).settings
+        trainer.plan(settings)  # refuses what does not fit into memory
+        trained = _train(trainer, split, settings, seeds, _ignore)
+    except (HierGCNError, MemoryError, RuntimeError) as error:
+        return Baseline(name, left_out=f"failed ({error!s:.200})")
+    if trained.interrupted:
+        raise KeyboardInterrupt
+    return Baseline(
+        name,
+        len(seeds),
+        evaluate_part(graph, split.validation, trained.predicted, trained.seeds),
+        evaluate_test(graph, split, trained.predicted, trained.seeds),
+        trained.train_seconds,
+    )
+
+
+def _votes(trainer: Trainer, settings: Settings, best: SeedOutcome) -> Votes | None:
+    """Return the votes for each prediction of the best seed; None if there are too many to keep."""
+    if trainer.graph.adjacency.nnz > 2 * MOST_EDGES:
+        return None
+    assert best.probabilities is not None
+    assert best.weights is not None
+    model, features = trainer.restored(settings, best.weights)
+    return votes(model, features, best.probabilities.argmax(axis=1))
 
 
 def _notes(settings: Settings, hierarchy: Hierarchy | None, temperature: Temperature) -> list[str]:

@@ -13,6 +13,8 @@ from hiergcn.evaluate.metrics import ModelReport, PartReport, Summary
 from hiergcn.explain.votes import Votes
 from hiergcn.graph import Graph, Split
 from hiergcn.run.settings import Settings
+from hiergcn.train.loop import SeedOutcome
+from hiergcn.train.selection import HISTORY
 
 
 @dataclass(frozen=True)
@@ -27,15 +29,76 @@ class SeedSummary:
     failure: str | None
 
 
+class SeedResults:
+    """Results of the seeds as they finish: the scores and predicted classes of each, everything of the best alone."""
+
+    def __init__(self) -> None:
+        self.summaries: list[SeedSummary] = []
+        self.predicted: dict[int, np.ndarray] = {}
+        self.interrupted = False
+        self.train_seconds = 0.0
+        self._best: SeedOutcome | None = None
+        self._history: list[pd.DataFrame] = []
+
+    @property
+    def has_model(self) -> bool:
+        return self._best is not None
+
+    @property
+    def best(self) -> SeedOutcome:
+        """The seed with the highest validation accuracy; of equal ones, that with the lowest validation loss."""
+        assert self._best is not None
+        return self._best
+
+    @property
+    def seeds(self) -> list[int]:
+        return [summary.seed for summary in self.summaries]
+
+    @property
+    def epochs(self) -> int:
+        """Epochs of all seeds together."""
+        return sum(map(len, self._history))
+
+    def history(self) -> pd.DataFrame:
+        """Losses and accuracies of each seed and epoch."""
+        return pd.concat(self._history, ignore_index=True)
+
+    def add(self, outcome: SeedOutcome) -> None:
+        """Add a finished seed; its summary comes after its arrays, so that Ctrl-C never leaves one without them."""
+        frame = pd.DataFrame(outcome.history, columns=list(HISTORY))
+        frame.insert(0, "epoch", np.arange(1, len(frame) + 1))
+        frame.insert(0, "seed", outcome.seed)
+        self._history.append(frame)
+        if outcome.probabilities is not None:
+            self.predicted[outcome.seed] = outcome.probabilities.argmax(axis=1).astype(np.int32)
+        failed = outcome.failure is not None
+        self.summaries.append(
+            SeedSummary(
+                seed=outcome.seed,
+                validation_accuracy=None if failed else outcome.validation_accuracy,
+                validation_loss=None if failed else outcome.validation_loss,
+                best_epoch=outcome.best_epoch,
+                seconds=outcome.seconds,
+                failure=outcome.failure,
+            )
+        )
+        if outcome.probabilities is not None and (self._best is None or _rank(outcome) > _rank(self._best)):
+            self._best = outcome
+
+
+def _rank(outcome: SeedOutcome) -> tuple[float, float]:
+    return outcome.validation_accuracy, -outcome.validation_loss
+
+
 @dataclass(frozen=True)
 class Baseline:
     """What a simpler method gave on the same split, or why it gave nothing."""
 
     model: str
-    seeds: int
-    validation: PartReport | None
-    test: PartReport | None
-    seconds: float | None
+    seeds: int = 0
+    validation: PartReport | None = None
+    test: PartReport | None = None
+    seconds: float | None = None
     left_out: str | None = None
 
     def to_dict(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.task import Task
 from hiergcn.model.memory_cost import MemoryPlan
-from hiergcn.model.method import Method, Prepared
+from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
 from hiergcn.model.registry import build_method
 from hiergcn.run.device import choose_device
 from hiergcn.run.memory import require_memory
@@ -73,14 +73,23 @@ class Trainer:
         """Return the memory plan of one seed; raise an `InputError` if there is not enough memory for it."""
         return planned_to_fit(self.graph, settings, self.hierarchy(settings), self.device)
 
-    def prepared(self, settings: Settings, task: Task) -> tuple[Method, Prepared]:
-        """Return the method and its inputs, which depend on the graph and the settings alone."""
+    def prepared(self, settings: Settings) -> tuple[Method, Prepared]:
+        """Return the method and its inputs, which depend on the graph and the settings but on no label."""
         key = (settings.method, settings.model, settings.coarsen)
         if self._prepared is None or self._prepared[0] != key:
             self._prepared = None  # frees its memory before more is taken
             method = build_method(settings.method, settings.model)
+            task = Task.unlabelled(self.graph, self.graph.n_classes)
             self._prepared = (key, (method, method.prepare(task, self.hierarchy(settings), self.device)))
         return self._prepared[1]
+
+    def restored(self, settings: Settings, weights: Weights) -> tuple[NodeModel, Features]:
+        """Return a model with these weights, which were trained on this graph, and the features that it takes."""
+        method, prepared = self.prepared(settings)
+        with self.device:
+            model = method.build(prepared, self.graph.n_classes, torch.Generator(self.device)).to(self.device)
+        model.load_state_dict(dict(weights))
+        return model.eval(), prepared.features
 
     def train(
         self,
@@ -96,7 +105,7 @@ class Trainer:
         """
         tasks = {id(split): Task.of(self.graph, split) for split, _ in runs}
         with_tasks = [(tasks[id(split)], seed) for split, seed in runs]
-        method, prepared = self.prepared(settings, with_tasks[0][0])
+        method, prepared = self.prepared(settings)
         train = partial(train_runs, method, prepared, config=settings.train, device=self.device, on_epoch=on_epoch)
         if settings.train.batches > 1:
             for task, group in groupby(with_tasks, key=lambda run: run[0]):
@@ -124,7 +133,7 @@ class Trainer:
         return hierarchy
 
     def _batches(self, settings: Settings, task: Task) -> Batches:
-        method, prepared = self.prepared(settings, task)
+        method, prepared = self.prepared(settings)
         cut_along = self.hierarchy(settings) or self.coarsened(BATCH_LEVELS, settings.coarsen)
         whole = self.plan(settings).full_validation
         return Batches(method, prepared, task, cut_along, settings.train.batches, self.device, whole)
