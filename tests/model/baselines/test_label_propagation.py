@@ -25,7 +25,7 @@ def taught(adjacency: sp.csr_array, config: LabelPropagationConfig) -> LabelProp
     none = np.empty(0, dtype=np.int64)
     method = LabelPropagationMethod(config)
     prepared = method.prepare(Task(adjacency, None, 3, none, none, none, none), None, torch.device("cpu"))
-    model = method.build(prepared, 3, torch.Generator())
+    model: LabelPropagation = method.build(prepared, 3, torch.Generator())
     labelled = Labelled(torch.from_numpy(NODES), torch.from_numpy(LABELS))
     model.step(prepared.features, labelled, torch.optim.Adam([torch.zeros(1)]), 1)
     return model

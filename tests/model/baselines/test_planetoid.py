@@ -12,13 +12,17 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Split
 from hiergcn.graph.task import Task
+from hiergcn.model.baselines import planetoid as module
 from hiergcn.model.baselines.planetoid import (
+    ContextSigmoid,
+    ContextSoftmax,
     Planetoid,
     PlanetoidIConfig,
     PlanetoidIMethod,
     PlanetoidTConfig,
     PlanetoidTMethod,
 )
+from hiergcn.model.baselines.walks import Contexts
 from hiergcn.model.method import Labelled
 from hiergcn.run.settings import settings_for
 
@@ -183,3 +187,40 @@ def test_the_inductive_form_keeps_nothing_of_the_graph() -> None:
 def test_settings_that_make_no_sense_are_refused(config: Any, setting: str, value: object, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         config(**{setting: value})
+
+
+def test_a_step_is_gradient_descent_on_the_summed_cross_entropy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_SCORES_AT_ONCE", 20)  # two rows of ten nodes at a time
+    nodes, contexts = np.array([1, 4, 4, 9, 1, 1, 6]), np.array([0, 1, 1, 9, 5, 0, 2])
+    batch = Contexts.of(nodes, contexts)
+    draw = torch.Generator().manual_seed(0)
+    softmax = ContextSoftmax(10, 4, draw)
+    E = torch.randn(10, 4, generator=draw, requires_grad=True)
+    C, b = softmax.C.clone().requires_grad_(), softmax.b.clone().requires_grad_()
+    scores = E[torch.from_numpy(nodes)] @ C.T + b
+    torch.nn.functional.cross_entropy(scores, torch.from_numpy(contexts), reduction="sum").backward()
+    by_H = softmax.descend(E.detach()[torch.from_numpy(batch.nodes)], batch, 0.1)
+    assert E.grad is not None
+    assert C.grad is not None
+    assert b.grad is not None
+    torch.testing.assert_close(by_H, E.grad[torch.from_numpy(batch.nodes)])
+    torch.testing.assert_close(softmax.C, C.detach() - 0.1 * C.grad)
+    torch.testing.assert_close(softmax.b, b.detach() - 0.1 * b.grad)
+
+
+def test_a_step_is_gradient_descent_on_the_summed_logistic_loss() -> None:
+    nodes, contexts = np.array([1, 4, 4, 9]), np.array([0, 1, 1, 9])
+    others = np.array([[2, 2], [1, 3], [0, 5], [9, 7]])  # 1 and 9 are both contexts and negative samples
+    batch = Contexts.of(nodes, contexts, others)
+    draw = torch.Generator().manual_seed(0)
+    sigmoid = ContextSigmoid(10, 4, draw)
+    E = torch.randn(10, 4, generator=draw, requires_grad=True)
+    C = sigmoid.C.normal_(generator=draw).clone().requires_grad_()
+    loss = -torch.nn.functional.logsigmoid((E[nodes] * C[contexts]).sum(dim=1)).sum()
+    loss = loss - torch.nn.functional.logsigmoid(-(E[nodes][:, None] * C[others]).sum(dim=2)).sum()
+    loss.backward()
+    by_H = sigmoid.descend(E.detach()[torch.from_numpy(batch.nodes)], batch, 0.1)
+    assert E.grad is not None
+    assert C.grad is not None
+    torch.testing.assert_close(by_H, E.grad[torch.from_numpy(batch.nodes)])
+    torch.testing.assert_close(sigmoid.C, C.detach() - 0.1 * C.grad)

@@ -1,6 +1,6 @@
-"""Walks against the transition probabilities of the graph."""
+"""Walks against the transition probabilities of the graph, and the pairs drawn from them."""
 
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
@@ -9,7 +9,14 @@ import scipy.sparse as sp
 from hiergcn.compiled import threads
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
-from hiergcn.model.baselines.walks import NOWHERE, Walker
+from hiergcn.model.baselines.walks import (
+    NOWHERE,
+    Contexts,
+    Walker,
+    graph_contexts,
+    in_batches,
+    label_contexts,
+)
 
 
 def weighted_graph() -> sp.csr_array:
@@ -57,7 +64,7 @@ def test_steps_of_a_walk_and_of_different_walks_are_independent() -> None:
     assert abs(np.mean(first[:-1] == first[1:]) - 0.5) < 0.02
 
 
-def test_a_node_alone_goes_nowhere() -> None:
+def test_a_walk_from_an_isolated_node_stays_there() -> None:
     walk = Walker.on(weighted_graph()).walks(np.array([4]), 3, seed=0)
     assert walk.tolist() == [[4, NOWHERE, NOWHERE]]
 
@@ -75,9 +82,65 @@ def test_walks_repeat_whatever_the_number_of_threads(count: int, monkeypatch: py
 
 def test_bad_input_is_refused() -> None:
     walker = Walker.on(weighted_graph())
-    with pytest.raises(InputError, match="give a length of at least 1"):
+    with pytest.raises(InputError, match="Walk length must be at least 1"):
         walker.walks(np.array([0]), 0, seed=0)
-    with pytest.raises(InputError, match="outside the nodes 0 to 4"):
+    with pytest.raises(InputError, match="must start at nodes 0 to 4"):
         walker.walks(np.array([5]), 3, seed=0)
-    with pytest.raises(InputError, match="finite and not negative"):
+    with pytest.raises(InputError, match="finite, non-negative"):
         Walker.on(sp.csr_array(np.array([[0.0, -1.0], [-1.0, 0.0]])))
+
+
+def pairs_of(batch: Contexts) -> dict[tuple[int, int], int]:
+    nodes = batch.nodes[batch.row].tolist()
+    return dict(zip(zip(nodes, batch.context.tolist(), strict=True), batch.count.tolist(), strict=True))
+
+
+def test_a_batch_counts_its_pairs() -> None:
+    batch = Contexts.of(np.array([7, 2, 7, 7]), np.array([0, 7, 0, 3]))
+    assert batch.nodes.tolist() == [2, 7]
+    assert pairs_of(batch) == {(2, 7): 1, (7, 0): 2, (7, 3): 1}
+
+
+def test_graph_contexts_are_near_on_a_walk() -> None:
+    """Two nodes and an edge: a walk of 3 steps goes to and fro; the node alone has no context."""
+    walker = Walker.on(sp.csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])))
+    batch = next(graph_contexts(walker, 3, 3, 1, np.random.default_rng(0)))
+    assert pairs_of(batch) == {(0, 0): 4, (0, 1): 6, (1, 0): 6, (1, 1): 4}
+    wider = next(graph_contexts(walker, 3, 3, 3, np.random.default_rng(0)))
+    assert sum(pairs_of(wider).values()) == 2 * 16
+
+
+def test_label_contexts_share_their_class() -> None:
+    nodes, classes = np.array([3, 8, 5, 1]), np.array([0, 1, 0, 1])
+    label = dict(zip(nodes.tolist(), classes.tolist(), strict=True))
+    seen = set()
+    for batch in islice(label_contexts(nodes, classes, 50, np.random.default_rng(0)), 3):
+        seen |= set(pairs_of(batch))
+        assert batch.count.sum() == 50
+    assert seen == {(i, j) for i in label for j in label if label[i] == label[j]}
+
+
+def test_negative_samples_of_labels_are_of_other_classes() -> None:
+    nodes, classes = np.array([3, 8, 5, 1, 6]), np.array([0, 1, 0, 2, 1])
+    label = dict(zip(nodes.tolist(), classes.tolist(), strict=True))
+    seen = set()
+    for batch in islice(label_contexts(nodes, classes, 50, np.random.default_rng(0), negatives=3), 3):
+        assert (batch.count[batch.count > 0].sum(), batch.count[batch.count < 0].sum()) == (50, -150)
+        pairs = zip(batch.nodes[batch.row].tolist(), batch.context.tolist(), batch.count < 0, strict=True)
+        seen |= {(i, j) for i, j, no in pairs if no}
+    assert seen == {(i, j) for i in label for j in label if label[i] != label[j]}
+
+
+def test_negative_samples_of_walks_are_any_nodes() -> None:
+    walker = Walker.on(sp.csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])))
+    batch = next(graph_contexts(walker, 3, 3, 1, np.random.default_rng(0), negatives=2))
+    assert batch.count[batch.count > 0].sum() == 20
+    assert batch.count[batch.count < 0].sum() == -40
+    assert set(batch.context[batch.count < 0].tolist()) == {0, 1, 2}
+
+
+def test_batches_cover_all_nodes_before_they_repeat() -> None:
+    batches = list(islice(in_batches(5, 2, np.random.default_rng(0)), 6))
+    assert [len(batch) for batch in batches] == [2, 2, 1, 2, 2, 1]
+    for part in (batches[:3], batches[3:]):
+        assert sorted(np.concatenate(part).tolist()) == [0, 1, 2, 3, 4]

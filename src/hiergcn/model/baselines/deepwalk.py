@@ -1,12 +1,11 @@
-"""DeepWalk (Perozzi et al., KDD 2014) and a linear support vector machine, as the paper's comparison uses it.
+"""DeepWalk, Perozzi et al. (KDD 2014), with a linear support vector machine, as in the paper's comparison.
 
-The nodes on random walks are read as the words of sentences; a skip-gram with hierarchical softmax gives each node i an
-embedding e_i, which knows the graph but neither features nor labels. A one-vs-rest linear SVM of the embeddings of the
-training nodes then classifies:
+Random walks are read as sentences whose words are nodes. A skip-gram with hierarchical softmax gives each node i an
+embedding e_i, from the edges alone. A one-vs-rest linear SVM on the embeddings of the training nodes then classifies:
 
     z_ik = w_kᵀ e_i + b_k
 
-There are no epochs to choose from: one step learns everything, and validation is only reported.
+One step learns everything, so validation is reported but chooses nothing.
 """
 
 from collections.abc import Iterator
@@ -23,19 +22,19 @@ from hiergcn.model.baselines.base import GraphOnlyMethod, OneStepModel
 from hiergcn.model.baselines.walks import NOWHERE, Walker
 from hiergcn.model.config_checks import check_positive, check_whole
 from hiergcn.model.generators import numpy_generator
-from hiergcn.model.method import Features, Labelled, Prepared
+from hiergcn.model.method import Features, Labelled
 
 
 @dataclass(frozen=True)
 class DeepWalkConfig:
-    """Settings of the walks, the skip-gram and the SVM; the defaults are the paper's for its larger graphs."""
+    """Settings of walks, skip-gram and SVM; the defaults are the paper's for its larger graphs."""
 
     walks: int = 80
     """Walks from each node."""
     walk_length: int = 40
     """Nodes on each walk."""
     window: int = 10
-    """Places on a walk, at most, between a node and a context of it."""
+    """Largest distance on a walk between a node and its context."""
     embedding: int = 128
     """Width of e."""
     passes: int = 1
@@ -49,7 +48,7 @@ class DeepWalkConfig:
 
 
 class Sentences:
-    """The walks as gensim reads them, more than once: made anew each time, so that they are never all in memory."""
+    """The walks as gensim reads them. Each iteration makes them again, so that they are never all in memory."""
 
     def __init__(self, walker: Walker, walks: int, length: int, seed: int) -> None:
         self.walker, self.walks, self.length, self.seed = walker, walks, length, seed
@@ -64,38 +63,28 @@ class Sentences:
 
 
 def skip_gram(sentences: Sentences, config: DeepWalkConfig, seed: int) -> np.ndarray:
-    """e of every node; (n, embedding). One worker, since more of them would not repeat."""
+    """Train the skip-gram and return e of every node; (n, embedding). More than one worker would not repeat."""
     try:
         from gensim.models import Word2Vec
     except ImportError:
-        raise MissingPackageError("DeepWalk needs gensim; install it by pip install 'hiergcn[walks]'.") from None
-    words = Word2Vec(
-        sentences,
-        vector_size=config.embedding,
-        window=config.window,
-        epochs=config.passes,
-        sg=1,
-        hs=1,
-        negative=0,
-        min_count=0,
-        sample=0,
-        workers=1,
-        seed=seed,
-    ).wv
-    order = np.array([words.key_to_index[word] for word in sentences.words])
-    embedding: np.ndarray = words.vectors[order]
+        raise MissingPackageError("DeepWalk needs gensim; install it with pip install 'hiergcn[walks]'.") from None
+    size = {"vector_size": config.embedding, "window": config.window, "epochs": config.passes}
+    words = Word2Vec(sentences, **size, sg=1, hs=1, negative=0, min_count=0, sample=0, workers=1, seed=seed).wv
+    embedding: np.ndarray = words.vectors[[words.key_to_index[word] for word in sentences.words]]
     return embedding
 
 
 class DeepWalk(OneStepModel):
-    """Embedding and SVM of one graph; both are buffers, so that a model is restored without walking again."""
+    """Embedding and SVM of one graph. Both are buffers, so that a model is restored without new walks."""
 
     weighs_classes = False
     embedding: Tensor  # (n, embedding)
     W: Tensor  # (embedding, classes)
     b: Tensor  # (classes,)
 
-    def __init__(self, walker: Walker, n_classes: int, config: DeepWalkConfig, generator: torch.Generator) -> None:
+    def __init__(
+        self, walker: Walker, n_features: int, n_classes: int, config: DeepWalkConfig, generator: torch.Generator
+    ) -> None:
         super().__init__()
         self.walker, self.config, self.generator = walker, config, generator
         self.register_buffer("embedding", torch.zeros(walker.n_nodes, config.embedding))
@@ -113,25 +102,19 @@ class DeepWalk(OneStepModel):
         weights = None if labelled.class_weights is None else dict(enumerate(labelled.class_weights.tolist()))
         svm = LinearSVC(C=config.C, class_weight=weights, random_state=int(rng.integers(2**31)))
         svm.fit(embedding[nodes], classes)
-        W, b = _one_row_each(svm.coef_, svm.intercept_)
+        W, b = svm.coef_, svm.intercept_
+        if len(W) == 1:  # of two classes, scikit-learn keeps the second alone; the first is its opposite
+            W, b = np.vstack([-W, W]), np.concatenate([-b, b])
         with torch.no_grad():
             self.embedding.copy_(torch.from_numpy(embedding))
             self.W[:, svm.classes_] = torch.from_numpy(W.T).to(self.W)
             self.b[svm.classes_] = torch.from_numpy(b).to(self.b)
 
 
-def _one_row_each(coefficients: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of two classes scikit-learn keeps the row of the second alone: the first is its opposite."""
-    if len(coefficients) > 1:
-        return coefficients, intercepts
-    return np.vstack([-coefficients, coefficients]), np.concatenate([-intercepts, intercepts])
-
-
 class DeepWalkMethod(GraphOnlyMethod):
-    """DeepWalk as a method: every seed walks for itself."""
+    """DeepWalk as a method: each seed draws its own walks."""
+
+    network = DeepWalk
 
     def structure(self, task: Task, device: torch.device) -> Walker:
         return Walker.on(task.adjacency)
-
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> DeepWalk:
-        return DeepWalk(prepared.structure, n_classes, self.config, generator)

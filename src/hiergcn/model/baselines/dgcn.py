@@ -1,45 +1,55 @@
-"""DGCN, the dual graph convolutional network of Zhuang & Ma (WWW 2018).
+"""DGCN, Zhuang & Ma, Dual Graph Convolutional Networks for Graph-Based Semi-Supervised Classification (WWW 2018).
 
-Two networks share their weights W_1, W_2 and differ in what they convolve with: the normalised adjacency Â (local
-consistency) and the normalised PPMI matrix P̂ of random walks (global consistency).
+Two networks share their weights W_1, W_2. One convolves with the normalised adjacency Â (local consistency), the other
+with the normalised PPMI matrix P̂ of random walks (global consistency).
 
     Z^A = softmax(ReLU(Â ReLU(Â X W_1) W_2))        Z^P = softmax(ReLU(P̂ ReLU(P̂ X W_1) W_2))
     L = Σ_{i labelled} ‖Z^A_i - y_i‖² + w(t) Σ_i ‖Z^A_i - Z^P_i‖²
     w(t) = w_max exp(-5 (1 - t / 120)²) up to t = 120, then w_max = 15 · labelled / nodes
 
+PPMI is the positive pointwise mutual information (Section 3.2). With c_ij the number of times that i and j are on the
+same walk, r_i = Σ_j c_ij and N = Σ_i r_i,
+
+    P_ij = max(0, log(N c_ij / (r_i r_j)) - log k),        then P̂ = D^-1/2 P D^-1/2 with D the row sums of P.
+
+It stays sparse: a pair that never meets has no entry.
+
 Predictions are Z^A. Reference: the authors' code (github.com/ZhuangCY/DGCN) drops hidden units without rescaling the
-others and does so at test time too, which makes its predictions random; here dropout is the usual one. It evaluates the
-test set at every epoch and prints the best value; here validation chooses the epoch.
+others, also at test time, which makes its predictions random; here dropout is the usual one. It evaluates the test set
+at every epoch and prints the best value; here validation chooses the epoch.
 """
 
 import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import AdjacencyMethod
-from hiergcn.model.baselines.ppmi import co_occurrence, ppmi, symmetrically_normalised
+from hiergcn.model.baselines.base import AdjacencyMethod, symmetrically_normalised
+from hiergcn.model.baselines.walks import NOWHERE, Walker
 from hiergcn.model.config_checks import check_positive, check_rates, check_scaling, check_whole
 from hiergcn.model.features import Scaling
 from hiergcn.model.generators import numpy_generator
-from hiergcn.model.method import Features, Labelled, NodeModel, Prepared
+from hiergcn.model.method import Features, Labelled, NodeModel
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import csr_tensor, propagate
+
+_PAIRS_AT_ONCE = 1 << 23  # bounds the memory of counting, besides the counts
 
 
 @dataclass(frozen=True)
 class DGCNConfig:
-    """The network's settings; the defaults are those of the authors' script."""
+    """The settings; the defaults are those of the authors' script."""
 
     hidden: int = 32
     """Width of the hidden layer."""
     dropout: float = 0.1
-    """Rate of dropout on the hidden layer."""
+    """Dropout rate on the hidden layer."""
     supervised: Literal["squared", "cross_entropy"] = "squared"
     """Loss on labelled nodes: squared error of the softmax, or (the authors, on NELL) cross-entropy."""
     output_relu: bool = True
@@ -47,74 +57,100 @@ class DGCNConfig:
     consistency: float = 15.0
     """Factor of w_max."""
     ramp: int = 120
-    """Epochs over which w(t) rises to w_max."""
+    """Epochs in which w(t) rises to w_max."""
     walks: int = 100
-    """Random walks from each node that the PPMI matrix counts."""
+    """Random walks from each node for the PPMI matrix."""
     walk_length: int = 2
-    """Nodes on each walk; 2 counts neighbours, weighed by how seldom they are met."""
+    """Nodes on each walk; 2 counts neighbours, and PPMI favours those that are rarely met."""
     shift: float = 1.0
-    """k: log k is taken off the mutual information."""
+    """k of the PPMI matrix."""
     scaling: Scaling = "none"
-    """Of the features: as they come."""
+    """Feature scaling; `none` leaves them as they are."""
 
     def __post_init__(self) -> None:
         check_whole(self, hidden=1, ramp=0, walks=1, walk_length=2)
         check_rates(self, "dropout")
         check_scaling(self)
+        check_positive(self, "shift")
         if self.supervised not in ("squared", "cross_entropy"):
             raise InputError(f"supervised is {self.supervised!r}; give squared or cross_entropy.")
         if not 0 <= self.consistency < math.inf:
             raise InputError(f"consistency is {self.consistency!r}; give a number of at least 0.")
-        check_positive(self, "shift")
+
+
+def co_occurrence(adjacency: sp.csr_array, walks: int, length: int, rng: np.random.Generator) -> sp.csr_array:
+    """Return c: symmetric counts of pairs on `walks` walks of `length` nodes from each node, with self-loops.
+
+    Each unordered pair of places on a walk counts once for (i, j) and once for (j, i), once in all if i = j.
+    """
+    n = adjacency.shape[0]
+    walker = Walker.on(_with_self_loops(adjacency))
+    places = np.triu_indices(length, 1)
+    at_once = max(1, _PAIRS_AT_ONCE // (n * len(places[0])))
+    met = sp.csr_array((n, n), dtype=np.int64)
+    for done in range(0, walks, at_once):
+        starts = np.tile(np.arange(n), min(at_once, walks - done))
+        made = walker.walks(starts, length, int(rng.integers(2**63)))
+        source, target = (made[:, place].ravel() for place in places)
+        there = target != NOWHERE
+        ones = np.ones(np.count_nonzero(there), dtype=np.int64)
+        met = met + sp.coo_array((ones, (source[there], target[there])), shape=(n, n)).tocsr()
+    both = sp.csr_array(met + met.T - sp.diags_array(met.diagonal(), format="csr", dtype=np.int64))
+    both.eliminate_zeros()
+    return both
+
+
+def ppmi(counts: sp.csr_array, shift: float = 1.0) -> sp.csr_array:
+    """Return P of symmetric counts; `shift` is k."""
+    totals = np.asarray(counts.sum(axis=1), dtype=np.float64)
+    coo = counts.tocoo()
+    values = np.log(totals.sum() * coo.data / (totals[coo.row] * totals[coo.col])) - np.log(shift)
+    kept = values > 0
+    return sp.csr_array((values[kept], (coo.row[kept], coo.col[kept])), shape=counts.shape)
+
+
+def _with_self_loops(adjacency: sp.csr_array) -> sp.csr_array:
+    """Return the adjacency with a diagonal of 1."""
+    coo = adjacency.tocoo()
+    apart = coo.row != coo.col
+    others = sp.csr_array((coo.data[apart], (coo.row[apart], coo.col[apart])), shape=adjacency.shape)
+    return sp.csr_array(others + sp.eye_array(adjacency.shape[0], format="csr"))
 
 
 def consistency_weight(t: int, ramp: int, w_max: float) -> float:
-    """w(t), with t counted from 0."""
+    """Return w(t), with t counted from 0."""
     return w_max * math.exp(-5.0 * (1.0 - t / ramp) ** 2) if t < ramp else w_max
 
 
 class DGCN(NodeModel):
-    """The two networks over one graph. `forward(features)` gives the logits of the view of the adjacency.
+    """The two networks over one graph, given as A (n, n) and Â. `forward` gives the logits of Z^A."""
 
-    Args:
-        graph: adjacency (n, n), from which the view of random walks is drawn when training begins.
-        adjacency: Â as a CSR tensor.
-        n_features: columns of the feature matrix.
-        n_classes: number of classes.
-        config: the settings.
-        generator: draws the weights, the walks and the dropout masks.
-    """
-
-    adjacency: Tensor
-    P: Tensor | None
+    adjacency: Tensor  # Â
+    P: Tensor | None  # P̂, made when training begins; predictions do not need it
 
     def __init__(
         self,
-        graph: sp.csr_array,
-        adjacency: Tensor,
+        graph: tuple[sp.csr_array, Tensor],
         n_features: int,
         n_classes: int,
         config: DGCNConfig,
         generator: torch.Generator,
     ) -> None:
         super().__init__()
-        self.graph, self.config, self.generator = graph, config, generator
+        self.graph, self.config, self.generator = graph[0], config, generator
         self.weighs_classes = config.supervised == "cross_entropy"
-        self.register_buffer("adjacency", adjacency, persistent=False)
+        self.register_buffer("adjacency", graph[1], persistent=False)
         self.register_buffer("P", None, persistent=False)
         self.W_1 = nn.Parameter(torch.empty(n_features, config.hidden, device=generator.device))
         self.W_2 = nn.Parameter(torch.empty(config.hidden, n_classes, device=generator.device))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
         for weight in (self.W_1, self.W_2):
-            nn.init.xavier_uniform_(weight, generator=self.generator)
+            nn.init.xavier_uniform_(weight, generator=generator)
 
     def forward(self, features: Features) -> Tensor:
         return self._view(self.adjacency, features @ self.W_1)
 
     def _view(self, matrix: Tensor, XW: Tensor) -> Tensor:
-        """Logits by one of the two matrices; XW is (n, hidden)."""
+        """Return the logits by one of the two matrices; XW is (n, hidden)."""
         H = torch.relu(propagate(matrix, XW))  # (n, hidden)
         H = dropout(H, self.config.dropout if self.training else 0.0, self.generator)
         logits = propagate(matrix, H @ self.W_2)  # (n, classes)
@@ -140,18 +176,16 @@ class DGCN(NodeModel):
         return errors.sum() if labelled.class_weights is None else errors @ labelled.class_weights[labelled.classes]
 
     def _walked(self) -> Tensor:
-        """P̂, of walks that this model draws for itself; predictions do without it."""
+        """Return P̂ of walks drawn from the model's own generator."""
         config = self.config
         counts = co_occurrence(self.graph, config.walks, config.walk_length, numpy_generator(self.generator))
         return csr_tensor(symmetrically_normalised(ppmi(counts, config.shift)))
 
 
 class DGCNMethod(AdjacencyMethod):
-    """DGCN as a method: each seed walks for itself, so it needs the graph beside Â."""
+    """DGCN as a method: each seed draws its own walks, so it needs A beside Â."""
+
+    network = DGCN
 
     def structure(self, task: Task, device: torch.device) -> Any:
         return task.adjacency, super().structure(task, device)
-
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> DGCN:
-        graph, adjacency = prepared.structure
-        return DGCN(graph, adjacency, prepared.features.shape[1], n_classes, self.config, generator)

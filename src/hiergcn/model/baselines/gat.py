@@ -3,13 +3,13 @@ r"""GAT, Veličković et al., Graph Attention Networks (ICLR 2018).
 .. math:: h_i' = \Big\Vert_{k=1}^{K} \operatorname{ELU}\Big(\sum_{j \in N(i) \cup \{i\}} \alpha^k_{ij} W^k h_j\Big),
     \quad \alpha_{ij} = \operatorname{softmax}_j \operatorname{LeakyReLU}(a^\top [W h_i \Vert W h_j])
 
-and an output layer that takes the mean of its heads, on PyG's `GATConv`. Attention is kept for edges alone, so memory
-grows with the edges and not, as in the authors' first code, with the square of the nodes: a handful of tensors of
-(edges + n) * heads * width. A run on NELL peaks at 1.9 GB. Edge weights play no part, as in the paper.
+and an output layer that takes the mean of its heads, on PyG's `GATConv`. Attention is stored for edges only, so memory
+grows with the edges, not, as in the authors' first code, with the square of the nodes: a few tensors of (edges + n) *
+heads * width. A run on NELL peaks at 1.9 GB. Edge weights are not used, as in the paper.
 
-Reference: each head draws its own dropout of the features, and drops the projected ones again before they are summed;
-PyG's layer does neither. Its authors stop after 100 epochs without a better validation loss or accuracy; here after 100
-without a better epoch by the rule that selects it. Test labels play no part in either.
+Reference: each head draws its own feature dropout, and drops the projected features again before they are summed; PyG's
+layer does neither. The authors stop after 100 epochs without a better validation loss or accuracy; here after 100
+without a better epoch by the selection rule. Test labels play no part in either.
 """
 
 from contextlib import nullcontext
@@ -30,7 +30,7 @@ from hiergcn.model.ops.feature_linear import FeatureLinear
 
 @dataclass(frozen=True)
 class GATConfig:
-    """The network's settings; the defaults are the paper's on Cora and Citeseer."""
+    """The settings; the defaults are the paper's on Cora and Citeseer."""
 
     hidden: int = 8
     """Width of each head of the first layer."""
@@ -39,13 +39,13 @@ class GATConfig:
     output_heads: int = 1
     """Heads of the output layer, averaged. The paper: 8 on Pubmed."""
     dropout: float = 0.6
-    """Rate of dropout on what each layer takes in."""
+    """Dropout rate on the input of each layer."""
     attention_dropout: float = 0.6
-    """Rate of dropout on the attention coefficients."""
+    """Dropout rate on the attention coefficients."""
     slope: float = 0.2
-    """Of the LeakyReLU below 0."""
+    """Slope of the LeakyReLU below 0."""
     scaling: Scaling = "row"
-    """Of the features: rows that sum to 1."""
+    """Feature scaling; `row` makes each row sum to 1."""
 
     def __post_init__(self) -> None:
         check_whole(self, hidden=1, heads=1, output_heads=1)
@@ -54,22 +54,13 @@ class GATConfig:
 
 
 class GAT(NodeModel):
-    """Two layers of attention over the edges of one graph.
-
-    Args:
-        edges: the graph.
-        n_features: columns of the feature matrix.
-        n_classes: number of classes.
-        config: the settings.
-        generator: draws the initial weights, then the dropout masks.
-    """
+    """Two layers of attention over the edges of one graph."""
 
     def __init__(
         self, edges: Edges, n_features: int, n_classes: int, config: GATConfig, generator: torch.Generator
     ) -> None:
         super().__init__()
-        self.config, self.generator = config, generator
-        self.edges = edges
+        self.edges, self.config, self.generator = edges, config, generator
         conv, width = pyg_layers().GATConv, config.heads * config.hidden
         shared = {"negative_slope": config.slope, "dropout": config.attention_dropout}
         self.project = FeatureLinear(n_features, width, config.dropout, generator)
@@ -79,7 +70,7 @@ class GAT(NodeModel):
 
     def forward(self, features: Features) -> Tensor:
         projected = self.project(features)  # (n, heads * hidden)
-        with drawing_from(self.generator) if self.training else nullcontext():  # the layers drop attention
+        with drawing_from(self.generator) if self.training else nullcontext():  # for attention dropout
             H = nn.functional.elu(self.first(projected, self.edges.index))
             H = dropout(H, self.config.dropout if self.training else 0.0, self.generator)
             logits: Tensor = self.second(H, self.edges.index)

@@ -1,22 +1,21 @@
-"""GRAND, graph random neural networks of Feng et al. (NeurIPS 2020, arXiv 2005.11079), top to bottom.
+"""GRAND, Feng et al., Graph Random Neural Networks for Semi-Supervised Learning on Graphs (NeurIPS 2020).
 
-A pass drops whole nodes, spreads what is left and classifies each node by itself:
+A pass drops whole nodes, propagates the rest and classifies each node by itself:
 
     X̃ = diag(ε) X,  ε_i ~ Bernoulli(1 - δ)             DropNode
     X̄ = 1/(K+1) Σ_{k=0..K} Âᵏ X̃                        mixed-order propagation
-    Z = softmax(MLP(X̄))                                two layers, dropout on what each takes in
+    Z = softmax(MLP(X̄))                                two layers, dropout on the input of each
 
-S passes Z¹ .. Z^S make one step. Their mean, sharpened, is the target that all of them are drawn to:
+A training step takes S passes Z¹ .. Z^S. Their mean, sharpened, is the target of all of them:
 
     L = 1/S Σ_s cross-entropy(Zˢ on the training nodes) + λ/S Σ_s mean_i ‖Z̄'_i - Zˢ_i‖²,   Z̄'_ic ∝ (1/S Σ_s Zˢ_ic)^(1/T)
 
 No gradient goes through the target. Prediction is one pass with (1 - δ) X in the place of X̃.
 
-What a pass costs. Dropout stands between propagation and the first weights, so X̄ has to be made in full, (n, f) and
-dense: 16 MB a pass on Cora, 39 MB on Pubmed, for each of S passes, and again for what the backward pass keeps. It needs
-no gradient, and the columns are propagated in blocks that stay in the cache. Without dropout and batch normalisation on
-the input, X̄ W = 1/(K+1) Σ Âᵏ diag(ε) (X W) is the same with `hidden` columns instead of f, and X stays sparse: taken
-unless f is smaller. That side is also taken where X̄ cannot be held (NELL: 16 GB a pass); dropout then falls on the
+Cost of a pass: with dropout or batch normalisation on X̄, X̄ is made in full for each of the S passes, dense (n, f): 16
+MB on Cora, 39 MB on Pubmed. It needs no gradient, and its columns are propagated in blocks that stay in the cache.
+Without them, X̄ W = 1/(K+1) Σ Âᵏ diag(ε) (X W) is the same with `hidden` columns instead of f, and X stays sparse; that
+side is taken unless f is smaller. It is also taken if X̄ does not fit (NELL: 16 GB a pass); dropout is then on the
 stored entries of X.
 
 The authors' script selects on validation and reads test labels once, at the end.
@@ -34,7 +33,7 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import AdjacencyMethod
-from hiergcn.model.config_checks import check_rates, check_scaling, check_whole
+from hiergcn.model.config_checks import check_positive, check_rates, check_scaling, check_whole
 from hiergcn.model.features import Scaling
 from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, tensor_bytes
 from hiergcn.model.method import Features, Labelled, NodeModel, Prepared, Weights
@@ -42,64 +41,68 @@ from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import SparseFeatures, csr_product, linear_map
 
 MOST_IN_FULL = 2**28  # entries of X̄ that a pass may make: 1 GiB
-_BLOCK = 256  # columns that are propagated together on a CPU: twice as fast as 1,433 at once
+_BLOCK = 256  # columns propagated together on a CPU: twice as fast as 1,433 at once
+_CHOICES = {
+    "input_dropout_on": ("auto", "propagated", "features"),
+    "initial": ("shifted_normal", "uniform", "glorot"),
+}
 
 
 @dataclass(frozen=True)
 class GRANDConfig:
     """The settings; the defaults are the authors' for Cora."""
 
+    # Network
     hidden: int = 32
     """Width of the hidden layer."""
+    input_dropout: float = 0.5
+    """Dropout rate on the input of the first layer."""
+    hidden_dropout: float = 0.5
+    """Dropout rate on the input of the second layer."""
+    batch_norm: bool = False
+    """Batch normalisation of the input of each layer."""
+    initial: Literal["shifted_normal", "uniform", "glorot"] = "shifted_normal"
+    """Initial weights. Reference: `shifted_normal`, with mean -s and deviation s = 1 / √(output width). `uniform` is
+    torch's default for linear layers; `glorot` is uniform by both widths, with biases of 0."""
+    scaling: Scaling = "row"
+    """Feature scaling; `row` makes each row sum to 1."""
+    networks: int = 1
+    """Networks that train separately and predict by their mean probability; see `ensemble`."""
+
+    # Random propagation
     order: int = 8
-    """Steps K of propagation; powers 0 to K of the normalised adjacency are averaged."""
-    passes: int = 4
-    """Random passes S in each step of training."""
+    """Propagation steps K: powers 0 to K of Â are averaged."""
     drop_node: float = 0.5
     """Rate δ at which whole nodes are dropped."""
-    input_dropout: float = 0.5
-    """Rate of dropout on what the first layer takes in."""
-    hidden_dropout: float = 0.5
-    """Rate of dropout on what the second layer takes in."""
+    rescale: bool = False
+    """Divide kept nodes by 1 - δ in training, as in the text. Reference: multiply by 1 - δ in prediction instead."""
     input_dropout_on: Literal["auto", "propagated", "features"] = "auto"
-    """Propagated features, as the source has it, or features before propagation; `auto` takes the first up to 2^28
-    entries (nodes times columns), the second beyond, where batch normalisation of the input is left out too. Where
-    neither falls on them, features are propagated if they have fewer columns than the hidden layer, else X W is."""
+    """Where the input dropout is: on `propagated` features, as in the source, or on `features` before propagation,
+    without batch normalisation of the input. `auto` is the first up to 2^28 entries (n times f), else the second."""
+
+    # Consistency
+    passes: int = 4
+    """Random passes S in each training step."""
     temperature: float = 0.5
-    """T of the sharpening: towards 0 the target becomes one class."""
+    """Temperature T of the sharpening: towards 0 the target becomes one class."""
     consistency: float = 1.0
     """Weight λ of the consistency loss."""
-    batch_norm: bool = False
-    """Batch normalisation of what each layer takes in."""
-    rescale: bool = False
-    """Divide what DropNode keeps by 1 - δ, as the text does. Reference: no, but multiply by 1 - δ to predict."""
-    initial: Literal["shifted_normal", "uniform", "glorot"] = "shifted_normal"
-    """Initial weights. Reference: normal of mean -s and deviation s, where s is 1 / √(width of the output); `uniform`:
-    torch's own for a linear layer; `glorot`: uniform by both widths, biases 0."""
-    scaling: Scaling = "row"
-    """Of the features."""
-    networks: int = 1
-    """Networks that learn each by itself and predict by the mean of their probabilities; see `ensemble`."""
 
     def __post_init__(self) -> None:
         check_whole(self, hidden=1, order=0, passes=1, networks=1)
         check_rates(self, "drop_node", "input_dropout", "hidden_dropout")
         check_scaling(self)
-        if not self.temperature > 0:
-            raise InputError(f"temperature is {self.temperature!r}; give a number above 0.")
+        check_positive(self, "temperature")
         if not self.consistency >= 0:
             raise InputError(f"consistency is {self.consistency!r}; give a number of at least 0.")
-        for name, choices in (
-            ("input_dropout_on", ("auto", "propagated", "features")),
-            ("initial", ("shifted_normal", "uniform", "glorot")),
-        ):
+        for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise InputError(f"{name} is {getattr(self, name)!r}; give one of {', '.join(choices)}.")
 
 
 def mixed_order(adjacency: Tensor, order: int, dense: Tensor) -> Tensor:
-    """1/(K+1) Σ_{k=0..K} Âᵏ H for a fixed symmetric Â; (n, d) -> (n, d)."""
-    mixed = partial(_mixed_order, adjacency, order)  # symmetric too, so the backward pass is the same product
+    """Return 1/(K+1) Σ_{k=0..K} Âᵏ H for a fixed symmetric Â; (n, d) -> (n, d)."""
+    mixed = partial(_mixed_order, adjacency, order)  # symmetric, so the backward pass is the same product
     return linear_map(dense, mixed, mixed)
 
 
@@ -121,25 +124,25 @@ def _horner(adjacency: Tensor, order: int, dense: Tensor) -> Tensor:
 
 
 def sharpened(mean: Tensor, temperature: float) -> Tensor:
-    """p_c^(1/T) / Σ p^(1/T) of each row; from logarithms, since 1/T may be large."""
+    """Return p_c^(1/T) / Σ p^(1/T) of each row; by logarithms, since 1/T may be large."""
     return torch.softmax(mean.clamp_min(torch.finfo(mean.dtype).tiny).log() / temperature, dim=1)
 
 
 def consistency_loss(probabilities: Tensor, target: Tensor) -> Tensor:
-    """Mean squared distance of the S passes (S, n, classes) to what they shall agree on, (n, classes).
+    """Return the mean squared distance of S passes (S, n, classes) to their target (n, classes).
 
-    Reference: a mean over the nodes; the text writes a sum.
+    Reference: a mean over the nodes; the text has a sum.
     """
     return (probabilities - target).square().sum(dim=2).mean()
 
 
 @dataclass(frozen=True, eq=False)
 class Propagation:
-    """The graph as GRAND wants it."""
+    """The tensors of one graph."""
 
     n_nodes: int
     spread: Callable[[Tensor], Tensor]  # H -> P H, P the mean of powers of Â
-    smoothed: Tensor | None  # P X, dense (n, f), which every prediction begins from; None where X W is propagated
+    smoothed: Tensor | None  # P X, dense (n, f), for predictions; None if X W is propagated
 
 
 def propagates_features(n: int, f: int, config: GRANDConfig) -> bool:
@@ -161,7 +164,7 @@ def smoothed_features(
 
 
 class GRAND(NodeModel):
-    """The network over one graph. In training each call is another random pass."""
+    """The network over one graph. In training, each call is another random pass."""
 
     def __init__(
         self, graph: Propagation, n_features: int, n_classes: int, config: GRANDConfig, generator: torch.Generator
@@ -197,7 +200,7 @@ class GRAND(NodeModel):
         return self._dropped(self.embed(features), self.config.hidden_dropout) @ self.second + self.second_bias
 
     def embed(self, features: Features) -> Tensor:
-        """What the second layer takes in; (n, hidden)."""
+        """Return the input of the second layer; (n, hidden)."""
         keep = self._kept_nodes()
         if self.graph.smoothed is None:
             H = self.graph.spread(self._first_product(features) * keep)
@@ -207,25 +210,22 @@ class GRAND(NodeModel):
         return embedding
 
     def _kept_nodes(self) -> Tensor | float:
-        """The factor ε of each node, (n, 1); to predict, its mean."""
+        """Return the factor ε of each node, (n, 1); in prediction, its mean."""
         rate, rescale = self.config.drop_node, self.config.rescale
         if not self.training:
             return 1.0 if rescale else 1.0 - rate
-        kept = self._kept(rate)
+        kept = dropout(torch.ones(self.graph.n_nodes, 1, device=self.first.device), rate, self.generator)
         return kept if rescale else kept * (1.0 - rate)
 
-    def _kept(self, rate: float) -> Tensor:
-        """0 for each node with probability `rate`, else 1 / (1 - rate); (n, 1)."""
-        return dropout(torch.ones(self.graph.n_nodes, 1, device=self.first.device), rate, self.generator)
-
     def _propagated(self, features: Features, keep: Tensor | float) -> Tensor:
-        """X̄ as the first layer takes it in; (n, f)."""
-        assert isinstance(features, Tensor) and self.graph.smoothed is not None  # noqa: PT018  (prepare's doing)
+        """Return the input of the first layer, X̄ with dropout; (n, f)."""
+        assert isinstance(features, Tensor)
+        assert self.graph.smoothed is not None
         X = self.graph.spread(features * keep) if isinstance(keep, Tensor) else self.graph.smoothed * keep
         return self._dropped(self.input_norm(X), self.config.input_dropout)
 
     def _first_product(self, features: Features) -> Tensor:
-        """X W with dropout on X; (n, hidden)."""
+        """Return X W with dropout on X; (n, hidden)."""
         rate = self.config.input_dropout if self.training else 0.0
         if isinstance(features, SparseFeatures):
             return features.dropped(rate, self.generator) @ self.first
@@ -235,7 +235,7 @@ class GRAND(NodeModel):
         return dropout(H, rate, self.generator) if self.training else H
 
     def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
-        """Supervised and consistency loss of S passes."""
+        """Return the supervised and the consistency loss of S passes."""
         logits = torch.stack([self(features) for _ in range(self.config.passes)])  # (S, n, classes)
         supervised = torch.stack([labelled.cross_entropy(one) for one in logits]).mean()
         probabilities = torch.softmax(logits, dim=2)
@@ -243,11 +243,11 @@ class GRAND(NodeModel):
         return supervised + self.consistency_weight() * consistency_loss(probabilities, target)
 
     def target(self, mean: Tensor, labelled: Labelled) -> Tensor:
-        """What passes of this mean are drawn to; (n, classes)."""
+        """Return the target of passes with this mean; both (n, classes)."""
         return sharpened(mean, self.config.temperature)
 
     def consistency_weight(self) -> Tensor | float:
-        """λ of this step."""
+        """Return λ of this step."""
         return self.config.consistency
 
     def __repr__(self) -> str:

@@ -1,13 +1,12 @@
 r"""Graph U-Net, Gao & Ji, Graph U-Nets (ICML 2019), on PyG's `GraphUNet`.
 
-A U-Net whose pooling keeps the k nodes that score best along a learnt vector p, and whose unpooling puts them back:
+A U-Net whose pooling keeps the k nodes with the highest scores along a learned vector p; unpooling puts them back:
 
 .. math:: y = X p / \Vert p \Vert, \quad i = \operatorname{top}_k(y), \quad X' = (X \odot \tanh y)_i, \quad
     A' = ((A + I)^2)_{i,i}
 
-Settings follow PyG's own example, which the figures of later re-runs come from; edges are dropped too while training.
-The square of the adjacency grows with the sum of squared degrees, so graphs with large hubs need much memory: NELL's
-has 105 million entries.
+Settings follow PyG's own example, the source of later re-runs' figures; training drops edges too. The squared adjacency
+grows with the sum of squared degrees, so graphs with large hubs need much memory: NELL's has 105 million entries.
 
 Reference: the authors report the best test accuracy over epochs; here validation chooses the epoch.
 """
@@ -27,22 +26,22 @@ from hiergcn.model.ops.feature_linear import FeatureLinear
 
 @dataclass(frozen=True)
 class GraphUNetConfig:
-    """The network's settings; the defaults are those of PyG's example on Cora."""
+    """The settings; the defaults are those of PyG's example on Cora."""
 
     hidden: int = 32
     """Width of every hidden layer."""
     depth: int = 3
-    """Poolings, one below the other."""
+    """Pooling layers."""
     first_pool: int = 2000
-    """Nodes that the first pooling keeps; a graph with no more than these keeps the share `pool_ratio`."""
+    """Nodes that the first pooling keeps; a graph with no more nodes keeps the share `pool_ratio`."""
     pool_ratio: float = 0.5
     """Share of the nodes that each further pooling keeps."""
     dropout: float = 0.92
-    """Rate of dropout on the features."""
+    """Dropout rate on the features."""
     edge_dropout: float = 0.2
-    """Share of the edges left out of a training step."""
+    """Share of the edges dropped in a training step."""
     scaling: Scaling = "none"
-    """Of the features: as they come."""
+    """Feature scaling; `none` leaves them as they are."""
 
     def __post_init__(self) -> None:
         check_whole(self, hidden=1, depth=1, first_pool=1)
@@ -52,22 +51,13 @@ class GraphUNetConfig:
 
 
 class GraphUNet(NodeModel):
-    """The U-Net over one graph.
-
-    Args:
-        edges: the graph.
-        n_features: columns of the feature matrix.
-        n_classes: number of classes.
-        config: the settings.
-        generator: draws the initial weights, then what is dropped.
-    """
+    """The U-Net over one graph."""
 
     def __init__(
         self, edges: Edges, n_features: int, n_classes: int, config: GraphUNetConfig, generator: torch.Generator
     ) -> None:
         super().__init__()
-        self.config, self.generator = config, generator
-        self.edges = edges
+        self.edges, self.config, self.generator = edges, config, generator
         large = edges.n_nodes > config.first_pool
         ratios = [config.first_pool / edges.n_nodes if large else config.pool_ratio, config.pool_ratio]
         self.project = FeatureLinear(n_features, config.hidden, config.dropout, generator)
@@ -80,12 +70,12 @@ class GraphUNet(NodeModel):
     def forward(self, features: Features) -> Tensor:
         index, weight = self._kept_edges()
         projected = self.project(features)  # (n, hidden)
-        with torch.sparse.check_sparse_tensor_invariants(enable=False):  # PyG leaves it open, which torch warns about
+        with torch.sparse.check_sparse_tensor_invariants(enable=False):  # torch warns if it is not set
             logits: Tensor = self.unet(projected, index, edge_weight=weight)
         return logits
 
     def _kept_edges(self) -> tuple[Tensor, Tensor]:
-        """What edge dropout leaves, both directions of an edge or neither."""
+        """Return the edges that dropout keeps: both directions of an edge or neither."""
         index, weight = self.edges.index, self.edges.weight
         if not (self.training and self.config.edge_dropout):
             return index, weight

@@ -1,19 +1,25 @@
-"""Planetoid, which predicts the class and the graph context of a node together (Yang et al., ICML 2016).
+"""Planetoid, Yang et al., Revisiting Semi-Supervised Learning with Graph Embeddings (ICML 2016).
 
-With x the features of a node and h its embedding, each of the three layers being trained by its own cross-entropy,
+With x the features of a node and h its embedding, each of three layers is trained by its own cross-entropy:
 
     p_x = softmax(W_x x + b_x)      p_h = softmax(W_h h + b_h)      p = softmax(W_y [p_x ‖ p_h] + b_y)
 
-T (transductive) has a free embedding for each node; I (inductive) computes it, h = ReLU(W x + b), and so can classify
-nodes that it has never seen. The embedding is taught to predict contexts: nodes nearby on a random walk, and labelled
-nodes of the same class. Both kinds come first; then the classes are learnt, in turn with walks in the inductive form.
+T (transductive) has a free embedding for each node. I (inductive) computes it, h = ReLU(W x + b), and so classifies new
+nodes. The embedding learns to predict contexts: nodes nearby on a random walk, and labelled nodes of the same class.
+Both kinds come first. Then the classes are learned, in the inductive form alternating with walks.
+
+The loss of a batch of pairs (i, c) of a node and a context is one of
+
+    -Σ log softmax(C h_i + b)_c                          over all nodes: n scores for each node of the batch
+    -Σ log σ(γ c_c · h_i)      γ = 1, or -1 for a negative sample: one score for each pair
+
+The paper's text has the second. The authors' demo has the first, whose cost over a pass of all nodes grows with n².
 
 Reference (github.com/kimiyoung/planetoid): the demo scripts keep the parameters of the best accuracy on the test set
-and never end; here validation chooses. The inductive demo walks through test nodes but takes no pair with one; here the
-features of all nodes are known while learning, as for every other method.
+and never end; here validation chooses. The inductive demo walks through test nodes but takes no pair with one; here
+the features of all nodes are known in training, as for every other method.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,21 +29,14 @@ from torch import Tensor, nn
 
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import FlatMethod
-from hiergcn.model.baselines.contexts import (
-    ContextLoss,
-    Contexts,
-    ContextSigmoid,
-    ContextSoftmax,
-    graph_contexts,
-    in_batches,
-    label_contexts,
-)
-from hiergcn.model.baselines.walks import Walker
+from hiergcn.model.baselines.walks import Contexts, Walker, graph_contexts, in_batches, label_contexts
 from hiergcn.model.config_checks import check_positive, check_scaling, check_share, check_whole
 from hiergcn.model.features import Scaling
 from hiergcn.model.generators import numpy_generator
 from hiergcn.model.method import Features, Labelled, NodeModel
 from hiergcn.model.ops.rows import FewColumns, feature_rows, few_rows
+
+_SCORES_AT_ONCE = 1 << 26  # entries of the (nodes, contexts) matrix in memory together
 
 
 @dataclass(frozen=True)
@@ -49,29 +48,29 @@ class PlanetoidTConfig:
     walk_steps: int = 10
     """Steps of a random walk."""
     window: int = 3
-    """Places on a walk within which nodes are contexts of each other."""
+    """Largest distance on a walk between a node and its context."""
     batch: int = 200
-    """Labelled nodes in a step of the classes."""
+    """Labelled nodes in a class step."""
     graph_batch: int = 200
-    """Walks in a step of graph contexts."""
+    """Walks in a graph-context step."""
     label_batch: int = 100
-    """Pairs in a step of label contexts."""
+    """Pairs in a label-context step."""
     context_rate: float = 0.01
     """Learning rate of both kinds of context; that of the classes is `learning_rate`."""
     label_steps: int = 2000
-    """Steps of label contexts before the classes are learnt."""
+    """Label-context steps before the classes are learned."""
     graph_steps: int = 70
-    """Steps of graph contexts before the classes are learnt."""
+    """Graph-context steps before the classes are learned."""
     negatives: int = 0
-    """Nodes drawn as no contexts with each context; 0 is a softmax over all nodes, as in the demo."""
+    """Negative samples per context; 0 is a softmax over all nodes, as in the demo."""
     graph_share: float = 0.0
-    """Steps of graph contexts for each step of the classes afterwards: below 1, the probability of one."""
+    """Probability of a graph-context step before each class step."""
     steps: int = 10
-    """Steps of the classes in an epoch, after which validation follows. The demos look after each one."""
+    """Class steps in an epoch, after which validation follows. The demos validate after each one."""
     use_features: bool = True
-    """Without them p is p_h alone, which the paper calls Planetoid-G; its transductive form on NELL is that."""
+    """Without them p is p_h alone: the paper's Planetoid-G, and its transductive form on NELL."""
     scaling: Scaling = "none"
-    """Of the features: as they come."""
+    """Feature scaling; `none` leaves them as they are."""
 
     def __post_init__(self) -> None:
         check_whole(self, embedding=1, walk_steps=1, window=0, batch=1, graph_batch=1, label_batch=1)
@@ -93,6 +92,57 @@ class PlanetoidIConfig(PlanetoidTConfig):
     graph_share: float = 0.1
 
 
+class ContextSigmoid:
+    """σ(c · h) for each pair. Its cost does not depend on the size of the graph."""
+
+    def __init__(self, n: int, width: int, generator: torch.Generator) -> None:
+        self.C = torch.empty(n, width, device=generator.device).normal_(0.0, 0.01, generator=generator)
+
+    @torch.no_grad()
+    def descend(self, H: Tensor, batch: Contexts, rate: float) -> Tensor:
+        """Take a gradient step of C and return the gradient by H (s, width), both summed over the pairs."""
+        row, context, count = _tensors(batch, H.device)
+        of_H, of_C = H.index_select(0, row), self.C.index_select(0, context)  # (entries, width)
+        probability = torch.sigmoid((of_H * of_C).sum(dim=1))
+        by_score = (count.abs() * (probability - (count > 0).float()))[:, None]
+        self.C.index_put_((context,), -rate * by_score * of_H, accumulate=True)
+        return torch.zeros_like(H).index_put_((row,), by_score * of_C, accumulate=True)
+
+
+class ContextSoftmax:
+    """softmax(C h + b) over all n nodes; counts must be positive."""
+
+    def __init__(self, n: int, width: int, generator: torch.Generator) -> None:
+        self.C = nn.init.xavier_uniform_(torch.empty(n, width, device=generator.device), generator=generator)
+        self.b = torch.zeros(n, device=generator.device)
+
+    @torch.no_grad()
+    def descend(self, H: Tensor, batch: Contexts, rate: float) -> Tensor:
+        """Take a gradient step of C and b and return the gradient by H (s, width), all summed over the pairs."""
+        row, context, count = _tensors(batch, H.device)
+        pairs = torch.from_numpy(np.bincount(batch.row, batch.count, len(H)).astype(np.float32)).to(H.device)  # (s,)
+        by_H, by_C, by_b = torch.empty_like(H), torch.zeros_like(self.C), torch.zeros_like(self.b)
+        at_once = max(1, _SCORES_AT_ONCE // len(self.C))
+        for low in range(0, len(H), at_once):
+            high = min(low + at_once, len(H))
+            inside = slice(*np.searchsorted(batch.row, (low, high)).tolist())
+            by_score = torch.softmax(torch.addmm(self.b, H[low:high], self.C.T), dim=1)
+            by_score.mul_(pairs[low:high, None])  # (high - low, n)
+            by_score[row[inside] - low, context[inside]] -= count[inside]
+            by_H[low:high] = by_score @ self.C
+            by_C.addmm_(by_score.T, H[low:high])
+            by_b += by_score.sum(dim=0)
+        self.C.sub_(by_C, alpha=rate)
+        self.b.sub_(by_b, alpha=rate)
+        return by_H
+
+
+def _tensors(batch: Contexts, device: torch.device) -> tuple[Tensor, ...]:
+    """Return row, context and count as tensors."""
+    arrays = (batch.row, batch.context, batch.count.astype(np.float32))
+    return tuple(torch.from_numpy(array).to(device) for array in arrays)
+
+
 class Dense(nn.Module):
     """X W + b for features that may be sparse; W Glorot-initialised, b zero."""
 
@@ -107,17 +157,12 @@ class Dense(nn.Module):
 
 
 class Planetoid(NodeModel):
-    """What both forms share: the three layers of the classes, and the order of learning."""
+    """Code that both forms share: the three layers of the classes, and the order of learning."""
 
     weighs_classes = False
 
     def __init__(
-        self,
-        walker: Walker,
-        n_features: int,
-        n_classes: int,
-        config: PlanetoidTConfig,
-        generator: torch.Generator,
+        self, walker: Walker, n_features: int, n_classes: int, config: PlanetoidTConfig, generator: torch.Generator
     ) -> None:
         super().__init__()
         self.walker, self.config, self.generator = walker, config, generator
@@ -125,21 +170,21 @@ class Planetoid(NodeModel):
         if config.use_features:
             self.by_features = Dense(n_features, n_classes, generator)
             self.output = Dense(2 * n_classes, n_classes, generator)
-        self._lessons: _Lessons | None = None
+        self._samples: _Samples | None = None
 
     def embed(self, features: Features | FewColumns, nodes: Tensor | None = None) -> Tensor:
-        """h of the nodes whose features are given; `nodes` are their numbers, None stands for all."""
+        """Return h of the nodes with these features; `nodes` are their numbers, None means all."""
         raise NotImplementedError
 
-    def learn_contexts(self, features: Features, batch: Contexts, loss: ContextLoss) -> None:
-        """One step of the embedding and of what predicts contexts down the loss of a batch of them."""
+    def learn_contexts(self, features: Features, batch: Contexts, loss: ContextSigmoid | ContextSoftmax) -> None:
+        """Take a gradient step of the embedding and the context weights on a batch."""
         raise NotImplementedError
 
     def forward(self, features: Features) -> Tensor:
         return self._logits(features, self.embed(features))[-1]
 
     def _logits(self, X: Features | FewColumns, h: Tensor) -> tuple[Tensor, ...]:
-        """Of p_x, p_h and p; without features of p_h, which then is p."""
+        """Return the logits of p_x, p_h and p; without features those of p_h alone, which then is p."""
         z_h = self.by_embedding(h)
         if not self.config.use_features:
             return (z_h,)
@@ -148,56 +193,49 @@ class Planetoid(NodeModel):
         return z_x, z_h, self.output(joined)
 
     def step(self, features: Features, labelled: Labelled, optimiser: torch.optim.Optimizer, epoch: int) -> float:
-        """`steps` steps of the classes, each perhaps after one of graph contexts; before the first, the contexts."""
-        lessons = self._lessons or self._begin(features, labelled)
-        lessons.few = _takes_sparse_gradients(optimiser)
+        """Take `steps` class steps, each perhaps after a graph-context step; all other contexts come before."""
+        samples = self._samples or self._begin(features, labelled)
+        samples.sparse_gradients = _takes_sparse_gradients(optimiser)
         total = 0.0
         for _ in range(self.config.steps):
-            if lessons.rng.random() < self.config.graph_share:
-                self.learn_contexts(features, next(lessons.graph), lessons.loss)
-            lessons.batch = torch.from_numpy(next(lessons.batches)).to(labelled.nodes.device)
+            if samples.rng.random() < self.config.graph_share:
+                self.learn_contexts(features, next(samples.graph), samples.loss)
+            samples.batch = torch.from_numpy(next(samples.batches)).to(labelled.nodes.device)
             total += float(super().step(features, labelled, optimiser, epoch))
         return total / self.config.steps
 
     def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
-        lessons = self._lessons or self._begin(features, labelled)
-        batch = lessons.batch
-        X = (few_rows if lessons.few else feature_rows)(lessons.features, batch)
+        samples = self._samples or self._begin(features, labelled)
+        batch = samples.batch
+        X = (few_rows if samples.sparse_gradients else feature_rows)(samples.features, batch)
         rows = replace(labelled, nodes=torch.arange(len(batch), device=batch.device), classes=labelled.classes[batch])
         logits = self._logits(X, self.embed(X, labelled.nodes[batch]))
         return torch.stack([rows.cross_entropy(z) for z in logits]).sum()
 
-    def _begin(self, features: Features, labelled: Labelled) -> "_Lessons":
-        self._lessons = lessons = _Lessons(self.walker, features, labelled, self.config, self.generator)
+    def _begin(self, features: Features, labelled: Labelled) -> "_Samples":
+        self._samples = samples = _Samples(self, features, labelled)
         for _ in range(self.config.label_steps):
-            self.learn_contexts(features, next(lessons.label), lessons.loss)
+            self.learn_contexts(features, next(samples.label), samples.loss)
         for _ in range(self.config.graph_steps):
-            self.learn_contexts(features, next(lessons.graph), lessons.loss)
-        return lessons
+            self.learn_contexts(features, next(samples.graph), samples.loss)
+        return samples
 
 
-class _Lessons:
-    """What is drawn while learning, and is not kept."""
+class _Samples:
+    """Batches and the context loss of one training; not saved."""
 
-    def __init__(
-        self,
-        walker: Walker,
-        features: Features,
-        labelled: Labelled,
-        config: PlanetoidTConfig,
-        generator: torch.Generator,
-    ) -> None:
-        self.rng = rng = numpy_generator(generator)
+    def __init__(self, model: Planetoid, features: Features, labelled: Labelled) -> None:
+        walker, config, k = model.walker, model.config, model.config.negatives
+        self.rng = rng = numpy_generator(model.generator)
         nodes, classes = labelled.nodes.cpu().numpy(), labelled.classes.cpu().numpy()
-        self.features = feature_rows(features, labelled.nodes)  # of labelled nodes
-        k = config.negatives
-        self.loss: ContextLoss = (ContextSigmoid if k else ContextSoftmax)(walker.n_nodes, config.embedding, generator)
+        self.features = feature_rows(features, labelled.nodes)
+        loss = ContextSigmoid if k else ContextSoftmax
+        self.loss = loss(walker.n_nodes, config.embedding, model.generator)
         self.graph = graph_contexts(walker, config.graph_batch, config.walk_steps, config.window, rng, k)
         self.label = label_contexts(nodes, classes, config.label_batch, rng, k)
-        self.batches: Iterator[np.ndarray] = in_batches(len(nodes), config.batch, rng)
+        self.batches = in_batches(len(nodes), config.batch, rng)
         self.batch = torch.arange(len(nodes), device=labelled.nodes.device)
-        self.few = False
-        """Whether gradients may be sparse."""
+        self.sparse_gradients = False
 
 
 def _takes_sparse_gradients(optimiser: torch.optim.Optimizer) -> bool:
@@ -216,7 +254,7 @@ class PlanetoidT(Planetoid):
         return self.E if nodes is None else self.E.index_select(0, nodes)
 
     @torch.no_grad()
-    def learn_contexts(self, features: Features, batch: Contexts, loss: ContextLoss) -> None:
+    def learn_contexts(self, features: Features, batch: Contexts, loss: ContextSigmoid | ContextSoftmax) -> None:
         nodes = torch.from_numpy(batch.nodes).to(self.E.device)
         rate = self.config.context_rate
         self.E[nodes] -= rate * loss.descend(self.E[nodes], batch, rate)
@@ -225,7 +263,7 @@ class PlanetoidT(Planetoid):
 class PlanetoidI(Planetoid):
     """The inductive form: the embedding is a layer over the features.
 
-    Reference: the layer has one bias for contexts and another for classes; so here, the former kept while learning.
+    Reference: the layer has one bias for contexts, used in training alone, and another for classes; so has this one.
     """
 
     def __init__(self, walker: Walker, n_features: int, *args: Any) -> None:
@@ -236,13 +274,13 @@ class PlanetoidI(Planetoid):
     def embed(self, features: Features | FewColumns, nodes: Tensor | None = None) -> Tensor:
         return torch.relu(self.embedding(features))
 
-    def learn_contexts(self, features: Features, batch: Contexts, loss: ContextLoss) -> None:
+    def learn_contexts(self, features: Features, batch: Contexts, loss: ContextSigmoid | ContextSoftmax) -> None:
         W, b, rate = self.embedding.W, self._context_bias.requires_grad_(), self.config.context_rate
         X = few_rows(features, torch.from_numpy(batch.nodes).to(W.device))
         H = torch.relu(X @ W + b)
         by_W, by_b = torch.autograd.grad(H, (W, b), loss.descend(H, batch, rate))
         with torch.no_grad():
-            W.add_(by_W, alpha=-rate)  # sparse where the features are
+            W.add_(by_W, alpha=-rate)  # sparse if the features are
             b.sub_(by_b, alpha=rate)
 
 

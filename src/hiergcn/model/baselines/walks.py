@@ -1,10 +1,11 @@
-"""Random walks on a graph, many at a time.
+"""Random walks on a graph, and the pairs of a node and its context that Planetoid learns from.
 
-A step goes to a neighbour with a probability in proportion to the edge's weight, as DeepWalk's uniform step does where
-all weights are equal. Each draw is a hash of the seed, the walk and the step, so a walk is the same whichever thread
-makes it, and whatever other walks are made.
+A step goes to a neighbour with a probability proportional to the edge's weight; DeepWalk's uniform step is the case of
+equal weights. Each draw is a hash of the seed, the walk and the step, so that a walk does not depend on the thread that
+makes it nor on the other walks.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -19,62 +20,62 @@ from hiergcn.compiled.threads import even_ranges, run_over
 from hiergcn.errors import InputError
 
 NOWHERE = -1
-"""Stands in a walk after a node that has no edge to leave by."""
+"""Fills a walk after a node without edges."""
 
 
 @dataclass(frozen=True, eq=False)
 class Walker:
-    """A graph made ready to be walked on: CSR rows, with the running sum of each row's weights."""
+    """A graph ready for walks: CSR rows with cumulative weights."""
 
     indptr: npt.NDArray[np.int64]  # (n + 1,)
     indices: npt.NDArray[np.int32]  # (nnz,)
-    reach: npt.NDArray[np.float64]  # (nnz,)
+    cumulative: npt.NDArray[np.float64]  # (nnz,) sum of the row's weights up to each entry
 
     @classmethod
     def on(cls, adjacency: sp.csr_array) -> Self:
         indptr, weights = frozen(adjacency.indptr, np.int64), frozen(adjacency.data, np.float64)
         if not np.isfinite(weights).all() or (weights < 0).any():
-            raise InputError("A walk needs edge weights that are finite and not negative; mend them in the adjacency.")
-        reach = np.empty(len(weights))
-        _running_sums(indptr, weights, reach)
-        return cls(indptr, frozen(adjacency.indices, np.int32), frozen(reach, np.float64))
+            raise InputError("Random walks need finite, non-negative edge weights; change the adjacency.")
+        cumulative = np.empty(len(weights))
+        _cumulative_sums(indptr, weights, cumulative)
+        return cls(indptr, frozen(adjacency.indices, np.int32), frozen(cumulative, np.float64))
 
     @property
     def n_nodes(self) -> int:
         return len(self.indptr) - 1
 
     def walks(self, starts: npt.NDArray[np.integer], length: int, seed: int) -> npt.NDArray[np.int32]:
-        """One walk of `length` nodes from each start, the start among them; (walks, length)."""
+        """Return a walk of `length` nodes from each start, the start included; (walks, length)."""
         if length < 1:
-            raise InputError(f"A walk of {length} nodes is none; give a length of at least 1.")
+            raise InputError("Walk length must be at least 1.")
         begin: npt.NDArray[np.int64] = frozen(starts, np.int64)
         if begin.size and not 0 <= begin.min() <= begin.max() < self.n_nodes:
-            raise InputError(f"A walk cannot start outside the nodes 0 to {self.n_nodes - 1}; mend the starts.")
-        draw = np.uint64(mix(np.uint64(seed % 2**64)))  # numba hands a plain int back
+            raise InputError(f"Walks must start at nodes 0 to {self.n_nodes - 1}.")
+        draw = np.uint64(mix(np.uint64(seed % 2**64)))  # numba returns a plain int
         walks = np.full((len(begin), length), NOWHERE, dtype=np.int32)
         run_over(
             even_ranges(np.arange(len(begin) + 1) * length),
-            lambda low, high: _walk(self.indptr, self.indices, self.reach, begin, draw, low, high, walks),
+            lambda low, high: _walk(self.indptr, self.indices, self.cumulative, begin, draw, low, high, walks),
         )
         return walks
 
 
 @kernel
-def _running_sums(
-    indptr: npt.NDArray[np.int64], weights: npt.NDArray[np.float64], reach: npt.NDArray[np.float64]
+def _cumulative_sums(
+    indptr: npt.NDArray[np.int64], weights: npt.NDArray[np.float64], cumulative: npt.NDArray[np.float64]
 ) -> None:
     for i in range(len(indptr) - 1):
         total = 0.0
         for p in range(indptr[i], indptr[i + 1]):
             total += weights[p]
-            reach[p] = total
+            cumulative[p] = total
 
 
 @kernel
 def _walk(
     indptr: npt.NDArray[np.int64],
     indices: npt.NDArray[np.int32],
-    reach: npt.NDArray[np.float64],
+    cumulative: npt.NDArray[np.float64],
     starts: npt.NDArray[np.int64],
     draw: np.uint64,
     low: int,
@@ -88,15 +89,92 @@ def _walk(
         walks[w, 0] = node
         for step in range(1, walks.shape[1]):
             first, end = indptr[node], indptr[node + 1]
-            if first == end or reach[end - 1] == 0.0:
+            if first == end or cumulative[end - 1] == 0.0:
                 break
-            lot = float(mix(own ^ np.uint64(step)) >> np.uint64(11)) * unit * reach[end - 1]
+            lot = float(mix(own ^ np.uint64(step)) >> np.uint64(11)) * unit * cumulative[end - 1]
             last = end - 1
-            while first < last:  # the first edge whose running sum is beyond the lot
+            while first < last:  # the first edge whose cumulative weight is above the lot
                 middle = (first + last) // 2
-                if reach[middle] > lot:
+                if cumulative[middle] > lot:
                     last = middle
                 else:
                     first = middle + 1
             node = indices[first]
             walks[w, step] = node
+
+
+@dataclass(frozen=True, eq=False)
+class Contexts:
+    """A batch of pairs: the distinct nodes, and for each its contexts with their counts.
+
+    A node occurs in many pairs, but its softmax over all nodes is needed once. Negative samples have negative counts.
+    """
+
+    nodes: npt.NDArray[np.int64]  # (s,), ascending
+    row: npt.NDArray[np.int64]  # (entries,), ascending; nodes[row] is the node of an entry
+    context: npt.NDArray[np.int64]  # (entries,)
+    count: npt.NDArray[np.int64]  # (entries,)
+
+    @classmethod
+    def of(
+        cls,
+        nodes: npt.NDArray[np.integer],
+        contexts: npt.NDArray[np.integer],
+        negatives: npt.NDArray[np.integer] | None = None,
+    ) -> Self:
+        """Return the batch of pairs (nodes[i], contexts[i]), with negatives[i] (k,) as negative samples of nodes[i]."""
+        distinct, row = np.unique(nodes.astype(np.int64), return_inverse=True)
+        row, column = 2 * row + 1, contexts  # odd rows hold contexts, even rows negative samples
+        if negatives is not None:
+            row, column = np.append(row, np.repeat(row - 1, negatives.shape[1])), np.append(contexts, negatives)
+        width = int(column.max(initial=0)) + 1
+        entries, count = np.unique(row * width + column, return_counts=True)
+        row = entries // width
+        return cls(distinct, row // 2, entries % width, np.where(row % 2, count, -count))
+
+
+def in_batches(n: int, size: int, rng: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
+    """Yield 0 .. n-1 in random order, `size` at a time, for ever."""
+    while True:
+        order = rng.permutation(n)
+        for begin in range(0, n, size):
+            yield order[begin : begin + size]
+
+
+def graph_contexts(
+    walker: Walker, batch: int, steps: int, window: int, rng: np.random.Generator, negatives: int = 0
+) -> Iterator[Contexts]:
+    """Yield nodes at most `window` places apart, a node itself included, on a walk from each node of a batch.
+
+    Each pair comes with `negatives` nodes of the whole graph as negative samples.
+    """
+    places = np.array([(i, j) for i in range(steps + 1) for j in range(steps + 1) if abs(i - j) <= window])
+    for starts in in_batches(walker.n_nodes, batch, rng):
+        walks = walker.walks(starts, steps + 1, int(rng.integers(2**63)))
+        walks = walks[walks[:, -1] != NOWHERE]  # an isolated node has no context
+        nodes, contexts = walks[:, places[:, 0]].ravel(), walks[:, places[:, 1]].ravel()
+        yield Contexts.of(nodes, contexts, rng.integers(walker.n_nodes, size=(len(nodes), negatives)))
+
+
+def label_contexts(
+    nodes: npt.NDArray[np.int64],
+    classes: npt.NDArray[np.int64],
+    batch: int,
+    rng: np.random.Generator,
+    negatives: int = 0,
+) -> Iterator[Contexts]:
+    """Yield `batch` pairs of labelled nodes of the same class.
+
+    Each pair comes with `negatives` labelled nodes of other classes as negative samples.
+    """
+    by_class = nodes[np.argsort(classes, kind="stable")]
+    size = np.bincount(classes)
+    first = np.cumsum(size) - size
+    while True:
+        drawn = rng.integers(len(nodes), size=batch)
+        kind = classes[drawn]
+        contexts = by_class[first[kind] + rng.integers(size[kind])]
+        # by_class, read cyclically from the end of the node's class, begins with the nodes of other classes.
+        onward = rng.integers((len(nodes) - size[kind])[:, None], size=(batch, negatives))
+        others = by_class[((first + size)[kind][:, None] + onward) % len(nodes)]
+        yield Contexts.of(nodes[drawn], contexts, others)
