@@ -15,7 +15,7 @@ from hiergcn.explain.attribution import CLOSE, attribute
 from hiergcn.graph import Graph
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Features, NodeModel, Prepared
-from hiergcn.model.ops.sparse import SparseFeatures
+from hiergcn.model.ops.sparse_features import SparseFeatures
 from hiergcn.model.registry import build_method
 from hiergcn.run.settings import settings_for
 

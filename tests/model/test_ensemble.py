@@ -14,11 +14,11 @@ from hiergcn.errors import InputError
 from hiergcn.estimator import HGCNClassifier
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model import hgcn as hgcn_module
 from hiergcn.model.ensemble import Ensemble, EnsembleMethod
 from hiergcn.model.hgcn import HGCN
 from hiergcn.model.method import Prepared
-from hiergcn.model.ops.recompute import recomputed
+from hiergcn.model.ops import convolve as convolve_module
+from hiergcn.model.ops.convolve import recomputed
 from hiergcn.model.plus.network import HGCNPlus
 from hiergcn.model.registry import build_method
 from hiergcn.run.explain import explain
@@ -161,7 +161,7 @@ def test_recomputation_reaches_the_networks(graph: Graph, split: Split, monkeypa
         layers.append(given)
         return recomputed(*given)
 
-    monkeypatch.setattr(hgcn_module, "recomputed", counted)
+    monkeypatch.setattr(convolve_module, "recomputed", counted)
     plain = fit(graph, split, settings, [0], device="cpu")
     assert not layers
     thrifty = fit(graph, split, settings.override({"recompute": True}), [0], device="cpu")

@@ -1,4 +1,4 @@
-"""The network against an independent dense calculation in numpy, written from the paper's equations alone."""
+"""H-GCN against Section 3 of the paper, computed densely in numpy, and against PyG's layers."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.errors import InputError
 from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNConfig
 from hiergcn.model.levels import HierarchyTensors
-from hiergcn.model.ops.sparse import SparseFeatures
+from hiergcn.model.ops.sparse_features import SparseFeatures
 from hiergcn.run.settings import settings_for
 
 PAPER = HGCNConfig(levels=2, hidden=5, weight_embedding=3)
@@ -47,52 +47,49 @@ def layers_of(model: HGCN) -> list[GraphConvolution]:
     return [layer for layer in (*model.layers, model.output) if isinstance(layer, GraphConvolution)]
 
 
-def convolve(A: np.ndarray, H: np.ndarray, layer: GraphConvolution, relu: bool) -> np.ndarray:
-    """Eq. 1 channel by channel, then the weighted sum of channels."""
-    loops = A + np.eye(len(A))
-    root = np.diag(loops.sum(axis=1) ** -0.5)
+def convolve(A: np.ndarray, H: np.ndarray, layer: GraphConvolution) -> np.ndarray:
+    """Eq. 1 for each channel, then Eq. 7; or, in the authors' code, Eq. 7 before the ReLU."""
+    A_loops = A + np.eye(len(A))
+    D = np.diag(A_loops.sum(axis=1) ** -0.5)
     theta = layer.theta.detach().numpy().astype(np.float64)
-    weights = [1.0] if layer.w is None else layer.w.detach().numpy().astype(np.float64)
-    channels = []
-    for j in range(layer.channels):
-        theta_j = theta[:, j :: layer.channels]
-        channels.append(root @ loops @ root @ H @ theta_j)
-    mixed = np.zeros((len(A), layer.fan_out))
-    for w, Z in zip(weights, channels, strict=True):
-        mixed += w * (np.maximum(Z, 0) if layer.mix == "after_relu" and relu else Z)
-    return np.maximum(mixed, 0) if layer.mix == "before_relu" and relu else mixed
+    w = np.ones(1) if layer.w is None else layer.w.detach().numpy()
+    Z = [D @ A_loops @ D @ H @ theta[:, j :: layer.channels] for j in range(layer.channels)]
+    if not layer.relu:
+        return sum_of(w, Z)
+    if layer.config.channel_mix == "before_relu":
+        return sum_of(w, Z).clip(min=0)
+    return sum_of(w, [Z_j.clip(min=0) for Z_j in Z])
 
 
-def dense_forward(model: HGCN, hierarchy: Hierarchy, X: np.ndarray) -> np.ndarray:
+def sum_of(w: np.ndarray, Z: list[np.ndarray]) -> np.ndarray:
+    return np.asarray(sum(w_j * Z_j for w_j, Z_j in zip(w, Z, strict=True)))
+
+
+def section_3(model: HGCN, hierarchy: Hierarchy, X: np.ndarray) -> np.ndarray:
+    """Return the logits by the paper's equations, with its indices, in dense double precision."""
     config, L = model.config, model.hierarchy.depth
     l = 2 * L + 1  # noqa: E741  (the paper's letter)
-    if config.coarsening:
-        A = {i: hierarchy.levels[i - 1].adjacency.toarray() for i in range(1, L + 2)}
-        M = {i: hierarchy.grouping_matrix(i - 1).toarray() for i in range(1, L + 1)}
-        weight = {i: hierarchy.levels[i - 1].node_weight for i in range(1, L + 2)}
-    else:
-        A = {i: hierarchy.levels[0].adjacency.toarray() for i in range(1, L + 2)}
-        M = {i: np.eye(len(X)) for i in range(1, L + 1)}
-        weight = {i: np.ones(len(X), dtype=int) for i in range(1, L + 2)}
-    T = sorted({int(w) for level in weight.values() for w in level})
-    layers = dict(enumerate(layers_of(model), start=1))
+    layer = dict(enumerate(layers_of(model), start=1))
+    A = {i: hierarchy.levels[i - 1 if config.coarsening else 0].adjacency.toarray() for i in range(1, L + 2)}
+    weight = {i: hierarchy.levels[i - 1 if config.coarsening else 0].node_weight for i in range(1, L + 2)}
+    M = {i: hierarchy.grouping_matrix(i - 1).toarray() if config.coarsening else np.eye(14) for i in range(1, L + 1)}
+    T = np.unique(np.concatenate([*weight.values()]))
 
-    def with_embedding(H: np.ndarray, level: int) -> np.ndarray:
+    def with_embedding(H: np.ndarray, level: int) -> np.ndarray:  # [H ‖ S], S = V[node weight]
         if model.V is None:
             return H
         V = model.V.detach().numpy()
-        return np.hstack([H, np.array([V[T.index(int(w))] for w in weight[level]])])
+        return np.hstack([H, V[[list(T).index(w) for w in weight[level]]]])
 
     H, G = X.astype(np.float64), {}
-    for i in range(1, L + 1):
-        inputs = with_embedding(H, i) if i > 1 or config.embed_input else H
-        G[i] = convolve(A[i], inputs, layers[i], True)
+    for i in range(1, L + 1):  # coarsening layers
+        G[i] = convolve(A[i], with_embedding(H, i) if i > 1 or config.embed_input else H, layer[i])
         size = M[i].sum(axis=0)[:, None]
-        H = M[i].T @ G[i] / {"sum": 1.0, "mean": size, "l2": np.sqrt(size)}[config.pooling]
-    for i in range(L + 1, 2 * L + 1):
-        G[i] = convolve(A[l - i + 1], with_embedding(H, l - i + 1), layers[i], True)
-        H = M[l - i] @ G[i] + G[l - i]
-    return convolve(A[1], H, layers[l], config.output_relu)
+        H = M[i].T @ G[i] / {"sum": 1.0, "mean": size, "l2": np.sqrt(size)}[config.pooling]  # Eq. 4
+    for i in range(L + 1, 2 * L + 1):  # refining layers
+        G[i] = convolve(A[l - i + 1], with_embedding(H, l - i + 1), layer[i])
+        H = M[l - i] @ G[i] + G[l - i]  # Eq. 6
+    return convolve(A[1], H, layer[l])  # Eq. 8 without its softmax
 
 
 @pytest.mark.parametrize(
@@ -116,7 +113,7 @@ def test_forward_is_the_papers_equations(
     model = network(hierarchy, config)
     X = SparseFeatures.from_scipy(sp.csr_array(features)) if sparse else torch.from_numpy(features)
     ours = model(X).detach().numpy()
-    theirs = dense_forward(model, hierarchy, features)
+    theirs = section_3(model, hierarchy, features)
     assert ours.shape == (14, 3)
     assert np.abs(theirs).max() > 1e-3  # not the trivial agreement of zeros
     np.testing.assert_allclose(ours, theirs, rtol=2e-4, atol=2e-5)

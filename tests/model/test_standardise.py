@@ -12,7 +12,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.mlp import MLPConfig
 from hiergcn.model.features import SCALINGS
-from hiergcn.model.ops.sparse import SparseFeatures
+from hiergcn.model.ops.sparse_features import SparseFeatures
 from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
 from hiergcn.run.predict import predict_graph

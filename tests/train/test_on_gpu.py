@@ -11,8 +11,7 @@ from hiergcn.coarsen import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.ops.dropout import dropout
-from hiergcn.model.ops.philox import ReplicaNoise
+from hiergcn.model.ops.dropout import ReplicaGenerator, dropout
 from hiergcn.model.registry import build_method
 from hiergcn.run.settings import settings_for
 from hiergcn.train.batches import Batches
@@ -61,7 +60,7 @@ def test_recorded_steps_draw_anew_as_others_do() -> None:
     replica, ones = torch.arange(2, device=GPU), torch.ones(3000, device=GPU)
 
     def masks(recorded: bool) -> list[torch.Tensor]:
-        noise = ReplicaNoise([torch.Generator(GPU).manual_seed(seed) for seed in (0, 1)])
+        noise = ReplicaGenerator([torch.Generator(GPU).manual_seed(seed) for seed in (0, 1)])
         dropped = torch.empty(2, 3000, device=GPU)
 
         def one(replica: torch.Tensor) -> torch.Tensor:

@@ -51,7 +51,7 @@ def test_less_is_kept_for_the_backward_pass(graph: Graph, split: Split) -> None:
     model, features, task = network(graph, split)
     nodes, sizes = labelled_nodes(task, torch.device("cpu"), loss="sum"), {}
     for way in (False, True):
-        model.recompute = way
+        model.recompute_layers(way)
         kept: dict[int, int] = {}
 
         def keep(tensor: torch.Tensor, kept: dict[int, int] = kept) -> torch.Tensor:
@@ -67,7 +67,7 @@ def test_less_is_kept_for_the_backward_pass(graph: Graph, split: Split) -> None:
 def test_evaluation_recomputes_nothing(graph: Graph, split: Split) -> None:
     model, features, _ = network(graph, split)
     plain = model.eval()(features)
-    model.recompute = True
+    model.recompute_layers()
     assert torch.equal(model(features), plain)
 
 

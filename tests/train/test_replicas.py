@@ -11,11 +11,10 @@ from hiergcn.coarsen import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
+from hiergcn.model.hgcn import HGCN
 from hiergcn.model.method import NodeModel
-from hiergcn.model.ops.dropout import dropout
-from hiergcn.model.ops.philox import ReplicaNoise
-from hiergcn.model.ops.sparse import SparseFeatures
-from hiergcn.model.ops.vmap import joined_columns, nodes_first
+from hiergcn.model.ops.dropout import ReplicaGenerator, dropout
+from hiergcn.model.ops.vmap import concat_columns, nodes_first
 from hiergcn.model.registry import build_method, method_names
 from hiergcn.run.settings import settings_for
 from hiergcn.train.config import TrainConfig
@@ -131,12 +130,13 @@ def test_a_model_that_is_drawn_anew_is_as_a_further_one(graph: Graph, scaling: s
     assert method.redraw(anew, generators[1])
     for (name, one), other in zip(anew.state_dict().items(), further.state_dict().values(), strict=True):
         assert torch.equal(one, other), name
-    assert vars(anew)["generator"] is generators[1]
+    assert isinstance(anew, HGCN)
+    assert all(vars(layer)["generator"] is generators[1] for layer in (*anew.layers, anew.output))
     assert torch.equal(*(generator.get_state() for generator in generators))
 
 
 def test_replicas_drop_different_entries_of_values_that_they_share() -> None:
-    noise = ReplicaNoise([torch.Generator().manual_seed(seed) for seed in (3, 8)])
+    noise = ReplicaGenerator([torch.Generator().manual_seed(seed) for seed in (3, 8)])
     values = torch.ones(7, 9)
 
     def one(replica: torch.Tensor) -> torch.Tensor:
@@ -153,11 +153,11 @@ def test_columns_of_replicas_are_joined_node_by_node(axis: int | None) -> None:
     """The left ones have their replicas first, second, or are shared."""
     right = torch.randn(3, 4, 2)
     left = torch.randn(4, 5) if axis is None else torch.randn(3, 4, 5).movedim(0, axis)
-    together = torch.vmap(joined_columns, in_dims=(axis, 0))(left, right)
+    together = torch.vmap(concat_columns, in_dims=(axis, 0))(left, right)
     each = left.expand(3, 4, 5) if axis is None else left.movedim(axis, 0)
     assert torch.equal(together, torch.cat([each, right], dim=2))
     assert together.transpose(0, 1).is_contiguous()
-    assert torch.equal(joined_columns(each[0], right[0]), together[0])
+    assert torch.equal(concat_columns(each[0], right[0]), together[0])
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
@@ -167,27 +167,3 @@ def test_what_lies_node_by_node_is_the_same(axis: int) -> None:
     assert torch.equal(together, each)
     assert together.transpose(0, 1).is_contiguous()
     assert nodes_first(each) is each
-
-
-def test_features_with_dropout_multiply_as_dense_ones_do() -> None:
-    matrix = sp.csr_array(sp.random_array((30, 12), density=0.5, rng=np.random.default_rng(1)))
-    dropped = SparseFeatures.from_scipy(matrix).dropped(0.8, torch.Generator().manual_seed(0))
-    dense = dropped.to_dense()
-    assert 0 < dense.count_nonzero() < 0.5 * matrix.nnz
-    gradients = []
-    for features in (dropped, dense):
-        W = torch.arange(24.0).view(12, 2).requires_grad_()
-        product = features @ W
-        torch.testing.assert_close(product, dense @ W)
-        gradients.append(torch.autograd.grad(product.square().sum(), W)[0])
-    torch.testing.assert_close(*gradients)
-
-
-def test_the_transpose_of_a_pattern() -> None:
-    matrix = sp.csr_array(sp.random_array((9, 5), density=0.4, rng=np.random.default_rng(0)))
-    features = SparseFeatures.from_scipy(matrix)
-    there, order = features.pattern.transpose
-    turned = SparseFeatures(features.values[order], there).to_dense()
-    assert torch.equal(turned, features.to_dense().T)
-    dense = torch.randn(9, 3)
-    torch.testing.assert_close(features.pattern.transpose_product(features.values, dense), turned @ dense)

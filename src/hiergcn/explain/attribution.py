@@ -19,7 +19,7 @@ from torch import Tensor
 
 from hiergcn.errors import InputError
 from hiergcn.model.method import Features, NodeModel
-from hiergcn.model.ops.sparse import SparseFeatures
+from hiergcn.model.ops.sparse_features import SparseFeatures
 
 FEWEST_STEPS, MOST_STEPS = 32, 512
 CLOSE = 0.01

@@ -29,7 +29,7 @@ class Ensemble(NodeModel):
     def __init__(self, members: Sequence[NodeModel]) -> None:
         super().__init__()
         self.members = nn.ModuleList(members)
-        self.weighs_classes, self.recompute = members[0].weighs_classes, members[0].recompute
+        self.weighs_classes = members[0].weighs_classes
 
     @property
     def each(self) -> list[Any]:
@@ -57,6 +57,9 @@ class Ensemble(NodeModel):
     def precompute(self, labelled: Labelled) -> Tensor | None:
         cached: Tensor | None = self.each[0].precompute(labelled)
         return cached
+
+    def recompute_layers(self, on: bool = True) -> bool:
+        return all(member.recompute_layers(on) for member in self.each)
 
     def regularised(self) -> list[nn.Parameter]:
         return [parameter for member in self.each for parameter in member.regularised()]

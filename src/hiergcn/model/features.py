@@ -9,7 +9,7 @@ from sklearn.preprocessing import normalize
 
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Features
-from hiergcn.model.ops.sparse import SparseFeatures
+from hiergcn.model.ops.sparse_features import SparseFeatures
 
 Scaling = Literal["row", "l2", "binary", "standard", "none"]
 SCALINGS: tuple[Scaling, ...] = ("row", "l2", "binary", "standard", "none")  # `standard`: see `standardise`

@@ -1,4 +1,4 @@
-"""The levels of a hierarchy as tensors: what the network convolves on, pools to and refines from."""
+"""The levels of a hierarchy as tensors: convolution, pooling and unpooling on them."""
 
 from typing import Literal
 
@@ -8,11 +8,12 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.coarsen import Hierarchy, Level
-from hiergcn.model.ops.sparse import csr_product, csr_tensor, linear_map, normalised_adjacency, product_with, propagate
+from hiergcn.model.ops.sparse import csr_product, csr_tensor, linear_map, normalised_adjacency, product_with
+from hiergcn.model.ops.vmap import nodes_first
 
 Pooling = Literal["sum", "mean", "l2"]
 
-_PIECE = 512  # nodes whose gradients are summed together before the rest
+_PART = 512  # nodes whose gradients are summed first, so that a weight shared by most nodes is not one long sum
 
 
 class LevelTensors(nn.Module):
@@ -23,50 +24,46 @@ class LevelTensors(nn.Module):
     group: Tensor  # (n_i,), empty at the coarsest level
     gather: Tensor  # Mᵀ, CSR (n_{i+1}, n_i)
     group_size: Tensor  # (n_{i+1}, 1)
-    weight_sums: Tensor  # CSR: sums over some of the nodes of one weight
-    weight_totals: Tensor  # CSR: sums of those, a row for each weight
+    weight_parts: Tensor  # CSR (parts, n_i): sums over up to 512 nodes of one weight
+    weight_sums: Tensor  # CSR (|T|, parts): sums of those for each weight
 
     def __init__(self, level: Level, occurring_weights: np.ndarray, group: np.ndarray | None, n_coarser: int) -> None:
         super().__init__()
         rows = _nearest(occurring_weights, level.node_weight)
         group = np.empty(0, dtype=np.int64) if group is None else group.astype(np.int64)
         size = np.bincount(group, minlength=n_coarser)
-        some, all_of_them = _sums_by_row(rows, len(occurring_weights))
-        for name, tensor in (  # of the graph, not of the model: they move with it, but are not saved with its weights
+        parts, sums = _sums_by_row(rows, len(occurring_weights))
+        for name, tensor in (  # they belong to the graph, not to the model, so they are not saved with its weights
             ("adjacency", csr_tensor(normalised_adjacency(level.adjacency))),
             ("weight_row", torch.from_numpy(rows)),
             ("group", torch.from_numpy(group)),
             ("gather", csr_tensor(_members(group, n_coarser))),
-            ("weight_sums", csr_tensor(some)),
-            ("weight_totals", csr_tensor(all_of_them)),
+            ("weight_parts", csr_tensor(parts)),
+            ("weight_sums", csr_tensor(sums)),
             ("group_size", torch.from_numpy(size).to(torch.float32).unsqueeze(1)),
         ):
             self.register_buffer(name, tensor, persistent=False)
 
-    def propagate(self, dense: Tensor) -> Tensor:
-        """Â H."""
-        return propagate(self.adjacency, dense)
-
-    def embed_weight(self, V: Tensor) -> Tensor:
-        """S_i: the row of V for each node's weight; (n_i, p)."""
-        return linear_map(V, lambda V: V.index_select(0, self.weight_row), self._sum_by_weight)
-
-    def _sum_by_weight(self, grad: Tensor) -> Tensor:
-        return csr_product(self.weight_totals, csr_product(self.weight_sums, grad))
-
     def pool(self, fine: Tensor, how: Pooling = "sum") -> Tensor:
-        """H_{i+1} = MᵀG_i (Eq. 4). `mean` divides by the size of the group, `l2` by its root."""
+        """Return MᵀG (Eq. 4). `mean` divides by the size of the group, `l2` by its square root."""
         summed = linear_map(fine, product_with(self.gather), self._scatter)
         if how == "sum":
             return summed
         return summed / (self.group_size if how == "mean" else self.group_size.sqrt())
 
     def unpool(self, coarse: Tensor) -> Tensor:
-        """M G: each node gets the row of its hyper-node."""
+        """Return M G: each node gets the row of its hyper-node."""
         return linear_map(coarse, self._scatter, product_with(self.gather))
 
     def _scatter(self, coarse: Tensor) -> Tensor:
         return coarse.index_select(0, self.group)
+
+    def weight_embedding(self, V: Tensor) -> Tensor:
+        """Return S: the row of V for each node's weight; (n_i, p)."""
+        return linear_map(V, lambda V: V.index_select(0, self.weight_row), self._sum_by_weight)
+
+    def _sum_by_weight(self, grad: Tensor) -> Tensor:
+        return csr_product(self.weight_sums, csr_product(self.weight_parts, grad))
 
 
 class HierarchyTensors(nn.Module):
@@ -74,10 +71,10 @@ class HierarchyTensors(nn.Module):
 
     Args:
         hierarchy: the coarsened graph.
-        depth: coarsening levels to use; all of them by default.
+        depth: coarsening levels to use; all by default.
         coarsening: False makes every level the input graph and every M the identity (an ablation).
         weights: the node weights T that have a row in V, ascending; by default those that occur. A network that was
-            trained on another graph brings its own, and a weight that it has not seen takes the nearest row.
+            trained on another graph brings its own, and an unseen weight takes the nearest row.
     """
 
     def __init__(
@@ -105,27 +102,32 @@ class HierarchyTensors(nn.Module):
     def depth(self) -> int:
         return len(self.levels) - 1
 
+    def weight_embeddings(self, V: Tensor, first: int = 0) -> list[Tensor]:
+        """Return S of each level from `first` on; (n_i, p)."""
+        V = nodes_first(V)
+        return [level.weight_embedding(V) for level in self.levels[first:]]
+
 
 def _members(group: np.ndarray, n: int) -> sp.csr_array:
-    """A 1 in the row of each group for each of its members; (n, members)."""
+    """Return the matrix (n, members) with a 1 in the row of each group for each of its members."""
     starts = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n))])
     members = np.argsort(group, kind="stable")
     return sp.csr_array((np.ones(len(group)), members, starts), shape=(n, len(group)))
 
 
 def _sums_by_row(rows: np.ndarray, n: int) -> tuple[sp.csr_array, sp.csr_array]:
-    """The matrix that sums what has the same row, as two: most nodes may have one weight, too much for one sum."""
+    """Return two matrices whose product sums the nodes of each row: short partial sums, then the sums of those."""
     whole = _members(rows, n)
-    pieces = -(-np.diff(whole.indptr) // _PIECE)
-    piece_of = np.repeat(np.arange(n), pieces)
-    within = np.arange(len(piece_of)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    starts = np.append(whole.indptr[piece_of] + _PIECE * within, whole.nnz)
-    some = sp.csr_array((whole.data, whole.indices, starts), shape=(len(piece_of), len(rows)))
-    return some, _members(piece_of, n)
+    parts = -(-np.diff(whole.indptr) // _PART)
+    row_of_part = np.repeat(np.arange(n), parts)
+    within = np.arange(len(row_of_part)) - np.repeat(np.cumsum(parts) - parts, parts)
+    starts = np.append(whole.indptr[row_of_part] + _PART * within, whole.nnz)
+    partial = sp.csr_array((whole.data, whole.indices, starts), shape=(len(row_of_part), len(rows)))
+    return partial, _members(row_of_part, n)
 
 
 def _nearest(known: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """For each value the position of the nearest one in `known`, which is ascending; the lower one of two."""
+    """Return for each value the position of the nearest one in `known`, which is ascending; the lower one of two."""
     above = np.searchsorted(known, wanted).clip(max=len(known) - 1)
     below = (above - 1).clip(min=0)
     nearest: np.ndarray = np.where(np.abs(known[above] - wanted) < np.abs(known[below] - wanted), above, below)

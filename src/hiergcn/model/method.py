@@ -11,9 +11,8 @@ from torch import Tensor, nn
 from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.memory_cost import MemoryPlan, Workload, flat_memory
-from hiergcn.model.ops.sparse import SparseFeatures
+from hiergcn.model.ops.sparse_features import Features as Features
 
-Features = Tensor | SparseFeatures
 Weights = Mapping[str, Tensor]
 
 
@@ -56,9 +55,6 @@ class NodeModel(nn.Module):
     weighs_classes: bool = True
     """Whether the objective is `Labelled.cross_entropy`, and so takes class weights."""
 
-    recompute: bool | None = None
-    """Whether layers are computed again in the backward pass to save memory; None if the model does not support it."""
-
     @property
     def title(self) -> str:
         """The model's name in messages."""
@@ -88,6 +84,10 @@ class NodeModel(nn.Module):
         The objective finds it in `labelled.cached`.
         """
         return None
+
+    def recompute_layers(self, on: bool = True) -> bool:
+        """Compute layers again in the backward pass, to save memory. Return False if that is not supported."""
+        return False
 
     def regularised(self) -> list[nn.Parameter]:
         """Return the parameters under the L2 penalty."""

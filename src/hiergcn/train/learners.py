@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from hiergcn.model.method import Features, Labelled, NodeModel
-from hiergcn.model.ops.philox import ReplicaNoise
+from hiergcn.model.ops.dropout import ReplicaGenerator
 from hiergcn.train.config import TrainConfig
 from hiergcn.train.labels import LearningNodes
 from hiergcn.train.optimiser import make_optimiser
@@ -142,14 +142,14 @@ def _measure(logits: Tensor, train: Labelled, validation: Labelled) -> tuple[Ten
     return logits, validation.cross_entropy(logits), train.accuracy(logits), validation.accuracy(logits)
 
 
-def _one_for_all(models: Iterable[NodeModel]) -> tuple[ReplicaNoise, NodeModel, list[dict[str, Tensor]]]:
+def _one_for_all(models: Iterable[NodeModel]) -> tuple[ReplicaGenerator, NodeModel, list[dict[str, Tensor]]]:
     """One of the models, drawing for all of them wherever it drew for itself, and what there is to save of each."""
     generators, states = [], []
     for model in models:
         drawing = [vars(module) for module in model.modules() if "generator" in vars(module)]
         generators += [attributes["generator"] for attributes in drawing[:1]]
         states.append({name: value.clone() for name, value in model.state_dict().items()})
-    noise = ReplicaNoise(generators)
+    noise = ReplicaGenerator(generators)
     for attributes in drawing:
         attributes["generator"] = noise
     return noise, model, states

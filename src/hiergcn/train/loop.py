@@ -118,12 +118,8 @@ def _built(
     model.to(generator.device)
     if config.class_weight != "none" and not model.weighs_classes:
         raise InputError(f"{model.title} cannot weigh classes; leave class_weight at none.")
-    if config.recompute:
-        if model.recompute is None:
-            raise InputError(f"{model.title} cannot recompute its layers; leave recompute at false.")
-        for part in model.modules():
-            if isinstance(part, NodeModel):
-                part.recompute = True
+    if config.recompute and not model.recompute_layers():
+        raise InputError(f"{model.title} cannot recompute its layers; leave recompute at false.")
     return model
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from hiergcn.model.ops.gpu import gpu_kernels
+from hiergcn.model.ops import gpu_kernels
 from hiergcn.train.config import TrainConfig
 from hiergcn.train.learners import Measured
 
@@ -60,7 +60,7 @@ class Selection:
             return
         for name, value in state.items():
             if better.is_cuda and gpu_kernels() and value.dim() == 3 and value.stride(2) == 1:
-                gpu_kernels().keep(better, value, self.best[name])
+                gpu_kernels().keep_better(better, value, self.best[name])
             else:
                 chosen = better.view(-1, *[1] * (value.dim() - 1))
                 torch.where(chosen, value, self.best[name], out=self.best[name])

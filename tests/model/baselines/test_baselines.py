@@ -21,7 +21,7 @@ from hiergcn.model.baselines.mlp import MLPConfig, MLPMethod
 from hiergcn.model.baselines.pyg import Edges
 from hiergcn.model.generators import drawing_from
 from hiergcn.model.method import Method, NodeModel
-from hiergcn.model.ops.sparse import SparseFeatures
+from hiergcn.model.ops.sparse_features import SparseFeatures
 
 N, F, CLASSES = 40, 7, 3
 CPU = torch.device("cpu")

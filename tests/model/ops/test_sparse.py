@@ -1,23 +1,24 @@
-"""Maps and products that the layers are made of."""
+"""Linear maps and their gradients."""
 
 import torch
 from torch import Tensor
 
-from hiergcn.model.ops.sparse import linear_map, with_product
+from hiergcn.model.ops.convolve import add_product
+from hiergcn.model.ops.sparse import linear_map
 
 
 def doubled(dense: Tensor) -> Tensor:
-    """Part of something larger, as the kernels for a GPU leave it."""
+    """Return 2 H as a view of a larger tensor, as the GPU kernels do."""
     n, width = dense.shape
-    lying = torch.empty(n + 2, 1, width)
-    lying[:n, 0] = 2.0 * dense
-    return lying.transpose(0, 1)[:, :n].squeeze(0)
+    larger = torch.empty(n + 2, 1, width)
+    larger[:n, 0] = 2.0 * dense
+    return larger.transpose(0, 1)[:, :n].squeeze(0)
 
 
 def test_a_product_is_added_to_what_a_map_made() -> None:
     H, S, W = (torch.randn(shape, requires_grad=True) for shape in ((4, 3), (4, 2), (2, 3)))
     weight = torch.randn(4, 3)
-    total = with_product(linear_map(H, doubled, doubled), S, W)
+    total = add_product(linear_map(H, doubled, doubled), S, W)
     torch.testing.assert_close(total, 2.0 * H + S @ W)
     found = torch.autograd.grad((total * weight).sum(), (H, S, W))
     expected = torch.autograd.grad(((2.0 * H + S @ W) * weight).sum(), (H, S, W))

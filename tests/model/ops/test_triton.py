@@ -7,10 +7,9 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from hiergcn.model.ops.dropout import dropout
-from hiergcn.model.ops.gpu import gpu_kernels
-from hiergcn.model.ops.philox import ReplicaNoise
-from hiergcn.model.ops.row_chunks import pieces_of
+from hiergcn.model.ops import gpu_kernels
+from hiergcn.model.ops.dropout import ReplicaGenerator, dropout
+from hiergcn.model.ops.row_chunks import row_chunks
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # without a GPU, slowly
 if gpu_kernels() is None or not (torch.cuda.is_available() or INTERPRETED):
@@ -31,13 +30,13 @@ def test_csr_product(n: int, m: int, width: int, density: float) -> None:
     matrix = sp.csr_array(sp.random_array((n, m), density=density, rng=rng, dtype=np.float32))
     matrix.data[::3] = 0.0  # as dropout leaves them
     dense = rng.normal(size=(m, width)).astype(np.float32)
-    parts = pieces_of(on_gpu(matrix.indptr)), on_gpu(matrix.indices), on_gpu(matrix.data)
+    parts = row_chunks(on_gpu(matrix.indptr)), on_gpu(matrix.indices), on_gpu(matrix.data)
     product = kernels.csr_product(*parts, on_gpu(dense))
     np.testing.assert_allclose(product.cpu().numpy(), matrix @ dense, rtol=1e-4, atol=1e-4)
     assert torch.equal(product, kernels.csr_product(*parts, on_gpu(dense)))
     other = rng.normal(size=(n, width)).astype(np.float32)
-    for lying in (on_gpu(other), on_gpu(np.ascontiguousarray(other.T)).T):
-        added = kernels.csr_product(*parts, on_gpu(dense), lying)
+    for layout in (on_gpu(other), on_gpu(np.ascontiguousarray(other.T)).T):
+        added = kernels.csr_product(*parts, on_gpu(dense), layout)
         np.testing.assert_allclose(added.cpu().numpy(), matrix @ dense + other, rtol=1e-4, atol=1e-4)
 
 
@@ -77,8 +76,8 @@ def test_joined_columns_are_dropped_and_parted_as_dropout_does(drop: bool) -> No
     left, right = torch.randn(37, 2, 9, device=DEVICE).transpose(0, 1), torch.randn(2, 37, 5, device=DEVICE)
     joined, bits = torch.cat([left, right], dim=2), (seed, offset, 20_000) if drop else None
     expected = kernels.dropout(joined, *bits) if bits else joined
-    assert torch.equal(kernels.dropped_join(left, right, bits), expected)
-    for part, whole in zip(kernels.dropped_parts(joined, 9, bits), expected.split([9, 5], dim=2), strict=True):
+    assert torch.equal(kernels.dropout_concat(left, right, bits), expected)
+    for part, whole in zip(kernels.dropout_split(joined, 9, bits), expected.split([9, 5], dim=2), strict=True):
         assert torch.equal(part, whole)
         assert part.transpose(0, 1).is_contiguous()
 
@@ -99,7 +98,7 @@ def test_what_dropout_keeps_is_as_often_as_it_should_be_and_independent() -> Non
 @needs_a_gpu
 def test_replicas_drop_what_each_drops_alone() -> None:
     seeds = (3, 8, 2**64 - 1)
-    noise = ReplicaNoise([torch.Generator(DEVICE).manual_seed(seed) for seed in seeds])
+    noise = ReplicaGenerator([torch.Generator(DEVICE).manual_seed(seed) for seed in seeds])
     values, shared = torch.randn(3, 50, 9, device=DEVICE, requires_grad=True), torch.ones(77, device=DEVICE)
 
     def one(own: torch.Tensor, replica: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -139,9 +138,9 @@ def test_mixed_channels_and_their_gradients(axis: int) -> None:
     w = torch.randn(R, c, device=DEVICE, requires_grad=True)
     grad = torch.randn(R, n, d, device=DEVICE)
     plain = (torch.relu(Z).unflatten(2, (d, c)) * w[:, None, None]).sum(3)
-    torch.testing.assert_close(kernels.mixed_channels(Z.detach(), w.detach()), plain)
+    torch.testing.assert_close(kernels.mix_channels(Z.detach(), w.detach()), plain)
     expected = torch.autograd.grad(plain, (Z, w), grad)
-    found = kernels.mixed_channels_backward(grad, Z.detach(), w.detach())
+    found = kernels.mix_channels_backward(grad, Z.detach(), w.detach())
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
@@ -149,7 +148,7 @@ def test_mixed_channels_and_their_gradients(axis: int) -> None:
 def test_channels_that_are_not_numbers_show() -> None:
     Z = torch.zeros(1, 3, 8, device=DEVICE)
     Z[0, 1, 5] = torch.nan
-    mixed = kernels.mixed_channels(Z, torch.ones(1, 4, device=DEVICE))
+    mixed = kernels.mix_channels(Z, torch.ones(1, 4, device=DEVICE))
     assert mixed.isnan().nonzero().tolist() == [[0, 1, 1]]
 
 
@@ -157,12 +156,12 @@ def test_channels_that_are_not_numbers_show() -> None:
 @pytest.mark.parametrize("onto", [False, True])
 @pytest.mark.parametrize("keep", [False, True])
 def test_mixed_product(n: int, k: int, d: int, c: int, onto: bool, keep: bool) -> None:
-    assert kernels.mixes_products(d * c, c)
+    assert kernels.can_mix_product(d * c, c)
     H = torch.randn(n, 3, k, device=DEVICE).transpose(0, 1)
     theta, w = torch.randn(3, k + 2, d * c, device=DEVICE)[:, 2:], torch.randn(3, c, device=DEVICE)
     below = torch.randn(3, n, d * c, device=DEVICE) if onto else None
     Z = H @ theta if below is None else below + H @ theta
-    mixed, kept = kernels.mixed_product(H, theta, w, below, keep)
+    mixed, kept = kernels.mix_product(H, theta, w, below, keep)
     torch.testing.assert_close(
         mixed, (torch.relu(Z).unflatten(2, (d, c)) * w[:, None, None]).sum(3), rtol=1e-4, atol=1e-4
     )
@@ -174,7 +173,7 @@ def test_mixed_product(n: int, k: int, d: int, c: int, onto: bool, keep: bool) -
 
 
 def test_three_channels_are_not_mixed_with_their_product() -> None:
-    assert not kernels.mixes_products(30, 3)
+    assert not kernels.can_mix_product(30, 3)
 
 
 @pytest.mark.parametrize(("n", "k", "m"), [(1, 3, 5), (700, 40, 128), (5000, 72, 200)])
@@ -185,9 +184,9 @@ def test_inner_products(n: int, k: int, m: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "m"), [(60, 35), (9, 700)])
-@pytest.mark.parametrize("thinned", [False, True])
+@pytest.mark.parametrize("mostly_zero", [False, True])
 @pytest.mark.parametrize("ordered", [False, True])
-def test_csr_product_of_replicas(n: int, m: int, thinned: bool, ordered: bool) -> None:
+def test_csr_product_of_replicas(n: int, m: int, mostly_zero: bool, ordered: bool) -> None:
     rng = np.random.default_rng(0)
     matrix = sp.csr_array(sp.random_array((n, m), density=0.4, rng=rng, dtype=np.float32))
     values, dense = torch.randn(3, matrix.nnz), torch.randn(3, m, 19)
@@ -195,8 +194,8 @@ def test_csr_product_of_replicas(n: int, m: int, thinned: bool, ordered: bool) -
     order = torch.from_numpy(rng.permutation(matrix.nnz).astype(np.int32))
     given = torch.empty_like(values).index_copy_(1, order.long(), values) if ordered else values
     product = kernels.csr_product_of_replicas(
-        pieces_of(on_gpu(matrix.indptr)), on_gpu(matrix.indices), given.to(DEVICE), dense.to(DEVICE),
-        order.to(DEVICE) if ordered else None, thinned=thinned,
+        row_chunks(on_gpu(matrix.indptr)), on_gpu(matrix.indices), given.to(DEVICE), dense.to(DEVICE),
+        order.to(DEVICE) if ordered else None, mostly_zero=mostly_zero,
     )  # fmt: skip
     for r in range(3):
         alone = sp.csr_array((values[r].numpy(), matrix.indices, matrix.indptr), shape=matrix.shape)
@@ -207,7 +206,7 @@ def test_values_that_replicas_share() -> None:
     rng = np.random.default_rng(0)
     matrix = sp.csr_array(sp.random_array((60, 35), density=0.2, rng=rng, dtype=np.float32))
     values, dense = on_gpu(matrix.data).expand(3, -1), torch.randn(3, 35, 19, device=DEVICE)
-    product = kernels.csr_product_of_replicas(pieces_of(on_gpu(matrix.indptr)), on_gpu(matrix.indices), values, dense)
+    product = kernels.csr_product_of_replicas(row_chunks(on_gpu(matrix.indptr)), on_gpu(matrix.indices), values, dense)
     for own, given in zip(product.cpu().numpy(), dense.cpu().numpy(), strict=True):
         np.testing.assert_allclose(own, matrix @ given, rtol=1e-4, atol=1e-4)
 
@@ -219,7 +218,7 @@ def test_keep(nodes_first: bool) -> None:
         new = new.transpose(0, 1).contiguous().transpose(0, 1)
     better = torch.tensor([True, False, True], device=DEVICE)
     expected = torch.where(better[:, None, None], new, kept)
-    kernels.keep(better, new, kept)
+    kernels.keep_better(better, new, kept)
     assert torch.equal(kept, expected)
 
 
@@ -230,12 +229,12 @@ def test_places_of_64_bits_are_the_same_places(monkeypatch: pytest.MonkeyPatch) 
 
     def made() -> list[torch.Tensor]:
         kept = torch.zeros_like(Z)
-        kernels.keep(torch.tensor([True, False], device=DEVICE), Z, kept)
-        dropped = kernels.dropout(Z, *bits), kernels.dropped_join(Z, grad, bits), *kernels.dropped_parts(Z, 7, bits)
-        return [kept, *dropped, kernels.mixed_channels(Z, w), *kernels.mixed_channels_backward(grad, Z, w)]
+        kernels.keep_better(torch.tensor([True, False], device=DEVICE), Z, kept)
+        dropped = kernels.dropout(Z, *bits), kernels.dropout_concat(Z, grad, bits), *kernels.dropout_split(Z, 7, bits)
+        return [kept, *dropped, kernels.mix_channels(Z, w), *kernels.mix_channels_backward(grad, Z, w)]
 
     narrow = made()
-    for name in ("channels", "choice", "dropping"):
-        monkeypatch.setattr(f"hiergcn.model.ops.triton.{name}.is_wide", lambda _: True)
+    for name in ("channel_kernels", "keep_best", "dropout_kernels"):
+        monkeypatch.setattr(f"hiergcn.model.ops.triton.{name}.needs_64_bits", lambda _: True)
     for one, other in zip(made(), narrow, strict=True):
         assert torch.equal(one, other)

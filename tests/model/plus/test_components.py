@@ -11,7 +11,8 @@ import torch
 
 from hiergcn.datasets import planted_graph
 from hiergcn.model.baselines.grand import mixed_order
-from hiergcn.model.ops.sparse import SparseFeatures, csr_tensor, normalised_adjacency
+from hiergcn.model.ops.sparse import csr_tensor, normalised_adjacency
+from hiergcn.model.ops.sparse_features import SparseFeatures
 from hiergcn.model.plus.components import Components, principal_components
 
 N, F = 80, 30

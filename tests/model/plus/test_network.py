@@ -15,7 +15,8 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.grand import GRANDConfig, GRANDMethod
 from hiergcn.model.method import Labelled, NodeModel
-from hiergcn.model.ops.sparse import SparseFeatures, csr_tensor, normalised_adjacency
+from hiergcn.model.ops.sparse import csr_tensor, normalised_adjacency
+from hiergcn.model.ops.sparse_features import SparseFeatures
 from hiergcn.model.plus import network as plus_module
 from hiergcn.model.plus.label_prior import label_prior
 from hiergcn.model.plus.network import HGCNPlus, HGCNPlusConfig, HGCNPlusMethod

@@ -20,8 +20,8 @@ from hiergcn.model.baselines.base import FlatMethod
 from hiergcn.model.config_checks import check_rates, check_scaling, check_share, check_whole
 from hiergcn.model.features import Scaling
 from hiergcn.model.method import Features, NodeModel
-from hiergcn.model.ops.feature_linear import FeatureLinear
-from hiergcn.model.ops.sparse import SparseFeatures, normalised_adjacency
+from hiergcn.model.ops.sparse import normalised_adjacency
+from hiergcn.model.ops.sparse_features import FeatureLinear, SparseFeatures
 
 
 @dataclass(frozen=True)

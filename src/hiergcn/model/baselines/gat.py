@@ -25,7 +25,7 @@ from hiergcn.model.generators import drawing_from
 from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, flat_memory
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.dropout import dropout
-from hiergcn.model.ops.feature_linear import FeatureLinear
+from hiergcn.model.ops.sparse_features import FeatureLinear
 
 
 @dataclass(frozen=True)

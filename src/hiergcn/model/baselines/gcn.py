@@ -21,8 +21,8 @@ from hiergcn.model.features import Scaling
 from hiergcn.model.generators import drawing_from
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.dropout import dropout
-from hiergcn.model.ops.feature_linear import FeatureLinear
 from hiergcn.model.ops.sparse import propagate
+from hiergcn.model.ops.sparse_features import FeatureLinear
 
 
 @dataclass(frozen=True)

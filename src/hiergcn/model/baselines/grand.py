@@ -38,7 +38,8 @@ from hiergcn.model.features import Scaling
 from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, tensor_bytes
 from hiergcn.model.method import Features, Labelled, NodeModel, Prepared, Weights
 from hiergcn.model.ops.dropout import dropout
-from hiergcn.model.ops.sparse import SparseFeatures, csr_product, linear_map
+from hiergcn.model.ops.sparse import csr_product, linear_map
+from hiergcn.model.ops.sparse_features import SparseFeatures
 
 MOST_IN_FULL = 2**28  # entries of X̄ that a pass may make: 1 GiB
 _BLOCK = 256  # columns propagated together on a CPU: twice as fast as 1,433 at once

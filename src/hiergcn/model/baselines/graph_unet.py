@@ -21,7 +21,7 @@ from hiergcn.model.config_checks import check_rates, check_scaling, check_true_s
 from hiergcn.model.features import Scaling
 from hiergcn.model.generators import drawing_from
 from hiergcn.model.method import Features, NodeModel
-from hiergcn.model.ops.feature_linear import FeatureLinear
+from hiergcn.model.ops.sparse_features import FeatureLinear
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import FlatMethod
 from hiergcn.model.baselines.gcn import GCNConfig
 from hiergcn.model.method import Features, NodeModel
-from hiergcn.model.ops.feature_linear import FeatureLinear
+from hiergcn.model.ops.sparse_features import FeatureLinear
 
 
 @dataclass(frozen=True)

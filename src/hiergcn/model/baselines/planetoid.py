@@ -34,7 +34,7 @@ from hiergcn.model.config_checks import check_positive, check_scaling, check_sha
 from hiergcn.model.features import Scaling
 from hiergcn.model.generators import numpy_generator
 from hiergcn.model.method import Features, Labelled, NodeModel
-from hiergcn.model.ops.rows import FewColumns, feature_rows, few_rows
+from hiergcn.model.ops.sparse_features import FewColumns, feature_rows, few_rows
 
 _SCORES_AT_ONCE = 1 << 26  # entries of the (nodes, contexts) matrix in memory together
 

@@ -1,7 +1,7 @@
-"""Loops for a CPU, compiled: sparse products, dropout and channels in one pass each.
+"""CPU kernels in numba, twins of those in `triton`: sparse products, dropout and channel mixing, in one pass each.
 
 The libraries' sparse product writes its result three times, converts the indices at every call and multiplies by the
-zeros that dropout leaves; what torch does around it reads and writes everything once more for every step.
+zeros that dropout leaves. Torch's operations around it would each read and write everything once more.
 """
 
 from collections.abc import Callable
@@ -17,11 +17,11 @@ from hiergcn.compiled.jit import kernel
 Floats = npt.NDArray[np.floating]
 Integers = npt.NDArray[np.integer]
 
-_SMALL = 2**23  # multiplications that one thread does as soon as others have started
+_SMALL = 2**23  # multiplications that one thread does in the time it takes to start others
 
 
-def _shared_out(length: int, work: int, call: Callable[[int, int], None]) -> None:
-    """`call(start, stop)` for ranges of `length`, one for each of torch's threads where there is enough work."""
+def _in_threads(length: int, work: int, call: Callable[[int, int], None]) -> None:
+    """Call `call(start, stop)` for ranges of `length`, one for each of torch's threads if there is enough work."""
     threads = torch.get_num_threads() if work >= _SMALL else 1
     if threads == 1:
         call(0, length)
@@ -41,17 +41,17 @@ def _csr_product(
             out[i, k] = 0.0
         for e in range(np.uint64(row_start[i]), np.uint64(row_start[i + np.uint64(1)])):
             value, j = values[e], np.uint64(column[e])
-            if value != 0.0:  # what dropout has zeroed is not read
+            if value != 0.0:  # rows of entries that dropout has zeroed are not read
                 for k in range(width):
                     out[i, k] += value * dense[j, k]
 
 
 def csr_product(row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor) -> Tensor:
-    """A sparse matrix in its parts, (n, m), times a dense one, (m, d)."""
+    """Return the product of a sparse matrix, (n, m), given by its parts, and a dense one, (m, d)."""
     n = row_start.numel() - 1
     out = torch.empty((n, dense.shape[1]), dtype=dense.dtype)
     arrays = row_start.numpy(), column.numpy(), _array(values), _array(dense), out.numpy()
-    _shared_out(n, values.numel() * dense.shape[1], lambda start, stop: _csr_product(*arrays, start, stop))
+    _in_threads(n, values.numel() * dense.shape[1], lambda start, stop: _csr_product(*arrays, start, stop))
     return out
 
 
@@ -59,7 +59,7 @@ def csr_product(row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor
 def _transpose_product(
     row_start: Integers, column: Integers, values: Floats, dense: Floats, out: Floats, start: int, stop: int
 ) -> None:
-    """Columns start to stop of the result."""
+    """Compute columns start to stop of the result."""
     out[:, start:stop] = 0.0
     for i in range(np.uint64(dense.shape[0])):
         for e in range(np.uint64(row_start[i]), np.uint64(row_start[i + np.uint64(1)])):
@@ -70,11 +70,11 @@ def _transpose_product(
 
 
 def transpose_product(row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor, m: int) -> Tensor:
-    """The transpose of a sparse matrix in its parts, (n, m), times a dense one, (n, d)."""
+    """Return the product of the transpose of a sparse matrix, (n, m), given by its parts, and a dense one, (n, d)."""
     width = dense.shape[1]
     out = torch.empty((m, width), dtype=dense.dtype)
     arrays = row_start.numpy(), column.numpy(), _array(values), _array(dense), out.numpy()
-    _shared_out(width, values.numel() * width, lambda start, stop: _transpose_product(*arrays, start, stop))
+    _in_threads(width, values.numel() * width, lambda start, stop: _transpose_product(*arrays, start, stop))
     return out
 
 
@@ -86,7 +86,7 @@ def _dropout(values: Floats, bits: npt.NDArray[np.int16], out: Floats, limit: in
 
 
 def dropout(values: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
-    """`scale` times the values, (models, ...), where the bits of each model, as int16, are below the limit, else 0."""
+    """Return `scale` times the values, (models, ...), whose int16 bits are below the limit, and 0 for the others."""
     out = torch.empty(values.shape, dtype=values.dtype)
     if out.numel():
         flat = values.detach().reshape(len(values), -1).numpy()
@@ -101,14 +101,14 @@ def _mix(Z: Floats, w: tuple[float, ...], out: Floats) -> None:
     for i in range(np.uint64(out.shape[0])):
         for k in range(np.uint64(out.shape[1])):
             total = zero
-            for j in range(len(w)):  # a tuple's length is known when this is compiled, so that the loop is unrolled
+            for j in range(len(w)):  # a tuple's length is known at compile time, so the loop is unrolled
                 total += max(Z[i, k * c + np.uint64(j)], zero) * w[j]
             out[i, k] = total
 
 
 @kernel
 def _mix_backward(grad: Floats, Z: Floats, w: tuple[float, ...], grad_Z: Floats, by_column: Floats) -> None:
-    """`by_column`, (d * c,), becomes the gradient by w before it is added up over the columns of a channel."""
+    """Write the gradient by Z; `by_column`, (d * c,), gets the gradient by w, not yet summed over columns."""
     c, zero = np.uint64(len(w)), grad.dtype.type(0.0)
     for i in range(np.uint64(grad.shape[0])):
         for k in range(np.uint64(grad.shape[1])):
@@ -120,8 +120,8 @@ def _mix_backward(grad: Floats, Z: Floats, w: tuple[float, ...], grad_Z: Floats,
                 by_column[place] += incoming * max(z, zero)
 
 
-def mixed_channels(Z: Tensor, w: Tensor) -> Tensor:
-    """Sum over j of w_j ReLU(Z_j); Z is (models, n, d * c), w (models, c)."""
+def mix_channels(Z: Tensor, w: Tensor) -> Tensor:
+    """Return Σ_j w_j ReLU(Z_j); Z is (models, n, d * c), w (models, c)."""
     models, n, width = Z.shape
     out = torch.empty((models, n, width // w.shape[1]), dtype=Z.dtype)
     for own, weights, mixed in zip(_array(Z), _array(w), out.numpy(), strict=True):
@@ -129,8 +129,8 @@ def mixed_channels(Z: Tensor, w: Tensor) -> Tensor:
     return out
 
 
-def mixed_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradients by Z and w."""
+def mix_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the gradients by Z and w."""
     grad_Z = torch.empty(Z.shape, dtype=Z.dtype)
     by_column = np.zeros((Z.shape[0], Z.shape[2]))  # in double precision, as there may be millions of rows
     arrays = _array(grad), _array(Z), _array(w), grad_Z.numpy(), by_column

@@ -1,50 +1,104 @@
-"""Dropout that draws from a generator that is handed in, so that nothing depends on global state."""
+"""Dropout from a given generator, so that nothing depends on global state.
+
+The GPU kernel makes its random bits itself, as torch's own kernels do: they follow from the generator's seed and an
+offset, which each draw increases. So the backward pass can make the bits again, one kernel can make those of many
+replicas, and a generator that is set back to an earlier state repeats its draws.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from hiergcn.model.ops import cpu as loops
-from hiergcn.model.ops.gpu import gpu_kernels
-from hiergcn.model.ops.philox import Draw, Noise, ReplicaNoise, next_draw
-from hiergcn.model.ops.vmap import ReplicaRule, joined_columns, replicas_first
+from hiergcn.model.ops import cpu, gpu_kernels
+from hiergcn.model.ops.vmap import ReplicaRule, concat_columns, replicas_first
 
 _STEPS = 2**16  # rates are exact to 1 / 65536
+_OFFSET_STEP = 4  # offsets per draw: torch counts the 32-bit words that a thread takes
 
 
-def dropout(values: Tensor, rate: float, generator: Noise = None) -> Tensor:
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """Seed and offset that determine the bits of one draw on a GPU."""
+
+    seed: Tensor  # (models,)
+    offset: Tensor  # (models,)
+
+
+def _next_draw(generator: torch.Generator) -> Draw:
+    """Return the generator's next draw and advance it."""
+    draw = _upcoming(generator)
+    generator.set_offset(generator.get_offset() + _OFFSET_STEP)
+    return draw
+
+
+def _upcoming(generator: torch.Generator) -> Draw:
+    seed = (generator.initial_seed() + 2**63) % 2**64 - 2**63  # the same 64 bits, with a sign
+    return Draw(*(torch.full((1,), number, device=generator.device) for number in (seed, generator.get_offset())))
+
+
+class ReplicaGenerator:
+    """One generator per replica: each replica draws what it would draw alone.
+
+    `replica` must be set inside `torch.vmap` to a tensor that differs between replicas. It tells torch that dropout on
+    shared values differs too.
+
+    With the GPU kernel the offsets are a tensor on the GPU, which every replay of a CUDA graph advances.
+    """
+
+    def __init__(self, generators: Sequence[torch.Generator]) -> None:
+        self.replica = torch.empty(0)
+        self.on_gpu = gpu_kernels() is not None and any(generator.device.type == "cuda" for generator in generators)
+        self.generators = () if self.on_gpu else tuple(generators)
+        """The generators that torch draws from."""
+        if self.on_gpu:
+            draws = [_upcoming(generator) for generator in generators]
+            self.seed = torch.cat([draw.seed for draw in draws])
+            self.offset = torch.cat([draw.offset for draw in draws])
+
+    def next_draw(self) -> Draw:
+        """Return the next draw of all replicas and advance them; GPU kernel only."""
+        draw = Draw(self.seed, self.offset.clone())
+        self.offset += _OFFSET_STEP
+        return draw
+
+
+AnyGenerator = torch.Generator | ReplicaGenerator | None
+
+
+def dropout(values: Tensor, rate: float, generator: AnyGenerator = None) -> Tensor:
     """Zero each entry with probability `rate` and scale the others by 1 / (1 - rate)."""
     kept = _kept(rate)
     if kept == _STEPS:  # the rate is too small to tell from 0
         return values
     dropped: Tensor
-    if isinstance(generator, ReplicaNoise):
+    if isinstance(generator, ReplicaGenerator):
         dropped = _DropoutOfReplicas.apply(values, generator.replica, kept, generator)  # type: ignore[no-untyped-call]
     elif values.is_cuda and gpu_kernels():
-        draw = next_draw(generator or torch.cuda.default_generators[values.get_device()])
+        draw = _next_draw(generator or torch.cuda.default_generators[values.get_device()])
         dropped = _DropoutOnGPU.apply(values.unsqueeze(0), kept, draw).squeeze(0)  # type: ignore[no-untyped-call]
     else:
         dropped = _Dropout.apply(values.unsqueeze(0), kept, [generator]).squeeze(0)  # type: ignore[no-untyped-call]
     return dropped
 
 
+def dropout_concat(left: Tensor, right: Tensor, rate: float, generator: AnyGenerator = None) -> Tensor:
+    """Return [left ‖ right] with dropout; (n, d) (n, e) -> (n, d + e)."""
+    if isinstance(generator, ReplicaGenerator) and generator.on_gpu:
+        joined: Tensor = _DropoutConcatOfReplicas.apply(left, right, rate, generator)  # type: ignore[no-untyped-call]
+        return joined
+    return dropout(concat_columns(left, right), rate, generator)
+
+
 def _kept(rate: float) -> int:
-    """Of 2^16 values."""
+    """Return how many of 2^16 values the rate keeps, at least one."""
     return max(round((1.0 - rate) * _STEPS), 1)
 
 
-def dropped_join(left: Tensor, right: Tensor, rate: float, generator: Noise = None) -> Tensor:
-    """[left ‖ right] with dropout; (n, d) (n, e) -> (n, d + e)."""
-    if isinstance(generator, ReplicaNoise) and generator.on_gpu:
-        joined: Tensor = _DroppedJoinOfReplicas.apply(left, right, rate, generator)  # type: ignore[no-untyped-call]
-        return joined
-    return dropout(joined_columns(left, right), rate, generator)
-
-
 class _Dropout(torch.autograd.Function):
-    """Of values (models, ...) with a generator for each model; the bits are kept for the gradient, not the factors."""
+    """Dropout on values (models, ...), a generator per model. Saves the bits for backward, which are smaller."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, kept: int, generators: Sequence[torch.Generator | None]) -> Tensor:
@@ -58,17 +112,28 @@ class _Dropout(torch.autograd.Function):
         return _dropped(grads[0], ctx.bits, ctx.kept), None, None
 
 
+def _bits(n: int, device: torch.device, generators: Sequence[torch.Generator | None]) -> Tensor:
+    """Draw 16 random bits for each of n entries; (generators, n rounded up to a multiple of 4).
+
+    Four entries share a draw of 64 bits, which costs a sixth of `bernoulli_`.
+    """
+    bits = torch.empty((len(generators), -(-n // 4)), dtype=torch.int64, device=device)
+    for row, generator in zip(bits, generators, strict=True):
+        row.random_(-(2**63), None, generator=generator)
+    return bits.view(torch.int16)
+
+
 def _dropped(values: Tensor, bits: Tensor, kept: int) -> Tensor:
-    """The values, (models, ...), whose bits are among the lowest `kept` of 2^16."""
+    """Keep and scale the values (models, ...) whose bits are among the lowest `kept` of 2^16."""
     limit, scale = kept - _STEPS // 2, _STEPS / kept
     if not values.is_cuda:
-        return loops.dropout(values, bits, limit, scale)
+        return cpu.dropout(values, bits, limit, scale)
     mask = bits[:, : values.shape[1:].numel()].view_as(values) < limit
     return torch.mul(values, mask.to(values.dtype).mul_(scale))
 
 
 class _DropoutOnGPU(torch.autograd.Function):
-    """The same in one pass that makes the bits, and makes them again for the gradient: none are kept."""
+    """Dropout in one kernel that makes the bits, and makes them again in backward: nothing is saved."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, kept: int, draw: Draw) -> Tensor:
@@ -89,46 +154,40 @@ def _dropped_on_gpu(values: Tensor, kept: int, draw: Draw) -> Tensor:
 class _DropoutOfReplicas(ReplicaRule):
     @staticmethod
     def vmap(
-        info: Any, in_dims: tuple[int | None, ...], values: Tensor, _: Tensor, kept: int, noise: ReplicaNoise
+        info: Any, in_dims: tuple[int | None, ...], values: Tensor, _: Tensor, kept: int, generator: ReplicaGenerator
     ) -> tuple[Tensor, int]:
         each = replicas_first(values, in_dims[0], info.batch_size)
-        if noise.on_gpu:
-            return _DropoutOnGPU.apply(each, kept, noise.next_draw()), 0  # type: ignore[no-untyped-call]
-        return _Dropout.apply(each, kept, noise.generators), 0  # type: ignore[no-untyped-call]
+        if generator.on_gpu:
+            return _DropoutOnGPU.apply(each, kept, generator.next_draw()), 0  # type: ignore[no-untyped-call]
+        return _Dropout.apply(each, kept, generator.generators), 0  # type: ignore[no-untyped-call]
 
 
-class _DroppedJoinOfReplicas(ReplicaRule):
+class _DropoutConcatOfReplicas(ReplicaRule):
     @staticmethod
     def vmap(
-        info: Any, in_dims: tuple[int | None, ...], left: Tensor, right: Tensor, rate: float, noise: ReplicaNoise
+        info: Any,
+        in_dims: tuple[int | None, ...],
+        left: Tensor,
+        right: Tensor,
+        rate: float,
+        generator: ReplicaGenerator,
     ) -> tuple[Tensor, int]:
         each = [replicas_first(*pair, info.batch_size) for pair in zip((left, right), in_dims[:2], strict=True)]
         kept = _kept(rate)
-        draw = None if kept == _STEPS else noise.next_draw()
-        return _DroppedJoinOnGPU.apply(*each, kept, draw), 0  # type: ignore[no-untyped-call]
+        draw = None if kept == _STEPS else generator.next_draw()
+        return _DropoutConcatOnGPU.apply(*each, kept, draw), 0  # type: ignore[no-untyped-call]
 
 
-class _DroppedJoinOnGPU(torch.autograd.Function):
-    """In one pass each way; the gradients of both sides lie as sparse products want them."""
+class _DropoutConcatOnGPU(torch.autograd.Function):
+    """One kernel each way; both gradients have the layout that sparse products want."""
 
     @staticmethod
     def forward(ctx: Any, left: Tensor, right: Tensor, kept: int, draw: Draw | None) -> Tensor:
         ctx.cut, ctx.bits = left.shape[2], None if draw is None else (draw.seed, draw.offset, kept)
-        joined: Tensor = gpu_kernels().dropped_join(left, right, ctx.bits)
+        joined: Tensor = gpu_kernels().dropout_concat(left, right, ctx.bits)
         return joined
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        left, right = gpu_kernels().dropped_parts(grads[0], ctx.cut, ctx.bits)
+        left, right = gpu_kernels().dropout_split(grads[0], ctx.cut, ctx.bits)
         return left, right, None, None
-
-
-def _bits(n: int, device: torch.device, generators: Sequence[torch.Generator | None]) -> Tensor:
-    """16 random bits for each of n entries, (generators, n or a little more).
-
-    Four entries share a draw of 64 bits, a sixth of the cost of `bernoulli_`.
-    """
-    bits = torch.empty((len(generators), -(-n // 4)), dtype=torch.int64, device=device)
-    for row, generator in zip(bits, generators, strict=True):
-        row.random_(-(2**63), None, generator=generator)
-    return bits.view(torch.int16)

@@ -1,7 +1,7 @@
-"""The rows of a sparse matrix cut into pieces of about the same work, known before any product.
+"""Rows of a sparse matrix cut into chunks of similar work, so that a GPU is evenly loaded.
 
-A GPU gives a program to each row. Where one row has a thousand times the entries of another, all wait for the longest;
-so long rows are cut, each piece has a sum of its own, and a second product adds these up in their order.
+A GPU gives one program to each row. If one row has a thousand times the entries of another, all wait for the longest.
+So long rows are cut, each chunk has its own sum, and a second product adds these sums in a fixed order.
 """
 
 from dataclasses import dataclass, replace
@@ -11,36 +11,37 @@ from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
 LONGEST = 64
-"""Entries of a piece, at most."""
+"""Most entries of a chunk."""
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
-    """Entries start[i]:end[i] are of one row, and their sum is row target[i] of the result.
+class RowChunks:
+    """Entries start[i]:end[i] belong to one row; their sum goes to row target[i] of the result.
 
-    The result has `rows` rows and, below them, sums of pieces of longer rows.
+    The result has `rows` rows and, below them, the sums of chunks of longer rows.
     """
 
     start: Tensor
     end: Tensor
     target: Tensor
     rows: int
-    sums: "Sums | None" = None
+    sums: "ChunkSums | None" = None
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
-    """A product with ones that adds up the pieces of long rows: their rows, below the others, are its columns."""
+class ChunkSums:
+    """A product with ones that adds the chunks of each long row. Its columns are the rows of the chunks' sums."""
 
     column: Tensor
     ones: Tensor
-    pieces: Pieces
+    chunks: RowChunks
 
 
-def pieces_of(row_start: Tensor, longest: int = LONGEST) -> Pieces:
-    """Row i has the entries row_start[i]:row_start[i + 1]. Longer rows come first, as they take longest.
+def row_chunks(row_start: Tensor, longest: int = LONGEST) -> RowChunks:
+    """Return the chunks of a matrix whose row i has the entries row_start[i]:row_start[i + 1].
 
-    The pieces have as many bits as the starts: there is one for each row at least, of every matrix.
+    Chunks of long rows come first, as they take longest. There is at least one chunk per row, so the index type of
+    `row_start` is kept to save memory.
     """
     device, dtype, n = row_start.device, row_start.dtype, row_start.numel() - 1
     count = (row_start.diff() + longest - 1).div(longest, rounding_mode="floor").clamp(min=1)  # an empty row has one
@@ -51,23 +52,23 @@ def pieces_of(row_start: Tensor, longest: int = LONGEST) -> Pieces:
     cut = count[row] > 1
     target = torch.where(cut, n + cut.cumsum(0) - 1, row)
     order = torch.argsort(cut.to(torch.int8), descending=True, stable=True)
-    parts = Pieces(start[order].to(dtype), end[order].to(dtype), target[order].to(dtype), n)
+    chunks = RowChunks(start[order].to(dtype), end[order].to(dtype), target[order].to(dtype), n)
     long = torch.nonzero(count > 1).flatten()
     if not long.numel():
-        return parts
+        return chunks
     last = count[long].cumsum(0)
     column = n + torch.arange(int(last[-1]), device=device)
     ones = torch.ones_like(column, dtype=torch.float32)
-    above = Pieces((last - count[long]).to(dtype), last.to(dtype), long.to(dtype), n)
-    return replace(parts, sums=Sums(column.to(dtype), ones, above))
+    above = RowChunks((last - count[long]).to(dtype), last.to(dtype), long.to(dtype), n)
+    return replace(chunks, sums=ChunkSums(column.to(dtype), ones, above))
 
 
-_KNOWN: "WeakTensorKeyDictionary" = WeakTensorKeyDictionary()
+_CACHE: "WeakTensorKeyDictionary" = WeakTensorKeyDictionary()
 
 
-def pieces_of_matrix(matrix: Tensor) -> Pieces:
-    """Of a CSR tensor; found once for as long as there is that tensor."""
-    if matrix not in _KNOWN:
-        _KNOWN[matrix] = pieces_of(matrix.crow_indices())
-    pieces: Pieces = _KNOWN[matrix]
-    return pieces
+def chunks_of_matrix(matrix: Tensor) -> RowChunks:
+    """Return the chunks of a CSR tensor, cached as long as the tensor lives."""
+    if matrix not in _CACHE:
+        _CACHE[matrix] = row_chunks(matrix.crow_indices())
+    chunks: RowChunks = _CACHE[matrix]
+    return chunks

@@ -1,4 +1,7 @@
-"""How `torch.vmap`, which runs a network over replicas side by side, learns what to do at an operation of ours."""
+"""Rules that tell `torch.vmap` how to run our operations on replicas, models that train side by side.
+
+Sparse products want replicas in the layout (n, replicas, d), so that all replicas are columns of one product.
+"""
 
 from typing import Any
 
@@ -6,35 +9,36 @@ import torch
 from torch import Tensor
 
 
-def side_by_side() -> bool:
-    """Whether `torch.vmap` is at work. Torch asks the same before it looks for a rule."""
+def under_vmap() -> bool:
+    """Return whether the caller runs inside `torch.vmap`. Torch itself asks the same before it looks for a rule."""
     return bool(torch._C._are_functorch_transforms_active())
 
 
 class ReplicaRule(torch.autograd.Function):
-    """Subclasses are a `vmap` rule and nothing else: what one model does is another function, without its overhead.
+    """Base of operations that exist inside `torch.vmap` only; a single model skips their overhead.
 
-    The rule gets all replicas' tensors at once. What it does with them is differentiated as anything else is.
+    A subclass has a `vmap` rule, which gets the tensors of all replicas at once. Autograd differentiates what the rule
+    does as usual.
     """
 
     @staticmethod
     def forward(*_: Any) -> Tensor:
-        raise RuntimeError("this is for use inside of torch.vmap")
+        raise RuntimeError("This operation works inside torch.vmap only.")
 
     @staticmethod
     def setup_context(*_: Any) -> None: ...
 
 
-def joined_columns(left: Tensor, right: Tensor) -> Tensor:
-    """[left ‖ right]."""
-    if not side_by_side():
+def concat_columns(left: Tensor, right: Tensor) -> Tensor:
+    """Return [left ‖ right]; (n, d) (n, e) -> (n, d + e)."""
+    if not under_vmap():
         return torch.cat([left, right], dim=1)
-    joined: Tensor = _JoinedOfReplicas.apply(left, right)  # type: ignore[no-untyped-call]
+    joined: Tensor = _ConcatOfReplicas.apply(left, right)  # type: ignore[no-untyped-call]
     return joined
 
 
-class _JoinedOfReplicas(ReplicaRule):
-    """The result lies as (n, replicas, d), as sparse products want it; torch would put the replicas first."""
+class _ConcatOfReplicas(ReplicaRule):
+    """The layout of the result is (n, replicas, d); torch's own rule would put the replicas first."""
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *parts: Tensor) -> tuple[Tensor, int]:
@@ -43,11 +47,11 @@ class _JoinedOfReplicas(ReplicaRule):
 
 
 def nodes_first(tensor: Tensor) -> Tensor:
-    """The same. Of replicas it lies as (n, replicas, d) from here on: one copy for all the sparse maps of it."""
-    if not side_by_side():
+    """Return the tensor; that of replicas in the layout (n, replicas, d), copied once for all sparse products of it."""
+    if not under_vmap():
         return tensor
-    lying: Tensor = _NodesFirst.apply(tensor)  # type: ignore[no-untyped-call]
-    return lying
+    copy: Tensor = _NodesFirst.apply(tensor)  # type: ignore[no-untyped-call]
+    return copy
 
 
 class _NodesFirst(ReplicaRule):
@@ -57,5 +61,5 @@ class _NodesFirst(ReplicaRule):
 
 
 def replicas_first(tensor: Tensor, axis: int | None, replicas: int) -> Tensor:
-    """With the axis of the replicas in front; what is shared by all is seen once for each."""
+    """Move the replicas' axis to the front; a tensor that all replicas share (axis None) is expanded."""
     return tensor.expand(replicas, *tensor.shape) if axis is None else tensor.movedim(axis, 0)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from hiergcn.model.method import Features, NodeModel, Weights
-from hiergcn.model.ops.sparse import SparseFeatures
+from hiergcn.model.ops.sparse_features import SparseFeatures
 
 CENTRE, DIRECTIONS = "feature_centre", "feature_directions"
 

@@ -1,31 +1,31 @@
-"""Kernels for a GPU, written in Triton: sparse products that repeat bit for bit, dropout and channels in one pass.
+"""GPU kernels in Triton, twins of those in `cpu`: sparse products that repeat bit for bit, dropout, channel mixing.
 
 The libraries' sparse product adds in an order that changes from run to run and multiplies by the zeros that dropout
-leaves, and the steps around it each read and write everything once more. Tensors of replicas lie as (n, replicas, d),
-so that a product sees `replicas * d` columns. A number that is handed to a kernel has 32 bits if it fits, and so has
-what is made of two such: where that might not fit, one is made wider, or the product is handed over.
+leaves, and torch's operations around it each read and write everything once more. The layout of replica tensors is
+(n, replicas, d), so that a product sees `replicas * d` columns. Triton passes a number in 32 bits if it fits, and then
+computes in 32 bits: if a product of two might not fit, a kernel widens one of them or takes the product itself.
 """
 
 from hiergcn.model.ops.triton.channel_kernels import (
-    mixed_channels,
-    mixed_channels_backward,
-    mixed_product,
-    mixes_products,
+    can_mix_product,
+    mix_channels,
+    mix_channels_backward,
+    mix_product,
 )
-from hiergcn.model.ops.triton.dropout_kernels import dropout, dropped_join, dropped_parts
-from hiergcn.model.ops.triton.keep_best import keep
+from hiergcn.model.ops.triton.dropout_kernels import dropout, dropout_concat, dropout_split
+from hiergcn.model.ops.triton.keep_best import keep_better
 from hiergcn.model.ops.triton.product_kernels import csr_product, csr_product_of_replicas, inner_products
 
 __all__ = [
+    "can_mix_product",
     "csr_product",
     "csr_product_of_replicas",
     "dropout",
-    "dropped_join",
-    "dropped_parts",
+    "dropout_concat",
+    "dropout_split",
     "inner_products",
-    "keep",
-    "mixed_channels",
-    "mixed_channels_backward",
-    "mixed_product",
-    "mixes_products",
+    "keep_better",
+    "mix_channels",
+    "mix_channels_backward",
+    "mix_product",
 ]

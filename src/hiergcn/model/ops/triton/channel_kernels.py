@@ -1,16 +1,16 @@
-"""The weighted sum of the channels of a layer, alone or with the product that they come from."""
+"""The weighted sum of channels, alone or fused with the product before it."""
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from hiergcn.model.ops.triton.layout import PRECISION, is_wide, places, row_by_row
+from hiergcn.model.ops.triton.layout import PRECISION, block_entries, contiguous_rows, needs_64_bits
 
 
 @triton.jit
 def _rectified(z):
-    """ReLU that leaves what is not a number as it is, as `tl.maximum` does not: a network that diverges shows it."""
+    """ReLU that propagates NaN, unlike `tl.maximum`, so that divergence shows."""
     return tl.where(z < 0.0, 0.0, z)
 
 
@@ -31,12 +31,12 @@ def _mix(
     WIDE: tl.constexpr,
 ):
     replica = tl.program_id(1).to(tl.int64)
-    row, column, inside = places(size, width, BLOCK, WIDE)
+    row, column, inside = block_entries(size, width, BLOCK, WIDE)
     channel = tl.arange(0, PADDED)
     place = replica * z_replica + row[:, None] * z_row + column[:, None] * CHANNELS + channel[None, :]
-    there = inside[:, None] & (channel < CHANNELS)[None, :]
+    valid = inside[:, None] & (channel < CHANNELS)[None, :]
     weight = tl.load(w + replica * CHANNELS + channel, mask=channel < CHANNELS, other=0.0)
-    mixed = tl.sum(_rectified(tl.load(Z + place, mask=there, other=0.0)) * weight[None, :], axis=1)
+    mixed = tl.sum(_rectified(tl.load(Z + place, mask=valid, other=0.0)) * weight[None, :], axis=1)
     tl.store(out + replica * out_replica + row * out_row + column, mixed, mask=inside)
 
 
@@ -58,38 +58,38 @@ def _mix_backward(
     BLOCK: tl.constexpr,
     WIDE: tl.constexpr,
 ):
-    """The gradient by Z, which lies as Z does, and this program's share of the gradient by w."""
+    """Write the gradient by Z, in the layout of Z, and this program's share of the gradient by w."""
     replica = tl.program_id(1).to(tl.int64)
-    row, column, inside = places(size, width, BLOCK, WIDE)
+    row, column, inside = block_entries(size, width, BLOCK, WIDE)
     channel = tl.arange(0, PADDED)
     place = replica * z_replica + row[:, None] * z_row + column[:, None] * CHANNELS + channel[None, :]
-    there = inside[:, None] & (channel < CHANNELS)[None, :]
+    valid = inside[:, None] & (channel < CHANNELS)[None, :]
     weight = tl.load(w + replica * CHANNELS + channel, mask=channel < CHANNELS, other=0.0)
     incoming = tl.load(grad + replica * grad_replica + row * grad_row + column, mask=inside, other=0.0)
-    z = tl.load(Z + place, mask=there, other=0.0)
-    tl.store(grad_Z + place, tl.where(z > 0.0, incoming[:, None] * weight[None, :], 0.0), mask=there)
+    z = tl.load(Z + place, mask=valid, other=0.0)
+    tl.store(grad_Z + place, tl.where(z > 0.0, incoming[:, None] * weight[None, :], 0.0), mask=valid)
     share = partial_w + (replica * tl.num_programs(0) + tl.program_id(0)) * CHANNELS + channel
     tl.store(share, tl.sum(incoming[:, None] * _rectified(z), axis=0), mask=channel < CHANNELS)
 
 
-def mixed_channels(Z: Tensor, w: Tensor) -> Tensor:
-    """Sum over j of w_j ReLU(Z_j); Z is (replicas, n, d * c), w (replicas, c), the result lies as (n, replicas, d)."""
+def mix_channels(Z: Tensor, w: Tensor) -> Tensor:
+    """Return Σ_j w_j ReLU(Z_j); Z is (replicas, n, d * c), w (replicas, c), the result's layout (n, replicas, d)."""
     replicas, rows, _ = Z.shape
-    Z, width = row_by_row(Z), Z.shape[2] // w.shape[1]
+    Z, width = contiguous_rows(Z), Z.shape[2] // w.shape[1]
     out = torch.empty((rows, replicas, width), dtype=Z.dtype, device=Z.device).transpose(0, 1)
     if out.numel():
         _mix[(triton.cdiv(rows * width, 512), replicas)](
             Z, w.contiguous(), out, rows * width, width, Z.stride(0), Z.stride(1), out.stride(0), out.stride(1),
             CHANNELS=w.shape[1], PADDED=triton.next_power_of_2(w.shape[1]), BLOCK=512,
-            WIDE=is_wide(rows * width),
+            WIDE=needs_64_bits(rows * width),
         )  # fmt: skip
     return out
 
 
-def mixed_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradients by Z and w."""
+def mix_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the gradients by Z and w."""
     replicas, rows, width = grad.shape
-    grad, Z = row_by_row(grad), row_by_row(Z)
+    grad, Z = contiguous_rows(grad), contiguous_rows(Z)
     grad_Z = torch.empty_strided(Z.shape, Z.stride(), dtype=Z.dtype, device=Z.device)
     programs = triton.cdiv(rows * width, 512)
     partial_w = torch.empty((replicas, programs, w.shape[1]), dtype=Z.dtype, device=Z.device)
@@ -97,13 +97,13 @@ def mixed_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor,
         _mix_backward[(programs, replicas)](
             grad, Z, w.contiguous(), grad_Z, partial_w, rows * width, width, grad.stride(0), grad.stride(1),
             Z.stride(0), Z.stride(1), CHANNELS=w.shape[1], PADDED=triton.next_power_of_2(w.shape[1]), BLOCK=512,
-            WIDE=is_wide(rows * width),
+            WIDE=needs_64_bits(rows * width),
         )  # fmt: skip
     return grad_Z, partial_w.sum(dim=1)
 
 
 @triton.jit
-def _mixed_product(
+def _mix_product(
     H,
     theta,
     onto,
@@ -130,18 +130,18 @@ def _mixed_product(
     COLUMNS: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """All columns of some rows of Z = H θ, added onto what is there, and of its channels' sum."""
+    """Compute all columns of some rows of Z = onto + H θ and of the weighted sum of its channels."""
     replica, part = tl.program_id(1).to(tl.int64), tl.program_id(0).to(tl.int64)
     row, column, k = part * ROWS + tl.arange(0, ROWS), tl.arange(0, COLUMNS), tl.arange(0, DEPTH)
     below, inside = (row < rows)[:, None], (column < width)[None, :]
     total = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
     for first in range(0, depth, DEPTH):
-        there = first + k < depth
+        valid = first + k < depth
         a = H + replica * h_replica + row[:, None] * h_row + (first + k)[None, :]
         b = theta + replica * theta_replica + (first + k)[:, None] * theta_row + column[None, :]
         total = tl.dot(
-            tl.load(a, mask=below & there[None, :], other=0.0),
-            tl.load(b, mask=there[:, None] & inside, other=0.0),
+            tl.load(a, mask=below & valid[None, :], other=0.0),
+            tl.load(b, mask=valid[:, None] & inside, other=0.0),
             total,
             input_precision=PRECISION,
         )
@@ -157,16 +157,16 @@ def _mixed_product(
     tl.store(place, mixed, mask=below & (narrow < width // CHANNELS)[None, :])
 
 
-def mixes_products(width: int, channels: int) -> bool:
-    """Whether `mixed_product` can: channels are told apart by halving, and a program takes whole rows."""
+def can_mix_product(width: int, channels: int) -> bool:
+    """Return whether `mix_product` supports these sizes: a power of 2 of channels, and rows that fit a program."""
     return channels & (channels - 1) == 0 and width <= 512
 
 
-def mixed_product(H: Tensor, theta: Tensor, w: Tensor, onto: Tensor | None, keep: bool) -> tuple[Tensor, Tensor | None]:
-    """`mixed_channels` of Z = H θ, H (replicas, n, k), or of onto + H θ; and Z, if it is to be kept, in its place."""
+def mix_product(H: Tensor, theta: Tensor, w: Tensor, onto: Tensor | None, keep: bool) -> tuple[Tensor, Tensor | None]:
+    """Return `mix_channels` of Z = (onto +) H θ, and Z if `keep`, in the memory of `onto`; H is (replicas, n, k)."""
     replicas, rows, depth = H.shape
     width, channels = theta.shape[2], w.shape[1]
-    H, theta, onto = row_by_row(H), row_by_row(theta), None if onto is None else row_by_row(onto)
+    H, theta, onto = contiguous_rows(H), contiguous_rows(theta), None if onto is None else contiguous_rows(onto)
     out = H.new_empty((rows, replicas, width // channels)).transpose(0, 1)
     Z = onto
     if keep and Z is None:
@@ -175,7 +175,7 @@ def mixed_product(H: Tensor, theta: Tensor, w: Tensor, onto: Tensor | None, keep
     block = max(min(2**13 // columns, 64), 16)
     any_Z = out if Z is None else Z
     if out.numel():
-        _mixed_product[(triton.cdiv(rows, block), replicas)](
+        _mix_product[(triton.cdiv(rows, block), replicas)](
             H, theta, any_Z, w.contiguous(), any_Z, out, rows, depth, width, H.stride(0), H.stride(1),
             theta.stride(0), theta.stride(1), any_Z.stride(0), any_Z.stride(1), any_Z.stride(0), any_Z.stride(1),
             out.stride(0), out.stride(1), ONTO=onto is not None, KEEP=keep, CHANNELS=channels, ROWS=block,

@@ -1,13 +1,13 @@
-"""Dropout that makes its bits itself, on columns that it joins or parts on the way."""
+"""Dropout that makes its random bits itself, and can concatenate or split columns on the way."""
 
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from hiergcn.model.ops.triton.layout import is_wide, nodes_first, places, row_by_row
+from hiergcn.model.ops.triton.layout import block_entries, contiguous_rows, needs_64_bits, nodes_first
 
 Bits = tuple[Tensor, Tensor, int]
-"""Seed, offset and how many of 2^16 are kept, as `dropout` has them."""
+"""Seed, offset and how many of 2^16 values are kept; see `dropout`."""
 
 
 @triton.jit
@@ -37,14 +37,14 @@ def _dropout(
     BLOCK: tl.constexpr,
     WIDE: tl.constexpr,
 ):
-    """Dropout on this program's places; columns from `cut` on come from the right, or go there."""
+    """Apply dropout to this program's entries; columns from `cut` on come from `right`, or go to `right_out`."""
     replica, block = tl.program_id(1).to(tl.int64), tl.program_id(0)
     if WIDE:
         block = block.to(tl.int64)
-    row, column, inside = places(size, width, BLOCK, WIDE)
+    row, column, inside = block_entries(size, width, BLOCK, WIDE)
     here = inside
     if DROP:
-        draw = tl.load(offset + replica) // 4  # as torch's kernels count: four words of a thread make one
+        draw = tl.load(offset + replica) // 4  # as in torch's kernels: a thread takes four words
         thread = block * (BLOCK // 8) + tl.arange(0, BLOCK // 8)
         first, second, third, fourth = tl.philox(
             tl.load(seed + replica), draw.to(tl.uint32), (draw >> 32).to(tl.uint32),
@@ -71,26 +71,26 @@ def _dropout(
 
 
 def dropout(values: Tensor, seed: Tensor, offset: Tensor, kept: int) -> Tensor:
-    """Each of the values with a chance of kept / 2^16, divided by that, else 0.
+    """Keep each value with probability p = kept / 2^16 and divide it by p; zero the others.
 
-    Values are (replicas, n, d), those of one replica also for all of them (a stride of 0). The bits of a replica follow
-    from its seed and its offset, both (replicas,), and from nothing else: an entry has 16 bits of what Philox makes of
-    them at its place, counted row by row. The result lies as (n, replicas, d), seen as the values are.
+    Values are (replicas, n, d); a stride of 0 shares one replica's among all. A replica's bits depend on its seed and
+    offset, both (replicas,), alone: an entry has 16 bits of their Philox stream, at its position counted row by row.
+    The result is (replicas, n, d) in the layout (n, replicas, d).
     """
     out = nodes_first(values, values.shape[2])
     _drop((values,), (out,), (seed, offset, kept))
     return out
 
 
-def dropped_join(left: Tensor, right: Tensor, bits: Bits | None) -> Tensor:
-    """[left ‖ right], (replicas, n, d) and (replicas, n, e), with dropout if there are bits for it."""
+def dropout_concat(left: Tensor, right: Tensor, bits: Bits | None) -> Tensor:
+    """Return [left ‖ right], (replicas, n, d) and (replicas, n, e), with dropout if `bits` are given."""
     out = nodes_first(left, left.shape[2] + right.shape[2])
     _drop((left, right), (out,), bits)
     return out
 
 
-def dropped_parts(values: Tensor, cut: int, bits: Bits | None) -> tuple[Tensor, Tensor]:
-    """The columns before the cut and those from it on, with dropout if there are bits for it."""
+def dropout_split(values: Tensor, cut: int, bits: Bits | None) -> tuple[Tensor, Tensor]:
+    """Return the columns before the cut and those from it on, with dropout if `bits` are given."""
     left, right = nodes_first(values, cut), nodes_first(values, values.shape[2] - cut)
     _drop((values,), (left, right), bits)
     return left, right
@@ -99,7 +99,7 @@ def dropped_parts(values: Tensor, cut: int, bits: Bits | None) -> tuple[Tensor, 
 def _drop(sources: tuple[Tensor, ...], targets: tuple[Tensor, ...], bits: Bits | None) -> None:
     replicas, rows, cut = (sources[0] if len(sources) > 1 else targets[0]).shape
     width = sum(source.shape[2] for source in sources)
-    values, right = (row_by_row(part) for part in (sources[0], sources[-1]))
+    values, right = (contiguous_rows(part) for part in (sources[0], sources[-1]))
     out, right_out = targets[0], targets[-1]
     seed, offset, kept = (values, values, 2**16) if bits is None else bits
     if rows * width:
@@ -107,5 +107,5 @@ def _drop(sources: tuple[Tensor, ...], targets: tuple[Tensor, ...], bits: Bits |
             values, right, seed, offset, out, right_out, rows * width, width, cut, values.stride(0), values.stride(1),
             right.stride(0), right.stride(1), out.stride(0), out.stride(1), right_out.stride(0), right_out.stride(1),
             kept, 2**16 / kept, DROP=bits is not None, JOIN=len(sources) > 1, CUT=len(targets) > 1, BLOCK=1024,
-            WIDE=is_wide(rows * width),
+            WIDE=needs_64_bits(rows * width),
         )  # fmt: skip

@@ -1,30 +1,28 @@
-"""The weighted sum of channels, with and without the passes that are made for it."""
-
-from functools import partial
+"""The weighted sum of channels, with and without the kernels made for it, and recomputation."""
 
 import pytest
 import torch
 from torch import Tensor
 
-from hiergcn.model.ops import channels
-from hiergcn.model.ops.channels import mixed_channels
+from hiergcn.model.ops import convolve as convolve_module
+from hiergcn.model.ops.convolve import mix_channels
 
 R, N, D, C = 3, 7, 5, 4
 
 
 def mixed_and_gradients(Z: Tensor, w: Tensor, side_by_side: bool) -> list[Tensor]:
     Z, w = Z.clone().requires_grad_(), w.clone().requires_grad_()
-    one = partial(mixed_channels, rectify=True)
-    mixed = torch.vmap(one)(Z, w) if side_by_side else torch.stack([one(*pair) for pair in zip(Z, w, strict=True)])
+    each = zip(Z, w, strict=True)
+    mixed = torch.vmap(mix_channels)(Z, w) if side_by_side else torch.stack([mix_channels(*pair) for pair in each])
     weight = torch.linspace(-1.0, 2.0, mixed.numel()).view_as(mixed)
     return [mixed.detach(), *torch.autograd.grad((mixed * weight).sum(), (Z, w))]
 
 
 @pytest.mark.parametrize("side_by_side", [False, True])
-@pytest.mark.parametrize("passes", [True, False], ids=["passes", "none"])
-def test_channels_and_their_gradients(side_by_side: bool, passes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not passes:  # as on a GPU without Triton
-        monkeypatch.setattr(channels, "_passes", lambda _: None)
+@pytest.mark.parametrize("kernels", [True, False], ids=["kernels", "none"])
+def test_channels_and_their_gradients(side_by_side: bool, kernels: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not kernels:  # as on a GPU without Triton
+        monkeypatch.setattr(convolve_module, "_kernels", lambda _: None)
     generator = torch.Generator().manual_seed(0)
     Z, w = torch.randn(R, N, D * C, generator=generator), torch.randn(R, C, generator=generator)
     found = mixed_and_gradients(Z, w, side_by_side)

@@ -1,0 +1,287 @@
+r"""H-GCN's graph convolution: Eq. 1 in c channels and their weighted sum.
+
+.. math:: G = \sum_{j=1}^{c} w_j \operatorname{ReLU}(\hat A [H ‖ S] \theta_j)
+
+Column k of channel j is column k * c + j of θ, so that the channels of an output column are neighbours. Products are
+fused with the weighted sum for replicas on a GPU.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeGuard
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from hiergcn.model.ops import cpu, gpu_kernels
+from hiergcn.model.ops.dropout import AnyGenerator, dropout, dropout_concat
+from hiergcn.model.ops.sparse import propagate
+from hiergcn.model.ops.sparse_features import Features, feature_dropout
+from hiergcn.model.ops.vmap import ReplicaRule, replicas_first, under_vmap
+
+ChannelMix = Literal["after_relu", "before_relu"]
+
+
+def convolve(
+    adjacency: Tensor,
+    H: Features,
+    S: Tensor | None,
+    theta: Tensor,
+    w: Tensor | None,
+    *,
+    mix: ChannelMix = "after_relu",
+    relu: bool = True,
+    rate: float = 0.0,
+    generator: AnyGenerator = None,
+    joint: bool = True,
+    recompute: bool = False,
+) -> Tensor:
+    """Return G, (n, d), with dropout on H and S.
+
+    Args:
+        adjacency: Â, CSR (n, n).
+        H: hidden representations (n, k); sparse features are allowed.
+        S: node-weight embeddings (n, p), or None.
+        theta: weights of all channels (k + p, d * c).
+        w: channel weights (c,), or None for one channel.
+        mix: whether the weighted sum of channels comes after the ReLU or before it.
+        relu: False leaves out the ReLU.
+        rate: dropout rate.
+        generator: draws the dropout masks.
+        joint: draw one mask for [H ‖ S]; False draws one for H, then one for S.
+        recompute: compute again in the backward pass instead of keeping intermediate results.
+    """
+
+    def layer(H: Features, S: Tensor | None, theta: Tensor, w: Tensor | None) -> Tensor:
+        if joint and S is not None and isinstance(H, Tensor):
+            H, S = dropout_concat(H, S, rate, generator), None
+        else:
+            H, S = feature_dropout(H, rate, generator), None if S is None else dropout(S, rate, generator)
+        return _convolve(adjacency, H, S, theta, w, mix, relu)
+
+    return recomputed(layer, generator, H, S, theta, w) if recompute else layer(H, S, theta, w)
+
+
+def _convolve(
+    adjacency: Tensor, H: Features, S: Tensor | None, theta: Tensor, w: Tensor | None, mix: ChannelMix, relu: bool
+) -> Tensor:
+    """Return G. H is propagated before its product with θ if it is narrower than the result, else after it."""
+    if S is not None:  # Â [H ‖ S] θ = Â H θ_H + Â S θ_S
+        theta_H, theta_S = theta.split([H.shape[1], S.shape[1]])
+        return mix_product(_propagated(adjacency, H, theta_H), propagate(adjacency, S), theta_S, w, mix, relu)
+    if _is_narrow(H, theta):
+        return mix_product(None, propagate(adjacency, H), theta, w, mix, relu)
+    return mix_channels(_propagated(adjacency, H, theta), w, mix, relu)
+
+
+def _propagated(adjacency: Tensor, H: Features, theta: Tensor) -> Tensor:
+    """Return Â H θ, propagated on the narrower side."""
+    if _is_narrow(H, theta):
+        return dense_product(propagate(adjacency, H), theta)
+    return propagate(adjacency, dense_product(H, theta) if isinstance(H, Tensor) else H @ theta)
+
+
+def _is_narrow(H: Features, theta: Tensor) -> TypeGuard[Tensor]:
+    return isinstance(H, Tensor) and H.shape[1] <= theta.shape[1]
+
+
+def mix_channels(Z: Tensor, w: Tensor | None, mix: ChannelMix = "after_relu", relu: bool = True) -> Tensor:
+    """Return Σ_j w_j ReLU(Z_j), or ReLU(Σ_j w_j Z_j) if `mix` is before_relu; (n, d * c) -> (n, d)."""
+    if w is not None and mix == "after_relu" and relu:
+        return _mix_after_relu(Z, w)
+    mixed = Z if w is None else _weighted_sum(Z, w)
+    return torch.relu(mixed) if relu else mixed
+
+
+def _weighted_sum(Z: Tensor, w: Tensor) -> Tensor:
+    total: Tensor = (Z.unflatten(1, (-1, w.shape[0])) * w).sum(dim=2)
+    return total
+
+
+def _mix_after_relu(Z: Tensor, w: Tensor) -> Tensor:
+    mixed: Tensor
+    if _kernels(Z) is None:
+        mixed = _weighted_sum(Z.clamp_min(0.0), w)
+    elif under_vmap():
+        mixed = _MixOfReplicas.apply(Z, w)  # type: ignore[no-untyped-call]
+    else:
+        mixed = _Mix.apply(Z.unsqueeze(0), w.unsqueeze(0)).squeeze(0)  # type: ignore[no-untyped-call]
+    return mixed
+
+
+def _kernels(Z: Tensor) -> Any:
+    """Return the module with the kernels for Z's device; None on a GPU without Triton."""
+    return gpu_kernels() if Z.is_cuda else cpu
+
+
+class _Mix(torch.autograd.Function):
+    """Σ_j w_j ReLU(Z_j) of Z (models, n, d * c) and w (models, c), in one pass each way."""
+
+    @staticmethod
+    def forward(ctx: Any, Z: Tensor, w: Tensor) -> Tensor:
+        ctx.save_for_backward(Z, w)
+        mixed: Tensor = _kernels(Z).mix_channels(Z, w)
+        return mixed
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
+        Z, w = ctx.saved_tensors
+        by_Z, by_w = _kernels(Z).mix_channels_backward(grads[0], Z, w)
+        return by_Z, by_w
+
+
+class _MixOfReplicas(ReplicaRule):
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int, int], Z: Tensor, w: Tensor) -> tuple[Tensor, int]:
+        each, weights = (replicas_first(*pair, info.batch_size) for pair in zip((Z, w), in_dims, strict=True))
+        return _Mix.apply(each, weights), 0  # type: ignore[no-untyped-call]
+
+
+def mix_product(
+    Z: Tensor | None,
+    H: Tensor,
+    theta: Tensor,
+    w: Tensor | None,
+    mix: ChannelMix = "after_relu",
+    relu: bool = True,
+) -> Tensor:
+    """Return `mix_channels` of Z + H θ, or of H θ if Z is None. Z is overwritten.
+
+    (n, d * c) (n, k) (k, d * c) -> (n, d)
+    """
+    if w is not None and mix == "after_relu" and relu and _has_fused_kernel(H, theta, w):
+        keep = torch.is_grad_enabled()
+        mixed: Tensor = _MixProductOfReplicas.apply(Z, H, theta, w, keep)  # type: ignore[no-untyped-call]
+        return mixed
+    return mix_channels(dense_product(H, theta) if Z is None else add_product(Z, H, theta), w, mix, relu)
+
+
+def _has_fused_kernel(H: Tensor, theta: Tensor, w: Tensor) -> bool:
+    if not (H.is_cuda and gpu_kernels() and under_vmap()):
+        return False
+    return bool(gpu_kernels().can_mix_product(theta.shape[1], w.shape[0]))
+
+
+class _MixProductOfReplicas(ReplicaRule):
+    @staticmethod
+    def vmap(
+        info: Any,
+        in_dims: tuple[int | None, ...],
+        Z: Tensor | None,
+        H: Tensor,
+        theta: Tensor,
+        w: Tensor,
+        keep: bool,
+    ) -> tuple[Tensor, int]:
+        pairs = zip((H, theta, w), in_dims[1:4], strict=True)
+        each = [replicas_first(*pair, info.batch_size) for pair in pairs]
+        onto = None if Z is None else replicas_first(Z, in_dims[0], info.batch_size)
+        return _MixProductOnGPU.apply(onto, *each, keep), 0  # type: ignore[no-untyped-call]
+
+
+class _MixProductOnGPU(torch.autograd.Function):
+    """`mix_product` of replicas in one kernel, which writes Z + H θ only if a gradient is needed."""
+
+    @staticmethod
+    def forward(ctx: Any, Z: Tensor | None, H: Tensor, theta: Tensor, w: Tensor, keep: bool) -> Tensor:
+        onto = None if Z is None else Z.detach()  # safe to overwrite: it has no other reader
+        mixed, total = gpu_kernels().mix_product(H, theta, w, onto, keep)
+        ctx.save_for_backward(H, theta, w, total)
+        made: Tensor = mixed
+        return made
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        H, theta, w, total = ctx.saved_tensors
+        by_total, by_w = gpu_kernels().mix_channels_backward(grads[0], total, w)
+        by_H, by_theta = _product_gradients(by_total, H, theta, ctx.needs_input_grad[1])
+        return by_total if ctx.needs_input_grad[0] else None, by_H, by_theta, by_w, None
+
+
+def dense_product(H: Tensor, weight: Tensor) -> Tensor:
+    """Return H W; (n, k) (k, m) -> (n, m)."""
+    if not under_vmap():
+        return H @ weight
+    product: Tensor = _DenseProductOfReplicas.apply(H, weight, None)  # type: ignore[no-untyped-call]
+    return product
+
+
+def add_product(Z: Tensor, H: Tensor, weight: Tensor) -> Tensor:
+    """Return Z + H W in the memory of Z; (n, m) (n, k) (k, m) -> (n, m)."""
+    if not under_vmap():
+        return Z.addmm_(H, weight)
+    total: Tensor = _DenseProductOfReplicas.apply(H, weight, Z)  # type: ignore[no-untyped-call]
+    return total
+
+
+class _DenseProductOfReplicas(ReplicaRule):
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], H: Tensor, weight: Tensor, onto: Tensor | None
+    ) -> tuple[Tensor, int]:
+        each, weights = (replicas_first(*pair, info.batch_size) for pair in zip((H, weight), in_dims[:2], strict=True))
+        total = None if onto is None else replicas_first(onto, in_dims[2], info.batch_size)
+        if each.is_cuda and gpu_kernels():
+            return _DenseProductOnGPU.apply(each, weights, total), 0  # type: ignore[no-untyped-call]
+        return each @ weights if total is None else torch.baddbmm(total, each, weights), 0
+
+
+class _DenseProductOnGPU(torch.autograd.Function):
+    """H W of replicas, H (replicas, n, k) and W (replicas, k, m), added onto (replicas, n, m) if given.
+
+    The layout of the result is (n, replicas, m), as the sparse products around it want it.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, H: Tensor, weight: Tensor, onto: Tensor | None) -> Tensor:
+        ctx.save_for_backward(H, weight)
+        if onto is None:
+            return _nodes_first_product(H, weight)
+        return onto.detach().baddbmm_(H, weight)  # safe to overwrite: it has no other reader
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor, Tensor | None]:
+        H, weight = ctx.saved_tensors
+        by_H, by_weight = _product_gradients(grads[0], H, weight, ctx.needs_input_grad[0])
+        return by_H, by_weight, grads[0] if ctx.needs_input_grad[2] else None
+
+
+def _product_gradients(grad: Tensor, H: Tensor, weight: Tensor, by_H: bool) -> tuple[Tensor | None, Tensor]:
+    """Return the gradients of H W by H, if wanted, and by W; `grad` is (replicas, n, m)."""
+    by_weight: Tensor = gpu_kernels().inner_products(H, grad)
+    return _nodes_first_product(grad, weight.transpose(1, 2)) if by_H else None, by_weight
+
+
+def _nodes_first_product(left: Tensor, right: Tensor) -> Tensor:
+    """(replicas, n, k) (replicas, k, m) -> (replicas, n, m), in the layout (n, replicas, m)."""
+    out = left.new_empty(left.shape[1], left.shape[0], right.shape[2])
+    return torch.bmm(left, right, out=out.transpose(0, 1))
+
+
+def recomputed(layer: Callable[..., Tensor], generator: AnyGenerator, *inputs: Any) -> Tensor:
+    """Return `layer(*inputs)` with activation checkpointing (Chen et al., 2016): backward computes it again.
+
+    The layer draws from the generator alone, which is set back for the second pass: dropout draws the same masks.
+    """
+    result: Tensor
+    if generator is None:  # the layer draws from torch's global state, which torch sets back itself
+        result = checkpoint(layer, *inputs, use_reentrant=False)
+        return result
+    assert isinstance(generator, torch.Generator)  # replicas do not recompute
+    before = generator.get_state()
+    passes = 0
+
+    def run(*inputs: Any) -> Tensor:
+        nonlocal passes
+        passes += 1
+        if passes == 1:
+            return layer(*inputs)
+        now = generator.get_state()
+        generator.set_state(before)
+        try:
+            return layer(*inputs)
+        finally:
+            generator.set_state(now)
+
+    result = checkpoint(run, *inputs, use_reentrant=False, preserve_rng_state=False)
+    return result
