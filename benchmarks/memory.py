@@ -1,11 +1,11 @@
-"""Is the memory that `hiergcn` plans for a fit the memory that the fit takes?
+"""Planned memory of fits, beside their measured peaks.
 
-    python benchmarks/memory.py              # about ten minutes on 2 cores
-    python benchmarks/memory.py --methods gat,gcn    # some of it again; the other fits are kept as they were
-    python benchmarks/memory.py --quick      # the smallest of each; writes nothing
+    python benchmarks/memory.py                      # about ten minutes on 2 cores
+    python benchmarks/memory.py --methods gat,gcn    # measure these again; keep the other fits
+    python benchmarks/memory.py --quick              # the smallest fits; writes nothing
 
-Each fit runs in a process of its own for two epochs; measured is the peak above what the process held with the graph
-read. `planned` is what the plan says before the fit starts, without the hierarchy and with it.
+Each fit runs for two epochs in its own process. The peak is counted above what the process held with the graph read.
+The plan is made before the fit starts, with the hierarchy (`planned`) and without (`planned_blind`).
 """
 
 import argparse
@@ -36,8 +36,8 @@ QUICK: list[Case] = [(5_000, 18.2, 100, "hgcn", {}), (5_000, 18.2, 100, "gcn", {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="the smallest alone; write nothing")
-    parser.add_argument("--methods", default="hgcn,hgcn-plus,gcn,gat", help="names with commas between them")
+    parser.add_argument("--quick", action="store_true", help="run the smallest fits and write nothing")
+    parser.add_argument("--methods", default="hgcn,hgcn-plus,gcn,gat", help="comma-separated names")
     arguments = parser.parse_args()
     at = circumstances(["hiergcn", "torch", "numpy", "scipy"])
     kept = [fit for result in read_results("memory") for fit in result["fits"]]
@@ -79,7 +79,7 @@ def fitted(
     assert small.labels is not None
     preset = "paper" if method == "hgcn" else None
     settings = settings_for(method, preset).override({"epochs": "2", **changes})
-    fit(small, Split.holdout(small.labels), settings, [0], device="cpu")  # what is loaded once does not count
+    fit(small, Split.holdout(small.labels), settings, [0], device="cpu")  # so that modules and compiled code are loaded
     graph = planted_graph(nodes, classes=8, degree=degree, depth=4, branching=8, features=features)
     assert graph.labels is not None
     split = Split.random(graph.labels, per_class=50, validation=1000)

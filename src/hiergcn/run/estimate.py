@@ -1,7 +1,7 @@
-"""How long will a fit take, and how much memory? A rough answer before it starts.
+"""Estimate of a fit's time and peak memory, made before it starts.
 
-Beside real fits of Cora, a planted graph of Pubmed's size and one without features, on a machine that was busy with
-other work, time was told 24 % too low to 53 % too high. Memory is planned, not tried: see `plan`.
+Compared with real fits of Cora, a planted graph of Pubmed's size and one without features, on a busy machine, the time
+was 24 % too low to 53 % too high. Memory is planned, not measured: see `memory_plan`.
 """
 
 import statistics
@@ -15,33 +15,32 @@ from hiergcn.graph.structure import WIDTH
 from hiergcn.run.device import choose_device
 from hiergcn.run.events import EpochDone, FitEvent
 from hiergcn.run.fit import fit
-from hiergcn.run.memory import held_memory
-from hiergcn.run.memory_plan import plan_memory
+from hiergcn.run.memory_plan import held_memory, plan_memory
 from hiergcn.run.settings import Settings
 from hiergcn.train.loop import LOOK
 
 TRIAL_NODES = 20_000
 TRIAL_ENTRIES = 20_000_000  # of the features
 TRIAL_EPOCHS = 5
-LOOKS = 3  # that a GPU, which is looked at after some epochs only, is given in their place
+TRIAL_REPORTS = 3  # on a GPU, which reports its epochs in groups
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of one seed. A run of several takes as many times as long, and the same memory."""
+    """Time and memory of one seed. Several seeds take as many times as long, and the same memory."""
 
     seconds: float
-    """With every epoch; patience may end it earlier."""
+    """Time of all epochs; patience may stop earlier."""
     memory: int
-    """Bytes at the highest, of the whole process."""
+    """Peak memory of the process, in bytes."""
     trial_nodes: int
-    """Nodes of the graph that was trained for a few epochs to see."""
+    """Nodes of the graph in the trial."""
     scaled: bool
     """Whether that graph was a smaller one of the same density, and its time was multiplied."""
 
 
 class Clock:
-    """Notes the time of every finished epoch."""
+    """A callback that notes the time of every reported epoch."""
 
     def __init__(self) -> None:
         self.ticks: list[tuple[int, float]] = []
@@ -52,32 +51,24 @@ class Clock:
 
     @property
     def epoch(self) -> float:
-        """Seconds of an epoch; what comes before the first look warms up and is not among them."""
+        """Median seconds per epoch; epochs up to the first report are warm-up."""
         return statistics.median((then - now) / (later - epoch) for (epoch, now), (later, then) in pairwise(self.ticks))
 
 
 def estimate_fit(graph: Graph, split: Split, settings: Settings) -> Estimate:
     """Train a few epochs on the graph, or on a smaller one of the same density and width if it is large."""
-    width = graph.n_features or WIDTH
+    width, ratio, trial = graph.n_features or WIDTH, 1.0, graph
     nodes = min(graph.n_nodes, TRIAL_NODES, max(TRIAL_ENTRIES // width, 200))
-    scaled = nodes < graph.n_nodes
-    ratio = 1.0
-    if scaled:
+    if nodes < graph.n_nodes:
         degree = min(graph.adjacency.nnz / graph.n_nodes, nodes - 1)
         trial = planted_graph(nodes, classes=graph.n_classes, degree=degree, features=width)
         ratio = (graph.n_nodes + graph.adjacency.nnz) / (trial.n_nodes + trial.adjacency.nnz)
         assert trial.labels is not None
-        graph_of_trial, split_of_trial = trial, Split.holdout(trial.labels)
-    else:
-        graph_of_trial, split_of_trial = graph, split
+        split = Split.holdout(trial.labels)
     clock = Clock()
-    epochs = LOOKS * LOOK if choose_device().type == "cuda" else TRIAL_EPOCHS
+    epochs = TRIAL_REPORTS * LOOK if choose_device().type == "cuda" else TRIAL_EPOCHS
     short = replace(settings, train=replace(settings.train, epochs=epochs, patience=None))
-    result = fit(graph_of_trial, split_of_trial, short, [0], on_event=clock)
+    result = fit(trial, split, short, [0], on_event=clock)
     seconds = ratio * (result.seconds["coarsen"] + clock.epoch * settings.train.epochs)
-    return Estimate(seconds, expected_memory(graph, settings), nodes, scaled)
-
-
-def expected_memory(graph: Graph, settings: Settings) -> int:
-    """Bytes at the highest, of the whole process, which holds the graph already."""
-    return held_memory() + plan_memory(graph, settings).total
+    memory = held_memory() + plan_memory(graph, settings).total  # the process holds the graph already
+    return Estimate(seconds, memory, nodes, scaled=trial is not graph)

@@ -22,7 +22,7 @@ from hiergcn.run.events import (
     SeedDone,
     SettingsChosen,
 )
-from hiergcn.run.memory import available_memory, require_memory
+from hiergcn.run.memory_plan import available_memory, require_memory
 from hiergcn.run.recipes import published
 from hiergcn.run.result import Baseline, RunResult, SeedResults
 from hiergcn.run.settings import Settings

@@ -1,20 +1,56 @@
 """The memory plan of a fit, made before it starts, and its refusal if there is not enough memory."""
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
 from hiergcn.coarsen import Hierarchy
+from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.structure import WIDTH
 from hiergcn.model.memory_cost import WORD, LevelSize, MemoryPlan, Workload
 from hiergcn.model.registry import build_method
-from hiergcn.run.memory import available_memory, require_memory
 from hiergcn.run.settings import Settings
 
 _COARSER = 8  # bytes per entry of a coarser level in the hierarchy
+_GIGABYTE = 1e9
+
+
+def available_memory(device: torch.device | None = None) -> int | None:
+    """Return the free bytes of the device, or of this machine without swapping; None if the system does not say."""
+    if device is not None and device.type == "cuda":
+        cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0]) + cached
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def held_memory() -> int:
+    """Return the bytes that this process holds now; 0 if the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return 0
+
+
+def require_memory(needed: int, what: str, remedy: str, device: torch.device | None = None) -> None:
+    """Raise an `InputError` if fewer than `needed` bytes are free."""
+    available = available_memory(device)
+    if available is not None and needed > available:
+        where = " of the GPU" if device is not None and device.type == "cuda" else ""
+        raise InputError(
+            f"{what[0].upper()}{what[1:]} need about {needed / _GIGABYTE:.1f} GB and "
+            f"{available / _GIGABYTE:.1f} GB{where} are free; {remedy}."
+        )
 
 
 def plan_memory(

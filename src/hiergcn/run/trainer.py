@@ -15,8 +15,7 @@ from hiergcn.model.memory_cost import MemoryPlan
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
 from hiergcn.model.registry import build_method
 from hiergcn.run.device import choose_device
-from hiergcn.run.memory import require_memory
-from hiergcn.run.memory_plan import coarsening_memory, planned_to_fit
+from hiergcn.run.memory_plan import coarsening_memory, planned_to_fit, require_memory
 from hiergcn.run.processes import train_in_processes
 from hiergcn.run.settings import Settings
 from hiergcn.train.batches import Batches

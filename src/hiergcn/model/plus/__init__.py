@@ -1,1 +1,1 @@
-"""H-GCN+: random propagation through graph and hierarchy, then one small network."""
+"""H-GCN+: `network` is the method; `propagation`, `components` and `label_prior` are its parts."""

@@ -1,11 +1,11 @@
-r"""Propagation through a graph and its hierarchy that has no parameters: H-GCN's way down and up again, made linear.
+r"""Propagation through a graph and its hierarchy: H-GCN's coarsening and refining, linear and without parameters.
 
 .. math:: P = \sum_{l=0}^{L} \beta_l \, B_l \Big( \frac{1}{K_l + 1} \sum_{k=0}^{K_l} \hat A_l^k \Big) B_l^\top,
    \qquad B_l = M_{0 \to l} (M_{0 \to l}^\top M_{0 \to l})^{-1/2}
 
 M_{0→l} groups nodes into the hyper-nodes of level l. The columns of B_l have length 1, so B_l B_lᵀ H gives each node
-the mean of its hyper-node, and P is symmetric with eigenvalues of at most 1 in size: its gradient is P again. The sum
-is computed as the network computes it, level by level: sums go down, and what each level gives is added on the way up.
+the mean of its hyper-node. P is symmetric with eigenvalues between -1 and 1, so its gradient is P again. It is computed
+level by level, as in H-GCN: sums go down, and the result of each level is added on the way up.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class HierarchicalPropagation:
         hierarchy: the coarsened graph.
         shares: β_l of each level, the input graph first; a share of 0 leaves a level out.
         orders: K_l of each level.
-        device: where it is computed.
+        device: the device of the tensors.
     """
 
     def __init__(
@@ -40,11 +40,11 @@ class HierarchicalPropagation:
         self.roots = [torch.from_numpy(root).unsqueeze(1).to(device) for root in roots]  # (n_l, 1)
 
     def __call__(self, H: Tensor) -> Tensor:
-        """P H; (n, d) -> (n, d)."""
+        """Return P H; (n, d) -> (n, d)."""
         return linear_map(H, self._spread, self._spread)
 
     def _spread(self, H: Tensor) -> Tensor:
-        finer: list[Tensor] = []  # what came to each level but the coarsest
+        finer: list[Tensor] = []  # input of each level but the coarsest
         for level in self.levels[:-1]:
             finer.append(H)  # (n_i, d)
             H = level.pool(H)  # (n_{i+1}, d)
