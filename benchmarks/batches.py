@@ -1,11 +1,11 @@
-"""What does it cost in accuracy to train in batches instead of on the whole graph?
+"""How much accuracy does training in batches cost?
 
-    python benchmarks/batches.py --jobs 2                      # about an hour and a half of CPU
-    python benchmarks/batches.py --datasets cora --batches 4   # one of them again; other rows are kept as they were
+    python benchmarks/batches.py --jobs 2                      # about 90 minutes of CPU time
+    python benchmarks/batches.py --datasets cora --batches 4   # measure some rows again, keep the others
     python benchmarks/batches.py --datasets cora --quick       # few epochs; writes nothing
 
-H-GCN with the paper's settings, the same seeds with and without batches; `edges kept` are those inside of batches in an
-epoch. Needs the datasets where `HIERGCN_DATA` says.
+H-GCN with the paper's settings, the same seeds with and without batches. `edges kept` is the share of edges inside
+batches in an epoch. Needs the datasets in `HIERGCN_DATA`.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from harness import environment, provenance, read_results, write_result, write_table
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import load_dataset
 from hiergcn.graph.task import Task
@@ -24,32 +25,31 @@ from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
 from hiergcn.run.settings import settings_for
 from hiergcn.train.batches import Batches
-from measuring import circumstances, read_results, write_result, write_table
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--datasets", default="pubmed,cora", help="names with commas between them")
-    parser.add_argument("--batches", default="1,4,8", help="numbers with commas between them")
+    parser.add_argument("--datasets", default="pubmed,cora", help="comma-separated names")
+    parser.add_argument("--batches", default="1,4,8", help="comma-separated numbers")
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes, with one thread each")
     parser.add_argument("--quick", action="store_true", help="few epochs and seeds; write nothing")
     arguments = parser.parse_args()
     seeds, epochs = (1, 5) if arguments.quick else (arguments.seeds, 250)
     counts = [int(count) for count in arguments.batches.split(",")]
-    at = circumstances(["hiergcn", "torch", "numpy", "scipy"])
+    at = environment(["hiergcn", "torch", "numpy", "scipy"])
     with ProcessPoolExecutor(arguments.jobs, get_context("spawn")) as pool:
         jobs = {
             (name, count): [pool.submit(trained, name, count, seed, epochs) for seed in range(seeds)]
             for name in arguments.datasets.split(",")
-            for count in sorted(counts, reverse=True)  # what takes longest comes first
+            for count in sorted(counts, reverse=True)  # the longest first
         }
         rows = [row(name, count, [job.result() for job in own]) for (name, count), own in jobs.items()]
     for name in arguments.datasets.split(","):
         new = [{**one, "commit": at["commit"]} for one in rows if one["dataset"] == name]
         old = [one for result in read_results(f"batches-{name}") for one in result["rows"]]
         kept = [one for one in old if one["batches"] not in counts]
-        result = {"circumstances": at, "rows": sorted(kept + new, key=lambda one: one["batches"])}
+        result = {"environment": at, "rows": sorted(kept + new, key=lambda one: one["batches"])}
         if not arguments.quick:
             print(write_result(f"batches-{name}", result))
     if not arguments.quick:
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def trained(name: str, count: int, seed: int, epochs: int) -> dict[str, Any]:
-    """One seed."""
+    """Train one seed and return its figures."""
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     data = load_dataset(name)
@@ -81,7 +81,7 @@ def trained(name: str, count: int, seed: int, epochs: int) -> dict[str, Any]:
 
 
 def row(name: str, count: int, seeds: list[dict[str, Any]]) -> dict[str, Any]:
-    """What all seeds of one dataset and number of batches gave."""
+    """Summarise the seeds of a dataset and number of batches."""
     return {
         "dataset": name,
         "batches": count,
@@ -94,12 +94,12 @@ def row(name: str, count: int, seeds: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def table(results: list[dict[str, Any]]) -> list[str]:
-    at = results[0]["circumstances"]
+    """Return the table: a row per dataset and number of batches."""
     lines = [
-        f"{at['cores']} cores of {at['cpu']}, {at['when'][:10]}, commit {at['commit'][:10]}, `{at['command']}`.",
-        "Means over the seeds, in percent; in brackets the standard deviation.",
+        provenance(results[0]["environment"]),
+        "Accuracy in %: mean over seeds (standard deviation).",
         "",
-        "| dataset | batches | edges kept | validation | test | of the whole graph |",
+        "| dataset | batches | edges kept | validation | test | change in test |",
         "|---|---|---|---|---|---|",
     ]
     whole: dict[str, float] = {}

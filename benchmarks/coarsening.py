@@ -1,10 +1,10 @@
-"""How fast is coarsening, how does it grow, and what memory does it take?
+"""How fast is coarsening, how does it scale, and how much memory does it need?
 
-    python benchmarks/coarsening.py            # all of it, about five minutes on 2 cores
-    python benchmarks/coarsening.py --quick    # small sizes, to see that it runs; writes nothing
+    python benchmarks/coarsening.py            # about five minutes on 2 cores
+    python benchmarks/coarsening.py --quick    # small sizes; writes nothing
 
-Peers run in the same process, one after the other: a plain-Python version of the same algorithm, and METIS's k-way
-partitioning, which coarsens by matching, too. Needs the extra `bench`, and Pubmed where `HIERGCN_DATA` says.
+Compared in the same process with a plain Python version of the algorithm, and with METIS's k-way partitioning, which
+also coarsens by matching. Needs the extra `bench`, and Pubmed in `HIERGCN_DATA`.
 """
 
 import argparse
@@ -20,14 +20,12 @@ from typing import Any
 
 import numba
 import numpy as np
-import psutil
-import pymetis
 import scipy.sparse as sp
 
+from harness import environment, peak_bytes, provenance, reset_peak, timed, write_result, write_table
 from hiergcn.coarsen import CoarsenConfig, coarsen
 from hiergcn.datasets import load_dataset, planted_graph
 from hiergcn.graph import Graph
-from measuring import circumstances, timed, write_result, write_table
 from plain_coarsening import plain_coarsen
 
 LEVELS = 4
@@ -37,57 +35,59 @@ PARTS = 64
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes; write nothing")
-    parser.add_argument("--memory-of", type=Path, help=argparse.SUPPRESS)  # the process that memory() starts
+    parser.add_argument("--memory-of", type=Path, help=argparse.SUPPRESS)  # used by the process that memory() starts
     arguments = parser.parse_args()
     if arguments.memory_of:
         print(json.dumps(memory_here(arguments.memory_of)))
         return
     nodes, most_edges = (10**4, 10**5) if arguments.quick else (10**6, 10**7)
-    result: dict[str, Any] = {"circumstances": circumstances(["hiergcn", "numpy", "scipy", "numba", "pymetis"])}
-    result["plain"] = told(against_plain())
+    result: dict[str, Any] = {"environment": environment(["hiergcn", "numpy", "scipy", "numba", "pymetis"])}
+    result["plain"] = printed(against_plain())
     large = planted(nodes)
-    result["metis"] = told(against_metis(large))
-    result["memory"] = {"planted": told(memory(large)), "random": told(memory(random_graph(nodes)))}
+    result["metis"] = printed(against_metis(large))
+    result["memory"] = {"planted": printed(memory(large)), "random": printed(memory(random_graph(nodes)))}
     del large
-    result["growth"] = told(growth(most_edges))
+    result["scaling"] = printed(scaling(most_edges))
     if not arguments.quick:
         print(write_result("coarsening", result))
         write_table("coarsening", table(result))
 
 
-def told(part: dict[str, Any]) -> dict[str, Any]:
+def printed(part: dict[str, Any]) -> dict[str, Any]:
     print(json.dumps(part), flush=True)
     return part
 
 
 def planted(nodes: int, seed: int = 0) -> Graph:
-    """Nested communities, the smallest of some hundred nodes, and about 9 edges a node."""
+    """Return a graph of nested communities, the smallest of a few hundred nodes, with about 9 edges per node."""
     depth = 1 + max(0, round(log(nodes / 2000, 8)))
     return planted_graph(nodes, degree=18.2, depth=depth, branching=8, features=0, seed=seed)
 
 
 def random_graph(nodes: int, seed: int = 0) -> Graph:
-    """9 edges a node between any two nodes: nothing to find, and the edges hardly get fewer from level to level."""
+    """Return a uniformly random graph with 9 edges per node; its edges hardly merge from level to level."""
     source, target = np.random.default_rng(seed).integers(nodes, size=(2, 9 * nodes))
     return Graph.from_edges(source, target, n=nodes)
 
 
 def against_plain() -> dict[str, Any]:
-    """Pubmed, the same hierarchy by the same algorithm in plain Python."""
+    """Compare with the same algorithm in plain Python, on Pubmed."""
     graph = load_dataset("pubmed").graph
     A, config = graph.adjacency, CoarsenConfig()
     rows = np.split(np.arange(A.nnz), A.indptr[1:-1])
     plain = [dict(zip(A.indices[row].tolist(), A.data[row].tolist(), strict=True)) for row in rows]
     hierarchy, (_, _, groups) = coarsen(graph, LEVELS, config), plain_coarsen(plain, LEVELS, config)
     if [level.grouping().tolist() for level in hierarchy.levels[:-1]] != groups:
-        raise SystemExit("the two versions do not agree, so their times mean nothing")
+        raise SystemExit("The two versions give different hierarchies.")
     ours = timed(lambda: coarsen(graph, LEVELS, config), repeats=20)
     theirs = timed(lambda: plain_coarsen(plain, LEVELS, config), repeats=5)
     return {**sizes(graph), "hiergcn": ours, "plain_python": theirs, "ratio": theirs["median"] / ours["median"]}
 
 
 def against_metis(graph: Graph) -> dict[str, Any]:
-    """The time of a hierarchy and of METIS's partition of the same graph, with one thread (as METIS) and with all."""
+    """Compare with METIS's partition of the same graph, with one thread (like METIS) and with all."""
+    import pymetis
+
     A = graph.adjacency
     adjacency = pymetis.CSRAdjacency(A.indptr, A.indices)
     ours = timed(lambda: coarsen(graph, LEVELS), repeats=5)
@@ -115,8 +115,8 @@ def one_thread() -> Iterator[None]:
         config.NUMBA_NUM_THREADS = cores
 
 
-def growth(most_edges: int) -> dict[str, Any]:
-    """Seconds from 10^3 edges on, and the exponent b of seconds ~ edges^b, by the clock and of CPU."""
+def scaling(most_edges: int) -> dict[str, Any]:
+    """Measure seconds from 10^3 edges on, and fit b of seconds ~ edges^b, for wall clock and CPU time."""
     points = []
     for wanted in np.geomspace(10**3, most_edges, 2 * round(np.log10(most_edges / 10**3)) + 1):
         graph = planted(round(wanted / 9))
@@ -128,7 +128,7 @@ def growth(most_edges: int) -> dict[str, Any]:
 
 
 def memory(graph: Graph) -> dict[str, Any]:
-    """Peak memory of coarsening in a fresh process that holds the graph and nothing else."""
+    """Measure the peak memory of coarsening in a new process that holds only the graph."""
     A = graph.adjacency
     with tempfile.TemporaryDirectory() as folder:
         for part in ("indptr", "indices", "data"):
@@ -139,15 +139,14 @@ def memory(graph: Graph) -> dict[str, Any]:
 
 
 def memory_here(folder: Path) -> dict[str, Any]:
-    """The high-water mark of this process above what it held before, as multiples of the graph's arrays."""
+    """Measure the peak memory beyond what this process held before, as a multiple of the graph's arrays."""
     coarsen(planted(10**4), LEVELS)  # compile
     indptr, indices, data = (np.load(folder / f"{part}.npy") for part in ("indptr", "indices", "data"))
     A = sp.csr_array((data, indices, indptr))
     graph_bytes = A.data.nbytes + A.indices.nbytes + A.indptr.nbytes
-    before = psutil.Process().memory_info().rss
+    before = reset_peak()
     hierarchy = coarsen(A, LEVELS)
-    status = Path("/proc/self/status").read_text()  # ru_maxrss would begin with the memory of the parent process
-    peak = int(status.split("VmHWM:")[1].split()[0]) * 1024 - before
+    peak = peak_bytes() - before
     made = sum(level.bytes() for level in hierarchy.levels) - graph_bytes
     return {
         "graph_bytes": graph_bytes,
@@ -163,28 +162,25 @@ def sizes(graph: Graph) -> dict[str, Any]:
 
 
 def table(result: dict[str, Any]) -> list[str]:
-    at, plain, metis, points = result["circumstances"], result["plain"], result["metis"], result["growth"]["points"]
+    """Return the tables of speed, scaling and memory."""
+    plain, metis, points = result["plain"], result["metis"], result["scaling"]["points"]
     one = {**metis, "hiergcn": metis["hiergcn_one_thread"]}
     one["ratio"] = metis["metis"]["median"] / one["hiergcn"]["median"]
     lines = [
-        f"{at['cores']} cores of {at['cpu']}, {at['when'][:10]}, commit {at['commit'][:10]}, `{at['command']}`.",
-        f"Medians; in brackets the least and the most. A hierarchy has {LEVELS} levels. The load average before it was",
-        f"{at['load_before']:.1f}: far above 0, others used the cores, and seconds of CPU say more than of the clock.",
+        provenance(result["environment"]),
+        f"{LEVELS} levels; median (least to most).",
         "",
-        "| graph | nodes | edges | hiergcn | of CPU | peer | times faster |",
+        "| graph | nodes | edges | hiergcn | CPU time | compared with | speed-up |",
         "|---|---|---|---|---|---|---|",
         row("Pubmed", plain, f"plain Python {span(plain['plain_python'])}"),
         row("planted", metis, f"METIS, {PARTS} parts {span(metis['metis'])}"),
         row("planted, one thread", one, "the same"),
     ]
-    edges = " | ".join(f"{point['edges']:,}" for point in points)
-    seconds = " | ".join(f"{point['median']:.2g}" for point in points)
-    cpu = " | ".join(f"{point['cpu']:.2g}" for point in points)
-    lines += ["", f"| edges | {edges} |", "|---" * (len(points) + 1) + "|"]
-    lines += [f"| seconds | {seconds} |", f"| of CPU | {cpu} |", ""]
-    exponent, cpu_exponent = result["growth"]["exponent"], result["growth"]["cpu_exponent"]
-    lines += [f"Growth: seconds ~ edges^{exponent:.2f}, of CPU ~ edges^{cpu_exponent:.2f}.", ""]
-    lines += ["| memory, as multiples of the graph's own arrays | result | peak, result included |", "|---|---|---|"]
+    lines += ["", "| edges | seconds | CPU seconds |", "|---|---|---|"]
+    lines += [f"| {point['edges']:,} | {point['median']:.2g} | {point['cpu']:.2g} |" for point in points]
+    exponent, cpu_exponent = result["scaling"]["exponent"], result["scaling"]["cpu_exponent"]
+    lines += ["", f"Fit: seconds ~ edges^{exponent:.2f}, CPU seconds ~ edges^{cpu_exponent:.2f}.", ""]
+    lines += ["| memory, relative to the graph's arrays | result | peak, with the result |", "|---|---|---|"]
     for name, part in result["memory"].items():
         lines.append(f"| {name} | {part['result_over_graph']:.2f} | {part['peak_over_graph']:.2f} |")
     return lines

@@ -1,10 +1,10 @@
-"""Can ten million nodes and a hundred million edges be coarsened on a laptop, and with one core as with two?
+"""Can a laptop coarsen ten million nodes and a hundred million edges?
 
-    python benchmarks/coarsening_large.py              # some five minutes, 12 GB
+    python benchmarks/coarsening_large.py              # about five minutes, 12 GB
     python benchmarks/coarsening_large.py --quick      # a hundredth of the size; writes nothing
 
-The graph is made in one process and coarsened in fresh ones, with all cores and with one, which hold nothing else; each
-tells its time, its high-water mark of memory and a digest of the hierarchy, and the digests must agree.
+One process makes the graph; new processes coarsen it, with all cores and with one. Each measures time and peak memory
+and computes a digest of the hierarchy; the digests must agree.
 """
 
 import argparse
@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from harness import environment, peak_bytes, provenance, write_result, write_table
 from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph
-from measuring import circumstances, write_result, write_table
 
 LEVELS = 4
 PARTS = ("indptr", "indices", "data")
@@ -34,7 +34,7 @@ PARTS = ("indptr", "indices", "data")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a hundredth of the size; write nothing")
-    parser.add_argument("--make", type=int, help=argparse.SUPPRESS)  # the processes that this one starts
+    parser.add_argument("--make", type=int, help=argparse.SUPPRESS)  # used by the processes that this one starts
     parser.add_argument("--coarsen", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -48,28 +48,28 @@ def main() -> None:
 
 def measure(nodes: int, write: bool) -> None:
     cores = len(os.sched_getaffinity(0))
-    result: dict[str, Any] = {"circumstances": circumstances(["hiergcn", "numpy", "scipy", "numba"]), "runs": []}
+    result: dict[str, Any] = {"environment": environment(["hiergcn", "numpy", "scipy", "numba"]), "runs": []}
     with tempfile.TemporaryDirectory() as folder:
         in_process(["--make", str(nodes), "--folder", folder], cores)
         for threads in dict.fromkeys([cores, 1]):
-            told = json.loads(in_process(["--coarsen", "--folder", folder], threads))
-            result["runs"].append({"threads": threads, **told})
+            figures = json.loads(in_process(["--coarsen", "--folder", folder], threads))
+            result["runs"].append({"threads": threads, **figures})
             print(json.dumps(result["runs"][-1]), flush=True)
     if len({run["digest"] for run in result["runs"]}) > 1:
-        raise SystemExit("the hierarchies differ between numbers of threads")
+        raise SystemExit("The hierarchy depends on the number of threads.")
     if write:
-        print(write_result("coarsening-large", result))
-        write_table("coarsening-large", table(result))
+        print(write_result("coarsening_large", result))
+        write_table("coarsening_large", table(result))
 
 
 def in_process(arguments: list[str], threads: int) -> str:
     command = [sys.executable, __file__, *arguments]
-    environment = {**os.environ, "NUMBA_NUM_THREADS": str(threads)}
-    return subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+    variables = {**os.environ, "NUMBA_NUM_THREADS": str(threads)}
+    return subprocess.run(command, env=variables, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 def make(nodes: int, folder: Path) -> None:
-    """Nested communities, the smallest of some hundred nodes, and about 10 edges a node."""
+    """Write a graph of nested communities, the smallest of a few hundred nodes, with about 10 edges per node."""
     depth = 1 + max(0, round(log(nodes / 2000, 8)))
     graph = planted_graph(nodes, degree=20.3, depth=depth, branching=8, features=0)
     for part in PARTS:
@@ -79,7 +79,7 @@ def make(nodes: int, folder: Path) -> None:
 def coarsened(folder: Path) -> dict[str, Any]:
     coarsen(planted_graph(10**4, features=0), LEVELS)  # compile
     matrix = sp.csr_array(tuple(np.load(folder / f"{part}.npy") for part in reversed(PARTS)))
-    graph = Graph(matrix)  # checks it, as reading a graph does
+    graph = Graph(matrix)  # validates it, as reading a graph does
     load = os.getloadavg()[0]
     began, cpu_began = time.perf_counter(), time.process_time()
     hierarchy = coarsen(graph, LEVELS)
@@ -91,14 +91,14 @@ def coarsened(folder: Path) -> dict[str, Any]:
         "seconds": seconds,
         "cpu": cpu,
         "load_before": load,
-        "peak_bytes": int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) * 1024,
+        "peak_bytes": peak_bytes(),
         "graph_bytes": sum(getattr(matrix, part).nbytes for part in PARTS),
         "digest": digest(hierarchy),
     }
 
 
 def digest(hierarchy: Hierarchy) -> str:
-    """Of every array of every level."""
+    """Return a digest of all arrays of all levels."""
     found = hashlib.sha256()
     for level in hierarchy.levels:
         for array in (*(getattr(level.adjacency, part) for part in PARTS), level.node_weight, level.group):
@@ -108,13 +108,14 @@ def digest(hierarchy: Hierarchy) -> str:
 
 
 def table(result: dict[str, Any]) -> list[str]:
-    at, first = result["circumstances"], result["runs"][0]
+    """Return the table: a row per number of threads."""
+    first = result["runs"][0]
     lines = [
-        f"{at['cores']} cores of {at['cpu']}, {at['when'][:10]}, commit {at['commit'][:10]}, `{at['command']}`.",
-        f"{LEVELS} levels of a planted graph of {first['nodes'][0]:,} nodes and {first['edges'][0]:,} edges, the same",
-        "to the last bit with any number of threads.",
+        provenance(result["environment"]),
+        f"{LEVELS} levels of a planted graph with {first['nodes'][0]:,} nodes and {first['edges'][0]:,} edges;",
+        "the result does not depend on the number of threads. Peak memory includes graph and result.",
         "",
-        "| threads | seconds | of CPU | load before | peak of the process, graph and result included |",
+        "| threads | seconds | CPU seconds | load average | peak memory |",
         "|---|---|---|---|---|",
     ]
     return lines + [

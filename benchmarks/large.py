@@ -1,13 +1,13 @@
-"""How long is an epoch on a graph of millions of nodes, and how much memory does it take?
+"""How long is an epoch on a graph of millions of nodes, and how much memory does it need?
 
     python benchmarks/large.py                                        # 1 million nodes, 9 million edges, on 2 CPU cores
     python benchmarks/large.py --device cuda                          # the same on a GPU
     python benchmarks/large.py --device cuda --nodes 5000000 --degree 20
-    python benchmarks/large.py --set batches=8 --set recompute=true   # with less memory; settings as for `hiergcn fit`
-    python benchmarks/large.py --nodes 20000 --quick                  # to see that it runs; writes nothing
+    python benchmarks/large.py --set batches=8 --set recompute=true   # with less memory; settings as in `hiergcn fit`
+    python benchmarks/large.py --nodes 20000 --quick                  # a smoke test; writes nothing
 
-A planted graph with 100 dense features; H-GCN with the paper's settings. An epoch is a step over the whole graph and
-the look at validation that follows. Each run has a process of its own, whose peak counts from when the graph is there.
+A planted graph with 100 dense features; H-GCN with the paper's settings. An epoch is a full-batch step and the
+validation after it. Each run has its own process; its peak memory is counted after the graph has been made.
 """
 
 import argparse
@@ -18,8 +18,8 @@ from itertools import pairwise
 from math import log
 from typing import Any
 
+from harness import environment, write_result, write_table
 from hiergcn.run.process import Send, in_own_process
-from measuring import circumstances, write_result, write_table
 
 LIMIT = 3000.0  # seconds
 FEATURES, CLASSES = 100, 8
@@ -30,19 +30,19 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=10**6)
     parser.add_argument("--degree", type=float, default=18.2)
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
-    parser.add_argument("--epochs", type=int, help="3 on a CPU and 75 on a GPU if left out")
+    parser.add_argument("--epochs", type=int, help="default: 3 on a CPU, 75 on a GPU")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting")
     parser.add_argument("--quick", action="store_true", help="write nothing")
     arguments = parser.parse_args()
     epochs = arguments.epochs or (3 if arguments.device == "cpu" else 75)
-    at = circumstances(["hiergcn", "torch", "numpy", "scipy", "numba"])
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # for the process below; threads that spin starve each other
+    at = environment(["hiergcn", "torch", "numpy", "scipy", "numba"])
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # for the process below; spinning threads starve each other
     changes = dict(pair.split("=", 1) for pair in arguments.set)
     work = (arguments.nodes, arguments.degree, arguments.device, arguments.threads, epochs, changes)
     run, peak = in_own_process(trained, *work, limit=LIMIT)
-    run |= {"process_peak": peak.resident, "gpu_peak": peak.gpu, "circumstances": at}
-    print(told(run))
+    run |= {"process_peak": peak.resident, "gpu_peak": peak.gpu, "environment": at}
+    print(summary(run))
     if not arguments.quick:
         changed = "".join(f"-{name}={value}" for name, value in changes.items())
         name = f"large-{arguments.device}-{arguments.nodes}{changed}"
@@ -59,9 +59,10 @@ def trained(
     epochs: int,
     changes: dict[str, str],
 ) -> dict[str, Any]:
-    """The work of the process: make the graph, coarsen, prepare, train; seconds and bytes of each."""
+    """Make the graph, coarsen, prepare and train. Return the seconds and bytes of each."""
     import torch
 
+    from harness import peak_bytes, reset_peak
     from hiergcn.coarsen import coarsen
     from hiergcn.datasets import planted_graph
     from hiergcn.graph import Split
@@ -70,7 +71,6 @@ def trained(
     from hiergcn.run.settings import settings_for
     from hiergcn.train.batches import Batches
     from hiergcn.train.runs import train_runs
-    from measuring import forget_peak, peak_since
 
     torch.set_num_threads(threads)
     depth = 1 + max(0, round(log(nodes / 2000, 8)))
@@ -79,7 +79,7 @@ def trained(
     task = Task.of(graph, Split.random(graph.labels, per_class=nodes // 100 // CLASSES, validation=nodes // 100))
     settings = settings_for("hgcn", "paper").override({"epochs": str(epochs), **changes})
     method, where = build_method("hgcn", settings.model), torch.device(device)
-    held = forget_peak()
+    held = reset_peak()
     clock = [time.perf_counter()]
     hierarchy = coarsen(graph.adjacency, settings.model.levels, settings.coarsen)
     clock.append(time.perf_counter())
@@ -118,38 +118,38 @@ def trained(
         "epochs": epochs,
         "validation_accuracy": outcome.validation_accuracy,
         "graph_held": held,
-        "peak": peak_since(),
+        "peak": peak_bytes(),
         "gpu_memory": torch.cuda.max_memory_allocated() if device == "cuda" else None,
     }
 
 
-def told(run: dict[str, Any]) -> str:
-    gpu = f", {run['gpu_memory'] / 1e9:.1f} GB of the GPU" if run["gpu_memory"] else ""
+def summary(run: dict[str, Any]) -> str:
+    gpu = f", GPU {run['gpu_memory'] / 1e9:.1f} GB" if run["gpu_memory"] else ""
     low, high = run["epoch_spread"]
     return (
         f"{run['nodes']:,} nodes, {run['edges']:,} edges on {run['device']} {run['settings'] or ''}: "
         f"coarsening {run['coarsen_seconds']:.1f} s, preparing {run['prepare_seconds']:.1f} s, "
-        f"an epoch {run['epoch_seconds']:.3f} s ({low:.3f} to {high:.3f}), peak {run['peak'] / 1e9:.1f} GB{gpu}"
+        f"epoch {run['epoch_seconds']:.3f} s ({low:.3f} to {high:.3f}), peak {run['peak'] / 1e9:.1f} GB{gpu}"
     )
 
 
 def table() -> list[str]:
-    """Of every run that is kept, the smallest graph first."""
-    from measuring import read_results
+    """Return the table of all stored runs, smallest graph first."""
+    from harness import read_results
 
     runs = sorted(read_results("large-"), key=lambda run: (run["nodes"], run["device"], str(run["settings"])))
     lines = [
-        "| nodes | edges | device | settings | coarsening | an epoch | peak of the process | of the GPU | commit |",
+        "| nodes | edges | device | settings | coarsening | epoch | peak memory | peak GPU memory | commit |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for run in runs:
         changed = ", ".join(f"{name}={value}" for name, value in run["settings"].items()) or "the paper's"
-        device = run["device"] if run["gpu_memory"] else f"{run['threads']} cores of {run['circumstances']['cpu']}"
+        device = run["device"] if run["gpu_memory"] else f"{run['threads']} cores of {run['environment']['cpu']}"
         gpu = f"{run['gpu_memory'] / 1e9:.1f} GB" if run["gpu_memory"] else ""
         lines.append(
             f"| {run['nodes']:,} | {run['edges']:,} | {device} | {changed} | {run['coarsen_seconds']:.1f} s | "
             f"{seconds(run['epoch_seconds'])} | {run['peak'] / 1e9:.1f} GB | {gpu} | "
-            f"{run['circumstances']['commit'][:10]} |"
+            f"{run['environment']['commit'][:10]} |"
         )
     return lines
 

@@ -11,8 +11,8 @@ The plan is made before the fit starts, with the hierarchy (`planned`) and witho
 import argparse
 from typing import Any
 
+from harness import environment, read_results, write_result, write_table
 from hiergcn.run.process import Send, in_own_process
-from measuring import circumstances, read_results, write_result, write_table
 
 Case = tuple[int, float, int, str, dict[str, str]]
 """Nodes, degree, features, method, settings."""
@@ -39,9 +39,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="run the smallest fits and write nothing")
     parser.add_argument("--methods", default="hgcn,hgcn-plus,gcn,gat", help="comma-separated names")
     arguments = parser.parse_args()
-    at = circumstances(["hiergcn", "torch", "numpy", "scipy"])
+    at = environment(["hiergcn", "torch", "numpy", "scipy"])
     kept = [fit for result in read_results("memory") for fit in result["fits"]]
-    result: dict[str, Any] = {"circumstances": at, "fits": []}
+    result: dict[str, Any] = {"environment": at, "fits": []}
     for case in QUICK if arguments.quick else PLANTED:
         nodes, *_, method, changes = case
         if method in arguments.methods.split(","):
@@ -66,13 +66,13 @@ def fitted(
 ) -> dict[str, Any]:
     import torch
 
+    from harness import peak_bytes, reset_peak
     from hiergcn.coarsen import coarsen
     from hiergcn.datasets import planted_graph
     from hiergcn.graph import Split
     from hiergcn.run.fit import fit
     from hiergcn.run.memory_plan import plan_memory
     from hiergcn.run.settings import settings_for
-    from measuring import forget_peak, peak_since
 
     torch.set_num_threads(1)
     small = planted_graph(500)
@@ -86,9 +86,9 @@ def fitted(
     blind = plan_memory(graph, settings).total
     levels = getattr(settings.model, "levels", 0)
     planned = plan_memory(graph, settings, coarsen(graph.adjacency, levels, settings.coarsen)).total
-    held = forget_peak()
+    held = reset_peak()
     result = fit(graph, split, settings, [0], device="cpu")
-    peak = peak_since() - held
+    peak = peak_bytes() - held
     return {
         "method": method,
         "nodes": nodes,
@@ -105,7 +105,7 @@ def fitted(
 
 
 def table(result: dict[str, Any]) -> list[str]:
-    at = result["circumstances"]
+    at = result["environment"]
     lines = [
         f"{at['cores']} cores of {at['cpu']}, {at['when'][:10]}, commit {at['commit'][:10]}, `{at['command']}`.",
         "",

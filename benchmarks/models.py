@@ -1,13 +1,13 @@
-"""What does one training epoch of every model take on every dataset, in seconds and in memory?
+"""How much time and memory does a training epoch of each model need on each dataset?
 
-    python benchmarks/models.py                          # every model and dataset at hand, one run
+    python benchmarks/models.py                          # all models, all available datasets
     python benchmarks/models.py --device cuda            # the same on a GPU
-    python benchmarks/models.py --models gcn,hgcn --datasets cora --quick    # to see that it runs; writes nothing
+    python benchmarks/models.py --models gcn,hgcn --datasets cora --quick    # a smoke test; writes nothing
 
-Each pair runs in a process of its own with the settings of its recipe. An epoch is one step of training as the loop
-takes it, without the look at validation that follows; of DeepWalk and label propagation, which know no epochs, it is
-all of the learning, and of Planetoid the steps of the classes, without the contexts that are learnt once before.
-Datasets that are not embedded are looked for where `HIERGCN_DATA` says; those not at hand are left out and named.
+Each pair runs in its own process with the settings of its recipe. An epoch is one training step without validation.
+DeepWalk and label propagation have no epochs: their figure is the whole training. Planetoid's is a step on the
+classes, without the contexts that it learns before. Datasets that are neither embedded nor in `HIERGCN_DATA` are
+skipped and named.
 """
 
 import argparse
@@ -18,49 +18,49 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from harness import environment, peak_bytes, provenance, reset_peak, write_result, write_table
 from hiergcn.datasets import list_datasets
 from hiergcn.model.registry import method_names
-from hiergcn.run.process import Peak, Send, WorkFailedError, in_own_process
-from measuring import circumstances, write_result, write_table
+from hiergcn.run.process import Send, WorkFailedError, in_own_process
 
 PACKAGES = ["hiergcn", "torch", "numpy", "scipy", "numba"]
 PRELOAD = ["torch", "torch_geometric.nn", "hiergcn.run.settings", "hiergcn.datasets", "hiergcn.train.learners"]
 WARM_UP, REPEATS = 2, 10
-ENOUGH = 4.0  # seconds of a pair's epochs after which no further one is begun
-LIMIT = 900.0  # seconds after which a pair is ended
-MEMORY = 12e9  # bytes beyond which a pair is ended
-BEFORE = {"label_steps": 0, "graph_steps": 0}  # what Planetoid does once, before its first epoch
+ENOUGH = 4.0  # seconds per pair after which no new epoch starts
+LIMIT = 900.0  # seconds after which a pair is stopped
+MEMORY = 12e9  # bytes at which a pair is stopped
+NO_CONTEXTS = {"label_steps": 0, "graph_steps": 0}  # Planetoid learns them before its first epoch
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", default=",".join(method_names()), help="names with commas between them")
-    parser.add_argument("--datasets", help="names with commas between them; all that are at hand if left out")
+    parser.add_argument("--models", default=",".join(method_names()), help="comma-separated names")
+    parser.add_argument("--datasets", help="comma-separated names; default: all available")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--quick", action="store_true", help="two repeats; write nothing")
     arguments = parser.parse_args()
-    datasets, absent = at_hand(arguments.datasets)
+    datasets, absent = available(arguments.datasets)
     name = "models" if arguments.device == "cpu" else f"models-{arguments.device}"
-    result: dict[str, Any] = {"circumstances": circumstances(PACKAGES), "device": arguments.device, "absent": absent}
+    result: dict[str, Any] = {"environment": environment(PACKAGES), "device": arguments.device, "absent": absent}
     result["pairs"] = [
-        told(measured(dataset, model, arguments.device, 2 if arguments.quick else REPEATS))
+        printed(measured(dataset, model, arguments.device, 2 if arguments.quick else REPEATS))
         for dataset in datasets
         for model in arguments.models.split(",")
     ]
-    result["load_after"] = circumstances([])["load_before"]
+    result["load_after"] = environment([])["load_before"]
     if not arguments.quick:
         print(write_result(name, result))
         write_table(name, table(result))
 
 
-def at_hand(wanted: str | None) -> tuple[list[str], list[str]]:
-    """Datasets that can be read without a download, and those that cannot."""
+def available(wanted: str | None) -> tuple[list[str], list[str]]:
+    """Return the datasets that can be read without a download, and those that cannot."""
     listed = [one for one in list_datasets() if wanted is None or one.name in wanted.split(",")]
     here = [one.name for one in listed if one.where == "embedded" or Path(one.where).exists()]
     return here, [one.name for one in listed if one.name not in here]
 
 
-def told(pair: dict[str, Any]) -> dict[str, Any]:
+def printed(pair: dict[str, Any]) -> dict[str, Any]:
     words = pair.get("failure") or (
         f"{1000 * pair['median']:.1f} ms ({1000 * pair['least']:.1f} to {1000 * pair['most']:.1f}, "
         f"{len(pair['seconds'])} epochs), {pair['memory'] / 1e6:.0f} MB"
@@ -79,7 +79,7 @@ def measured(dataset: str, model: str, device: str, repeats: int) -> dict[str, A
 
 
 def epochs(send: Send, dataset: str, model: str, device: str, repeats: int) -> dict[str, Any]:  # noqa: ARG001
-    """The work of a pair's process: seconds of every epoch, and the memory that it took above the data."""
+    """Measure a pair in its own process: seconds of every epoch, and peak memory beyond the data."""
     import torch
 
     if device == "cpu":
@@ -96,9 +96,11 @@ def epochs(send: Send, dataset: str, model: str, device: str, repeats: int) -> d
     task, where = Task.of(data.graph, data.split), torch.device(device)
     settings = settings_for(model, None, dataset)
     if model.startswith("planetoid"):
-        settings = settings.override(BEFORE)
+        settings = settings.override(NO_CONTEXTS)
     method = build_method(model, settings.model)
-    before = forget_peak(where)
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    before = int(torch.cuda.memory_allocated()) if device == "cuda" else reset_peak()
     began = time.perf_counter()
     levels = coarsen(data.graph.adjacency, settings.model.levels, settings.coarsen) if method.uses_hierarchy else None
     prepared = method.prepare(task, levels, where)
@@ -130,23 +132,23 @@ def epochs(send: Send, dataset: str, model: str, device: str, repeats: int) -> d
         "at_once": method.learns_at_once,
         "prepare_seconds": prepare_seconds,
         "threads": torch.get_num_threads(),
-        "memory": peak_since(where) - before,
+        "memory": (torch.cuda.max_memory_allocated() if device == "cuda" else peak_bytes()) - before,
     }
 
 
 def timed_steps(
     fresh: Callable[[], Callable[[], float]], at_once: bool, repeats: int
 ) -> tuple[list[float], list[float]]:
-    """Seconds of every step by the clock and by the processor, which other work on the machine disturbs less."""
+    """Return wall-clock and CPU seconds of every step; CPU time depends less on the machine's load."""
     step, spent, seconds, cpu = fresh(), 0.0, [], []
     for number in range(WARM_UP + repeats):
         if at_once and number:
-            step = fresh()  # the first step learns everything: each one needs a new model
+            step = fresh()  # the first step is the whole training, so each needs a new model
         began, cpu_began = time.perf_counter(), time.process_time()
         step()
         took, cpu_took = time.perf_counter() - began, time.process_time() - cpu_began
         spent += took
-        if number >= WARM_UP or (at_once and spent > ENOUGH):  # a step of minutes is measured, not warmed up for
+        if number >= WARM_UP or (at_once and spent > ENOUGH):  # a step of minutes needs no warm-up
             seconds.append(took)
             cpu.append(cpu_took)
         if seconds and spent > ENOUGH:
@@ -154,54 +156,25 @@ def timed_steps(
     return seconds, cpu
 
 
-def forget_peak(where: Any) -> int:
-    """Bytes held now, on the GPU or by the process; the peak is counted from here on."""
-    import torch
-
-    if where.type == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-        return int(torch.cuda.memory_allocated())
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the kernel's word for it
-    return _peak(False)
-
-
-def peak_since(where: Any) -> int:
-    return _peak(where.type == "cuda")
-
-
-def _peak(gpu: bool) -> int:
-    from hiergcn.run.process import peak_memory
-
-    peak: Peak = peak_memory()
-    return (peak.gpu if gpu else peak.resident) or 0
-
-
 def table(result: dict[str, Any]) -> list[str]:
-    """Models down, datasets across: median milliseconds of an epoch, and memory."""
+    """Return the table: models down, datasets across; median milliseconds per epoch, and memory."""
     pairs = {(pair["model"], pair["dataset"]): pair for pair in result["pairs"]}
     models, datasets = (list(dict.fromkeys(pair[kind] for pair in result["pairs"])) for kind in ("model", "dataset"))
-    facts, gpu = result["circumstances"], result["device"] == "cuda"
+    gpu = result["device"] == "cuda"
     kind = "median" if gpu else "cpu"
-    lines = [f"| model | {' | '.join(datasets)} |", "|---" * (len(datasets) + 1) + "|"]
+    lines = [
+        provenance(result["environment"]),
+        f"Median {'' if gpu else 'CPU '}milliseconds per epoch, peak memory beyond the data; (all): whole training.",
+        "",
+        f"| model | {' | '.join(datasets)} |",
+        "|---" * (len(datasets) + 1) + "|",
+    ]
     lines += [
         f"| {model} | {' | '.join(_cell(pairs[model, dataset], kind) for dataset in datasets)} |" for model in models
     ]
-    load = f"load {facts['load_before']:.1f} before and {result['load_after']:.1f} after"
-    machine = f"{facts['cpu']}, {facts['cores']} cores, {load}, {result['device']}"
-    clock = (
-        "by the clock"
-        if gpu
-        else "of the processor's time, which other work on the machine disturbs less than the clock"
-    )
-    lines += ["", f"Median ms of an epoch {clock}, and peak MB above what the process held with the data read."]
-    lines += [
-        "(all): the whole of the learning, which knows no epochs. Every epoch, also by the clock, is in the JSON file."
-    ]
-    lines += [f"{machine}; commit {facts['commit'][:12]}: `{facts['command']}`."]
-    lines += [
-        f"- {pair['model']} on {pair['dataset']}: {pair['failure']}" for pair in pairs.values() if "failure" in pair
-    ]
-    return lines + ([f"Not at hand: {', '.join(result['absent'])}."] if result["absent"] else [])
+    failed = [pair for pair in pairs.values() if "failure" in pair]
+    lines += ["", *(f"- {pair['model']} on {pair['dataset']}: {pair['failure']}" for pair in failed)] if failed else []
+    return lines + (["", f"Not available: {', '.join(result['absent'])}."] if result["absent"] else [])
 
 
 def _cell(pair: dict[str, Any], kind: str) -> str:

@@ -1,8 +1,8 @@
-"""Networks of PyTorch Geometric as its users write them: `edge_index`, dense features, torch's own Adam.
+"""PyTorch Geometric's networks as its users write them: `edge_index`, dense features, torch's Adam.
 
 Widths and rates are those of PyG's examples `gcn.py`, `gat.py` and `graph_unet.py`; Graph U-Net has the depth of H-GCN.
-Most of the time of the first two on wide features is torch's dropout of these, one draw for every entry, zero or not;
-so both are there a second time without it, which says more about the convolutions.
+On wide features, GCN and GAT spend most of their time on dropout of the dense input: one random number per entry, zero
+or not. Both are therefore also measured without input dropout, which tells more about the convolutions.
 """
 
 from collections.abc import Callable
@@ -19,14 +19,14 @@ from hiergcn.graph import Graph, Split
 
 
 class Network(nn.Module):
-    """What the three share: the learning rate and the weight decay of their examples."""
+    """Base class with the learning rate and weight decay of PyG's example."""
 
     rate: float
     decay: float
 
 
 class GCN(Network):
-    """Two layers, 16 hidden; the normalised adjacency is kept from the first step on."""
+    """Two layers, 16 hidden units; the normalised adjacency is cached."""
 
     rate = 0.01
     decay = 5e-4
@@ -45,7 +45,7 @@ class GCN(Network):
 
 
 class GAT(Network):
-    """Two layers, 8 heads of 8."""
+    """Two layers, 8 heads of 8 units."""
 
     rate = 0.005
     decay = 5e-4
@@ -72,7 +72,7 @@ class GATWithoutInputDropout(GAT):
 
 
 class GraphUNet(Network):
-    """Depth 4, 32 hidden, 2000 nodes after the first pooling."""
+    """Depth 4, 32 hidden units, 2000 nodes after the first pooling."""
 
     rate = 0.01
     decay = 1e-3
@@ -84,7 +84,7 @@ class GraphUNet(Network):
     def forward(self, x: Tensor, edges: Tensor) -> Tensor:
         edges, _ = dropout_edge(edges, p=0.2, force_undirected=True, training=self.training)
         x = functional.dropout(x, 0.92, self.training)
-        with torch.sparse.check_sparse_tensor_invariants(enable=False):  # PyG leaves it open, which torch warns about
+        with torch.sparse.check_sparse_tensor_invariants(enable=False):  # PyG does not set it, and torch warns
             logits: Tensor = self.unet(x, edges)
         return logits
 
@@ -101,7 +101,7 @@ Step = Callable[[], object]
 
 
 def peer_steps(name: str, graph: Graph, split: Split) -> tuple[Step, Step]:
-    """One step of training, and one look at every node's logits, of the network of that name."""
+    """Return a training step and an evaluation of all nodes with the network of that name."""
     assert graph.features is not None
     assert graph.labels is not None
     rows = normalize(graph.features, norm="l1", axis=1)  # PyG's transform NormalizeFeatures
@@ -123,8 +123,8 @@ def peer_steps(name: str, graph: Graph, split: Split) -> tuple[Step, Step]:
         return loss.item()
 
     @torch.no_grad()
-    def look() -> object:
+    def evaluate() -> object:
         model.eval()
         return model(x, edges)
 
-    return step, look
+    return step, evaluate

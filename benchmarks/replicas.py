@@ -1,13 +1,12 @@
-"""How long do 20 seeds take on a GPU, side by side, next to one of them alone?
+"""How long do 20 seeds in parallel take on a GPU, compared with one seed?
 
     python benchmarks/replicas.py            # needs a GPU; a minute on an H200
-    python benchmarks/replicas.py --device cpu --cases cora:paper --epochs 3 --seeds 2   # to see that it runs
+    python benchmarks/replicas.py --device cpu --cases cora:paper --epochs 3 --seeds 2   # a smoke test
 
-H-GCN with the paper's settings, and on NELL, where these do not learn, also with those of the recipe that does (twice
-as wide, less dropout); 250 epochs, validation after each. Everything from the initial weights to the probabilities on
-the host is timed; the coarsening, done once for a graph, is not. Each figure is the median of three runs, or fewer
-where they take over 5 s, after one that warms up (kernels are compiled in a machine's first run). The runs are
-compared with each other bit for bit, and a seed alone with the same among the twenty.
+H-GCN with the paper's settings; on NELL, where these do not learn, also with the default recipe (twice as wide, less
+dropout). 250 epochs, validation after each. Timed is everything from the initial weights to the probabilities on the
+host, without coarsening. Figures are medians of three runs, or fewer if they take over 5 s, after a warm-up run that
+compiles the kernels. Repeated runs must agree bit for bit.
 """
 
 import argparse
@@ -19,16 +18,16 @@ from typing import Any
 import numpy as np
 import torch
 
-import moved
+import gpu_traffic
+from harness import environment, provenance, write_result, write_table
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import load_dataset
 from hiergcn.graph.task import Task
 from hiergcn.model.registry import build_method
 from hiergcn.run.settings import settings_for
 from hiergcn.train.loop import SeedOutcome, train_side_by_side
-from measuring import circumstances, write_result, write_table
 
-LONG = 5.0  # seconds of runs after which no more are made
+LONG = 5.0  # seconds after which no new run starts
 
 
 def main() -> None:
@@ -39,23 +38,23 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=250)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--device", default="cuda", help="cuda; cpu only to see that it runs, nothing is written then")
+    parser.add_argument("--device", default="cuda", help="cuda, or cpu for a smoke test that writes nothing")
     arguments = parser.parse_args()
     device = torch.device(arguments.device)
     if device.type == "cuda" and not torch.cuda.is_available():
-        print("There is no GPU here, so seeds side by side are not measured.")
+        print("No GPU: seeds in parallel are not measured.")
         return
     parts = []
     for case in arguments.cases.split(","):
         name, preset = case.split(":")
         parts.append(measured(name, preset, arguments.epochs, arguments.seeds, arguments.repeats, device))
-        print(*told(parts[-1]), sep=" | ", flush=True)
+        print(*row(parts[-1]), sep=" | ", flush=True)
     if device.type == "cuda":
         gpu = {"gpu": torch.cuda.get_device_name(device)}
-        result = {"circumstances": circumstances(["hiergcn", "torch"]) | gpu, "parts": parts}
+        result = {"environment": environment(["hiergcn", "torch"]) | gpu, "parts": parts}
         print(write_result("replicas", result))
         write_table("replicas", table(result))
-        write_table("moved", moved.table(parts))
+        write_table("gpu_traffic", gpu_traffic.table(parts))
 
 
 def measured(name: str, preset: str, epochs: int, seeds: int, repeats: int, device: torch.device) -> dict[str, Any]:
@@ -98,20 +97,20 @@ def same(some: list[SeedOutcome], others: list[SeedOutcome]) -> bool:
 
 
 def table(result: dict[str, Any]) -> list[str]:
-    at, parts = result["circumstances"], result["parts"]
+    """Return the table: a row per dataset and preset."""
+    parts = result["parts"]
     seeds = f"{parts[0]['seeds']} seeds, s"
-    heads = ["dataset", "settings", "one seed, s", seeds, "ratio", "peak, GiB", "repeats bit for bit"]
-    rows = [heads, ["---"] * len(heads), *map(told, parts)]
-    where = f"{at['gpu']}, {at['when'][:10]}, commit {at['commit'][:10]}, `{at['command']}`."
-    return [*(f"| {' | '.join(row)} |" for row in rows), "", where]
+    heads = ["dataset", "preset", "columns", "one seed, s", seeds, "ratio", "peak memory, GiB", "deterministic"]
+    rows = [heads, ["---"] * len(heads), *map(row, parts)]
+    return [provenance(result["environment"]), "", *(f"| {' | '.join(cells)} |" for cells in rows)]
 
 
-def told(part: dict[str, Any]) -> list[str]:
+def row(part: dict[str, Any]) -> list[str]:
     peak = "-" if part["peak"] is None else f"{part['peak'] / 2**30:.1f}"
     repeats = "yes" if part["one"]["repeats"] and part["all"]["repeats"] else "no"
     one, several = part["one"]["median"], part["all"]["median"]
-    settings = f"{'the paper' if part['preset'] == 'paper' else 'the recipe'}'s, {part['width']} columns"
-    return [part["dataset"], settings, f"{one:.2f}", f"{several:.2f}", f"{part['ratio']:.2f}", peak, repeats]
+    times = [f"{one:.2f}", f"{several:.2f}", f"{part['ratio']:.2f}"]
+    return [part["dataset"], part["preset"], str(part["width"]), *times, peak, repeats]
 
 
 if __name__ == "__main__":

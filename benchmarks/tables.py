@@ -1,21 +1,43 @@
-"""Write the tables of README.md anew from `results/`, where files of another machine have come.
+"""Write all tables of benchmarks/README.md again from the files in `results/`. Nothing is measured.
 
 python benchmarks/tables.py
 """
 
 import batches
+import coarsening
+import coarsening_large
+import gpu_traffic
 import large
-import moved
+import memory
+import models
+import read_csv
 import replicas
-from measuring import read_results, write_table
+import report_page
+import scaling
+import train_step
+from harness import read_results, write_table
+
+ONE_RESULT = {
+    "coarsening_large": coarsening_large.table,
+    "memory": memory.table,
+    "models": models.table,
+    "models-cuda": models.table,
+    "read_csv": read_csv.table,
+    "replicas": replicas.table,
+    "report_page": report_page.table,
+    "scaling": scaling.table,
+    "train_step": train_step.table,
+    "coarsening": coarsening.table,
+}
 
 
 def main() -> None:
+    for name, table in ONE_RESULT.items():
+        for result in read_results(f"{name}.json"):
+            write_table(name, table(result))
     write_table("batches", batches.table(read_results("batches-")))
     write_table("large", large.table())
-    seeds = read_results("replicas")[0]
-    write_table("replicas", replicas.table(seeds))
-    write_table("moved", moved.table(seeds["parts"]))
+    write_table("gpu_traffic", gpu_traffic.table(read_results("replicas.json")[0]["parts"]))
 
 
 if __name__ == "__main__":

@@ -1,16 +1,14 @@
-"""How long does it take to read a large graph from CSV files, and how much memory?
+"""How much time and memory does it take to read a large graph from CSV files?
 
-    python benchmarks/reading.py            # 1 million nodes, 5 million edges: about two minutes on 2 cores
-    python benchmarks/reading.py --quick    # a hundredth of it, to see that it runs; writes nothing
+    python benchmarks/read_csv.py            # 1 million nodes, 5 million edges: about two minutes on 2 cores
+    python benchmarks/read_csv.py --quick    # a hundredth of the size; writes nothing
 
-Each reading is a fresh process, with pyarrow and with pandas alone, for ids that are whole numbers and for ids that are
-text. Time is that of `Graph.from_csv`, whose loops are compiled and cached before; memory is the process's high-water
-mark, Python and libraries included. CPU seconds tell what the machine's load does to the others.
+Each run is a new process, with pyarrow or with pandas alone, for integer and for text ids. Timed is `Graph.from_csv`
+with its loops already compiled; memory is the peak of the process, Python and libraries included.
 """
 
 import argparse
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -22,8 +20,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from harness import HERE, environment, peak_bytes, provenance, write_result, write_table
 from hiergcn.graph import Graph
-from measuring import HERE, circumstances, write_result, write_table
+from hiergcn.graph.tables import arrow
 
 LIMIT_SECONDS, LIMIT_GIGABYTES = 15.0, 3.0
 FEATURES = 8
@@ -35,7 +34,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small files; write nothing")
     arguments = parser.parse_args()
     nodes, edges = (10**4, 5 * 10**4) if arguments.quick else (10**6, 5 * 10**6)
-    result: dict[str, Any] = {"circumstances": circumstances(["hiergcn", "numpy", "pandas", "pyarrow"])}
+    result: dict[str, Any] = {"environment": environment(["hiergcn", "numpy", "pandas", "pyarrow"])}
     result |= {"nodes": nodes, "edges": edges, "features": FEATURES, "runs": []}
     with tempfile.TemporaryDirectory() as folder:
         for ids in ("whole numbers", "text"):
@@ -45,12 +44,12 @@ def main() -> None:
                 print(json.dumps(run), flush=True)
                 result["runs"].append(run)
     if not arguments.quick:
-        print(write_result("reading", result))
-        write_table("reading", table(result))
+        print(write_result("read_csv", result))
+        write_table("read_csv", table(result))
 
 
 def write_files(folder: Path, nodes: int, edges: int, ids: str) -> tuple[Path, Path]:
-    """A random graph with gaps in its ids, a tenth of the labels and some features."""
+    """Write a random graph with gaps in its ids, labels for a tenth of the nodes, and features."""
     rng = np.random.default_rng(0)
     names: Any = rng.permutation(10 * nodes)[:nodes]
     if ids == "text":
@@ -66,9 +65,8 @@ def write_files(folder: Path, nodes: int, edges: int, ids: str) -> tuple[Path, P
 
 
 def measured(files: tuple[Path, Path], ids: str, reader: str) -> dict[str, Any]:
-    without = "from hiergcn.graph import arrow; arrow.LONG = 1 << 62; " if reader == "pandas" else ""
-    program = f"import sys; {without}from reading import read_here; read_here(*sys.argv[1:])"
-    command = [sys.executable, "-c", program, *map(str, files)]
+    program = "import sys; from read_csv import read_here; read_here(*sys.argv[1:])"
+    command = [sys.executable, "-c", program, reader, *map(str, files)]
     runs = [
         json.loads(subprocess.run(command, capture_output=True, text=True, check=True, cwd=HERE).stdout)
         for _ in range(REPEATS)
@@ -77,14 +75,16 @@ def measured(files: tuple[Path, Path], ids: str, reader: str) -> dict[str, Any]:
     return {"ids": ids, "reader": reader, **middle, "megabytes_of_files": _megabytes(files), "every_run": runs}
 
 
-def read_here(edges: str, nodes: str) -> None:
-    """What the fresh process does."""
-    Graph.from_edges([0], [1], [1.0])  # compiled code is loaded
+def read_here(reader: str, edges: str, nodes: str) -> None:
+    """Read the graph and print the measurements; runs in the new process."""
+    if reader == "pandas":
+        arrow.LONG = 1 << 62  # no file is long enough for pyarrow
+    Graph.from_edges([0], [1], [1.0])  # loads the compiled code
     began, began_cpu = time.perf_counter(), time.process_time()
     graph = Graph.from_csv(edges, nodes)
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - began_cpu
     assert graph.n_features == FEATURES
-    gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    gigabytes = peak_bytes() / 1e9
     print(json.dumps({"seconds": seconds, "cpu_seconds": cpu_seconds, "gigabytes": gigabytes}))
 
 
@@ -93,14 +93,11 @@ def _megabytes(files: tuple[Path, Path]) -> float:
 
 
 def table(result: dict[str, Any]) -> list[str]:
-    about = result["circumstances"]
-    said = (
-        f"{result['nodes']:,} nodes with {result['features']} features and {result['edges']:,} edges; {about['cores']} "
-        f"cores ({about['cpu']}), load before {about['load_before']:.1f}; medians of {REPEATS} fresh processes. The "
-        f"limits we set: {LIMIT_SECONDS:.0f} s and {LIMIT_GIGABYTES:.0f} GB."
-    )
+    """Return the table: a row per kind of ids and reader."""
     lines = [
-        said,
+        provenance(result["environment"]),
+        f"{result['nodes']:,} nodes with {result['features']} features, {result['edges']:,} edges;",
+        f"medians of {REPEATS} processes. Our limits: {LIMIT_SECONDS:.0f} s and {LIMIT_GIGABYTES:.0f} GB.",
         "",
         "| ids | reader | files, MB | seconds | CPU seconds | peak memory, GB |",
         "|---|---|---:|---:|---:|---:|",

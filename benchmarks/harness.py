@@ -1,4 +1,4 @@
-"""What every benchmark needs: repeated timing, the machine and the commit, a JSON file and a table in the README."""
+"""Shared by all benchmarks: timing, peak memory, provenance, result files and the tables of the README."""
 
 import json
 import os
@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from hiergcn.files import written_whole
+from hiergcn.run.process import peak_memory
 
 HERE = Path(__file__).resolve().parent
 
 
 def timed(call: Callable[[], object], repeats: int, warm_up: int = 1) -> dict[str, Any]:
-    """Seconds of `call`: the median, the spread and every run, after `warm_up` runs that do not count.
+    """Return the seconds of `call`: median, least, most and every run, after `warm_up` runs that are not counted.
 
-    `cpu` is the median of the seconds of all cores together, which other work on the machine disturbs less.
+    `cpu` is the median CPU time of all cores together, which depends less on the machine's load.
     """
     for _ in range(warm_up):
         call()
@@ -42,8 +43,8 @@ def timed(call: Callable[[], object], repeats: int, warm_up: int = 1) -> dict[st
     }
 
 
-def circumstances(packages: list[str]) -> dict[str, Any]:
-    """Machine, versions, commit and command: what a figure depends on."""
+def environment(packages: list[str]) -> dict[str, Any]:
+    """Return machine, versions, commit and command."""
     return {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": " ".join(["python", *sys.orig_argv[1:]]),
@@ -57,6 +58,14 @@ def circumstances(packages: list[str]) -> dict[str, Any]:
     }
 
 
+def provenance(at: dict[str, Any]) -> str:
+    """Describe an environment in one line; the command's options are part of it."""
+    options = str(at["command"]).partition(".py")[2].strip()
+    machine = at.get("gpu") or f"{at['cores']} cores of {at['cpu']}"
+    line = f"{machine}, {at['when'][:10]}, commit {at['commit'][:10]}, load average {at['load_before']:.1f}"
+    return f"{line}, options `{options}`." if options else f"{line}."
+
+
 def write_result(name: str, result: dict[str, Any]) -> Path:
     """Write benchmarks/results/<name>.json."""
     path = HERE / "results" / f"{name}.json"
@@ -66,26 +75,24 @@ def write_result(name: str, result: dict[str, Any]) -> Path:
     return path
 
 
-def read_results(beginning: str) -> list[dict[str, Any]]:
-    """The results whose names begin so, in the order of the names."""
-    return [
-        json.loads(path.read_text(encoding="utf-8")) for path in sorted((HERE / "results").glob(f"{beginning}*.json"))
-    ]
+def read_results(prefix: str) -> list[dict[str, Any]]:
+    """Return the results whose file names have this prefix, sorted by name."""
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted((HERE / "results").glob(f"{prefix}*"))]
 
 
-def forget_peak() -> int:
-    """Bytes that this process holds now; its peak is counted from here on."""
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the kernel's word for it
-    return peak_since()
+def reset_peak() -> int:
+    """Reset the peak memory of this process, and return the bytes it holds now."""
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # Linux: resets VmHWM
+    return peak_bytes()
 
 
-def peak_since() -> int:
-    """The most bytes that this process held since `forget_peak`."""
-    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) * 1024
+def peak_bytes() -> int:
+    """Return the peak resident memory of this process since `reset_peak` or its start."""
+    return peak_memory().resident or 0
 
 
 def write_table(name: str, lines: list[str]) -> None:
-    """Put `lines` between the marks of this benchmark in benchmarks/README.md."""
+    """Replace the block of this name in benchmarks/README.md."""
     readme = HERE / "README.md"
     before, rest = readme.read_text(encoding="utf-8").split(f"<!-- {name} -->\n")
     _, after = rest.split(f"<!-- end of {name} -->\n")
@@ -99,7 +106,7 @@ def _commit() -> str:
         done = subprocess.run(["git", *arguments], cwd=HERE, capture_output=True, text=True, check=False)
         return done.stdout.strip()
 
-    if "HIERGCN_COMMIT" in os.environ:  # of a copy without its history
+    if "HIERGCN_COMMIT" in os.environ:  # a copy without its git history
         return os.environ["HIERGCN_COMMIT"]
     changed = git("status", "--porcelain", "--", "../src")
     return (git("rev-parse", "HEAD") or "unknown") + ("+changes" if changed else "")
@@ -108,7 +115,7 @@ def _commit() -> str:
 def _version(package: str) -> str:
     try:
         return version(package)
-    except PackageNotFoundError:  # used from its source folder
+    except PackageNotFoundError:  # imported from its source folder
         return str(import_module(package).__version__)
 
 

@@ -1,34 +1,34 @@
-"""What a replica moves, counted by hand on a graph small enough for it."""
+"""Memory traffic of a replica, compared with a count by hand on a small graph."""
 
 import numpy as np
 import scipy.sparse as sp
 
-from floor import entries_with_loops
+from gpu_traffic import epoch_words, feature_words
 from hiergcn.coarsen import coarsen
 from hiergcn.graph import Graph
 from hiergcn.model.hgcn import HGCNConfig
-from moved import epoch, features
+from roofline import entries_with_loops
 
 PATH = sp.csr_array(np.eye(4, k=1) + np.eye(4, k=-1))  # 4 nodes, 6 entries, 10 with the diagonal
 FEATURES = sp.csr_array(np.array([[1.0, 0, 2], [0, 0, 0], [0, 3, 0], [4, 0, 5]]))  # 5 entries
 GRAPH = Graph(PATH, FEATURES, np.array([0, 1, 0, 1]))
 
 
-def test_features_by_hand() -> None:
-    """Of 5 entries half are kept: a row of 8 words for each of 2.5, 2.5 and 5 entries, and what is written."""
+def test_features_match_the_count_by_hand() -> None:
+    """Half of 5 entries are kept: rows of 8 words are read for 2.5, 2.5 and 5 entries, and results written."""
     read = 8 * (2.5 + 2.5 + 5) + 5 * (1 + 1 + 3)  # dropout reads and writes the entries, three products read them
     written = 8 * (4 + 4 + 3)  # XW twice, the gradient once
-    assert features(GRAPH, width=8, kept=0.5) == read + written
+    assert feature_words(GRAPH, width=8, kept=0.5) == read + written
 
 
-def test_one_level_by_hand() -> None:
-    """Layers at the 4 nodes, with sparse features, at the n below them, and the output at the 4 again."""
+def test_one_level_matches_the_count_by_hand() -> None:
+    """Count a layer on 4 nodes with sparse features, one on their n hyper-nodes, and the output on 4 nodes."""
     hierarchy = coarsen(PATH, 1)
     n, m = hierarchy.levels[1].n_nodes, entries_with_loops(hierarchy.levels[1].adjacency)
     config = HGCNConfig(levels=1, hidden=4, channels=2, weight_embedding=1, dropout=0.5, output_relu=False)
-    first = features(GRAPH, 8, 0.5) + 3 * 8 * (10 + 4) + 2 * 4 * 8 + 4 * (1 + 8 + 4) + 4 * (1 + 4) + 4 * (16 + 4)
+    first = feature_words(GRAPH, 8, 0.5) + 3 * 8 * (10 + 4) + 2 * 4 * 8 + 4 * (1 + 8 + 4) + 4 * (1 + 4) + 4 * (16 + 4)
     beside = 3 * (10 + 4) + 4 * 4 + 2 * 4 * (1 + 8)
     second = 3 * 2 * n * 5 + 3 * 5 * (m + n) + n * (5 + 8 + 4) + n * (5 + 4) + n * (16 + 4) + 2 * n * (5 + 8)
     last = 4 * 4 * 4 + 4 * 4 * (4 + 2) + 3 * 2 * (10 + 4) + 4 * 2
     between, adam = 3 * 2 * (4 + n) * 4, 7 * 3 * 8
-    assert epoch(GRAPH, hierarchy, config) == first + beside + second + last + between + adam
+    assert epoch_words(GRAPH, hierarchy, config) == first + beside + second + last + between + adam

@@ -1,10 +1,10 @@
-"""How long does the page of a run take to build, and how large is it?
+"""How long does it take to make the page of a run, and how large is it?
 
-    python benchmarks/pages.py            # Cora, Pubmed and NELL where at hand, and a planted graph of a million nodes
-    python benchmarks/pages.py --quick    # Cora alone; writes nothing
+    python benchmarks/report_page.py            # Cora, Pubmed and NELL if available, and a planted graph of 10^6 nodes
+    python benchmarks/report_page.py --quick    # Cora only; writes nothing
 
-Each run is trained for a few epochs only: the page is the same work for a poor model. Building reads the run folder,
-lays the hierarchy out, draws the figures and writes report.html; the time to read the folder is part of it.
+Each run is trained for two epochs: making the page takes as long for a poor model. Timed is `write_report(folder)`: it
+reads the run folder, computes the layout, draws the figures and writes report.html.
 """
 
 import argparse
@@ -14,13 +14,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+from harness import environment, provenance, timed, write_result, write_table
 from hiergcn.datasets import list_datasets, load_dataset, planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.report import write_report
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import write_run
 from hiergcn.run.settings import settings_for
-from measuring import circumstances, timed, write_result, write_table
 
 PACKAGES = ["hiergcn", "numpy", "scipy", "numba", "matplotlib", "jinja2"]
 DATASETS = ("cora", "pubmed", "nell")
@@ -30,11 +30,11 @@ EPOCHS = "2"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="Cora alone; write nothing")
+    parser.add_argument("--quick", action="store_true", help="Cora only; write nothing")
     quick = parser.parse_args().quick
-    result: dict[str, Any] = {"circumstances": circumstances(PACKAGES), "pages": []}
-    here = [one.name for one in list_datasets() if one.where == "embedded" or Path(one.where).exists()]
-    for name in DATASETS[:1] if quick else [name for name in DATASETS if name in here]:
+    result: dict[str, Any] = {"environment": environment(PACKAGES), "pages": []}
+    available = [one.name for one in list_datasets() if one.where == "embedded" or Path(one.where).exists()]
+    for name in DATASETS[:1] if quick else [name for name in DATASETS if name in available]:
         data = load_dataset(name)
         result["pages"].append(measured(data.graph, data.split, repeats=3))
     if not quick:
@@ -42,12 +42,12 @@ def main() -> None:
         assert graph.labels is not None
         split = Split.random(graph.labels, per_class=1000, validation=5000)
         result["pages"].append(measured(graph, split, repeats=1))
-    result["load_after"] = circumstances([])["load_before"]
+    result["load_after"] = environment([])["load_before"]
     lines = table(result)
     print("\n".join(lines))
     if not quick:
-        print(write_result("pages", result))
-        write_table("pages", lines)
+        print(write_result("report_page", result))
+        write_table("report_page", lines)
 
 
 def measured(graph: Graph, split: Split | None, repeats: int) -> dict[str, Any]:
@@ -75,18 +75,17 @@ def measured(graph: Graph, split: Split | None, repeats: int) -> dict[str, Any]:
 
 
 def packed(page: str, what: str) -> str:
-    """One of the texts that the explorer reads."""
+    """Return one of the explorer's data elements."""
     start = page.index(">", page.index(f'id="explorer-{what}"')) + 1
     return page[start : page.index("</script>", start)]
 
 
 def table(result: dict[str, Any]) -> list[str]:
-    at = result["circumstances"]
+    """Return the table: a row per graph."""
     lines = [
-        f"{at['cores']} cores of {at['cpu']}, {at['when'][:10]}, commit {at['commit'][:10]}, `{at['command']}`;",
-        f"load of the machine {at['load_before']:.1f} before and {result['load_after']:.1f} after.",
+        provenance(result["environment"]),
         "",
-        "| graph | nodes | edges | page built in | of CPU | page | of it the hierarchy | levels shown |",
+        "| graph | nodes | edges | time | CPU time | page size | explorer data | levels shown |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for page in result["pages"]:

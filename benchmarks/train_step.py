@@ -1,13 +1,12 @@
-"""How long is a training step of H-GCN on a CPU, next to PyTorch Geometric's networks and to the least time possible?
+"""How long does a training step of H-GCN take on a CPU, compared with PyTorch Geometric's networks and the roofline?
 
-    python benchmarks/steps.py                           # about four minutes on 2 cores
-    python benchmarks/steps.py --datasets cora --quick   # to see that it runs; writes nothing
+    python benchmarks/train_step.py                           # about four minutes on 2 cores
+    python benchmarks/train_step.py --datasets cora --quick   # a smoke test; writes nothing
 
-H-GCN has the paper's settings. All networks of a dataset live in one process and take turns, a step each, so that what
-else happens on the machine happens to all of them; a round's ratio is that of two steps next to each other. Measured
-with one thread and with two, which wait for each other without spinning: on a machine that has other work, two that
-spin are a hundred times slower than one. Needs the extras `bench` and `pyg`, and the datasets where `HIERGCN_DATA`
-says.
+H-GCN has the paper's settings. All networks of a dataset share a process and take turns, one step each, so the
+machine's load affects all of them; a ratio compares two steps of the same round. Measured with one and two threads.
+The threads wait passively: on a busy machine, two spinning threads are a hundred times slower than one. Needs the
+extras `bench` and `pyg`, and the datasets in `HIERGCN_DATA`.
 """
 
 import argparse
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from floor import Machine, hgcn_work
+from harness import environment, provenance, write_result, write_table
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import Dataset, load_dataset
 from hiergcn.graph import Graph, Split
@@ -29,25 +28,25 @@ from hiergcn.model.registry import build_method
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.train.labels import labelled_nodes
 from hiergcn.train.optimiser import make_optimiser
-from measuring import circumstances, write_result, write_table
 from peers import PEERS, Step, peer_steps
+from roofline import Machine, hgcn_work
 
 OURS = "H-GCN"
 WARM_UP, ROUNDS = 3, 40
-ENOUGH = 25.0  # seconds of CPU in a dataset's rounds, for each number of threads, after which no further one is begun
+ENOUGH = 25.0  # CPU seconds per dataset and number of threads, after which no new round starts
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--datasets", default="cora,citeseer,pubmed", help="names with commas between them")
-    parser.add_argument("--threads", default="1,2", help="numbers with commas between them")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="at most; fewer where they would take long")
+    parser.add_argument("--datasets", default="cora,citeseer,pubmed", help="comma-separated names")
+    parser.add_argument("--threads", default="1,2", help="comma-separated numbers")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="at most; fewer if they take long")
     parser.add_argument("--quick", action="store_true", help="few rounds; write nothing")
     arguments = parser.parse_args()
-    if "OMP_WAIT_POLICY" not in os.environ:  # read when torch is loaded, so this process begins anew
+    if "OMP_WAIT_POLICY" not in os.environ:  # read when torch is loaded, so the process starts again
         os.execve(sys.executable, sys.orig_argv, {**os.environ, "OMP_WAIT_POLICY": "PASSIVE"})
     result: dict[str, Any] = {
-        "circumstances": circumstances(["hiergcn", "torch", "torch_geometric", "numpy", "scipy"]),
+        "environment": environment(["hiergcn", "torch", "torch_geometric", "numpy", "scipy"]),
         "parts": [],
     }
     for threads in map(int, arguments.threads.split(",")):
@@ -57,15 +56,15 @@ def main() -> None:
         for name in arguments.datasets.split(","):
             part = measured(load_dataset(name), 5 if arguments.quick else arguments.rounds, machine)
             result["parts"].append({"threads": threads, "bandwidth": machine.bandwidth, "rate": machine.rate, **part})
-            print("\n".join(told(result["parts"][-1])), flush=True)
-    result["load_after"] = circumstances([])["load_before"]
+            print("\n".join(summary(result["parts"][-1])), flush=True)
+    result["load_after"] = environment([])["load_before"]
     if not arguments.quick:
-        print(write_result("steps", result))
-        write_table("steps", table(result))
+        print(write_result("train_step", result))
+        write_table("train_step", table(result))
 
 
 def measured(data: Dataset, rounds: int, machine: Machine) -> dict[str, Any]:
-    """Every network in turn, round after round: seconds of its steps, and the ratio of ours to each."""
+    """Time all networks in turns. Return the seconds of their steps and H-GCN's ratio to each."""
     settings = settings_for("hgcn", "paper", data.name)
     steps: dict[str, tuple[Step, Step]] = {OURS: our_steps(data.graph, data.split, settings)}
     steps |= {name: peer_steps(name, data.graph, data.split) for name in PEERS}
@@ -80,13 +79,13 @@ def measured(data: Dataset, rounds: int, machine: Machine) -> dict[str, Any]:
             "ratios": {name: ratio(seconds[OURS], seconds[name]) for name in PEERS},
             "cpu": {name: statistics.median(times) for name, times in cpu.items()},
             "cpu_ratios": {name: statistics.median(cpu[OURS]) / statistics.median(cpu[name]) for name in PEERS},
-            "floor": {**least, "distance": statistics.median(seconds[OURS]) / least["seconds"]},
+            "roofline": {**least, "ratio": statistics.median(seconds[OURS]) / least["seconds"]},
         }
     return part
 
 
 def our_steps(graph: Graph, split: Split, settings: Settings) -> tuple[Step, Step]:
-    """A step as the training loop takes it, and a look at every node's logits as it takes after each."""
+    """Return a training step and an evaluation, as the training loop makes them."""
     task, device = Task.of(graph, split), torch.device("cpu")
     method = build_method("hgcn", settings.model)
     prepared = method.prepare(task, coarsen(graph.adjacency, settings.model.levels, settings.coarsen), device)
@@ -99,14 +98,15 @@ def our_steps(graph: Graph, split: Split, settings: Settings) -> tuple[Step, Ste
         return model.step(prepared.features, train, optimiser, 1)
 
     @torch.no_grad()
-    def look() -> object:
+    def evaluate() -> object:
         model.eval()
         return model(prepared.features)
 
-    return step, look
+    return step, evaluate
 
 
 def least_seconds(data: Dataset, training: bool, machine: Machine) -> dict[str, Any]:
+    """Return the roofline of H-GCN's step."""
     settings, graph = settings_for("hgcn", "paper", data.name), data.graph
     hierarchy = coarsen(graph.adjacency, settings.model.levels, settings.coarsen)
     features = graph.features
@@ -116,7 +116,7 @@ def least_seconds(data: Dataset, training: bool, machine: Machine) -> dict[str, 
 
 
 def in_turns(calls: dict[str, Step], rounds: int) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
-    """Seconds of each step by the clock, and of the processor, which other work on the machine disturbs less."""
+    """Return wall-clock and CPU seconds of each step."""
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     cpu: dict[str, list[float]] = {name: [] for name in calls}
     began = time.process_time()
@@ -134,9 +134,9 @@ def in_turns(calls: dict[str, Step], rounds: int) -> tuple[dict[str, list[float]
 
 
 def spread(values: list[float]) -> dict[str, Any]:
-    """The median with the quartiles, which a disturbed round does not move."""
+    """Return median and quartiles, which single disturbed rounds do not change."""
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")
-    return {"median": median, "low": low, "high": high, "values": values}
+    return {"median": median, "low": low, "high": high}
 
 
 def ratio(ours: list[float], theirs: list[float]) -> dict[str, Any]:
@@ -144,20 +144,20 @@ def ratio(ours: list[float], theirs: list[float]) -> dict[str, Any]:
 
 
 def both(part: dict[str, Any], name: str) -> str:
-    """The ratio by the clock, and of CPU."""
-    return f"{part['ratios'][name]['median']:.2f}, {part['cpu_ratios'][name]:.2f}"
+    """Return H-GCN's time relative to a network's, by wall clock and by CPU time."""
+    return f"{part['ratios'][name]['median']:.2f} / {part['cpu_ratios'][name]:.2f}"
 
 
-def told(part: dict[str, Any]) -> list[str]:
+def summary(part: dict[str, Any]) -> list[str]:
     lines = []
     for kind in ("training", "evaluation"):
         here = part[kind]
         times = ", ".join(f"{name} {milliseconds(time)}" for name, time in here["networks"].items())
-        ratios = ", ".join(f"{both(here, name)} of {name}" for name in PEERS)
-        floor = here["floor"]
+        ratios = ", ".join(f"{name} {both(here, name)}" for name in PEERS)
+        least = here["roofline"]
         lines.append(
             f"{part['dataset']:9} {part['threads']} thread(s) {kind:10} {times}: {ratios}; "
-            f"floor {1000 * floor['seconds']:.2f} ms, {floor['distance']:.1f} times that"
+            f"roofline {1000 * least['seconds']:.2f} ms, ratio {least['ratio']:.1f}"
         )
     return lines
 
@@ -167,22 +167,25 @@ def milliseconds(time: dict[str, Any]) -> str:
 
 
 def table(result: dict[str, Any]) -> list[str]:
-    at = result["circumstances"]
+    """Return a table per kind of step and number of threads: networks down, datasets across."""
     lines = [
-        f"{at['cores']} cores of {at['cpu']}, {at['when'][:10]}, commit {at['commit'][:10]}, `{at['command']}`;",
-        f"load of the machine {at['load_before']:.1f} before. Medians; in brackets the quartiles.",
-        "Ratios are by the clock, round by round, and of CPU.",
+        provenance(result["environment"]),
+        "Cells: median (quartiles), then H-GCN's time divided by the network's, wall clock / CPU.",
     ]
     for kind in ("training", "evaluation"):
-        peers = " | ".join(f"{name} | ratio" for name in PEERS)
-        lines += ["", f"| {kind} | threads | {OURS} | {peers} | floor | times the floor |"]
-        lines.append("|---" * (5 + 2 * len(PEERS)) + "|")
-        for part in result["parts"]:
-            here = part[kind]
-            peers = " | ".join(f"{milliseconds(here['networks'][name])} | {both(here, name)}" for name in PEERS)
-            floor = f"{1000 * here['floor']['seconds']:.2f} ms | {here['floor']['distance']:.1f}"
-            ours = milliseconds(here["networks"][OURS])
-            lines.append(f"| {part['dataset']} | {part['threads']} | {ours} | {peers} | {floor} |")
+        for threads in dict.fromkeys(part["threads"] for part in result["parts"]):
+            parts = [part for part in result["parts"] if part["threads"] == threads]
+            rows = {OURS: [milliseconds(part[kind]["networks"][OURS]) for part in parts]}
+            rows["its roofline"] = [f"{1000 * part[kind]['roofline']['seconds']:.2f} ms" for part in parts]
+            rows["ratio to the roofline"] = [f"{part[kind]['roofline']['ratio']:.1f}" for part in parts]
+            for name in PEERS:
+                rows[name] = [
+                    f"{milliseconds(part[kind]['networks'][name])}, {both(part[kind], name)}" for part in parts
+                ]
+            datasets = " | ".join(part["dataset"] for part in parts)
+            lines += ["", f"| {kind}, {threads} thread{'s' if threads > 1 else ''} | {datasets} |"]
+            lines.append("|---" * (len(parts) + 1) + "|")
+            lines += [f"| {name} | {' | '.join(cells)} |" for name, cells in rows.items()]
     return lines
 
 
