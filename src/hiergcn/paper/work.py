@@ -10,7 +10,7 @@ import torch
 
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.datasets import Dataset, load_dataset
-from hiergcn.evaluate.metrics import evaluate_test
+from hiergcn.evaluate.metrics import evaluate_test, result_key
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Method, Prepared
 from hiergcn.model.registry import build_method
@@ -80,8 +80,7 @@ class Workshop:
             report = evaluate_test(graph, split, _predicted(outcome), [outcome.seed])
             assert report is not None
             result = {
-                "test_accuracy": report.accuracy.per_seed[0],
-                "macro_f1": report.macro_f1.per_seed[0],
+                **{result_key(name): summary.per_seed[0] for name, summary in report.items()},
                 **_selected(outcome),
                 "depth": None if hierarchy is None else _depth(hierarchy, settings),
             }

@@ -282,7 +282,7 @@ def _send_seed(send: Send, model: str, split: int, event: FitEvent) -> None:
 
 def _scores(model: str, split: int, result: RunResult) -> list[Score]:
     assert result.test is not None
-    figures = zip(result.outcomes, result.test.accuracy.per_seed, result.test.macro_f1.per_seed, strict=True)
+    figures = zip(result.outcomes, result.test.accuracy.per_seed, result.test["macro_f1"].per_seed, strict=True)
     return [
         Score(
             model=model,
