@@ -34,13 +34,13 @@ def test_masks_and_indices_say_the_same() -> None:
 @pytest.mark.parametrize(
     ("parts", "sentence"),
     [
-        (([0, 1], [1], [2]), "node 1 is in train and in validation"),
-        (([0], [1], [0]), "node 0 is in train and in test"),
-        (([0], [1], [1]), "node 1 is in validation and in test"),
-        (([0, 0], [1], [2]), "train names node 0 twice"),
-        (([0], [-1], [2]), "validation names node -1"),
-        (([0.5], [1], [2]), "train must be a list of node numbers"),
-        (([[0]], [1], [2]), "train must be a list of node numbers"),
+        (([0, 1], [1], [2]), "Node 1 is in train and in validation"),
+        (([0], [1], [0]), "Node 0 is in train and in test"),
+        (([0], [1], [1]), "Node 1 is in validation and in test"),
+        (([0, 0], [1], [2]), "The train part names node 0 twice"),
+        (([0], [-1], [2]), "The validation part names node -1"),
+        (([0.5], [1], [2]), "The train part must be a list of node numbers"),
+        (([[0]], [1], [2]), "The train part must be a list of node numbers"),
     ],
 )
 def test_bad_parts(parts: tuple[Any, ...], sentence: str) -> None:
@@ -82,10 +82,10 @@ def test_random_takes_as_many_test_nodes_as_asked_and_other_seeds_give_others() 
 @pytest.mark.parametrize(
     ("labels", "options", "sentence"),
     [
-        ([-1, -1], {}, "no node has a label"),
-        ([0] * 30 + [1] * 3, {}, "class 1 has 3 labelled nodes, too few for 20"),
-        ([0] * 30 + [1] * 30, {}, "20 remain for the 500"),
-        ([0] * 30 + [1] * 30, {"validation": 10, "test": 20}, "20 remain for the 30"),
+        ([-1, -1], {}, "No node has a label"),
+        ([0] * 30 + [1] * 3, {}, "Class 1 has 3 labelled nodes, too few for 20"),
+        ([0] * 30 + [1] * 30, {}, "20 remain, but validation and test need 500"),
+        ([0] * 30 + [1] * 30, {"validation": 10, "test": 20}, "20 remain, but validation and test need 30"),
         ([0, 1], {"per_class": 0}, "at least 1"),
         ([0, 1], {"validation": -1}, "negative"),
         ([0, 1], {"test": -1}, "negative"),
@@ -110,10 +110,10 @@ def test_check_accepts_what_can_be_learned() -> None:
     [
         (None, ([0], [1], [2]), "six has no labels"),
         ([-1] * 6, ([0], [1], [2]), "six has no labels"),
-        ([0] * 6, ([0], [1], [2]), "every label of six is '0'"),
-        ([0, 1, 0, 1, 0, 1], ([0, 1], [2], [6]), "test names node 6 but six has 6 nodes"),
-        ([0, 1, -1, 1, 0, 1], ([0, 1], [2], [3]), "validation names node 2, whose label is unknown"),
-        ([0, 1, 0, 2, 0, 1], ([0, 1], [2], [3]), "no training node has class '2'"),
+        ([0] * 6, ([0], [1], [2]), "Every label of six is '0'"),
+        ([0, 1, 0, 1, 0, 1], ([0, 1], [2], [6]), "The test part names node 6, but six has 6 nodes"),
+        ([0, 1, -1, 1, 0, 1], ([0, 1], [2], [3]), "The validation part names node 2, whose label is unknown"),
+        ([0, 1, 0, 2, 0, 1], ([0, 1], [2], [3]), "No training node has class '2'"),
         ([0, 1, 0, 1, 0, 1], ([], [2], [3]), "train part of the split is empty"),
         ([0, 1, 0, 1, 0, 1], ([0, 1], [], [3]), "validation part of the split is empty"),
     ],
