@@ -17,11 +17,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from hiergcn.graph.split import PUBLIC
 from hiergcn.paper.collect import CellResult, Results
 from hiergcn.paper.experiment import Cell
 from hiergcn.paper.experiments import FULL, experiments
 from hiergcn.paper.identity import TrainJob
-from hiergcn.paper.splits import PUBLIC
 from hiergcn.paper.store import Record, Store
 from hiergcn.run.recipes import published
 from hiergcn.run.settings import GROUPS

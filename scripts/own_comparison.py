@@ -25,13 +25,14 @@ from hiergcn.datasets import load_dataset
 from hiergcn.evaluate.paired import TEST, compare_all
 from hiergcn.files import written_whole
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.split import random_splits
 from hiergcn.graph.task import Task
 from hiergcn.model.registry import build_method
 from hiergcn.run.adapt import DEFAULT, adapted_settings
+from hiergcn.run.compare import describe_splits
 from hiergcn.run.device import choose_device
 from hiergcn.run.environment import environment
 from hiergcn.run.settings import Settings
-from hiergcn.run.split_plan import SplitPlan
 from hiergcn.train.loop import SeedOutcome
 from hiergcn.train.runs import train_runs
 
@@ -71,8 +72,8 @@ def with_epochs(settings: Settings, epochs: int | None) -> Settings:
 
 def compared(dataset: str, models: Sequence[str], count: int, device: str, epochs: int | None) -> dict[str, Any]:
     data = load_dataset(dataset)
-    plan = SplitPlan(count)
-    splits = plan.splits(data.graph, data.split)
+    specs = random_splits(count)
+    splits = [spec.split(data.graph, data.split) for spec in specs]
     runs, scores = {}, {}
     for model in models:
         method, changed = MODELS[model]
@@ -91,7 +92,7 @@ def compared(dataset: str, models: Sequence[str], count: int, device: str, epoch
         scores[model] = {(number, number): value for number, value in enumerate(test)}
         print(f"{dataset} {model}: {shown(test)} in {seconds} s", flush=True)
     differences = compare_all(scores, AGAINST) if AGAINST in scores else ()
-    return {"splits": plan.about, "models": runs, "differences": [one.to_dict() for one in differences]}
+    return {"splits": describe_splits(specs), "models": runs, "differences": [one.to_dict() for one in differences]}
 
 
 def accuracy(outcome: SeedOutcome, graph: Graph, split: Split) -> float | None:

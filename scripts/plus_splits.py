@@ -20,9 +20,9 @@ import torch
 
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import load_dataset
+from hiergcn.graph.split import SplitSpec, few_labels, random_splits
 from hiergcn.graph.task import Task
 from hiergcn.model.registry import build_method
-from hiergcn.paper.splits import SplitSpec, few_labels, random_splits
 from hiergcn.run.device import choose_device
 from hiergcn.run.environment import environment
 from hiergcn.run.settings import Settings, settings_for
@@ -45,7 +45,7 @@ def accuracies(
     data = load_dataset(dataset)
     labels = data.graph.labels
     assert labels is not None
-    splits = [spec.of(data.graph, data.split) for spec in specs]
+    splits = [spec.split(data.graph, data.split) for spec in specs]
     tasks = [Task.of(data.graph, split) for split in splits]
     where = choose_device(device)
     method = build_method(settings.method, settings.model)

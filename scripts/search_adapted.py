@@ -25,7 +25,6 @@ from hiergcn.datasets import load_dataset
 from hiergcn.errors import HierGCNError
 from hiergcn.graph import Graph, Split
 from hiergcn.run.adapt import adapted_settings
-from hiergcn.run.split_plan import PER_CLASS, VALIDATION
 from own_comparison import DATASETS, QUICK_EPOCHS, train_splits, with_epochs
 
 FIRST_SPLIT = 1000
@@ -86,7 +85,7 @@ def drawn(model: str, draw: int) -> dict[str, Any]:
 def blind_splits(graph: Graph, count: int) -> list[Split]:
     assert graph.labels is not None
     numbers = range(FIRST_SPLIT, FIRST_SPLIT + count)
-    return [Split.random(graph.labels, PER_CLASS, VALIDATION, test=0, seed=number) for number in numbers]
+    return [Split.random(graph.labels, test=0, seed=number) for number in numbers]
 
 
 def trial(

@@ -8,9 +8,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hiergcn.datasets import planted_graph
+from hiergcn.datasets import load_dataset, planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.split import PUBLIC, SplitSpec, few_labels, parse_splits, random_splits
 
 
 def test_parts_are_sorted_int64_and_read_only() -> None:
@@ -144,3 +145,56 @@ def test_holdout_keeps_every_class_to_train_and_spends_few_labels_on_tests() -> 
     assert not np.array_equal(Split.holdout(labels, seed=2).train, split.train)
     with pytest.raises(InputError, match="leave some nodes to train"):
         Split.holdout(labels, validation=0.5, test=0.5)
+
+
+@pytest.mark.parametrize("text", ["", "private", "random", "random:0", "random:x", "random:-1"])
+def test_bad_splits_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match=r"give public, or random:N"):
+        parse_splits(text)
+
+
+class TestSplitSpec:
+    cora = load_dataset("cora")
+
+    def test_few_labels_are_drawn_from_the_training_set_and_nested(self) -> None:
+        graph, own = self.cora.graph, self.cora.split
+        assert graph.labels is not None
+        five, ten = (few_labels(count, 3, small_validation=False)[2].split(graph, own) for count in (5, 10))
+        assert set(five.train) < set(ten.train) < set(own.train)
+        assert np.bincount(graph.labels[five.train]).tolist() == [5] * 7
+        assert np.array_equal(five.validation, own.validation)
+        assert np.array_equal(five.test, own.test)
+        other = few_labels(5, 3, small_validation=False)[1].split(graph, own)
+        assert set(other.train) != set(five.train)
+
+    def test_a_small_validation_set_has_as_many_of_each_class(self) -> None:
+        graph, own = self.cora.graph, self.cora.split
+        assert graph.labels is not None
+        small = few_labels(5, 1, small_validation=True)[0].split(graph, own)
+        assert np.bincount(graph.labels[small.validation]).tolist() == [5] * 7
+        assert set(small.validation) < set(own.validation)
+        assert np.array_equal(small.test, own.test)
+
+    def test_random_splits_differ_and_repeat(self) -> None:
+        graph, own = self.cora.graph, self.cora.split
+        first, second = (split.split(graph, own) for split in random_splits(2))
+        assert set(first.train) != set(second.train)
+        assert np.array_equal(first.train, SplitSpec("random", 0).split(graph, own).train)
+        assert (first.train.size, first.validation.size) == (140, 500)
+
+    def test_names_tell_splits_apart(self) -> None:
+        every = [
+            PUBLIC,
+            *random_splits(3),
+            *(spec for small in (True, False) for n in (5, 10) for spec in few_labels(n, 3, small_validation=small)),
+        ]
+        assert len({spec.name for spec in every}) == len(every)
+
+    def test_too_few_nodes_to_draw_from_is_said(self) -> None:
+        with pytest.raises(InputError, match="20 nodes to draw 21 from"):
+            SplitSpec("few", 0, 21).split(self.cora.graph, self.cora.split)
+
+    def test_names_are_those_of_stored_results(self) -> None:
+        few = few_labels(5, 1, small_validation=True)[0], few_labels(10, 2, small_validation=False)[1]
+        names = [spec.name for spec in (*parse_splits("public"), *parse_splits("random:2"), *few)]
+        assert names == ["public", "random-0", "random-1", "few-5-draw-0-small", "few-10-draw-1"]

@@ -8,10 +8,10 @@ import pytest
 
 from hiergcn.datasets import load_dataset
 from hiergcn.graph import Split
+from hiergcn.graph.split import PUBLIC, SplitSpec
 from hiergcn.paper import identity
 from hiergcn.paper.experiments import QUICK, experiments
 from hiergcn.paper.identity import MeasureJob, TrainJob, data_digest, source_files, training_code
-from hiergcn.paper.splits import PUBLIC, SplitSpec
 from hiergcn.paper.units import jobs_of
 from hiergcn.run.settings import settings_for
 

@@ -1,7 +1,7 @@
 """Splits: which nodes train a model, which select it (validation) and which evaluate it (test)."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -155,3 +155,82 @@ def _checked_part(nodes: Any, part: str) -> NDArray[np.int64]:
     if twice.size:
         raise InputError(f"The {part} part names node {array[twice[0]]} twice; give every node once.")
     return read_only(array)
+
+
+@dataclass(frozen=True)
+class SplitSpec:
+    """The name of a split. The same spec gives the same split of a graph on every machine."""
+
+    kind: Literal["public", "few", "random"] = "public"
+    """`public`: the graph's own. `few`: some of its training nodes. `random`: drawn from all labelled nodes, 20 per
+    class to train, 500 to validate, the rest to test."""
+    number: int = 0
+    """Number of the draw."""
+    per_class: int = 0
+    """For `few`: training nodes of each class."""
+    small_validation: bool = False
+    """For `few`: whether validation keeps only `per_class` nodes of each class as well, instead of all."""
+
+    @property
+    def name(self) -> str:
+        """The name in result files."""
+        if self.kind == "public":
+            return "public"
+        if self.kind == "random":
+            return f"random-{self.number}"
+        return f"few-{self.per_class}-draw-{self.number}{'-small' if self.small_validation else ''}"
+
+    def split(self, graph: Graph, public: Split) -> Split:
+        """Return the split of a graph whose own one is `public`."""
+        if graph.labels is None:
+            raise InputError(f"{graph.name} has no labels to draw a split from.")
+        if self.kind == "public":
+            return public
+        if self.kind == "random":
+            return Split.random(graph.labels, seed=self.number)
+        rng = _generator(self.number)
+        train = _some_of_each_class(public.train, graph.labels, self.per_class, rng)
+        validation = public.validation
+        if self.small_validation:
+            validation = _some_of_each_class(validation, graph.labels, self.per_class, rng)
+        return Split(train, validation, public.test)
+
+
+PUBLIC = SplitSpec()
+
+
+def random_splits(count: int) -> tuple[SplitSpec, ...]:
+    return tuple(SplitSpec("random", number) for number in range(count))
+
+
+def few_labels(per_class: int, draws: int, *, small_validation: bool) -> tuple[SplitSpec, ...]:
+    """Return `draws` choices of `per_class` training nodes of each class.
+
+    The draws of one number are nested: the 5 nodes of a class are among its 10. So numbers of labels can be compared
+    without a change of nodes.
+    """
+    return tuple(SplitSpec("few", draw, per_class, small_validation) for draw in range(draws))
+
+
+def parse_splits(text: str) -> tuple[SplitSpec, ...]:
+    """Return the splits that a user names: `public`, or `random:N` for N random ones."""
+    kind, colon, number = text.partition(":")
+    if text == "public":
+        return (PUBLIC,)
+    if kind == "random" and colon and number.isdecimal() and int(number) > 0:
+        return random_splits(int(number))
+    raise InputError(f"splits is {text!r}; give public, or random:N for N random splits.")
+
+
+def _some_of_each_class(
+    nodes: NDArray[np.int64], labels: NDArray[Any], count: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return the first `count` nodes of each class, in an order that does not depend on `count`."""
+    shuffled = rng.permutation(nodes)
+    chosen = []
+    for one in np.unique(labels[nodes]):
+        members = shuffled[labels[shuffled] == one]
+        if members.size < count:
+            raise InputError(f"Class {one} has {members.size} nodes to draw {count} from; draw fewer.")
+        chosen.append(members[:count])
+    return np.concatenate(chosen)

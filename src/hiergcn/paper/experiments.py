@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hiergcn.errors import InputError
+from hiergcn.graph.split import PUBLIC, few_labels, random_splits
 from hiergcn.paper.experiment import Arm, Column, Experiment, Measurement
 from hiergcn.paper.names import NAMES
-from hiergcn.paper.splits import PUBLIC, few_labels, random_splits
 
 CITATION = ("cora", "citeseer", "pubmed")
 NELL = "nell"

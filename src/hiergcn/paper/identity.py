@@ -20,13 +20,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from hiergcn.datasets import Dataset
+from hiergcn.graph.split import SplitSpec
 from hiergcn.model.registry import config_class
-from hiergcn.paper.splits import SplitSpec
 from hiergcn.run.settings import GROUPS, Settings
 
 PACKAGE = Path(__file__).resolve().parents[1]
 _TRAINING = (
-    *("hiergcn.coarsen", "hiergcn.train.runs", "hiergcn.evaluate.metrics", "hiergcn.paper.splits"),
+    *("hiergcn.coarsen", "hiergcn.train.runs", "hiergcn.evaluate.metrics", "hiergcn.graph.split"),
     *("hiergcn.model.standardise", "hiergcn.model.ensemble"),  # what the registry puts around a method
 )
 _LENGTH = 32  # hexadecimal digits of an id

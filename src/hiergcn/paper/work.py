@@ -69,7 +69,7 @@ class Workshop:
             return
         dataset, settings = dataset_of(jobs[0].dataset), jobs[0].settings
         graph = dataset.graph
-        splits = [job.split.of(graph, dataset.split) for job in jobs]
+        splits = [job.split.split(graph, dataset.split) for job in jobs]
         tasks = {job.split: Task.of(graph, split) for job, split in zip(jobs, splits, strict=True)}
         hierarchy = self._hierarchy(dataset, settings)
         method, prepared = self._prepared(dataset, settings, hierarchy, tasks[jobs[0].split])
