@@ -16,7 +16,7 @@ def test_the_list_names_every_experiment(command: Command) -> None:
     assert outcome.code == 0, outcome.err
     for name in ("table1", "table2", "table3", "table4", "figure-levels", "figure-channels", "figure-coarsening"):
         assert f"\n{name} " in outcome.out
-    for name in ("figure-receptive-field", "complexity", "random-splits"):
+    for name in ("figure-receptive-field", "complexity", "random-splits", "plus-public", "plus-few-labels"):
         assert f"\n{name}" in outcome.out
 
 
@@ -25,30 +25,26 @@ def test_an_experiment_is_run_once_and_its_page_written(command: Command, folder
     outcome = command(*words)
     assert outcome.code == 0, outcome.err
     assert "2 runs done" in outcome.out
-    page = folder / "runs" / "reproduce-quick" / "page"
-    assert "Our coarsening makes A, BD, CE of it." in (page / "README.md").read_text(encoding="utf-8")
-    assert (page / "figures" / "coarsening.png").exists()
+    page = folder / "runs" / "reproduce-quick" / "pages"
+    assert "Our coarsening groups it as A, BD, CE." in (page / "paper" / "README.md").read_text(encoding="utf-8")
+    assert (page / "paper" / "figures" / "coarsening.svg").exists()
     again = command(*words)
     assert again.code == 0
     assert "0 runs done" in again.out
     assert "2 were done before" in again.out
-    made = command("reproduce", "page", "--quick", "--store", page / "results.json", "--out", "again")
+    made = command("reproduce", "page", "--quick", "--store", page / "runs.json.gz", "--out", "again")
     assert made.code == 0, made.err
-    assert (folder / "again" / "README.md").read_bytes() == (page / "README.md").read_bytes()
+    assert (folder / "again" / "paper" / "README.md").read_bytes() == (page / "paper" / "README.md").read_bytes()
 
 
-def test_what_another_version_of_the_code_has_done_is_run_again_unless_told_otherwise(
-    command: Command, folder: Path
-) -> None:
-    words = ("reproduce", "figure-coarsening", "--quick", "--workers", 1, "--device", "cpu", "--no-page")
+def test_again_runs_what_is_done(command: Command) -> None:
+    words = ("reproduce", "figure-coarsening", "--quick", "--workers", 1, "--device", "cpu")
     assert "1 runs done" in command(*words).out
-    (job,) = (folder / "runs" / "reproduce-quick" / "jobs").glob("*/*.json")
-    job.rename(job.with_stem("0" * 32))  # the id that other code would have given
-    assert "0 runs done" in command(*words, "--any-version").out
-    assert "1 runs done" in command(*words).out
+    assert "0 runs done" in command(*words).out
+    assert "1 runs done" in command(*words, "--again").out
 
 
-def test_bad_words_are_refused_before_any_work(command: Command, folder: Path) -> None:
+def test_bad_arguments_are_refused_before_any_work(command: Command, folder: Path) -> None:
     (folder / "file").write_text("{}", encoding="utf-8")
     for words, sentence in (
         (("table9",), "no experiment named 'table9'"),
@@ -57,7 +53,7 @@ def test_bad_words_are_refused_before_any_work(command: Command, folder: Path) -
         (("table2", "--device", "cpu", "--workers", "0"), "--workers 0"),
         (("table2", "--store", "file"), "only `page` can read"),
         (("page", "--store", "nowhere"), "There are no results in nowhere"),
-        (("page", "--store", "file"), "no file of results"),
+        (("page", "--store", "file"), "is not a file of results"),
     ):
         outcome = command("reproduce", *words)
         assert outcome.code == 2, outcome
@@ -79,7 +75,7 @@ def test_ctrl_c_keeps_what_is_done_and_the_page_says_what_is_missing(folder: Pat
     )
     try:
         store = folder / "runs" / "reproduce-quick"
-        while not list(store.glob("jobs/*/*.json")):
+        while not list(store.glob("runs/*/*.json")):
             assert process.poll() is None, process.communicate()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=100)
@@ -87,6 +83,6 @@ def test_ctrl_c_keeps_what_is_done_and_the_page_says_what_is_missing(folder: Pat
         process.kill()
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert "Stopped; what is finished is kept" in out
-    verdicts = json.loads((store / "page" / "verdicts.json").read_text(encoding="utf-8"))
+    assert "Stopped. Finished runs are kept; run the same command to continue." in out
+    verdicts = json.loads((store / "pages" / "verdicts.json").read_text(encoding="utf-8"))
     assert {one["word"] for one in verdicts} >= {"not run"}

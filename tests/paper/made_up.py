@@ -1,24 +1,19 @@
-"""Results that nobody ran: records for the cells of an experiment, with accuracies that a test chooses."""
+"""Made-up results: records for the cells of an experiment, with accuracies that a test chooses."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from hiergcn.paper.experiment import Cell, Experiment
 from hiergcn.paper.experiments import QUICK
-from hiergcn.paper.identity import TrainJob
 from hiergcn.paper.store import Record
 
 TINY = replace(QUICK, name="tiny", most_epochs=2, seeds=2, levels=(1, 2), channels=(1, 2), splits=2)
 
 Accuracy = Callable[[Cell, int, int], float | None]
-"""Of (cell, place of the split, seed); None for a run that failed."""
+"""From (cell, place of the split, seed); None for a run that failed."""
 
 
-def record_of(
-    cell: Cell, place: int, accuracy: float | None, code: str = "c0de", finished: str = "2026-01-01"
-) -> Record:
-    split, seed = cell.runs[place]
-    job = TrainJob(cell.dataset, "data", cell.settings, split, seed, code)
+def record_of(cell: Cell, place: int, accuracy: float | None, finished: str = "2026-01-01") -> Record:
     result = {
         "test_accuracy": accuracy,
         "macro_f1": accuracy,
@@ -30,7 +25,7 @@ def record_of(
         "depth": None,
     }
     made = {"seconds": 1.0, "device": "cpu", "processor": "a chip", "commit": "abc", "finished": finished}
-    return Record(job.id, job.key(), result, made)
+    return Record(cell.trainings()[place].key(), "data", result, made)
 
 
 def records_of(experiments: Iterable[Experiment], accuracy: Accuracy) -> list[Record]:

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from made_up import Accuracy, record_of, records_of
 
-from hiergcn.paper.collect import Results
-from hiergcn.paper.experiment import Cell
-from hiergcn.paper.experiments import FULL, experiments
-from hiergcn.paper.identity import MeasureJob, TrainJob
-from hiergcn.paper.published import TABLE2
-from hiergcn.paper.significance import Grown, corrected, fitted_exponent, to_paper
+from hiergcn.paper.claims import CLAIMS, verdicts_on
+from hiergcn.paper.collect import Evidence, Results
+from hiergcn.paper.experiment import Cell, Measurement
+from hiergcn.paper.experiments import FULL, paper_experiments
+from hiergcn.paper.published import BEST_LEVELS, TABLE2
+from hiergcn.paper.sections import claim_counts
+from hiergcn.paper.significance import Grown, corrected, fitted_exponent, points, to_paper
 from hiergcn.paper.store import Record
-from hiergcn.paper.verdicts.evidence import Evidence
-from hiergcn.paper.verdicts.statements import STATEMENTS, verdicts
-from hiergcn.paper.verdicts.verdict import points
+from hiergcn.run.recipes import published
+from hiergcn.run.settings import settings_for
 
 SMALL = replace(FULL, seeds=10, nell_seeds=10, fewer_draws={})
 
@@ -56,57 +56,57 @@ def paper_is_wrong(cell: Cell, split: int, seed: int) -> float:
 
 
 def memory_of_gat(gigabytes: float) -> Record:
-    job = MeasureJob("memory", {"dataset": "nell", "method": "gat"}, "data", "code")
-    return Record(job.id, job.key(), {"bytes": gigabytes * 2**30})
+    job = Measurement("memory", {"dataset": "nell", "method": "gat"})
+    return Record(job.key(), "data", {"bytes": gigabytes * 2**30})
 
 
 def words(accuracy: Accuracy, *further: Record) -> dict[str, str]:
-    trainings = [one for one in experiments(SMALL).values() if one.name != "random-splits"]
+    trainings = [one for one in paper_experiments(SMALL).values() if one.name != "random-splits"]
     evidence = Evidence(Results([*records_of(trainings, accuracy), *further]), SMALL)
-    return {f"{one.place}: {one.quote}": one.word for one in verdicts(evidence)}
+    return {f"{one.claim.place}: {one.claim.quote}": one.finding.word for one in verdicts_on(evidence)}
 
 
 TRAINED = [
     f"{one.place}: {one.quote}"
-    for one in STATEMENTS
+    for one in CLAIMS
     if "receptive" not in one.quote and "complexity" not in one.place and "nodes B and D" not in one.quote
     if "further away" not in one.quote
 ]
 GAT_ON_NELL = "Section 4.2: running GAT on the NELL dataset requires more than 64G memory"
 
 
-def test_where_the_paper_is_right_every_statement_holds() -> None:
+def test_if_the_paper_is_right_every_claim_holds() -> None:
     found = words(paper_is_right, memory_of_gat(65.0))
     assert {name: found[name] for name in TRAINED if found[name] != "holds"} == {}
 
 
-def test_where_it_is_wrong_none_holds() -> None:
+def test_if_it_is_wrong_none_holds() -> None:
     found = words(paper_is_wrong, memory_of_gat(1.3))
     assert {name: found[name] for name in TRAINED if found[name] != "does not hold"} == {}
 
 
 def test_gat_on_nell_is_judged_by_the_memory_that_it_took() -> None:
-    assert words(paper_is_right)[GAT_ON_NELL] == "not decided"
+    assert words(paper_is_right)[GAT_ON_NELL] == "undecided"
 
 
 def test_quotes_of_one_place_differ_and_details_name_every_comparison() -> None:
-    evidence = Evidence(Results(records_of([experiments(SMALL)["table2"]], paper_is_wrong)), SMALL)
-    found = next(one for one in verdicts(evidence) if "consistently outperforms" in one.quote)
+    evidence = Evidence(Results(records_of([paper_experiments(SMALL)["table2"]], paper_is_wrong)), SMALL)
+    found = next(one.finding for one in verdicts_on(evidence) if "consistently outperforms" in one.claim.quote)
     assert found.reading == "Better in 0 of 24, worse in 24, level in 0."
     (worse,) = found.details
     assert worse.startswith("Worse: Cora DeepWalk −12.")
     assert worse.count("(p ") == 24
-    assert len({(one.place, one.quote) for one in STATEMENTS}) == len(STATEMENTS)
+    assert len({(one.place, one.quote) for one in CLAIMS}) == len(CLAIMS)
 
 
-def test_chance_speaks_against_a_difference_only_where_it_leaves_no_room_for_the_printed_one() -> None:
+def test_chance_speaks_against_a_difference_only_if_it_leaves_no_room_for_the_printed_one() -> None:
     """Table 4 prints +3.0 for coarsening on Pubmed and +0.3 for the embedding."""
 
     def accuracy(cell: Cell, split: int, seed: int) -> float:
         return float(np.random.default_rng((len(cell.arm), len(cell.dataset), split, seed, 5)).normal(0.7, 0.01))
 
     found = words(accuracy)
-    assert found["Section 4.4, Table 4: the model with node weight embeddings performs better"] == "not decided"
+    assert found["Section 4.4, Table 4: the model with node weight embeddings performs better"] == "undecided"
     without = "H-GCN has better performance compared to H-GCN without coarsening mechanisms on all datasets"
     assert found[f"Section 4.4, Table 4: {without}"] == "does not hold"
 
@@ -118,7 +118,7 @@ def test_growths_are_corrected_for_their_number() -> None:
 
 def test_without_runs_nothing_is_said() -> None:
     evidence = Evidence(Results([]), FULL)
-    assert {one.word for one in verdicts(evidence)} == {"not run"}
+    assert {one.finding.word for one in verdicts_on(evidence)} == {"not run"}
 
 
 def test_chance_decides_nothing() -> None:
@@ -129,25 +129,25 @@ def test_chance_decides_nothing() -> None:
         return 0.8 + (0.05 if better else 0.0) + 0.001 * ((seed * (3 + len(cell.arm)) + len(cell.dataset)) % 7)
 
     found = words(accuracy)
-    assert found["Section 4.4, Table 4: the model with node weight embeddings performs better"] == "not decided"
+    assert found["Section 4.4, Table 4: the model with node weight embeddings performs better"] == "undecided"
 
 
 def test_missing_runs_leave_it_undecided_unless_one_is_already_worse() -> None:
-    ablation = experiments(SMALL)["table4"]
+    ablation = paper_experiments(SMALL)["table4"]
 
     def verdict(accuracy: Accuracy) -> str:
         records = [one for one in records_of([ablation], accuracy) if one.key["dataset"] == "cora"]
         evidence = Evidence(Results(records), SMALL)
-        return next(one.word for one in verdicts(evidence) if "node weight embeddings" in one.quote)
+        return next(one.finding.word for one in verdicts_on(evidence) if "node weight embeddings" in one.claim.quote)
 
-    assert verdict(paper_is_right) == "not decided"
+    assert verdict(paper_is_right) == "undecided"
     assert verdict(lambda cell, split, seed: 0.5 + 0.1 * (cell.arm == "no-embedding") + noise(cell, split, seed)) == (
         "does not hold"
     )
 
 
 def test_failed_runs_are_counted_and_left_out() -> None:
-    cell = next(one for one in experiments(SMALL)["table2"].cells() if one.key == ("hgcn", "cora", ""))
+    cell = next(one for one in paper_experiments(SMALL)["table2"].cells() if one.place == ("hgcn", "cora", ""))
     records = [record_of(cell, place, None if place < 3 else 0.8) for place in range(len(cell.runs) - 1)]
     found = Results(records).cell(cell)
     assert (found.failed, found.missing, found.done) == (3, 1, len(cell.runs) - 4)
@@ -155,51 +155,45 @@ def test_failed_runs_are_counted_and_left_out() -> None:
 
 
 def test_of_two_results_the_later_counts_and_other_settings_never() -> None:
-    cell = next(one for one in experiments(SMALL)["table2"].cells() if one.key == ("hgcn", "cora", ""))
+    cell = next(one for one in paper_experiments(SMALL)["table2"].cells() if one.place == ("hgcn", "cora", ""))
     other = replace(cell, settings=cell.settings.override({"hidden": 64}))
     records = [
-        record_of(cell, 0, 0.2, code="new", finished="2026-02-02"),
-        record_of(cell, 0, 0.1, code="old", finished="2026-02-01"),
+        record_of(cell, 0, 0.2, finished="2026-02-02"),
+        record_of(cell, 0, 0.1, finished="2026-02-01"),
         record_of(other, 0, 0.9, finished="2026-03-01"),
     ]
     found = Results(records).cell(cell)
     assert found.scores == {(0, 0): 0.2}
 
 
-def test_a_result_answers_its_job_whatever_version_of_the_code_made_it() -> None:
-    cell = next(one for one in experiments(SMALL)["table2"].cells() if one.key == ("hgcn", "cora", ""))
-    have = Results([record_of(cell, 0, 0.2, code="old")])
-    split, seed = cell.runs[0]
-    job = TrainJob(cell.dataset, "data", cell.settings, split, seed, "new")
-    assert have.answers(job)
-    assert not have.answers(replace(job, seed=1))
-    assert not have.answers(replace(job, settings=cell.settings.override({"hidden": 64})))
-    assert not have.answers(MeasureJob("toy", {}, None, "new"))
-
-
 def test_a_setting_that_came_later_is_taken_for_its_default() -> None:
-    cell = next(one for one in experiments(SMALL)["table2"].cells() if one.key == ("hgcn", "cora", ""))
+    cell = next(one for one in paper_experiments(SMALL)["table2"].cells() if one.place == ("hgcn", "cora", ""))
     record = record_of(cell, 0, 0.7)
     settings = {group: dict(values) for group, values in record.key["settings"].items()}
     del settings["model"]["embed_input"]
     older = replace(record, key=record.key | {"settings": settings})
     assert Results([older]).cell(cell).done == 1
     settings["model"]["embed_input"] = False
-    assert Results([older]).cell(cell).done == 0
+    other = replace(record, key=record.key | {"settings": settings})
+    assert Results([other]).cell(cell).done == 0
 
 
 def test_the_spread_of_draws_and_that_of_seeds_are_told_apart() -> None:
-    cell = next(one for one in experiments(SMALL)["table3"].cells() if one.key == ("hgcn", "pubmed", "5"))
-    draws = Results(records_of([experiments(SMALL)["table3"]], lambda _, split, seed: 0.5 + 0.01 * split)).cell(cell)
+    cell = next(one for one in paper_experiments(SMALL)["table3"].cells() if one.place == ("hgcn", "pubmed", "5"))
+    draws = Results(records_of([paper_experiments(SMALL)["table3"]], lambda _, split, seed: 0.5 + 0.01 * split)).cell(
+        cell
+    )
     assert draws.spread_of_seeds == pytest.approx(0.0)
     assert draws.spread_of_draws == pytest.approx(0.0302765, rel=1e-4)  # of 0 to 9 hundredths
-    seeds = Results(records_of([experiments(SMALL)["table3"]], lambda _, split, seed: 0.5 + 0.01 * seed)).cell(cell)
+    seeds = Results(records_of([paper_experiments(SMALL)["table3"]], lambda _, split, seed: 0.5 + 0.01 * seed)).cell(
+        cell
+    )
     assert seeds.spread_of_draws == pytest.approx(0.0, abs=1e-12)
     assert seeds.spread_of_seeds == pytest.approx(0.0158114, rel=1e-4)  # of 0 to 4 hundredths
 
 
-def test_the_test_against_the_paper_is_welchs_where_the_paper_has_a_spread() -> None:
-    cell = next(one for one in experiments(SMALL)["table2"].cells() if one.key == ("hgcn", "cora", ""))
+def test_the_test_against_the_paper_is_welchs_if_the_paper_has_a_spread() -> None:
+    cell = next(one for one in paper_experiments(SMALL)["table2"].cells() if one.place == ("hgcn", "cora", ""))
     records = [record_of(cell, place, 0.84 + 0.001 * place) for place in range(10)]
     printed = TABLE2["hgcn"]["cora"]
     welch = to_paper(Results(records).cell(cell), printed)
@@ -223,3 +217,17 @@ def test_exponents_are_those_of_the_law() -> None:
     slope, half = fitted_exponent([10, 100, 1000, 10_000], [3 * n**1.5 for n in (10, 100, 1000, 10_000)])
     assert slope == pytest.approx(1.5)
     assert half == pytest.approx(0.0, abs=1e-6)
+
+
+def test_the_counts_of_claims_are_a_sentence() -> None:
+    evidence = Evidence(Results([]), FULL)
+    assert claim_counts(verdicts_on(evidence)) == (
+        "Of the paper's 25 claims, 0 hold in our runs, 0 do not, 0 are undecided and 25 were not run."
+    )
+
+
+def test_recipes_agree_with_the_paper() -> None:
+    """The recipes serve `hiergcn fit`, which knows nothing of the paper's tables."""
+    for dataset, printed in TABLE2["hgcn"].items():
+        assert published("hgcn", dataset) == printed.mean
+        assert settings_for("hgcn", "paper", dataset).model.levels == BEST_LEVELS[dataset]

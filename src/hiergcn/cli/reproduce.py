@@ -1,5 +1,7 @@
-"""`hiergcn reproduce`: the paper's tables and figures, run again, each number beside the paper's."""
+"""`hiergcn reproduce`: run the paper's tables and figures again, each number beside the paper's."""
 
+import time
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,126 +10,176 @@ import typer
 from hiergcn.errors import InputError
 
 if TYPE_CHECKING:
+    from hiergcn.cli.progress import Progress
+    from hiergcn.paper.experiment import Job
     from hiergcn.paper.experiments import Scale
-    from hiergcn.paper.identity import Job
-    from hiergcn.paper.runner import Hands, RunSummary
+    from hiergcn.paper.runner import OnEvent, RunSummary
+
+PAGE, LIST = "page", "list"
 
 
 def reproduce(
     what: Annotated[
         list[str],
-        typer.Argument(help="Experiments (`list` names them), or all; `page` makes the page from the store alone."),
+        typer.Argument(
+            help="Experiments by name; all: the paper's; plus: those of H-GCN+; page: write the pages from the store; "
+            "list: show the names."
+        ),
     ],
     store: Annotated[
-        Path | None, typer.Option(help="Folder of results; what is there is not run again. [default: runs/reproduce]")
+        Path | None,
+        typer.Option(help="Folder of results, or a runs.json.gz to make pages from. [default: runs/reproduce]"),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the page. [default: page in the store]")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the pages. [default: pages in the store]")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small version of everything, for a first look.")] = False,
-    models: Annotated[str | None, typer.Option(help="Run these methods only, with commas between them.")] = None,
-    datasets: Annotated[str | None, typer.Option(help="Run on these only, with commas between them.")] = None,
+    models: Annotated[str | None, typer.Option(help="Run only these methods; comma-separated.")] = None,
+    datasets: Annotated[str | None, typer.Option(help="Run only on these datasets; comma-separated.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    workers: Annotated[int | None, typer.Option(min=0, help="Processes on the CPU. [default: one a core]")] = None,
-    gpu_workers: Annotated[int, typer.Option(min=1, help="Processes that share the GPU.")] = 1,
-    side_by_side: Annotated[int, typer.Option(min=1, help="Most runs trained at once on a GPU.")] = 50,
-    any_version: Annotated[
-        bool, typer.Option("--any-version", help="Do not run again what another version of the code has done.")
+    workers: Annotated[int | None, typer.Option(min=0, help="Processes on the CPU. [default: one per core]")] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Run also what is in the store; the new results count.")
     ] = False,
-    page: Annotated[bool, typer.Option(help="Write the page at the end.")] = True,
-    readme: Annotated[Path | None, typer.Option(help="A file whose marked block gets the results in short.")] = None,
-    budget_minutes: Annotated[float | None, typer.Option(min=0.0, help="Begin nothing after so many.")] = None,
+    budget_minutes: Annotated[
+        float | None, typer.Option(min=0.0, help="Start no new run after this many minutes.")
+    ] = None,
 ) -> None:
-    """Run the paper's experiments again, as far as they are not done, and write the page."""
+    """Run the paper's experiments that are not in the store yet, then write the page."""
     from hiergcn.paper.experiments import FULL, QUICK
 
     scale = QUICK if quick else FULL
-    if what == ["list"]:
-        _list(scale)
-        return
     place = store or Path("runs") / ("reproduce-quick" if quick else "reproduce")
-    folder = out or (place.parent if place.is_file() else place) / "page"
-    if what == ["page"]:
-        _write_page(place, folder, scale, readme)
-        return
-    if place.is_file():
-        raise InputError(f"{place} is a file of results, which only `page` can read; give --store a folder.")
-    hands = _hands(device, workers, gpu_workers, side_by_side)
-    jobs = _jobs(what, place, scale, (_words(models), _words(datasets)), any_version)
-    summary = _run(jobs, place, hands, budget_minutes)
-    if page:
-        _write_page(place, folder, scale, readme)
-    _tell(summary)
+    folder = out or (place.parent if place.is_file() else place) / "pages"
+    if what == [LIST]:
+        _print_list(scale)
+    elif what == [PAGE]:
+        _write_pages(place, folder, scale)
+    else:
+        if place.is_file():
+            raise InputError(f"{place} is a file of results, which only `page` can read. Give --store a folder.")
+        jobs = _jobs(what, scale, _names(models), _names(datasets))
+        summary = _run(jobs, place, device, workers, again, budget_minutes)
+        _write_pages(place, folder, scale)
+        _print_summary(summary)
 
 
-def _words(text: str | None) -> list[str]:
-    return [word.strip() for word in text.split(",")] if text else []
+def _names(text: str | None) -> list[str]:
+    return [name.strip() for name in text.split(",")] if text else []
 
 
-def _jobs(
-    what: list[str], place: Path, scale: "Scale", only: tuple[list[str], list[str]], any_version: bool
-) -> "list[Job]":
+def _jobs(what: list[str], scale: "Scale", models: list[str], datasets: list[str]) -> "list[Job]":
     from hiergcn.model.registry import config_class
-    from hiergcn.paper.archive import read_records
-    from hiergcn.paper.collect import Results
-    from hiergcn.paper.experiments import chosen
-    from hiergcn.paper.units import jobs_of
+    from hiergcn.paper.runner import chosen, jobs_of
 
-    models, datasets = only
     for name in models:
-        config_class(name)  # knows the names
+        config_class(name)  # raises for an unknown name
     unknown = [name for name in datasets if name not in scale.datasets]
     if unknown:
-        raise InputError(f"--datasets {unknown[0]}: give some of {', '.join(scale.datasets)}.")
-    jobs = jobs_of(chosen(what, scale), models, datasets)
-    if not any_version or not (place / "jobs").is_dir():
-        return jobs
-    have = Results(read_records(place))
-    return [job for job in jobs if not have.answers(job)]
+        raise InputError(f"--datasets {unknown[0]}: choose some of {', '.join(scale.datasets)}.")
+    return jobs_of(chosen(what, scale), models, datasets)
 
 
-def _hands(device: str, workers: int | None, gpu_workers: int, side_by_side: int) -> "Hands":
-    from hiergcn.paper.runner import Hands
+def _run(
+    jobs: "list[Job]", place: Path, device: str, workers: int | None, again: bool, budget_minutes: float | None
+) -> "RunSummary":
+    from hiergcn.cli.progress import Progress
+    from hiergcn.cli.terminal import console
+    from hiergcn.paper.runner import run_jobs
+    from hiergcn.paper.store import Store
     from hiergcn.run.device import choose_device, cores
 
     where = choose_device(device).type
     if where == "cpu" and workers == 0:
-        raise InputError("--workers 0 leaves nobody to work without a GPU; give at least 1.")
-    return Hands(cores() if workers is None else workers, where, gpu_workers, side_by_side)
+        raise InputError("--workers 0 needs a GPU. Give at least 1.")
+    with Progress(console()) as progress:
+        return run_jobs(
+            jobs,
+            Store(place),
+            workers=cores() if workers is None else workers,
+            device=where,
+            again=again,
+            on_event=_shown_by(progress),
+            budget_seconds=None if budget_minutes is None else 60 * budget_minutes,
+        )
 
 
-def _run(jobs: "list[Job]", place: Path, hands: "Hands", budget_minutes: float | None) -> "RunSummary":
-    from hiergcn.cli.reproducing import run_progress
-    from hiergcn.cli.terminal import console
-    from hiergcn.paper.runner import run_jobs
-    from hiergcn.paper.store import Store
+def _shown_by(progress: "Progress") -> "OnEvent":
+    """Return a callback that shows the events of a run."""
+    from hiergcn.paper.runner import JobDone, Started, UnitFailed
 
-    budget = None if budget_minutes is None else 60 * budget_minutes
-    with run_progress(console()) as progress:
-        return run_jobs(jobs, Store(place), hands, listener=progress, budget_seconds=budget)
+    pace = _Pace()
+    done = 0
+
+    def show(event: Started | JobDone | UnitFailed) -> None:
+        nonlocal done
+        match event:
+            case Started(jobs, units):
+                for unit in units:
+                    pace.waiting[unit.about] += len(unit.jobs)
+                missing = pace.waiting.total()
+                before = f"{jobs - missing:,} of {jobs:,} runs are done already; " if missing < jobs else ""
+                progress.note(f"{before}{missing:,} runs to do.")
+                progress.start("runs", missing)
+            case JobDone(unit, record):
+                done += 1
+                pace.add(unit.about, record.made["seconds"])
+                if failure := record.result.get("failure"):
+                    split, seed = record.key["split"], record.key["seed"]
+                    progress.note(f"{unit.about}, {split}, seed {seed}: failed, it {failure}", style="yellow")
+                total = done + pace.waiting.total()
+                progress.advance(done, f"{done:,} of {total:,}, {unit.about}", total=total, left=pace.left())
+            case UnitFailed(unit, reason):
+                pace.waiting[unit.about] -= len(unit.jobs)
+                progress.note(f"{unit.about}: not run. {reason}", style="yellow")
+
+    return show
 
 
-def _list(scale: "Scale") -> None:
+class _Pace:
+    """Estimates the time left: a run takes as long as those of its kind, or as the mean if there were none yet."""
+
+    def __init__(self) -> None:
+        self.waiting: Counter[str] = Counter()
+        self.seen: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self.began = time.monotonic()
+
+    def add(self, kind: str, seconds: float) -> None:
+        self.waiting[kind] -= 1
+        self.seen[kind] += 1
+        self.seconds[kind] += seconds
+
+    def left(self) -> float:
+        spent = sum(self.seconds.values())
+        mean = spent / max(self.seen.total(), 1)
+        work = sum(
+            count * (self.seconds[kind] / self.seen[kind] if self.seen[kind] else mean)
+            for kind, count in self.waiting.items()
+        )
+        return (time.monotonic() - self.began) * work / max(spent, 1e-9)
+
+
+def _print_list(scale: "Scale") -> None:
     from hiergcn.cli.terminal import console, new_table
-    from hiergcn.paper.experiments import experiments
+    from hiergcn.paper.runner import chosen
 
     screen = console()
-    table = new_table(screen, "experiment", "runs", "what it is")
+    table = new_table(screen, "experiment", "runs", "about")
     table.columns[2].justify = "left"
-    for one in experiments(scale).values():
-        runs = sum(len(cell.runs) for cell in one.cells()) + len(one.measurements)
-        table.add_row(one.name, f"{runs:,}", one.about)
+    for one in chosen(["all", "plus"], scale):
+        table.add_row(one.name, f"{len(one.jobs()):,}", one.about)
     screen.print(table)
     screen.print("Runs that two experiments share are run once.")
 
 
-def _write_page(place: Path, folder: Path, scale: "Scale", readme: Path | None) -> None:
+def _write_pages(place: Path, folder: Path, scale: "Scale") -> None:
     from hiergcn.cli.terminal import console
-    from hiergcn.paper.page import write_paper_page
+    from hiergcn.paper.page import write_pages
 
-    page = write_paper_page(place, folder, scale, readme)
-    console().print(f"Page: {page}", soft_wrap=True)
+    for page in write_pages(place, folder, scale):
+        console().print(f"Page: {page}", soft_wrap=True)
 
 
-def _tell(summary: "RunSummary") -> None:
+def _print_summary(summary: "RunSummary") -> None:
     from hiergcn.cli.asked import INTERRUPTED
     from hiergcn.cli.terminal import console, duration, printable
 
@@ -141,9 +193,9 @@ def _tell(summary: "RunSummary") -> None:
     for what, reason in summary.failures.items():
         screen.print(f"{what}: not run. {printable(reason)}", style="yellow", soft_wrap=True)
     if summary.out_of_time:
-        screen.print("The time was up; the same command goes on.", style="yellow")
+        screen.print("Time is up. Run the same command to continue.", style="yellow")
     if summary.interrupted:
-        screen.print("Stopped; what is finished is kept, and the same command goes on.", style="yellow")
+        screen.print("Stopped. Finished runs are kept; run the same command to continue.", style="yellow")
         raise typer.Exit(INTERRUPTED)
     if summary.failures:
         raise typer.Exit(1)

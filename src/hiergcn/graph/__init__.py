@@ -1,4 +1,4 @@
-"""Graphs, splits and learning tasks, with readers that check the user's files."""
+"""What a user brings: a graph, its labels and their split, with readers that check what they read."""
 
 from hiergcn.graph.graph import Graph as Graph
 from hiergcn.graph.split import Split as Split

@@ -1,4 +1,4 @@
-"""The paper's Section 4 as data, a runner that does what is missing, and a store that keeps what is done.
+"""The paper's Section 4 and H-GCN+'s experiments as data, a runner, a store, and the pages made from it.
 
-Read `plan.py` first (what an experiment is), then `paper.py` (the paper's), `store.py` and `runner.py`.
+Read `experiment.py` first (what an experiment is), then `experiments.py`, `store.py`, `runner.py` and `claims.py`.
 """

@@ -1,4 +1,4 @@
-"""What a page is made of, before it is Markdown or HTML."""
+"""The content of a page, before it becomes Markdown or HTML."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,11 +8,10 @@ from matplotlib.figure import Figure
 
 @dataclass(frozen=True)
 class Text:
-    """What stands in one field of a table: the figure, and below it, smaller, what belongs to it."""
+    """The content of one table cell: the main text, and smaller lines below it."""
 
     main: str
     below: tuple[str, ...] = ()
-    """Lines."""
     strong: bool = False
     mark: str = ""
     """A verdict, for its colour."""
@@ -20,7 +19,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of fields under column names; the first column holds words."""
+    """Rows of cells under column names; the first column holds words."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Text, ...], ...]
@@ -31,7 +30,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure with a file name of its own and a sentence that says what it shows."""
+    """A figure, the name of its file, and a sentence that describes it."""
 
     name: str
     figure: Figure
@@ -40,7 +39,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page. Its blocks come in the order in which they were made."""
+    """A part of the page."""
 
     name: str
     title: str

@@ -1,14 +1,12 @@
 """From records to cells: which result belongs to which figure of an experiment.
 
-A record is looked up by what it is about (dataset, settings, split, seed), not by its id, so that a page can be made
-where neither the datasets nor the code of that day are at hand. Of several the latest counts; how many versions of the
-code there are among them, the page says.
+A record is found by its identity without the digest of the data, so that a page can be made without the datasets. Of
+several results of one job, the latest counts.
 """
 
-import json
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,15 +14,16 @@ import numpy as np
 
 from hiergcn.evaluate.metrics import Summary
 from hiergcn.evaluate.paired import Scores
-from hiergcn.paper.experiment import Cell, Experiment
-from hiergcn.paper.identity import Job, MeasureJob
-from hiergcn.paper.store import Record
-from hiergcn.run.settings import GROUPS, Settings
+from hiergcn.paper.experiment import Cell, Experiment, Job
+from hiergcn.paper.experiments import NELL, Scale, paper_experiments
+from hiergcn.paper.plus_experiments import plus_experiments
+from hiergcn.paper.published import TABLE3, Printed
+from hiergcn.paper.store import Record, identity
 
 
 @dataclass(frozen=True, eq=False)
 class CellResult:
-    """A cell with the records of its runs, None where one is missing."""
+    """A cell with the records of its runs; None for a run that is missing."""
 
     cell: Cell
     records: tuple[Record | None, ...]
@@ -40,7 +39,7 @@ class CellResult:
 
     @property
     def done(self) -> int:
-        """Runs with an accuracy."""
+        """Number of runs that have an accuracy."""
         return len(self.records) - self.missing - self.failed
 
     @property
@@ -49,7 +48,7 @@ class CellResult:
 
     @cached_property
     def scores(self) -> Scores:
-        """Test accuracy by (split, seed); None where the run failed."""
+        """Test accuracy by (split, seed); None for a run that failed."""
         places = {split.name: place for place, split in enumerate(dict.fromkeys(split for split, _ in self.cell.runs))}
         return {
             (places[split.name], seed): record.result["test_accuracy"]
@@ -59,11 +58,11 @@ class CellResult:
 
     @cached_property
     def accuracy(self) -> Summary:
-        """Of the test, over all runs that are there."""
+        """Test accuracy over all runs that are there."""
         return Summary(tuple(self.scores.values()))
 
     def summary(self, name: str) -> Summary:
-        """Another figure of the runs: `validation_accuracy`, `train_accuracy`, ..."""
+        """Summarise another figure of the runs, such as `validation_accuracy`."""
         return Summary(tuple(record.result.get(name) for record in self.records if record is not None))
 
     @cached_property
@@ -91,69 +90,81 @@ class CellResult:
 
     @property
     def depths(self) -> tuple[int, ...]:
-        """Levels that the networks had, which may be fewer than were asked for."""
+        """Levels of the networks, which may be fewer than requested."""
         found = {record.result.get("depth") for record in self.records if record is not None}
         return tuple(sorted(depth for depth in found if depth is not None))
 
     @property
     def seconds(self) -> float | None:
+        """Mean seconds per run."""
         known = [record.made["seconds"] for record in self.records if record is not None and "seconds" in record.made]
         return math.fsum(known) / len(known) if known else None
 
 
 class Results:
-    """All records, found by what they are about."""
+    """All records, found by their job."""
 
     def __init__(self, records: Iterable[Record]) -> None:
-        self.trainings: dict[tuple[Any, ...], list[Record]] = {}
-        self.measurements: dict[tuple[str, str], Record] = {}
-        for record in sorted(records, key=lambda one: one.finished):
-            key = record.key
-            if key["kind"] == "training":
-                where = (key["dataset"], key["method"], key["split"], key["seed"])
-                self.trainings.setdefault(where, []).append(record)
-            else:
-                self.measurements[key["name"], _text(key["arguments"])] = record
-        self._same: dict[tuple[str, Settings], bool] = {}
+        self.latest = {record.about: record for record in sorted(records, key=lambda one: one.finished)}
+
+    def find(self, job: Job) -> Record | None:
+        return self.latest.get(identity(job.key()))
 
     def cell(self, cell: Cell) -> CellResult:
-        return CellResult(
-            cell, tuple(self._training(cell.dataset, cell.settings, split.name, seed) for split, seed in cell.runs)
-        )
-
-    def cells(self, experiment: Experiment) -> dict[tuple[str, str, str], CellResult]:
-        """By (arm, dataset, column)."""
-        return {cell.key: self.cell(cell) for cell in experiment.cells()}
-
-    def answers(self, job: Job) -> bool:
-        """Whether there is a result of this job, whatever version of the code made it."""
-        if isinstance(job, MeasureJob):
-            return self.measured(job.name, job.arguments) is not None
-        return self._training(job.dataset, job.settings, job.split.name, job.seed) is not None
-
-    def measured(self, name: str, arguments: Mapping[str, Any]) -> Record | None:
-        return self.measurements.get((name, _text(arguments)))
-
-    def _training(self, dataset: str, settings: Settings, split: str, seed: int) -> Record | None:
-        candidates = self.trainings.get((dataset, settings.method, split, seed), [])
-        fitting = (one for one in reversed(candidates) if self._fits(one.key["settings"], settings))
-        return next(fitting, None)
-
-    def _fits(self, stored: Mapping[str, Any], settings: Settings) -> bool:
-        """Whether a result was made with these settings. One that a setting is newer than was made with its default."""
-        key = (_text(stored), settings)
-        if key not in self._same:
-            self._same[key] = all(_same_group(stored[group], getattr(settings, group)) for group in GROUPS)
-        return self._same[key]
+        return CellResult(cell, tuple(self.find(training) for training in cell.trainings()))
 
 
-def _same_group(stored: Mapping[str, Any], group: Any) -> bool:
-    for field in fields(group):
-        default = field.default if field.default is not MISSING else None
-        if stored.get(field.name, default) != getattr(group, field.name):
-            return False
-    return True
+class Evidence:
+    """The cells and measurements of all experiments at one scale.
 
+    On NELL H-GCN is judged by our recipe, which learns, and not by the paper's settings, which do not. That favours
+    the paper.
+    """
 
-def _text(arguments: Mapping[str, Any]) -> str:
-    return json.dumps(dict(arguments), sort_keys=True)
+    def __init__(self, results: Results, scale: Scale) -> None:
+        self.results, self.scale = results, scale
+        self.paper, self.plus = paper_experiments(scale), plus_experiments(scale)
+        self.cells = {
+            name: {cell.place: results.cell(cell) for cell in one.cells()} for name, one in self.experiments.items()
+        }
+        """By experiment, then by (arm, dataset, column)."""
+
+    @property
+    def experiments(self) -> dict[str, Experiment]:
+        return self.paper | self.plus
+
+    def ours(self, dataset: str) -> CellResult:
+        """Return H-GCN's cell of Table 2."""
+        return self.cells["table2"]["hgcn-nell" if dataset == NELL else "hgcn", dataset, ""]
+
+    def other(self, arm: str, dataset: str) -> CellResult:
+        """Return another method's cell of Table 2."""
+        return self.cells["table2"][arm, dataset, ""]
+
+    def few(self, arm: str, column: str) -> CellResult:
+        """Return a cell of Table 3."""
+        return self.cells["table3"][arm, self.scale.few_labels_on, column]
+
+    def printed_few(self, arm: str, count: int) -> Printed | None:
+        """Return the paper's figure of Table 3, if the scale runs on the paper's dataset."""
+        return TABLE3[arm].get(count) if arm in TABLE3 and self.scale.few_labels_on == "pubmed" else None
+
+    def ablated(self, arm: str, dataset: str) -> CellResult:
+        """Return a cell of Table 4."""
+        return self.cells["table4"][f"{arm}-nell" if dataset == NELL else arm, dataset, ""]
+
+    def measured(self, experiment: str) -> list[dict[str, Any] | None]:
+        """Return the figures of an experiment's measurements in order; None for a missing one."""
+        found = [self.results.find(one) for one in self.experiments[experiment].measurements]
+        return [None if record is None else record.result for record in found]
+
+    def used(self, experiments: Iterable[str]) -> list[Record]:
+        """Return every record that these experiments rest on, once."""
+        found: dict[str, Record] = {}
+        for name in experiments:
+            for cell in self.cells[name].values():
+                found |= {record.about: record for record in cell.records if record is not None}
+            for one in self.experiments[name].measurements:
+                if record := self.results.find(one):
+                    found[record.about] = record
+        return list(found.values())

@@ -1,26 +1,80 @@
-"""What an experiment is: arms (methods) times datasets times columns (what is varied), each cell with its runs."""
+"""What an experiment is: arms (methods) times datasets times columns (what is varied); each cell has its runs."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hiergcn.graph.split import PUBLIC, SplitSpec
-from hiergcn.run.settings import Settings, settings_for
+from hiergcn.paper.splits import PUBLIC, SplitSpec
+from hiergcn.run.settings import GROUPS, Settings, settings_for
+
+NUMBERED = 0
+"""As a number of seeds: one seed per split, equal to the number of the split."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """One training run."""
+
+    dataset: str
+    settings: Settings
+    split: SplitSpec
+    seed: int
+
+    def key(self) -> dict[str, Any]:
+        """Return what identifies the run beside the data, as JSON values."""
+        return {
+            "kind": "training",
+            "dataset": self.dataset,
+            "method": self.settings.method,
+            "settings": {group: vars(getattr(self.settings, group)) for group in GROUPS},
+            "split": self.split.name,
+            "seed": self.seed,
+        }
+
+    @property
+    def about(self) -> str:
+        """Name the kind of run; runs of one kind take about as long."""
+        return f"{self.settings.method} {self.dataset}"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Something measured rather than trained; `arguments` go to the function of that name in `measures.py`."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    alone: bool = False
+    """Nothing else may run at the same time, because it measures seconds."""
+
+    @property
+    def dataset(self) -> str | None:
+        return self.arguments.get("dataset")
+
+    def key(self) -> dict[str, Any]:
+        return {"kind": "measurement", "name": self.name, "arguments": dict(self.arguments)}
+
+    @property
+    def about(self) -> str:
+        return self.name
+
+
+Job = Training | Measurement
 
 
 @dataclass(frozen=True)
 class Arm:
-    """A line of a table: a method with its settings, on all datasets of the experiment or on some."""
+    """A row of a table: a method with its settings, on all datasets and columns of the experiment or on some."""
 
     name: str
     method: str
     preset: str | None = None
     changes: Mapping[str, Any] = field(default_factory=dict)
     datasets: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None
     seeds: int | None = None
-    """On each split; None: as many as the experiment says."""
+    """Seeds per split, or NUMBERED; None: as the experiment says."""
     splits: int | None = None
-    """The first so many of a column's splits; None: all of them."""
+    """Use only this many of a column's splits, the first ones; None: all of them."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +85,12 @@ class Column:
     changes: Mapping[str, Any] = field(default_factory=dict)
     splits: tuple[SplitSpec, ...] = (PUBLIC,)
     seeds: int | None = None
-    """On each split, for every arm; None: as many as arm or experiment say."""
+    """Seeds per split for every arm; None: as the arm or the experiment says."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One figure to be: the runs whose mean it is."""
+    """One figure of a table: the runs that it is the mean of."""
 
     experiment: str
     arm: str
@@ -47,19 +101,11 @@ class Cell:
     """Every (split, seed)."""
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def place(self) -> tuple[str, str, str]:
         return self.arm, self.dataset, self.column
 
-
-@dataclass(frozen=True)
-class Measurement:
-    """Something to be measured rather than trained; `arguments` go to the function of that name in `measures`."""
-
-    experiment: str
-    name: str
-    arguments: Mapping[str, Any]
-    alone: bool = False
-    """Nothing else may run meanwhile: it is a matter of time."""
+    def trainings(self) -> list[Training]:
+        return [Training(self.dataset, self.settings, split, seed) for split, seed in self.runs]
 
 
 @dataclass(frozen=True)
@@ -73,22 +119,31 @@ class Experiment:
     datasets: tuple[str, ...] = ()
     columns: tuple[Column, ...] = (Column(),)
     seeds: int = 1
+    """Seeds per split, or NUMBERED."""
     most_epochs: int | None = None
-    """Training ends here even where the settings would go on; for quick versions."""
+    """Upper limit on the epochs of every run, for quick versions."""
     measurements: tuple[Measurement, ...] = ()
 
     def cells(self) -> Iterator[Cell]:
         for arm in self.arms:
             for dataset in self.datasets:
-                if arm.datasets is None or dataset in arm.datasets:
-                    for column in self.columns:
+                for column in self.columns:
+                    if dataset in (arm.datasets or self.datasets) and column.name in (arm.columns or (column.name,)):
                         yield self._cell(arm, dataset, column)
+
+    def jobs(self) -> list[Job]:
+        trainings: list[Job] = [training for cell in self.cells() for training in cell.trainings()]
+        return [*trainings, *self.measurements]
 
     def _cell(self, arm: Arm, dataset: str, column: Column) -> Cell:
         settings = settings_for(arm.method, arm.preset, dataset).override({**arm.changes, **column.changes})
         if self.most_epochs is not None:
             epochs = min(settings.train.epochs, self.most_epochs)
             settings = replace(settings, train=replace(settings.train, epochs=epochs))
-        seeds = column.seeds or arm.seeds or self.seeds
-        runs = tuple((split, seed) for split in column.splits[: arm.splits] for seed in range(seeds))
+        seeds = next(count for count in (column.seeds, arm.seeds, self.seeds) if count is not None)
+        runs = tuple((split, seed) for split in column.splits[: arm.splits] for seed in _seeds(split, seeds))
         return Cell(self.name, arm.name, dataset, column.name, settings, runs)
+
+
+def _seeds(split: SplitSpec, count: int) -> range:
+    return range(split.number, split.number + 1) if count == NUMBERED else range(count)

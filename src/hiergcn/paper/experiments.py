@@ -1,53 +1,78 @@
-"""The experiments of the paper's Section 4, and what we measure beside them, at full size or smaller.
+"""The experiments of the paper's Section 4, and our measurements beside them, at full size or smaller.
 
-Where the paper's settings do not learn (H-GCN on NELL with dropout 0.85) the paper's settings are run all the same, as
-the arm `hgcn`, and our recipe beside them, as `hgcn-nell`. Ablations and figures on NELL would say nothing about a
-network that has not learned: they are made with our recipe alone.
+With the paper's dropout of 0.85 H-GCN does not learn on NELL. The paper's settings are run there all the same, as the
+arm `hgcn`, and our recipe beside them, as `hgcn-nell`. Ablations and figures of a network that has not learned would
+say nothing, so on NELL they use our recipe alone.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hiergcn.errors import InputError
-from hiergcn.graph.split import PUBLIC, few_labels, random_splits
+from hiergcn.model.registry import method_title
 from hiergcn.paper.experiment import Arm, Column, Experiment, Measurement
-from hiergcn.paper.names import NAMES
+from hiergcn.paper.splits import PUBLIC, few_labels, random_splits
 
 CITATION = ("cora", "citeseer", "pubmed")
 NELL = "nell"
+DATASET_TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "nell": "NELL"}
+ARM_TITLES = {
+    "hgcn-nell": "H-GCN, our recipe for NELL",
+    "no-coarsening": "H-GCN without coarsening and refining",
+    "no-embedding": "H-GCN without node-weight embedding",
+    "no-coarsening-nell": "our recipe without coarsening and refining",
+    "no-embedding-nell": "our recipe without node-weight embedding",
+    "no-hierarchy": "H-GCN+ without hierarchy",
+    "hgcn-plus-4": "H-GCN+, 4 networks",
+    "grand-4": "GRAND, 4 networks",
+    "reference": "H-GCN, the authors' settings",
+    "mean-loss": "H-GCN, loss averaged over labelled nodes",
+    "no-output-relu": "H-GCN without the last ReLU",
+    "one-channel": "H-GCN without the last ReLU, 1 channel",
+}
+"""Titles of arms that are not named after a method."""
+
+
+def arm_title(arm: str) -> str:
+    """Return the name of an arm as people read it."""
+    return ARM_TITLES.get(arm) or method_title(arm)
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How much of everything."""
+    """The size of the experiments: datasets, seeds, splits, values of the varied settings."""
 
     name: str
     datasets: tuple[str, ...] = (*CITATION, NELL)
     few_labels_on: str = "pubmed"
     seeds: int = 20
     nell_seeds: int = 5
-    """In the two figures; a run on NELL takes five times as long as one on Pubmed."""
+    """Seeds on NELL in the figures of levels and channels; a run there takes five times as long as on Pubmed."""
     labels: tuple[int, ...] = (20, 15, 10, 5)
+    """Training labels per class."""
     draws: int = 10
     draw_seeds: int = 5
-    """Of H-GCN on each draw."""
+    """Seeds of H-GCN per draw."""
     draw_seeds_others: int = 2
     fewer_draws: Mapping[str, int] = field(default_factory=dict)
-    """Draws of methods whose runs take long."""
+    """Number of draws for slow methods."""
     levels: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 8)
     channels: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 8)
     splits: int = 100
     fewer_splits: Mapping[str, int] = field(default_factory=dict)
-    """Random splits of methods that are trained one run at a time, or whose runs take long."""
+    """Number of random splits for slow methods."""
+    plus_labels: tuple[int, ...] = (20, 15, 10, 5, 3, 1)
+    """Training labels per class in H-GCN+'s experiments."""
+    plus_draws: int = 20
     most_epochs: int | None = None
     lighter: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Settings by method that spare time where epochs are not what takes it."""
+    """Changed settings by method, for methods whose time does not depend on epochs."""
     sizes: tuple[int, ...] = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
-    """Nodes of the graphs that times are measured on."""
+    """Nodes of the graphs on which seconds are measured."""
     degrees: tuple[int, ...] = (3, 10, 30, 100)
     degrees_at: int = 30_000
-    reach_levels: int = 8
+    field_levels: int = 8
+    """Levels up to which the receptive field is measured."""
 
     @property
     def citation(self) -> tuple[str, ...]:
@@ -71,6 +96,8 @@ QUICK = Scale(
     levels=(1, 2, 4, 8),
     channels=(1, 4, 8),
     splits=3,
+    plus_labels=(20, 5),
+    plus_draws=2,
     most_epochs=60,
     lighter={
         "deepwalk": {"walks": 5},
@@ -81,27 +108,16 @@ QUICK = Scale(
     degrees=(3, 10, 30),
     degrees_at=10_000,
 )
-SCALES = {scale.name: scale for scale in (FULL, QUICK)}
 
-# In the order in which they are worth running: what the paper is about, then what costs little.
+# In running order: the methods of the paper's comparison and the cheap ones first.
 _BASELINES = ("gcn", "dgcn", "label-propagation", "mlp", "gat", "grand", "appnp")
 _SLOW = ("planetoid-i", "planetoid-t", "graph-unet", "deepwalk")
 
 
-def experiments(scale: Scale = FULL) -> dict[str, Experiment]:
-    """Every experiment by its name."""
-    makers = (_table1, _table2, _table3, _table4, _levels, _channels, _toy, _reach, _complexity, _random_splits)
+def paper_experiments(scale: Scale = FULL) -> dict[str, Experiment]:
+    """Return the paper's experiments by name."""
+    makers = (_table1, _table2, _table3, _table4, _levels, _channels, _toy, _field, _complexity, _random_splits)
     return {made.name: made for made in (maker(scale) for maker in makers)}
-
-
-def chosen(names: list[str], scale: Scale = FULL) -> list[Experiment]:
-    """The experiments named, in the order given; `all` is every one."""
-    every = experiments(scale)
-    unknown = [name for name in names if name not in every and name != "all"]
-    if unknown:
-        raise InputError(f"There is no experiment named {unknown[0]!r}; give all or some of {', '.join(every)}.")
-    words = [one for name in names for one in (every if name == "all" else (name,))]
-    return [every[name] for name in dict.fromkeys(words)]
 
 
 def _hgcn(name: str = "hgcn", **changes: object) -> Arm:
@@ -109,12 +125,15 @@ def _hgcn(name: str = "hgcn", **changes: object) -> Arm:
 
 
 def _on_nell(name: str, seeds: int | None = None, **changes: object) -> Arm:
-    """H-GCN by the recipe that learns on NELL."""
+    """Return H-GCN with the recipe that learns on NELL."""
     return Arm(name, "hgcn", "default", changes, datasets=(NELL,), seeds=seeds)
 
 
 def _others(scale: Scale, names: tuple[str, ...], seeds: int | None = None) -> tuple[Arm, ...]:
-    """Other methods by their own recipes. Graph U-Net squares the adjacency, which NELL's hubs make too dense."""
+    """Return other methods with their own recipes.
+
+    Graph U-Net squares the adjacency matrix, which NELL's hubs make too dense.
+    """
     return tuple(
         Arm(
             name,
@@ -132,7 +151,7 @@ def _table1(scale: Scale) -> Experiment:
         "table1",
         "Datasets",
         "Statistics of the datasets, counted in the files.",
-        measurements=tuple(Measurement("table1", "statistics", {"dataset": name}) for name in scale.datasets),
+        measurements=tuple(Measurement("statistics", {"dataset": name}) for name in scale.datasets),
     )
 
 
@@ -146,7 +165,7 @@ def _table2(scale: Scale) -> Experiment:
         seeds=scale.seeds,
         most_epochs=scale.most_epochs,
         measurements=tuple(
-            Measurement("table2", "memory", {"dataset": NELL, "method": "gat"})  # "requires more than 64G"
+            Measurement("memory", {"dataset": NELL, "method": "gat"})  # "requires more than 64G"
             for name in scale.datasets
             if name == NELL
         ),
@@ -154,7 +173,7 @@ def _table2(scale: Scale) -> Experiment:
 
 
 def _table3(scale: Scale) -> Experiment:
-    """Draws and seeds are crossed. 20 a class with all validation nodes is the public split: there is one draw."""
+    """Cross draws and seeds. All 20 labels per class with all validation nodes are the public split: one draw."""
     columns = []
     for small in (False, True):
         for count in scale.labels:
@@ -167,9 +186,9 @@ def _table3(scale: Scale) -> Experiment:
     return Experiment(
         "table3",
         "Few labels",
-        f"{scale.few_labels_on.capitalize()} with {', '.join(map(str, scale.labels))} labels a class, drawn "
-        f"{scale.draws} times from the training set{_fewer(scale.fewer_draws)}; with all validation nodes and with as "
-        "few as train.",
+        f"{DATASET_TITLES[scale.few_labels_on]} with {', '.join(map(str, scale.labels))} labels per class, drawn "
+        f"{scale.draws} times from the training set{_fewer(scale.fewer_draws)}. Validation has all its labels, or as "
+        "few as training.",
         arms=(
             Arm("hgcn", "hgcn", "paper", seeds=scale.draw_seeds),
             *(replace(arm, splits=scale.fewer_draws.get(arm.name)) for arm in others),
@@ -203,7 +222,7 @@ def _varied(scale: Scale, name: str, title: str, setting: str, values: tuple[int
     return Experiment(
         name,
         title,
-        f"H-GCN with {setting} of {values[0]} to {values[-1]}; on NELL by our recipe, {scale.nell_seeds} seeds.",
+        f"H-GCN with {setting} from {values[0]} to {values[-1]}. On NELL: our recipe, {scale.nell_seeds} seeds.",
         arms=(Arm("hgcn", "hgcn", "paper", datasets=CITATION), _on_nell("hgcn", scale.nell_seeds)),
         datasets=scale.datasets,
         columns=tuple(Column(str(value), {setting: value}) for value in values),
@@ -225,18 +244,17 @@ def _toy(_: Scale) -> Experiment:
         "figure-coarsening",
         "Coarsening, step by step",
         "The toy graph of the paper's coarsening figure.",
-        measurements=(Measurement("figure-coarsening", "toy", {}),),
+        measurements=(Measurement("toy-graph"),),
     )
 
 
-def _reach(scale: Scale) -> Experiment:
+def _field(scale: Scale) -> Experiment:
     return Experiment(
         "figure-receptive-field",
         "Receptive field",
-        f"Nodes that reach a node's output: GCN, and H-GCN with 0 to {scale.reach_levels} levels.",
+        f"Number of nodes in a node's receptive field: GCN, and H-GCN with 0 to {scale.field_levels} levels.",
         measurements=tuple(
-            Measurement("figure-receptive-field", "reach", {"dataset": name, "levels": scale.reach_levels})
-            for name in scale.datasets
+            Measurement("receptive-field", {"dataset": name, "levels": scale.field_levels}) for name in scale.datasets
         ),
     )
 
@@ -248,7 +266,7 @@ def _complexity(scale: Scale) -> Experiment:
         "Cost",
         f"Preprocessing and epochs on planted graphs of {scale.sizes[0]:,} to {scale.sizes[-1]:,} nodes, one thread.",
         measurements=tuple(
-            Measurement("complexity", "cost", {"nodes": nodes, "degree": degree}, alone=True)
+            Measurement("cost", {"nodes": nodes, "degree": degree}, alone=True)
             for nodes, degree in dict.fromkeys(points)
         ),
     )
@@ -268,9 +286,9 @@ def _random_splits(scale: Scale) -> Experiment:
 
 
 def _fewer(counts: Mapping[str, int]) -> str:
-    """Which methods have fewer splits or draws, in words."""
+    """Say in brackets which methods have fewer splits or draws."""
     by_count: dict[int, list[str]] = {}
     for method, count in counts.items():
-        by_count.setdefault(count, []).append(NAMES[method])
+        by_count.setdefault(count, []).append(arm_title(method))
     words = "; ".join(f"{count} of them for {', '.join(methods)}" for count, methods in by_count.items())
     return f" ({words})" if words else ""

@@ -1,138 +1,258 @@
-"""Markdown and HTML from the store."""
+"""The pages of the paper's and of H-GCN+'s experiments: Markdown, HTML, figures, and tables of all runs."""
 
+import csv
+import json
+import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hiergcn.files import written_whole
-from hiergcn.paper.archive import read_records
-from hiergcn.paper.blocks import Picture, Section, Table, Text, words
-from hiergcn.paper.collect import Results
+from hiergcn.paper.blocks import Picture, Section, Table, Text
+from hiergcn.paper.claims import Verdict, verdicts_on
+from hiergcn.paper.collect import CellResult, Evidence, Results
 from hiergcn.paper.experiments import Scale
-from hiergcn.paper.markdown import markdown
-from hiergcn.paper.names import NAMES
-from hiergcn.paper.page_files import used_records, write_figures, write_results
-from hiergcn.paper.readme import fill_readme
-from hiergcn.paper.sections import sections
-from hiergcn.paper.store import Record
-from hiergcn.paper.times import hgcn_time
-from hiergcn.paper.verdicts.evidence import Evidence
-from hiergcn.paper.verdicts.statements import verdicts
-from hiergcn.paper.verdicts.verdict import Verdict
-from hiergcn.report.svg import inline_svg
+from hiergcn.paper.plus_sections import overview_table, plus_sections
+from hiergcn.paper.published import TABLE2, TABLE4, Printed
+from hiergcn.paper.sections import claim_counts, paper_sections
+from hiergcn.paper.significance import to_paper
+from hiergcn.paper.store import PACKED, Record, read_records, write_packed
+from hiergcn.report.svg import inline_svg, save_figure
 from hiergcn.report.template import rendered
 
-TITLE = "The H-GCN paper, run again"
+
+@dataclass(frozen=True)
+class Page:
+    """A page before it is written."""
+
+    title: str
+    intro: list[str]
+    sections: list[Section]
+    verdicts: Sequence[Verdict] = ()
+
+    @property
+    def pictures(self) -> list[Picture]:
+        return [block for part in self.sections for block in part.blocks if isinstance(block, Picture)]
 
 
-def write_paper_page(place: Path, folder: Path, scale: Scale, readme: Path | None = None) -> Path:
-    """Make the page of the results in `place`, a store's folder or a results.json; gives the path of the HTML page.
+def paper_page(evidence: Evidence) -> Page:
+    """Return the page of the paper's experiments."""
+    found = verdicts_on(evidence)
+    intro = [claim_counts(found), *_introduction(evidence, list(evidence.paper)), *_training_time(evidence)]
+    return Page("The H-GCN paper, run again", intro, paper_sections(evidence, found), found)
 
-    `readme` is a file that gets the results in short.
+
+def plus_page(evidence: Evidence) -> Page:
+    """Return the page of H-GCN+'s experiments."""
+    overview = Section("overview", "Overview", "Public splits.", [overview_table(evidence)])
+    intro = _introduction(evidence, list(evidence.plus))
+    return Page("H-GCN+: all results", intro, [overview, *plus_sections(evidence)])
+
+
+def write_pages(place: Path, folder: Path, scale: Scale) -> list[Path]:
+    """Write the pages and tables of all runs from a store or a packed file; return the HTML files.
+
+    H-GCN+'s page is written only if there are runs of it.
     """
     evidence = Evidence(Results(read_records(place)), scale)
-    found = verdicts(evidence)
-    parts = [reading(found), *sections(evidence)]
-    used = used_records(evidence)
-    intro = introduction(evidence, used, found)
+    paper = paper_page(evidence)
+    pages = [write_page(paper, folder / "paper")]
+    if any(record.key.get("method") == "hgcn-plus" for record in evidence.used(evidence.plus)):
+        pages.append(write_page(plus_page(evidence), folder / "plus", "results.md"))
+    write_results(evidence, paper.verdicts, folder)
+    return pages
+
+
+def write_page(page: Page, folder: Path, name: str = "README.md") -> Path:
+    """Write the page as Markdown and HTML with its figures; return the path of the HTML file."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_figures((block for part in parts for block in part.blocks if isinstance(block, Picture)), folder / "figures")
-    write_results(evidence, found, folder)
-    with written_whole(folder / "README.md") as part:
-        part.write_text(markdown(TITLE, intro, parts), encoding="utf-8")
-    if readme is not None:
-        fill_readme(readme, evidence, found)
-    target = folder / "index.html"
-    with written_whole(target) as part:
-        part.write_text(_html(intro, parts, found), encoding="utf-8")
-    return target
+    for picture in page.pictures:
+        (folder / "figures").mkdir(exist_ok=True)
+        save_figure(picture.figure, folder / "figures", picture.name, ("svg",))
+    _write_text(folder / name, markdown(page))
+    _write_text(folder / "index.html", _html(page))
+    return folder / "index.html"
 
 
-def introduction(evidence: Evidence, used: list[Record], found: list[Verdict]) -> list[str]:
-    """What was run, by which code and machines, and what came of it, in a few sentences."""
-    count = Counter(one.word for one in found)
-    planned = sum(len(cell.records) for cells in evidence.cells.values() for cell in cells.values())
-    missing = sum(cell.missing for cells in evidence.cells.values() for cell in cells.values())
+def _write_text(path: Path, text: str) -> None:
+    with written_whole(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+# The introduction: runs, machines and commits
+
+
+def _introduction(evidence: Evidence, experiments: list[str]) -> list[str]:
+    used = evidence.used(experiments)
+    cells = [cell for name in experiments for cell in evidence.cells[name].values()]
+    planned, missing = sum(len(cell.records) for cell in cells), sum(cell.missing for cell in cells)
     failed = sum(record.result.get("failure") is not None for record in used)
-    summary = (
-        f"{len(found)} statements of the paper: {count['holds']} hold, {count['does not hold']} do not hold, "
-        f"{count['not decided']} not decided, {count['not run']} not run."
-    )
-    fate = f"{failed} of which diverged" if failed else "none of which failed"
     runs = (
-        f"{len(used):,} runs, {fate}; {_missing(missing, planned)}. Every model was chosen on validation; test labels "
-        f"were read once, after that. Every seed that was run is in the means."
+        f"{len(used):,} runs, {f'{failed} of which failed' if failed else 'none of which failed'}; "
+        f"{f'{missing:,}' if missing else 'none'} of the {planned:,} planned {'are' if missing else 'is'} missing "
+        "(a run that two tables show counts twice here). Every model was selected on validation; test labels were "
+        "read once, after that. Every seed that was run is in the means."
     )
-    parts = [text for text in (summary, runs, hgcn_time(evidence), _provenance(used)) if text]
-    if evidence.scale.name != "full":
+    parts = [runs, _provenance(used)]
+    quick = "" if evidence.scale.name == "full" else f" --{evidence.scale.name}"
+    if quick:
         parts.append(
-            f"This is the {evidence.scale.name} version: fewer datasets, seeds and epochs. It shows that everything "
-            f"runs; its figures are not those to compare with the paper."
+            f"This is the {evidence.scale.name} version with fewer datasets, seeds and epochs. It shows that "
+            "everything runs; do not compare its figures with the paper's."
         )
-    repeat = "" if evidence.scale.name == "full" else f" --{evidence.scale.name}"
-    parts.append(
-        f"`hiergcn reproduce all{repeat}` makes this page; `hiergcn reproduce page{repeat} --store results.json` makes "
-        f"it again from the runs beside it. `runs.csv` has every run, `cells.csv` every mean."
-    )
-    return parts
+    return [*parts, f"`hiergcn reproduce page{quick} --store {PACKED}` makes this page again from the stored runs."]
 
 
-def _missing(missing: int, planned: int) -> str:
-    if not missing:
-        return f"none of the {planned:,} planned is missing (a run that two tables show counts twice here)"
-    return f"{missing:,} of the {planned:,} planned are missing (a run that two tables show counts twice here)"
+def _training_time(evidence: Evidence) -> list[str]:
+    """Say how long H-GCN's runs of the paper's own tables and figures took on a GPU."""
+    used = evidence.used(("table2", "table3", "table4", "figure-levels", "figure-channels"))
+    seconds = [
+        float(record.made["seconds"])
+        for record in used
+        if record.key.get("method") == "hgcn" and str(record.made.get("device")).startswith("cuda")
+    ]
+    if not seconds:
+        return []
+    minutes = f"{sum(seconds) / 60:.0f} minutes"
+    return [
+        f"H-GCN's {len(seconds):,} GPU runs for Tables 2 to 4 and the figures of Section 4.5 took {minutes} in sum."
+    ]
 
 
 def _provenance(used: list[Record]) -> str:
     if not used:
         return "Nothing has been run yet."
-
-    def several(values: list[str]) -> str:
-        return ", ".join(sorted(set(values)))
-
-    made = [record.made for record in used]
-    commits = several([str(one.get("commit") or "unknown")[:10] for one in made])
-    chips = several([str(one["gpu"] if one.get("device") != "cpu" else one.get("processor")) for one in made])
-    by_method: dict[str, set[str]] = {}
-    for record in used:
-        name = record.key.get("method") or record.key["name"]
-        by_method.setdefault(name, set()).add(record.key["code"])
-    mixed = sorted(name for name, codes in by_method.items() if len(codes) > 1)
-    text = f"Commits: {commits}. Processors: {chips}."
-    adopted = sum(record.key["code"].startswith("commit ") for record in used)
-    if adopted:
-        text += f" {adopted:,} runs of Table 2 were not run again but taken over from earlier runs of `hiergcn fit`."
-    if mixed:
-        text += f" Results of {', '.join(_named(mixed))} come from more than one version of the code that decides them."
-    return text
-
-
-def _named(methods: list[str]) -> list[str]:
-    """As people read them, in the order of the tables; a measurement keeps its name."""
-    return [NAMES[name] for name in NAMES if name in methods] + [name for name in methods if name not in NAMES]
-
-
-def reading(found: list[Verdict]) -> Section:
-    rows = tuple(
-        (*words(one.place, f"“{one.quote}”"), Text(one.word, mark=one.word), Text(one.reading, one.details))
-        for one in found
-    )
-    return Section(
-        "reading",
-        "Which statements hold",
-        "Every sentence of the paper that claims a result, and what our runs say. A difference counts where its p, "
-        "after Holm's correction within the statement, is below 0.05; “not decided” says that there are too few runs, "
-        "or that chance may be all there is.",
-        [Table(("where", "the paper says", "verdict", "our runs"), rows, wordy=True)],
-    )
-
-
-def _html(intro: list[str], parts: list[Section], found: list[Verdict]) -> str:
-    drawn: dict[str, Any] = {
-        block.name: inline_svg(block.figure, block.name, block.description)
-        for part in parts
-        for block in part.blocks
-        if isinstance(block, Picture)
+    commits = {str(record.made.get("commit") or "unknown")[:10] for record in used}
+    chips = {
+        str(record.made.get("processor" if record.made.get("device") == "cpu" else "gpu") or "unknown")
+        for record in used
     }
-    count = Counter(one.word for one in found)
-    return rendered("paper.html", title=TITLE, intro=intro, parts=parts, drawn=drawn, count=count, total=len(found))
+    return f"Commits: {', '.join(sorted(commits))}. Processors: {', '.join(sorted(chips))}."
+
+
+# Markdown and HTML
+
+
+def markdown(page: Page) -> str:
+    lines = [f"# {page.title}", "", *(line for text in page.intro for line in (text, ""))]
+    for part in page.sections:
+        experiment = f" (`{part.name}`)" if part.name not in ("claims", "overview") else ""
+        lines += [f"## {part.title}{experiment}", "", part.about, ""]
+        for block in part.blocks:
+            if isinstance(block, Picture):
+                lines += [f"![{block.description}](figures/{block.name}.svg)", ""]
+            else:
+                lines += [*([block.caption, ""] if block.caption else []), *table_lines(block), ""]
+        lines += [f"- {note}" for note in part.notes]
+        lines += [""] if part.notes else []
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def table_lines(table: Table) -> list[str]:
+    """Return a table as lines of Markdown."""
+    head = "| " + " | ".join(table.columns) + " |"
+    rows = ["| " + " | ".join(_cell_text(cell) for cell in row) + " |" for row in table.rows]
+    return [head, "|" + "---|" * len(table.columns), *rows]
+
+
+def _cell_text(text: Text) -> str:
+    main = f"**{_escaped(text.main)}**" if text.strong else _escaped(text.main)
+    return main + "".join(f"<br><sub>{_escaped(line)}</sub>" for line in text.below)
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([|<>])", lambda found: {"|": "\\|", "<": "&lt;", ">": "&gt;"}[found.group()], text)
+
+
+def _html(page: Page) -> str:
+    drawn: dict[str, Any] = {
+        picture.name: inline_svg(picture.figure, picture.name, picture.description) for picture in page.pictures
+    }
+    count = Counter(one.finding.word for one in page.verdicts)
+    return rendered("paper.html", title=page.title, intro=page.intro, parts=page.sections, drawn=drawn, count=count)
+
+
+# Tables of all runs
+
+_FIGURES = (
+    *("test_accuracy", "validation_accuracy", "train_accuracy", "macro_f1"),
+    *("best_epoch", "epochs", "depth", "failure"),
+)
+
+
+def write_results(evidence: Evidence, verdicts: Sequence[Verdict], folder: Path) -> None:
+    """Write the packed runs, `runs.csv`, `cells.csv` and `verdicts.json`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_packed(evidence.used(evidence.experiments), folder / PACKED)
+    cells = [cell for by_place in evidence.cells.values() for cell in by_place.values()]
+    _write_csv(folder / "runs.csv", (row for cell in cells for row in _run_rows(cell)))
+    _write_csv(folder / "cells.csv", (_cell_row(cell, evidence) for cell in cells))
+    found = [
+        {"place": one.claim.place, "quote": one.claim.quote, "word": one.finding.word, "reading": one.finding.reading}
+        | {"details": one.finding.details}
+        for one in verdicts
+    ]
+    _write_text(folder / "verdicts.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+
+
+def _run_rows(cell: CellResult) -> Iterable[dict[str, Any]]:
+    for (split, seed), record in zip(cell.cell.runs, cell.records, strict=True):
+        if record is not None:
+            yield {
+                **_place(cell),
+                "split": split.name,
+                "seed": seed,
+                **{name: record.result.get(name) for name in _FIGURES},
+                "seconds": record.made.get("seconds"),
+                "device": record.made.get("device"),
+                "commit": str(record.made.get("commit") or "")[:10],
+                "id": record.id,
+            }
+
+
+def _cell_row(cell: CellResult, evidence: Evidence) -> dict[str, Any]:
+    printed = printed_for(cell, evidence)
+    difference = to_paper(cell, printed)
+    return {
+        **_place(cell),
+        "runs": len(cell.records),
+        "missing": cell.missing,
+        "failed": cell.failed,
+        "mean": cell.accuracy.mean,
+        "std": cell.accuracy.std,
+        "std_of_draws": cell.spread_of_draws,
+        "std_of_seeds": cell.spread_of_seeds,
+        "validation": cell.summary("validation_accuracy").mean,
+        "paper": None if printed is None else printed.mean,
+        "difference": None if difference is None else difference.difference,
+        "p": None if difference is None else difference.p,
+        "seconds": cell.seconds,
+    }
+
+
+def printed_for(cell: CellResult, evidence: Evidence) -> Printed | None:
+    """Return the paper's figure for a cell, if it prints one."""
+    one = cell.cell
+    if one.experiment == "table2":
+        return TABLE2.get("hgcn" if one.arm == "hgcn-nell" else one.arm, {}).get(one.dataset)
+    if one.experiment == "table4":
+        return TABLE4[one.arm.removesuffix("-nell")].get(one.dataset)
+    if one.experiment == "table3" and one.column.isdecimal():
+        return evidence.printed_few(one.arm, int(one.column))
+    return None
+
+
+def _place(cell: CellResult) -> dict[str, Any]:
+    one = cell.cell
+    return {"experiment": one.experiment, "arm": one.arm, "dataset": one.dataset, "column": one.column}
+
+
+def _write_csv(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    kept = list(rows)
+    with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as lines:
+        if kept:
+            table = csv.DictWriter(lines, list(kept[0]), lineterminator="\n")
+            table.writeheader()
+            table.writerows(kept)

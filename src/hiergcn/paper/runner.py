@@ -1,46 +1,218 @@
-"""Does what is missing: hands units to worker processes until all are done, time is up or Ctrl-C is pressed."""
+"""Runs the jobs that the store does not have yet, in worker processes."""
 
 import os
+import signal
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import zip_longest
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
+from time import perf_counter
+from typing import Any
 
 import torch
 
-from hiergcn.paper.claims import Claims
-from hiergcn.paper.identity import Job
-from hiergcn.paper.store import Record, Store
-from hiergcn.paper.units import SIDE_BY_SIDE, Unit, units_of
-from hiergcn.paper.worker import serve
+from hiergcn.datasets import Dataset, load_dataset
+from hiergcn.errors import HierGCNError, InputError
+from hiergcn.evaluate.metrics import evaluate_test
+from hiergcn.model.registry import build_method
+from hiergcn.paper.collect import Results
+from hiergcn.paper.experiment import Experiment, Job, Measurement, Training
+from hiergcn.paper.experiments import Scale, paper_experiments
+from hiergcn.paper.measures import MEASURES
+from hiergcn.paper.plus_experiments import plus_experiments
+from hiergcn.paper.store import Record, Store, data_digest, made_here
+from hiergcn.run.settings import Settings
+from hiergcn.run.trainer import Trainer
+from hiergcn.train.loop import SeedOutcome
 
-POLL = 1.0
-"""Seconds between two looks at jobs that another runner has in hand."""
+SIDE_BY_SIDE = 50
+"""Most runs trained at once on a GPU."""
+IN_TURN = 2
+"""Runs per unit if they are trained one after the other: few, so that all workers end at about the same time."""
+LARGE = 10_000
+"""Nodes from which on a GPU pays off even for one run at a time."""
 
 
-class RunListener:
-    """Told what happens. Does nothing by itself; the shell draws its progress from it."""
+def chosen(names: Sequence[str], scale: Scale) -> list[Experiment]:
+    """Return the named experiments in order; `all` means the paper's, `plus` H-GCN+'s."""
+    paper, plus = paper_experiments(scale), plus_experiments(scale)
+    every, groups = paper | plus, {"all": list(paper), "plus": list(plus)}
+    for name in names:
+        if name not in every and name not in groups:
+            raise InputError(f"There is no experiment named {name!r}. Choose all, plus, or some of {', '.join(every)}.")
+    listed = [one for name in names for one in groups.get(name, [name])]
+    return [every[name] for name in dict.fromkeys(listed)]
 
-    def began(self, jobs: int, units: Sequence[Unit]) -> None: ...
-    def job_done(self, unit: Unit, record: Record) -> None: ...
-    def unit_failed(self, unit: Unit, reason: str) -> None: ...
-    def waiting(self, jobs: int) -> None: ...
+
+def jobs_of(experiments: Iterable[Experiment], methods: Sequence[str] = (), datasets: Sequence[str] = ()) -> list[Job]:
+    """Return every job of the experiments once, in order; only those of some methods and datasets if any are named."""
+    found: dict[Any, Job] = {}
+    for job in (job for experiment in experiments for job in experiment.jobs()):
+        method = job.settings.method if isinstance(job, Training) else None
+        if (not methods or method in methods) and (not datasets or job.dataset in datasets):
+            found.setdefault(_distinct(job), job)
+    return list(found.values())
+
+
+def _distinct(job: Job) -> Any:
+    if isinstance(job, Measurement):
+        return job.name, tuple(sorted(job.arguments.items()))
+    settings = job.settings
+    return job.dataset, settings.method, settings.model, settings.train, settings.coarsen, job.split, job.seed
 
 
 @dataclass(frozen=True)
-class Hands:
-    """Who does the work."""
+class Unit:
+    """Jobs that one worker does together: trainings that differ in split and seed alone, or one measurement."""
 
-    workers: int = 1
-    """Processes on the CPU, one thread each."""
-    device: str = "cpu"
-    """cpu, or cuda."""
-    gpu_workers: int = 1
-    """Processes on the GPU, where the device is cuda; more than one want NVIDIA's MPS to share it well."""
-    side_by_side: int = SIDE_BY_SIDE
+    jobs: tuple[Job, ...]
+    on_gpu: bool = False
+    alone: bool = False
+
+    @property
+    def about(self) -> str:
+        return self.jobs[0].about
+
+
+def units_of(jobs: Iterable[Job], device: torch.device) -> list[Unit]:
+    """Group the jobs into units, in turn one of each group of alike jobs.
+
+    A run that ends early thus has some runs of every figure rather than all runs of some figures.
+    """
+    groups: dict[Any, list[Job]] = {}
+    for job in jobs:
+        groups.setdefault(_shared(job), []).append(job)
+    by_group = [_group_units(group, device) for group in groups.values()]
+    return [unit for turn in zip_longest(*by_group) for unit in turn if unit is not None]
+
+
+def _shared(job: Job) -> Any:
+    if isinstance(job, Measurement):
+        return _distinct(job)
+    split = job.split
+    return job.dataset, job.settings, split.kind, split.per_class, split.small_validation
+
+
+def _group_units(group: list[Job], device: torch.device) -> list[Unit]:
+    first = group[0]
+    if isinstance(first, Measurement):
+        return [Unit((job,), alone=first.alone) for job in group]
+    together = device.type == "cuda" and build_method(first.settings.method, first.settings.model).replicates
+    size = SIDE_BY_SIDE if together else IN_TURN
+    on_gpu = device.type == "cuda" and (together or dataset_of(first.dataset).graph.n_nodes >= LARGE)
+    return [Unit(tuple(group[at : at + size]), on_gpu) for at in range(0, len(group), size)]
+
+
+@cache
+def dataset_of(name: str) -> Dataset:
+    return load_dataset(name)
+
+
+@cache
+def digest_of(name: str | None) -> str | None:
+    return None if name is None else data_digest(dataset_of(name))
+
+
+# One worker's part: train or measure, and write the result
+
+OnRecord = Callable[[Record], None]
+
+
+class JobRunner:
+    """Does jobs on one device and writes their results; a graph's hierarchies and prepared inputs are reused."""
+
+    def __init__(self, store: Store, device: torch.device) -> None:
+        self.store, self.device = store, device
+        self.trainers: dict[str, Trainer] = {}
+
+    def run(self, unit: Unit, on_record: OnRecord, on_epoch: Callable[[], None]) -> None:
+        for record in self._records(unit, on_epoch):
+            self.store.write(record)
+            on_record(record)
+
+    def _records(self, unit: Unit, on_epoch: Callable[[], None]) -> Iterator[Record]:
+        trainings = [job for job in unit.jobs if isinstance(job, Training)]
+        yield from (measured(job) for job in unit.jobs if isinstance(job, Measurement))
+        yield from self._trained(trainings, on_epoch) if trainings else ()
+
+    def _trained(self, jobs: Sequence[Training], on_epoch: Callable[[], None]) -> Iterator[Record]:
+        """Train runs that share dataset and settings, and evaluate each on its test nodes."""
+        name, settings = jobs[0].dataset, jobs[0].settings
+        data = dataset_of(name)
+        trainer = self.trainers.setdefault(name, Trainer(data.graph, self.device))
+        splits = {job.split: job.split.of(data.graph, data.split) for job in jobs}
+        runs = [(splits[job.split], job.seed) for job in jobs]
+        for job, outcome in zip(jobs, trainer.train(settings, runs, lambda *_: on_epoch()), strict=True):
+            predicted = {} if outcome.probabilities is None else {job.seed: outcome.probabilities.argmax(axis=1)}
+            report = evaluate_test(data.graph, splits[job.split], predicted, [job.seed])
+            assert report is not None
+            result = {
+                "test_accuracy": report.accuracy.per_seed[0],
+                "macro_f1": report.macro_f1.per_seed[0],
+                **_selected(outcome),
+                "depth": _depth(trainer, settings),
+            }
+            yield Record(job.key(), digest_of(name), result, made_here(outcome.seconds, str(self.device)))
+
+
+def measured(job: Measurement) -> Record:
+    """Do a measurement."""
+    began = perf_counter()
+    result = MEASURES[job.name](**job.arguments)
+    return Record(job.key(), digest_of(job.dataset), result, made_here(perf_counter() - began, "cpu"))
+
+
+def _selected(outcome: SeedOutcome) -> dict[str, Any]:
+    """Return the figures of the selected epoch; a run that failed has none."""
+    failed = outcome.failure is not None or outcome.best_epoch is None
+    best = None if failed or outcome.best_epoch is None else outcome.history[outcome.best_epoch - 1]
+    return {
+        "validation_accuracy": None if best is None else float(best[3]),
+        "train_accuracy": None if best is None else float(best[2]),
+        "best_epoch": outcome.best_epoch,
+        "epochs": len(outcome.history),
+        "failure": outcome.failure,
+    }
+
+
+def _depth(trainer: Trainer, settings: Settings) -> int | None:
+    """Return the levels of the network, which may be fewer than requested; None without a hierarchy."""
+    hierarchy = trainer.hierarchy(settings)
+    if hierarchy is None:
+        return None
+    return int(hierarchy.depth if getattr(settings.model, "coarsening", True) else settings.model.levels)
+
+
+# The pool of workers
+
+
+@dataclass(frozen=True)
+class Started:
+    """All jobs, and the units of those that are not in the store."""
+
+    jobs: int
+    units: list[Unit]
+
+
+@dataclass(frozen=True)
+class JobDone:
+    unit: Unit
+    record: Record
+
+
+@dataclass(frozen=True)
+class UnitFailed:
+    unit: Unit
+    reason: str
+
+
+OnEvent = Callable[[Started | JobDone | UnitFailed], None]
 
 
 @dataclass
@@ -51,7 +223,7 @@ class RunSummary:
     done_before: int = 0
     done: int = 0
     failures: dict[str, str] = field(default_factory=dict)
-    """Reasons by the kind of unit that gave nothing: a package that is not there, memory that ran out."""
+    """Reasons by the kind of unit that gave no result: a missing package, too little memory."""
     interrupted: bool = False
     out_of_time: bool = False
     seconds: float = 0.0
@@ -60,39 +232,53 @@ class RunSummary:
 def run_jobs(
     jobs: Sequence[Job],
     store: Store,
-    hands: Hands,
     *,
-    listener: RunListener | None = None,
+    workers: int = 1,
+    device: str = "cpu",
+    again: bool = False,
+    on_event: OnEvent = lambda _: None,
     budget_seconds: float | None = None,
 ) -> RunSummary:
-    """Do the jobs that the store does not have. Ctrl-C keeps what is finished.
+    """Do the jobs that the store does not have. Ctrl-C keeps finished runs.
 
     Args:
-        jobs: in the order in which they are worth doing.
-        store: where results are and go; other runners may use it at the same time.
-        hands: processes and device.
-        listener: told of the progress.
-        budget_seconds: no unit is begun after that many seconds.
+        jobs: in the order of their importance.
+        store: holds earlier results and gets the new ones.
+        workers: processes on the CPU, one thread each.
+        device: `cpu` or `cuda`; on `cuda` one more process uses the GPU.
+        again: do all jobs, also those that the store has.
+        on_event: called as runs finish or fail.
+        budget_seconds: no unit is started after this time.
     """
     began = time.monotonic()
-    listener = listener or RunListener()
     store.make()
-    Claims(store.folder).sweep()
-    have = store.done()
-    missing = [job for job in jobs if job.id not in have]
+    missing = list(jobs) if again else _missing(jobs, store)
     summary = RunSummary(len(jobs), done_before=len(jobs) - len(missing))
+    units = units_of(missing, torch.device(device))
+    on_event(Started(len(jobs), units))
     deadline = None if budget_seconds is None else began + budget_seconds
-    units = units_of(missing, torch.device(hands.device), hands.side_by_side)
-    listener.began(len(jobs), units)
-    if units:
-        _Crew(store, hands, listener, summary, deadline).work(units)
-    Claims(store.folder).sweep()
+    pool = _Pool(store, on_event, summary, deadline)
+    try:
+        pool.work([unit for unit in units if not unit.alone], workers, device)
+        pool.end()  # seconds are measured on an idle machine
+        pool.work([unit for unit in units if unit.alone], 1, "cpu")
+    except KeyboardInterrupt:
+        summary.interrupted = True
+    finally:
+        pool.end()
     summary.seconds = time.monotonic() - began
     return summary
 
 
+def _missing(jobs: Sequence[Job], store: Store) -> list[Job]:
+    """Return the jobs without a result on the same data."""
+    have = Results(store.records())
+    found = ((job, have.find(job)) for job in jobs)
+    return [job for job, record in found if record is None or record.data != digest_of(job.dataset)]
+
+
 class _Worker:
-    """A worker process and the unit that it is at."""
+    """A worker process and its current unit."""
 
     def __init__(self, store: Store, device: str) -> None:
         context = get_context("spawn")
@@ -100,15 +286,17 @@ class _Worker:
         self.unit: Unit | None = None
         self.connection: Connection
         self.connection, theirs = context.Pipe()
-        self.process: BaseProcess = context.Process(
-            target=serve, args=(theirs, store.folder, device, os.getpid()), daemon=True
-        )
+        arguments = (theirs, store.folder, device, os.getpid())
+        self.process: BaseProcess = context.Process(target=_serve, args=arguments, daemon=True)
         self.process.start()
         theirs.close()
 
-    def give(self, unit: Unit) -> None:
+    def start(self, unit: Unit) -> None:
         self.unit = unit
-        self.connection.send(unit)
+        try:
+            self.connection.send(unit)
+        except OSError:
+            return  # the process died while idle; reading from its connection will show it
 
     def end(self) -> None:
         self.connection.close()
@@ -116,94 +304,95 @@ class _Worker:
         self.process.join()
 
 
-class _Crew:
-    """The workers of a run, and the units that wait for them."""
+class _Pool:
+    """Workers, and the units that wait for them."""
 
-    def __init__(
-        self, store: Store, hands: Hands, listener: RunListener, summary: RunSummary, deadline: float | None
-    ) -> None:
-        self.store, self.hands, self.listener, self.summary, self.deadline = store, hands, listener, summary, deadline
+    def __init__(self, store: Store, on_event: OnEvent, summary: RunSummary, deadline: float | None) -> None:
+        self.store, self.on_event, self.summary, self.deadline = store, on_event, summary, deadline
         self.workers: list[_Worker] = []
 
-    def work(self, units: Sequence[Unit]) -> None:
-        try:
-            self._rounds([unit for unit in units if not unit.alone])
-            self._end_all()  # timings want the machine for themselves
-            self._rounds([unit for unit in units if unit.alone], hands=Hands(1))
-        except KeyboardInterrupt:
-            self.summary.interrupted = True
-        finally:
-            self._end_all()
-
-    def _rounds(self, units: Sequence[Unit], hands: Hands | None = None) -> None:
-        """Do the units; then, as long as other runners have some of them in hand, look whether they finish."""
-        left = list(units)
-        while left and not self._late():
-            failed = self._round(left, hands or self.hands)
-            done = self.store.done()
-            left = [unit for unit in left if unit.id not in failed and any(job.id not in done for job in unit.jobs)]
-            if left and not self._late():
-                self.listener.waiting(sum(job.id not in done for unit in left for job in unit.jobs))
-                time.sleep(POLL)
-        self.summary.out_of_time |= bool(left)
-
-    def _round(self, units: Sequence[Unit], hands: Hands) -> set[str]:
-        """Give every unit to a worker once; the ids of those that failed."""
+    def work(self, units: Sequence[Unit], workers: int, device: str) -> None:
+        """Give every unit to a worker."""
         for_gpu = deque(unit for unit in units if unit.on_gpu)
         for_cpu = deque(unit for unit in units if not unit.on_gpu)
-        failed: set[str] = set()
-        self._hire(hands, len(for_gpu), len(for_cpu))
+        gpu_workers = 1 if device != "cpu" and (for_gpu or not workers) and units else 0
+        self.workers = [_Worker(self.store, device) for _ in range(gpu_workers)]
+        self.workers += [_Worker(self.store, "cpu") for _ in range(min(workers, len(for_cpu)))]
         while True:
-            for worker in list(self.workers):
+            for worker in self.workers:
                 queue = for_gpu if worker.device != "cpu" and for_gpu else for_cpu
                 if worker.unit is None and queue and not self._late():
-                    self._give(worker, queue.popleft())
+                    worker.start(queue.popleft())
             busy = {worker.connection: worker for worker in self.workers if worker.unit is not None}
             if not busy:
-                return failed
+                break
             for connection in wait(list(busy)):
                 assert isinstance(connection, Connection)
-                self._hear(busy[connection], failed)
+                self._receive(busy[connection])
+        self.summary.out_of_time |= bool(for_gpu or for_cpu)
 
-    def _hire(self, hands: Hands, gpu_units: int, cpu_units: int) -> None:
-        """As many as there is work for; those that are there stay."""
-        for_gpu = gpu_units if hands.workers else gpu_units + cpu_units
-        on_gpu = hands.device != "cpu"
-        wanted = {hands.device: min(hands.gpu_workers, for_gpu)} if on_gpu else {}
-        wanted["cpu"] = min(hands.workers, cpu_units)
-        for device, count in wanted.items():
-            here = sum(worker.device == device for worker in self.workers)
-            self.workers += [_Worker(self.store, device) for _ in range(count - here)]
-
-    def _give(self, worker: _Worker, unit: Unit) -> None:
-        try:
-            worker.give(unit)
-        except OSError:  # it died while idle: what comes from its connection says so
-            worker.unit = unit
-
-    def _hear(self, worker: _Worker, failed: set[str]) -> None:
+    def _receive(self, worker: _Worker) -> None:
         unit = worker.unit
         assert unit is not None
         try:
             kind, content = worker.connection.recv()
         except (EOFError, OSError):
             worker.process.join()
-            kind, content = "failed", f"its process ended with code {worker.process.exitcode}"
+            kind, content = "failed", f"Its process ended with code {worker.process.exitcode}."
             self.workers[self.workers.index(worker)] = _Worker(self.store, worker.device)
             worker.connection.close()
         if kind == "done":
             self.summary.done += 1
-            self.listener.job_done(unit, content)
+            self.on_event(JobDone(unit, content))
             return
         worker.unit = None
         if kind == "failed":
-            failed.add(unit.id)
-            self.summary.failures.setdefault(unit.what, content)
-            self.listener.unit_failed(unit, content)
+            self.summary.failures.setdefault(unit.about, content)
+            self.on_event(UnitFailed(unit, content))
 
     def _late(self) -> bool:
         return self.deadline is not None and time.monotonic() > self.deadline
 
-    def _end_all(self) -> None:
+    def end(self) -> None:
         while self.workers:
             self.workers.pop().end()
+
+
+class _OrphanedError(Exception):
+    """The parent process is gone."""
+
+
+def _serve(connection: Connection, store: Path, device: str, parent: int) -> None:
+    """Do units until the parent closes the connection or is gone.
+
+    Ctrl-C is left to the parent, which ends its workers. A worker whose parent was killed stops at the next epoch.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)  # a confident softmax is full of denormals, and each costs a hundred cycles
+    runner = JobRunner(Store(store), torch.device(device))
+
+    def check_parent() -> None:
+        if os.getppid() != parent:
+            raise _OrphanedError
+
+    def send(kind: str, content: Any) -> None:
+        try:
+            connection.send((kind, content))
+        except OSError:
+            raise _OrphanedError from None
+
+    try:
+        while True:
+            unit = connection.recv()
+            try:
+                runner.run(unit, lambda record: send("done", record), check_parent)
+                send("idle", None)
+            except HierGCNError as error:
+                send("failed", str(error))
+            except _OrphanedError:
+                return
+            except Exception as error:
+                send("failed", f"It failed with {type(error).__name__}: {error!s:.300}")
+    except (EOFError, OSError, _OrphanedError):
+        return

@@ -1,4 +1,4 @@
-"""Is a difference more than chance? Ours against the paper's figure, and two of our cells against each other."""
+"""Tests of differences: ours against the paper's figure, and two of our cells against each other."""
 
 import math
 from collections.abc import Sequence
@@ -13,25 +13,25 @@ from hiergcn.paper.published import Printed
 
 LEVEL = 0.05
 TO_PAPER = (
-    "to the paper's figure: Welch's t-test where the paper gives a spread over a known number of runs (H-GCN in Table "
-    "2), else a one-sample t-test, which takes the paper's figure as exact; both two-sided"
+    "against the paper's figure: Welch's t-test if the paper gives a spread over a known number of runs (H-GCN in "
+    "Table 2), otherwise a one-sample t-test, which takes the paper's figure as exact; both two-sided"
 )
 BETWEEN_OURS = (
-    "between two of ours: Wilcoxon's signed-rank test, two-sided, exact, over pairs of the same seed on one split, of "
-    "the same split where there are several (each the mean of its seeds); Holm's correction within a statement"
+    "between two of ours: Wilcoxon's signed-rank test, two-sided, exact, paired by seed on one split and by split if "
+    "there are several (each split the mean of its seeds); Holm's correction within a claim"
 )
 
 
 @dataclass(frozen=True)
 class ToPaper:
-    """How our mean differs from the paper's; in fractions of 1."""
+    """Difference of our mean from the paper's, as a fraction of 1."""
 
     difference: float
     p: float | None
 
 
 def to_paper(result: CellResult, printed: Printed | None) -> ToPaper | None:
-    """None where either is missing."""
+    """Test our cell against the paper's figure; None if either is missing."""
     values = _units(result)
     if printed is None or len(values) == 0:
         return None
@@ -48,20 +48,20 @@ def to_paper(result: CellResult, printed: Printed | None) -> ToPaper | None:
 
 
 def least_p(units: int) -> float:
-    """The least p that the signed-rank test can give with so many pairs."""
+    """Return the smallest p that the signed-rank test can give with this many pairs."""
     return 2.0 ** (1 - units)
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One of our cells against another, by name, with what the paper says of the difference."""
+    """One of our cells compared with another."""
 
     name: str
     ours: CellResult
     theirs: CellResult
     found: PairedDifference
     printed: float | None = None
-    """The difference in the paper."""
+    """The difference that the paper prints."""
 
     @property
     def run(self) -> bool:
@@ -73,14 +73,14 @@ class Compared:
 
     @property
     def sign(self) -> int:
-        """1 where ours is better, -1 where it is worse, 0 where chance may be all there is."""
+        """1 if ours is significantly better, -1 if significantly worse, otherwise 0."""
         if self.p is None or self.found.mean is None or self.p >= LEVEL:
             return 0
         return 1 if self.found.mean > 0 else -1
 
 
 def compare_cells(pairs: Sequence[tuple[str, CellResult, CellResult, float | None]]) -> list[Compared]:
-    """Every pair (name, ours, theirs, difference in the paper), with Holm's correction over them all."""
+    """Compare every pair (name, ours, theirs, difference in the paper), with Holm's correction over all of them."""
     found = [Compared(name, ours, theirs, _difference(ours, theirs), printed) for name, ours, theirs, printed in pairs]
     adjusted = iter(holm([one.found.p for one in found if one.found.p is not None]))
     return [
@@ -95,7 +95,7 @@ def _difference(ours: CellResult, theirs: CellResult) -> PairedDifference:
 
 @dataclass(frozen=True)
 class Grown:
-    """A difference of differences: how much larger our lead is at one column than at another."""
+    """A difference of differences: how much larger our lead is in a second place than in a first."""
 
     at_first: float
     at_second: float
@@ -107,7 +107,7 @@ class Grown:
 
 
 def growth(first: tuple[CellResult, CellResult], second: tuple[CellResult, CellResult]) -> Grown | None:
-    """Each pair is (ours, theirs); Welch's t-test between the differences of either pair, unit by unit."""
+    """Compare two leads, each a pair (ours, theirs), by Welch's t-test between their paired differences."""
     leads = [unit_differences(*_common(_means(ours), _means(theirs)))[0] for ours, theirs in (first, second)]
     if min(len(lead) for lead in leads) == 0:
         return None
@@ -118,20 +118,20 @@ def growth(first: tuple[CellResult, CellResult], second: tuple[CellResult, CellR
 
 
 def corrected(found: Sequence[Grown]) -> list[Grown]:
-    """With Holm's correction over them all; each must have a p."""
+    """Apply Holm's correction over all of them; each must have a p."""
     adjusted = holm([one.p for one in found if one.p is not None])
     return [replace(one, p=p) for one, p in zip(found, adjusted, strict=True)]
 
 
 def fitted_exponent(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
-    """The slope of log y over log x by least squares, and the half-width of its 95 % interval."""
+    """Return the least-squares slope of log y over log x, and the half-width of its 95 % interval."""
     fit = stats.linregress(np.log(np.asarray(x)), np.log(np.asarray(y)))
     half = stats.t.ppf(0.975, len(x) - 2) * fit.stderr if len(x) > 2 else math.nan
     return float(fit.slope), float(half)
 
 
 def _means(result: CellResult) -> Scores:
-    """By (split, seed) on one split; by split, each the mean of its seeds, where there are several."""
+    """Return scores by (split, seed) if there is one split, otherwise each split's mean over its seeds."""
     if result.splits == 1:
         return result.scores
     return {(split, 0): float(np.mean(values)) for split, values in result.by_split.items()}
@@ -143,5 +143,17 @@ def _common(ours: Scores, theirs: Scores) -> tuple[Scores, Scores]:
 
 
 def _units(result: CellResult) -> np.ndarray:
-    """What was drawn independently: seeds on one split, else the means of the splits."""
+    """Return the independent values: seeds on one split, otherwise the means of the splits."""
     return np.array([value for value in _means(result).values() if value is not None], dtype=np.float64)
+
+
+def points(fraction: float | None, sign: bool = True) -> str:
+    """Format a fraction as percentage points; a value that rounds to zero has no sign."""
+    if fraction is None:
+        return "–"
+    text = f"{100 * fraction:{'+' if sign else ''}.1f}"
+    return "0.0" if text.strip("+-") == "0.0" else text.replace("-", "−")
+
+
+def probability(p: float | None) -> str:
+    return "p –" if p is None else "p < 0.001" if p < 1e-3 else f"p = {p:.3f}"

@@ -1,30 +1,27 @@
-"""The tables of the paper, ours beside the paper's."""
+"""The paper's tables: our figures beside the paper's."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hiergcn.paper.blocks import Table, Text, words
-from hiergcn.paper.collect import CellResult
-from hiergcn.paper.experiments import NELL
-from hiergcn.paper.names import NAMES, TITLES
+from hiergcn.paper.collect import CellResult, Evidence
+from hiergcn.paper.experiments import DATASET_TITLES, NELL, arm_title
 from hiergcn.paper.published import TABLE1, TABLE2, TABLE4, Printed
-from hiergcn.paper.significance import compare_cells, to_paper
-from hiergcn.paper.verdicts.evidence import Evidence
-from hiergcn.paper.verdicts.verdict import points, probability
+from hiergcn.paper.significance import compare_cells, points, probability, to_paper
 
 OF_THE_PAPER = ("deepwalk", "planetoid-t", "planetoid-i", "gcn", "gat", "dgcn", "hgcn", "hgcn-nell")
 BESIDE = ("appnp", "grand", "graph-unet", "mlp", "label-propagation")
+"""Methods that the paper's table does not have."""
 
 
 def accuracy_text(result: CellResult | None, printed: Printed | None = None, best: float | None = None) -> Text:
-    """Mean ± spread; below it the number of runs where some are missing, the paper's figure and the difference."""
+    """Format mean ± spread; below it the number of runs if some are missing, the paper's figure, the difference."""
     below: tuple[str, ...] = () if printed is None else (f"paper {_printed(printed)}",)
     if result is None:
         return Text("–", below)
     if result.done == 0:
         return Text("not run" if result.missing else f"all {result.failed} failed", below)
-    accuracy = result.accuracy
-    main = points(accuracy.mean, False) + ("" if accuracy.std is None else f" ± {points(accuracy.std, False)}")
+    main = spread(result)
     if result.failed:
         main += f", {result.failed} failed"
     if result.missing:
@@ -32,10 +29,21 @@ def accuracy_text(result: CellResult | None, printed: Printed | None = None, bes
     found = to_paper(result, printed)
     if found is not None:
         below += (f"{points(found.difference)}, {probability(found.p)}",)
-    return Text(main, below, strong=best is not None and accuracy.mean == best)
+    return Text(main, below, strong=best is not None and result.accuracy.mean == best)
+
+
+def spread(result: CellResult) -> str:
+    """Format mean ± sample standard deviation in per cent."""
+    mean, std = result.accuracy.mean, result.accuracy.std
+    return points(mean, False) + ("" if std is None else f" ± {points(std, False)}")
+
+
+def dataset_columns(first: str, datasets: Sequence[str]) -> tuple[str, ...]:
+    return first, *(DATASET_TITLES[name] for name in datasets)
 
 
 def table1(evidence: Evidence) -> tuple[Table, list[str]]:
+    """Return the statistics of the datasets, and the reasons for differences from the paper's."""
     found = dict(zip(evidence.scale.datasets, evidence.measured("table1"), strict=True))
     rows = [
         _row1("vertices", "nodes", found),
@@ -44,8 +52,8 @@ def table1(evidence: Evidence) -> tuple[Table, list[str]]:
         _row1("features", "features", found),
         (Text("labelling rate"), *(_labelling(name, one) for name, one in found.items())),
     ]
-    columns = ("", *(TITLES[name] for name in found))
-    return Table(columns, tuple(rows)), [note for name, one in found.items() for note in _reasons(name, one)]
+    reasons = [note for name, one in found.items() for note in _reasons(name, one)]
+    return Table(dataset_columns("", list(found)), tuple(rows)), reasons
 
 
 def _row1(title: str, what: str, found: Mapping[str, dict[str, Any] | None]) -> tuple[Text, ...]:
@@ -69,21 +77,22 @@ def _labelling(name: str, one: dict[str, Any] | None) -> Text:
 
 
 def _reasons(name: str, one: dict[str, Any] | None) -> list[str]:
-    """Why a count differs; only what the counts themselves show, or the dataset's files."""
+    """Explain differing counts, using only the counts themselves and the dataset's files."""
     if one is None:
         return []
     printed, notes = TABLE1[name], []
     if one["edges"] != printed["edges"]:
-        start = f"{TITLES[name]}: {int(printed['edges']):,} edges in the paper, {one['edges']:,} here."
+        start = f"{DATASET_TITLES[name]}: {int(printed['edges']):,} edges in the paper, {one['edges']:,} here."
         notes.append(f"{start} {_why_edges_differ(one, printed['edges'])}")
     if one["classes"] != printed["classes"]:
         notes.append(
-            f"{TITLES[name]}: the label matrix has {int(printed['classes'])} columns, and all known labels fall in "
-            f"{one['classes']} of them; training has one node for each, so the labelling rate is half the paper's."
+            f"{DATASET_TITLES[name]}: the label matrix has {int(printed['classes'])} columns, and all known labels "
+            f"fall in {one['classes']} of them. Training has one node per class, so the labelling rate is half the "
+            "paper's."
         )
     if one["features"] != printed["features"]:
         notes.append(
-            f"{TITLES[name]}: {int(printed['features']):,} words, and a column of its own for each of the "
+            f"{DATASET_TITLES[name]}: {int(printed['features']):,} words, and one column for each of the "
             f"{one['features'] - int(printed['features']):,} relation nodes, which have no words."
         )
     return notes
@@ -94,13 +103,12 @@ def _why_edges_differ(one: dict[str, Any], printed: float) -> str:
     listed = one["listed_edges"]
     if listed == printed:
         return f"The paper's number is half the {2 * listed:,.0f} entries of the neighbour lists; {once}."
-    text = f"The paper's number is that of citations in the collection that the files were made from; {once}."
+    text = f"The paper's number counts the citations in the original collection; {once}."
     return text if listed is None else f"{text} The neighbour lists of the files have {2 * listed:,.0f} entries."
 
 
 def table2(evidence: Evidence) -> Table:
-    cells = evidence.cells["table2"]
-    datasets = evidence.scale.datasets
+    cells, datasets = evidence.cells["table2"], evidence.scale.datasets
     best = {name: _best([cell for (_, where, _), cell in cells.items() if where == name]) for name in datasets}
     rows = []
     for arm in (*OF_THE_PAPER, *BESIDE):
@@ -111,11 +119,11 @@ def table2(evidence: Evidence) -> Table:
                 accuracy_text(cell, printed.get(name) if cell is not None or arm != "hgcn-nell" else None, best[name])
                 for name, cell in zip(datasets, shown, strict=True)
             ]
-            rows.append((Text(NAMES[arm]), *texts))
-    return Table(("method", *(TITLES[name] for name in datasets)), tuple(rows))
+            rows.append((Text(arm_title(arm)), *texts))
+    return Table(dataset_columns("method", datasets), tuple(rows))
 
 
-def table3(evidence: Evidence, small: bool) -> Table:
+def table3(evidence: Evidence, small: bool, caption: str) -> Table:
     counts = evidence.scale.labels
     columns = [f"{count} small" if small else str(count) for count in counts]
     arms = ("gcn", "gat", "dgcn", "hgcn", "appnp", "grand")
@@ -127,15 +135,14 @@ def table3(evidence: Evidence, small: bool) -> Table:
             result = evidence.few(arm, column)
             text = accuracy_text(result, None if small else evidence.printed_few(arm, count), best[column])
             texts.append(Text(text.main, _both_spreads(result, text.below), text.strong))
-        rows.append((Text(NAMES[arm]), *texts))
-    return Table(("method", *(f"{count} a class" for count in counts)), tuple(rows))
+        rows.append((Text(arm_title(arm)), *texts))
+    return Table(("method", *(f"{count} per class" for count in counts)), tuple(rows), caption)
 
 
 def _both_spreads(result: CellResult, below: tuple[str, ...]) -> tuple[str, ...]:
     if result.spread_of_draws is None:
         return below
-    count = len(result.by_split)
-    parts = [f"{count} draws ± {points(result.spread_of_draws, False)}"]
+    parts = [f"{len(result.by_split)} draws ± {points(result.spread_of_draws, False)}"]
     if result.spread_of_seeds is not None:
         seeds = max(len(values) for values in result.by_split.values())
         parts.append(f"{seeds} seeds ± {points(result.spread_of_seeds, False)}")
@@ -145,26 +152,23 @@ def _both_spreads(result: CellResult, below: tuple[str, ...]) -> tuple[str, ...]
 def table4(evidence: Evidence) -> Table:
     cells, datasets = evidence.cells["table4"], evidence.scale.datasets
     rows = []
-    for suffix in ("", "-nell"):
+    for suffix in ("", "-nell") if NELL in datasets else ("",):
         for arm in ("no-coarsening", "no-embedding", "hgcn"):
-            if suffix and NELL not in datasets:
-                continue
-            texts = []
-            for name in datasets:
-                cell = cells.get((arm + suffix, name, ""))
-                texts.append(accuracy_text(cell, TABLE4[arm].get(name) if cell else None))
-            rows.append((Text(NAMES[arm + suffix]), *texts))
-    return Table(("method", *(TITLES[name] for name in datasets)), tuple(rows))
+            shown = [(name, cells.get((arm + suffix, name, ""))) for name in datasets]
+            texts = [accuracy_text(cell, TABLE4[arm].get(name) if cell else None) for name, cell in shown]
+            rows.append((Text(arm_title(arm + suffix)), *texts))
+    return Table(dataset_columns("method", datasets), tuple(rows))
 
 
 def varied_table(evidence: Evidence, experiment: str, what: str) -> Table:
+    """Return accuracy by dataset over the values of a varied setting."""
     cells = evidence.cells[experiment]
     values = list(dict.fromkeys(column for _, _, column in cells))
     rows = []
     for name in evidence.scale.datasets:
         shown = [cells["hgcn", name, value] for value in values]
         best = _best(shown)
-        rows.append((Text(TITLES[name]), *(_varied_text(cell, best, what == "levels") for cell in shown)))
+        rows.append((Text(DATASET_TITLES[name]), *(_varied_text(cell, best, what == "levels") for cell in shown)))
     return Table((what, *values), tuple(rows))
 
 
@@ -175,19 +179,19 @@ def _varied_text(cell: CellResult, best: float | None, with_depth: bool) -> Text
 
 
 def random_table(evidence: Evidence) -> Table:
-    """No figure is marked as the best: a mean of 10 splits and one of 100 are not of the same splits."""
+    """Return accuracy on random splits. No figure is marked as best: means of 10 and of 100 splits do not compare."""
     cells, datasets = evidence.cells["random-splits"], evidence.scale.citation
     leads = {name: _leads(cells, name) for name in datasets}
     rows = []
     for arm in (*OF_THE_PAPER, *BESIDE):
         if all((arm, name, "") in cells for name in datasets):
             shown = [(cells[arm, name, ""], leads[name].get(arm, "")) for name in datasets]
-            rows.append((Text(NAMES[arm]), *(_random_text(cell, lead) for cell, lead in shown)))
-    return Table(("method", *(TITLES[name] for name in datasets)), tuple(rows))
+            rows.append((Text(arm_title(arm)), *(_random_text(cell, lead) for cell, lead in shown)))
+    return Table(dataset_columns("method", datasets), tuple(rows))
 
 
 def _leads(cells: Mapping[tuple[str, str, str], CellResult], dataset: str) -> dict[str, str]:
-    """Each method's difference to H-GCN on the same splits, in words; Holm's correction within the dataset."""
+    """Describe each method's difference from H-GCN on the same splits; Holm's correction within the dataset."""
     theirs = cells["hgcn", dataset, ""]
     pairs = [(arm, one, theirs, None) for (arm, name, _), one in cells.items() if name == dataset and arm != "hgcn"]
     return {
@@ -201,44 +205,44 @@ def _random_text(cell: CellResult, lead: str) -> Text:
     return Text(text.main, (*splits, *text.below, *([lead] if lead else [])))
 
 
-def reach_table(evidence: Evidence) -> Table:
-    found = list(zip(evidence.scale.datasets, evidence.measured("figure-receptive-field"), strict=True))
-    levels = range(evidence.scale.reach_levels + 1)
+def field_table(evidence: Evidence) -> Table:
+    """Return the median receptive field by dataset and levels."""
+    levels = range(evidence.scale.field_levels + 1)
     rows = []
-    for name, one in found:
+    for name, one in zip(evidence.scale.datasets, evidence.measured("figure-receptive-field"), strict=True):
         if one is None:
-            rows.append((Text(TITLES[name]), *words(*["not run"] * (len(levels) + 2))))
+            rows.append((Text(DATASET_TITLES[name]), *words(*["not run"] * (len(levels) + 2))))
             continue
         shares = [
             f"{100 * one['hgcn'][level]['median'] / one['nodes']:.3g}" if level <= one["depth"] else "–"
             for level in levels
         ]
-        steps = f"{one['distance']['mean']:.2f}"
-        rows.append((Text(TITLES[name]), *words(f"{100 * one['gcn']['median'] / one['nodes']:.3g}", *shares, steps)))
+        gcn, steps = f"{100 * one['gcn']['median'] / one['nodes']:.3g}", f"{one['distance']['mean']:.2f}"
+        rows.append((Text(DATASET_TITLES[name]), *words(gcn, *shares, steps)))
     columns = ("dataset", "GCN, 2 layers", *(f"{level}" for level in levels), "steps to a label")
-    return Table(columns, tuple(rows), "Median share of nodes that reach a node's output, %, by levels.")
+    return Table(columns, tuple(rows), "Median receptive field in per cent of the nodes, by levels.")
 
 
 def cost_table(evidence: Evidence) -> Table:
+    """Return seconds by size of the graph."""
     names = {
         "coarsen": "coarsening",
-        "hgcn_prepare": "H-GCN, before",
-        "hgcn_epoch": "H-GCN, an epoch",
-        "gcn_prepare": "GCN, before",
-        "gcn_epoch": "GCN, an epoch",
-        "gat_epoch": "GAT, an epoch",
+        "hgcn_prepare": "H-GCN, preparation",
+        "hgcn_epoch": "H-GCN, epoch",
+        "gcn_prepare": "GCN, preparation",
+        "gcn_epoch": "GCN, epoch",
+        "gat_epoch": "GAT, epoch",
     }
     rows = []
-    for measurement, one in zip(
-        evidence.experiments["complexity"].measurements, evidence.measured("complexity"), strict=True
-    ):
+    measurements = evidence.experiments["complexity"].measurements
+    for measurement, one in zip(measurements, evidence.measured("complexity"), strict=True):
         size = f"{measurement.arguments['nodes']:,}"
         if one is None:
             rows.append(words(size, f"degree {measurement.arguments['degree']}", *["not run"] * len(names)))
         else:
             seconds = [f"{one[name]:.3g}" if name in one else "–" for name in names]
             rows.append(words(size, f"{one['edges']:,}", *seconds))
-    caption = "Seconds; “before” is what a network prepares once, coarsening apart."
+    caption = "Seconds. Preparation is done once per fit and does not include coarsening."
     return Table(("nodes", "edges", *names.values()), tuple(rows), caption)
 
 

@@ -1,1 +1,1 @@
-"""Graphs from tables of edges and nodes. Read `csv_files.py` first."""
+"""Reading tables of nodes and edges: column roles, feature encoders, findings."""

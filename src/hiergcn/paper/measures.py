@@ -1,0 +1,240 @@
+"""Measurements, as opposed to trainings: dataset statistics, toy graph, receptive field, seconds and memory.
+
+Each function of `MEASURES` returns figures that can be written as JSON.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.sparse.csgraph import dijkstra
+
+from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
+from hiergcn.coarsen.contraction import number_groups
+from hiergcn.coarsen.equivalence import equivalence_groups
+from hiergcn.coarsen.receptive_field import flat_reach, reach
+from hiergcn.compiled.csr import rows_of
+from hiergcn.datasets import Dataset, load_dataset, planted_graph
+from hiergcn.errors import InputError, MissingPackageError
+from hiergcn.graph import Graph, Split
+from hiergcn.run.process import peak_memory
+from hiergcn.run.settings import settings_for
+from hiergcn.run.trainer import Trainer
+
+# Statistics of the datasets: Table 1, and the counts that explain where ours differ
+
+
+def statistics(dataset: str) -> dict[str, Any]:
+    """Count nodes, edges, classes and features of a dataset."""
+    found = load_dataset(dataset)
+    graph, split = found.graph, found.split
+    assert graph.labels is not None
+    return {
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "classes": graph.n_classes,
+        "features": graph.n_features,
+        "own_features": _own_features(graph.features),
+        "largest_class_name": max((int(name) for name in graph.class_names if name.isdecimal()), default=None),
+        "train": int(split.train.size),
+        "validation": int(split.validation.size),
+        "test": int(split.test.size),
+        "without_label": int(np.count_nonzero(graph.labels < 0)),
+        "listed_edges": _listed_edges(dataset),
+        "isolated": int(np.count_nonzero(np.diff(graph.adjacency.indptr) == 0)),
+        "self_loops": int(np.count_nonzero(graph.adjacency.diagonal())),
+    }
+
+
+def _own_features(features: Any) -> int:
+    """Count columns that stand for a single node: its only feature, and no other node has it."""
+    if isinstance(features, np.ndarray):
+        return 0
+    columns = features.tocsc()
+    alone = np.flatnonzero(np.diff(columns.indptr) == 1)
+    rows = columns.indices[columns.indptr[alone]]
+    per_row = np.diff(features.tocsr().indptr)
+    return int(np.count_nonzero(per_row[rows] == 1))
+
+
+def _listed_edges(dataset: str) -> float | None:
+    """Return half the entries of the neighbour lists, repeated edges included; None if the files do not tell."""
+    try:
+        counted = load_dataset(dataset, multiplicity=True).graph.adjacency
+    except InputError:
+        return None
+    return float(counted.sum()) / 2
+
+
+# The toy graph of the paper's coarsening figure. The text gives no edge weights: these are ours.
+
+TOY_NODES = "ABCDE"
+TOY_EDGES: tuple[tuple[str, str, float], ...] = (
+    ("A", "B", 1.0),
+    ("A", "D", 4.0),
+    ("A", "C", 1.0),
+    ("A", "E", 2.0),
+    ("C", "E", 3.0),
+)
+
+
+def toy_graph() -> dict[str, Any]:
+    """Coarsen the toy graph once, in the two steps of the paper."""
+    source = [TOY_NODES.index(one) for one, _, _ in TOY_EDGES]
+    target = [TOY_NODES.index(other) for _, other, _ in TOY_EDGES]
+    graph = Graph.from_edges(source, target, [weight for _, _, weight in TOY_EDGES], n=len(TOY_NODES))
+    config = CoarsenConfig()
+    equivalent, _ = number_groups(equivalence_groups(rows_of(graph.adjacency), config))
+    fine, coarse = coarsen(graph.adjacency, 1, config).levels
+    return {
+        "names": list(TOY_NODES),
+        "edges": [list(edge) for edge in TOY_EDGES],
+        "equivalence": equivalent.tolist(),
+        "groups": fine.grouping().tolist(),
+        "node_weight": coarse.node_weight.tolist(),
+        "coarse": coarse.adjacency.toarray().tolist(),
+    }
+
+
+# Receptive field
+
+GCN_LAYERS = 2
+
+
+def receptive_field(dataset: str, levels: int) -> dict[str, Any]:
+    """Count the nodes in the receptive field of sampled nodes, and the distance of test nodes to training nodes."""
+    found = load_dataset(dataset)
+    A = found.graph.adjacency
+    hierarchy = coarsen(A, levels)
+    return {
+        "nodes": found.graph.n_nodes,
+        "asked": levels,
+        "depth": hierarchy.depth,
+        "level_nodes": list(hierarchy.sizes().nodes),
+        "hgcn": [_quantiles(row) for row in reach(hierarchy)],
+        "gcn": _quantiles(flat_reach(A, GCN_LAYERS)),
+        "flat": [_quantiles(flat_reach(A, 2 * depth + 1)) for depth in range(hierarchy.depth + 1)],
+        "distance": _distance_to_labels(found),
+    }
+
+
+def _quantiles(reached: np.ndarray) -> dict[str, float]:
+    """Summarise over the sampled nodes."""
+    found = np.quantile(reached, [0.05, 0.25, 0.5, 0.75, 0.95])
+    names = ("low", "first", "median", "third", "high")
+    return dict(zip(names, map(float, found), strict=True)) | {"mean": float(reached.mean())}
+
+
+def _distance_to_labels(dataset: Dataset) -> dict[str, float]:
+    """Measure steps from each test node to the nearest training node; nodes without a path are counted apart."""
+    split = dataset.split
+    steps = dijkstra(dataset.graph.adjacency, unweighted=True, indices=split.train, min_only=True)[split.test]
+    joined = steps[np.isfinite(steps)]
+    return {
+        "mean": float(joined.mean()),
+        "beyond_two": float(np.mean(steps > 2)),
+        "without_path": float(np.mean(~np.isfinite(steps))),
+    }
+
+
+# Seconds. The graphs keep their average degree m while n grows, so O(n log n) + O(mn) shows as a line of slope slightly
+# above 1, and as a line of slope at most 1 if n stays and m grows.
+
+LEVELS = 4
+EPOCHS = 3
+TRIES = 3
+LARGEST = {"hgcn": 1_000_000, "gcn": 1_000_000, "gat": 100_000}
+"""Nodes up to which a method is timed; attention keeps several numbers per edge."""
+
+
+def cost(nodes: int, degree: int) -> dict[str, Any]:
+    """Time coarsening, preparation and an epoch on a planted graph, on one thread."""
+    torch.set_num_threads(1)
+    graph = planted_graph(nodes, degree=degree, seed=0)
+    coarsen(planted_graph(500, seed=0).adjacency, LEVELS)  # loads compiled code before the clock runs
+    hierarchy = coarsen(graph.adjacency, LEVELS)
+    found: dict[str, Any] = {
+        "nodes": nodes,
+        "degree": degree,
+        "edges": graph.n_edges,
+        "level_nodes": list(hierarchy.sizes().nodes),
+        "coarsen": _least(lambda: coarsen(graph.adjacency, LEVELS)),
+    }
+    for method, largest in LARGEST.items():
+        if nodes <= largest:
+            try:
+                found |= _epoch(method, graph, hierarchy)
+            except MissingPackageError:
+                continue
+    return found
+
+
+def _epoch(method: str, graph: Graph, hierarchy: Hierarchy) -> dict[str, float]:
+    """Time the method's preparation apart from coarsening, and an epoch with its validation."""
+    assert graph.labels is not None
+    split = Split.random(graph.labels, seed=0)
+    settings = settings_for(method, "paper" if method == "hgcn" else None).override({"epochs": EPOCHS})
+    trainer = Trainer(graph, torch.device("cpu"), hierarchy)
+    began = perf_counter()
+    trainer.prepared(settings)
+    seconds = perf_counter() - began
+    stamps: list[float] = []
+    for _ in trainer.train(settings, [(split, 0)], lambda *_: stamps.append(perf_counter())):
+        pass
+    epochs = [later - sooner for sooner, later in pairwise(stamps)]
+    return {f"{method}_prepare": seconds, f"{method}_epoch": min(epochs)}
+
+
+def _least(work: Callable[[], object]) -> float:
+    """Return the seconds of the fastest of a few tries."""
+    tries = []
+    for _ in range(TRIES):
+        began = perf_counter()
+        work()
+        tries.append(perf_counter() - began)
+    return min(tries)
+
+
+# Memory
+
+RESET_PEAK = Path("/proc/self/clear_refs")
+
+
+def memory(dataset: str, method: str) -> dict[str, Any]:
+    """Measure the peak memory of training on the CPU above what the process holds after reading the graph.
+
+    Two epochs suffice: the second one holds gradients and the optimiser's state, as every later one does. `bytes` is
+    None if the system does not tell; Linux does.
+    """
+    data = load_dataset(dataset)
+    settings = settings_for(method, None, dataset).override({"epochs": 2})
+    trainer = Trainer(data.graph, torch.device("cpu"))
+    trainer.hierarchy(settings)
+    before = _reset_peak()
+    for _ in trainer.train(settings, [(data.split, 0)]):
+        pass
+    after = peak_memory().resident
+    taken = None if before is None or after is None else after - before
+    return {"dataset": dataset, "method": method, "bytes": taken}
+
+
+def _reset_peak() -> int | None:
+    """Set the process's peak memory to what it holds now, and return it."""
+    try:
+        RESET_PEAK.write_text("5", encoding="ascii")
+    except OSError:
+        return None
+    return peak_memory().resident
+
+
+MEASURES: dict[str, Callable[..., dict[str, Any]]] = {
+    "statistics": statistics,
+    "toy-graph": toy_graph,
+    "receptive-field": receptive_field,
+    "cost": cost,
+    "memory": memory,
+}

@@ -1,0 +1,395 @@
+"""Judges: each gives a verdict on one kind of claim, with the figures behind it.
+
+`better`, `at_least_as_printed`, `grows` and `best_value` serve several claims and are made from the cells to compare;
+the others judge one claim each. `claims.py` has the claims.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hiergcn.model.registry import method_title
+from hiergcn.paper.collect import CellResult, Evidence
+from hiergcn.paper.experiments import CITATION, DATASET_TITLES, NELL
+from hiergcn.paper.published import BEST_LEVELS, TABLE2
+from hiergcn.paper.significance import (
+    LEVEL,
+    Compared,
+    Grown,
+    compare_cells,
+    corrected,
+    fitted_exponent,
+    least_p,
+    points,
+    probability,
+    to_paper,
+)
+
+Word = Literal["holds", "does not hold", "undecided", "not run"]
+CLAIMED_GIB = 64
+UP_TO = 0.059
+"""The largest lead that the abstract claims."""
+SAME = 0.15
+"""Exponents that differ by less count as equal."""
+LINEAR = 1.2
+"""An exponent below it counts as O(n log n): over three decades n log n itself is fitted by 1.1."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A verdict and the sentence with its figures."""
+
+    word: Word
+    reading: str
+    details: tuple[str, ...] = ()
+    """Lines below the reading: every comparison that it counts."""
+
+
+NOT_RUN = Finding("not run", "The runs needed for this claim are not in the store.")
+
+Judge = Callable[[Evidence], Finding]
+Pair = tuple[str, CellResult, CellResult, float | None]
+"""Name, our cell, the cell it is compared with, and the difference that the paper prints."""
+Pairs = Callable[[Evidence], list[Pair]]
+
+
+# Judges that several claims share
+
+
+def better(pairs: Pairs) -> Judge:
+    """Judge "ours is better than each of these"."""
+
+    def judge(evidence: Evidence) -> Finding:
+        compared = compare_cells(pairs(evidence))
+        run = [one for one in compared if one.run]
+        signs = [one.sign for one in run]
+        count = f"Better in {signs.count(1)} of {len(run)}, worse in {signs.count(-1)}, level in {signs.count(0)}."
+        missing = [one.name for one in compared if not one.run]
+        return _by_signs(signs, count, missing, enough=_could_tell(run), details=_by_outcome(run))
+
+    return judge
+
+
+def _could_tell(run: Sequence[Compared]) -> bool:
+    """Return whether runs without a difference speak against one.
+
+    If the paper prints differences, most of our 95 % intervals must lie below them. Otherwise there must be enough
+    runs to see a difference that has the same sign in every pair.
+    """
+    printed = [(one.found.high, one.printed) for one in run if one.printed is not None]
+    if printed:
+        below = [high is not None and high < theirs for high, theirs in printed]
+        return 2 * sum(below) > len(below)
+    return all(len(run) * least_p(one.found.units) < LEVEL for one in run)
+
+
+def _by_signs(
+    signs: Sequence[int], reading: str, missing: Sequence[str], *, enough: bool, details: tuple[str, ...]
+) -> Finding:
+    """Judge by the sign of every difference; 0 means that chance may explain it.
+
+    The claim holds if all are positive. It does not hold if one is negative, or if none is positive although there was
+    `enough` to see one. Otherwise, and as long as runs are missing, it is undecided.
+    """
+    if not signs:
+        return NOT_RUN
+    if -1 in signs or (enough and not missing and 1 not in signs):
+        word: Word = "does not hold"
+    else:
+        word = "holds" if not missing and all(sign == 1 for sign in signs) else "undecided"
+    return Finding(word, f"{reading}{_unrun(missing)}", details)
+
+
+def at_least_as_printed(pairs: Pairs) -> Judge:
+    """Judge "ours is better by this much": the 95 % interval of the difference must reach the printed figure."""
+
+    def judge(evidence: Evidence) -> Finding:
+        compared = compare_cells(pairs(evidence))
+        run = [one for one in compared if one.run and one.found.high is not None and one.printed is not None]
+        missing = [one.name for one in compared if one not in run]
+        reached = [(one.found.high or 0.0) >= (one.printed or 0.0) for one in run]
+        return _settled(not all(reached), missing, f"{_listed(run)}." if run else "")
+
+    return judge
+
+
+@dataclass(frozen=True)
+class Lead:
+    """Our lead over a method in a first and a second place; `grown` is None if runs are missing."""
+
+    name: str
+    first: str
+    second: str
+    grown: Grown | None
+
+
+def grows(leads: Callable[[Evidence], list[Lead]], enough: Callable[[Evidence], bool]) -> Judge:
+    """Judge "our lead is larger in the second place than in the first"."""
+
+    def judge(evidence: Evidence) -> Finding:
+        every = leads(evidence)
+        run = [one for one in every if one.grown is not None and one.grown.p is not None]
+        known = corrected([one.grown for one in run if one.grown is not None])
+        signs = [0 if one.p is None or one.p >= LEVEL else 1 if one.growth > 0 else -1 for one in known]
+        count = f"Grows in {signs.count(1)} of {len(run)}, shrinks in {signs.count(-1)}, chance in {signs.count(0)}."
+        details = tuple(
+            f"over {one.name} from {points(grown.at_first)} {one.first} to {points(grown.at_second)} {one.second} "
+            f"({probability(grown.p)})"
+            for one, grown in zip(run, known, strict=True)
+        )
+        missing = [f"{one.name} {one.first}" for one in every if one not in run]
+        return _by_signs(signs, count, missing, enough=enough(evidence), details=details)
+
+    return judge
+
+
+def best_value(experiment: str, best: dict[str, int]) -> Judge:
+    """Judge "this value is the best": no other may be significantly better, and its mean must be the highest."""
+
+    def judge(evidence: Evidence) -> Finding:
+        lines, signs, missing = [], [], []
+        for dataset in evidence.scale.datasets:
+            cells = by_value(evidence, experiment, dataset)
+            known = {value: cell for value, cell in cells.items() if cell.done > 1}
+            claimed = known.get(best[dataset])
+            if claimed is None or len(known) < len(cells):
+                missing.append(DATASET_TITLES[dataset])
+                continue
+            highest = max(known, key=lambda value: known[value].accuracy.mean or 0.0)
+            others = [(str(value), cell, claimed, None) for value, cell in known.items() if cell is not claimed]
+            beaten = [one.name for one in compare_cells(others) if one.sign == 1]
+            signs.append(-1 if beaten else 1 if highest == best[dataset] else 0)
+            lines.append(
+                f"{DATASET_TITLES[dataset]}: best at {highest} with {points(known[highest].accuracy.mean, False)}, "
+                f"at {best[dataset]} {points(claimed.accuracy.mean, False)}"
+                + (f", significantly better: {', '.join(beaten)}" if beaten else "")
+            )
+        found = _settled(-1 in signs, missing, f"{'; '.join(lines)}." if lines else "")
+        return Finding("undecided", found.reading) if found.word == "holds" and 0 in signs else found
+
+    return judge
+
+
+def by_value(evidence: Evidence, experiment: str, dataset: str) -> dict[int, CellResult]:
+    """Return the cells of a varied setting by its values."""
+    return {int(column): cell for (_, name, column), cell in evidence.cells[experiment].items() if name == dataset}
+
+
+# Judges of a single claim
+
+
+def figures(evidence: Evidence) -> Finding:
+    """Judge Table 2's figures of H-GCN: ours must not be significantly lower."""
+    lines, low, missing = [], False, []
+    for dataset in evidence.scale.datasets:
+        found = to_paper(evidence.ours(dataset), TABLE2["hgcn"][dataset])
+        if found is None or found.p is None:
+            missing.append(DATASET_TITLES[dataset])
+            continue
+        low |= found.p < LEVEL and found.difference < 0
+        mean, printed = evidence.ours(dataset).accuracy.mean, TABLE2["hgcn"][dataset].mean
+        lines.append(
+            f"{DATASET_TITLES[dataset]} {points(mean, False)} against {points(printed, False)} "
+            f"({points(found.difference)}, {probability(found.p)})"
+        )
+    return _settled(low, missing, f"{'; '.join(lines)}." if lines else "")
+
+
+def largest_lead(evidence: Evidence, others: Sequence[str]) -> Finding:
+    """Judge the largest lead over the best of the other methods, on any dataset."""
+    leads: list[Pair] = []
+    missing = []
+    for dataset in evidence.scale.datasets:
+        cells = [evidence.other(name, dataset) for name in others]
+        known = [one for one in cells if one.accuracy.mean is not None]
+        missing += [f"{DATASET_TITLES[dataset]}, {method_title(one.cell.arm)}" for one in cells if one not in known]
+        if known and evidence.ours(dataset).accuracy.mean is not None:
+            best = max(known, key=lambda one: one.accuracy.mean or 0.0)
+            name = f"{DATASET_TITLES[dataset]}, {method_title(best.cell.arm)}"
+            leads.append((name, evidence.ours(dataset), best, None))
+    if not leads:
+        return NOT_RUN
+    compared = compare_cells(leads)
+    largest = max(compared, key=lambda one: one.found.mean or -1.0)
+    reached = largest.found.high is not None and largest.found.high >= UP_TO
+    text = f"Against the best of the paper's baselines on each dataset: {_listed(compared)}."
+    return _settled(not reached, missing, text)
+
+
+def gat_on_nell(evidence: Evidence) -> Finding:
+    """Judge GAT's memory on NELL."""
+    found = evidence.other("gat", NELL) if NELL in evidence.scale.datasets else None
+    if found is None or not found.done:
+        return NOT_RUN
+    text = f"GAT ran on NELL, {found.done} seeds, with attention over the edges alone"
+    text += f": {points(found.accuracy.mean, False)} %."
+    taken = next(iter(evidence.measured("table2")), None)
+    if taken is None or taken["bytes"] is None:
+        return Finding("undecided", f"{text}{_unrun(['its memory'])}")
+    size = taken["bytes"] / 2**30
+    return Finding(
+        "does not hold" if size < CLAIMED_GIB else "holds",
+        f"{text} Training takes {size:.1f} GiB more than the process holds after reading the graph.",
+    )
+
+
+def declines_slightly(evidence: Evidence, others: Sequence[str], margin: Judge) -> Finding:
+    """Judge the loss of accuracy with fewer labels: a smaller loss than each baseline's is a margin that grows."""
+    most, least = max(evidence.scale.labels), min(evidence.scale.labels)
+    declines = []
+    for arm in ("hgcn", *others):
+        first, last = (evidence.few(arm, str(count)).accuracy.mean for count in (most, least))
+        if first is not None and last is not None:
+            most_printed, least_printed = evidence.printed_few(arm, most), evidence.printed_few(arm, least)
+            lost = most_printed.mean - least_printed.mean if most_printed and least_printed else None
+            declines.append(f"{method_title(arm)} {points(first - last, False)} (paper {points(lost, False)})")
+    if not declines:
+        return NOT_RUN
+    text = f"From {most} to {least} labels per class, points lost: {'; '.join(declines)}."
+    return Finding(margin(evidence).word, text)
+
+
+def toy_graph(evidence: Evidence) -> Finding:
+    """Judge the groups of the toy graph."""
+    found = evidence.measured("figure-coarsening")[0]
+    if found is None:
+        return NOT_RUN
+    names, groups = found["names"], found["groups"]
+    parts = ["".join(name for name, one in zip(names, groups, strict=True) if one == group) for group in set(groups)]
+    return _settled(sorted(parts) != ["A", "BD", "CE"], (), f"Our coarsening groups it as {', '.join(sorted(parts))}.")
+
+
+def larger_receptive_field(evidence: Evidence) -> Finding:
+    """Judge the receptive field with the paper's number of levels against a GCN's."""
+    lines, smaller, missing = [], False, []
+    for dataset, found in _fields(evidence):
+        if found is None:
+            missing.append(DATASET_TITLES[dataset])
+            continue
+        level = min(BEST_LEVELS[dataset], found["depth"])
+        ours, gcn, flat = (found["hgcn"][level]["median"], found["gcn"]["median"], found["flat"][level]["median"])
+        smaller |= ours <= gcn
+        lines.append(
+            f"{DATASET_TITLES[dataset]} {_share(ours, found)} with {level} levels, {_share(gcn, found)} for a GCN of "
+            f"2 layers, {_share(flat, found)} for one of {2 * level + 1}"
+        )
+    return _settled(smaller, missing, f"Median share of the nodes: {'; '.join(lines)}." if lines else "")
+
+
+def farther_on_nell(evidence: Evidence) -> Finding:
+    """Judge the distance of test nodes to training nodes on NELL against the citation networks."""
+    found = {dataset: one for dataset, one in _fields(evidence) if one is not None}
+    if NELL not in found or len(found) < 2:
+        return NOT_RUN
+    steps = {dataset: one["distance"]["mean"] for dataset, one in found.items()}
+    farthest = all(steps[NELL] > steps[other] for other in steps if other != NELL)
+    lines = [
+        f"{DATASET_TITLES[dataset]} {one['distance']['mean']:.2f} "
+        f"(more than 2 for {100 * one['distance']['beyond_two']:.0f} %)"
+        for dataset, one in found.items()
+    ]
+    missing = [DATASET_TITLES[dataset] for dataset in CITATION if dataset not in found]
+    return _settled(
+        not farthest, missing, f"Mean steps from a test node to the nearest training node: {'; '.join(lines)}."
+    )
+
+
+def _fields(evidence: Evidence) -> list[tuple[str, dict[str, Any] | None]]:
+    return list(zip(evidence.scale.datasets, evidence.measured("figure-receptive-field"), strict=True))
+
+
+def _share(count: float, found: dict[str, Any]) -> str:
+    share = 100 * count / found["nodes"]
+    return f"{share:.2g} %" if share < 10 else f"{share:.0f} %"
+
+
+def preprocessing(evidence: Evidence) -> Finding:
+    """Judge O(n log n) + O(mn): nearly linear in the nodes and at most linear in the average degree."""
+    by_nodes, by_degree = seconds(evidence, "coarsen")
+    if len(by_nodes) < 3:
+        return NOT_RUN
+    nodes, half = fitted_exponent(*zip(*by_nodes, strict=True))
+    reference, _ = fitted_exponent([n for n, _ in by_nodes], [n * math.log(n) for n, _ in by_nodes])
+    text = f"Seconds grow as n^{nodes:.2f} (± {half:.2f}); n log n would show as n^{reference:.2f}"
+    if len(by_degree) > 2:
+        degree, _ = fitted_exponent(*zip(*by_degree, strict=True))
+        text += f". With the average degree they grow as m^{degree:.2f}"
+    return _settled(nodes - half > LINEAR, (), f"{text}.")
+
+
+def epochs(evidence: Evidence) -> Finding:
+    """Judge "as efficient as GCN asymptotically" by equal exponents, and "more efficient than GAT" by seconds."""
+    lines = []
+    exponents: dict[str, float] = {}
+    times: dict[str, dict[float, float]] = {}
+    for name in ("hgcn", "gcn", "gat"):
+        by_nodes, _ = seconds(evidence, f"{name}_epoch")
+        times[name] = dict(by_nodes)
+        large = [point for point in by_nodes if point[0] >= 10_000] if len(by_nodes) > 4 else by_nodes
+        if len(large) > 1:
+            exponents[name], _ = fitted_exponent(*zip(*large, strict=True))
+            lines.append(
+                f"{method_title(name)} n^{exponents[name]:.2f}, {large[-1][1]:.2g} s at {large[-1][0]:,.0f} nodes"
+            )
+    if "hgcn" not in exponents or "gcn" not in exponents:
+        return NOT_RUN
+    text = f"An epoch, from 10,000 nodes on: {'; '.join(lines)}."
+    if exponents["hgcn"] > max(exponents["gcn"], 1.0) + SAME:
+        return Finding("does not hold", text)
+    if not times["gat"]:
+        return Finding("undecided", f"{text}{_unrun(['GAT'])}")
+    size = max(times["gat"])
+    ours, theirs = times["hgcn"][size], times["gat"][size]
+    text += f" At {size:,.0f} nodes H-GCN takes {ours:.2g} s and GAT {theirs:.2g} s."
+    return _settled(ours >= theirs, (), text)
+
+
+Points = list[tuple[float, float]]
+
+
+def seconds(evidence: Evidence, name: str) -> tuple[Points, Points]:
+    """Return (nodes, seconds) at average degree 10, and (degree, seconds) at one number of nodes."""
+    found = [one for one in evidence.measured("complexity") if one is not None and name in one]
+    scale = evidence.scale
+    by_nodes = sorted((one["nodes"], one[name]) for one in found if one["degree"] == 10 and one["nodes"] in scale.sizes)
+    by_degree = sorted((one["degree"], one[name]) for one in found if one["nodes"] == scale.degrees_at)
+    return by_nodes, by_degree
+
+
+# Words
+
+
+def _settled(fails: bool, missing: Sequence[str], text: str) -> Finding:
+    """Return a finding: one failure decides; otherwise missing runs leave the claim undecided."""
+    if not text:
+        return NOT_RUN
+    word: Word = "does not hold" if fails else "undecided" if missing else "holds"
+    return Finding(word, f"{text}{_unrun(missing)}")
+
+
+def _unrun(names: Sequence[str]) -> str:
+    return f" Not run: {'; '.join(names)}." if names else ""
+
+
+def _listed(compared: Sequence[Compared]) -> str:
+    return "; ".join(f"{one.name} {_figures(one)}" for one in compared)
+
+
+def _by_outcome(compared: Sequence[Compared]) -> tuple[str, ...]:
+    """Return a line each for better, worse and level; the part of a name before its comma is written once."""
+    lines = []
+    for sign, word in ((1, "Better"), (-1, "Worse"), (0, "Level")):
+        groups: dict[str, list[str]] = {}
+        for one in compared:
+            if one.sign == sign:
+                head, _, rest = one.name.partition(", ")
+                groups.setdefault(head, []).append(f"{rest} {_figures(one)}".strip())
+        texts = [f"{head} {', '.join(texts)}" for head, texts in groups.items()]
+        lines += [f"{word}: {'; '.join(texts)}."] if texts else []
+    return tuple(lines)
+
+
+def _figures(one: Compared) -> str:
+    printed = "" if one.printed is None else f", paper {points(one.printed)}"
+    return f"{points(one.found.mean)} ({probability(one.p)}{printed})"

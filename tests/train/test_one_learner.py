@@ -1,0 +1,34 @@
+"""A single model that learns in its own way."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hiergcn.model.method import Labelled, NodeModel
+from hiergcn.train.config import TrainConfig
+from hiergcn.train.labels import LearningNodes
+from hiergcn.train.learners import OneLearner
+
+
+class Counting(NodeModel):
+    """Its loss is a number of the host's, as that of a method without gradients is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(1))
+
+    def step(self, *_: Any) -> float:
+        return 3.0
+
+    def forward(self, features: Any) -> Tensor:
+        return torch.as_tensor(features)
+
+
+def test_the_loss_lies_where_the_nodes_do() -> None:
+    some = torch.zeros(2, dtype=torch.int64, device="meta")  # stands for a GPU
+    nodes = LearningNodes(Labelled(some, some), Labelled(some, some))
+    learner = OneLearner(Counting(), torch.ones(2, 2), nodes, TrainConfig())
+    loss = learner.step(1)
+    assert loss.shape == (1,)
+    assert loss.device.type == "meta"
