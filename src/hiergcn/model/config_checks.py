@@ -1,4 +1,4 @@
-"""Checks that the settings of several methods share; each raises a sentence."""
+"""Checks that the settings of several methods share. Each raises an `InputError` that names the setting."""
 
 import math
 from typing import Any
@@ -8,7 +8,7 @@ from hiergcn.model.features import SCALINGS
 
 
 def check_whole(config: Any, **least: int) -> None:
-    """Each named setting is a whole number of at least the value given for it."""
+    """Check that each named setting is a whole number of at least the given value."""
     for name, low in least.items():
         value = getattr(config, name)
         if not isinstance(value, int) or isinstance(value, bool) or value < low:
@@ -16,7 +16,7 @@ def check_whole(config: Any, **least: int) -> None:
 
 
 def check_rates(config: Any, *names: str) -> None:
-    """Each named setting is the rate of a dropout."""
+    """Check that each named setting is a dropout rate."""
     for name in names:
         value = getattr(config, name)
         if not 0.0 <= value < 1.0:
@@ -24,12 +24,13 @@ def check_rates(config: Any, *names: str) -> None:
 
 
 def check_scaling(config: Any) -> None:
+    """Check that the setting `scaling` is known."""
     if config.scaling not in SCALINGS:
         raise InputError(f"scaling is {config.scaling!r}; give one of {', '.join(SCALINGS)}.")
 
 
 def check_positive(config: Any, *names: str) -> None:
-    """Each named setting is a finite number above 0."""
+    """Check that each named setting is a finite number above 0."""
     for name in names:
         value = getattr(config, name)
         if not 0.0 < value < math.inf:
@@ -37,7 +38,7 @@ def check_positive(config: Any, *names: str) -> None:
 
 
 def check_share(config: Any, *names: str) -> None:
-    """Each named setting is a part of a whole, from none to all of it."""
+    """Check that each named setting is a share, from 0 to 1."""
     for name in names:
         value = getattr(config, name)
         if not 0.0 <= value <= 1.0:
@@ -45,7 +46,7 @@ def check_share(config: Any, *names: str) -> None:
 
 
 def check_true_share(config: Any, *names: str) -> None:
-    """Each named setting is a part of a whole, neither none nor all of it."""
+    """Check that each named setting is a share, neither 0 nor 1."""
     for name in names:
         value = getattr(config, name)
         if not 0.0 < value < 1.0:

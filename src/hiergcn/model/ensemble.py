@@ -1,10 +1,10 @@
-r"""Several networks of one method as one model: each learns as it would alone, and all of them predict together.
+r"""An ensemble: several networks of one method as one model, which predicts by their mean probabilities.
 
 .. math:: p(c \mid i) = \frac1M \sum_{m=1}^{M} \operatorname{softmax}(Z^{(m)}_i)_c
 
-where Z are the logits of one network. With few labels much depends on the initial weights: networks that agree on most
-nodes differ on whole groups of the others. Their mean leans on none of them. The objective is the sum of theirs, so
-that no weight knows of another network; the epoch is chosen by validation for the mean. It costs M times as much.
+Z are the logits of one network. With few labels, predictions depend much on the initial weights, and the mean does so
+less. The objective is the sum of the members' objectives, so each trains as it would alone; validation selects the
+epoch by the mean. An ensemble costs M times as much as one network.
 """
 
 import math
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.memory_cost import MemoryPlan, Workload
-from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
+from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, WrappedMethod
 
 _FIRST = "members.0."
 
@@ -38,17 +38,17 @@ class Ensemble(NodeModel):
 
     @property
     def title(self) -> str:
-        """That of its networks: the user has asked for some of them, not for a committee."""
+        """The members' title: users ask for networks=4, not for an ensemble class."""
         title: str = self.each[0].title
         return title
 
     def forward(self, features: Features) -> Tensor:
-        """The logarithm of the mean probabilities."""
+        """Return the logarithm of the mean probabilities; (n, classes)."""
         each = torch.stack([torch.log_softmax(member(features), dim=1) for member in self.each])  # (M, n, classes)
         return torch.logsumexp(each, dim=0) - math.log(len(self.members))
 
     def embed(self, features: Features) -> Tensor:
-        """What the members' last layers take in, side by side; (n, M hidden)."""
+        """Return the members' embeddings, concatenated; (n, M * hidden)."""
         return torch.cat([member.embed(features) for member in self.each], dim=1)
 
     def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
@@ -65,18 +65,17 @@ class Ensemble(NodeModel):
         return [parameter for member in self.each for parameter in member.regularised()]
 
 
-class EnsembleMethod(Method):
-    """Any method that learns by the step that all models inherit, with several networks in the place of one.
+class EnsembleMethod(WrappedMethod):
+    """An ensemble of networks of any method whose models inherit `NodeModel.step`.
 
     Args:
-        method: whose networks they are.
-        networks: how many.
+        method: makes the networks.
+        networks: number of networks M.
     """
 
     def __init__(self, method: Method, networks: int) -> None:
-        self.method, self.networks = method, networks
-        self.uses_hierarchy, self.inductive = method.uses_hierarchy, method.inductive
-        self.replicates = method.replicates
+        super().__init__(method)
+        self.networks = networks
 
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
@@ -96,6 +95,6 @@ class EnsembleMethod(Method):
 
 
 def first_member_weights(weights: Weights) -> Weights:
-    """Those of the first network, where there are several: what belongs to the graph is the same in all."""
+    """Return the weights of an ensemble's first member, or of a single network: graph buffers are the same in all."""
     own = {name.removeprefix(_FIRST): value for name, value in weights.items() if name.startswith(_FIRST)}
     return own or weights

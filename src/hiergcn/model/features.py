@@ -1,24 +1,33 @@
-"""Features as a network takes them in: scaled, sparse if they came sparse."""
+"""Feature scaling, and features as tensors.
 
-from typing import Literal
+`row`, `l2` and `binary` scale each row by itself. `standard` scales columns to mean 0 and standard deviation 1; these
+statistics belong to the training graph, so they are saved with the model and applied to any other graph. Standardised
+sparse features are divided only, since subtracting the mean would fill them.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from sklearn.preprocessing import normalize
+from torch import Tensor
 
+from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
-from hiergcn.model.method import Features
+from hiergcn.model.method import Features, NodeModel, Prepared, Weights, WrappedMethod
 from hiergcn.model.ops.sparse_features import SparseFeatures
 
 Scaling = Literal["row", "l2", "binary", "standard", "none"]
-SCALINGS: tuple[Scaling, ...] = ("row", "l2", "binary", "standard", "none")  # `standard`: see `standardise`
+SCALINGS: tuple[Scaling, ...] = ("row", "l2", "binary", "standard", "none")
 
-_SPARSE_BELOW = 0.25  # dense features with fewer entries than this are multiplied faster as sparse ones
+_SPARSE_BELOW = 0.25  # dense features with a smaller share of non-zeros are multiplied faster as sparse ones
+_MEAN, _SPREAD = "feature_mean", "feature_spread"
 
 
 def scaled(features: np.ndarray | sp.csr_array, scaling: Scaling) -> np.ndarray | sp.csr_array:
-    """`row`: absolute values of a row sum to 1 (Kipf & Welling); `l2`: rows of length 1; `binary`: 1 where not 0."""
+    """Scale rows. `row`: absolute values sum to 1 (Kipf & Welling); `l2`: length 1; `binary`: 1 for non-zeros."""
     if scaling == "none":
         return features
     if scaling == "binary":
@@ -28,9 +37,63 @@ def scaled(features: np.ndarray | sp.csr_array, scaling: Scaling) -> np.ndarray 
 
 
 def feature_tensor(task: Task, scaling: Scaling, device: torch.device) -> Features:
-    """The task's features on the device; a graph without any gets one column for each node."""
+    """Return the task's features on the device; a graph without features gets one column per node."""
     features = sp.eye_array(task.n_nodes, format="csr") if task.features is None else scaled(task.features, scaling)
     if isinstance(features, np.ndarray) and np.count_nonzero(features) >= _SPARSE_BELOW * features.size:
         copy = np.array(features, dtype=np.float32, order="C")  # a graph's own arrays are read-only, tensors are not
         return torch.from_numpy(copy).to(device)
     return SparseFeatures.from_scipy(sp.csr_array(features), device)
+
+
+@dataclass(frozen=True, eq=False)
+class _Standardisation:
+    """What the wrapped method prepared, and the statistics of the columns."""
+
+    structure: Any
+    mean: Tensor  # (f,)
+    spread: Tensor  # (f,)
+
+
+class Standardised(WrappedMethod):
+    """Any method, on features of mean 0 and standard deviation 1."""
+
+    def prepare(
+        self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
+    ) -> Prepared:
+        mean, spread = (
+            _statistics(task.features) if weights is None else (weights[_MEAN].numpy(), weights[_SPREAD].numpy())
+        )
+        own = replace(task, features=_standardised(task.features, mean, spread))
+        prepared = self.method.prepare(own, hierarchy, device, weights)
+        tensors = (torch.from_numpy(part).to(device) for part in (mean, spread))
+        return Prepared(prepared.features, _Standardisation(prepared.structure, *tensors))
+
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
+        own: _Standardisation = prepared.structure
+        model = self.method.build(Prepared(prepared.features, own.structure), n_classes, generator)
+        model.register_buffer(_MEAN, own.mean)
+        model.register_buffer(_SPREAD, own.spread)
+        return model
+
+
+def _statistics(features: np.ndarray | sp.csr_array | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and deviation of each column, or 0 and root mean square if sparse; a deviation of 0 becomes 1."""
+    if features is None:
+        return np.zeros(0), np.ones(0)
+    if isinstance(features, np.ndarray):
+        mean, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
+    else:
+        mean = np.zeros(features.shape[1])
+        spread = np.sqrt(features.power(2).sum(axis=0) / max(features.shape[0], 1))
+    return mean, np.where(spread > 0, spread, 1.0)
+
+
+def _standardised(
+    features: np.ndarray | sp.csr_array | None, mean: np.ndarray, spread: np.ndarray
+) -> np.ndarray | sp.csr_array | None:
+    if features is None:
+        return None
+    if isinstance(features, np.ndarray):
+        dense: np.ndarray = (features - mean) / spread
+        return dense
+    return sp.csr_array(features @ sp.diags_array(1.0 / spread))

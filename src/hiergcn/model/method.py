@@ -135,3 +135,26 @@ class Method(ABC):
         The model draws from the generator from then on. Return False, and do nothing, if that is not supported.
         """
         return False
+
+
+class WrappedMethod(Method):
+    """A method around another one, whose properties it takes over."""
+
+    def __init__(self, method: Method) -> None:
+        self.method = method
+        self.uses_hierarchy, self.replicates = method.uses_hierarchy, method.replicates
+        self.learns_at_once, self.inductive = method.learns_at_once, method.inductive
+
+    def prepare(
+        self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
+    ) -> Prepared:
+        return self.method.prepare(task, hierarchy, device, weights)
+
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
+        return self.method.build(prepared, n_classes, generator)
+
+    def memory(self, work: Workload) -> MemoryPlan:
+        return self.method.memory(work)
+
+    def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
+        return self.method.redraw(model, generator)

@@ -96,7 +96,7 @@ def method_class(name: str) -> type[Any]:
 def build_method(name: str, config: Any) -> "Method":
     """Make the method; `networks` and `scaling="standard"` wrap it in an ensemble and a standardiser."""
     from hiergcn.model.ensemble import EnsembleMethod
-    from hiergcn.model.standardise import Standardised
+    from hiergcn.model.features import Standardised
 
     if getattr(config, "networks", 1) > 1:
         return EnsembleMethod(build_method(name, replace(config, networks=1)), config.networks)

@@ -14,12 +14,12 @@ from torch import Tensor, nn
 from hiergcn.errors import MissingPackageError
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.appnp import APPNPConfig, APPNPMethod
+from hiergcn.model.baselines.base import drawing_from
 from hiergcn.model.baselines.gat import GAT, GATConfig, GATMethod
 from hiergcn.model.baselines.gcn import GCNConfig, GCNMethod
 from hiergcn.model.baselines.graph_unet import GraphUNet, GraphUNetConfig, GraphUNetMethod
 from hiergcn.model.baselines.mlp import MLPConfig, MLPMethod
 from hiergcn.model.baselines.pyg import Edges
-from hiergcn.model.generators import drawing_from
 from hiergcn.model.method import Method, NodeModel
 from hiergcn.model.ops.sparse_features import SparseFeatures
 

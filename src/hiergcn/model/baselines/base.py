@@ -1,6 +1,8 @@
-"""Base classes of the methods that use no hierarchy."""
+"""Base classes and helpers of the methods that use no hierarchy."""
 
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -85,3 +87,22 @@ def symmetrically_normalised(matrix: sp.csr_array) -> sp.csr_array:
     rows = np.repeat(inverse_root, np.diff(matrix.indptr))
     values = matrix.data * (rows * inverse_root[matrix.indices])  # this order keeps (i, j) equal to (j, i)
     return sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+@contextmanager
+def drawing_from(generator: torch.Generator) -> Iterator[None]:
+    """Make torch's global draws follow from the generator, for libraries that take none; restore their state after."""
+    seed = _drawn_seed(generator)
+    devices = [generator.device] if generator.device.type == "cuda" else []
+    with torch.random.fork_rng(devices):
+        torch.manual_seed(seed)
+        yield
+
+
+def numpy_generator(generator: torch.Generator) -> np.random.Generator:
+    """Return a numpy generator that follows from torch's, for sampling outside of torch."""
+    return np.random.default_rng(_drawn_seed(generator))
+
+
+def _drawn_seed(generator: torch.Generator) -> int:
+    return int(torch.randint(2**62, (), generator=generator, device=generator.device, dtype=torch.int64))

@@ -18,10 +18,9 @@ from torch import Tensor
 
 from hiergcn.errors import MissingPackageError
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import GraphOnlyMethod, OneStepModel
+from hiergcn.model.baselines.base import GraphOnlyMethod, OneStepModel, numpy_generator
 from hiergcn.model.baselines.walks import NOWHERE, Walker
 from hiergcn.model.config_checks import check_positive, check_whole
-from hiergcn.model.generators import numpy_generator
 from hiergcn.model.method import Features, Labelled
 
 

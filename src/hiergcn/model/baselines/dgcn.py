@@ -30,11 +30,10 @@ from torch import Tensor, nn
 
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import AdjacencyMethod, symmetrically_normalised
+from hiergcn.model.baselines.base import AdjacencyMethod, numpy_generator, symmetrically_normalised
 from hiergcn.model.baselines.walks import NOWHERE, Walker
 from hiergcn.model.config_checks import check_positive, check_rates, check_scaling, check_whole
 from hiergcn.model.features import Scaling
-from hiergcn.model.generators import numpy_generator
 from hiergcn.model.method import Features, Labelled, NodeModel
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import csr_tensor, propagate

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from hiergcn.model.baselines.base import drawing_from
 from hiergcn.model.baselines.pyg import EdgeMethod, Edges, on_projected, pyg_layers
 from hiergcn.model.config_checks import check_rates, check_scaling, check_whole
 from hiergcn.model.features import Scaling
-from hiergcn.model.generators import drawing_from
 from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, flat_memory
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.dropout import dropout

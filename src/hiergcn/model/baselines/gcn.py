@@ -15,10 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hiergcn.model.baselines.base import AdjacencyMethod
+from hiergcn.model.baselines.base import AdjacencyMethod, drawing_from
 from hiergcn.model.config_checks import check_rates, check_scaling, check_whole
 from hiergcn.model.features import Scaling
-from hiergcn.model.generators import drawing_from
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import propagate

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from hiergcn.model.baselines.base import drawing_from
 from hiergcn.model.baselines.pyg import EdgeMethod, Edges, on_projected, pyg_layers
 from hiergcn.model.config_checks import check_rates, check_scaling, check_true_share, check_whole
 from hiergcn.model.features import Scaling
-from hiergcn.model.generators import drawing_from
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.sparse_features import FeatureLinear
 

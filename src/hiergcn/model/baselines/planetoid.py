@@ -28,11 +28,10 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import FlatMethod
+from hiergcn.model.baselines.base import FlatMethod, numpy_generator
 from hiergcn.model.baselines.walks import Contexts, Walker, graph_contexts, in_batches, label_contexts
 from hiergcn.model.config_checks import check_positive, check_scaling, check_share, check_whole
 from hiergcn.model.features import Scaling
-from hiergcn.model.generators import numpy_generator
 from hiergcn.model.method import Features, Labelled, NodeModel
 from hiergcn.model.ops.sparse_features import FewColumns, feature_rows, few_rows
 
