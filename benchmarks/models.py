@@ -89,8 +89,7 @@ def epochs(send: Send, dataset: str, model: str, device: str, repeats: int) -> d
     from hiergcn.graph.task import Task
     from hiergcn.model.registry import build_method
     from hiergcn.run.settings import settings_for
-    from hiergcn.train.labels import labelled_nodes
-    from hiergcn.train.learners import OneLearner
+    from hiergcn.train.learners import SingleLearner, labelled_nodes
 
     data = load_dataset(dataset)
     task, where = Task.of(data.graph, data.split), torch.device(device)
@@ -111,7 +110,7 @@ def epochs(send: Send, dataset: str, model: str, device: str, repeats: int) -> d
         generator = torch.Generator(where).manual_seed(0)
         with where:
             network = method.build(prepared, task.n_classes, generator).to(where)
-        learner = OneLearner(network, prepared.features, nodes, settings.train)
+        learner = SingleLearner(network, prepared.features, nodes, settings.train)
 
         def step() -> float:
             loss = learner.step(1)

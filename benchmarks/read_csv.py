@@ -22,7 +22,7 @@ import pandas as pd
 
 from harness import HERE, environment, peak_bytes, provenance, write_result, write_table
 from hiergcn.graph import Graph
-from hiergcn.graph.tables import arrow
+from hiergcn.graph.tables import delimited
 
 LIMIT_SECONDS, LIMIT_GIGABYTES = 15.0, 3.0
 FEATURES = 8
@@ -78,7 +78,7 @@ def measured(files: tuple[Path, Path], ids: str, reader: str) -> dict[str, Any]:
 def read_here(reader: str, edges: str, nodes: str) -> None:
     """Read the graph and print the measurements; runs in the new process."""
     if reader == "pandas":
-        arrow.LONG = 1 << 62  # no file is long enough for pyarrow
+        delimited.LONG = 1 << 62  # no file is long enough for pyarrow
     Graph.from_edges([0], [1], [1.0])  # loads the compiled code
     began, began_cpu = time.perf_counter(), time.process_time()
     graph = Graph.from_csv(edges, nodes)

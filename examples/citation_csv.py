@@ -1,6 +1,6 @@
-"""Two CSV files and twenty labels a class: who cites whom, and the topic of a few papers.
+"""Two CSV files with twenty labels per class: citations, and the topic of a few papers.
 
-The files are made here from the Cora dataset, most of its labels left blank, so that the answers can be checked.
+The files are made from the Cora dataset with most labels left blank, so the predictions can be checked.
 """
 
 import tempfile
@@ -19,7 +19,7 @@ given = np.full(cora.graph.n_nodes, -1)
 given[cora.split.train] = answers[cora.split.train]
 cora.graph.with_labels(given).to_csv(folder / "citations.csv", folder / "papers.csv")
 
-# From here on it is what you would do with files of your own.
+# From here on, the code is the same for your own files.
 graph = Graph.from_csv(folder / "citations.csv", folder / "papers.csv", id="id", label="label")
 print(graph)
 for note in graph.notes:
@@ -36,4 +36,6 @@ assert classifier.hierarchy_ is not None
 print("nodes at each level:", *classifier.hierarchy_.sizes()[0])
 names = np.array(cora.graph.class_names)[answers]
 hidden = cora.split.test
-print(f"right for {np.mean(table['predicted'].to_numpy()[hidden] == names[hidden]):.1%} of {hidden.size:,} test papers")
+print(
+    f"correct for {np.mean(table['predicted'].to_numpy()[hidden] == names[hidden]):.1%} of {hidden.size:,} test papers"
+)

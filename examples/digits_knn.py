@@ -1,4 +1,4 @@
-"""A table and no graph: handwritten digits, ten labels a class, through a graph of nearest neighbours."""
+"""A table and no graph: handwritten digits with ten labels per class, linked to their nearest neighbours."""
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -14,7 +14,7 @@ few = np.full(y.size, -1)  # -1: unknown
 few[known] = y[known]
 hidden = np.flatnonzero(few < 0)
 
-graph = Graph.from_table(X, few, k=10, standardise=False)  # pixels share one unit already
+graph = Graph.from_table(X, few, k=10, standardise=False)  # pixels have the same unit
 answers = graph.with_labels(y)
 print(graph)
 for name, classifier in (("support vectors", SVC()), ("nearest neighbour", KNeighborsClassifier(1))):

@@ -1,6 +1,6 @@
-"""A NetworkX graph whose nodes are names: the characters of Les Misérables, joined where they appear together.
+"""A NetworkX graph whose nodes are names: the characters of Les Misérables, linked if they appear together.
 
-Nineteen of the 77 are placed in a circle by hand; the others find theirs by the company they keep.
+Nineteen of the 77 are assigned to a circle by hand; the circles of the others are predicted.
 """
 
 import networkx as nx
@@ -16,7 +16,7 @@ CIRCLES = {
     "the barricade": ["Enjolras", "Combeferre", "Courfeyrac", "Bahorel"],
 }
 
-g = nx.les_miserables_graph()  # edges have a weight: how often two appear together
+g = nx.les_miserables_graph()  # edge weight: how often two appear together
 for circle, people in CIRCLES.items():
     for person in people:
         g.nodes[person]["circle"] = circle
@@ -29,7 +29,7 @@ table = pd.DataFrame({"person": graph.ids, "circle": classifier.predict(), "give
 for group, rows in table[~table["given"]].groupby("circle"):
     print(f"{group}: {', '.join(rows['person'])}")
 
-# Where readers of the novel would put some of them:
+# The circles of some others, from the novel:
 EXPECTED = {
     "Zephine": "Fantine's friends",
     "Blacheville": "Fantine's friends",
@@ -44,5 +44,5 @@ EXPECTED = {
     "Cravatte": "the bishop's town",
 }
 found = table.set_index("person")["circle"]
-right = sum(found[person] == circle for person, circle in EXPECTED.items())
-print(f"{right} of {len(EXPECTED)} as a reader would have it")
+correct = sum(found[person] == circle for person, circle in EXPECTED.items())
+print(f"{correct} of {len(EXPECTED)} as in the novel")

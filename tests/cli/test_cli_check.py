@@ -68,8 +68,8 @@ def test_no_features_and_formulas_for_names(command: Command, own_files: Path) -
     assert outcome.code == 0, outcome.err
     assert "the nodes have no features" in " ".join(outcome.out.split())
     rows = (own_files / "run" / "predictions.csv").read_text().splitlines()[1:]
-    assert all(row.startswith("'=node") for row in rows)
-    assert any(",'@SUM(A1)," in row for row in rows)
+    assert all(row.startswith("=node") for row in rows)
+    assert any(",@SUM(A1)," in row for row in rows)
     again = command("predict", "run")
     assert again.code == 0, again.err
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from hiergcn.evaluate.calibration import Temperature
-from hiergcn.evaluate.metrics import evaluate_model, evaluate_part, evaluate_test
+from hiergcn.evaluate.metrics import METRICS, evaluate_model, evaluate_part, evaluate_test
 from hiergcn.graph import Graph, Split
 
 LABELS = np.array([0, 0, 1, 1, 0, 0, 0, 1, 0, 0])
@@ -32,8 +32,8 @@ def test_figures_are_of_the_test_nodes_alone(graph: Graph, split: Split) -> None
     report = evaluate_test(graph, split, predicted, [0, 1, 2])
     assert report is not None
     assert report.accuracy.per_seed == (0.75, None, 0.75)
-    assert report.balanced_accuracy.per_seed == pytest.approx([(2 / 3 + 1) / 2, None, 0.5])
-    assert report.macro_f1.per_seed == pytest.approx([(0.8 + 2 / 3) / 2, None, (6 / 7) / 2])
+    assert report["balanced_accuracy"].per_seed == pytest.approx([(2 / 3 + 1) / 2, None, 0.5])
+    assert report["macro_f1"].per_seed == pytest.approx([(0.8 + 2 / 3) / 2, None, (6 / 7) / 2])
     assert report.accuracy.mean == 0.75
     assert evaluate_part(graph, split.validation, predicted, [0, 2]).accuracy.per_seed == (0.0, 0.5)
 
@@ -65,3 +65,11 @@ def test_a_class_that_nobody_has_or_predicts_scores_nothing(graph: Graph, split:
     three = np.column_stack([probabilities([0] * 10), np.zeros(10)])
     snow = evaluate_model(named, split, three, Temperature()).per_class[2]
     assert (snow.precision, snow.recall, snow.f1, snow.support) == (0.0, 0.0, 0.0, 0)
+
+
+def test_accuracy_comes_first_and_every_metric_is_reported(graph: Graph, split: Split) -> None:
+    report = evaluate_test(graph, split, {0: LABELS}, [0])
+    assert report is not None
+    assert list(report) == list(METRICS)
+    assert next(iter(METRICS)) == "accuracy"
+    assert {name: summary.mean for name, summary in report.items()} == dict.fromkeys(METRICS, 1.0)

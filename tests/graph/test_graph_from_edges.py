@@ -38,12 +38,12 @@ def test_no_edges_and_strided_columns() -> None:
     ("arguments", "sentence"),
     [
         (([0, 1], [1]), "2 sources but 1 targets"),
-        (([0, -1], [1, 0]), "edge 1 has source node -1"),
+        (([0, -1], [1, 0]), "Edge 1 has source node -1"),
         (([0], [0.5]), "target nodes must be a list of whole numbers"),
-        (([0, 5], [1, 0], None, 3), "node 5 but the graph has 3 nodes"),
+        (([0, 5], [1, 0], None, 3), "node 5, but the graph has 3 nodes"),
         (([0, 1], [1, 0], [1.0]), "shape"),
-        (([0, 1], [1, 0], [1.0, -2]), "edge 1 has weight -2"),
-        (([0, 1], [1, 0], [np.nan, 1]), "edge 0 has weight nan"),
+        (([0, 1], [1, 0], [1.0, -2]), "Edge 1 has weight -2"),
+        (([0, 1], [1, 0], [np.nan, 1]), "Edge 0 has weight nan"),
         (([], []), "no nodes"),
     ],
 )

@@ -8,9 +8,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hiergcn.datasets import planted_graph
+from hiergcn.datasets import load_dataset, planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.split import PUBLIC, SplitSpec, few_labels, parse_splits, random_splits
 
 
 def test_parts_are_sorted_int64_and_read_only() -> None:
@@ -34,13 +35,13 @@ def test_masks_and_indices_say_the_same() -> None:
 @pytest.mark.parametrize(
     ("parts", "sentence"),
     [
-        (([0, 1], [1], [2]), "node 1 is in train and in validation"),
-        (([0], [1], [0]), "node 0 is in train and in test"),
-        (([0], [1], [1]), "node 1 is in validation and in test"),
-        (([0, 0], [1], [2]), "train names node 0 twice"),
-        (([0], [-1], [2]), "validation names node -1"),
-        (([0.5], [1], [2]), "train must be a list of node numbers"),
-        (([[0]], [1], [2]), "train must be a list of node numbers"),
+        (([0, 1], [1], [2]), "Node 1 is in train and in validation"),
+        (([0], [1], [0]), "Node 0 is in train and in test"),
+        (([0], [1], [1]), "Node 1 is in validation and in test"),
+        (([0, 0], [1], [2]), "The train part names node 0 twice"),
+        (([0], [-1], [2]), "The validation part names node -1"),
+        (([0.5], [1], [2]), "The train part must be a list of node numbers"),
+        (([[0]], [1], [2]), "The train part must be a list of node numbers"),
     ],
 )
 def test_bad_parts(parts: tuple[Any, ...], sentence: str) -> None:
@@ -82,10 +83,10 @@ def test_random_takes_as_many_test_nodes_as_asked_and_other_seeds_give_others() 
 @pytest.mark.parametrize(
     ("labels", "options", "sentence"),
     [
-        ([-1, -1], {}, "no node has a label"),
-        ([0] * 30 + [1] * 3, {}, "class 1 has 3 labelled nodes, too few for 20"),
-        ([0] * 30 + [1] * 30, {}, "20 remain for the 500"),
-        ([0] * 30 + [1] * 30, {"validation": 10, "test": 20}, "20 remain for the 30"),
+        ([-1, -1], {}, "No node has a label"),
+        ([0] * 30 + [1] * 3, {}, "Class 1 has 3 labelled nodes, too few for 20"),
+        ([0] * 30 + [1] * 30, {}, "20 remain, but validation and test need 500"),
+        ([0] * 30 + [1] * 30, {"validation": 10, "test": 20}, "20 remain, but validation and test need 30"),
         ([0, 1], {"per_class": 0}, "at least 1"),
         ([0, 1], {"validation": -1}, "negative"),
         ([0, 1], {"test": -1}, "negative"),
@@ -110,10 +111,10 @@ def test_check_accepts_what_can_be_learned() -> None:
     [
         (None, ([0], [1], [2]), "six has no labels"),
         ([-1] * 6, ([0], [1], [2]), "six has no labels"),
-        ([0] * 6, ([0], [1], [2]), "every label of six is '0'"),
-        ([0, 1, 0, 1, 0, 1], ([0, 1], [2], [6]), "test names node 6 but six has 6 nodes"),
-        ([0, 1, -1, 1, 0, 1], ([0, 1], [2], [3]), "validation names node 2, whose label is unknown"),
-        ([0, 1, 0, 2, 0, 1], ([0, 1], [2], [3]), "no training node has class '2'"),
+        ([0] * 6, ([0], [1], [2]), "Every label of six is '0'"),
+        ([0, 1, 0, 1, 0, 1], ([0, 1], [2], [6]), "The test part names node 6, but six has 6 nodes"),
+        ([0, 1, -1, 1, 0, 1], ([0, 1], [2], [3]), "The validation part names node 2, whose label is unknown"),
+        ([0, 1, 0, 2, 0, 1], ([0, 1], [2], [3]), "No training node has class '2'"),
         ([0, 1, 0, 1, 0, 1], ([], [2], [3]), "train part of the split is empty"),
         ([0, 1, 0, 1, 0, 1], ([0, 1], [], [3]), "validation part of the split is empty"),
     ],
@@ -144,3 +145,56 @@ def test_holdout_keeps_every_class_to_train_and_spends_few_labels_on_tests() -> 
     assert not np.array_equal(Split.holdout(labels, seed=2).train, split.train)
     with pytest.raises(InputError, match="leave some nodes to train"):
         Split.holdout(labels, validation=0.5, test=0.5)
+
+
+@pytest.mark.parametrize("text", ["", "private", "random", "random:0", "random:x", "random:-1"])
+def test_bad_splits_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match=r"give public, or random:N"):
+        parse_splits(text)
+
+
+class TestSplitSpec:
+    cora = load_dataset("cora")
+
+    def test_few_labels_are_drawn_from_the_training_set_and_nested(self) -> None:
+        graph, own = self.cora.graph, self.cora.split
+        assert graph.labels is not None
+        five, ten = (few_labels(count, 3, small_validation=False)[2].split(graph, own) for count in (5, 10))
+        assert set(five.train) < set(ten.train) < set(own.train)
+        assert np.bincount(graph.labels[five.train]).tolist() == [5] * 7
+        assert np.array_equal(five.validation, own.validation)
+        assert np.array_equal(five.test, own.test)
+        other = few_labels(5, 3, small_validation=False)[1].split(graph, own)
+        assert set(other.train) != set(five.train)
+
+    def test_a_small_validation_set_has_as_many_of_each_class(self) -> None:
+        graph, own = self.cora.graph, self.cora.split
+        assert graph.labels is not None
+        small = few_labels(5, 1, small_validation=True)[0].split(graph, own)
+        assert np.bincount(graph.labels[small.validation]).tolist() == [5] * 7
+        assert set(small.validation) < set(own.validation)
+        assert np.array_equal(small.test, own.test)
+
+    def test_random_splits_differ_and_repeat(self) -> None:
+        graph, own = self.cora.graph, self.cora.split
+        first, second = (split.split(graph, own) for split in random_splits(2))
+        assert set(first.train) != set(second.train)
+        assert np.array_equal(first.train, SplitSpec("random", 0).split(graph, own).train)
+        assert (first.train.size, first.validation.size) == (140, 500)
+
+    def test_names_tell_splits_apart(self) -> None:
+        every = [
+            PUBLIC,
+            *random_splits(3),
+            *(spec for small in (True, False) for n in (5, 10) for spec in few_labels(n, 3, small_validation=small)),
+        ]
+        assert len({spec.name for spec in every}) == len(every)
+
+    def test_too_few_nodes_to_draw_from_is_said(self) -> None:
+        with pytest.raises(InputError, match="20 nodes to draw 21 from"):
+            SplitSpec("few", 0, 21).split(self.cora.graph, self.cora.split)
+
+    def test_names_are_those_of_stored_results(self) -> None:
+        few = few_labels(5, 1, small_validation=True)[0], few_labels(10, 2, small_validation=False)[1]
+        names = [spec.name for spec in (*parse_splits("public"), *parse_splits("random:2"), *few)]
+        assert names == ["public", "random-0", "random-1", "few-5-draw-0-small", "few-10-draw-1"]

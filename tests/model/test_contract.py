@@ -164,7 +164,7 @@ def test_refuses_a_split_that_cannot_train(method: str) -> None:
     graph, split = easy_graph(), easy_split()
     assert graph.labels is not None
     one_class_missing = Split(split.train[graph.labels[split.train] != 0], split.validation, split.test)
-    with pytest.raises(InputError, match="no training node has class"):
+    with pytest.raises(InputError, match="No training node has class"):
         fitted(method, graph, split=one_class_missing)
     with pytest.raises(InputError, match="no labels"):
         fitted(method, graph.with_labels(None))

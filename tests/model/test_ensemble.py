@@ -27,7 +27,7 @@ from hiergcn.run.folder import load_run, write_run
 from hiergcn.run.memory_plan import plan_memory
 from hiergcn.run.predict import predict_graph
 from hiergcn.run.settings import Settings, settings_for
-from hiergcn.train.labels import labelled_nodes
+from hiergcn.train.learners import labelled_nodes
 from hiergcn.train.loop import train_seed, train_side_by_side
 from hiergcn.train.optimiser import make_optimiser
 

@@ -1,15 +1,13 @@
 """The cells and runs of the experiments."""
 
-import numpy as np
 import pytest
 
-from hiergcn.datasets import load_dataset
 from hiergcn.errors import InputError
+from hiergcn.graph.split import few_labels, random_splits
 from hiergcn.paper.experiment import NUMBERED, Arm, Column, Experiment
 from hiergcn.paper.experiments import CITATION, FULL, QUICK, Scale, paper_experiments
 from hiergcn.paper.plus_experiments import plus_experiments
 from hiergcn.paper.runner import chosen
-from hiergcn.paper.splits import PUBLIC, SplitSpec, few_labels, random_splits
 
 
 def runs(name: str) -> int:
@@ -104,45 +102,3 @@ class TestPlus:
         columns = (Column("a"), Column("b", splits=random_splits(3)))
         (cell,) = Experiment("small", "", "", (arm,), ("cora",), columns).cells()
         assert [seed for _, seed in cell.runs] == [0, 1, 2]
-
-
-class TestSplits:
-    cora = load_dataset("cora")
-
-    def test_few_labels_are_drawn_from_the_training_set_and_nested(self) -> None:
-        graph, own = self.cora.graph, self.cora.split
-        assert graph.labels is not None
-        five, ten = (few_labels(count, 3, small_validation=False)[2].of(graph, own) for count in (5, 10))
-        assert set(five.train) < set(ten.train) < set(own.train)
-        assert np.bincount(graph.labels[five.train]).tolist() == [5] * 7
-        assert np.array_equal(five.validation, own.validation)
-        assert np.array_equal(five.test, own.test)
-        other = few_labels(5, 3, small_validation=False)[1].of(graph, own)
-        assert set(other.train) != set(five.train)
-
-    def test_a_small_validation_set_has_as_many_of_each_class(self) -> None:
-        graph, own = self.cora.graph, self.cora.split
-        assert graph.labels is not None
-        small = few_labels(5, 1, small_validation=True)[0].of(graph, own)
-        assert np.bincount(graph.labels[small.validation]).tolist() == [5] * 7
-        assert set(small.validation) < set(own.validation)
-        assert np.array_equal(small.test, own.test)
-
-    def test_random_splits_differ_and_repeat(self) -> None:
-        graph, own = self.cora.graph, self.cora.split
-        first, second = (split.of(graph, own) for split in random_splits(2))
-        assert set(first.train) != set(second.train)
-        assert np.array_equal(first.train, SplitSpec("random", 0).of(graph, own).train)
-        assert (first.train.size, first.validation.size) == (140, 500)
-
-    def test_names_tell_splits_apart(self) -> None:
-        every = [
-            PUBLIC,
-            *random_splits(3),
-            *(spec for small in (True, False) for n in (5, 10) for spec in few_labels(n, 3, small_validation=small)),
-        ]
-        assert len({spec.name for spec in every}) == len(every)
-
-    def test_too_few_nodes_to_draw_from_is_said(self) -> None:
-        with pytest.raises(InputError, match="20 nodes to draw 21 from"):
-            SplitSpec("few", 0, 21).of(self.cora.graph, self.cora.split)

@@ -12,10 +12,10 @@ from made_up import TINY, records_of
 from hiergcn.datasets import load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Split
+from hiergcn.graph.split import PUBLIC, SplitSpec
 from hiergcn.paper import store as store_module
 from hiergcn.paper.experiment import Measurement, Training
 from hiergcn.paper.experiments import paper_experiments
-from hiergcn.paper.splits import PUBLIC, SplitSpec
 from hiergcn.paper.store import PACKED, Record, Store, data_digest, identity, made_here, read_records, write_packed
 from hiergcn.run.settings import Settings, settings_for
 

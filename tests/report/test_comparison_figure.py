@@ -1,10 +1,10 @@
 """Bar chart of a comparison."""
 
+from hiergcn.graph.split import PUBLIC
 from hiergcn.report.comparison import comparison_figure
 from hiergcn.run.compare import Comparison, MethodRun, Score
 from hiergcn.run.process import Peak
 from hiergcn.run.settings import settings_for
-from hiergcn.run.split_plan import SplitPlan
 
 
 def method(name: str, *accuracies: float | None) -> MethodRun:
@@ -14,7 +14,7 @@ def method(name: str, *accuracies: float | None) -> MethodRun:
 
 def drawn(*runs: MethodRun) -> tuple[list[float], list[str], str, float]:
     """Return the ends of the bars, the texts, the label of the axis and its start."""
-    axes = comparison_figure(Comparison("toy", SplitPlan(), (0, 1), runs[0].model, runs, ())).axes[0]
+    axes = comparison_figure(Comparison("toy", (PUBLIC,), (0, 1), runs[0].model, runs, ())).axes[0]
     ends = [bar.get_x() + bar.get_width() for bar in axes.patches]  # type: ignore[attr-defined]
     return ends, [text.get_text() for text in axes.texts], axes.get_xlabel(), axes.get_xlim()[0]
 

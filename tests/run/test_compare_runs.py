@@ -13,12 +13,12 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.evaluate.paired import signed_rank_p
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.split import parse_splits, random_splits
 from hiergcn.run.compare import Comparison, compare, read_comparison, write_comparison
 from hiergcn.run.events import CompareEvent, MethodDone, MethodStarted, RunDone
 from hiergcn.run.fit import fit
 from hiergcn.run.process import peak_memory
 from hiergcn.run.settings import Settings, settings_for
-from hiergcn.run.split_plan import SplitPlan
 
 SEEDS = (0, 1)
 
@@ -116,18 +116,18 @@ def test_explanations_name_the_rival_the_pairs_and_the_lowest_p(comparison: Comp
     assert "over paired seeds, for this split only" in words
     assert "overlap" not in words
     pairs = tuple(replace(one, units=5) for one in comparison.differences)
-    several = replace(comparison, plan=SplitPlan(5), differences=pairs)
+    several = replace(comparison, splits=random_splits(5), differences=pairs)
     assert "With 5 pairs p cannot fall below 0.0625" in " ".join(several.explanations)
     assert "Random splits overlap" in " ".join(several.explanations)
 
 
 @pytest.mark.usefixtures("one_process")
 def test_random_splits_are_the_same_for_every_method(graph: Graph, own: Split) -> None:
-    plan = SplitPlan.parse("random:2")
+    specs = parse_splits("random:2")
     assert graph.labels is not None
     expected = Split.random(graph.labels, 20, 500, seed=1)
-    assert np.array_equal(plan.splits(graph, own)[1].train, expected.train)
-    found = compare(graph, own, {"a": quick(levels=0), "b": quick(levels=0)}, (0,), plan=plan, device="cpu")
+    assert np.array_equal(specs[1].split(graph, own).train, expected.train)
+    found = compare(graph, own, {"a": quick(levels=0), "b": quick(levels=0)}, (0,), splits=specs, device="cpu")
     assert found.runs[0].by_pair == found.runs[1].by_pair
     assert set(found.runs[0].by_pair) == {(0, 0), (1, 0)}
     assert found.differences[0].p == 1.0
@@ -154,12 +154,6 @@ def test_ctrl_c_keeps_finished_methods(graph: Graph, own: Split) -> None:
     assert events == kinds
     with pytest.raises(KeyboardInterrupt):
         compare(graph, own, methods, (0,), device="cpu", on_event=interrupt_at("a"))
-
-
-@pytest.mark.parametrize("text", ["", "private", "random", "random:0", "random:x", "random:-1"])
-def test_bad_splits_are_refused(text: str) -> None:
-    with pytest.raises(InputError, match=r"give public, or random:N"):
-        SplitPlan.parse(text)
 
 
 def test_unknown_rival_is_refused(graph: Graph, own: Split) -> None:

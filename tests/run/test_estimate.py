@@ -9,11 +9,13 @@ from hiergcn.graph import Split
 from hiergcn.run.adapt import adapted_settings
 from hiergcn.run.estimate import TRIAL_EPOCHS, TRIAL_REPORTS, Clock, estimate_fit
 from hiergcn.run.events import EpochDone
-from hiergcn.train.loop import LOOK
+from hiergcn.train.loop import REPORT_EVERY
 
 
 @pytest.mark.parametrize(
-    "reported", [range(1, TRIAL_EPOCHS + 1), range(LOOK, TRIAL_REPORTS * LOOK + 1, LOOK)], ids=["cpu", "gpu"]
+    "reported",
+    [range(1, TRIAL_EPOCHS + 1), range(REPORT_EVERY, TRIAL_REPORTS * REPORT_EVERY + 1, REPORT_EVERY)],
+    ids=["cpu", "gpu"],
 )
 def test_clock_measures_the_epochs_after_the_first_report(reported: range, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()

@@ -4,14 +4,19 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
+from hiergcn.cli.summary import print_summary
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
+from hiergcn.evaluate.metrics import METRICS, Metric
 from hiergcn.graph import Graph, Split
 from hiergcn.run import trainer
 from hiergcn.run.adapt import MOST_LEVELS, adapted_settings
@@ -70,6 +75,19 @@ def test_metrics_keep_their_contract(result: RunResult) -> None:
     assert len(metrics["hierarchy"]["nodes"]) == len(metrics["hierarchy"]["edges"]) == 3
     assert set(metrics["seconds"]) == {"coarsen", "train", "epoch"}
     assert "validation" in metrics["selection"]
+
+
+def test_a_new_metric_shows_up_everywhere(small: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METRICS, "hits", Metric("number of hits", lambda truth, predicted: (truth == predicted).sum()))
+    result = fit(small, changes={"epochs": 2, "levels": 1}, baselines=["label-propagation"], device="cpu")
+    metrics = result.metrics()
+    hits = metrics["test_accuracy"]["mean"] * len(result.split.test)
+    assert metrics["hits"]["mean"] == pytest.approx(hits)
+    assert set(metrics["val_hits"]) == {"mean", "std", "per_seed"}
+    assert metrics["baselines"][0]["test"]["hits"]["mean"] > 0
+    screen = Console(file=StringIO(), width=200)
+    print_summary(screen, result, Path("run"), asked=1)
+    assert screen.file.getvalue().count("number of hits") == 2  # type: ignore[attr-defined]
 
 
 def test_test_labels_change_nothing_but_the_test_figures(graph: Graph, split: Split, settings: Settings) -> None:

@@ -21,7 +21,7 @@ from hiergcn.run.events import FitEvent, MemoryPlanned
 from hiergcn.run.fit import fit
 from hiergcn.run.memory_plan import coarsening_memory, plan_memory, planned_to_fit
 from hiergcn.run.settings import Settings, settings_for
-from hiergcn.train.labels import labelled_nodes
+from hiergcn.train.learners import labelled_nodes
 
 CPU = torch.device("cpu")
 PAPER = settings_for("hgcn", "paper")

@@ -18,7 +18,7 @@ from hiergcn.run.fit import fit
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.train.batches import Batch, Batches, BatchLearner, _inside
 from hiergcn.train.config import TrainConfig
-from hiergcn.train.labels import labelled_nodes
+from hiergcn.train.learners import labelled_nodes
 from hiergcn.train.loop import train_seed
 
 CPU = torch.device("cpu")
@@ -39,11 +39,11 @@ def settings(**changes: object) -> Settings:
     return settings_for("hgcn").override({"epochs": 12, "levels": 2, "hidden": 8, "channels": 2, **changes})
 
 
-def cut(graph: Graph, split: Split, chosen: Settings, count: int, look_at_whole: bool = True) -> Batches:
+def cut(graph: Graph, split: Split, chosen: Settings, count: int, full_validation: bool = True) -> Batches:
     method, task = build_method(chosen.method, chosen.model), Task.of(graph, split)
     hierarchy = coarsen(graph.adjacency, 2, chosen.coarsen)
     whole = method.prepare(task, hierarchy, CPU)
-    return Batches(method, whole, task, hierarchy, count, CPU, look_at_whole)
+    return Batches(method, whole, task, hierarchy, count, CPU, full_validation)
 
 
 def learner(batches: Batches, chosen: Settings | None = None) -> BatchLearner:
@@ -105,19 +105,19 @@ def test_seeds_draw_their_own_batches(graph: Graph, split: Split) -> None:
 
 def test_a_batch_is_forgotten_before_the_next_is_made(graph: Graph, split: Split) -> None:
     """So an epoch never holds more than one of them."""
-    batches = cut(graph, split, settings(), 4, look_at_whole=False)
+    batches = cut(graph, split, settings(), 4, full_validation=False)
     learning, make = learner(batches), batches.batch
     made: list[weakref.ref[Batch]] = []
 
-    def counted(kept: np.ndarray) -> Batch:
+    def counted(members: np.ndarray) -> Batch:
         assert all(one() is None for one in made)
-        batch = make(kept)
+        batch = make(members)
         made.append(weakref.ref(batch))
         return batch
 
     batches.batch = counted  # type: ignore[method-assign]
     learning.step(1)
-    learning.measure()
+    learning.evaluate()
     assert len(made) == 8
 
 
@@ -149,7 +149,7 @@ def test_batches_without_labels_are_not_made(graph: Graph, split: Split) -> None
     batches.task = replace(batches.task, train=split.train[:1], train_labels=batches.task.train_labels[:1])
     learning, make = learner(batches), batches.batch
     made: list[Batch] = []
-    batches.batch = lambda kept: made.append(make(kept)) or made[-1]  # type: ignore[method-assign, func-returns-value]
+    batches.batch = lambda members: made.append(make(members)) or made[-1]  # type: ignore[method-assign, func-returns-value]
     learning.step(1)
     assert len(made) == 1
     assert int(split.train[0]) in made[0].nodes
@@ -169,11 +169,11 @@ def test_labels_keep_their_nodes(graph: Graph, split: Split) -> None:
 
 
 def test_a_graph_too_large_to_look_at_is_looked_at_in_batches(graph: Graph, split: Split) -> None:
-    batches = cut(graph, split, settings(), 4, look_at_whole=False)
+    batches = cut(graph, split, settings(), 4, full_validation=False)
     learning = learner(batches)
-    logits = learning.measure().logits[0]
+    logits = learning.evaluate().logits[0]
     assert logits.shape == (600, 3)
-    assert torch.equal(learning.measure().logits[0], logits)
+    assert torch.equal(learning.evaluate().logits[0], logits)
     seen = []
     for batch in map(batches.batch, batches.fixed()):
         assert torch.equal(logits[batch.nodes], learning._network(batch).eval()(batch.prepared.features))

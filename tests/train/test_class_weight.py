@@ -16,7 +16,7 @@ from hiergcn.model.method import Labelled
 from hiergcn.run.fit import fit
 from hiergcn.run.settings import settings_for
 from hiergcn.train.config import TrainConfig
-from hiergcn.train.labels import balanced_weights, labelled_nodes
+from hiergcn.train.learners import balanced_weights, labelled_nodes
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=50))

@@ -15,8 +15,7 @@ from hiergcn.model.ops.dropout import ReplicaGenerator, dropout
 from hiergcn.model.registry import build_method
 from hiergcn.run.settings import settings_for
 from hiergcn.train.batches import Batches
-from hiergcn.train.capture import Captured
-from hiergcn.train.loop import train_seed, train_side_by_side
+from hiergcn.train.loop import Captured, train_seed, train_side_by_side
 
 if not torch.cuda.is_available():
     pytest.skip("this is about training on a GPU", allow_module_level=True)

@@ -13,7 +13,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.hgcn import HGCN, HGCNConfig, HGCNMethod
 from hiergcn.run.fit import fit
 from hiergcn.run.settings import settings_for
-from hiergcn.train.labels import labelled_nodes
+from hiergcn.train.learners import labelled_nodes
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,6 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.hgcn import HGCN
 from hiergcn.model.method import NodeModel
-from hiergcn.model.ops.dropout import ReplicaGenerator, dropout
-from hiergcn.model.ops.vmap import concat_columns, nodes_first
 from hiergcn.model.registry import build_method, method_names
 from hiergcn.run.settings import settings_for
 from hiergcn.train.config import TrainConfig
@@ -133,37 +131,3 @@ def test_a_model_that_is_drawn_anew_is_as_a_further_one(graph: Graph, scaling: s
     assert isinstance(anew, HGCN)
     assert all(vars(layer)["generator"] is generators[1] for layer in (*anew.layers, anew.output))
     assert torch.equal(*(generator.get_state() for generator in generators))
-
-
-def test_replicas_drop_different_entries_of_values_that_they_share() -> None:
-    noise = ReplicaGenerator([torch.Generator().manual_seed(seed) for seed in (3, 8)])
-    values = torch.ones(7, 9)
-
-    def one(replica: torch.Tensor) -> torch.Tensor:
-        noise.replica = replica
-        return dropout(values, 0.5, noise)
-
-    both = torch.vmap(one)(torch.arange(2))
-    for seed, dropped in zip((3, 8), both, strict=True):
-        assert torch.equal(dropped, dropout(values, 0.5, torch.Generator().manual_seed(seed)))
-
-
-@pytest.mark.parametrize("axis", [0, 1, None])
-def test_columns_of_replicas_are_joined_node_by_node(axis: int | None) -> None:
-    """The left ones have their replicas first, second, or are shared."""
-    right = torch.randn(3, 4, 2)
-    left = torch.randn(4, 5) if axis is None else torch.randn(3, 4, 5).movedim(0, axis)
-    together = torch.vmap(concat_columns, in_dims=(axis, 0))(left, right)
-    each = left.expand(3, 4, 5) if axis is None else left.movedim(axis, 0)
-    assert torch.equal(together, torch.cat([each, right], dim=2))
-    assert together.transpose(0, 1).is_contiguous()
-    assert torch.equal(concat_columns(each[0], right[0]), together[0])
-
-
-@pytest.mark.parametrize("axis", [0, 1, 2])
-def test_what_lies_node_by_node_is_the_same(axis: int) -> None:
-    each = torch.randn(3, 4, 5)
-    together = torch.vmap(nodes_first, in_dims=axis)(each.movedim(0, axis).contiguous())
-    assert torch.equal(together, each)
-    assert together.transpose(0, 1).is_contiguous()
-    assert nodes_first(each) is each

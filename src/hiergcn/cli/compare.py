@@ -48,16 +48,16 @@ def compare(
     """Compare methods over the same splits and seeds."""
     from hiergcn.cli.progress import CompareProgress, Progress
     from hiergcn.cli.terminal import complain, console, printable
+    from hiergcn.graph.split import parse_splits
     from hiergcn.report import write_comparison_page
     from hiergcn.report.comparison import comparison_figure
     from hiergcn.report.svg import save_figure
     from hiergcn.run.adapt import method_for
     from hiergcn.run.compare import compare as run_compare
-    from hiergcn.run.compare import named_methods, write_comparison
+    from hiergcn.run.compare import describe_splits, named_methods, write_comparison
     from hiergcn.run.folder import check_free
-    from hiergcn.run.split_plan import SplitPlan
 
-    plan = SplitPlan.parse(splits)
+    specs = parse_splits(splits)
     changed = changes(set_)
     models = models or f"gcn,{method_for(None, source.dataset)}"
     methods = named_methods(models, source.dataset, changed)
@@ -69,7 +69,7 @@ def compare(
     if not source.is_dataset:
         methods |= {word: adapted(read, word, changed).settings for word in methods if ":" not in word}
     screen = console()
-    screen.print(f"{printable(read.graph.name)}: {plan.about}; seeds 0 to {seeds - 1} of each method.")
+    screen.print(f"{printable(read.graph.name)}: {describe_splits(specs)}; seeds 0 to {seeds - 1} of each method.")
     command = shlex.join(["hiergcn", *sys.argv[1:]])
     try:
         with Progress(screen) as progress:
@@ -78,7 +78,7 @@ def compare(
                 split,
                 methods,
                 range(seeds),
-                plan=plan,
+                splits=specs,
                 against=against,
                 device=device,
                 on_event=CompareProgress(progress),

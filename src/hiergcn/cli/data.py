@@ -10,7 +10,7 @@ from hiergcn.cli.progress import download_progress
 from hiergcn.datasets import dataset_names, load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.tables.csv_files import CsvGraph, Wanted, graph_name, read_csv
+from hiergcn.graph.tables.csv_files import CsvGraph, CsvOptions, graph_name, read_csv
 
 NPZ, GRAPHML = ".npz", ".graphml"
 
@@ -75,8 +75,8 @@ class Source:
 
     def read_files(self) -> CsvGraph:
         """The user's own files, with how they were understood."""
-        wanted = Wanted(self.id, self.label, self.split_column, tuple(self.drop), weight=self.weight)
-        return read_csv(self.data, self.nodes, wanted)
+        options = CsvOptions(self.id, self.label, self.split_column, tuple(self.drop), weight=self.weight)
+        return read_csv(self.data, self.nodes, options)
 
     def _read_whole(self) -> "Data":
         if self._ending == NPZ:

@@ -3,7 +3,7 @@
 from rich.console import Console
 
 from hiergcn.cli.terminal import duration, new_table, percent, printable
-from hiergcn.evaluate.metrics import Summary
+from hiergcn.evaluate.metrics import METRICS, Summary
 from hiergcn.run.result import Baseline, RunResult
 
 CLASSES = 30  # rows of the table; metrics.json has all
@@ -38,7 +38,7 @@ def print_baselines(out: Console, result: RunResult) -> None:
     if result.baselines is None:
         return
     on = result.kept.on
-    columns = ("method", "accuracy %", "macro-F1 %", "balanced %", "seeds", "time")
+    columns = ("method", *(f"{metric.title} %" for metric in METRICS.values()), "seeds", "time")
     table = new_table(out, *columns, title=f"The same split by other methods, on {on} nodes")
     own = Baseline(result.settings.method, len(result.seeds), result.validation, result.test, result.seconds["train"])
     for one in (own, *result.baselines):
@@ -70,7 +70,7 @@ def _verdict(own: Baseline, best: Baseline, on: str) -> str:
 
 def _report(one: Baseline, on: str, name: str) -> Summary | None:
     part = one.test if on == "test" else one.validation
-    return None if part is None else getattr(part, name)
+    return None if part is None else part[name]
 
 
 def _accuracy(one: Baseline, on: str) -> float | None:
@@ -79,7 +79,7 @@ def _accuracy(one: Baseline, on: str) -> float | None:
 
 
 def _figures(one: Baseline, on: str) -> list[str]:
-    found = [_report(one, on, name) for name in ("accuracy", "macro_f1", "balanced_accuracy")]
+    found = [_report(one, on, name) for name in METRICS]
     cells = [percent(None if summary is None else summary.mean) for summary in found]
     spread = None if found[0] is None else found[0].std
     return [cells[0] + ("" if spread is None else f" ± {percent(spread)}"), *cells[1:]]

@@ -56,7 +56,7 @@ def predict(
 def _newer_graph(loaded: "LoadedRun", edges: str, nodes: str | None) -> "Graph":
     """Newer files, read as those of the run were."""
     from hiergcn.cli.data import Source
-    from hiergcn.graph.tables.csv_files import Wanted, read_csv
+    from hiergcn.graph.tables.csv_files import CsvOptions, read_csv
     from hiergcn.graph.tables.feature_columns import STRUCTURAL
 
     known = tuple(column for column in loaded.columns if column.kind != STRUCTURAL)
@@ -75,8 +75,8 @@ def _newer_graph(loaded: "LoadedRun", edges: str, nodes: str | None) -> "Graph":
             "the model was trained on features of the nodes: name the CSV of nodes after that of the edges."
         )
     source = loaded.config["source"]
-    wanted = Wanted(id=source.get("id") if nodes else None, weight=source.get("weight"), known=known)
-    return read_csv(edges, nodes, wanted).graph
+    options = CsvOptions(id=source.get("id") if nodes else None, weight=source.get("weight"), known=known)
+    return read_csv(edges, nodes, options).graph
 
 
 def run_graph(loaded: "LoadedRun") -> "Graph":

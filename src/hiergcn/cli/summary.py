@@ -6,7 +6,7 @@ from rich.console import Console
 
 from hiergcn.cli.learned import print_baselines, print_calibration, print_classes
 from hiergcn.cli.terminal import duration, new_table, percent, printable, warn_of_few_tests
-from hiergcn.evaluate.metrics import Summary
+from hiergcn.evaluate.metrics import METRICS, Summary
 from hiergcn.run.result import RunResult
 
 NOTES = 10
@@ -52,8 +52,9 @@ def _verdict(out: Console, result: RunResult) -> None:
         table.add_row("test", *_figures(result.test.accuracy))
     table.add_row("validation", *_figures(result.validation_accuracy))
     name, judged = ("test", result.test) if result.test else ("validation", result.validation)
-    table.add_row(f"{name}, macro-F1", *_figures(judged.macro_f1))
-    table.add_row(f"{name}, balanced", *_figures(judged.balanced_accuracy))
+    for metric, summary in judged.items():
+        if metric != "accuracy":
+            table.add_row(f"{name}, {METRICS[metric].title}", *_figures(summary))
     if result.claim is not None:
         table.add_row("the paper's claim", percent(result.claim), "", "", "")
         if result.test and result.test.accuracy.mean is not None:

@@ -14,7 +14,7 @@ from hiergcn.coarsen.strategy import find_strategy, strategy_name
 from hiergcn.compiled.csr import frozen, matrix_of, rows_of
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
-from hiergcn.graph.checks import checked_adjacency
+from hiergcn.graph.adjacency import checked_adjacency
 
 LARGEST_WEIGHT = 1e100
 """Weights are squared when similarities are compared, and summed over levels; beyond this they could overflow."""

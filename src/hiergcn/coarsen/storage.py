@@ -28,7 +28,7 @@ from hiergcn.coarsen.strategy import strategy_name, strategy_names
 from hiergcn.compiled.csr import frozen
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
-from hiergcn.graph.checks import checked_adjacency
+from hiergcn.graph.adjacency import checked_adjacency
 
 FORMAT = "hiergcn hierarchy 1"
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hiergcn.datasets.unpickle import read_pickle
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.edges import symmetric_adjacency
+from hiergcn.graph.adjacency import symmetric_adjacency
 
 VALIDATION = 500
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
-from hiergcn.graph.edges import symmetric_adjacency
+from hiergcn.graph.adjacency import symmetric_adjacency
 
 CHUNK = 1 << 20  # nodes or edges drawn at once; changing it would change the graph of every seed
 SMALLEST = 4  # nodes of a block; a level with smaller ones is left out

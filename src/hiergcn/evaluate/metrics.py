@@ -1,21 +1,60 @@
-"""The only place that reads test labels: once, after every seed has been selected on validation."""
+"""Metrics and their summary over seeds.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+This is the only module that reads test labels: once, after validation has selected the epoch of every seed.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.metrics import f1_score, recall_score
+from numpy.typing import NDArray
+from sklearn.metrics import f1_score, precision_recall_fscore_support, recall_score
 
 from hiergcn.evaluate.calibration import Reliability, Temperature, reliability
-from hiergcn.evaluate.classes import ClassScore, class_scores
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.split import Split
+
+Classes = NDArray[np.integer]
+
+
+class Metric(NamedTuple):
+    """A score of predicted classes; higher is better, 1 is perfect."""
+
+    title: str
+    """As shown to people."""
+    score: Callable[[Classes, Classes], float]
+    """Called with the true and the predicted classes of some nodes."""
+
+
+def _accuracy(truth: Classes, predicted: Classes) -> float:
+    return float((truth == predicted).mean())
+
+
+def _macro_f1(truth: Classes, predicted: Classes) -> float:
+    return float(f1_score(truth, predicted, labels=np.unique(truth), average="macro"))
+
+
+def _balanced_accuracy(truth: Classes, predicted: Classes) -> float:
+    return float(recall_score(truth, predicted, labels=np.unique(truth), average="macro"))
+
+
+METRICS: dict[str, Metric] = {
+    "accuracy": Metric("accuracy", _accuracy),
+    "macro_f1": Metric("macro-F1", _macro_f1),
+    "balanced_accuracy": Metric("balanced accuracy", _balanced_accuracy),
+}
+"""Every metric by its name. Result files, tables and pages list what stands here; accuracy comes first."""
+
+
+def result_key(metric: str) -> str:
+    """Return the name of a metric on test nodes in result files: `test_accuracy`, but `macro_f1`."""
+    return "test_accuracy" if metric == "accuracy" else metric
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A figure over seeds. Failed seeds are None: they are counted beside the mean, never inside it."""
+    """A metric over seeds. Failed seeds are None: they are counted beside the mean, never in it."""
 
     per_seed: tuple[float | None, ...]
 
@@ -29,28 +68,54 @@ class Summary:
 
     @property
     def std(self) -> float | None:
-        """Sample standard deviation; a single seed has no spread to speak of."""
+        """Sample standard deviation; None for fewer than two seeds."""
         return float(self.values.std(ddof=1)) if len(self.values) > 1 else None
 
     def to_dict(self) -> dict[str, Any]:
         return {"mean": self.mean, "std": self.std, "per_seed": list(self.per_seed)}
 
 
-@dataclass(frozen=True)
-class PartReport:
-    """How the seeds did on one part of the split."""
+class PartReport(Mapping[str, Summary]):
+    """Every metric on one part of the split, by its name."""
 
-    accuracy: Summary
-    macro_f1: Summary
-    balanced_accuracy: Summary
+    def __init__(self, summaries: Mapping[str, Summary]) -> None:
+        self._summaries = dict(summaries)
+
+    def __getitem__(self, metric: str) -> Summary:
+        return self._summaries[metric]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._summaries)
+
+    def __len__(self) -> int:
+        return len(self._summaries)
+
+    @property
+    def accuracy(self) -> Summary:
+        return self["accuracy"]
+
+
+@dataclass(frozen=True)
+class ClassScore:
+    """Precision, recall and F1 of one class; 0 if there is nothing to divide by."""
+
+    name: str
+    precision: float
+    recall: float
+    f1: float
+    support: int
+    """Number of nodes of the class."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)
 class ModelReport:
-    """How the model that was kept does, class by class, and how far its probabilities can be believed."""
+    """The scores of the kept model for each class, and the calibration of its probabilities."""
 
     on: Literal["test", "validation"]
-    """The nodes that the figures are about; validation, which chose the model, only where there is no test."""
+    """The nodes that are scored: validation, which selected the model, only if there are no test nodes."""
     per_class: tuple[ClassScore, ...]
     temperature: Temperature
     before: Reliability
@@ -69,32 +134,25 @@ class ModelReport:
 def evaluate_test(
     graph: Graph, split: Split, predicted: Mapping[int, np.ndarray], seeds: Sequence[int]
 ) -> PartReport | None:
-    """Score each seed's predicted classes (n,) on the test nodes; None where the split keeps none."""
+    """Score the predicted classes (n,) of each seed on the test nodes; None if the split has none."""
     return evaluate_part(graph, split.test, predicted, seeds) if len(split.test) else None
 
 
 def evaluate_part(
     graph: Graph, nodes: np.ndarray, predicted: Mapping[int, np.ndarray], seeds: Sequence[int]
 ) -> PartReport:
-    """Score each seed's predicted classes (n,) on these nodes; a seed without any failed."""
+    """Score the predicted classes (n,) of each seed on these nodes; a seed without any has failed."""
     truth = _labels(graph, nodes)
 
-    def over_seeds(score: Any) -> Summary:
-        return Summary(
-            tuple(float(score(truth, predicted[seed][nodes])) if seed in predicted else None for seed in seeds)
-        )
+    def over_seeds(metric: Metric) -> Summary:
+        found = [metric.score(truth, predicted[seed][nodes]) if seed in predicted else None for seed in seeds]
+        return Summary(tuple(found))
 
-    return PartReport(
-        accuracy=over_seeds(lambda true, guess: (true == guess).mean()),
-        macro_f1=over_seeds(lambda true, guess: f1_score(true, guess, labels=np.unique(true), average="macro")),
-        balanced_accuracy=over_seeds(
-            lambda true, guess: recall_score(true, guess, labels=np.unique(true), average="macro")
-        ),
-    )
+    return PartReport({name: over_seeds(metric) for name, metric in METRICS.items()})
 
 
 def evaluate_model(graph: Graph, split: Split, probabilities: np.ndarray, temperature: Temperature) -> ModelReport:
-    """Look at the model that was kept, by its probabilities (n, classes)."""
+    """Score the kept model by its probabilities (n, classes)."""
     on: Literal["test", "validation"] = "test" if len(split.test) else "validation"
     nodes: np.ndarray = getattr(split, on)
     truth, found = _labels(graph, nodes), probabilities[nodes]
@@ -104,6 +162,15 @@ def evaluate_model(graph: Graph, split: Split, probabilities: np.ndarray, temper
         temperature=temperature,
         before=reliability(found, truth),
         after=reliability(temperature.of(found), truth),
+    )
+
+
+def class_scores(truth: Classes, predicted: Classes, names: Sequence[str]) -> tuple[ClassScore, ...]:
+    """Return the scores of each class."""
+    columns = precision_recall_fscore_support(truth, predicted, labels=np.arange(len(names)), zero_division=0)
+    return tuple(
+        ClassScore(name, float(precision), float(recall), float(f1), int(support))
+        for name, precision, recall, f1, support in zip(names, *columns, strict=True)
     )
 
 

@@ -1,4 +1,4 @@
-"""What a user brings: a graph, its labels and their split, with readers that check what they read."""
+"""Graphs, splits and learning tasks, with readers that check the user's files."""
 
 from hiergcn.graph.graph import Graph as Graph
 from hiergcn.graph.split import Split as Split

@@ -1,11 +1,15 @@
-"""The doors to other libraries and files, which `Graph` inherits; each format has a file of its own in `formats`."""
+"""Conversions of graphs from and to arrays, files and other libraries, which `Graph` inherits; see also `formats`."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
+import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
+
+from hiergcn.errors import InputError
+from hiergcn.graph.adjacency import checked_ends, checked_weights, symmetric_adjacency
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,11 +18,82 @@ if TYPE_CHECKING:
 
 
 class Conversions:
-    """Formats are imported when they are asked for, so that no graph pays for the libraries of others."""
+    """The conversions, which `Graph` inherits. Formats are imported when used, so that none costs the others time."""
 
     @property
     def _graph(self) -> "Graph":
-        return self  # type: ignore[return-value]  # Graph alone inherits from here
+        return self  # type: ignore[return-value]  # only Graph inherits from this class
+
+    @classmethod
+    def from_scipy(
+        cls,
+        adjacency: Any,
+        features: Any = None,
+        labels: ArrayLike | None = None,
+        *,
+        ids: ArrayLike | None = None,
+        class_names: Sequence[str] = (),
+        name: str = "graph",
+    ) -> Self:
+        """Return a graph from any scipy sparse adjacency, which must be symmetric."""
+        return cls(adjacency, features, labels, ids, tuple(class_names), name)  # type: ignore[call-arg]
+
+    @classmethod
+    def from_edges(
+        cls,
+        source: ArrayLike,
+        target: ArrayLike,
+        weight: ArrayLike | None = None,
+        n: int | None = None,
+        *,
+        features: Any = None,
+        labels: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+        class_names: Sequence[str] = (),
+        name: str = "graph",
+    ) -> Self:
+        """Return a graph from edges between nodes 0..n-1, made undirected; self-loops are dropped, with a note.
+
+        Without weights an edge is there or not, however often it is listed: its weight is 1. With weights, edges listed
+        again in the same direction add up, and of the two directions the heavier counts.
+        """
+        ends = [checked_ends(side, which) for side, which in ((source, "source"), (target, "target"))]
+        if ends[0].size != ends[1].size:
+            raise InputError(
+                f"There are {ends[0].size:,} sources but {ends[1].size:,} targets; give one of each per edge."
+            )
+        highest = max(int(end.max()) if end.size else -1 for end in ends)
+        n = highest + 1 if n is None else n
+        if highest >= n:
+            raise InputError(f"An edge ends in node {highest}, but the graph has {n:,} nodes, 0 to {n - 1}.")
+        weights = None if weight is None else checked_weights(weight, ends[0].size)
+        loops = int(np.count_nonzero(ends[0] == ends[1]))
+        notes = (f"self-loops dropped: {loops:,}",) if loops else ()
+        adjacency = symmetric_adjacency(ends[0], ends[1], weights, n)
+        return cls(adjacency, features, labels, ids, tuple(class_names), name, notes)  # type: ignore[call-arg]
+
+    @staticmethod
+    def from_csv(
+        edges: str | Path,
+        nodes: str | Path | None = None,
+        *,
+        id: str | None = None,  # noqa: A002  # the word a user expects
+        label: str | None = None,
+        drop: Sequence[str] = (),
+        source: str | None = None,
+        target: str | None = None,
+        weight: str | None = None,
+        delimiter: str | None = None,
+    ) -> "Graph":
+        """Return a graph from a file of edges and, if there is one, a file of nodes; either may be gzipped.
+
+        Columns of the nodes that are named in `drop` are left out, and so is one that is named split. docs/files.md has
+        the rules; `read_csv` in `hiergcn.graph.tables.csv_files` returns the split as well.
+        """
+        from hiergcn.graph.tables.csv_files import CsvOptions, read_csv
+
+        options = CsvOptions(id, label, None, tuple(drop), source, target, weight, delimiter)
+        return read_csv(edges, nodes, options).graph
 
     @staticmethod
     def from_pandas(
@@ -32,31 +107,30 @@ class Conversions:
         weight: str | None = None,
         name: str = "graph",
     ) -> "Graph":
-        """A graph from a frame of edges and, where there is one, a frame of nodes, by the rules of `from_csv`.
+        """Return a graph from a frame of edges and, if there is one, a frame of nodes, by the rules of `from_csv`.
 
         The ids of the nodes are in the column `id`, in one with a usual name (id, node, ..), in the index if it is not
-        0, 1, 2, .., or in the first column. Ids that come as text stay text. A label of None, NaN, "" or the number -1
-        is unknown. Every other column is a feature; where all of these are sparse, the features stay sparse.
+        0, 1, 2, .., or in the first column. Ids that are text stay text. A label of None, NaN, "" or the number -1
+        is unknown. Every other column is a feature; if all of these are sparse, the features stay sparse.
         """
         from hiergcn.graph.formats.frames import graph_from_frames
 
         return graph_from_frames(edges, nodes, id, label, source, target, weight, name)
 
     def to_pandas(self) -> "tuple[pd.DataFrame, pd.DataFrame]":
-        """A frame of edges (source, target and, unless all are 1, weight) and one of nodes (id, label, x0, x1, ..)."""
+        """Return frames of edges (source, target, and weight unless all are 1) and nodes (id, label, x0, x1, ..)."""
         from hiergcn.graph.formats.frames import frames_of
 
         return frames_of(self._graph)
 
     def to_csv(self, edges: str | Path, nodes: str | Path) -> None:
-        """Two files with the columns of `to_pandas`, for `from_csv`; an unknown label is blank.
+        """Write two files with the columns of `to_pandas`, for `from_csv`; an unknown label is blank.
 
-        Cells are written as they are, for programs; CSV cannot tell the text "7" from the number, nor name a class that
-        no node has.
+        CSV cannot distinguish the text "7" from the number, nor name a class that no node has.
         """
-        from hiergcn.graph.formats.frames import write_csv
+        from hiergcn.graph.formats.frames import write_graph_csv
 
-        write_csv(self._graph, edges, nodes)
+        write_graph_csv(self._graph, edges, nodes)
 
     @staticmethod
     def from_networkx(
@@ -67,23 +141,23 @@ class Conversions:
         weight: str = "weight",
         name: str | None = None,
     ) -> "Graph":
-        """A graph from a NetworkX graph of any kind, made undirected; its nodes are the ids, in their order.
+        """Return a graph from a NetworkX graph of any kind, made undirected; its nodes are the ids, in their order.
 
         Args:
-            g: a networkx.Graph, DiGraph or multigraph. Parallel edges add up where they have weights.
+            g: a networkx.Graph, DiGraph or multigraph. Parallel edges add up if they have weights.
             label: the node attribute that holds the class; by default `label` or `class` if there is one. Nodes without
                 it, or with None, NaN, "" or the number -1, are unlabelled.
             features: the node attribute that holds a list of numbers (or {column: value}), by default `x` if there is
                 one; or a list of attributes that hold a number, a truth value or a word each.
             weight: the edge attribute that holds the weight; an edge without it weighs 1.
-            name: of the graph; by default its own.
+            name: name of the graph; by default that of `g`.
         """
         from hiergcn.graph.formats.networkx_graph import graph_from_networkx
 
         return graph_from_networkx(g, label, features, weight, name)
 
     def to_networkx(self) -> Any:
-        """A networkx.Graph by the user's ids, with node attributes `label` (where known) and `x` (the features)."""
+        """Return a networkx.Graph by the user's ids; node attributes are `label` (if known) and `x` (the features)."""
         from hiergcn.graph.formats.networkx_graph import networkx_of
 
         return networkx_of(self._graph)
@@ -96,24 +170,24 @@ class Conversions:
         features: str | Sequence[str] | None = None,
         weight: str = "weight",
     ) -> "Graph":
-        """A graph from a GraphML file, as from a NetworkX graph. A file that declares a document type is refused.
+        """Return a graph from a GraphML file, as from a NetworkX graph. A document type is refused.
 
-        Gephi and yEd write the name that is drawn beside a node as its `label`: name the attribute of the class then.
+        Gephi and yEd write the name that is drawn beside a node as its `label`: give the attribute of the class then.
         """
-        from hiergcn.graph.formats.graphml import graph_from_graphml
+        from hiergcn.graph.formats.networkx_graph import graph_from_graphml
 
         return graph_from_graphml(path, label, features, weight)
 
     def to_graphml(self, path: str | Path) -> None:
-        """A GraphML file: edges with weights, nodes with labels, features as text that `from_graphml` reads again."""
-        from hiergcn.graph.formats.graphml import write_graphml
+        """Write a GraphML file: edges with weights, nodes with labels, features as text that `from_graphml` reads."""
+        from hiergcn.graph.formats.networkx_graph import write_graphml
 
         write_graphml(self._graph, path)
 
     @staticmethod
     def from_pyg(data: Any, *, name: str | None = None) -> "Graph":
-        """A graph from a `torch_geometric.data.Data`, made undirected: edge_index, edge_weight (or an edge_attr of one
-        column), x and y, which is -1 where the class is unknown.
+        """Return a graph from a `torch_geometric.data.Data`, made undirected. It has edge_index, edge_weight
+        (or an edge_attr of one column), x and y, which is -1 if the class is unknown.
 
         Its masks are a split: `Split.from_masks(data.train_mask, data.val_mask, data.test_mask)`.
         """
@@ -122,27 +196,27 @@ class Conversions:
         return graph_from_pyg(data, name)
 
     def to_pyg(self, *, sparse_features: bool = False) -> Any:
-        """A `torch_geometric.data.Data` with every edge in both directions, and `ids` and `class_names` beside it.
+        """Return a `torch_geometric.data.Data` with every edge in both directions, `ids` and `class_names`.
 
-        Most of PyG's layers want dense features; `sparse_features` leaves sparse ones as a CSR tensor.
+        Most of PyG's layers need dense features; `sparse_features` leaves sparse ones as a CSR tensor.
         """
         from hiergcn.graph.formats.pyg_data import pyg_of
 
         return pyg_of(self._graph, sparse_features)
 
     def to_scipy(self) -> sp.csr_array:
-        """The adjacency as a copy that may be changed."""
+        """Return the adjacency as a copy that may be changed."""
         return self._graph.adjacency.copy()
 
     @staticmethod
     def from_npz(path: str | Path) -> "Graph":
-        """A graph from a file of `to_npz`, or from one in the layout of Shchur et al. (2018)."""
+        """Return a graph from a file of `to_npz`, or from one in the layout of Shchur et al. (2018)."""
         from hiergcn.graph.formats.npz_graph import graph_from_npz
 
         return graph_from_npz(path)
 
     def to_npz(self, path: str | Path) -> None:
-        """Everything there is to the graph in one file of plain arrays, quick to read again."""
+        """Write the whole graph to one file of plain arrays, quick to read."""
         from hiergcn.graph.formats.npz_graph import write_npz
 
         write_npz(self._graph, path)
@@ -159,18 +233,18 @@ class Conversions:
         ids: ArrayLike | None = None,
         name: str = "table",
     ) -> "Graph":
-        """A graph for a table and no graph: a node for each row, joined to the k rows nearest to it.
+        """Return the nearest-neighbour graph of a table: a node for each row, joined to the k rows nearest to it.
 
         Args:
-            X: numbers, dense or sparse, or a frame, whose words become a column per value. It is the features too.
-            y: the class of each row; None, NaN, "" or the number -1 where it is unknown.
-            k: neighbours of each row.
+            X: numbers, dense or sparse, or a frame, whose words are one-hot encoded. It becomes the features, too.
+            y: the class of each row; None, NaN, "" or the number -1 if it is unknown.
+            k: number of neighbours of each row.
             join: `union` joins two rows if either is among the other's nearest, so that every row has k neighbours or
                 more; `mutual` only if both are, which drops chance neighbours but can leave rows without any.
-            metric: a distance of scikit-learn, `euclidean` or `cosine` for instance.
-            standardise: give columns mean 0 and variance 1 first, so that none counts more for its unit.
-            ids: of the rows; by default the index of a frame unless it is 0, 1, 2, .., else the rows' numbers.
-            name: of the graph.
+            metric: a distance of scikit-learn, such as `euclidean` or `cosine`.
+            standardise: give columns mean 0 and variance 1 first, so that units do not matter.
+            ids: ids of the rows; by default the index of a frame unless it is 0, 1, 2, .., else the row numbers.
+            name: name of the graph.
         """
         from hiergcn.graph.formats.knn_table import graph_from_table
 

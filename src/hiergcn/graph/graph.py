@@ -1,39 +1,32 @@
-"""A graph with features and labels: an immutable value that has been checked."""
+"""A graph with features and labels: an immutable value whose parts have been checked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from hiergcn.errors import InputError
-from hiergcn.graph.checks import (
-    Features,
-    checked_adjacency,
-    checked_class_names,
-    checked_features,
-    checked_ids,
-    checked_labels,
-    read_only,
-)
+from hiergcn.graph.adjacency import checked_adjacency, position_of, read_only, read_only_csr
 from hiergcn.graph.conversions import Conversions
-from hiergcn.graph.edges import symmetric_adjacency
 from hiergcn.graph.tables.feature_columns import FeatureColumn
+
+Features: TypeAlias = NDArray[Any] | sp.csr_array
 
 
 @dataclass(frozen=True, eq=False)
 class Graph(Conversions):
     """An undirected, weighted graph of n nodes.
 
-    Parts are brought into the form below and checked when the graph is made; an `InputError` says where they are wrong.
-    Arrays that have that form already are not copied, and are handed out as read-only views.
+    Parts are converted to the form below and checked when the graph is made; an `InputError` says what is wrong.
+    Arrays that have that form already are not copied, and are available as read-only views.
     """
 
     adjacency: sp.csr_array
-    """(n, n) symmetric weights, finite and not negative; canonical CSR of float64, int32 indices where they fit."""
+    """(n, n) symmetric weights, finite and not negative; canonical CSR of float64, int32 indices if they fit."""
 
     features: Features | None = None
     """(n, f) float32 or float64; dense stays dense, sparse stays sparse (CSR)."""
@@ -42,29 +35,29 @@ class Graph(Conversions):
     """(n,) the class of each node; -1 is unknown."""
 
     ids: NDArray[Any] = None  # type: ignore[assignment]  # None is accepted, but never kept
-    """(n,) the user's own names of the nodes, whole numbers or text; 0..n-1 where none are given."""
+    """(n,) the user's own names of the nodes, whole numbers or text; 0..n-1 by default."""
 
     class_names: tuple[str, ...] = ()
-    """A name for each class; "0", "1", .. where none are given."""
+    """A name for each class; "0", "1", .. by default."""
 
     name: str = "graph"
 
     notes: tuple[str, ...] = ()
-    """What a reader did with the data on its way here, a sentence each."""
+    """What a reader did with the data, a sentence each."""
 
     columns: tuple[FeatureColumn, ...] = ()
-    """The columns of a table that the features were made of, where they were."""
+    """The columns of the table that the features were made of, if they were."""
 
     def __post_init__(self) -> None:
         adjacency = checked_adjacency(self.adjacency)
         n = adjacency.shape[0]
-        labels = None if self.labels is None else checked_labels(self.labels, n)
+        labels = None if self.labels is None else _checked_labels(self.labels, n)
         checked = {
             "adjacency": adjacency,
             "features": None if self.features is None else checked_features(self.features, n),
             "labels": labels,
-            "ids": checked_ids(self.ids, n),
-            "class_names": checked_class_names(self.class_names, labels),
+            "ids": _checked_ids(self.ids, n),
+            "class_names": _checked_class_names(self.class_names, labels),
             "notes": tuple(self.notes),
             "columns": tuple(self.columns),
         }
@@ -95,7 +88,7 @@ class Graph(Conversions):
         return np.empty(0, np.int64) if self.labels is None else np.flatnonzero(self.labels >= 0)
 
     def with_labels(self, labels: ArrayLike | None, class_names: Sequence[str] | None = None) -> "Graph":
-        """The same graph with other labels; class names stay unless others are given."""
+        """Return the same graph with other labels; class names stay unless others are given."""
         names = self.class_names if class_names is None else tuple(class_names)
         return replace(self, labels=None if labels is None else np.asarray(labels), class_names=names)
 
@@ -108,99 +101,92 @@ class Graph(Conversions):
             f"classes={self.n_classes}, labelled={self.labelled.size})"
         )
 
-    @classmethod
-    def from_scipy(
-        cls,
-        adjacency: Any,
-        features: Any = None,
-        labels: ArrayLike | None = None,
-        *,
-        ids: ArrayLike | None = None,
-        class_names: Sequence[str] = (),
-        name: str = "graph",
-    ) -> "Graph":
-        """A graph from any scipy sparse adjacency, which must be symmetric."""
-        return cls(adjacency, features, labels, ids, tuple(class_names), name)  # type: ignore[arg-type]  # checked there
 
-    @classmethod
-    def from_edges(
-        cls,
-        source: ArrayLike,
-        target: ArrayLike,
-        weight: ArrayLike | None = None,
-        n: int | None = None,
-        *,
-        features: Any = None,
-        labels: ArrayLike | None = None,
-        ids: ArrayLike | None = None,
-        class_names: Sequence[str] = (),
-        name: str = "graph",
-    ) -> "Graph":
-        """A graph from edges between nodes 0..n-1, made undirected; self-loops are dropped, with a note.
-
-        Without weights an edge is there or not, however often it is listed: its weight is 1. With weights, edges listed
-        again in the same direction add up, and of the two directions the heavier counts.
-        """
-        ends = [_checked_ends(side, which) for side, which in ((source, "source"), (target, "target"))]
-        if ends[0].size != ends[1].size:
-            raise InputError(
-                f"there are {ends[0].size:,} sources but {ends[1].size:,} targets: give one of each per edge"
-            )
-        highest = max(int(end.max()) if end.size else -1 for end in ends)
-        n = highest + 1 if n is None else n
-        if highest >= n:
-            raise InputError(f"an edge ends in node {highest} but the graph has {n:,} nodes, 0 to {n - 1}")
-        weights = None if weight is None else _checked_weights(weight, ends[0].size)
-        loops = int(np.count_nonzero(ends[0] == ends[1]))
-        notes = (f"self-loops dropped: {loops:,}",) if loops else ()
-        adjacency = symmetric_adjacency(ends[0], ends[1], weights, n)
-        return cls(adjacency, features, labels, ids, tuple(class_names), name, notes)  # type: ignore[arg-type]
-
-    @classmethod
-    def from_csv(
-        cls,
-        edges: str | Path,
-        nodes: str | Path | None = None,
-        *,
-        id: str | None = None,  # noqa: A002  # the word a user expects
-        label: str | None = None,
-        drop: Sequence[str] = (),
-        source: str | None = None,
-        target: str | None = None,
-        weight: str | None = None,
-        delimiter: str | None = None,
-    ) -> "Graph":
-        """A graph from a table of edges and perhaps a table of nodes: see `hiergcn.graph.tables.csv_files`.
-
-        Columns of the nodes that are named in `drop` are left out, and so is one that is named split: `read_csv` in
-        that file gives the graph and the split.
-        """
-        from hiergcn.graph.tables.csv_files import Wanted, read_csv
-
-        wanted = Wanted(id, label, None, tuple(drop), source, target, weight, delimiter)
-        return read_csv(edges, nodes, wanted).graph
-
-
-def _checked_ends(ends: ArrayLike, which: str) -> NDArray[Any]:
-    array = np.asarray(ends)
-    if array.size == 0:
-        return np.empty(0, np.int64)
-    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"the {which} nodes must be a list of whole numbers: got {array.ndim} axes of {array.dtype}")
-    if array.min() < 0:
-        edge = int(array.argmin())
-        raise InputError(f"edge {edge} has {which} node {array[edge]}: nodes count from 0")
-    return read_only(array)
-
-
-def _checked_weights(weight: ArrayLike, edges: int) -> NDArray[np.float64]:
-    array = np.asarray(weight, dtype=np.float64)
-    if array.shape != (edges,):
+def checked_features(features: Any, n: int) -> Features:
+    """Return features with a row per node: dense stays dense, sparse becomes CSR; numbers are float32 or float64."""
+    sparse = sp.issparse(features)
+    table: Any = features if sparse else np.asarray(features)
+    if table.ndim != 2:
+        raise InputError(f"The features have {table.ndim} axes; give a row per node and a column per feature.")
+    if table.shape[0] != n:
         raise InputError(
-            f"the weights have shape {array.shape} but there are {edges:,} edges: give one weight per edge"
+            f"The features have {table.shape[0]:,} rows, but the graph has {n:,} nodes; give a row per node."
         )
-    wrong = ~((array >= 0) & (array < np.inf))
-    if wrong.any():
-        edge = int(wrong.argmax())
-        raise InputError(f"edge {edge} has weight {array[edge]}: weights must be finite and not negative")
+    if table.dtype not in (np.float32, np.float64):
+        if table.dtype.kind not in "buif":
+            raise InputError(f"The features are of type {table.dtype}; turn them into numbers first.")
+        # float32 holds integers of up to 16 bits, and half floats, exactly
+        table = table.astype(np.float32 if table.dtype.itemsize <= 2 else np.float64)
+    if not sparse:
+        _check_finite(table)
+        return read_only(table)
+    matrix = sp.csr_array(table)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    _check_finite(matrix.data, matrix)
+    return read_only_csr(matrix)
+
+
+def _check_finite(values: NDArray[Any], matrix: Any = None) -> None:
+    """Refuse NaN and infinity in a dense matrix, or in the data of a sparse `matrix`."""
+    with np.errstate(all="ignore"):
+        if np.isfinite(values.sum()):  # any NaN or infinity would have reached the sum, so no mask is needed
+            return
+    for first in range(0, len(values), 65_536):  # a sum can overflow although every value is finite
+        bad = np.argwhere(~np.isfinite(values[first : first + 65_536]))
+        if len(bad):
+            place = (first + int(bad[0][0]), *map(int, bad[0][1:]))
+            node, column = place if matrix is None else position_of(matrix, place[0])
+            raise InputError(
+                f"Feature {column} of node {node} is {values[place]}; replace or drop missing and infinite values."
+            )
+
+
+def _checked_labels(labels: Any, n: int) -> NDArray[np.int64]:
+    """Return one int64 per node; -1 is unknown."""
+    array = np.asarray(labels)
+    if array.shape != (n,):
+        raise InputError(
+            f"The labels have shape {array.shape}, but the graph has {n:,} nodes; give one label per node."
+        )
+    if not np.issubdtype(array.dtype, np.integer):
+        raise InputError(f"Labels are of type {array.dtype}; give whole numbers from 0, and -1 if unknown.")
+    if n and array.min() < -1:
+        node = int(array.argmin())
+        raise InputError(f"Node {node} has label {array[node]}; labels count from 0, and -1 means unknown.")
+    return read_only(array.astype(np.int64, copy=False))
+
+
+def _checked_ids(ids: Any, n: int) -> NDArray[Any]:
+    """Return the user's names of the nodes: whole numbers or text, each once; 0..n-1 for None."""
+    if ids is None:
+        return read_only(np.arange(n))
+    array = np.asarray(ids)
+    if array.shape != (n,):
+        raise InputError(f"The ids have shape {array.shape}, but the graph has {n:,} nodes; give one id per node.")
+    if pd.api.types.infer_dtype(array, skipna=False) not in ("integer", "string"):
+        raise InputError(f"Ids are of type {array.dtype}; give all of them as whole numbers or all as text.")
+    repeated = pd.Index(array).duplicated()
+    if repeated.any():
+        node = int(repeated.argmax())
+        raise InputError(
+            f"Id {array[node]!s:.80} of node {node} is that of an earlier node; give every node its own id."
+        )
     return read_only(array)
+
+
+def _checked_class_names(names: Sequence[Any] | None, labels: NDArray[np.int64] | None) -> tuple[str, ...]:
+    """Return a name for each class, "0", "1", .. by default; classes may have no labelled node."""
+    highest = -1 if labels is None else int(labels.max(initial=-1))
+    if not names:
+        return tuple(str(k) for k in range(highest + 1))
+    result = tuple(str(name) for name in names)
+    if len(result) <= highest:
+        raise InputError(
+            f"There are {len(result)} class names, but a label is {highest}; give at least {highest + 1} names."
+        )
+    if len(set(result)) < len(result):
+        twice = next(name for k, name in enumerate(result) if name in result[:k])
+        raise InputError(f"Class name {twice!r} is given twice; give every class its own name.")
+    return result

@@ -1,13 +1,13 @@
-"""Which nodes train a model, which select it and which judge it."""
+"""Splits: which nodes train a model, which select it (validation) and which evaluate it (test)."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hiergcn.errors import InputError
-from hiergcn.graph.checks import read_only
+from hiergcn.graph.adjacency import read_only
 from hiergcn.graph.graph import Graph
 
 PARTS = ("train", "validation", "test")
@@ -27,20 +27,18 @@ class Split:
         for one, other in (("train", "validation"), ("train", "test"), ("validation", "test")):
             shared = np.intersect1d(getattr(self, one), getattr(self, other), assume_unique=True)
             if shared.size:
-                raise InputError(
-                    f"node {shared[0]} is in {one} and in {other}: a node belongs to one part of the split"
-                )
+                raise InputError(f"Node {shared[0]} is in {one} and in {other}; take it out of one of them.")
 
     def __repr__(self) -> str:
         return f"Split(train={self.train.size}, validation={self.validation.size}, test={self.test.size})"
 
     @classmethod
     def from_masks(cls, train: ArrayLike, validation: ArrayLike, test: ArrayLike) -> "Split":
-        """A split from three boolean arrays with a value per node."""
+        """Return a split from three boolean arrays with a value per node."""
         masks = [np.asarray(mask) for mask in (train, validation, test)]
         for part, mask in zip(PARTS, masks, strict=True):
             if mask.dtype != np.bool_ or mask.ndim != 1 or mask.size != masks[0].size:
-                raise InputError(f"the {part} mask must be a list of true and false, one per node")
+                raise InputError(f"The {part} mask must be a list of true and false, one per node.")
         return cls(*(np.flatnonzero(mask) for mask in masks))
 
     @classmethod
@@ -52,21 +50,21 @@ class Split:
         test: int | None = None,
         seed: int = 0,
     ) -> "Split":
-        """`per_class` training nodes of each class, then `validation` nodes and `test` nodes (None: all) of the rest.
+        """Draw `per_class` training nodes per class, then `validation` and `test` nodes (None: all) from the rest.
 
-        Drawn from the labelled nodes alone; the same labels and seed give the same split on every machine.
+        Only labelled nodes are drawn. The same labels and seed give the same split on every machine.
         """
         known = np.asarray(labels)
         if min(per_class, validation, 0 if test is None else test) < 0 or per_class == 0:
-            raise InputError("a split needs at least 1 training node per class, and no negative number of nodes")
+            raise InputError("A split needs at least 1 training node per class, and no negative number of nodes.")
         labelled = np.flatnonzero(known >= 0)
         classes, sizes = np.unique(known[labelled], return_counts=True)
         if classes.size == 0:
-            raise InputError("no node has a label: a split is drawn from labelled nodes")
+            raise InputError("No node has a label; a split is drawn from labelled nodes.")
         if sizes.min() < per_class:
             raise InputError(
-                f"class {classes[sizes.argmin()]} has {sizes.min()} labelled nodes, too few for {per_class} training "
-                f"nodes per class: ask for at most {sizes.min()} per class or leave the class out"
+                f"Class {classes[sizes.argmin()]} has {sizes.min()} labelled nodes, too few for {per_class} training "
+                f"nodes per class; give at most {sizes.min()} per class or leave the class out."
             )
         shuffled = _generator(seed).permutation(labelled)
         by_class = shuffled[np.argsort(known[shuffled], kind="stable")]
@@ -77,21 +75,21 @@ class Split:
         wanted = validation + (0 if test is None else test)
         if wanted > rest.size:
             raise InputError(
-                f"{labelled.size:,} nodes have a label and {train.size:,} of them train, so {rest.size:,} remain for "
-                f"the {wanted:,} asked for validation and test: ask for fewer"
+                f"{labelled.size:,} nodes have a label and {train.size:,} of them train, so {rest.size:,} remain, but "
+                f"validation and test need {wanted:,}; ask for fewer."
             )
         end = None if test is None else wanted
         return cls(train, rest[:validation], rest[validation:end])
 
     @classmethod
     def holdout(cls, labels: ArrayLike, validation: float = 0.2, test: float = 0.2, seed: int = 0) -> "Split":
-        """All labelled nodes, divided class by class: a part for validation, a part for test, the rest trains.
+        """Divide the labelled nodes of each class: a share for validation, a share for test, the rest trains.
 
-        A class keeps at least one node to train; it gives one to validation from two nodes on, and to test only whole
-        shares (from five nodes on by default), so that a person with few labels spends none of them on a test set.
+        A class keeps at least one training node. It gives at least one node to validation if it has two, and to test
+        only whole shares (from five nodes on by default), so that few labels are not spent on a test set.
         """
         if not (0 <= validation < 1 and 0 <= test < 1 and validation + test < 1):
-            raise InputError(f"validation {validation} and test {test} must be shares that leave some nodes to train")
+            raise InputError(f"Validation {validation} and test {test} must be shares that leave some nodes to train.")
         known = np.asarray(labels)
         shuffled = _generator(seed).permutation(np.flatnonzero(known >= 0))
         parts: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
@@ -106,37 +104,41 @@ class Split:
         return cls(*(np.concatenate([np.empty(0, np.int64), *part]) for part in parts))
 
     def check(self, graph: Graph) -> None:
-        """Refuse a split that a model of `graph` cannot be trained and selected with."""
+        """Refuse a split with which no model of `graph` can be trained and selected."""
         labels = graph.labels
         if labels is None or not (labels >= 0).any():
-            raise InputError(f"{graph.name} has no labels: a model needs some to learn from")
+            raise InputError(f"{graph.name} has no labels; give the class of some nodes.")
         for part in PARTS:
             nodes = getattr(self, part)
             if nodes.size and nodes[-1] >= graph.n_nodes:
-                raise InputError(f"{part} names node {nodes[-1]} but {graph.name} has {graph.n_nodes:,} nodes")
+                raise InputError(
+                    f"The {part} part names node {nodes[-1]}, but {graph.name} has {graph.n_nodes:,} nodes."
+                )
             unknown = nodes[labels[nodes] < 0]
             if unknown.size:
-                raise InputError(f"{part} names node {graph.ids[unknown[0]]}, whose label is unknown: take it out")
+                raise InputError(
+                    f"The {part} part names node {graph.ids[unknown[0]]}, whose label is unknown; take it out."
+                )
         self._check_classes(graph, labels)
 
     def _check_classes(self, graph: Graph, labels: NDArray[Any]) -> None:
         present = np.unique(labels[labels >= 0])
         if present.size < 2:
             raise InputError(
-                f"every label of {graph.name} is {graph.class_names[present[0]]!r}: give two classes or more"
+                f"Every label of {graph.name} is {graph.class_names[present[0]]!r}; give two classes or more."
             )
         for part in ("train", "validation"):
             if getattr(self, part).size == 0:
-                raise InputError(f"the {part} part of the split is empty: give it some labelled nodes")
+                raise InputError(f"The {part} part of the split is empty; give it some labelled nodes.")
         missing = np.setdiff1d(present, labels[self.train])
         if missing.size:
             names = ", ".join(repr(graph.class_names[k]) for k in missing[:5])
             more = f" and {missing.size - 5} more" if missing.size > 5 else ""
-            raise InputError(f"no training node has class {names}{more}: move a node of each class into train")
+            raise InputError(f"No training node has class {names}{more}; move a node of each class into train.")
 
 
 def _generator(seed: int) -> np.random.Generator:
-    """A stream of its own: a graph planted with the same seed must not be divided by the permutation that made it."""
+    """Return a stream that differs from the one that `planted_graph` draws from with the same seed."""
     return np.random.default_rng((seed, 2019))
 
 
@@ -145,11 +147,90 @@ def _checked_part(nodes: Any, part: str) -> NDArray[np.int64]:
     if array.size == 0:
         return read_only(np.empty(0, np.int64))
     if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"{part} must be a list of node numbers: got {array.ndim} axes of {array.dtype}")
+        raise InputError(f"The {part} part must be a list of node numbers, but has {array.ndim} axes of {array.dtype}.")
     array = np.sort(array.astype(np.int64))
     if array[0] < 0:
-        raise InputError(f"{part} names node {array[0]}: nodes count from 0")
+        raise InputError(f"The {part} part names node {array[0]}; nodes count from 0.")
     twice = np.flatnonzero(array[1:] == array[:-1])
     if twice.size:
-        raise InputError(f"{part} names node {array[twice[0]]} twice: give every node once")
+        raise InputError(f"The {part} part names node {array[twice[0]]} twice; give every node once.")
     return read_only(array)
+
+
+@dataclass(frozen=True)
+class SplitSpec:
+    """The name of a split. The same spec gives the same split of a graph on every machine."""
+
+    kind: Literal["public", "few", "random"] = "public"
+    """`public`: the graph's own. `few`: some of its training nodes. `random`: drawn from all labelled nodes, 20 per
+    class to train, 500 to validate, the rest to test."""
+    number: int = 0
+    """Number of the draw."""
+    per_class: int = 0
+    """For `few`: training nodes of each class."""
+    small_validation: bool = False
+    """For `few`: whether validation keeps only `per_class` nodes of each class as well, instead of all."""
+
+    @property
+    def name(self) -> str:
+        """The name in result files."""
+        if self.kind == "public":
+            return "public"
+        if self.kind == "random":
+            return f"random-{self.number}"
+        return f"few-{self.per_class}-draw-{self.number}{'-small' if self.small_validation else ''}"
+
+    def split(self, graph: Graph, public: Split) -> Split:
+        """Return the split of a graph whose own one is `public`."""
+        if graph.labels is None:
+            raise InputError(f"{graph.name} has no labels to draw a split from.")
+        if self.kind == "public":
+            return public
+        if self.kind == "random":
+            return Split.random(graph.labels, seed=self.number)
+        rng = _generator(self.number)
+        train = _some_of_each_class(public.train, graph.labels, self.per_class, rng)
+        validation = public.validation
+        if self.small_validation:
+            validation = _some_of_each_class(validation, graph.labels, self.per_class, rng)
+        return Split(train, validation, public.test)
+
+
+PUBLIC = SplitSpec()
+
+
+def random_splits(count: int) -> tuple[SplitSpec, ...]:
+    return tuple(SplitSpec("random", number) for number in range(count))
+
+
+def few_labels(per_class: int, draws: int, *, small_validation: bool) -> tuple[SplitSpec, ...]:
+    """Return `draws` choices of `per_class` training nodes of each class.
+
+    The draws of one number are nested: the 5 nodes of a class are among its 10. So numbers of labels can be compared
+    without a change of nodes.
+    """
+    return tuple(SplitSpec("few", draw, per_class, small_validation) for draw in range(draws))
+
+
+def parse_splits(text: str) -> tuple[SplitSpec, ...]:
+    """Return the splits that a user names: `public`, or `random:N` for N random ones."""
+    kind, colon, number = text.partition(":")
+    if text == "public":
+        return (PUBLIC,)
+    if kind == "random" and colon and number.isdecimal() and int(number) > 0:
+        return random_splits(int(number))
+    raise InputError(f"splits is {text!r}; give public, or random:N for N random splits.")
+
+
+def _some_of_each_class(
+    nodes: NDArray[np.int64], labels: NDArray[Any], count: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return the first `count` nodes of each class, in an order that does not depend on `count`."""
+    shuffled = rng.permutation(nodes)
+    chosen = []
+    for one in np.unique(labels[nodes]):
+        members = shuffled[labels[shuffled] == one]
+        if members.size < count:
+            raise InputError(f"Class {one} has {members.size} nodes to draw {count} from; draw fewer.")
+        chosen.append(members[:count])
+    return np.concatenate(chosen)

@@ -1,13 +1,12 @@
-"""Features from the edges alone, for a graph whose nodes have none.
+"""Structural features: made from the edges alone, for a graph whose nodes have none.
 
-Three columns say what a node's surroundings are like: the logarithm of its degree, the mean of its neighbours', and the
-share of pairs of its neighbours that are neighbours themselves. 64 more say where in the graph it is: every node
-throws 64 signs, drawn from a hash of its id, and a lazy random walk averages them over its surroundings (a random
-projection of the walk's distribution, so that nodes whose walks meet get similar rows). Since the signs hang on ids, a
-node keeps its features when the file is ordered differently, and nearly keeps them when the graph grows.
+Three columns describe a node's neighbourhood: the logarithm of its degree, the mean of its neighbours' logarithms, and
+the clustering coefficient. 64 more describe its position. Every node has 64 random signs, from a hash of its id, and a
+lazy random walk averages them over the neighbourhood. This is a random projection of the walk's distribution, so nodes
+whose walks meet get similar rows. Since the signs depend on ids, a node keeps its features if the file is reordered,
+and nearly keeps them if the graph grows.
 
-One column for each node, the usual choice, knows nothing of nodes it has not seen and makes the first layer as wide as
-the graph is large.
+The usual choice, one column per node, cannot represent new nodes and makes the first layer as wide as the graph.
 """
 
 from dataclasses import replace
@@ -24,14 +23,14 @@ from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureColumn
 
 SIGNS = 64  # bits of a hash
 STEPS = 32
-"""Of the walk, which stays where it is in half of them: with fewer, a node's own signs drown its neighbours'."""
+"""Steps of the walk, half of which stay in place; with fewer, a node's own signs dominate its neighbours'."""
 WIDTH = SIGNS + 3
 SCALE = 1 / 16
-"""Of the logarithms, so that they weigh about as much as one of the 64, whose squares sum to 1."""
+"""Factor of the logarithms, which gives them the size of one of the 64 columns, whose squares sum to 1."""
 
 
 def with_structural_features(graph: Graph) -> Graph:
-    """The same graph if it has features; else with structural ones, and a note that says so."""
+    """Return the graph itself if it has features; else with structural ones, and a note that says so."""
     if graph.features is not None:
         return graph
     note = (
@@ -43,7 +42,7 @@ def with_structural_features(graph: Graph) -> Graph:
 
 
 def structural_features(graph: Graph) -> NDArray[np.float32]:
-    """(n, 67), of the edges and the ids alone; the same on every machine up to rounding."""
+    """Return (n, 67) features that depend on the edges and ids alone; the same on every machine up to rounding."""
     return np.hstack([_surroundings(graph.adjacency), _position(graph.adjacency, graph.ids)])
 
 
@@ -60,7 +59,7 @@ def _surroundings(adjacency: sp.csr_array) -> NDArray[np.float32]:
 def _position(adjacency: sp.csr_array, ids: NDArray[Any]) -> NDArray[np.float32]:
     walked = _signs(ids)
     degree = np.asarray(adjacency.sum(axis=1)).ravel()
-    if degree.any():  # take out what every walk comes to in the end, or in a well-mixed graph nothing else is left
+    if degree.any():  # subtract the limit of every walk, which would be all that is left in a well-mixed graph
         walked -= (degree @ walked / degree.sum()).astype(np.float32)
     share = np.divide(0.5, degree, out=np.zeros_like(degree), where=degree > 0).astype(np.float32)
     stay = np.where(degree > 0, 0.5, 1.0).astype(np.float32)
@@ -73,7 +72,7 @@ def _position(adjacency: sp.csr_array, ids: NDArray[Any]) -> NDArray[np.float32]
 
 
 def _signs(ids: NDArray[Any]) -> NDArray[np.float32]:
-    """(n, 64) of -1 and 1, the bits of a hash of each id as it is written."""
+    """Return (n, 64) of -1 and 1, the bits of a hash of each id as text."""
     hashed = pd.util.hash_array(ids.astype(str).astype(object), categorize=False).astype("<u8")
     bits = np.unpackbits(hashed.view(np.uint8).reshape(-1, SIGNS // 8), axis=1)
     return 2 * bits.astype(np.float32) - 1
@@ -81,9 +80,9 @@ def _signs(ids: NDArray[Any]) -> NDArray[np.float32]:
 
 @kernel
 def _triangles(indptr: Any, indices: Any) -> Any:
-    """Triangles that each node is in. Self-loops are passed over.
+    """Count the triangles of each node. Self-loops are ignored.
 
-    Every edge is looked at from its end of lower degree, so that a hub costs no more than its neighbours do.
+    Every edge is visited from its end of lower degree, so that a hub costs no more than its neighbours do.
     """
     n = indptr.size - 1
     count = np.zeros(n, np.float64)
@@ -100,7 +99,7 @@ def _triangles(indptr: Any, indices: Any) -> Any:
                 for m in range(indptr[j], indptr[j + 1]):
                     third = indices[m]
                     last = indptr[third + 1] - indptr[third]
-                    # the lowest of the three by (degree, number) is the third, so that each triangle counts once
+                    # the third must be the lowest of the three by (degree, number), so that each triangle counts once
                     if seen[third] == i and third != j and (last < other or (last == other and third < j)):
                         count[i] += 1
                         count[j] += 1

@@ -1,4 +1,4 @@
-"""What a model may see while it learns: the graph, and the labels of training and validation nodes alone."""
+"""The learning task: a graph with the labels that training may use. It has no test labels, so nothing can read them."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -12,7 +12,7 @@ from hiergcn.graph.split import Split
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A graph with the labels that learning may use. Test labels are not in it, so nothing below can look at them."""
+    """A graph with the labels of its training and validation nodes."""
 
     adjacency: sp.csr_array
     features: np.ndarray | sp.csr_array | None
@@ -24,6 +24,7 @@ class Task:
 
     @classmethod
     def of(cls, graph: Graph, split: Split) -> Self:
+        """Return the task of a graph and a split, which is checked."""
         split.check(graph)
         assert graph.labels is not None
         return cls(
@@ -38,7 +39,7 @@ class Task:
 
     @classmethod
     def unlabelled(cls, graph: Graph, n_classes: int) -> Self:
-        """A graph to predict on: no labels at all."""
+        """Return a task to predict on, without labels."""
         none = np.empty(0, dtype=np.int64)
         return cls(graph.adjacency, graph.features, n_classes, none, none, none, none)
 

@@ -105,25 +105,23 @@ class Layer(NamedTuple):
     width: int  # columns of all channels together
 
     @property
-    def whole(self) -> int:
-        return self.nodes * (WORD * (self.fixed + self.learned + self.width) + _MASK * self.learned)
+    def arrays(self) -> int:
+        return WORD * self.nodes * (self.fixed + self.learned + self.width)
 
     @property
-    def working(self) -> int:
-        return WORD * self.nodes * 2 * (self.fixed + self.learned + self.width)
-
-    def kept(self, recompute: bool) -> int:
-        return WORD * self.nodes * self.learned if recompute else self.whole
+    def kept(self) -> int:
+        return self.arrays + _MASK * self.nodes * self.learned
 
 
 def layers_memory(work: Workload, levels: Sequence[LevelSize], layers: Sequence[Layer]) -> MemoryPlan:
     """Return the memory of layers over levels. Nothing is kept while the graph is prepared or validated."""
-    kept = work.networks * (sum(layer.kept(work.recompute) for layer in layers) // work.batches)
-    largest = max(layers, key=lambda layer: layer.whole)
-    step = (largest.working + (largest.whole if work.recompute else 0)) // work.batches
-    validate = largest.working if work.full_validation and work.batches > 1 else 0
+    kept = [WORD * layer.nodes * layer.learned if work.recompute else layer.kept for layer in layers]
+    kept_by_all = work.networks * (sum(kept) // work.batches)
+    largest = max(layers, key=lambda layer: layer.kept)
+    step = (2 * largest.arrays + (largest.kept if work.recompute else 0)) // work.batches
+    validate = 2 * largest.arrays if work.full_validation and work.batches > 1 else 0
     prepare = _NORMALISE * max(level.entries for level in levels) + 2 * work.features
     structure = tensor_bytes(levels) + work.features
     batch = structure // work.batches if work.batches > 1 else 0  # the batch in use has tensors of its own
     outputs = 2 * WORD * work.nodes * work.n_classes
-    return MemoryPlan(structure + batch + outputs, kept, max(step, validate - kept, prepare - kept))
+    return MemoryPlan(structure + batch + outputs, kept_by_all, max(step, max(validate, prepare) - kept_by_all))

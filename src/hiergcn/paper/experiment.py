@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hiergcn.paper.splits import PUBLIC, SplitSpec
+from hiergcn.graph.split import PUBLIC, SplitSpec
 from hiergcn.run.settings import GROUPS, Settings, settings_for
 
 NUMBERED = 0

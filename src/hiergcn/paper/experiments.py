@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from hiergcn.graph.split import PUBLIC, few_labels, random_splits
 from hiergcn.model.registry import method_title
 from hiergcn.paper.experiment import Arm, Column, Experiment, Measurement
-from hiergcn.paper.splits import PUBLIC, few_labels, random_splits
 
 CITATION = ("cora", "citeseer", "pubmed")
 NELL = "nell"

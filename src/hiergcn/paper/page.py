@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hiergcn.evaluate.metrics import METRICS, result_key
 from hiergcn.files import written_whole
 from hiergcn.paper.blocks import Picture, Section, Table, Text
 from hiergcn.paper.claims import Verdict, verdicts_on
@@ -177,8 +178,8 @@ def _html(page: Page) -> str:
 # Tables of all runs
 
 _FIGURES = (
-    *("test_accuracy", "validation_accuracy", "train_accuracy", "macro_f1"),
-    *("best_epoch", "epochs", "depth", "failure"),
+    *map(result_key, METRICS),
+    *("validation_accuracy", "train_accuracy", "best_epoch", "epochs", "depth", "failure"),
 )
 
 

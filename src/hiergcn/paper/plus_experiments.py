@@ -6,9 +6,9 @@ the paper's experiments have too are shared with them.
 
 from dataclasses import replace
 
+from hiergcn.graph.split import few_labels, random_splits
 from hiergcn.paper.experiment import NUMBERED, Arm, Column, Experiment
 from hiergcn.paper.experiments import CITATION, FULL, NELL, Scale
-from hiergcn.paper.splits import few_labels, random_splits
 
 RIVALS = ("no-hierarchy", "grand", "gcn")
 """What H-GCN+ is compared with, in the order of the tables."""

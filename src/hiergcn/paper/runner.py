@@ -19,7 +19,7 @@ import torch
 
 from hiergcn.datasets import Dataset, load_dataset
 from hiergcn.errors import HierGCNError, InputError
-from hiergcn.evaluate.metrics import evaluate_test
+from hiergcn.evaluate.metrics import evaluate_test, result_key
 from hiergcn.model.registry import build_method
 from hiergcn.paper.collect import Results
 from hiergcn.paper.experiment import Experiment, Job, Measurement, Training
@@ -146,15 +146,14 @@ class JobRunner:
         name, settings = jobs[0].dataset, jobs[0].settings
         data = dataset_of(name)
         trainer = self.trainers.setdefault(name, Trainer(data.graph, self.device))
-        splits = {job.split: job.split.of(data.graph, data.split) for job in jobs}
+        splits = {job.split: job.split.split(data.graph, data.split) for job in jobs}
         runs = [(splits[job.split], job.seed) for job in jobs]
         for job, outcome in zip(jobs, trainer.train(settings, runs, lambda *_: on_epoch()), strict=True):
             predicted = {} if outcome.probabilities is None else {job.seed: outcome.probabilities.argmax(axis=1)}
             report = evaluate_test(data.graph, splits[job.split], predicted, [job.seed])
             assert report is not None
             result = {
-                "test_accuracy": report.accuracy.per_seed[0],
-                "macro_f1": report.macro_f1.per_seed[0],
+                **{result_key(metric): summary.per_seed[0] for metric, summary in report.items()},
                 **_selected(outcome),
                 "depth": _depth(trainer, settings),
             }

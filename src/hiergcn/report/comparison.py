@@ -9,9 +9,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from hiergcn.files import written_whole
+from hiergcn.graph.split import PUBLIC
 from hiergcn.report.svg import FIRST, INK, MUTED, SECOND, STYLE, inline_svg, new_figure
 from hiergcn.report.template import rendered
-from hiergcn.run.compare import Comparison, MethodRun, read_comparison
+from hiergcn.run.compare import Comparison, MethodRun, describe_splits, read_comparison
 
 MAX_DOTS = 200
 """Methods with more runs are drawn without a dot for each run."""
@@ -44,6 +45,7 @@ def _page(comparison: Comparison) -> str:
         "comparison.html",
         comparison=comparison,
         machine=comparison.environment,
+        about=describe_splits(comparison.splits),
         rows=rows,
         best=best,
         chart=inline_svg(comparison_figure(comparison), "chart", f"Mean test accuracy of each method: {means}."),
@@ -90,9 +92,9 @@ def comparison_figure(comparison: Comparison) -> Figure:
 
 
 def _title(comparison: Comparison) -> str:
-    splits = comparison.plan.count
-    on = "" if splits is None else f", {splits} random splits"
-    seeds = f"{len(comparison.seeds)} seeds{' each' if splits else ''}"
+    several = comparison.splits != (PUBLIC,)
+    on = f", {len(comparison.splits)} random splits" if several else ""
+    seeds = f"{len(comparison.seeds)} seeds{' each' if several else ''}"
     return f"{comparison.dataset}{on}, {seeds}: mean ± standard deviation"
 
 

@@ -20,13 +20,13 @@ from hiergcn.evaluate.metrics import Summary
 from hiergcn.evaluate.paired import TEST, PairedDifference, Scores, compare_all
 from hiergcn.files import written_whole
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.split import PUBLIC, SplitSpec, parse_splits
 from hiergcn.run.environment import environment
 from hiergcn.run.events import FitEvent, MethodDone, MethodStarted, OnCompareEvent, RunDone, SeedDone
 from hiergcn.run.fit import AllSeedsFailedError, fit
 from hiergcn.run.process import Peak, Send, WorkFailedError, in_own_process
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings, settings_for
-from hiergcn.run.split_plan import SplitPlan
 
 COMPARISON, SCORES = "comparison.json", "scores.csv"
 ENOUGH_PAIRS = 6
@@ -102,7 +102,7 @@ class Comparison:
     """The scores of every method, and their differences to one of them."""
 
     dataset: str
-    plan: SplitPlan
+    splits: tuple[SplitSpec, ...]
     seeds: tuple[int, ...]
     against: str
     runs: tuple[MethodRun, ...]
@@ -119,7 +119,7 @@ class Comparison:
     @property
     def explanations(self) -> tuple[str, ...]:
         """What the columns of the table mean, in sentences."""
-        several = self.plan.count is not None
+        several = self.splits != (PUBLIC,)
         pairs = (
             "over paired splits, each the mean of its seeds" if several else "over paired seeds, for this split only"
         )
@@ -141,8 +141,8 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         return {
             "dataset": self.dataset,
-            "splits": str(self.plan),
-            "splits_about": self.plan.about,
+            "splits": "public" if self.splits == (PUBLIC,) else f"random:{len(self.splits)}",
+            "splits_about": describe_splits(self.splits),
             "seeds": list(self.seeds),
             "against": self.against,
             "test": TEST,
@@ -168,13 +168,23 @@ def named_methods(models: str, dataset: str | None, changes: Mapping[str, Any]) 
     return methods
 
 
+def describe_splits(splits: Sequence[SplitSpec]) -> str:
+    """Return what the splits are, in words."""
+    if tuple(splits) == (PUBLIC,):
+        return "the graph's own split"
+    return (
+        f"{len(splits)} random splits of the whole graph, not of its largest component: "
+        "20 nodes per class train, 500 validate, the rest test"
+    )
+
+
 def compare(
     graph: Graph,
     own: Split,
     methods: Mapping[str, Settings],
     seeds: Sequence[int],
     *,
-    plan: SplitPlan | None = None,
+    splits: Sequence[SplitSpec] = (PUBLIC,),
     against: str | None = None,
     device: str = "auto",
     on_event: OnCompareEvent | None = None,
@@ -187,27 +197,27 @@ def compare(
         own: the graph's own split.
         methods: settings by the name to show.
         seeds: run on each split.
-        plan: which splits; by default the graph's own.
+        splits: by default the graph's own.
         against: name of the method that the others are compared with; by default the first.
         device: as in `fit`.
         on_event: gets every step: see `events`.
         command: the command line, kept with the result.
     """
-    plan, emit = plan or SplitPlan(), on_event or (lambda _: None)
+    emit = on_event or (lambda _: None)
     against = against or next(iter(methods))
     if against not in methods:
         raise InputError(f"{against!r} is not among the models compared; give one of {', '.join(methods)}.")
-    if len(own.test) == 0 and plan.count is None:
+    if len(own.test) == 0 and PUBLIC in splits:
         raise InputError(f"{graph.name}'s split has no test nodes to compare on; take random splits.")
-    splits = plan.splits(graph, own)
-    for split in splits:
+    drawn = [spec.split(graph, own) for spec in splits]
+    for split in drawn:
         split.check(graph)
     runs: list[MethodRun] = []
     interrupted = False
     try:
         for name, settings in methods.items():
-            emit(MethodStarted(name, len(splits) * len(seeds)))
-            runs.append(_run_method(name, settings, graph, splits, tuple(seeds), device, emit))
+            emit(MethodStarted(name, len(drawn) * len(seeds)))
+            runs.append(_run_method(name, settings, graph, drawn, tuple(seeds), device, emit))
             emit(MethodDone(runs[-1]))
     except KeyboardInterrupt:
         if not runs:
@@ -216,7 +226,7 @@ def compare(
     done = {run.model: run.by_pair for run in runs}
     return Comparison(
         dataset=graph.name,
-        plan=plan,
+        splits=tuple(splits),
         seeds=tuple(seeds),
         against=against,
         runs=tuple(runs),
@@ -282,7 +292,7 @@ def _send_seed(send: Send, model: str, split: int, event: FitEvent) -> None:
 
 def _scores(model: str, split: int, result: RunResult) -> list[Score]:
     assert result.test is not None
-    figures = zip(result.outcomes, result.test.accuracy.per_seed, result.test.macro_f1.per_seed, strict=True)
+    figures = zip(result.outcomes, result.test.accuracy.per_seed, result.test["macro_f1"].per_seed, strict=True)
     return [
         Score(
             model=model,
@@ -338,7 +348,7 @@ def _from_dict(saved: dict[str, Any], scores: pd.DataFrame) -> Comparison:
             raise ValueError(f"{SCORES} has {len(run.scores)} of {one['runs']} runs of {run.model}")
     return Comparison(
         dataset=saved["dataset"],
-        plan=SplitPlan.parse(saved["splits"]),
+        splits=parse_splits(saved["splits"]),
         seeds=tuple(saved["seeds"]),
         against=saved["against"],
         runs=runs,

@@ -17,7 +17,7 @@ from hiergcn.run.events import EpochDone, FitEvent
 from hiergcn.run.fit import fit
 from hiergcn.run.memory_plan import held_memory, plan_memory
 from hiergcn.run.settings import Settings
-from hiergcn.train.loop import LOOK
+from hiergcn.train.loop import REPORT_EVERY
 
 TRIAL_NODES = 20_000
 TRIAL_ENTRIES = 20_000_000  # of the features
@@ -66,7 +66,7 @@ def estimate_fit(graph: Graph, split: Split, settings: Settings) -> Estimate:
         assert trial.labels is not None
         split = Split.holdout(trial.labels)
     clock = Clock()
-    epochs = TRIAL_REPORTS * LOOK if choose_device().type == "cuda" else TRIAL_EPOCHS
+    epochs = TRIAL_REPORTS * REPORT_EVERY if choose_device().type == "cuda" else TRIAL_EPOCHS
     short = replace(settings, train=replace(settings.train, epochs=epochs, patience=None))
     result = fit(trial, split, short, [0], on_event=clock)
     seconds = ratio * (result.seconds["coarsen"] + clock.epoch * settings.train.epochs)

@@ -56,14 +56,7 @@ def require_memory(needed: int, what: str, remedy: str, device: torch.device | N
 def plan_memory(
     graph: Graph, settings: Settings, hierarchy: Hierarchy | None = None, full_validation: bool = True
 ) -> MemoryPlan:
-    """Return the memory plan of one seed. Without a hierarchy, each level has half the nodes and as many edges.
-
-    Args:
-        graph: the graph.
-        settings: the settings.
-        hierarchy: its coarser levels, if they are made already.
-        full_validation: whether validation is full-batch even if training is batched.
-    """
+    """Return the memory plan of one seed. Without a hierarchy, each level has half the nodes and as many edges."""
     method = build_method(settings.method, settings.model)
     levels = _levels(graph, settings.model.levels if method.uses_hierarchy else 0, hierarchy)
     work = Workload(

@@ -9,7 +9,7 @@ import pandas as pd
 from torch import Tensor
 
 from hiergcn.coarsen import Hierarchy
-from hiergcn.evaluate.metrics import ModelReport, PartReport, Summary
+from hiergcn.evaluate.metrics import METRICS, ModelReport, PartReport, Summary, result_key
 from hiergcn.explain.votes import Votes
 from hiergcn.graph import Graph, Split
 from hiergcn.run.settings import Settings
@@ -102,15 +102,14 @@ class Baseline:
     left_out: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        def figures(report: PartReport | None) -> dict[str, Any]:
-            names = ("accuracy", "macro_f1", "balanced_accuracy")
-            return {name: None if report is None else getattr(report, name).to_dict() for name in names}
+        def scores(report: PartReport | None) -> dict[str, Any]:
+            return {name: None if report is None else report[name].to_dict() for name in METRICS}
 
         return {
             "model": self.model,
             "seeds": self.seeds,
-            "test": figures(self.test),
-            "validation": figures(self.validation),
+            "test": scores(self.test),
+            "validation": scores(self.validation),
             "seconds": self.seconds,
             "left_out": self.left_out,
         }
@@ -174,12 +173,9 @@ class RunResult:
             "dataset": self.graph.name,
             "seeds": list(self.seeds),
             "failed_seeds": {str(outcome.seed): outcome.failure for outcome in self.outcomes if outcome.failure},
-            "test_accuracy": test.accuracy.to_dict() if test else None,
+            **{result_key(name): test[name].to_dict() if test else None for name in METRICS},
+            **{f"val_{name}": self.validation[name].to_dict() for name in METRICS},
             "val_accuracy": self.validation_accuracy.to_dict(),
-            "macro_f1": test.macro_f1.to_dict() if test else None,
-            "balanced_accuracy": test.balanced_accuracy.to_dict() if test else None,
-            "val_macro_f1": self.validation.macro_f1.to_dict(),
-            "val_balanced_accuracy": self.validation.balanced_accuracy.to_dict(),
             "per_class": {"on": self.kept.on, "classes": [score.to_dict() for score in self.kept.per_class]},
             "calibration": self.kept.calibration(),
             "baselines": None if self.baselines is None else [one.to_dict() for one in self.baselines],

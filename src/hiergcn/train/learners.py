@@ -1,29 +1,63 @@
-"""What the loop trains: one model, or several side by side as if each were alone.
+"""What the training loop trains: one model, or replicas side by side.
 
-Replicas are models of one method over one graph that differ in their seed, and perhaps in the nodes that they learn
-from. Their parameters are stacked on a first axis and `torch.vmap` runs the network over all of them at once, so that
-the network itself knows nothing of it; the rules for products and dropout are in `model.sparse` and `model.dropout`.
+Replicas are models of one method over one graph that differ in their seed, and perhaps in their training nodes. Their
+parameters are stacked on a first axis, and `torch.vmap` runs the network over all of them at once. The network itself
+does not know; the rules for products and dropout are in `model.ops`.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from hiergcn.graph.task import Task
 from hiergcn.model.method import Features, Labelled, NodeModel
 from hiergcn.model.ops.dropout import ReplicaGenerator
 from hiergcn.train.config import TrainConfig
-from hiergcn.train.labels import LearningNodes
 from hiergcn.train.optimiser import make_optimiser
 
 
+class LearningNodes(NamedTuple):
+    """Training and validation nodes."""
+
+    train: Labelled
+    validation: Labelled
+
+
+def labelled_nodes(
+    task: Task,
+    device: torch.device,
+    class_weight: Literal["none", "balanced"] = "none",
+    loss: Literal["sum", "mean"] = "mean",
+) -> LearningNodes:
+    """Return training and validation nodes on the device; `loss` is the reduction over the training nodes."""
+    weights = None
+    if class_weight == "balanced":
+        weights = torch.tensor(balanced_weights(task.train_labels, task.n_classes), device=device)
+
+    def on_device(nodes: np.ndarray, classes: np.ndarray, reduction: str) -> Labelled:
+        where, which = torch.tensor(nodes, device=device), torch.tensor(classes, device=device)
+        return Labelled(where, which, weights, reduction=reduction)
+
+    train = on_device(task.train, task.train_labels, loss)
+    return LearningNodes(train, on_device(task.validation, task.validation_labels, "mean"))
+
+
+def balanced_weights(labels: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return n / (classes * nodes of the class), as in scikit-learn; 1 for a class without nodes."""
+    count = np.bincount(labels, minlength=n_classes)
+    present = np.count_nonzero(count)
+    return np.where(count > 0, labels.size / (present * np.maximum(count, 1)), 1.0).astype(np.float32)
+
+
 @dataclass(frozen=True, eq=False)
-class Measured:
-    """What the models give for every node after an epoch, and how well; the first axis is that of the models."""
+class Evaluation:
+    """Logits and scores after an epoch; the first axis is that of the models."""
 
     logits: Tensor  # (models, n, classes)
     validation_loss: Tensor  # (models,)
@@ -31,23 +65,26 @@ class Measured:
     validation_accuracy: Tensor
 
 
-class Learners(ABC):
-    """Models in training."""
+class Learner(ABC):
+    """Models in training, with their optimiser."""
+
+    optimiser: torch.optim.Optimizer
 
     @abstractmethod
     def step(self, epoch: int) -> Tensor:
-        """One epoch of training; the loss of each model, (models,)."""
+        """Train for one epoch and return the loss of each model, (models,)."""
 
     @abstractmethod
-    def measure(self) -> Measured: ...
+    def evaluate(self) -> Evaluation:
+        """Return logits and scores of each model, in evaluation mode."""
 
     @abstractmethod
     def weights(self) -> dict[str, Tensor]:
-        """What there is to save of each model, by name; the first axis is that of the models."""
+        """Return the state to save, by name; the first axis is that of the models."""
 
 
-class OneLearner(Learners):
-    """A single model, which may learn in any way it likes."""
+class SingleLearner(Learner):
+    """One model, trained by its own `step`."""
 
     def __init__(self, model: NodeModel, features: Features, nodes: LearningNodes, config: TrainConfig) -> None:
         self.model, self.features, self.nodes = model, features, _with_cached(model, nodes)
@@ -59,35 +96,35 @@ class OneLearner(Learners):
         return torch.as_tensor(loss, device=self.nodes.train.nodes.device).view(1)
 
     @torch.no_grad()
-    def measure(self) -> Measured:
+    def evaluate(self) -> Evaluation:
         self.model.eval()
-        return measured(self.model(self.features), self.nodes)
+        return evaluation(self.model(self.features), self.nodes)
 
     def weights(self) -> dict[str, Tensor]:
         return {name: value.unsqueeze(0) for name, value in self.model.state_dict().items()}
 
 
-class Replicas(Learners):
-    """Models side by side. All draw what they would draw alone, and differ from it by rounding at most.
+class Replicas(Learner):
+    """Models side by side. Each draws what it would draw alone; results differ from training alone by rounding only.
 
     Args:
-        models: the fresh models; one need not outlast the next and may be the same, drawn anew.
+        models: the new models. They are read one after the other, so they may be one object with new weights.
         features: of every node.
-        nodes: for each model, the labels.
-        config: of the training.
+        nodes: training and validation nodes of each model.
+        config: training settings.
     """
 
     def __init__(
         self, models: Iterable[NodeModel], features: Features, nodes: Sequence[LearningNodes], config: TrainConfig
     ) -> None:
         self.features, self.reduction = features, nodes[0].train.reduction
-        self.noise, self.model, states = _one_for_all(models)
+        self.generator, self.model, states = _one_for_all(models)
         learned = {name for name, _ in self.model.named_parameters()}
         self.state = {name: torch.stack([state[name] for state in states]) for name in states[0]}
         self.parameters = {name: self.state[name].requires_grad_() for name in self.state if name in learned}
         self.optimiser = make_optimiser(self.model, self.parameters, config)
         self.replica = torch.arange(len(states), device=next(iter(self.state.values())).device)
-        distinct = {id(pair): pair for pair in nodes}  # replicas of one split share what its labels say
+        distinct = {id(pair): pair for pair in nodes}  # replicas of one split share what is precomputed
         cached = {key: _with_cached(self.model, pair) for key, pair in distinct.items()}
         self.train, self.validation = (_stacked([cached[id(pair)][part] for pair in nodes]) for part in (0, 1))
 
@@ -97,7 +134,7 @@ class Replicas(Learners):
         objective = _Objective(self.model)
 
         def one(state: dict[str, Tensor], replica: Tensor, train: dict[str, Any]) -> Tensor:
-            self.noise.replica = replica
+            self.generator.replica = replica
             named = {f"model.{name}": value for name, value in state.items()}
             given = (self.features, Labelled(**train, reduction=self.reduction), epoch)
             loss: Tensor = functional_call(objective, named, given, tie_weights=False)  # each has a value of its own
@@ -109,21 +146,21 @@ class Replicas(Learners):
         return losses.detach()
 
     @torch.no_grad()
-    def measure(self) -> Measured:
+    def evaluate(self) -> Evaluation:
         self.model.eval()
 
         def one(state: dict[str, Tensor], *nodes: dict[str, Any]) -> tuple[Tensor, ...]:
             logits = functional_call(self.model, state, (self.features,), tie_weights=False)
-            return _measure(logits, *(Labelled(**some) for some in nodes))
+            return _scores(logits, *(Labelled(**some) for some in nodes))
 
-        return Measured(*torch.vmap(one)(self.state, self.train, self.validation))
+        return Evaluation(*torch.vmap(one)(self.state, self.train, self.validation))
 
     def weights(self) -> dict[str, Tensor]:
         return {name: value.detach() for name, value in self.state.items()}
 
 
 class _Objective(nn.Module):
-    """A model's objective as what a module does when it is called."""
+    """A module whose forward is the model's objective, for `functional_call`."""
 
     def __init__(self, model: NodeModel) -> None:
         super().__init__()
@@ -133,26 +170,26 @@ class _Objective(nn.Module):
         return self.model.objective(*arguments)
 
 
-def measured(logits: Tensor, nodes: LearningNodes) -> Measured:
-    """Of a single model that gave these logits, (n, classes)."""
-    return Measured(*(part.unsqueeze(0) for part in _measure(logits, *nodes)))
+def evaluation(logits: Tensor, nodes: LearningNodes) -> Evaluation:
+    """Return the evaluation of a single model by its logits, (n, classes)."""
+    return Evaluation(*(part.unsqueeze(0) for part in _scores(logits, *nodes)))
 
 
-def _measure(logits: Tensor, train: Labelled, validation: Labelled) -> tuple[Tensor, ...]:
+def _scores(logits: Tensor, train: Labelled, validation: Labelled) -> tuple[Tensor, ...]:
     return logits, validation.cross_entropy(logits), train.accuracy(logits), validation.accuracy(logits)
 
 
 def _one_for_all(models: Iterable[NodeModel]) -> tuple[ReplicaGenerator, NodeModel, list[dict[str, Tensor]]]:
-    """One of the models, drawing for all of them wherever it drew for itself, and what there is to save of each."""
+    """Return a generator for all models, one model that draws from it, and the state of each model."""
     generators, states = [], []
     for model in models:
         drawing = [vars(module) for module in model.modules() if "generator" in vars(module)]
         generators += [attributes["generator"] for attributes in drawing[:1]]
         states.append({name: value.clone() for name, value in model.state_dict().items()})
-    noise = ReplicaGenerator(generators)
+    generator = ReplicaGenerator(generators)
     for attributes in drawing:
-        attributes["generator"] = noise
-    return noise, model, states
+        attributes["generator"] = generator
+    return generator, model, states
 
 
 def _with_cached(model: NodeModel, nodes: LearningNodes) -> LearningNodes:
@@ -162,7 +199,7 @@ def _with_cached(model: NodeModel, nodes: LearningNodes) -> LearningNodes:
 
 
 def _stacked(parts: Sequence[Labelled]) -> dict[str, Tensor]:
-    """What there is of nodes, classes, weights and so on, by name; what is the same for all lies there once."""
+    """Return the tensors of the parts, stacked, by name; a tensor that all parts share is expanded instead."""
     stacked = {}
     for name, first in vars(parts[0]).items():
         if isinstance(first, Tensor):

@@ -1,4 +1,4 @@
-"""The only training loop there is. It sees training and validation labels only."""
+"""The training loop, the only one there is. It sees training and validation labels only."""
 
 import math
 import time
@@ -14,29 +14,30 @@ from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Method, NodeModel, Prepared
 from hiergcn.train.batches import Batches, BatchLearner
-from hiergcn.train.capture import Captured
 from hiergcn.train.config import TrainConfig
-from hiergcn.train.labels import labelled_nodes
-from hiergcn.train.learners import Learners, OneLearner, Replicas
+from hiergcn.train.learners import Learner, Replicas, SingleLearner, labelled_nodes
+from hiergcn.train.optimiser import learning_rate, set_learning_rate
 from hiergcn.train.selection import Selection
 
-LOOK = 25
-"""Epochs of a GPU between two looks at what it has done."""
+REPORT_EVERY = 25
+"""Epochs on a GPU between two calls of the callback, each of which waits for the GPU."""
 
-OnEpoch = Callable[[int, list[float]], None]
-"""Gets the epoch and the best validation accuracy of each model so far."""
+OnEpoch = Callable[[int, int, float], None]
+"""Callback with a seed, the epoch, and the seed's best validation accuracy so far."""
+
+_EAGER = 3  # epochs before a CUDA graph is recorded, in which libraries initialise
 
 
 @dataclass(frozen=True, eq=False)
 class SeedOutcome:
-    """What one seed gave. A seed that failed keeps its history and says why; it has no probabilities and no weights."""
+    """The result of one seed. A failed seed has a history and a reason, but no probabilities and no weights."""
 
     seed: int
     history: np.ndarray  # (epochs done, 4), columns as in HISTORY
     best_epoch: int | None  # counted from 1
     probabilities: np.ndarray | None  # (n, classes) float32
     weights: dict[str, Tensor] | None
-    seconds: float  # of several that trained side by side, an equal share
+    seconds: float  # an equal share, if several trained side by side
     failure: str | None = None
 
     @property
@@ -58,18 +59,18 @@ def train_seed(
     on_epoch: OnEpoch | None = None,
     batches: Batches | None = None,
 ) -> SeedOutcome:
-    """Train one model, on the whole graph or in batches, and keep the epoch that validation chooses."""
+    """Train one model, on the whole graph or in batches, and keep its best epoch by validation."""
     began = time.perf_counter()
     generator = torch.Generator(device).manual_seed(seed)
     model = _built(method, prepared, task, config, generator)
     nodes = labelled_nodes(task, device, config.class_weight, config.loss)
-    learner: Learners
+    learner: Learner
     if batches is None:
-        learner = OneLearner(model, prepared.features, nodes, config)
+        learner = SingleLearner(model, prepared.features, nodes, config)
     else:
         build = partial(_built, method, task=task, config=config, generator=generator)
         learner = BatchLearner(model, build, batches, nodes, config, seed)
-    selection = _train(learner, 1, config, device, (), on_epoch)
+    selection = _train(learner, [seed], config, device, on_epoch)
     return _outcomes([seed], selection, began)[0]
 
 
@@ -82,16 +83,16 @@ def train_side_by_side(
     device: torch.device,
     on_epoch: OnEpoch | None = None,
 ) -> list[SeedOutcome]:
-    """Train a model for each task and seed in one pass; the tasks are of one graph, with equal numbers of labels.
+    """Train a model for each task and seed at once. The tasks share a graph and have equal numbers of labels.
 
-    The method must say that it `replicates`.
+    The method must have `replicates`.
     """
     began = time.perf_counter()
     generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
     models = _one_after_another(method, prepared, tasks, config, generators)
     nodes = {task: labelled_nodes(task, device, config.class_weight, config.loss) for task in dict.fromkeys(tasks)}
     replicas = Replicas(models, prepared.features, [nodes[task] for task in tasks], config)
-    selection = _train(replicas, len(seeds), config, device, replicas.noise.generators, on_epoch)
+    selection = _train(replicas, seeds, config, device, on_epoch)
     return _outcomes(seeds, selection, began)
 
 
@@ -102,7 +103,7 @@ def _one_after_another(
     config: TrainConfig,
     generators: Sequence[torch.Generator],
 ) -> Iterator[NodeModel]:
-    """A fresh model for each task and generator; it may be the one before, drawn anew."""
+    """Yield a new model for each task and generator; it may be the previous one with new weights."""
     model = None
     for task, generator in zip(tasks, generators, strict=True):
         if model is None or not method.redraw(model, generator):
@@ -113,7 +114,7 @@ def _one_after_another(
 def _built(
     method: Method, prepared: Prepared, task: Task, config: TrainConfig, generator: torch.Generator
 ) -> NodeModel:
-    with generator.device:  # parameters are drawn where the generator lives
+    with generator.device:  # a generator draws on its own device alone
         model = method.build(prepared, task.n_classes, generator)
     model.to(generator.device)
     if config.class_weight != "none" and not model.weighs_classes:
@@ -124,29 +125,28 @@ def _built(
 
 
 def _train(
-    learners: Learners,
-    models: int,
-    config: TrainConfig,
-    device: torch.device,
-    generators: Sequence[torch.Generator],
-    on_epoch: OnEpoch | None,
+    learner: Learner, seeds: Sequence[int], config: TrainConfig, device: torch.device, on_epoch: OnEpoch | None
 ) -> Selection:
-    selection = Selection(config, models, device)
+    selection = Selection(config, len(seeds), device)
     epoch = 0
 
     def train_epoch() -> None:
-        loss = learners.step(epoch)
-        selection.offer(loss, learners.measure(), learners.weights())
+        loss = learner.step(epoch)
+        selection.offer(loss, learner.evaluate(), learner.weights())
 
     on_gpu = device.type == "cuda"
-    run = Captured(train_epoch, generators) if on_gpu and isinstance(learners, Replicas) else train_epoch
+    run: Callable[[], None] = train_epoch
+    if on_gpu and isinstance(learner, Replicas):
+        run = Captured(train_epoch, learner.generator.generators)
     while epoch < config.epochs:
         epoch += 1
+        set_learning_rate(learner.optimiser, learning_rate(config, epoch))
         run()
-        if on_gpu and epoch % LOOK and epoch < config.epochs:
+        if on_gpu and epoch % REPORT_EVERY and epoch < config.epochs:
             continue
         if on_epoch:
-            on_epoch(epoch, selection.accuracies())
+            for seed, accuracy in zip(seeds, selection.accuracies(), strict=True):
+                on_epoch(seed, epoch, accuracy)
         if bool(selection.over.all()):
             break
     return selection
@@ -166,3 +166,33 @@ def _outcomes(seeds: Sequence[int], selection: Selection, began: float) -> list[
         probabilities = chosen.probabilities(r).numpy()
         outcomes.append(SeedOutcome(seed, rows, best[r], probabilities, chosen.weights(r), seconds))
     return outcomes
+
+
+class Captured:
+    """A function without arguments or result, recorded as a CUDA graph, so that launching its kernels costs nothing.
+
+    The first calls run the function itself; later ones replay the graph on the same memory. The generators advance at
+    each call, as they would without a graph.
+    """
+
+    def __init__(self, function: Callable[[], None], generators: Sequence[torch.Generator]) -> None:
+        self.function, self.generators = function, generators
+        self.stream = torch.cuda.Stream()
+        self.stream.wait_stream(torch.cuda.current_stream())
+        self.calls = 0
+        self.graph: torch.cuda.CUDAGraph | None = None
+
+    def __call__(self) -> None:
+        self.calls += 1
+        if self.calls <= _EAGER:
+            with torch.cuda.stream(self.stream):
+                self.function()
+            torch.cuda.current_stream().wait_stream(self.stream)
+            return
+        if self.graph is None:
+            self.graph = torch.cuda.CUDAGraph()
+            for generator in self.generators:
+                self.graph.register_generator_state(generator)
+            with torch.cuda.graph(self.graph, stream=self.stream):
+                self.function()
+        self.graph.replay()

@@ -1,6 +1,6 @@
-"""Many runs over one graph: the seeds, and the splits, of one method with one choice of settings."""
+"""Many runs over one graph: seeds and splits of one method with one choice of settings."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 
@@ -11,9 +11,9 @@ from hiergcn.train.config import TrainConfig
 from hiergcn.train.loop import OnEpoch, SeedOutcome, train_seed, train_side_by_side
 
 Run = tuple[Task, int]
-"""The labels that may be learned from, and the seed."""
+"""Training and validation labels, and the seed."""
 
-_MOST = 64  # models side by side
+_MOST_REPLICAS = 64
 
 
 def train_runs(
@@ -22,19 +22,19 @@ def train_runs(
     runs: Sequence[Run],
     config: TrainConfig,
     device: torch.device,
-    on_epoch: Callable[[int, int, float], None] | None = None,
+    on_epoch: OnEpoch | None = None,
     batches: Batches | None = None,
 ) -> Iterator[SeedOutcome]:
-    """Train every run and give the outcomes in their order. `on_epoch` gets the seed, the epoch and the best accuracy.
+    """Train every run and yield the outcomes in their order.
 
-    A GPU trains them side by side if the method can; a CPU gains nothing by that and takes one after the other, as is
-    done where batches or recomputation save memory.
+    A GPU trains runs side by side if the method supports it. A CPU gains nothing by that and takes one after the
+    other; so does a GPU with batches or recomputation, which are there to save memory.
     """
     if device.type == "cuda" and method.replicates and batches is None and not config.recompute:
         yield from _side_by_side(method, prepared, runs, config, device, on_epoch)
         return
     for task, seed in runs:
-        yield train_seed(method, prepared, task, config, seed, device, _told([seed], on_epoch), batches)
+        yield train_seed(method, prepared, task, config, seed, device, on_epoch, batches)
 
 
 def _side_by_side(
@@ -43,16 +43,15 @@ def _side_by_side(
     runs: Sequence[Run],
     config: TrainConfig,
     device: torch.device,
-    on_epoch: Callable[[int, int, float], None] | None,
+    on_epoch: OnEpoch | None,
 ) -> Iterator[SeedOutcome]:
-    """As many at a time as the memory holds: half as many whenever it does not."""
-    most, done = _MOST, 0
+    """Train as many runs at a time as fit into memory, halving the number whenever they do not."""
+    most, done = _MOST_REPLICAS, 0
     while done < len(runs):
         group = runs[done : done + min(most, _alike(runs[done:]))]
-        seeds = [seed for _, seed in group]
-        told = _told(seeds, on_epoch)
+        tasks, seeds = [task for task, _ in group], [seed for _, seed in group]
         try:
-            outcomes = train_side_by_side(method, prepared, [task for task, _ in group], config, seeds, device, told)
+            outcomes = train_side_by_side(method, prepared, tasks, config, seeds, device, on_epoch)
         except torch.cuda.OutOfMemoryError:
             if len(group) == 1:
                 raise
@@ -64,15 +63,6 @@ def _side_by_side(
 
 
 def _alike(runs: Sequence[Run]) -> int:
-    """How many runs, from the first on, have as many training and validation nodes as the first."""
+    """Return how many runs, from the first on, have as many training and validation nodes as the first."""
     sizes = [(len(task.train), len(task.validation)) for task, _ in runs]
     return next((i for i, size in enumerate(sizes) if size != sizes[0]), len(sizes))
-
-
-def _told(seeds: Sequence[int], on_epoch: Callable[[int, int, float], None] | None) -> OnEpoch:
-    def told(epoch: int, best: list[float]) -> None:
-        if on_epoch:
-            for seed, accuracy in zip(seeds, best, strict=True):
-                on_epoch(seed, epoch, accuracy)
-
-    return told

@@ -1,6 +1,6 @@
-"""The history of a training and the epoch that validation chooses, for several models at once.
+"""The training history, and the best epoch by validation, for several models at once.
 
-Everything stays on the device of the models, so that a GPU need not wait for the host after each epoch.
+Everything stays on the models' device, so that a GPU need not wait for the host after each epoch.
 """
 
 import math
@@ -11,15 +11,15 @@ from torch import Tensor
 
 from hiergcn.model.ops import gpu_kernels
 from hiergcn.train.config import TrainConfig
-from hiergcn.train.learners import Measured
+from hiergcn.train.learners import Evaluation
 
 HISTORY = ("train_loss", "validation_loss", "train_accuracy", "validation_accuracy")
 
 
 class Selection:
-    """What was measured in each epoch, and logits and weights of each model's best one.
+    """Scores of each epoch, and logits and weights of each model's best one.
 
-    A model is over when a loss is not finite or its patience is at an end; what it does afterwards does not count.
+    A model is over if a loss is not finite or its patience has run out; later epochs do not count.
     """
 
     def __init__(self, config: TrainConfig, models: int, device: torch.device) -> None:
@@ -31,11 +31,11 @@ class Selection:
         self.failed, self.over = (torch.zeros(models, dtype=torch.bool, device=device) for _ in range(2))
         self.best: dict[str, Tensor] = {}
 
-    def offer(self, loss: Tensor, measured: Measured, weights: dict[str, Tensor]) -> None:
-        """Take in an epoch; `loss` is that of its training."""
+    def offer(self, loss: Tensor, scores: Evaluation, weights: dict[str, Tensor]) -> None:
+        """Record an epoch and keep it for each model whose best it is; `loss` is the training loss."""
         row = torch.stack(
-            [part.double() for part in (loss, measured.validation_loss, measured.train_accuracy)]
-            + [measured.validation_accuracy.double()]
+            [part.double() for part in (loss, scores.validation_loss, scores.train_accuracy)]
+            + [scores.validation_accuracy.double()]
         )  # (4, models)
         self.history.index_copy_(0, self.epoch, row.unsqueeze(0))
         self.epoch += 1
@@ -51,12 +51,12 @@ class Selection:
         self.over |= self.failed
         if self.config.patience is not None:
             self.over |= self.epoch - self.best_epoch >= self.config.patience
-        self._keep(better, {"logits": measured.logits} | {f"weights.{name}": value for name, value in weights.items()})
+        self._keep(better, {"logits": scores.logits} | {f"weights.{name}": value for name, value in weights.items()})
 
     def _keep(self, better: Tensor, state: dict[str, Tensor]) -> None:
         if not self.best:
             self.best = {name: torch.empty_like(value) for name, value in state.items()}
-        if not better.is_cuda and not better.any():  # to look costs nothing here, and saves the copies
+        if not better.is_cuda and not better.any():  # on a GPU this test would wait for it
             return
         for name, value in state.items():
             if better.is_cuda and gpu_kernels() and value.dim() == 3 and value.stride(2) == 1:
@@ -66,13 +66,13 @@ class Selection:
                 torch.where(chosen, value, self.best[name], out=self.best[name])
 
     def accuracies(self) -> list[float]:
-        """The best validation accuracy of each model so far."""
+        """Return the best validation accuracy of each model so far."""
         row = 0 if self.config.selection == "accuracy" else 1
         accuracy = self.rank[row].tolist()
         return [value if epoch else math.nan for value, epoch in zip(accuracy, self.best_epoch.tolist(), strict=True)]
 
     def to_host(self) -> "Best":
-        """What is kept of all models, in one copy of each tensor: every copy waits for the GPU."""
+        """Copy the best epochs to the host, one copy per tensor, since every copy waits for the GPU."""
         host = {name: value.cpu() for name, value in self.best.items() if name != "logits"}
         probabilities = torch.softmax(self.best["logits"], dim=2).cpu()
         return Best(probabilities, {name.removeprefix("weights."): value for name, value in host.items()})
@@ -80,19 +80,21 @@ class Selection:
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """What each model gave in its best epoch, and with which weights, on the host."""
+    """Probabilities and weights of each model's best epoch, on the host."""
 
     stacked_probabilities: Tensor  # (models, n, classes)
     stacked_weights: dict[str, Tensor]  # (models, ...)
 
     def probabilities(self, model: int) -> Tensor:
+        """Return the probabilities of one model, (n, classes)."""
         return _own(self.stacked_probabilities, model)
 
     def weights(self, model: int) -> dict[str, Tensor]:
+        """Return the weights of one model, by name."""
         return {name: _own(value, model) for name, value in self.stacked_weights.items()}
 
 
 def _own(stacked: Tensor, model: int) -> Tensor:
-    """Of one model, without memory of the others, which may be forgotten before it is."""
+    """Return one model's tensor in memory of its own, so that the others can be freed."""
     own = stacked[model]
     return own.contiguous() if len(stacked) == 1 else own.clone(memory_format=torch.contiguous_format)

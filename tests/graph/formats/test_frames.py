@@ -86,14 +86,19 @@ def test_sparse_columns_stay_sparse() -> None:
 @pytest.mark.parametrize(
     ("edges", "nodes", "options", "message"),
     [
-        (EDGES.assign(target=["bo", np.nan]), None, {}, "the edges, row 2, column 'target': the id is blank"),
-        (EDGES, NODES, {"label": "topics"}, "the nodes has no column 'topics', did you mean 'topic'"),
-        (EDGES, pd.concat([NODES, NODES[:1]]), {}, "the nodes, row 4, column 'id': id 'cy' is there already"),
-        (EDGES, NODES[:2], {"label": "topic"}, "the edges, row 1: id 'bo' is not in the nodes"),
-        (EDGES[["source"]], None, {}, "the edges: one column where an edge needs two ends"),
-        (EDGES, None, {"label": "topic"}, "column 'topic' belongs to a frame of nodes"),
-        (EDGES.set_axis(["a", "a"], axis=1), None, {}, "two columns of the edges are named 'a'"),
-        (EDGES, NODES[[]], {}, "the nodes have no columns"),
+        (EDGES.assign(target=["bo", np.nan]), None, {}, "The frame of edges, row 2, column 'target': the id is blank"),
+        (EDGES, NODES, {"label": "topics"}, "The frame of nodes has no column 'topics'; did you mean 'topic'"),
+        (
+            EDGES,
+            pd.concat([NODES, NODES[:1]]),
+            {},
+            "The frame of nodes, row 4, column 'id': id 'cy' is in an earlier row already",
+        ),
+        (EDGES, NODES[:2], {"label": "topic"}, "The frame of edges, row 1: id 'bo' is not in the frame of nodes"),
+        (EDGES[["source"]], None, {}, "The frame of edges: one column, but an edge has two ends"),
+        (EDGES, None, {"label": "topic"}, "Column 'topic' belongs to a frame of nodes"),
+        (EDGES.set_axis(["a", "a"], axis=1), None, {}, "The frame of edges has two columns named 'a'"),
+        (EDGES, NODES[[]], {}, "The frame of nodes has no columns"),
         (EDGES.assign(weight=[1, -2]), None, {}, "row 2, column 'weight': weight -2.0 must be"),
     ],
 )

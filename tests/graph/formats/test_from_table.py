@@ -54,7 +54,7 @@ def test_labels() -> None:
     assert classes_by_name(Graph.from_table(LINE, [1, -1, 0, -1])) == ["1", None, "0", None]
     assert classes_by_name(Graph.from_table(LINE, ["b", None, "", "a"])) == ["b", None, None, "a"]
     assert Graph.from_table(LINE).labels is None
-    with pytest.raises(InputError, match="there are 3 labels for 4 nodes"):
+    with pytest.raises(InputError, match="There are 3 labels for 4 nodes"):
         Graph.from_table(LINE, [0, 1, 2])
 
 
@@ -84,15 +84,15 @@ def test_rows_that_are_equal_are_not_their_own_neighbours() -> None:
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
-        (LINE, {"k": 0}, "k is 0"),
-        (LINE, {"k": 2.5}, "k is 2.5"),
-        (LINE, {"join": "both"}, "give union or mutual"),
-        (LINE[:1], {}, "the table has 1 row"),
+        (LINE, {"k": 0}, "at least 1, not 0"),
+        (LINE, {"k": 2.5}, "at least 1, not 2.5"),
+        (LINE, {"join": "both"}, "'union' or 'mutual'"),
+        (LINE[:1], {}, "The table has 1 row"),
         (LINE[:, 0], {}, "a row per node and a column per feature"),
         (LINE[:, :0], {}, "a row per node and a column per feature"),
-        (np.array([[1.0], [np.nan]]), {}, "feature 0 of node 1 is nan"),
+        (np.array([[1.0], [np.nan]]), {}, "Feature 0 of node 1 is nan"),
         (np.array([["a"], ["b"]]), {}, "turn them into numbers first"),
-        (LINE, {"metric": "nonsense"}, "neighbours by 'nonsense' cannot be found"),
+        (LINE, {"metric": "nonsense"}, "Neighbours by the metric 'nonsense' cannot be found"),
     ],
 )
 def test_defects(table: object, options: dict[str, object], message: str) -> None:

@@ -52,7 +52,7 @@ def test_nodes_of_other_kinds_are_named_by_their_text() -> None:
     assert "named by their text" in graph.notes[0]
     huge = Graph.from_networkx(nx.Graph([(2**70, 1)]))
     assert huge.ids.tolist() == [str(2**70), "1"]
-    with pytest.raises(InputError, match="stands for an earlier node too"):
+    with pytest.raises(InputError, match="is that of an earlier node"):
         Graph.from_networkx(nx.Graph([(1, "1")]))
 
 
@@ -67,12 +67,12 @@ def test_sparse_rows() -> None:
 @pytest.mark.parametrize(
     ("attributes", "options", "message"),
     [
-        ({0: {"x": [1, 2]}}, {}, "node 1 has no attribute 'x'"),
-        ({0: {"x": [1, 2]}, 1: {"x": [1]}}, {}, "node 1 has 1 features in 'x' and node 0 has 2"),
+        ({0: {"x": [1, 2]}}, {}, "Node 1 has no attribute 'x'"),
+        ({0: {"x": [1, 2]}, 1: {"x": [1]}}, {}, "Node 1 has 1 features in 'x', but node 0 has 2"),
         ({0: {"x": "tall"}, 1: {"x": "short"}}, {}, r"features=\['x'\]"),
         ({0: {"x": {-1: 2}}, 1: {"x": {}}}, {}, "columns from 0"),
-        ({0: {"a": 1}}, {"label": "topic"}, "no node has an attribute 'topic' to be its label; nodes have 'a'"),
-        ({0: {"a": 1}}, {"features": ["a", "b"]}, "no node has an attribute 'b' to be a feature"),
+        ({0: {"a": 1}}, {"label": "topic"}, "No node has an attribute 'topic' to be its label; nodes have 'a'"),
+        ({0: {"a": 1}}, {"features": ["a", "b"]}, "No node has an attribute 'b' to be a feature"),
     ],
 )
 def test_defects(attributes: object, options: dict[str, str], message: str) -> None:

@@ -55,7 +55,7 @@ def rewritten(path: Path, **changes: Any) -> Path:
         ({"adjacency_indices": np.array([7, 0, 2, 1])}, "is not a graph in npz form"),
         ({"adjacency_data": None}, "is not a graph in npz form"),
         ({"adjacency_data": np.array([1.0, 1, 2, 1])}, "adjacency is not symmetric"),
-        ({"labels": np.array([0, -7, 1])}, "node 1 has label -7"),
+        ({"labels": np.array([0, -7, 1])}, "Node 1 has label -7"),
         ({"about": np.frombuffer(b"{}", np.uint8)}, "is not a graph in npz form"),
         ({"about": np.frombuffer(b"no json", np.uint8)}, "is not a graph in npz form"),
         ({"about": np.frombuffer(json.dumps({"format": "hiergcn graph 9"}).encode(), np.uint8)}, "'hiergcn graph 9'"),

@@ -5,6 +5,7 @@ By hand, one for each mistake that people make; generated, a mistake put at each
 
 import gzip
 import io
+import tarfile
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -39,6 +40,15 @@ def _zipped() -> bytes:
     return target.getvalue()
 
 
+def _archived() -> bytes:
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w") as archive:
+        member = tarfile.TarInfo("edges.csv")
+        member.size = len(EDGES)
+        archive.addfile(member, io.BytesIO(EDGES))
+    return target.getvalue()
+
+
 def _arrays() -> bytes:
     target = io.BytesIO()
     np.savez(target, source=np.arange(3), target=np.arange(3))
@@ -53,17 +63,20 @@ def _either(name: str, content: bytes, *expected: str) -> Iterator[Broken]:
 
 def _not_text() -> Iterator[Broken]:
     text = EDGES.decode()
-    yield from _either("gzip", gzip.compress(EDGES), "gzip", "unpack")
+    yield from _either("gzip cut short", gzip.compress(EDGES * 50)[:-20], "damaged gzip file")
+    yield from _either("gzip of something else", gzip.compress(b"PAR1\x15\x04\x15 PAR1"), "Parquet")
+    yield from _either("tar", _archived(), "tar archive", "unpack")
+    yield from _either("tar in gzip", gzip.compress(_archived()), "tar archive", "unpack")
     yield from _either("xlsx", _zipped(), "Excel", "CSV")
     yield from _either("npz", _arrays(), "NumPy arrays", "Graph.to_npz")
-    yield from _either("xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(64), "Excel")
+    yield from _either("xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(64), "not text", "CSV in UTF-8")
     yield from _either("parquet", b"PAR1\x15\x04\x15 PAR1", "Parquet", "Graph.from_pandas")
-    yield from _either("feather", b"ARROW1\x00\x00", "Feather")
-    yield from _either("pdf", b"%PDF-1.7\n%\xe2\xe3", "PDF")
-    yield from _either("sqlite", b"SQLite format 3\x00", "SQLite")
+    yield from _either("feather", b"ARROW1\x00\x00", "not text", "CSV in UTF-8")
+    yield from _either("pdf", b"%PDF-1.7\n%\xe2\xe3", "line 2", "no text at all", "CSV in UTF-8")
+    yield from _either("sqlite", b"SQLite format 3\x00", "not text", "CSV in UTF-8")
     yield from _either("npy", b"\x93NUMPY\x01\x00v\x00{}", "NumPy", "Graph.from_scipy")
-    yield from _either("hdf5", b"\x89HDF\r\n\x1a\n", "HDF5")
-    yield from _either("bzip2", b"BZh91AY&SY", "bzip2")
+    yield from _either("hdf5", b"\x89HDF\r\n\x1a\n", "no text at all", "CSV in UTF-8")
+    yield from _either("bzip2", b"BZh91AY&SY", "bzip2", "gzip")
     yield from _either("xz", b"\xfd7zXZ\x00", "xz")
     yield from _either("zstd", b"(\xb5/\xfd\x04", "zstd")
     yield from _either("utf-16", text.encode("utf-16"), "UTF-16")
@@ -82,7 +95,7 @@ def _not_text() -> Iterator[Broken]:
     yield from _either("empty", b"", "empty")
     yield from _either("blank lines", b"\n\n\r\n  \n", "empty")
     yield from _either("a mark alone", b"\xef\xbb\xbf", "empty")
-    yield from _either("a broken end", b"id,x\na,b\nc,\xe2\x82", "breaks off")
+    yield from _either("a broken end", b"id,x\na,b\nc,\xe2\x82", "line 3", "breaks off")
 
 
 def _not_a_table() -> Iterator[Broken]:

@@ -10,17 +10,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hiergcn.errors import InputError
-from hiergcn.graph.tables.csv_files import Wanted, read_csv
+from hiergcn.graph.tables.csv_files import CsvOptions, read_csv
 
 BROKEN = all_broken()
 
 
-def read(folder: Path, edges: bytes, nodes: bytes | None, wanted: Wanted | None = None) -> object:
+def read(folder: Path, edges: bytes, nodes: bytes | None, options: CsvOptions | None = None) -> object:
     (folder / "edges.csv").write_bytes(edges)
     if nodes is None:
-        return read_csv(folder / "edges.csv", None, wanted)
+        return read_csv(folder / "edges.csv", None, options)
     (folder / "nodes.csv").write_bytes(nodes)
-    return read_csv(folder / "edges.csv", folder / "nodes.csv", wanted)
+    return read_csv(folder / "edges.csv", folder / "nodes.csv", options)
 
 
 def test_there_are_200_ways_and_all_differ() -> None:
@@ -33,9 +33,9 @@ def test_the_files_are_sound_before_they_are_broken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", BROKEN, ids=lambda case: case.name)
 def test_one_sentence(tmp_path: Path, case: Broken) -> None:
-    wanted = Wanted(label=case.label, drop=case.drop, weight=case.weight)
+    options = CsvOptions(label=case.label, drop=case.drop, weight=case.weight)
     with pytest.raises(InputError) as caught:
-        read(tmp_path, case.edges, case.nodes, wanted)
+        read(tmp_path, case.edges, case.nodes, options)
     sentence = str(caught.value)
     for words in case.expected:
         assert words in sentence

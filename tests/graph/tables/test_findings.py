@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hiergcn.graph.tables import arrow
+from hiergcn.graph.tables import delimited
 from hiergcn.graph.tables.csv_files import CsvGraph, read_csv
 from hiergcn.graph.tables.findings import column_roles, findings, label_counts, understood
 
@@ -36,11 +36,11 @@ def test_every_oddity_is_told(tmp_path: Path) -> None:
         ("ids that only the nodes name", 1, "nodes without an edge"),
         ("ids that differ by case or blanks only, such as 'a', 'A'", 2, "different nodes"),
         ("empty columns: 'none'", 1, "left out"),
-        ("columns with one value only: 'same'", 1, "kept, though they tell nothing"),
+        ("columns with one value only: 'same'", 1, "kept, though they carry no information"),
         ("missing values in column 'size'", 1, "the column's mean"),
         ("missing values in column 'kind'", 1, "none of its categories"),
         ("nodes without a label", 1, "predicted"),
-        ("classes with one label: 'Art', 'art'", 2, "it trains; none is left to check the class"),
+        ("classes with one label: 'Art', 'art'", 2, "used for training; none is left to validate the class"),
         ("classes that differ by case or blanks only: 'Art', 'art'", 2, "different classes"),
     }
     assert label_counts(found.graph) == [("law", 2), ("Art", 1), ("art", 1)]
@@ -108,13 +108,13 @@ LONG = [
 def test_long_files_are_read_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edges: str) -> None:
     short = read(tmp_path, edges, None).graph
     calls = []
-    reader = arrow.read_long_table
+    reader = delimited.read_long_table
 
     def spied(*given: object, **named: object) -> object:
         calls.append(reader(*given, **named))  # type: ignore[arg-type]
         return calls[-1]
 
-    monkeypatch.setattr(arrow, "LONG", 0)
+    monkeypatch.setattr(delimited, "LONG", 0)
     monkeypatch.setattr("hiergcn.graph.tables.csv_files.read_long_table", spied)
     long = read(tmp_path, edges, None).graph
     assert calls[0] is not None
@@ -130,8 +130,8 @@ def test_long_files_are_refused_with_the_same_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edges: str
 ) -> None:
     sentences = []
-    for size in (arrow.LONG, 0):
-        monkeypatch.setattr(arrow, "LONG", size)
+    for size in (delimited.LONG, 0):
+        monkeypatch.setattr(delimited, "LONG", size)
         with pytest.raises(ValueError, match="row 3, column") as caught:
             read(tmp_path, edges, None)
         sentences.append(str(caught.value))

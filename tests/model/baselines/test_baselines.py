@@ -60,12 +60,12 @@ def dense_features(task: Task) -> Tensor:
 
 
 def give(layer: nn.Module, weight: Tensor) -> None:
-    """W (in, out) of ours as the weight of PyG's linear layer."""
+    """Copy our weight (in, out) into PyG's linear layer."""
     with torch.no_grad():
         layer.weight.copy_(weight.T)  # type: ignore[operator]
 
 
-def test_gcn_is_pygs(task: Task, layers: Any) -> None:
+def test_gcn_equals_pyg(task: Task, layers: Any) -> None:
     model, features = built(GCNMethod(GCNConfig(hidden=5, scaling="none")), task)
     first, second = layers.GCNConv(F, 5, bias=False), layers.GCNConv(5, CLASSES, bias=False)
     give(first.lin, model.first.weight)
@@ -75,7 +75,7 @@ def test_gcn_is_pygs(task: Task, layers: Any) -> None:
     torch.testing.assert_close(model(features), theirs)
 
 
-def test_gat_is_pygs(task: Task, layers: Any) -> None:
+def test_gat_equals_pyg(task: Task, layers: Any) -> None:
     model, features = built(GATMethod(GATConfig(hidden=4, heads=3, output_heads=2, scaling="none")), task)
     first, second = layers.GATConv(F, 4, 3), layers.GATConv(12, CLASSES, 2, concat=False)
     first.load_state_dict(model.first.state_dict() | {"lin.weight": model.project.weight.T})
@@ -85,13 +85,13 @@ def test_gat_is_pygs(task: Task, layers: Any) -> None:
     torch.testing.assert_close(model(features), theirs)
 
 
-def test_appnp_is_pygs(task: Task, layers: Any) -> None:
+def test_appnp_equals_pyg(task: Task, layers: Any) -> None:
     model, features = built(APPNPMethod(APPNPConfig(hidden=5, scaling="none")), task)
     H = torch.relu(dense_features(task) @ model.first.weight) @ model.second.weight
     torch.testing.assert_close(model(features), layers.APPNP(10, 0.1)(H, *edges_of(task)))
 
 
-def test_graph_unet_is_pygs(task: Task, layers: Any) -> None:
+def test_graph_unet_equals_pyg(task: Task, layers: Any) -> None:
     config = GraphUNetConfig(hidden=5, first_pool=30)
     model, features = built(GraphUNetMethod(config), task)
     theirs = layers.GraphUNet(F, 5, CLASSES, 3, [30 / N, 0.5])
@@ -153,7 +153,7 @@ def test_graph_unet_on_a_small_graph_keeps_a_share(task: Task, layers: Any) -> N
         (GraphUNetMethod(GraphUNetConfig()), None),
     ],
 )
-def test_l2_falls_where_the_source_puts_it(
+def test_l2_penalty_is_on_the_parameters_of_the_source(
     task: Task, layers: Any, method: Method, regularised: list[str] | None
 ) -> None:
     model, _ = built(method, task)

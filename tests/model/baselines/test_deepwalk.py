@@ -1,4 +1,4 @@
-"""DeepWalk: sentences, the embedding, the SVM and what is kept of them."""
+"""DeepWalk: sentences, embedding, SVM and the saved model."""
 
 import sys
 from typing import Any
@@ -49,7 +49,7 @@ def test_sentences_begin_at_every_node_and_can_be_read_twice() -> None:
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_classes_are_learnt_from_the_graph_alone(classes: int) -> None:
+def test_learns_from_the_edges_alone(classes: int) -> None:
     _, logits, labels = learnt(DeepWalkConfig(walks=20, walk_length=20, window=5, embedding=16), classes)
     assert logits.shape == (150, classes)
     assert (logits.argmax(dim=1).numpy() == labels).mean() > 0.8
@@ -62,7 +62,7 @@ def test_learning_repeats_with_a_seed() -> None:
     assert torch.equal(first, again)
 
 
-def test_a_restored_model_predicts_without_walking(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_restored_model_predicts_without_walks(monkeypatch: pytest.MonkeyPatch) -> None:
     model, logits, _ = learnt()
     monkeypatch.setattr(Walker, "walks", None)
     restored, X, _, _ = built()
@@ -81,6 +81,6 @@ def test_without_gensim_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     ("setting", "value", "sentence"),
     [("walks", 0, "walks is 0"), ("walk_length", 1, "walk_length is 1"), ("C", 0.0, "C is 0.0")],
 )
-def test_settings_that_make_no_sense_are_refused(setting: str, value: object, sentence: str) -> None:
+def test_invalid_settings_are_refused(setting: str, value: object, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         DeepWalkConfig(**{setting: value})  # type: ignore[arg-type]

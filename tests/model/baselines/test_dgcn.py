@@ -67,8 +67,8 @@ def test_objective_is_the_papers(task: Task, supervised: str) -> None:
     np.testing.assert_allclose(model.eval()(X).detach().numpy(), view(model.adjacency), rtol=1e-4, atol=1e-6)
 
 
-def test_classes_can_be_weighed(task: Task) -> None:
-    """A class that counts twice is like one whose nodes are named twice."""
+def test_class_weights(task: Task) -> None:
+    """A class of weight 2 is like one whose nodes are listed twice."""
     model, X, labelled = built(task, DGCNConfig(dropout=0.0, consistency=0.0))
     heavy = Labelled(labelled.nodes, labelled.classes, torch.tensor([2.0, 1.0, 1.0]), reduction="sum")
     first = labelled.classes == 0
@@ -76,13 +76,13 @@ def test_classes_can_be_weighed(task: Task) -> None:
     torch.testing.assert_close(model.objective(X, heavy, 1), model.objective(X, twice, 1))
 
 
-def test_weight_of_consistency_rises_and_stays() -> None:
+def test_consistency_weight_rises_and_stays() -> None:
     golden = {0: 0.006738, 30: 0.060055, 60: 0.286505, 90: 0.731616, 119: 0.999653, 120: 1.0, 299: 1.0}
     assert {t: round(consistency_weight(t, 120, 1.0), 6) for t in golden} == golden
     assert consistency_weight(0, 0, 3.0) == 3.0
 
 
-def test_the_view_of_walks_is_drawn_from_the_generator_and_not_kept(task: Task) -> None:
+def test_walks_come_from_the_generator_and_are_not_saved(task: Task) -> None:
     first, X, labelled = built(task, DGCNConfig(walks=5))
     again, _, _ = built(task, DGCNConfig(walks=5))
     torch.manual_seed(7)
@@ -102,12 +102,13 @@ def test_output_relu_leaves_no_negative_logit(task: Task) -> None:
         ("dropout", 1.0, "dropout is 1.0"),
         ("supervised", "hinge", "squared or cross_entropy"),
         ("consistency", -1.0, "consistency is -1.0"),
+        ("walks", 0, "walks is 0"),
         ("walk_length", 1, "walk_length is 1"),
         ("shift", 0.0, "shift is 0.0"),
         ("scaling", "huge", "scaling is 'huge'"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(setting: str, value: object, sentence: str) -> None:
+def test_invalid_settings_are_refused(setting: str, value: object, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         DGCNConfig(**{setting: value})  # type: ignore[arg-type]
 
@@ -129,7 +130,7 @@ def test_ppmi_is_the_formula(shift: float) -> None:
     P = ppmi(sp.csr_array(counts), shift)
     expected = dense_ppmi(counts, shift)
     np.testing.assert_allclose(P.toarray(), expected)
-    assert P.nnz == np.count_nonzero(expected)  # what falls to 0 has no entry
+    assert P.nnz == np.count_nonzero(expected)  # zeros have no entry
     assert P.nnz < np.count_nonzero(counts)
 
 
@@ -152,7 +153,7 @@ def test_counts_of_a_pair_of_nodes() -> None:
 
 
 def test_counts_take_every_pair_of_places_on_a_walk() -> None:
-    """A node alone stays where it is: 3 places make 3 pairs a walk."""
+    """An isolated node stays where it is: 3 places make 3 pairs a walk."""
     counts = co_occurrence(sp.csr_array((1, 1)), 5, 3, np.random.default_rng(0))
     assert counts.toarray().tolist() == [[15]]
 

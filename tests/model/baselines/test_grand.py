@@ -65,7 +65,7 @@ def test_prediction_equals_the_dense_formula(task: Task, side: str, rescale: boo
     np.testing.assert_allclose(model(prepared.features).detach(), hidden @ second + b2, rtol=1e-4, atol=1e-4)
 
 
-def test_both_sides_draw_the_same_pass_where_nothing_falls_on_the_input(task: Task) -> None:
+def test_both_sides_give_the_same_pass_without_input_dropout(task: Task) -> None:
     """Â(ε X)W is Â ε (X W): with the same masks the two sides must agree, gradients included."""
     found = []
     for side in ("auto", "features"):  # `auto`: the features, of which there are fewer columns than hidden ones
@@ -90,14 +90,14 @@ def test_dropped_nodes_have_the_mean_that_prediction_uses(task: Task, rescale: b
     assert masks.mean().item() == pytest.approx(model.eval()._kept_nodes(), abs=0.01)
 
 
-def test_more_columns_than_hidden_ones_are_multiplied_first(task: Task) -> None:
+def test_features_wider_than_the_hidden_layer_are_multiplied_first(task: Task) -> None:
     assert task.features is not None
     method = GRANDMethod(GRANDConfig(input_dropout=0.0, hidden=task.features.shape[1]))
     assert method.prepare(task, None, CPU).structure.smoothed is None
 
 
-def test_input_dropout_falls_on_propagated_features(task: Task) -> None:
-    """An entry of X̄ is zero with the rate of dropout though no node is dropped."""
+def test_input_dropout_is_on_propagated_features(task: Task) -> None:
+    """Entries of X̄ are zero at the dropout rate although no node is dropped."""
     model, prepared = built(task, drop_node=0.0, input_dropout=0.25, input_dropout_on="propagated")
     passes = torch.stack([model.train()._propagated(prepared.features, model._kept_nodes()) for _ in range(50)])
     assert (passes == 0).float().mean().item() == pytest.approx(0.25, abs=0.02)
@@ -122,7 +122,7 @@ def test_consistency_loss_by_hand() -> None:
     assert passes.grad.flatten().tolist() == pytest.approx([0.5, -0.5, -0.5, 0.5])  # through the passes alone
 
 
-def test_equal_passes_that_are_sure_have_no_consistency_loss() -> None:
+def test_equal_one_hot_passes_have_no_consistency_loss() -> None:
     sure = torch.eye(3).expand(4, 3, 3)
     assert consistency_loss(sure, sharpened(sure.mean(dim=0), 0.5)).item() == 0.0
     unsure = torch.softmax(torch.randn(1, 7, 3), dim=2).expand(4, 7, 3)
@@ -130,7 +130,7 @@ def test_equal_passes_that_are_sure_have_no_consistency_loss() -> None:
     assert consistency_loss(unsure, sharpened(unsure.mean(dim=0), 0.5)).item() > 0
 
 
-def test_wide_features_that_cannot_be_held_are_propagated_on_the_narrow_side() -> None:
+def test_features_too_large_to_propagate_are_multiplied_first() -> None:
     n = 20_000
     ring = sp.csr_array(sp.diags_array([1.0, 1.0], offsets=[1, -1], shape=(n, n)))
     none = np.empty(0, dtype=np.int64)
@@ -157,6 +157,6 @@ def test_learns_a_planted_graph_and_repeats(graph: Graph) -> None:
     "wrong",
     [{"order": -1}, {"passes": 0}, {"drop_node": 1.0}, {"temperature": 0.0}, {"consistency": -1.0}, {"initial": "x"}],
 )
-def test_bad_settings_are_refused(wrong: dict[str, object]) -> None:
+def test_invalid_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(InputError, match=next(iter(wrong))):
         GRANDConfig(**wrong)  # type: ignore[arg-type]

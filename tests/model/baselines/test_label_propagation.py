@@ -57,14 +57,14 @@ def test_agrees_with_pyg(adjacency: sp.csr_array) -> None:
     torch.testing.assert_close(torch.exp(model(torch.empty(12, 0))), scores)
 
 
-def test_a_node_out_of_reach_could_be_anything(adjacency: sp.csr_array) -> None:
+def test_a_node_that_no_label_reaches_has_equal_classes(adjacency: sp.csr_array) -> None:
     model = taught(adjacency, LabelPropagationConfig())
     probabilities = torch.softmax(model(torch.empty(12, 0)), dim=1)
     torch.testing.assert_close(probabilities[11], torch.full((3,), 1 / 3))
     assert probabilities[:4].argmax(dim=1).tolist() == LABELS.tolist()
 
 
-def test_the_labels_are_what_is_saved(adjacency: sp.csr_array) -> None:
+def test_only_the_labels_are_saved(adjacency: sp.csr_array) -> None:
     model = taught(adjacency, LabelPropagationConfig())
     assert list(model.state_dict()) == ["known"]
     assert model.known.tolist() == [0, 0, 1, 2] + [-1] * 8

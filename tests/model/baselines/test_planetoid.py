@@ -1,4 +1,4 @@
-"""Both forms of Planetoid: what they compute, and in which order they learn."""
+"""Both forms of Planetoid: predictions, losses and the order of learning."""
 
 from dataclasses import replace
 from typing import Any
@@ -76,14 +76,16 @@ def test_objective_is_the_cross_entropy_of_all_three_layers(config: PlanetoidTCo
     torch.testing.assert_close(model.objective(X, labelled, 1), expected)
 
 
-def test_without_features_the_embedding_alone_decides() -> None:
+def test_without_features_p_is_p_h() -> None:
     model, X = trained(replace(T, use_features=False))
     assert set(model.state_dict()) == {"E", "by_embedding.W", "by_embedding.b"}
     torch.testing.assert_close(model(X), model.by_embedding(model.embed(X)))
 
 
 @pytest.mark.parametrize("config", [T, I], ids=["t", "i"])
-def test_contexts_come_before_classes_and_once(config: PlanetoidTConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contexts_are_learned_once_before_the_classes(
+    config: PlanetoidTConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model, X, labelled = built(replace(config, graph_share=0.0))
     calls: list[int] = []
     monkeypatch.setattr(model, "learn_contexts", lambda *_: calls.append(1))
@@ -94,7 +96,7 @@ def test_contexts_come_before_classes_and_once(config: PlanetoidTConfig, monkeyp
     assert len(calls) == 40
 
 
-def test_the_inductive_form_walks_on_while_it_learns_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_inductive_form_learns_walks_between_class_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     model, X, labelled = built(replace(I, label_steps=0, graph_steps=0, graph_share=0.5, steps=200))
     calls: list[int] = []
     monkeypatch.setattr(model, "learn_contexts", lambda *_: calls.append(1))
@@ -103,8 +105,8 @@ def test_the_inductive_form_walks_on_while_it_learns_classes(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("config", [T, I], ids=["t", "i"])
-def test_walks_bring_neighbours_together(config: PlanetoidTConfig) -> None:
-    """After contexts alone, embeddings of neighbours are more alike than those of other nodes."""
+def test_walks_make_embeddings_of_neighbours_similar(config: PlanetoidTConfig) -> None:
+    """After contexts alone, embeddings of neighbours are more similar than those of other nodes."""
     model, X, labelled = built(replace(config, label_steps=0, graph_steps=300, context_rate=0.005))
     model.objective(X, labelled, 1)
     h = torch.nn.functional.normalize(model.embed(X).detach() - model.embed(X).detach().mean(dim=0))
@@ -116,7 +118,7 @@ def test_walks_bring_neighbours_together(config: PlanetoidTConfig) -> None:
 
 
 def with_a_hub(n: int) -> tuple[Task, np.ndarray]:
-    """Of n planted nodes, the first joined to half of all others; 10 labels of each class are known."""
+    """Return a planted graph with a hub that is joined to half of the nodes, and 10 labels per class."""
     graph = planted_graph(n, classes=3, degree=6, noise=8.0, seed=3)
     assert graph.labels is not None
     hub = sp.coo_array((np.ones(n // 2), (np.zeros(n // 2, dtype=int), np.arange(1, n, 2)[: n // 2])), shape=(n, n))
@@ -126,8 +128,8 @@ def with_a_hub(n: int) -> tuple[Task, np.ndarray]:
 
 
 @pytest.mark.parametrize("dataset", ["pubmed", "nell"])
-def test_settings_for_large_graphs_teach_nodes_without_a_label(dataset: str) -> None:
-    """As many walks from each node as there: their loss falls, stays finite, and reaches nodes that have no label."""
+def test_settings_for_large_graphs_train_unlabelled_nodes(dataset: str) -> None:
+    """With as many walks per node, the loss falls, stays finite and changes unlabelled nodes."""
     task, labels = with_a_hub(3000)
     there = settings_for("planetoid-t", None, dataset).model
     assert isinstance(there, PlanetoidTConfig)
@@ -149,7 +151,7 @@ def test_settings_for_large_graphs_teach_nodes_without_a_label(dataset: str) -> 
 
 @pytest.mark.parametrize("dataset", list(NODES))
 def test_settings_of_each_dataset_walk_from_each_node_more_than_once(dataset: str) -> None:
-    """An embedding that is hardly walked from stays where it began, however well those of labelled nodes do."""
+    """An embedding with few walks stays at its initial value, whatever the labelled ones do."""
     config = settings_for("planetoid-t", None, dataset).model
     assert isinstance(config, PlanetoidTConfig)
     assert config.graph_steps * config.graph_batch >= 3 * NODES[dataset]
@@ -166,7 +168,7 @@ def test_learning_repeats_with_a_seed(config: PlanetoidTConfig) -> None:
     assert not torch.equal(first(X), other(X))
 
 
-def test_the_inductive_form_keeps_nothing_of_the_graph() -> None:
+def test_the_inductive_form_saves_nothing_of_the_graph() -> None:
     model, _ = trained(I)
     assert all(200 not in value.shape for value in model.state_dict().values())
 
@@ -184,7 +186,7 @@ def test_the_inductive_form_keeps_nothing_of_the_graph() -> None:
     ],
 )
 @pytest.mark.parametrize("config", [PlanetoidTConfig, PlanetoidIConfig])
-def test_settings_that_make_no_sense_are_refused(config: Any, setting: str, value: object, sentence: str) -> None:
+def test_invalid_settings_are_refused(config: Any, setting: str, value: object, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         config(**{setting: value})
 

@@ -20,7 +20,7 @@ from hiergcn.model.baselines.walks import (
 
 
 def weighted_graph() -> sp.csr_array:
-    """Four nodes on a weighted path with a chord, and one alone."""
+    """Four nodes on a weighted path with a chord, and one isolated node."""
     dense = np.zeros((5, 5))
     for i, j, weight in ((0, 1, 1.0), (1, 2, 3.0), (2, 3, 0.5), (0, 2, 2.0)):
         dense[i, j] = dense[j, i] = weight
@@ -102,7 +102,7 @@ def test_a_batch_counts_its_pairs() -> None:
 
 
 def test_graph_contexts_are_near_on_a_walk() -> None:
-    """Two nodes and an edge: a walk of 3 steps goes to and fro; the node alone has no context."""
+    """Two nodes and an edge: a walk of 3 steps goes back and forth; the isolated node has no context."""
     walker = Walker.on(sp.csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])))
     batch = next(graph_contexts(walker, 3, 3, 1, np.random.default_rng(0)))
     assert pairs_of(batch) == {(0, 0): 4, (0, 1): 6, (1, 0): 6, (1, 1): 4}

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from hiergcn.model.ops.dropout import dropout
+from hiergcn.model.ops.dropout import ReplicaGenerator, dropout
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.85, 0.99])
@@ -46,3 +46,16 @@ def test_gradient_passes_through_what_is_kept() -> None:
     dropped.sum().backward()
     assert values.grad is not None
     assert torch.equal(values.grad, dropped.detach())
+
+
+def test_replicas_drop_different_entries_of_values_that_they_share() -> None:
+    generators = ReplicaGenerator([torch.Generator().manual_seed(seed) for seed in (3, 8)])
+    values = torch.ones(7, 9)
+
+    def one(replica: torch.Tensor) -> torch.Tensor:
+        generators.replica = replica
+        return dropout(values, 0.5, generators)
+
+    both = torch.vmap(one)(torch.arange(2))
+    for seed, dropped in zip((3, 8), both, strict=True):
+        assert torch.equal(dropped, dropout(values, 0.5, torch.Generator().manual_seed(seed)))

@@ -32,7 +32,7 @@ def case() -> Case:
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_they_span_what_the_singular_vectors_span(case: Case, kind: str) -> None:
+def test_components_span_the_same_space_as_singular_vectors(case: Case, kind: str) -> None:
     X, P, spread = case
     features = torch.tensor(X, dtype=torch.float32) if kind == "dense" else SparseFeatures.from_scipy(sp.csr_array(X))
     centred = X - X.mean(axis=0)
@@ -46,7 +46,7 @@ def test_they_span_what_the_singular_vectors_span(case: Case, kind: str) -> None
     assert np.linalg.norm(P @ seen, axis=1).mean() == pytest.approx(1.0, rel=1e-4)
 
 
-def test_fewer_nodes_than_components_are_enough() -> None:
+def test_fewer_nodes_than_components() -> None:
     features = torch.tensor([[1.0, 0.0, 2.0, 0.0, 1.0], [0.0, 1.0, 0.0, 3.0, 1.0]])
     seen = principal_components(features, lambda H: H, 4)(features)
     assert torch.isfinite(seen).all()
@@ -54,14 +54,14 @@ def test_fewer_nodes_than_components_are_enough() -> None:
     assert int((seen[0].abs() > 1e-6).sum()) == 1
 
 
-def test_there_are_no_more_than_columns(case: Case) -> None:
+def test_no_more_components_than_columns(case: Case) -> None:
     X, _, spread = case
     features = torch.tensor(X[:, :3], dtype=torch.float32)
     assert principal_components(features, spread, 10).directions.shape == (3, 3)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1.0])
-def test_features_that_are_the_same_for_all_nodes_say_nothing(case: Case, value: float) -> None:
+def test_constant_features_give_zero(case: Case, value: float) -> None:
     _, _, spread = case
     features = torch.full((N, 200), value)
     found = principal_components(features, spread, 8).scaled(10.0)
@@ -69,7 +69,7 @@ def test_features_that_are_the_same_for_all_nodes_say_nothing(case: Case, value:
     assert torch.equal(found(features + torch.rand(N, 200)), torch.zeros(N, 8))
 
 
-def test_what_is_the_same_for_all_nodes_does_not_count_on_another_graph_either(case: Case) -> None:
+def test_constant_columns_are_ignored_on_another_graph_too(case: Case) -> None:
     X, _, spread = case
     features = torch.tensor(X[:, :6], dtype=torch.float32)
     features[:, 3:] = 0.3
@@ -79,7 +79,7 @@ def test_what_is_the_same_for_all_nodes_does_not_count_on_another_graph_either(c
     assert found.directions.any(dim=0).tolist() == [True] * 3 + [False] * 3
 
 
-def test_their_signs_do_not_depend_on_the_signs_of_rounding(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signs_do_not_depend_on_the_svd(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     X, _, spread = case
     features = torch.tensor(X, dtype=torch.float32)
     found = principal_components(features, spread, 5).directions
@@ -93,7 +93,7 @@ def test_their_signs_do_not_depend_on_the_signs_of_rounding(case: Case, monkeypa
     torch.testing.assert_close(principal_components(features, spread, 5).directions, found)
 
 
-def test_they_are_scaled_and_restored(case: Case) -> None:
+def test_components_are_scaled_and_restored(case: Case) -> None:
     X, _, spread = case
     features = torch.tensor(X, dtype=torch.float32)
     found = principal_components(features, spread, 4)

@@ -46,7 +46,7 @@ def hierarchy(graph: Graph) -> Hierarchy:
 
 
 def dense_propagation(hierarchy: Hierarchy, shares: list[float], orders: list[int]) -> np.ndarray:
-    """P as the formula has it, one dense matrix."""
+    """Return P by the formula, as a dense matrix."""
     P = np.zeros((hierarchy.levels[0].adjacency.shape[0],) * 2)
     for level, (share, order) in enumerate(zip(shares, orders, strict=True)):
         A = hierarchy.levels[level].adjacency.toarray() + np.eye(hierarchy.levels[level].adjacency.shape[0])
@@ -83,7 +83,7 @@ def test_the_gradient_of_propagation_is_propagation(hierarchy: Hierarchy) -> Non
     np.testing.assert_allclose(H.grad.numpy(), P.T @ weight.double().numpy(), rtol=0, atol=1e-5)
 
 
-def test_levels_without_a_share_are_not_even_made(hierarchy: Hierarchy) -> None:
+def test_levels_without_a_share_are_not_made(hierarchy: Hierarchy) -> None:
     assert len(HierarchicalPropagation(hierarchy, [1.0, 0.0, 0.0], [2, 1, 1], CPU).levels) == 1
 
 
@@ -101,7 +101,7 @@ def test_label_prior_is_the_iteration(graph: Graph) -> None:
     np.testing.assert_allclose(found.exp().numpy(), Q, rtol=1e-4)
 
 
-def test_a_node_that_no_label_reaches_prefers_no_class() -> None:
+def test_a_node_that_no_label_reaches_has_equal_classes() -> None:
     adjacency = sp.csr_array((3, 3))
     known = Labelled(torch.tensor([0]), torch.tensor([1]))
     prior = label_prior(csr_tensor(normalised_adjacency(adjacency)), known, 2)
@@ -116,7 +116,7 @@ def built(task: Task, hierarchy: Hierarchy, **changes: Any) -> tuple[HGCNPlus, A
 
 
 @pytest.mark.parametrize("side", ["features", "auto"])
-def test_few_columns_are_propagated_themselves(task: Task, hierarchy: Hierarchy, side: str) -> None:
+def test_few_columns_are_propagated_before_the_product(task: Task, hierarchy: Hierarchy, side: str) -> None:
     """A pass is the same whichever side of X W is propagated; 4 columns are fewer than 7 hidden ones."""
     model, prepared = built(
         task, hierarchy, components=4, order=3, share=0.4, input_dropout=0.0, hidden_dropout=0.0, input_dropout_on=side
@@ -152,7 +152,7 @@ def test_prediction_is_a_perceptron_on_propagated_features(
     np.testing.assert_allclose(model.eval()(prepared.features).detach().numpy(), logits, rtol=0, atol=1e-4)
 
 
-def test_components_take_the_place_of_the_features(task: Task, hierarchy: Hierarchy) -> None:
+def test_components_replace_the_features(task: Task, hierarchy: Hierarchy) -> None:
     model, prepared = built(task, hierarchy, components=4, scale=2.0, order=3, share=0.4)
     assert isinstance(prepared.features, torch.Tensor)
     assert prepared.features.shape == (90, 4)
@@ -165,7 +165,7 @@ def test_components_take_the_place_of_the_features(task: Task, hierarchy: Hierar
     assert (np.diff(np.diag(products)) <= 0).all()  # the first one is the largest
 
 
-def test_a_restored_model_sees_another_graph_along_its_own_components(task: Task, hierarchy: Hierarchy) -> None:
+def test_a_restored_model_uses_its_own_components_on_another_graph(task: Task, hierarchy: Hierarchy) -> None:
     model, prepared = built(task, hierarchy, components=4)
     other = planted_graph(60, classes=3, depth=1, degree=6, homophily=0.9, features=10, noise=0.7, seed=8)
     method = HGCNPlusMethod(model.config)
@@ -185,7 +185,7 @@ def test_weights_of_earlier_versions_load(task: Task, hierarchy: Hierarchy) -> N
 
 
 @pytest.mark.parametrize("input_dropout_on", ["features", "propagated"])
-def test_without_chance_a_pass_is_the_prediction(task: Task, hierarchy: Hierarchy, input_dropout_on: str) -> None:
+def test_a_pass_without_dropout_is_the_prediction(task: Task, hierarchy: Hierarchy, input_dropout_on: str) -> None:
     model, prepared = built(task, hierarchy, input_dropout_on=input_dropout_on, **QUIET)
     drawn = model.train()(prepared.features)
     np.testing.assert_allclose(
@@ -194,7 +194,7 @@ def test_without_chance_a_pass_is_the_prediction(task: Task, hierarchy: Hierarch
 
 
 def test_the_objective_by_hand(task: Task, hierarchy: Hierarchy) -> None:
-    """Passes without chance are alike, so the consistency loss is the distance to the target."""
+    """Passes without dropout are equal, so the consistency loss is the distance to the target."""
     model, prepared = built(
         task,
         hierarchy,
@@ -219,7 +219,7 @@ def test_the_objective_by_hand(task: Task, hierarchy: Hierarchy) -> None:
         assert model.train().objective(prepared.features, labelled, step).item() == pytest.approx(expected, rel=1e-4)
 
 
-def test_balance_makes_classes_alike_and_many_labels_end_it(task: Task, hierarchy: Hierarchy) -> None:
+def test_balance_evens_out_class_sizes_if_labels_are_few(task: Task, hierarchy: Hierarchy) -> None:
     labelled = Labelled(torch.tensor(task.train), torch.tensor(task.train_labels))
     mean = torch.tensor([[0.6, 0.4], [0.7, 0.3], [0.8, 0.2], [0.3, 0.7]])
     mean = torch.cat([mean, torch.zeros(4, 1)], dim=1) * 0.99 + 0.01 / 3
@@ -232,7 +232,7 @@ def test_balance_makes_classes_alike_and_many_labels_end_it(task: Task, hierarch
     model, _ = built(task, hierarchy, temperature=1.0, balance_below=10)
     assert torch.equal(model.target(mean, few), model.target(mean, labelled))
     without = largest(0)
-    assert largest(5) == pytest.approx(without)  # 5 nodes of a class are enough
+    assert largest(5) == pytest.approx(without)  # 5 nodes per class are enough
     assert without > largest(10) > largest(100)
 
 
@@ -316,8 +316,8 @@ def test_refuses_settings_beyond_their_range(setting: str, value: Any) -> None:
         HGCNPlusConfig(**{setting: value})
 
 
-def test_what_labels_say_is_computed_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And is the same as computing it in every step, to the last bit."""
+def test_label_prior_is_computed_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result is the same as with computing it in every step, to the last bit."""
     assert graph.labels is not None
     split = Split.random(graph.labels, per_class=3, validation=20, seed=0)
     settings = settings_for("hgcn", "plus").override({"levels": 2, "hidden": 6, "epochs": 5, "label_prior": 2.0})
@@ -336,8 +336,8 @@ def test_what_labels_say_is_computed_once(graph: Graph, monkeypatch: pytest.Monk
     assert np.array_equal(once.probabilities, always.probabilities)
 
 
-def test_predictions_are_drawn_to_classes_of_equal_size(graph: Graph, task: Task, hierarchy: Hierarchy) -> None:
-    """p_ic / m_c^b, made to sum to 1, where m_c is the mean of p_ic over the nodes; training knows nothing of it."""
+def test_prediction_balance_evens_out_class_sizes(graph: Graph, task: Task, hierarchy: Hierarchy) -> None:
+    """Predictions are p_ic / m_c^b, normalised, where m_c is the mean of p_ic over the nodes; training is the same."""
     found = []
     for power in (0.0, 0.6):
         method = HGCNPlusMethod(HGCNPlusConfig(levels=3, hidden=8, prediction_balance=power, **QUIET))

@@ -1,1 +1,1 @@
-"""Graphs from other libraries and files, and back: one format a file. `Graph.from_*` and `Graph.to_*` lead here."""
+"""Conversions of graphs from and to other libraries and files, one module per format; see `Graph.from_*` and `to_*`."""

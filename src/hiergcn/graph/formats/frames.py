@@ -11,13 +11,12 @@ import scipy.sparse as sp
 
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
-from hiergcn.graph.formats.id_values import as_text, label_texts, labels_of
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.tables.assemble import NodeTable, edges_of, graph_parts, nodes_of
-from hiergcn.graph.tables.column_roles import ID, EdgeColumns, NodeColumns
+from hiergcn.graph.tables.column_roles import ID, EdgeColumns, NodeColumns, as_text, label_texts, labels_of
 from hiergcn.graph.tables.delimited import Origin
 
-ROWS = 8192  # of a CSV file written at once, so that sparse features never become dense as a whole
+ROWS = 8192  # written to CSV at once, so that sparse features never become dense as a whole
 
 
 def graph_from_frames(
@@ -30,10 +29,12 @@ def graph_from_frames(
     weight: str | None,
     name: str,
 ) -> Graph:
-    """See `Graph.from_pandas`."""
+    """Implement `Graph.from_pandas`."""
     if nodes is None and (id or label):
-        raise InputError(f"column {id or label!r} belongs to a frame of nodes, and none is given: give it after edges")
-    listed, origin = _with_text_names(edges, "the edges"), Origin("the edges", 1)
+        raise InputError(
+            f"Column {id or label!r} belongs to a frame of nodes, and none is given; give it after the edges."
+        )
+    listed, origin = _with_text_names(edges, "The frame of edges"), Origin("The frame of edges")
     columns = EdgeColumns.choose(origin, list(listed.columns), source, target, weight)
     texts = {end: as_text(listed[end]) for end in columns.ends}
     known = None if nodes is None else _node_table(nodes, id, label)
@@ -45,7 +46,7 @@ def graph_from_frames(
 
 
 def frames_of(graph: Graph) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """See `Graph.to_pandas`."""
+    """Implement `Graph.to_pandas`."""
     nodes = _node_columns(graph, slice(None))
     if sp.issparse(graph.features):
         features = pd.DataFrame.sparse.from_spmatrix(graph.features)  # type: ignore[attr-defined]  # unknown to stubs
@@ -56,7 +57,7 @@ def frames_of(graph: Graph) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def edge_frame(graph: Graph) -> pd.DataFrame:
-    """Each edge once, by the user's ids, and its weight unless all are 1."""
+    """Return each edge once, by the user's ids, and its weight unless all are 1."""
     upper = sp.triu(graph.adjacency, format="coo")
     rows, columns = upper.coords
     table = pd.DataFrame({"source": graph.ids[rows], "target": graph.ids[columns]})
@@ -65,8 +66,8 @@ def edge_frame(graph: Graph) -> pd.DataFrame:
     return table
 
 
-def write_csv(graph: Graph, edges: str | PathLike[str], nodes: str | PathLike[str]) -> None:
-    """See `Graph.to_csv`."""
+def write_graph_csv(graph: Graph, edges: str | PathLike[str], nodes: str | PathLike[str]) -> None:
+    """Implement `Graph.to_csv`."""
     try:
         with written_whole(edges) as part:
             edge_frame(graph).to_csv(part, index=False, lineterminator="\n")
@@ -74,7 +75,7 @@ def write_csv(graph: Graph, edges: str | PathLike[str], nodes: str | PathLike[st
             for table in _node_blocks(graph):
                 table.to_csv(stream, index=False, header=stream.tell() == 0, lineterminator="\n")
     except OSError as error:
-        raise InputError(f"{error.filename} cannot be written ({error.strerror}): name another file") from error
+        raise InputError(f"{error.filename} cannot be written ({error.strerror}); name another file.") from error
 
 
 def _node_blocks(graph: Graph) -> Iterable[pd.DataFrame]:
@@ -97,8 +98,8 @@ def _node_columns(graph: Graph, rows: slice) -> pd.DataFrame:
 
 
 def _node_table(nodes: pd.DataFrame, id_name: str | None, label_name: str | None) -> NodeTable:
-    origin = Origin("the nodes", 1)
-    table = _with_text_names(_with_id_column(nodes, id_name), "the nodes")
+    origin = Origin("The frame of nodes")
+    table = _with_text_names(_with_id_column(nodes, id_name), "The frame of nodes")
     columns = NodeColumns.choose(origin, list(table.columns), id_name, label_name)
     rest = [name for name in table.columns if name not in columns.text]
     sparse = _sparse_features(table[rest])
@@ -114,7 +115,7 @@ def _node_table(nodes: pd.DataFrame, id_name: str | None, label_name: str | None
 
 
 def _with_id_column(nodes: pd.DataFrame, id_name: str | None) -> pd.DataFrame:
-    """The ids are in the column that the caller names or that has a usual name, else in the index if it has any."""
+    """Make the index a column if it holds the ids: no column is named by the caller or has a usual name."""
     if id_name is None and any(str(name).lower() in ID for name in nodes.columns):
         return nodes
     if id_name is None and isinstance(nodes.index, pd.RangeIndex) and nodes.index.name is None:
@@ -125,28 +126,28 @@ def _with_id_column(nodes: pd.DataFrame, id_name: str | None) -> pd.DataFrame:
 
 
 def _ids(nodes: pd.DataFrame, id_name: str | None) -> "pd.Series[Any]":
-    table = _with_text_names(_with_id_column(nodes, id_name), "the nodes")
-    return table[NodeColumns.choose(Origin("the nodes", 1), list(table.columns), id_name, None).id]
+    table = _with_text_names(_with_id_column(nodes, id_name), "The frame of nodes")
+    return table[NodeColumns.choose(Origin("The frame of nodes"), list(table.columns), id_name, None).id]
 
 
 def _with_text_names(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     names = pd.Index([str(name) for name in frame.columns])
     if names.has_duplicates:
         twice = names[int(names.duplicated().argmax())]
-        raise InputError(f"two columns of {what} are named {twice!r:.80}; give every column its own name")
+        raise InputError(f"{what} has two columns named {twice!r:.80}; give every column its own name.")
     if names.empty:
-        raise InputError(f"{what} have no columns: give a frame with a column of ids at least")
+        raise InputError(f"{what} has no columns; give a frame with at least a column of ids.")
     return frame.set_axis(names, axis=1).reset_index(drop=True)
 
 
 def _as_numbers(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Numbers that pandas holds as objects, because some are None for instance, as numbers."""
+    """Return as numbers a column of them that pandas holds as objects, for instance because some are None."""
     numeric = pd.api.types.infer_dtype(column, skipna=True) in ("integer", "floating", "mixed-integer-float", "decimal")
     return pd.to_numeric(column) if numeric and not pd.api.types.is_numeric_dtype(column) else column
 
 
 def _sparse_features(table: pd.DataFrame) -> sp.csr_array | None:
-    """The matrix of a frame whose every column is sparse around 0; None for any other."""
+    """Return the matrix of a frame whose columns are all sparse with fill value 0; None for any other."""
     kinds = list(table.dtypes)
     if not kinds or not all(isinstance(kind, pd.SparseDtype) and kind.fill_value == 0 for kind in kinds):
         return None

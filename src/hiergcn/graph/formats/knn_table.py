@@ -1,4 +1,4 @@
-"""A graph for people with a table and no graph: each row is a node, joined to the rows most like it."""
+"""The nearest-neighbour graph of a table: each row is a node, joined to the rows most similar to it."""
 
 from typing import Any, Literal
 
@@ -8,11 +8,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
-from hiergcn.graph.checks import Features, checked_features
-from hiergcn.graph.formats.id_values import labels_of
-from hiergcn.graph.graph import Graph
+from hiergcn.graph.graph import Features, Graph, checked_features
+from hiergcn.graph.tables.column_roles import labels_of
 from hiergcn.graph.tables.delimited import Origin
-from hiergcn.graph.tables.feature_columns import FeatureColumn, encoded_columns, notes_on
+from hiergcn.graph.tables.feature_columns import FeatureColumn, fit_columns, notes_on
 
 Join = Literal["union", "mutual"]
 
@@ -20,44 +19,44 @@ Join = Literal["union", "mutual"]
 def graph_from_table(
     X: Any, y: Any, k: int, *, join: Join, metric: str, standardise: bool, ids: Any, name: str
 ) -> Graph:
-    """See `Graph.from_table`."""
+    """Implement `Graph.from_table`."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise InputError(f"k is {k!r}: give a whole number of neighbours, at least 1")
+        raise InputError(f"k must be a whole number of at least 1, not {k!r}.")
     if join not in ("union", "mutual"):
-        raise InputError(f"join is {join!r}; give union or mutual")
+        raise InputError(f"join must be 'union' or 'mutual', not {join!r}.")
     matrix, columns = _matrix(X)
     notes = notes_on(columns)
     n = int(matrix.shape[0])
     if n < 2:
-        raise InputError(f"the table has {n} row: neighbours need at least two")
+        raise InputError(f"The table has {n} row; give at least two.")
     if standardise:
         matrix = _standardised(matrix)
     if k >= n:
-        notes.append(f"each of the {n:,} rows has {n - 1:,} neighbours at most, not {k:,}")
+        notes.append(f"each of the {n:,} rows has at most {n - 1:,} neighbours, not {k:,}")
     labels, class_names = (None, ()) if y is None else labels_of(y, n)
     if ids is None and isinstance(X, pd.DataFrame) and not isinstance(X.index, pd.RangeIndex):
         ids = X.index.to_numpy()
     adjacency = _adjacency(matrix, min(int(k), n - 1), metric, join)
     alone = int(np.count_nonzero(np.diff(adjacency.indptr) == 0))
     if alone:
-        notes.append(f"rows that are nobody's mutual neighbour, now nodes without an edge: {alone:,}")
+        notes.append(f"rows without a mutual neighbour, now nodes without an edge: {alone:,}")
     return Graph(adjacency, matrix, labels, ids, class_names, name, tuple(notes), tuple(columns))
 
 
 def _matrix(X: Any) -> tuple[Features, list[FeatureColumn]]:
     if isinstance(X, pd.DataFrame):
-        found, columns = encoded_columns(X.set_axis([str(name) for name in X.columns], axis=1), Origin("the table", 1))
+        found, columns = fit_columns(X.set_axis([str(name) for name in X.columns], axis=1), Origin("The table"))
         if found is None:
-            raise InputError("the table has no column that could be a feature: give numbers, or words that repeat")
+            raise InputError("The table has no column that can be a feature; give numbers, or words that repeat.")
         return found, columns
     table: Any = X if sp.issparse(X) else np.asarray(X)
     if table.ndim != 2 or table.shape[1] == 0:
-        raise InputError(f"the table has shape {table.shape}: give a row per node and a column per feature")
+        raise InputError(f"The table has shape {table.shape}; give a row per node and a column per feature.")
     return checked_features(table, table.shape[0]), []
 
 
 def _standardised(matrix: Features) -> Features:
-    """Columns of mean 0 and variance 1; sparse ones keep their zeros and are scaled alone."""
+    """Return columns of mean 0 and variance 1; sparse ones are only scaled, so that zeros stay."""
     from sklearn.preprocessing import StandardScaler
 
     result: Any = StandardScaler(with_mean=not sp.issparse(matrix)).fit_transform(matrix)
@@ -69,9 +68,11 @@ def _adjacency(matrix: Features, k: int, metric: str, join: Join) -> sp.csr_arra
 
     try:
         finder = NearestNeighbors(n_neighbors=k, metric=metric).fit(matrix)
-        near: NDArray[np.int64] = finder.kneighbors(return_distance=False)  # (n, k), oneself not among them
+        near: NDArray[np.int64] = finder.kneighbors(return_distance=False)  # (n, k), without the row itself
     except ValueError as error:
-        raise InputError(f"neighbours by {metric!r:.40} cannot be found: {error!s:.200}") from error
+        raise InputError(
+            f"Neighbours by the metric {metric!r:.40} cannot be found ({error!s:.200}); name another."
+        ) from error
     n = len(near)
     starts = np.arange(0, n * k + 1, k)
     directed = sp.csr_array((np.ones(n * k), near.reshape(-1), starts), shape=(n, n))

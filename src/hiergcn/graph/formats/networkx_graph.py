@@ -1,13 +1,19 @@
-"""NetworkX graphs. Node attributes hold the label and the features; the graph's own attributes what else must be kept.
+"""NetworkX graphs, and GraphML files, which NetworkX reads and writes.
 
-`x` is a node's row of features: a list of numbers, or {column: value} where most are 0 (then `n_features` of the graph
-says how many columns there are, and `feature_type` of which numbers). `class_names` of the graph keeps the order of the
-classes, and those without a node.
+Node attributes hold the label and the features. `x` is a node's row of features: a list of numbers, or {column: value}
+if most are 0 (then the graph's `n_features` is the number of columns, and `feature_type` their type). The graph's
+`class_names` keeps the order of the classes, and classes without a node. GraphML has no lists, so these are JSON text
+there. A GraphML file that declares entities or a document type is refused unread.
 """
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from os import PathLike
+from pathlib import Path
 from typing import Any
+from xml.parsers import expat
 
 import networkx as nx
 import numpy as np
@@ -16,31 +22,32 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
-from hiergcn.graph.checks import Features
-from hiergcn.graph.formats.id_values import label_texts, labels_of, same_numbers
-from hiergcn.graph.graph import Graph
-from hiergcn.graph.tables.column_roles import LABEL
+from hiergcn.files import written_whole
+from hiergcn.graph.graph import Features, Graph
+from hiergcn.graph.tables.column_roles import LABEL, label_texts, labels_of
 from hiergcn.graph.tables.delimited import Origin
-from hiergcn.graph.tables.feature_columns import FeatureColumn, encoded_columns, notes_on
+from hiergcn.graph.tables.feature_columns import FeatureColumn, fit_columns, notes_on
 
 VECTOR = "x"
+KEPT = "hiergcn"  # the graph attribute for what GraphML has no place for
+_NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def graph_from_networkx(
     g: Any, label: str | None, features: str | Sequence[str] | None, weight: str, name: str | None
 ) -> Graph:
-    """See `Graph.from_networkx`."""
+    """Implement `Graph.from_networkx`."""
     if not isinstance(g, nx.Graph):
-        raise InputError(f"a {type(g).__name__} is no NetworkX graph: give a networkx.Graph or DiGraph")
+        raise InputError(f"A {type(g).__name__} is no NetworkX graph; give a networkx.Graph or DiGraph.")
     attributes = [attribute for _, attribute in g.nodes(data=True)]
     if not attributes:
-        raise InputError("the NetworkX graph has no nodes: give one with at least one")
+        raise InputError("The NetworkX graph has no nodes; add at least one.")
     ids, notes = _ids(list(g))
     label = _label_name(attributes, label)
     labels, class_names = None, tuple(g.graph.get("class_names") or ())
     if label is not None:
         labels, found = labels_of([one.get(label) for one in attributes], len(attributes))
-        labels, class_names = same_numbers(labels, found, class_names)
+        labels, class_names = _same_numbers(labels, found, class_names)
     used = [features or VECTOR] if features is None or isinstance(features, str) else list(features)
     matrix, columns = _features(attributes, features, g.graph)
     notes += [*notes_on(columns), *_unused(attributes, {label, *used})]
@@ -62,7 +69,7 @@ def graph_from_networkx(
 
 
 def networkx_of(graph: Graph) -> Any:
-    """See `Graph.to_networkx`."""
+    """Implement `Graph.to_networkx`."""
     g = nx.Graph(name=graph.name, class_names=list(graph.class_names))
     ids = graph.ids.tolist()
     g.add_nodes_from(ids)
@@ -90,7 +97,7 @@ def _rows(features: Features) -> list[Any]:
 
 
 def _ids(nodes: list[Any]) -> tuple[NDArray[Any], list[str]]:
-    """Whole numbers or text as they are; others, pairs of numbers for instance, as they are printed."""
+    """Return whole numbers or text as they are, other values, such as pairs of numbers, as text; and notes."""
     if all(isinstance(node, int | np.integer) and not isinstance(node, bool) for node in nodes):
         try:
             return np.array(nodes, dtype=np.int64), []
@@ -106,8 +113,19 @@ def _label_name(attributes: list[dict[Any, Any]], wanted: str | None) -> str | N
     if wanted is None:
         return next((word for word in LABEL if any(word in one for one in attributes)), None)
     if not any(wanted in one for one in attributes):
-        raise InputError(f"no node has an attribute {wanted!r} to be its label; nodes have {_names(attributes)}")
+        raise InputError(f"No node has an attribute {wanted!r} to be its label; nodes have {_names(attributes)}.")
     return wanted
+
+
+def _same_numbers(
+    labels: NDArray[np.int64], found: tuple[str, ...], wanted: Any
+) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Number the labels by the class names that the graph brings, if these cover all that were found."""
+    names = tuple(str(name) for name in wanted or ())
+    if not set(found) <= set(names) or len(set(names)) < len(names):
+        return labels, found
+    number = np.array([*(names.index(name) for name in found), -1])
+    return number[labels], names
 
 
 def _names(attributes: list[dict[Any, Any]]) -> str:
@@ -126,15 +144,15 @@ def _features(
     if wanted is not None and not isinstance(wanted, str):
         for name in wanted:
             if not any(name in one for one in attributes):
-                raise InputError(f"no node has an attribute {name!r} to be a feature; nodes have {_names(attributes)}")
+                raise InputError(f"No node has an attribute {name!r} to be a feature; nodes have {_names(attributes)}.")
         table = pd.DataFrame({name: [one.get(name) for one in attributes] for name in wanted}).infer_objects()
-        return encoded_columns(table, Origin("the NetworkX graph", 1))
+        return fit_columns(table, Origin("The NetworkX graph"))
     name = wanted or VECTOR
     if wanted is None and not any(name in one for one in attributes):
         return None, []
     for node, one in enumerate(attributes):
         if name not in one:
-            raise InputError(f"node {node} has no attribute {name!r} to be its features; give every node one")
+            raise InputError(f"Node {node} has no attribute {name!r} to be its features; give every node one.")
     rows = [one[name] for one in attributes]
     return (_from_dicts(rows, about) if all(isinstance(row, dict) for row in rows) else _from_lists(rows, name)), []
 
@@ -146,15 +164,15 @@ def _from_lists(rows: list[Any], name: str) -> NDArray[Any]:
         if (widths != widths[0]).any():
             node = int((widths != widths[0]).argmax())
             raise InputError(
-                f"node {node} has {widths[node]} features in {name!r} and node 0 has {widths[0]}: give all as many"
+                f"Node {node} has {widths[node]} features in {name!r}, but node 0 has {widths[0]}; give all as many."
             )
         matrix = np.stack(vectors)
     except ValueError as error:
-        raise InputError(f"attribute {name!r} does not hold a list of numbers for every node: {error!s:.100}") from None
+        raise InputError(f"Attribute {name!r} must hold a list of numbers for every node ({error!s:.100}).") from None
     if matrix.dtype.kind not in "buif":
         raise InputError(
-            f"attribute {name!r} holds {matrix.dtype.name}, not numbers; to use attributes that hold one value each, "
-            f"name them in a list, features=[{name!r}]"
+            f"Attribute {name!r} holds {matrix.dtype.name}, not numbers; to use attributes that hold one value each, "
+            f"name them in a list, features=[{name!r}]."
         )
     return matrix
 
@@ -171,12 +189,12 @@ def _from_dicts(rows: list[dict[Any, Any]], about: dict[Any, Any]) -> sp.csr_arr
         )
         matrix.check_format(full_check=True)
     except (TypeError, ValueError) as error:
-        raise InputError(f"sparse features must be {{column: value}} with columns from 0: {error!s:.100}") from None
+        raise InputError(f"Sparse features must be {{column: value}} with columns from 0 ({error!s:.100}).") from None
     return matrix
 
 
 def _edges(g: Any, weight: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64] | None]:
-    """Ends as positions of the nodes. Undirected edges go from the earlier node, so that parallel ones add up."""
+    """Return ends as positions of the nodes, and weights. Undirected edges begin at the earlier node, to add up."""
     position = {node: k for k, node in enumerate(g)}
     listed = list(g.edges(data=weight))
     ends = np.array([(position[u], position[v]) for u, v, _ in listed], dtype=np.int64).reshape(-1, 2)
@@ -189,6 +207,102 @@ def _edges(g: Any, weight: str) -> tuple[NDArray[np.int64], NDArray[np.int64], N
     except (TypeError, ValueError):
         bad = next((u, v, value) for u, v, value in listed if not isinstance(value, int | float | None))
         raise InputError(
-            f"the edge from {bad[0]!s:.80} to {bad[1]!s:.80} has {weight} {bad[2]!r:.80}: give a number"
+            f"The edge from {bad[0]!s:.80} to {bad[1]!s:.80} has {weight} {bad[2]!r:.80}; give a number."
         ) from None
     return ends[:, 0], ends[:, 1], weights
+
+
+def graph_from_graphml(
+    path: str | PathLike[str], label: str | None, features: str | Sequence[str] | None, weight: str
+) -> Graph:
+    """Implement `Graph.from_graphml`."""
+    file = Path(path)
+    _check_xml(file)
+    try:
+        g = nx.read_graphml(file)
+    except (nx.NetworkXException, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{file} is XML but not readable GraphML ({_sentence(error)}); write it again.") from error
+    kept = _kept(g, file)
+    g.graph.update({name: kept.get(name) for name in ("class_names", "n_features", "feature_type")})
+    if VECTOR in kept.get("json", ()):
+        _read_vectors(g, kept, file)
+    graph = graph_from_networkx(g, label, features, weight, kept.get("name") or file.stem)
+    if kept.get("ids") == "whole numbers":
+        graph = replace(graph, ids=graph.ids.astype(np.int64))
+    return graph
+
+
+def write_graphml(graph: Graph, path: str | PathLike[str]) -> None:
+    """Implement `Graph.to_graphml`."""
+    texts = [*graph.class_names, *(graph.ids if graph.ids.dtype.kind not in "iu" else ())]
+    bad = next((text for text in texts if _NOT_XML.search(str(text))), None)
+    if bad is not None:
+        raise InputError(f"{bad!r:.80} holds a character that XML does not allow; rename it, or write an npz file.")
+    g = networkx_of(graph)
+    kept = {
+        "name": graph.name,
+        "class_names": list(graph.class_names),
+        "n_features": graph.n_features,
+        "ids": "whole numbers" if graph.ids.dtype.kind in "iu" else "text",
+        "json": [] if graph.features is None else [VECTOR],
+        "feature_type": None if graph.features is None else str(graph.features.dtype),
+    }
+    g.graph.clear()
+    g.graph[KEPT] = json.dumps(kept)
+    for _, attribute in g.nodes(data=True):
+        if VECTOR in attribute:
+            row = attribute[VECTOR]
+            attribute[VECTOR] = json.dumps(row if isinstance(row, dict) else row.tolist())
+    try:
+        with written_whole(path) as part:
+            nx.write_graphml_xml(g, part)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror}); name another file.") from error
+
+
+def _check_xml(file: Path) -> None:
+    """Refuse XML that is not well-formed or has a document type: entities can name other files or grow endlessly."""
+
+    def refuse(*_: Any) -> None:
+        raise InputError(f"{file}, line {parser.CurrentLineNumber}: a document type is declared; take it out.")
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    try:
+        with file.open("rb") as stream:
+            parser.ParseFile(stream)
+    except expat.ExpatError as error:
+        raise InputError(
+            f"{file}, line {error.lineno} is not well-formed XML ({expat.ErrorString(error.code)}); correct it."
+        ) from None
+    except (OSError, ValueError, LookupError) as error:
+        raise InputError(f"{file} cannot be read ({error!s:.200}); give the path of a GraphML file.") from error
+
+
+def _kept(g: Any, file: Path) -> dict[str, Any]:
+    if KEPT not in g.graph:
+        return {}
+    try:
+        kept = json.loads(g.graph[KEPT])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{file}: attribute {KEPT!r} of the graph is not JSON; take it out.") from error
+    if not isinstance(kept, dict):
+        raise InputError(f"{file}: attribute {KEPT!r} of the graph is not a JSON object; take it out.")
+    return kept
+
+
+def _read_vectors(g: Any, kept: dict[str, Any], file: Path) -> None:
+    kind = np.float32 if kept.get("feature_type") == "float32" else np.float64
+    for node, attribute in g.nodes(data=True):
+        try:
+            row = json.loads(attribute[VECTOR])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"{file}, node {node!r:.80}: its features are not a list in JSON; write the file again."
+            ) from error
+        attribute[VECTOR] = row if isinstance(row, dict) else np.asarray(row, dtype=kind)
+
+
+def _sentence(error: Exception) -> str:
+    return f"{error!s:.200}".strip().rstrip(".") or type(error).__name__

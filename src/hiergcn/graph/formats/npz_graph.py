@@ -1,6 +1,6 @@
-"""A graph in one npz file of plain arrays, exactly as it is. Text is UTF-8 JSON in an array of bytes: no pickle.
+"""Graphs as npz files of plain arrays; text is UTF-8 JSON in an array of bytes, so there is no pickle.
 
-The layout of Shchur et al. (2018) is read too: CSR parts of adjacency (`adj_*`) and features (`attr_*`), and labels.
+The layout of Shchur et al. (2018) is read, too: CSR parts of adjacency (`adj_*`) and features (`attr_*`), and labels.
 """
 
 import json
@@ -23,7 +23,7 @@ FORMAT = "hiergcn graph 1"
 
 
 def write_npz(graph: Graph, path: str | PathLike[str]) -> None:
-    """See `Graph.to_npz`."""
+    """Implement `Graph.to_npz`."""
     whole = graph.ids.dtype.kind in "iu"
     about = {
         "format": FORMAT,
@@ -31,7 +31,7 @@ def write_npz(graph: Graph, path: str | PathLike[str]) -> None:
         "class_names": list(graph.class_names),
         "notes": list(graph.notes),
         "columns": [asdict(column) for column in graph.columns],
-        "ids": None if whole else [str(one) for one in graph.ids],  # numpy's own text drops zeros at its end
+        "ids": None if whole else [str(one) for one in graph.ids],  # numpy's own text type drops trailing NULs
     }
     parts: dict[str, Any] = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
     parts |= _parts_of("adjacency", graph.adjacency)
@@ -45,33 +45,35 @@ def write_npz(graph: Graph, path: str | PathLike[str]) -> None:
         with written_whole(path) as part, part.open("wb") as stream:
             np.savez_compressed(stream, allow_pickle=False, **parts)
     except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}): name another file") from error
+        raise InputError(f"{path} cannot be written ({error.strerror}); name another file.") from error
 
 
 def graph_from_npz(path: str | PathLike[str]) -> Graph:
-    """See `Graph.from_npz`."""
+    """Implement `Graph.from_npz`."""
     file = Path(path)
     try:
         loaded = np.load(file, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
-            raise InputError(f"{file} holds a single array: give an npz file that `Graph.to_npz` wrote")
+            raise InputError(f"{file} holds a single array; give an npz file that `Graph.to_npz` wrote.")
         with loaded as parts:
             if "about" not in parts and "adj_data" not in parts:
                 held = ", ".join(parts)[:200] or "nothing"
-                raise InputError(f"{file} is not a graph in npz form: it holds {held}; write one with Graph.to_npz")
+                raise InputError(f"{file} is not a graph in npz form: it holds {held}; write one with Graph.to_npz.")
             return _graph(parts) if "about" in parts else _published(parts, file.stem)
     except OSError as error:
-        raise InputError(f"{file} cannot be read ({error.strerror or error!s:.200}): give an npz file") from error
+        raise InputError(f"{file} cannot be read ({error.strerror or error!s:.200}); give an npz file.") from error
     except InputError as error:
         raise InputError(f"{file}: {error}" if str(file) not in str(error) else str(error)) from error
     except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(f"{file} is not a graph in npz form ({error!s:.200}): get the original") from error
+        raise InputError(f"{file} is not a graph in npz form ({error!s:.200}); get the original.") from error
 
 
 def _graph(parts: Any) -> Graph:
     about = json.loads(parts["about"].tobytes())
     if about["format"] != FORMAT:
-        raise InputError(f"its format is {about['format']!r:.80}, not {FORMAT!r}: read it with the hiergcn it is from")
+        raise InputError(
+            f"The format is {about['format']!r:.80}, not {FORMAT!r}; read it with the version of hiergcn it is from."
+        )
     ids = parts["ids"] if about["ids"] is None else np.array(about["ids"], dtype=object)
     return Graph(
         adjacency=_matrix("adjacency", parts),
@@ -86,7 +88,7 @@ def _graph(parts: Any) -> Graph:
 
 
 def _published(parts: Any, name: str) -> Graph:
-    """Made undirected and unweighted."""
+    """Return a published graph, made undirected and unweighted."""
     adjacency = _matrix("adj", parts).tocoo()
     source, target = adjacency.coords
     features, labels = _matrix("attr", parts), parts["labels"]
@@ -94,7 +96,7 @@ def _published(parts: Any, name: str) -> Graph:
 
 
 def _parts_of(name: str, matrix: Any) -> dict[str, Any]:
-    """A dense matrix as one array, a sparse one as the arrays of its CSR form."""
+    """Return a dense matrix as one array, a sparse one as the arrays of its CSR form."""
     if isinstance(matrix, np.ndarray):
         return {name: matrix}
     return {
@@ -110,5 +112,5 @@ def _matrix(name: str, parts: Any) -> Any:
         return parts[name]
     data, indices, indptr, shape = (parts[f"{name}_{part}"] for part in ("data", "indices", "indptr", "shape"))
     matrix = sp.csr_array((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))
-    matrix.check_format(full_check=True)  # an index out of range would be read as memory
+    matrix.check_format(full_check=True)  # an index out of range would read foreign memory
     return matrix

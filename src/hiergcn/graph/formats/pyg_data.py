@@ -1,4 +1,4 @@
-"""`torch_geometric.data.Data` objects. torch is imported when a graph is turned into one, and not before."""
+"""`torch_geometric.data.Data` objects. torch is imported only when a graph is converted to one."""
 
 from typing import Any
 
@@ -7,14 +7,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError, MissingPackageError
-from hiergcn.graph.checks import Features
-from hiergcn.graph.graph import Graph
+from hiergcn.graph.graph import Features, Graph
 
 
 def graph_from_pyg(data: Any, name: str | None) -> Graph:
-    """See `Graph.from_pyg`."""
+    """Implement `Graph.from_pyg`."""
     if not hasattr(data, "edge_index") or hasattr(data, "node_types"):
-        raise InputError(f"a {type(data).__name__} is no graph of one kind of nodes: give a torch_geometric.data.Data")
+        raise InputError(
+            f"A {type(data).__name__} is no graph with one type of nodes; give a torch_geometric.data.Data."
+        )
     source, target, weight = _edges(data)
     features = None if data.x is None else _features(data.x)
     n = int(data.num_nodes) if features is None else int(features.shape[0])
@@ -33,12 +34,12 @@ def graph_from_pyg(data: Any, name: str | None) -> Graph:
 
 
 def pyg_of(graph: Graph, sparse_features: bool) -> Any:
-    """See `Graph.to_pyg`."""
+    """Implement `Graph.to_pyg`."""
     try:
         import torch
         from torch_geometric.data import Data
     except ImportError as error:
-        raise MissingPackageError("to_pyg needs PyTorch Geometric: pip install 'hiergcn[pyg]'") from error
+        raise MissingPackageError("Graph.to_pyg needs PyTorch Geometric; run pip install 'hiergcn[pyg]'.") from error
     entries = graph.adjacency.tocoo()
     data = Data(
         edge_index=torch.from_numpy(np.stack(entries.coords).astype(np.int64)),
@@ -70,10 +71,10 @@ def _numpy(tensor: Any) -> NDArray[Any]:
 
 def _edges(data: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
     if data.edge_index is None:
-        raise InputError("the Data object has no edge_index: give its edges there, two rows of node numbers")
+        raise InputError("The Data object has no edge_index; give two rows of node numbers.")
     ends = _numpy(data.edge_index)
     if ends.ndim != 2 or ends.shape[0] != 2:
-        raise InputError(f"edge_index has shape {ends.shape}: give two rows, the sources and the targets")
+        raise InputError(f"The edge_index has shape {ends.shape}; give two rows, the sources and the targets.")
     weight = getattr(data, "edge_weight", None)
     if weight is None:
         attribute = data.edge_attr
@@ -94,11 +95,11 @@ def _labels(y: Any, n: int) -> NDArray[Any]:
     if labels.shape == (n, 1):
         labels = labels[:, 0]
     if labels.ndim == 2:
-        raise InputError(f"y has {labels.shape[1]} columns: give one class a node, -1 where it is unknown")
+        raise InputError(f"The y has {labels.shape[1]} columns; give one class per node, -1 if it is unknown.")
     if labels.dtype.kind == "f":
         missing = np.isnan(labels)
         labels = np.where(missing, -1, labels)
         if (labels != np.floor(labels)).any():
-            raise InputError("y holds fractions: give the number of each node's class, -1 where it is unknown")
+            raise InputError("The y holds fractions; give the number of each node's class, -1 if it is unknown.")
         labels = labels.astype(np.int64)
     return labels

@@ -1,1 +1,1 @@
-"""Reading tables of nodes and edges: column roles, feature encoders, findings."""
+"""Graphs from tables of edges and nodes. Read `csv_files.py` first."""

@@ -1,8 +1,8 @@
-"""A graph from a table of edges and, where there is one, a table of nodes, wherever the tables came from.
+"""A graph from a table of edges and, if there is one, a table of nodes, from files or from frames.
 
-Edges: a row per edge. Nodes: a row per node with its id, perhaps a label (blank where unknown), and features; which
-column is what is chosen in `column_roles`. Ids are compared as text, without blanks around it, so that 7 and
-007 are two nodes; where all of them are whole numbers they come back as such.
+Edges: a row per edge. Nodes: a row per node with its id, perhaps a label (blank if unknown), and features;
+`column_roles` says which column is what. Ids are compared as text, without blanks around them, so that 7 and 007 are
+two nodes; if all of them are whole numbers they become whole numbers.
 """
 
 from collections.abc import Sequence
@@ -14,21 +14,26 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
-from hiergcn.graph.checks import Features
-from hiergcn.graph.edges import symmetric_adjacency
-from hiergcn.graph.tables.column_roles import EdgeColumns, NodeColumns
+from hiergcn.graph.adjacency import symmetric_adjacency
+from hiergcn.graph.graph import Features
+from hiergcn.graph.tables.column_roles import (
+    EdgeColumns,
+    NodeColumns,
+    TextColumn,
+    class_labels,
+    natural_order,
+    natural_values,
+)
 from hiergcn.graph.tables.delimited import MISSING, Origin
-from hiergcn.graph.tables.feature_columns import FeatureColumn, encoded_columns, notes_on, numbers
-from hiergcn.graph.tables.remembered import encoded_as
-from hiergcn.graph.tables.text_column import TextColumn
+from hiergcn.graph.tables.feature_columns import FeatureColumn, encode_columns, fit_columns, notes_on, numbers
 
 MOST_UNLISTED = 0.2
-"""Ids that only the edges name, as a share of those that the table of nodes lists; more, and the two do not match."""
+"""Ids that only the edges name, as a share of the ids that the nodes list; above it, the two do not belong together."""
 
 
 @dataclass(frozen=True, eq=False)
 class NodeTable:
-    """What a table of nodes says."""
+    """The content of a table of nodes."""
 
     origin: Origin
     ids: "pd.Index[str]"
@@ -37,14 +42,14 @@ class NodeTable:
     class_names: tuple[str, ...]
     notes: tuple[str, ...]
     described: tuple[FeatureColumn, ...] = ()
-    """What became of each column that is neither id nor label."""
+    """How each column that is neither id nor label was encoded."""
     split: TextColumn | None = None
-    """The column that says which part of the split a node belongs to."""
+    """The column that names the part of the split of each node."""
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeTable:
-    """What a table of edges says."""
+    """The content of a table of edges."""
 
     origin: Origin
     ends: tuple[TextColumn, TextColumn]
@@ -54,46 +59,49 @@ class EdgeTable:
     """Columns that are neither an end nor a weight."""
 
     def first_of(self, ids: "pd.Index[str]") -> tuple[int, str]:
-        """The first row of the table that names one of the ids, and that id."""
+        """Return the first row of the table that names one of the ids, and that id."""
         hits = []
         for end in self.ends:
             named = end.values.isin(ids)[end.code]
             if named.any():
                 position = int(named.argmax())
-                hits.append((self.origin.row(position), str(end.values[end.code[position]])))
-        return min(hits)
+                hits.append((position, str(end.values[end.code[position]])))
+        position, found = min(hits)
+        return self.origin.row(position), found
 
 
 def nodes_of(
     table: pd.DataFrame, origin: Origin, columns: NodeColumns, known: Sequence[FeatureColumn] | None = None
 ) -> NodeTable:
-    """Ids, labels and features; the columns named as text hold text or nothing.
+    """Return ids, labels and features of a table whose text columns hold text or nothing.
 
-    `known` are the columns of another table, whose features these must agree with; other columns are not looked at.
+    `known` are the columns of another table, by which these are encoded; other columns are ignored then.
     """
     ids = _checked_ids(TextColumn.of(table[columns.id]), origin, columns.id)
     used = (columns.id, columns.label, columns.split, *columns.dropped, "")
     if known is None:
-        features, described = encoded_columns(table[[name for name in table.columns if name not in used]], origin)
+        features, described = fit_columns(table[[name for name in table.columns if name not in used]], origin)
         notes = notes_on(described)
     else:
-        features, notes = encoded_as(table, origin, known)
+        features, notes = encode_columns(table, origin, known)
         described = list(known)
     if "" in table.columns and columns.id != "":
         notes.append("a column without a name was left out")
     labels, names = (None, ()) if columns.label is None else class_labels(TextColumn.of(table[columns.label]))
     notes += [
-        f"{one!r} was taken for a class; blank it where it means that the label is unknown"
-        for one in names
-        if one in MISSING
+        f"{name!r} was taken for a class; leave it blank if it means that the label is unknown"
+        for name in names
+        if name in MISSING
     ]
     split = None if columns.split is None else TextColumn.of(table[columns.split])
     return NodeTable(origin, ids, features, labels, names, tuple(notes), tuple(described), split)
 
 
 def edges_of(table: pd.DataFrame, origin: Origin, columns: EdgeColumns) -> EdgeTable:
-    """The two ends of each edge and its weight; the columns named as text hold text or nothing."""
-    ends = [_checked_end(TextColumn.of(table[name]), origin, name) for name in columns.ends]
+    """Return both ends of each edge and its weight, of a table whose text columns hold text or nothing."""
+    ends = [TextColumn.of(table[name]) for name in columns.ends]
+    for name, end in zip(columns.ends, ends, strict=True):
+        _check_no_blank(end, origin, name, "an edge needs two ends")
     weights = None if columns.weight is None else _checked_weight(table[columns.weight], origin)
     unused = tuple(str(name) for name in table.columns if name not in (*columns.ends, columns.weight))
     notes = tuple(f"column {name!r} of the edges was not used" for name in unused)
@@ -101,7 +109,7 @@ def edges_of(table: pd.DataFrame, origin: Origin, columns: EdgeColumns) -> EdgeT
 
 
 def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[str, Any]:
-    """The parts of a `Graph`, by field name."""
+    """Return the arguments of a `Graph`, by field name."""
     ids, notes = _all_ids(edges, nodes)
     ends = [ids.get_indexer(end.values)[end.code] for end in edges.ends]
     adjacency = symmetric_adjacency(ends[0], ends[1], edges.weight, len(ids))
@@ -112,7 +120,7 @@ def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[st
         "adjacency": adjacency,
         "features": None if nodes is None else _with_blank_rows(nodes, len(ids)),
         "labels": labels,
-        "ids": _natural(ids),
+        "ids": natural_values(ids),
         "class_names": () if nodes is None else nodes.class_names,
         "columns": () if nodes is None or nodes.features is None else nodes.described,
         "name": name,
@@ -120,55 +128,44 @@ def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[st
     }
 
 
-def class_labels(text: TextColumn) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Numbers of the classes in the order of their names (numbers by value), and the names."""
-    present = text.values[np.unique(text.code[text.code >= 0])]
-    names = _in_order(present)
-    return np.append(names.get_indexer(text.values), -1)[text.code], tuple(names)
-
-
 def _checked_ids(text: TextColumn, origin: Origin, column: str) -> "pd.Index[str]":
-    blank = np.flatnonzero(text.code < 0)
-    if blank.size:
-        row = origin.row(blank[0])
-        raise InputError(f"{origin}, row {row}, column {column!r}: the id is blank; give every node an id")
+    _check_no_blank(text, origin, column, "give every node an id")
     if text.code.size == 0:
-        raise InputError(f"{origin} has no rows: give a row per node")
+        raise InputError(f"{origin} has no rows; give a row per node.")
     again = np.flatnonzero(pd.Index(text.code).duplicated())
     if again.size:
         value = text.values[text.code[again[0]]]
-        row = origin.row(again[0])
-        raise InputError(f"{origin}, row {row}, column {column!r}: id {value!r:.80} is there already; list a node once")
+        raise InputError(
+            f"{origin}, row {origin.row(again[0])}, column {column!r}: id {value!r:.80} is in an earlier row already; "
+            f"list each node once."
+        )
     return text.values[text.code]
 
 
-def _checked_end(text: TextColumn, origin: Origin, column: str) -> TextColumn:
+def _check_no_blank(text: TextColumn, origin: Origin, column: str, remedy: str) -> None:
     blank = np.flatnonzero(text.code < 0)
     if blank.size:
-        row = origin.row(blank[0])
-        raise InputError(f"{origin}, row {row}, column {column!r}: the id is blank; an edge needs two ends")
-    return text
+        raise InputError(f"{origin}, row {origin.row(blank[0])}, column {column!r}: the id is blank; {remedy}.")
 
 
 def _checked_weight(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.float64]:
     values = numbers(column, origin)
     wrong = np.flatnonzero((values < 0) | np.isinf(values))
     if wrong.size:
-        row = origin.row(wrong[0])
-        found = values[wrong[0]]
         raise InputError(
-            f"{origin}, row {row}, column {str(column.name)!r}: weight {found} must be finite and not negative"
+            f"{origin}, row {origin.row(wrong[0])}, column {str(column.name)!r}: weight {values[wrong[0]]} must be "
+            f"finite and not negative."
         )
     return values
 
 
 def _all_ids(edges: EdgeTable, nodes: NodeTable | None) -> tuple["pd.Index[str]", list[str]]:
-    """The ids of the table of nodes in its order; those that only edges name come after them, ordered."""
+    """Return the ids of the nodes in their order, then those that only edges name, in natural order; and notes."""
     if nodes is None:
         named = edges.ends[0].values.union(edges.ends[1].values, sort=False)
         if named.empty:
-            raise InputError(f"{edges.origin} has no rows: give a row per edge, or a file of nodes")
-        return _in_order(named), []
+            raise InputError(f"{edges.origin} has no rows; give a row per edge, or a file of nodes.")
+        return natural_order(named), []
     first, second = (end.values[nodes.ids.get_indexer(end.values) < 0] for end in edges.ends)
     extra = first.union(second, sort=False)
     if extra.empty:
@@ -176,36 +173,21 @@ def _all_ids(edges: EdgeTable, nodes: NodeTable | None) -> tuple["pd.Index[str]"
     if nodes.features is not None and (len(extra) > MOST_UNLISTED * len(nodes.ids) or not nodes.described):
         row, value = edges.first_of(extra)
         raise InputError(
-            f"{edges.origin}, row {row}: id {value!r:.80} is not in {nodes.origin}, so it has no features; "
-            f"add it there or take the edge out ({len(extra):,} such ids)"
+            f"{edges.origin}, row {row}: id {value!r:.80} is not in {nodes.origin.inline}, so it has no features; "
+            f"add it there or take the edge out ({len(extra):,} such ids)."
         )
     blank = "" if nodes.features is None else " and with every feature missing"
     note = f"ids that only the edges name, now nodes without a label{blank}: {len(extra):,}"
-    return nodes.ids.append(_in_order(extra)), [note]
+    return nodes.ids.append(natural_order(extra)), [note]
 
 
 def _with_blank_rows(nodes: NodeTable, n_nodes: int) -> Features | None:
-    """The features, with a row of missing values for each node that the table does not list."""
+    """Return the features, with a row of missing values for each node that the table does not list."""
     extra = n_nodes - len(nodes.ids)
     if not extra or not isinstance(nodes.features, np.ndarray):  # nodes with sparse features are all listed
         return nodes.features
     rows = np.tile(np.concatenate([column.blank for column in nodes.described]), (extra, 1))
     return np.vstack([nodes.features, rows])
-
-
-def _in_order(texts: "pd.Index[str]") -> "pd.Index[str]":
-    """Whole numbers by value, other texts as a dictionary has them."""
-    return texts[np.argsort(_natural(texts), kind="stable")]
-
-
-def _natural(texts: "pd.Index[str]") -> NDArray[Any]:
-    """Whole numbers where every text is one as it is usually written, else the texts."""
-    array = texts.to_numpy(object)
-    try:
-        whole = array.astype(np.int64)
-    except (ValueError, OverflowError):
-        return array
-    return whole if (whole.astype(str).astype(object) == array).all() else array
 
 
 def _notes_on_edges(ends: list[NDArray[Any]], entries: int) -> list[str]:

@@ -1,5 +1,6 @@
-"""Read a graph from a CSV file of edges and an optional CSV file of nodes."""
+"""A graph from a CSV file of edges and, if there is one, a CSV file of nodes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,21 +9,27 @@ import numpy as np
 from hiergcn.errors import InputError
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.split import Split
-from hiergcn.graph.tables.arrow import read_long_table
 from hiergcn.graph.tables.assemble import EdgeTable, NodeTable, edges_of, graph_parts, nodes_of
-from hiergcn.graph.tables.column_roles import LABEL, EdgeColumns, NodeColumns, shown_names, usual_ends
-from hiergcn.graph.tables.delimited import Layout, column_names, layout_of, read_table
+from hiergcn.graph.tables.column_roles import (
+    ID,
+    LABEL,
+    SPLIT,
+    EdgeColumns,
+    NodeColumns,
+    shown_names,
+    split_from_column,
+    usual_ends,
+)
+from hiergcn.graph.tables.delimited import Layout, layout_of, read_long_table, read_table
 from hiergcn.graph.tables.feature_columns import FeatureColumn
-from hiergcn.graph.tables.split_column import NAME as SPLIT
-from hiergcn.graph.tables.split_column import split_from_column
 
 USUAL_NAMES = ("edges", "edge", "edgelist", "edge_list", "links", "graph")
-"""Of files of edges, which tell nothing of the graph."""
+"""Names of files of edges that say nothing about the graph."""
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What the caller says about the files; None is told from the files."""
+class CsvOptions:
+    """What the caller says about the files; None is found out from the files."""
 
     id: str | None = None
     label: str | None = None
@@ -34,12 +41,12 @@ class Wanted:
     weight: str | None = None
     delimiter: str | None = None
     known: tuple[FeatureColumn, ...] | None = None
-    """Columns of another file of nodes, whose features these must agree with; labels and splits are not read then."""
+    """Columns of another file of nodes, by which these are encoded; labels and splits are not read then."""
 
 
 @dataclass(frozen=True, eq=False)
 class NodesFile:
-    """The file of nodes, as it was understood."""
+    """A file of nodes: its layout, the roles of its columns, its content."""
 
     layout: Layout
     columns: NodeColumns
@@ -48,10 +55,9 @@ class NodesFile:
 
 @dataclass(frozen=True, eq=False)
 class EdgesFile:
-    """The file of edges, as it was understood."""
+    """A file of edges: its layout, the roles of its columns, its content."""
 
     layout: Layout
-    header: bool
     columns: EdgeColumns
     table: EdgeTable
     notes: tuple[str, ...]
@@ -59,7 +65,7 @@ class EdgesFile:
 
 @dataclass(frozen=True, eq=False)
 class CsvGraph:
-    """A graph, the split that a column names if one does, and the files as they were understood."""
+    """A graph, the split that a column names if one does, and the files that were read."""
 
     graph: Graph
     split: Split | None
@@ -68,106 +74,144 @@ class CsvGraph:
 
     @property
     def obstacle(self) -> str | None:
-        """Why no model can learn from the labels, by file and column, and what to do; None where one can."""
+        """Why no model can learn from the labels, by file and column, and what to do; None if one can."""
         if self.nodes is None:
-            path = self.edges.layout.path
             return (
-                f"{path} has edges and no labels: name a CSV of nodes after it, and its column of labels with --label"
+                f"{self.edges.layout} has edges and no labels; name a CSV of nodes after it, and its column of labels "
+                f"with --label."
             )
-        path, column, labels = self.nodes.layout.path, self.nodes.columns.label, self.graph.labels
+        layout, column, labels = self.nodes.layout, self.nodes.columns.label, self.graph.labels
         if column is None or labels is None:
-            others = (name for name in self.nodes.layout.first if name.strip() != self.nodes.columns.id)
+            others = [name for name in layout.names if name != self.nodes.columns.id]
             return (
-                f"{path} has no column named {' or '.join(LABEL)}: name that of the labels with --label "
-                f"(beside the ids there are {shown_names([name.strip() for name in others])})"
+                f"{layout} has no column named {' or '.join(LABEL)}; name the column of the labels with --label "
+                f"(beside the ids there are {shown_names(others)})."
             )
-        where, counts = f"{path}, column {column!r}", np.bincount(labels[labels >= 0])
+        where, counts = f"{layout}, column {column!r}", np.bincount(labels[labels >= 0])
         if not counts.any():
-            return f"{where}: every label is blank; give the class of some nodes, or name another column with --label"
+            return f"{where}: every label is blank; give the class of some nodes, or name another column with --label."
         if np.count_nonzero(counts) == 1:
-            return f"{where}: every label is {self.graph.class_names[counts.argmax()]!r}; give two classes or more"
+            return f"{where}: every label is {self.graph.class_names[counts.argmax()]!r}; give two classes or more."
         if self.split is None and counts.max() == 1:
-            return f"{where}: every class has one label; give one of them a second, so that some can validate"
+            return f"{where}: every class has one label; give one of them a second, so that some can validate."
         return None
 
 
 def graph_name(edges: str | Path) -> str:
-    """That of the file of edges, or of its folder where the file has but the name of its kind."""
+    """Return the name of the file of edges, or of its folder if the file is called `edges` or the like."""
     file = Path(edges)
-    return file.resolve().parent.name or file.stem if file.stem.lower() in USUAL_NAMES else file.stem
+    stem = Path(file.stem).stem if file.suffix.lower() == ".gz" else file.stem
+    return file.resolve().parent.name or stem if stem.lower() in USUAL_NAMES else stem
 
 
-def read_csv(edges: str | Path, nodes: str | Path | None = None, wanted: Wanted | None = None) -> CsvGraph:
+def read_csv(edges: str | Path, nodes: str | Path | None = None, options: CsvOptions | None = None) -> CsvGraph:
     """Read both files; an `InputError` says what is wrong with them, and where."""
-    wanted = wanted or Wanted()
+    options = options or CsvOptions()
     try:
-        return _read(edges, nodes, wanted)
+        return _read(edges, nodes, options)
     except InputError:
         if nodes is not None:
-            _check_order(edges, nodes, wanted.delimiter)
+            _check_order(edges, nodes, options.delimiter)
         raise
 
 
-def _read(edges: str | Path, nodes: str | Path | None, wanted: Wanted) -> CsvGraph:
-    of_nodes = wanted.id or wanted.label or wanted.split or next(iter(wanted.drop), None)
+def _read(edges: str | Path, nodes: str | Path | None, options: CsvOptions) -> CsvGraph:
+    of_nodes = options.id or options.label or options.split or next(iter(options.drop), None)
     if nodes is None and of_nodes:
-        raise InputError(f"column {of_nodes!r} belongs to a file of nodes, and none is given: name it after the edges")
-    known = None if nodes is None else _read_nodes(layout_of(nodes, wanted.delimiter), wanted)
+        raise InputError(f"Column {of_nodes!r} belongs to a file of nodes, and none is given; name it after the edges.")
+    known = None if nodes is None else _read_nodes(layout_of(nodes, options.delimiter), options)
     table = None if known is None else known.table
-    listed = _read_edges(layout_of(edges, wanted.delimiter), wanted, table)
+    listed = _read_edges(layout_of(edges, options.delimiter), options, table)
     parts = graph_parts(listed.table, table, graph_name(edges))
-    split, said = (None, []) if known is None or known.columns.split is None else _split(known)
-    graph = Graph(**parts | {"notes": (*listed.notes, *parts["notes"], *said)})
+    split, notes = (None, []) if known is None else _split(known)
+    graph = Graph(**parts | {"notes": (*listed.notes, *parts["notes"], *notes)})
     return CsvGraph(graph, split, listed, known)
 
 
-def _split(nodes: NodesFile) -> tuple[Split, list[str]]:
-    assert nodes.columns.split is not None
-    return split_from_column(nodes.table, nodes.columns.split)
+def _split(nodes: NodesFile) -> tuple[Split | None, list[str]]:
+    column, text = nodes.columns.split, nodes.table.split
+    if column is None or text is None:
+        return None, []
+    return split_from_column(text, nodes.table.labels, nodes.layout, column)
 
 
 def _check_order(edges: str | Path, nodes: str | Path, delimiter: str | None) -> None:
-    """Edges and nodes in each other's place can go wrong in many ways, none of which would tell the cause."""
-    ends = usual_ends(column_names(layout_of(nodes, delimiter)))
-    if ends is not None and usual_ends(column_names(layout_of(edges, delimiter))) is None:
+    """Refuse edges and nodes in each other's place, which can fail in many ways that would not show the cause."""
+    ends, others = (usual_ends(_possible_names(layout_of(file, delimiter))) for file in (nodes, edges))
+    if ends is not None and others is None:
         raise InputError(
-            f"{nodes} has columns {ends[0]!r} and {ends[1]!r}, as edges have, and was given for the nodes: "
-            f"name the file of edges first, that of nodes after it"
+            f"{nodes} has columns {ends[0]!r} and {ends[1]!r}, as edges have, but was given for the nodes; "
+            f"name the file of edges first, then that of nodes."
         )
 
 
-def _read_nodes(layout: Layout, wanted: Wanted) -> NodesFile:
-    names = column_names(layout)
-    if layout.looks_like_data and not (wanted.id or wanted.label):
-        raise InputError(f"{layout.path}, row 1: numbers where the names of the columns must be; add a line of names")
-    origin = layout.origin(header=True)
-    usual = next((name for name in names if name.lower() == SPLIT and name not in (*wanted.drop, wanted.label)), None)
-    columns = NodeColumns.choose(origin, names, wanted.id, wanted.label, wanted.split or usual, wanted.drop)
-    if wanted.known is not None:
+def _possible_names(layout: Layout) -> list[str]:
+    return [*(field.strip() for field in layout.first), *(layout.commented_names or ())]
+
+
+def _read_nodes(layout: Layout, options: CsvOptions) -> NodesFile:
+    features = [column.name for column in options.known or ()]
+    given = [name for name in (options.id, options.label, options.split, *options.drop, *features) if name]
+    layout = _with_header(layout, given, usual=any(name.lower() in ID for name in layout.commented_names or ()))
+    if not layout.header and not layout.commented_names and not given:
+        raise InputError(
+            f"{layout}, row {layout.first_line}: numbers instead of the names of the columns; add a line of names, or "
+            f"name the columns by their places (--label 2, label='2')."
+        )
+    names = layout.names
+    usual = next((name for name in names if name.lower() == SPLIT and name not in (*options.drop, options.label)), None)
+    columns = NodeColumns.choose(layout, names, options.id, options.label, options.split or usual, options.drop)
+    if options.known is not None:
         columns = NodeColumns(columns.id, None)
-    table = nodes_of(read_table(layout, names, header=True, text=columns.text), origin, columns, wanted.known)
-    if columns.dropped:
-        dropped = f"columns left out as asked: {', '.join(columns.dropped)}"
-        table = replace(table, notes=(*table.notes, dropped))
-    return NodesFile(layout, columns, table)
+    table = nodes_of(read_table(layout, names, text=columns.text), layout, columns, options.known)
+    notes = [f"columns left out as asked: {', '.join(columns.dropped)}"] if columns.dropped else []
+    if layout.header and layout.looks_like_data:
+        notes.append(_taken_for_names(layout))
+    return NodesFile(layout, columns, replace(table, notes=(*table.notes, *notes, *_comments_between(layout))))
 
 
-def _read_edges(layout: Layout, wanted: Wanted, nodes: NodeTable | None) -> EdgesFile:
-    path = layout.path
+def _read_edges(layout: Layout, options: CsvOptions, nodes: NodeTable | None) -> EdgesFile:
     if len(layout.first) < 2:
-        raise InputError(f"{path}, row 1: one column where an edge needs two ends; name the delimiter if it is unusual")
-    first = [field.strip() for field in layout.first]
-    is_edge = layout.looks_like_data or (nodes is not None and bool(nodes.ids.isin(first[:2]).sum() == 2))
-    header = not is_edge or any(name in first for name in (wanted.source, wanted.target, wanted.weight) if name)
-    names = column_names(layout, header=header)
-    origin = layout.origin(header=header)
-    columns = EdgeColumns.choose(origin, names, wanted.source, wanted.target, wanted.weight)
+        raise InputError(
+            f"{layout}, row {layout.first_line}: one column, but an edge has two ends; name the delimiter if it is "
+            f"unusual."
+        )
+    given = [name for name in (options.source, options.target, options.weight) if name]
+    known = nodes is not None and bool(nodes.ids.isin([field.strip() for field in layout.first[:2]]).sum() == 2)
+    layout = _with_header(layout, given, usual=usual_ends(layout.commented_names or ()) is not None, data=known)
+    names = layout.names
+    columns = EdgeColumns.choose(layout, names, options.source, options.target, options.weight)
     number = () if columns.weight is None else (columns.weight,)
-    table = read_long_table(layout, names, header=header, text=columns.ends, number=number)
+    table = read_long_table(layout, names, text=columns.ends, number=number)
     if table is None or (columns.weight and not np.isfinite(table[columns.weight]).all()):
-        table = read_table(layout, names, header=header, text=columns.text)
-    found = edges_of(table, origin, columns)
+        table = read_table(layout, names, text=columns.text)
+    found = edges_of(table, layout, columns)
     notes = [f"column {name!r} of the edges was not used" for name in names if name not in table.columns]
-    if header and not columns.usual and not (wanted.source or wanted.target):
-        notes.insert(0, f"the first row of {path.name} was taken for the names of its columns: {', '.join(names)}")
-    return EdgesFile(layout, header, columns, found, tuple(notes))
+    if layout.header and not columns.usual and not (options.source or options.target):
+        notes.insert(0, _taken_for_names(layout))
+    return EdgesFile(layout, columns, found, (*notes, *_comments_between(layout)))
+
+
+def _with_header(layout: Layout, given: Sequence[str], *, usual: bool, data: bool = False) -> Layout:
+    """Return the layout with whether its first line holds the names of the columns.
+
+    It does not if it holds numbers or is `data` for sure, or if the comment above it has names that are `usual`. It
+    does in any case if it holds a name that the caller gives. In a line of numbers such a name is a place, 1, 2, ..,
+    unless the line counts 0, 1, 2, .., as in tables whose columns nobody has named.
+    """
+    first = [field.strip() for field in layout.first]
+    named = usual and usual_ends(first) is None and not any(name.lower() in ID for name in first)
+    is_data = layout.looks_like_data or data or named
+    counted = first == [str(k) for k in range(len(first))]
+    places = [str(k + 1) for k in range(len(first))] if layout.looks_like_data and not counted else []
+    return replace(layout, header=not is_data or any(name in first and name not in places for name in given))
+
+
+def _taken_for_names(layout: Layout) -> str:
+    return f"the first row of {layout.path.name} was taken for the names of its columns: {', '.join(layout.names)}"
+
+
+def _comments_between(layout: Layout) -> list[str]:
+    """Note comments below the first row, since a user may have ids that begin with #."""
+    between = layout.file.comments - layout.comments_above
+    return [f"lines of {layout.path.name} that begin with # were taken for comments: {between:,}"] if between else []

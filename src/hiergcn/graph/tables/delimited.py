@@ -1,10 +1,12 @@
-"""Reading a file of delimited text into a table, with a sentence for whatever is wrong with the file."""
+"""Delimited text files: their layout, and reading them into pandas frames."""
 
 import csv
 import re
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,129 +14,228 @@ import numpy as np
 import pandas as pd
 
 from hiergcn.errors import InputError
-from hiergcn.graph.tables.text_check import check_text
+from hiergcn.graph.tables.text_files import TextFile, checked_text
 
-DELIMITERS = (
-    "\t",
-    ";",
-    "|",
-    ",",
-    " ",
-)  # in the order in which they are preferred; any run of blanks counts as one space
+DELIMITERS = ("\t", ";", "|", ",", " ")
+"""In order of preference; any run of blanks counts as one space."""
+
 MISSING = ("", "NA", "N/A", "na", "n/a", "NaN", "NAN", "nan", "NULL", "null", "None", "?")
-SAMPLE = 20  # lines that the delimiter is told from
+SAMPLE = 20  # lines that the delimiter is guessed from
 LONGEST_LINE = 1 << 24  # characters
 MOST_COLUMNS = 20_000
+
+LONG = 1 << 24
+"""Bytes from which pyarrow reads a file of edges, on all cores; below, pandas is as fast."""
+GZIP_RATIO = 4
+"""Bytes of text per byte of a gzipped file, about."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a table came from, for messages: the file or the name, and the row that its first entry stands in."""
+    """Where a table came from, for messages."""
 
     name: str | Path
-    first_row: int
 
     def row(self, position: int | np.integer[Any]) -> int:
-        """The row, counted from 1 without blank lines, that an entry of the table was read from."""
-        return int(position) + self.first_row
+        """Return the row, counted from 1, of an entry of the table."""
+        return int(position) + 1
+
+    @property
+    def inline(self) -> str:
+        """The name inside a sentence."""
+        return self.name[:1].lower() + self.name[1:] if isinstance(self.name, str) else str(self.name)
 
     def __str__(self) -> str:
         return str(self.name)
 
 
 @dataclass(frozen=True)
-class Layout:
-    """How a file is written, as told from its first lines."""
+class Layout(Origin):
+    """How a file is written, as its first lines show."""
 
-    path: Path
+    file: TextFile
     delimiter: str
     first: tuple[str, ...]
-    """The fields of the first line."""
+    """The fields of the first line that is neither blank nor a comment."""
+    first_line: int
+    """The number of that line."""
+    comments_above: int
+    comment: str
+    """The last comment above it, without its `#`; SNAP writes the names of the columns there."""
+    header: bool = True
+    """Whether the first line holds the names of the columns."""
+
+    @property
+    def path(self) -> Path:
+        return self.file.path
 
     @property
     def looks_like_data(self) -> bool:
-        """Whether the first line holds numbers and therefore no column names."""
-        return all(re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", field.strip(), re.IGNORECASE) for field in self.first)
+        """Whether the first line holds numbers alone, and therefore no column names."""
+        return all(map(_is_number, self.first))
 
-    def origin(self, *, header: bool) -> Origin:
-        return Origin(self.path, 2 if header else 1)
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns: from the first line, from the comment above it, or "1", "2", .."""
+        if not self.header:
+            return self.commented_names or [str(k + 1) for k in range(len(self.first))]
+        names = [name.strip() for name in self.first]
+        again = pd.Index(names).duplicated()
+        if again.any():
+            twice = names[int(again.argmax())]
+            raise InputError(
+                f"{self}, row {self.first_line}: two columns are named {twice!r:.80}; give every column its own name."
+            )
+        return names
+
+    @property
+    def commented_names(self) -> list[str] | None:
+        """The names in the comment above the first line, if it has a different word for each column."""
+        names = [name.strip() for name in _fields(self.comment.strip(), self.delimiter)] if self.comment else []
+        sound = len(names) == len(self.first) == len(set(names)) and all(names) and not any(map(_is_number, names))
+        return names if sound else None
+
+    def row(self, position: int | np.integer[Any]) -> int:
+        """Return the line of the file that an entry of the table is in. Reads the file again, for a message."""
+        lines = (line for line, is_blank in self._records() if not is_blank)
+        return next(islice(lines, int(position) + self.header, None), self.first_line + self.header + int(position))
+
+    def line_of_record(self, number: int) -> int:
+        """Return the line in which the record of that number begins; blank lines are records, too."""
+        return next((line for line, _ in islice(self._records(), number - 1, None)), number)
+
+    def _records(self) -> Iterator[tuple[int, bool]]:
+        """Yield the first line of each record, which may have line breaks in quotes, and whether it is blank."""
+        with self.file.lines() as lines:
+            shown = ("\n" if self.file.comments and line.startswith("#") else line for line in lines)
+            reader = csv.reader(shown, delimiter=self.delimiter, skipinitialspace=self.delimiter == " ")
+            began = 1
+            with suppress(csv.Error):  # a field longer than the module takes
+                for fields in reader:
+                    yield began, not fields or (len(fields) == 1 and fields[0].isspace())
+                    began = reader.line_num + 1
 
 
 def layout_of(path: str | Path, delimiter: str | None) -> Layout:
-    """Look at the beginning of a file; the delimiter is told from it unless given."""
-    file = Path(path)
-    check_text(file)
-    with file.open(encoding="utf-8-sig", newline="") as stream:
-        lines = [stream.readline(LONGEST_LINE) for _ in range(SAMPLE)]
-    if max(map(len, lines)) == LONGEST_LINE:
-        raise InputError(f"{file}: a line is longer than {LONGEST_LINE:,} characters; give a row to each edge or node")
-    lines = [line.rstrip("\r\n") for line in lines if line.strip()]
-    if not lines:
-        raise InputError(f"{file} is empty: give a table with a line of column names")
+    """Check a file and return its layout; the delimiter is guessed from the first lines unless given."""
     if delimiter is not None and len(delimiter) != 1:
-        raise InputError(f"the delimiter {delimiter!r:.20} must be a single character, such as a comma")
+        raise InputError(f"The delimiter {delimiter!r:.20} must be a single character, such as a comma.")
+    file = checked_text(Path(path))
+    lines, first_line, comments = _sample(file)
+    if not lines:
+        found = "has only lines that begin with #, which are comments" if file.comments else "is empty"
+        raise InputError(f"{path} {found}; give a table with a line of column names.")
     try:
-        chosen = delimiter or _sniffed(lines)
+        chosen = delimiter or _guessed_delimiter(lines)
         first = tuple(_fields(lines[0], chosen))
     except (csv.Error, ValueError) as error:
-        raise InputError(f"{file} cannot be read as a table: {error!s:.200}") from error
+        raise InputError(f"{path} cannot be read as a table: {error!s:.200}.") from error
     if len(first) > MOST_COLUMNS:
         raise InputError(
-            f"{file}, row 1: {len(first):,} columns are more than the {MOST_COLUMNS:,} that a CSV file may have; "
-            f"give wide features to Graph.from_scipy as a sparse matrix"
+            f"{path}, row {first_line}: {len(first):,} columns, but a CSV file may have {MOST_COLUMNS:,} at most; "
+            f"give wide features to Graph.from_scipy as a sparse matrix."
         )
-    return Layout(file, chosen, first)
+    return Layout(Path(path), file, chosen, first, first_line, len(comments), (comments or [""])[-1])
 
 
-def column_names(layout: Layout, *, header: bool = True) -> list[str]:
-    """The names in the first line, or "1", "2", .. where it has none."""
-    if not header:
-        return [str(k + 1) for k in range(len(layout.first))]
-    names = [name.strip() for name in layout.first]
-    again = pd.Index(names).duplicated()
-    if again.any():
-        twice = names[int(again.argmax())]
-        raise InputError(f"{layout.path}, row 1: two columns are named {twice!r:.80}; give every column its own name")
-    return names
-
-
-def read_table(layout: Layout, columns: Sequence[str], *, header: bool, text: Collection[str]) -> pd.DataFrame:
-    """The table under the given column names; `text` columns are kept as written, others become numbers where they can.
+def read_table(layout: Layout, columns: Sequence[str], *, text: Collection[str]) -> pd.DataFrame:
+    """Read the table under the given column names; `text` columns stay as written, others become numbers if they can.
 
     A blank is missing in every column; outside `text` columns so are the usual words for it (NA, nan, null, ..).
     """
     blank = {name: [""] if name in text else list(MISSING) for name in columns}
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # it would drop the fields that are too many
+        with warnings.catch_warnings(), layout.file.open() as stream:
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # it would drop the surplus fields of a row
             return pd.read_csv(
-                layout.path,
+                stream,
                 sep=r"\s+" if layout.delimiter == " " else layout.delimiter,
                 names=list(columns),
-                header=0 if header else None,
+                header=0 if layout.header else None,
                 index_col=False,
                 dtype=dict.fromkeys(text, str),
                 keep_default_na=False,
                 na_values=blank,
                 encoding="utf-8-sig",
-                compression=None,  # whatever the file's name ends in
                 low_memory=False,
             )
     except pd.errors.ParserWarning as error:
-        raise InputError(f"{layout.path}: rows have more fields than the {len(columns)} columns of row 1") from error
+        raise InputError(
+            f"{layout}: rows have more fields than the {len(columns)} columns of row {layout.first_line}; quote fields "
+            f"that hold the delimiter."
+        ) from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{layout.path} is not UTF-8 text: save it as CSV in UTF-8") from error
+        raise InputError(f"{layout} is not UTF-8 text; save it as CSV in UTF-8.") from error
     except (ValueError, OSError) as error:  # what pandas raises for a malformed file is a ValueError
-        raise InputError(f"{layout.path} cannot be read as a table: {_reason(error)}") from error
+        raise InputError(f"{layout} cannot be read as a table: {_reason(error, layout)}.") from error
 
 
-def _sniffed(lines: list[str]) -> str:
-    """The first delimiter that cuts every line into the same number of fields, two or more; a comma where none does."""
+def read_long_table(
+    layout: Layout, names: list[str], *, text: Collection[str], number: Collection[str]
+) -> pd.DataFrame | None:
+    """Read the columns named with pyarrow: `text` as categories, `number` as float64.
+
+    Return None if the file is short or anything is wrong with it: `read_table` reads it then, or says what is wrong.
+    """
+    size = layout.path.stat().st_size * (GZIP_RATIO if layout.file.gzipped else 1)
+    if layout.delimiter == " " or size < LONG:
+        return None
+    import pyarrow as pa  # type: ignore[import-untyped]
+    from pyarrow import csv as arrow_csv
+
+    types = dict.fromkeys(text, pa.dictionary(pa.int32(), pa.string())) | dict.fromkeys(number, pa.float64())
+    plain = not (layout.file.gzipped or layout.file.comments)
+    try:
+        with layout.file.open() as stream:
+            table = arrow_csv.read_csv(
+                layout.path if plain else stream,
+                read_options=arrow_csv.ReadOptions(
+                    column_names=names, skip_rows_after_names=layout.first_line if layout.header else 0
+                ),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=layout.delimiter, newlines_in_values=layout.file.has_quotes
+                ),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types=types,
+                    include_columns=[*text, *number],
+                    null_values=list(MISSING),
+                    strings_can_be_null=False,
+                ),
+            )
+        frame: pd.DataFrame = table.unify_dictionaries().to_pandas()
+        return frame
+    except (pa.ArrowException, ValueError):
+        return None
+
+
+def _sample(file: TextFile) -> tuple[list[str], int, list[str]]:
+    """Return the first lines that are neither blank nor comments, the number of the first, and the comments above."""
+    found: list[str] = []
+    comments: list[str] = []
+    first_line = 0
+    with file.lines() as lines:
+        for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), start=1):
+            if len(line) == LONGEST_LINE:
+                raise InputError(
+                    f"{file.path}: a line is longer than {LONGEST_LINE:,} characters; give a row to each edge or node."
+                )
+            if file.comments and line.startswith("#"):
+                comments += [] if found else [line[1:].rstrip("\r\n")]
+            elif line.strip():
+                first_line = first_line or number
+                found.append(line.rstrip("\r\n"))
+                if len(found) == SAMPLE:
+                    break
+    return found, first_line, comments
+
+
+def _guessed_delimiter(lines: list[str]) -> str:
+    """Return the first delimiter that cuts every line into the same number of fields, at least two; else a comma."""
     for delimiter in DELIMITERS:
         widths = {len(_fields(line, delimiter)) for line in lines}
         if len(widths) == 1 and widths.pop() > 1:
             return delimiter
-    # rows of unequal length: the reader will name the row, if only the header tells the delimiter
+    # rows of unequal length: the reader will name the row, if the header alone shows the delimiter
     return next((delimiter for delimiter in DELIMITERS if len(_fields(lines[0], delimiter)) > 1), ",")
 
 
@@ -146,13 +247,19 @@ def _fields(line: str, delimiter: str) -> list[str]:
     return next(csv.reader([line], delimiter=delimiter))
 
 
-def _reason(error: Exception) -> str:
-    told = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
-    if told:
-        return "row {1} has {2} fields where {0} are expected; quote fields that hold the delimiter".format(
-            *told.groups()
-        )
-    told = re.search(r"EOF inside string starting at row (\d+)", str(error))
-    if told:
-        return f"the quote that opens in row {int(told.group(1)) + 1} is never closed; close it or take it out"
-    return " ".join(f"{error!s:.200}".split())
+def _is_number(field: str) -> bool:
+    return re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", field.strip(), re.IGNORECASE) is not None
+
+
+def _reason(error: Exception, layout: Layout) -> str:
+    """Return what is wrong with a file that pandas refuses, with the line of the file."""
+    found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
+    if found:
+        expected, record, fields = map(int, found.groups())
+        row = layout.line_of_record(record)
+        return f"row {row} has {fields} fields instead of {expected}; quote fields that hold the delimiter"
+    found = re.search(r"EOF inside string starting at row (\d+)", str(error))
+    if found:
+        row = layout.line_of_record(int(found.group(1)) + 1)
+        return f"the quote that opens in row {row} is never closed; close it or take it out"
+    return " ".join(f"{error!s:.200}".split()).rstrip(".")

@@ -1,6 +1,12 @@
-"""From the columns of a table of nodes to numbers a model can use. What was done is said in notes."""
+"""The encoder of feature columns: from a table of nodes to a matrix of numbers, and of other tables in the same way.
 
-from dataclasses import dataclass, replace
+Numbers and booleans stay; a column of words becomes a column for each of its values. A missing number becomes the mean
+of its column. `fit_columns` learns from a table how each column is encoded; `encode_columns` encodes another table so.
+There, a missing number becomes the mean of the first table, and a new word is in none of the columns.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,47 +17,48 @@ from hiergcn.errors import InputError
 from hiergcn.graph.tables.delimited import Origin
 
 MOST_CATEGORIES = 50
-"""A text column with more distinct values than this is taken for prose or names, not for a category."""
+"""A text column with more distinct values is taken for prose or names, not for a category."""
 STRUCTURAL = "structural"
 COMMA_NUMBER = r"\s*[-+]?\d+(?:,\d+)?\s*"
 THOUSANDS = r"\s*[-+]?\d{1,3}(?:,\d{3})?\s*"
-"""Of which 1,234 may be one: a column with no other numbers is not to be told from decimals."""
+"""Numbers such as 1,234: in a column of these alone, the comma may mean thousands or decimals."""
+TRUTH = {"true": 1.0, "false": 0.0}
 
 
 @dataclass(frozen=True)
 class FeatureColumn:
-    """What became of a column of the table."""
+    """How a column of a table is encoded."""
 
     name: str
     kind: str
     """number, boolean, category, empty, or structural: not in the table, but made from the edges."""
     width: int
-    """Columns that it has become."""
+    """The number of feature columns that it becomes."""
     missing: int
     constant: bool
-    """Whether every known value is the same, so that it tells nothing apart."""
+    """Whether all known values are the same."""
     mean: float | None = None
-    """What missing numbers became."""
+    """Replaces missing numbers."""
     values: tuple[str, ...] = ()
-    """What a category can be; a column of features for each."""
+    """The values of a category; each becomes a feature column."""
     decimal_comma: bool = False
-    """Whether numbers were written as 2,5."""
+    """Whether numbers are written as 2,5."""
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Names of the columns of features that it has become."""
+        """Names of the feature columns."""
         if self.kind == "category":
             return tuple(f"{self.name}={value}" for value in self.values)
         return (self.name,) if self.width == 1 else tuple(f"{self.name} {k}" for k in range(self.width))
 
     @property
     def blank(self) -> NDArray[np.float64]:
-        """What a missing value becomes."""
+        """The features of a missing value."""
         return np.full(self.width, 0.0 if self.kind == "category" or self.mean is None else self.mean)
 
     @property
     def note(self) -> str | None:
-        """What was done that the user may not expect."""
+        """What a user may not expect of the encoding."""
         if self.kind == "empty":
             return f"column {self.name!r} is empty and was left out"
         if self.kind == "category":
@@ -61,45 +68,144 @@ class FeatureColumn:
         return "; ".join(said) or None
 
 
-def encoded_columns(table: pd.DataFrame, origin: Origin) -> tuple[NDArray[np.float64] | None, list[FeatureColumn]]:
-    """Numbers and booleans as they are, a column per value of a category; what is missing becomes the column's mean."""
-    found = [_encoded(table[name], origin) for name in table.columns]
+def fit_columns(table: pd.DataFrame, origin: Origin) -> tuple[NDArray[np.float64] | None, list[FeatureColumn]]:
+    """Return the features of a table, None if it has none, and how each column was encoded."""
+    found = [_fit(table[name], origin) for name in table.columns]
     blocks = [block for block, _ in found if block is not None]
     return (np.column_stack(blocks) if blocks else None), [column for _, column in found]
 
 
-def notes_on(columns: list[FeatureColumn]) -> list[str]:
+def encode_columns(
+    table: pd.DataFrame, origin: Origin, columns: Sequence[FeatureColumn]
+) -> tuple[NDArray[np.float64] | None, list[str]]:
+    """Encode another table as the first one was, and return notes on its new values.
+
+    The table must have every column that became features; other columns are ignored.
+    """
+    used = [column for column in columns if column.width]
+    absent = [column.name for column in used if column.name not in table.columns]
+    if absent:
+        more = f" ({len(absent):,} such columns)" if len(absent) > 1 else ""
+        raise InputError(f"{origin} has no column {absent[0]!r:.80}, which the model was trained on; add it{more}.")
+    notes: list[str] = []
+    blocks = [
+        _encode_category(table[column.name], column, notes)
+        if column.kind == "category"
+        else _encode_number(table[column.name], column, origin)
+        for column in used
+    ]
+    return (np.column_stack(blocks) if blocks else None), notes
+
+
+def notes_on(columns: Sequence[FeatureColumn]) -> list[str]:
+    """Return what a user may not expect of the columns."""
     return [column.note for column in columns if column.note is not None]
 
 
 def numbers(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.float64]:
-    """A column in which every entry must be a number."""
-    values = np.asarray(floats(column), np.float64)
+    """Return a column in which every entry must be a number."""
+    values = np.asarray(_floats(column), np.float64)
     wrong = np.flatnonzero(np.isnan(values))
     if wrong.size:
         entry = column.iloc[wrong[0]]
         found = "nothing" if pd.isna(entry) else repr(entry)
-        row = origin.row(wrong[0])
-        raise InputError(f"{origin}, row {row}, column {str(column.name)!r:.80}: {found:.80} where a number must be")
+        raise InputError(
+            f"{origin}, row {origin.row(wrong[0])}, column {str(column.name)!r:.80}: {found:.80} instead of a number; "
+            f"correct it."
+        )
     return values
 
 
-def has_decimal_commas(column: "pd.Series[Any]") -> bool:
-    """Whether every entry is a number, some with a comma that cannot stand for thousands, as in 2,5."""
-    texts = column.dropna().astype(str)
-    return bool(
-        texts.str.contains(",", regex=False).any()
-        and texts.str.fullmatch(COMMA_NUMBER).all()
-        and not texts.str.fullmatch(THOUSANDS).all()
-    )
+def _fit(column: "pd.Series[Any]", origin: Origin) -> tuple[NDArray[np.float64] | None, FeatureColumn]:
+    name = str(column.name)
+    if column.isna().all():
+        return None, FeatureColumn(name, "empty", 0, len(column), True)
+    if pd.api.types.is_bool_dtype(column):
+        return _fit_number(column.astype(np.float64).to_numpy(), name, "boolean", origin)
+    if pd.api.types.is_numeric_dtype(column):
+        return _fit_number(column.astype(np.float64).to_numpy(), name, "number", origin)
+    known = column.dropna().astype(str)
+    words = set(known.str.lower().unique())
+    if words <= set(TRUTH):
+        return _fit_number(_truth(column), name, "boolean", origin)
+    values = _floats(column)
+    if int(values.notna().sum()) == len(known):  # decimal commas, or whole numbers too large for the reader
+        return _fit_number(values.to_numpy(), name, "number", origin, _has_decimal_commas(column))
+    if len(words) > MOST_CATEGORIES or known.str.fullmatch(COMMA_NUMBER).all():
+        raise InputError(_no_feature(column, values.notna().to_numpy(), origin))
+    categories = tuple(sorted(known.unique()))
+    code = _codes(column, categories)
+    missing = int(np.count_nonzero(code < 0))
+    described = FeatureColumn(name, "category", len(categories), missing, len(categories) == 1, values=categories)
+    return _one_hot(code, categories), described
 
 
-def floats(column: "pd.Series[Any]", decimal_comma: bool = False) -> "pd.Series[float]":
-    """Numbers where the entries are such, else NaN; infinite if too large for a float.
+def _fit_number(
+    values: NDArray[np.floating[Any]], name: str, kind: str, origin: Origin, decimal_comma: bool = False
+) -> tuple[NDArray[np.float64], FeatureColumn]:
+    infinite = np.flatnonzero(np.isinf(values))
+    if infinite.size:
+        raise InputError(
+            f"{origin}, row {origin.row(infinite[0])}, column {name!r:.80}: the value is infinite; leave it blank if "
+            f"it is unknown."
+        )
+    missing = np.isnan(values)
+    known = values[~missing]
+    with np.errstate(over="ignore"):
+        mean = float(known.mean())
+    mean = mean if np.isfinite(mean) else float(known[0] / 2 + known[-1] / 2)  # the sum of finite numbers overflowed
+    constant = bool((known == known[0]).all())
+    described = FeatureColumn(name, kind, 1, int(missing.sum()), constant, mean, decimal_comma=decimal_comma)
+    return np.where(missing, mean, values).astype(np.float64, copy=False), described
 
-    Commas are decimal ones where that is known beforehand, or the entries tell.
+
+def _encode_number(column: "pd.Series[Any]", known: FeatureColumn, origin: Origin) -> NDArray[np.float64]:
+    values = _floats(column, known.decimal_comma).to_numpy(np.float64)
+    if known.kind == "boolean":
+        truth = _truth(column)
+        values = np.where(np.isnan(truth), values, truth)
+    wrong = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
+    if wrong.size:
+        raise InputError(
+            f"{origin}, row {origin.row(wrong[0])}, column {known.name!r:.80}: {str(column.iloc[wrong[0]])!r:.80}, but "
+            f"the model was trained on a {known.kind}; correct it or leave it blank."
+        )
+    return np.where(np.isnan(values), 0.0 if known.mean is None else known.mean, values).astype(np.float64)
+
+
+def _encode_category(column: "pd.Series[Any]", known: FeatureColumn, notes: list[str]) -> NDArray[np.float64]:
+    code = _codes(column, known.values)
+    unseen = column[(code < 0) & column.notna().to_numpy()]
+    if len(unseen):
+        notes.append(
+            f"values of column {known.name!r} that the model has not seen, such as {str(unseen.iloc[0])!r:.60}, are "
+            f"encoded as none of its categories: {len(unseen):,}"
+        )
+    return _one_hot(code, known.values)
+
+
+def _codes(column: "pd.Series[Any]", categories: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return the category of each entry; -1 if it is missing or new."""
+    texts = column.astype(str).where(column.notna())
+    return pd.Index(categories, dtype=object).get_indexer(pd.Index(texts, dtype=object)).astype(np.int64)
+
+
+def _one_hot(code: NDArray[np.int64], categories: tuple[str, ...]) -> NDArray[np.float64]:
+    one_hot: NDArray[np.float64] = np.eye(len(categories) + 1)[code, :-1]
+    return one_hot
+
+
+def _truth(column: "pd.Series[Any]") -> NDArray[np.float64]:
+    """Return 1 for true, 0 for false, in any case, and NaN for anything else."""
+    return np.asarray(column.astype(str).str.strip().str.lower().map(TRUTH), np.float64)
+
+
+def _floats(column: "pd.Series[Any]", decimal_comma: bool = False) -> "pd.Series[float]":
+    """Return numbers, NaN for entries that are none, and infinity for those too large for a float.
+
+    Commas are decimal ones if the caller knows that or the entries show it.
     """
-    if not pd.api.types.is_numeric_dtype(column) and (decimal_comma or has_decimal_commas(column)):
+    if not pd.api.types.is_numeric_dtype(column) and (decimal_comma or _has_decimal_commas(column)):
         column = column.astype(str).str.replace(",", ".", regex=False).where(column.notna())
     try:
         return pd.to_numeric(column, errors="coerce").astype(np.float64)
@@ -116,72 +222,35 @@ def _float(entry: Any) -> float:
         return np.nan
 
 
-def _encoded(column: "pd.Series[Any]", origin: Origin) -> tuple[NDArray[np.float64] | None, FeatureColumn]:
-    name = str(column.name)
-    if column.isna().all():
-        return None, FeatureColumn(name, "empty", 0, len(column), True)
-    if pd.api.types.is_bool_dtype(column):
-        return _numeric(column.astype(np.float64).to_numpy(), name, "boolean", origin)
-    if pd.api.types.is_numeric_dtype(column):
-        return _numeric(column.astype(np.float64).to_numpy(), name, "number", origin)
-    known = column.dropna().astype(str)
-    words = set(known.str.lower().unique())
-    if words <= {"true", "false"}:
-        truth = column.astype(str).str.lower().map({"true": 1.0, "false": 0.0})
-        return _numeric(truth.to_numpy(np.float64), name, "boolean", origin)
-    values = floats(column)
-    if int(values.notna().sum()) == len(known):  # decimal commas, or whole numbers too large for the reader
-        block, described = _numeric(values.to_numpy(), name, "number", origin)
-        return block, replace(described, decimal_comma=has_decimal_commas(column))
-    if len(words) > MOST_CATEGORIES or known.str.fullmatch(COMMA_NUMBER).all():
-        raise InputError(_no_feature(column, values.notna().to_numpy(), origin))
-    return _one_hot(column, sorted(known.unique()))
-
-
-def _one_hot(column: "pd.Series[Any]", values: list[str]) -> tuple[NDArray[np.float64], FeatureColumn]:
-    code = pd.Categorical(column.astype(str).where(column.notna()), categories=values).codes  # -1 where missing
-    one_hot: NDArray[np.float64] = np.eye(len(values) + 1)[code, :-1]
-    missing = int(np.count_nonzero(code < 0))
-    described = FeatureColumn(
-        str(column.name), "category", len(values), missing, len(values) == 1, values=tuple(values)
+def _has_decimal_commas(column: "pd.Series[Any]") -> bool:
+    """Return whether every entry is a number, some with a comma that cannot mean thousands, such as 2,5."""
+    texts = column.dropna().astype(str)
+    return bool(
+        texts.str.contains(",", regex=False).any()
+        and texts.str.fullmatch(COMMA_NUMBER).all()
+        and not texts.str.fullmatch(THOUSANDS).all()
     )
-    return one_hot, described
 
 
 def _no_feature(column: "pd.Series[Any]", numeric: NDArray[np.bool_], origin: Origin) -> str:
-    """Why a column of text cannot be used, as near to the cause as can be told."""
+    """Return why a column of text cannot be encoded, as close to the cause as possible."""
     known = column.notna().to_numpy()
     texts = column[known].astype(str)
     where = f"{origin}, column {str(column.name)!r:.80}"
     with_comma = texts[texts.str.fullmatch(r"\s*[-+]?[\d.]*,\d+\s*")]
     if len(with_comma) > 0.5 * len(texts):
-        example = with_comma.iloc[0]
-        return f"{where}: commas in numbers, such as {example!r:.60}; write decimals with a point and thousands without"
+        return (
+            f"{where}: commas in numbers, such as {with_comma.iloc[0]!r:.60}; write decimals with a point and "
+            f"thousands without a comma."
+        )
     if np.count_nonzero(numeric) > np.count_nonzero(known & ~numeric):
         position = int(np.flatnonzero(known & ~numeric)[0])
         row, entry = origin.row(position), str(column.iloc[position])
         return (
-            f"{origin}, row {row}, column {str(column.name)!r:.80}: {entry!r:.80} among numbers; correct it or blank it"
+            f"{origin}, row {row}, column {str(column.name)!r:.80}: {entry!r:.80} in a column of numbers; correct it "
+            f"or leave it blank."
         )
     return (
-        f"{where}: text with {texts.nunique():,} different values (such as {texts.min()!r:.60}) is no feature; "
-        f"drop the column (--drop, drop=[..]) or turn it into numbers first"
+        f"{where}: a text column with {texts.nunique():,} distinct values (such as {texts.min()!r:.60}) cannot be "
+        f"one-hot encoded; drop it (--drop, drop=[..]) or turn it into numbers first."
     )
-
-
-def _numeric(
-    values: NDArray[np.floating[Any]], name: str, kind: str, origin: Origin
-) -> tuple[NDArray[np.float64], FeatureColumn]:
-    infinite = np.flatnonzero(np.isinf(values))
-    if infinite.size:
-        row = origin.row(infinite[0])
-        raise InputError(
-            f"{origin}, row {row}, column {name!r:.80}: the value is infinite; leave it blank if it is unknown"
-        )
-    missing = np.isnan(values)
-    known = values[~missing]
-    with np.errstate(over="ignore"):
-        mean = known.mean()
-    mean = mean if np.isfinite(mean) else known[0] / 2 + known[-1] / 2  # the sum of finite numbers can be too large
-    described = FeatureColumn(name, kind, 1, int(missing.sum()), bool((known == known[0]).all()), float(mean))
-    return np.where(missing, mean, values).astype(np.float64, copy=False), described

@@ -1,4 +1,4 @@
-"""What was understood of a user's files, what is odd about them, and what will be done about it."""
+"""What `hiergcn check` reports about files: their layout, the roles of their columns, and everything odd."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.tables.assemble import NodeTable
 from hiergcn.graph.tables.csv_files import CsvGraph, NodesFile
-from hiergcn.graph.tables.delimited import MISSING
+from hiergcn.graph.tables.delimited import MISSING, Layout
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blanks"}
 SHOWN = 5  # examples in a sentence
@@ -18,7 +18,7 @@ SHOWN = 5  # examples in a sentence
 
 @dataclass(frozen=True)
 class Finding:
-    """Something odd: what, how often, and what is done about it."""
+    """Something odd in the files, how often it occurs, and what is done about it."""
 
     what: str
     count: int
@@ -27,7 +27,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class ColumnRole:
-    """A column of a file and what it becomes."""
+    """A column of a file and its role."""
 
     file: str
     column: str
@@ -35,14 +35,10 @@ class ColumnRole:
 
 
 def understood(read: CsvGraph) -> list[str]:
-    """How the files are written and what the graph is, a sentence each."""
+    """Describe the layout of the files and the kind of graph, a sentence each."""
     files = [read.edges.layout] if read.nodes is None else [read.edges.layout, read.nodes.layout]
-    lines = [
-        f"{file.path.name}: {DELIMITERS.get(file.delimiter, repr(file.delimiter))} between columns, UTF-8"
-        for file in files
-    ]
-    if not read.edges.header:
-        lines.append(f"{read.edges.layout.path.name} has no line of column names: its columns are called 1, 2, ..")
+    lines = [_written(file) for file in files]
+    lines += [_unnamed(file) for file in files if not file.header]
     graph = read.graph
     kind = "whole numbers" if graph.ids.dtype.kind == "i" else "text"
     lines.append(f"ids are {kind}, from {graph.ids[0]!s:.40} to {graph.ids[-1]!s:.40}")
@@ -55,6 +51,7 @@ def understood(read: CsvGraph) -> list[str]:
 
 
 def column_roles(read: CsvGraph) -> list[ColumnRole]:
+    """Return the role of every column of the files."""
     edges = read.edges
     name = edges.layout.path.name
     first, second = edges.columns.ends
@@ -66,7 +63,7 @@ def column_roles(read: CsvGraph) -> list[ColumnRole]:
 
 
 def findings(read: CsvGraph) -> list[Finding]:
-    """Everything odd that a fit can live with; what it cannot live with was an `InputError` before."""
+    """Return everything odd that a fit can handle; what it cannot handle raised an `InputError` before."""
     found = [*_on_edges(read), *_on_ids(read)]
     if read.nodes is not None:
         found += [*_on_features(read.nodes.table), *_on_labels(read.graph)]
@@ -74,15 +71,28 @@ def findings(read: CsvGraph) -> list[Finding]:
 
 
 def label_counts(graph: Graph) -> list[tuple[str, int]]:
-    """Each class and the number of its labels, the largest first."""
+    """Return each class and its number of labels, the largest first."""
     if graph.labels is None:
         return []
     sizes = np.bincount(graph.labels[graph.labelled], minlength=graph.n_classes)
     return [(graph.class_names[k], int(sizes[k])) for k in np.argsort(-sizes, kind="stable")]
 
 
+def _written(file: Layout) -> str:
+    delimiter = DELIMITERS.get(file.delimiter, repr(file.delimiter))
+    gzipped = ", gzipped" if file.file.gzipped else ""
+    comments = f", {file.file.comments:,} comment lines" if file.file.comments else ""
+    return f"{file.path.name}: {delimiter} between columns, UTF-8{gzipped}{comments}"
+
+
+def _unnamed(file: Layout) -> str:
+    if file.commented_names:
+        return f"{file.path.name} has the names of its columns in a comment: {', '.join(file.names)}"
+    return f"{file.path.name} has no line of column names: its columns are called 1, 2, .."
+
+
 def _direction(read: CsvGraph) -> str:
-    """Whether the file lists edges both ways, told from the share that has its mirror."""
+    """Say whether the file lists edges both ways, by the share of edges that have their mirror."""
     keys, mirrored = _pairs(read)
     both = np.isin(mirrored, keys).mean() if keys.size else 0.0
     if both == 1:
@@ -91,7 +101,7 @@ def _direction(read: CsvGraph) -> str:
 
 
 def _pairs(read: CsvGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Each distinct edge that is no self-loop as one number, and the number of its mirror."""
+    """Return each distinct edge that is no self-loop as one number, and the number of its mirror."""
     source, target = _ends(read)
     n = read.graph.n_nodes
     keys = pd.unique((source * n + target)[source != target])
@@ -122,7 +132,7 @@ def _on_ids(read: CsvGraph) -> Iterator[Finding]:
     if read.nodes is None:
         return
     listed = len(read.nodes.table.ids)
-    blank = "nodes without a label" + ("" if read.nodes.table.features is None else "; features as where missing")
+    blank = "nodes without a label" + ("" if read.nodes.table.features is None else "; all features missing")
     yield Finding("ids that only the edges name", read.graph.n_nodes - listed, blank)
     named = read.edges.table.ends[0].values.union(read.edges.table.ends[1].values, sort=False)
     absent = int((~read.nodes.table.ids.isin(named)).sum())
@@ -136,7 +146,9 @@ def _on_features(nodes: NodeTable) -> Iterator[Finding]:
     empty = [column.name for column in columns if column.kind == "empty"]
     yield Finding(f"empty columns: {_shown(empty)}", len(empty), "left out")
     constant = [column.name for column in columns if column.constant and column.kind != "empty"]
-    yield Finding(f"columns with one value only: {_shown(constant)}", len(constant), "kept, though they tell nothing")
+    yield Finding(
+        f"columns with one value only: {_shown(constant)}", len(constant), "kept, though they carry no information"
+    )
     for column in columns:
         if column.kind == "category":
             yield Finding(f"missing values in column {column.name!r:.60}", column.missing, "none of its categories")
@@ -152,16 +164,20 @@ def _on_labels(graph: Graph) -> Iterator[Finding]:
     yield Finding("nodes without a label", graph.n_nodes - graph.labelled.size, "predicted")
     single = [name for name, count in label_counts(graph) if count == 1]
     yield Finding(
-        f"classes with one label: {_shown(single)}", len(single), "it trains; none is left to check the class"
+        f"classes with one label: {_shown(single)}",
+        len(single),
+        "used for training; none is left to validate the class",
     )
     alike = _alike(list(graph.class_names))
     yield Finding(f"classes that differ by case or blanks only: {_shown(alike)}", len(alike), "different classes")
     blank = [name for name in graph.class_names if name in MISSING]
-    yield Finding(f"classes named like a missing label: {_shown(blank)}", len(blank), "classes; blank them if unknown")
+    yield Finding(
+        f"classes named like a missing label: {_shown(blank)}", len(blank), "classes; leave them blank if unknown"
+    )
 
 
 def _alike(names: list[str]) -> list[str]:
-    """Names that are the same when case and blanks are passed over."""
+    """Return names that are the same apart from case and blanks."""
     plain = pd.Series(names, dtype=object).str.casefold().str.replace(r"\s+", "", regex=True)
     return [names[k] for k in np.flatnonzero(plain.duplicated(keep=False))]
 
@@ -183,4 +199,4 @@ def _node_roles(nodes: NodesFile) -> Iterator[ColumnRole]:
             name, column.name, "nothing: it is empty" if column.kind == "empty" else f"{width} ({column.kind})"
         )
     for dropped in columns.dropped:
-        yield ColumnRole(name, dropped, "nothing: dropped as asked")
+        yield ColumnRole(name, dropped, "nothing: dropped with --drop")

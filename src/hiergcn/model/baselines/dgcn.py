@@ -31,7 +31,7 @@ from torch import Tensor, nn
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import AdjacencyMethod, numpy_generator, symmetrically_normalised
-from hiergcn.model.baselines.walks import NOWHERE, Walker
+from hiergcn.model.baselines.walks import Walker
 from hiergcn.model.config_checks import check_positive, check_rates, check_scaling, check_whole
 from hiergcn.model.features import Scaling
 from hiergcn.model.method import Features, Labelled, NodeModel
@@ -83,7 +83,8 @@ def co_occurrence(adjacency: sp.csr_array, walks: int, length: int, rng: np.rand
     Each unordered pair of places on a walk counts once for (i, j) and once for (j, i), once in all if i = j.
     """
     n = adjacency.shape[0]
-    walker = Walker.on(_with_self_loops(adjacency))
+    without_loops = adjacency - sp.diags_array(adjacency.diagonal())
+    walker = Walker.on(sp.csr_array(without_loops + sp.eye_array(n)))
     places = np.triu_indices(length, 1)
     at_once = max(1, _PAIRS_AT_ONCE // (n * len(places[0])))
     met = sp.csr_array((n, n), dtype=np.int64)
@@ -91,9 +92,7 @@ def co_occurrence(adjacency: sp.csr_array, walks: int, length: int, rng: np.rand
         starts = np.tile(np.arange(n), min(at_once, walks - done))
         made = walker.walks(starts, length, int(rng.integers(2**63)))
         source, target = (made[:, place].ravel() for place in places)
-        there = target != NOWHERE
-        ones = np.ones(np.count_nonzero(there), dtype=np.int64)
-        met = met + sp.coo_array((ones, (source[there], target[there])), shape=(n, n)).tocsr()
+        met = met + sp.coo_array((np.ones(len(source), dtype=np.int64), (source, target)), shape=(n, n)).tocsr()
     both = sp.csr_array(met + met.T - sp.diags_array(met.diagonal(), format="csr", dtype=np.int64))
     both.eliminate_zeros()
     return both
@@ -106,14 +105,6 @@ def ppmi(counts: sp.csr_array, shift: float = 1.0) -> sp.csr_array:
     values = np.log(totals.sum() * coo.data / (totals[coo.row] * totals[coo.col])) - np.log(shift)
     kept = values > 0
     return sp.csr_array((values[kept], (coo.row[kept], coo.col[kept])), shape=counts.shape)
-
-
-def _with_self_loops(adjacency: sp.csr_array) -> sp.csr_array:
-    """Return the adjacency with a diagonal of 1."""
-    coo = adjacency.tocoo()
-    apart = coo.row != coo.col
-    others = sp.csr_array((coo.data[apart], (coo.row[apart], coo.col[apart])), shape=adjacency.shape)
-    return sp.csr_array(others + sp.eye_array(adjacency.shape[0], format="csr"))
 
 
 def consistency_weight(t: int, ramp: int, w_max: float) -> float:

@@ -274,12 +274,9 @@ class GRANDMethod(AdjacencyMethod):
 
 
 def passes_memory(work: Workload, config: GRANDConfig, components: int = 0) -> MemoryPlan:
-    """Return the memory of S passes per step, each of which keeps its input if dense and what the ReLU takes and gives.
+    """Return the memory of S passes, each of which keeps its input if dense, and the input and output of the ReLU.
 
-    Args:
-        work: the sizes.
-        config: the settings.
-        components: columns that replace the features; 0 if none do.
+    `components` are columns that replace the features; 0 if none do.
     """
     n, f = work.nodes, min(components or work.n_features, work.n_features)
     in_full = propagates_features(n, f, config)

@@ -7,12 +7,11 @@ import pandas as pd
 import pytest
 
 from hiergcn.errors import InputError
-from hiergcn.graph.tables.csv_files import Wanted, read_csv
+from hiergcn.graph.tables.csv_files import CsvOptions, read_csv
 from hiergcn.graph.tables.delimited import Origin
-from hiergcn.graph.tables.feature_columns import encoded_columns
-from hiergcn.graph.tables.remembered import encoded_as
+from hiergcn.graph.tables.feature_columns import encode_columns, fit_columns
 
-HERE = Origin("nodes.csv", 2)
+HERE = Origin("nodes.csv")
 FIRST = pd.DataFrame(
     {
         "age": [1.0, 3.0, np.nan],
@@ -24,8 +23,8 @@ FIRST = pd.DataFrame(
 
 
 def test_the_same_table_gives_the_same_features() -> None:
-    matrix, columns = encoded_columns(FIRST, HERE)
-    again, notes = encoded_as(FIRST, HERE, columns)
+    matrix, columns = fit_columns(FIRST, HERE)
+    again, notes = encode_columns(FIRST, HERE, columns)
     assert matrix is not None
     assert again is not None
     np.testing.assert_array_equal(again, matrix)
@@ -35,9 +34,9 @@ def test_the_same_table_gives_the_same_features() -> None:
 
 def test_what_is_missing_or_new_follows_the_first_table() -> None:
     """The mean is that of the first table, a new colour is in no column, order and further columns do not matter."""
-    _, columns = encoded_columns(FIRST, HERE)
+    _, columns = fit_columns(FIRST, HERE)
     other = pd.DataFrame({"new": [9, 9], "colour": ["green", "red"], "member": ["FALSE", None], "age": [None, 100.0]})
-    matrix, notes = encoded_as(other, HERE, columns)
+    matrix, notes = encode_columns(other, HERE, columns)
     np.testing.assert_allclose(np.asarray(matrix), [[2.0, 0.0, 0.0, 0.0], [100.0, 2 / 3, 0.0, 1.0]])
     assert len(notes) == 1
     assert "'green'" in notes[0]
@@ -45,30 +44,30 @@ def test_what_is_missing_or_new_follows_the_first_table() -> None:
 
 def test_commas_are_what_they_were_in_the_first_table() -> None:
     """By itself 1,250 might be a thousand and more."""
-    _, columns = encoded_columns(pd.DataFrame({"size": ["2,5", "0,25"]}), HERE)
-    matrix, _ = encoded_as(pd.DataFrame({"size": ["1,250", None, "3"]}), HERE, columns)
+    _, columns = fit_columns(pd.DataFrame({"size": ["2,5", "0,25"]}), HERE)
+    matrix, _ = encode_columns(pd.DataFrame({"size": ["1,250", None, "3"]}), HERE, columns)
     np.testing.assert_allclose(np.asarray(matrix)[:, 0], [1.25, 1.375, 3.0])
-    with pytest.raises(InputError, match="'1,250' where the model was trained on a number"):
-        encoded_as(pd.DataFrame({"age": ["1,250"]}), HERE, encoded_columns(FIRST[["age"]], HERE)[1])
+    with pytest.raises(InputError, match="'1,250', but the model was trained on a number"):
+        encode_columns(pd.DataFrame({"age": ["1,250"]}), HERE, fit_columns(FIRST[["age"]], HERE)[1])
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"age": None}, "has no column 'age', which the model was trained on"),
-        ({"age": ["1", "old", "3"]}, "nodes.csv, row 3, column 'age': 'old' where the model was trained on a number"),
-        ({"member": ["true", "yes", "false"]}, "row 3, column 'member': 'yes' where .* a boolean"),
-        ({"age": [1.0, 2.0, np.inf]}, "row 4, column 'age': 'inf'"),
+        ({"age": ["1", "old", "3"]}, "nodes.csv, row 2, column 'age': 'old', but the model was trained on a number"),
+        ({"member": ["true", "yes", "false"]}, "row 2, column 'member': 'yes', but .* a boolean"),
+        ({"age": [1.0, 2.0, np.inf]}, "row 3, column 'age': 'inf'"),
     ],
 )
 def test_what_cannot_be_encoded_is_named(change: dict[str, list[object] | None], message: str) -> None:
-    _, columns = encoded_columns(FIRST, HERE)
+    _, columns = fit_columns(FIRST, HERE)
     other = FIRST.drop(columns=[name for name, value in change.items() if value is None])
     for name, value in change.items():
         if value is not None:
             other[name] = pd.Series(value)
     with pytest.raises(InputError, match=message):
-        encoded_as(other, HERE, columns)
+        encode_columns(other, HERE, columns)
 
 
 def test_files_of_a_grown_graph(tmp_path: Path) -> None:
@@ -79,7 +78,7 @@ def test_files_of_a_grown_graph(tmp_path: Path) -> None:
     (tmp_path / "grown.csv").write_text("split,id,kind,size\nnonsense,d,r,\n,a,p,4\n")
     first = read_csv(tmp_path / "edges.csv", tmp_path / "nodes.csv").graph
     assert [column.kind for column in first.columns] == ["number", "category"]
-    grown = read_csv(tmp_path / "more.csv", tmp_path / "grown.csv", Wanted(known=first.columns)).graph
+    grown = read_csv(tmp_path / "more.csv", tmp_path / "grown.csv", CsvOptions(known=first.columns)).graph
     assert list(grown.ids) == ["d", "a"]
     np.testing.assert_allclose(np.asarray(grown.features), [[1.5, 0.0, 0.0], [4.0, 1.0, 0.0]])
     assert grown.labels is None

@@ -7,8 +7,7 @@ from torch import Tensor, nn
 
 from hiergcn.model.method import Labelled, NodeModel
 from hiergcn.train.config import TrainConfig
-from hiergcn.train.labels import LearningNodes
-from hiergcn.train.learners import OneLearner
+from hiergcn.train.learners import LearningNodes, SingleLearner
 
 
 class Counting(NodeModel):
@@ -28,7 +27,7 @@ class Counting(NodeModel):
 def test_the_loss_lies_where_the_nodes_do() -> None:
     some = torch.zeros(2, dtype=torch.int64, device="meta")  # stands for a GPU
     nodes = LearningNodes(Labelled(some, some), Labelled(some, some))
-    learner = OneLearner(Counting(), torch.ones(2, 2), nodes, TrainConfig())
+    learner = SingleLearner(Counting(), torch.ones(2, 2), nodes, TrainConfig())
     loss = learner.step(1)
     assert loss.shape == (1,)
     assert loss.device.type == "meta"

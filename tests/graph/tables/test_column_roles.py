@@ -7,15 +7,15 @@ import pytest
 
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.tables.csv_files import Wanted, read_csv
+from hiergcn.graph.tables.csv_files import CsvOptions, read_csv
 
 EDGES = "source,target\na,b\nb,c\nc,d\nd,e\n"
 
 
-def read(folder: Path, nodes: str, **wanted: str) -> tuple[Graph, Split | None]:
+def read(folder: Path, nodes: str, **options: str) -> tuple[Graph, Split | None]:
     (folder / "e.csv").write_text(EDGES)
     (folder / "n.csv").write_text(nodes)
-    found = read_csv(folder / "e.csv", folder / "n.csv", Wanted(**wanted))  # type: ignore[arg-type]
+    found = read_csv(folder / "e.csv", folder / "n.csv", CsvOptions(**options))  # type: ignore[arg-type]
     return found.graph, found.split
 
 
@@ -69,7 +69,7 @@ def test_no_column_no_split(tmp_path: Path) -> None:
 def test_a_dropped_split_column_is_no_split(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text(EDGES)
     (tmp_path / "n.csv").write_text("id,label,split,x\na,1,q,1\nb,2,q,2\nc,1,r,3\nd,2,r,4\ne,1,s,5\n")
-    found = read_csv(tmp_path / "e.csv", tmp_path / "n.csv", Wanted(drop=("split",)))
+    found = read_csv(tmp_path / "e.csv", tmp_path / "n.csv", CsvOptions(drop=("split",)))
     assert found.split is None
     assert found.graph.notes == ("columns left out as asked: split",)
     assert Graph.from_csv(tmp_path / "e.csv", tmp_path / "n.csv", drop=["split", "x"]).features is None

@@ -1,0 +1,234 @@
+"""The adjacency of an undirected graph: checked, or built from a list of edges."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from hiergcn.compiled.jit import kernel
+from hiergcn.errors import InputError
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that cannot be written through; nothing is copied."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def read_only_csr(matrix: Any) -> sp.csr_array:
+    """Return the same CSR arrays as read-only views, with int32 indices if they fit."""
+    fits = max(*matrix.shape, matrix.nnz) <= np.iinfo(np.int32).max
+    index = np.int32 if fits else np.int64
+    parts = (matrix.data, matrix.indices.astype(index, copy=False), matrix.indptr.astype(index, copy=False))
+    frozen = sp.csr_array(tuple(read_only(part) for part in parts), shape=matrix.shape)
+    frozen.has_canonical_format = True
+    return frozen
+
+
+def position_of(matrix: Any, entry: int) -> tuple[int, int]:
+    """Return row and column of the k-th stored entry of a CSR matrix."""
+    return int(np.searchsorted(matrix.indptr, entry, side="right")) - 1, int(matrix.indices[entry])
+
+
+def checked_adjacency(adjacency: Any) -> sp.csr_array:
+    """Return canonical CSR of float64: sorted, no duplicates or zeros, int32 indices if they fit, exactly symmetric."""
+    if not sp.issparse(adjacency):
+        raise InputError(
+            f"The adjacency is a {type(adjacency).__name__}, not a sparse matrix; wrap it in scipy.sparse.csr_array."
+        )
+    matrix: Any = adjacency
+    if matrix.ndim != 2:
+        raise InputError(f"The adjacency has {matrix.ndim} axis; it must have a row and a column per node.")
+    rows, columns = matrix.shape
+    if rows != columns:
+        raise InputError(f"The adjacency has {rows:,} rows and {columns:,} columns; it must have one of each per node.")
+    if rows == 0:
+        raise InputError("The graph has no nodes; give an adjacency with at least one row.")
+    if matrix.dtype.kind not in "buif":
+        raise InputError(f"Edge weights are of type {matrix.dtype}; give real numbers.")
+    matrix = sp.csr_array(matrix).astype(np.float64, copy=False)
+    _check_weights(matrix)
+    if not matrix.has_canonical_format or np.count_nonzero(matrix.data) < matrix.data.size:
+        matrix = matrix.copy()  # never change the caller's own matrix
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    frozen = read_only_csr(matrix)
+    _check_symmetric(frozen)
+    return frozen
+
+
+def _check_weights(matrix: Any) -> None:
+    data = matrix.data
+    if not data.size or (data.min() >= 0 and data.max() < np.inf):  # NaN fails both comparisons
+        return
+    entry = int(np.argmax(~((data >= 0) & (data < np.inf))))
+    row, column = position_of(matrix, entry)
+    raise InputError(
+        f"The edge from node {row} to node {column} has weight {data[entry]}; weights must be finite and not negative."
+    )
+
+
+def _check_symmetric(matrix: Any) -> None:
+    row, column = _first_asymmetry(matrix.indptr, matrix.indices, matrix.data)
+    if row < 0:
+        return
+    there, back = matrix[[row], [column]][0], matrix[[column], [row]][0]
+    raise InputError(
+        f"The adjacency is not symmetric: node {row} to node {column} weighs {there}, but {column} to {row} weighs "
+        f"{back}; if direction does not matter, give adjacency.maximum(adjacency.T)."
+    )
+
+
+@kernel
+def _first_asymmetry(indptr: Any, indices: Any, data: Any) -> tuple[int, int]:
+    """Return an entry without its mirror, or (-1, -1).
+
+    Rows are visited upwards, so the entries (i, j) of a column j arrive in the order in which a symmetric matrix holds
+    them in row j: one cursor per row finds each mirror at once, without a transpose of the matrix.
+    """
+    cursor = indptr[:-1].copy()
+    for i in range(indptr.size - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            mirror = cursor[j]
+            if mirror == indptr[j + 1] or indices[mirror] > i:
+                return i, j
+            if indices[mirror] < i:
+                return j, indices[mirror]
+            if data[mirror] != data[k]:
+                return i, j
+            cursor[j] += 1
+    return -1, -1
+
+
+def checked_ends(ends: ArrayLike, which: str) -> NDArray[Any]:
+    """Return one end of each edge, `which` is source or target, as node numbers."""
+    array = np.asarray(ends)
+    if array.size == 0:
+        return np.empty(0, np.int64)
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        raise InputError(
+            f"The {which} nodes must be a list of whole numbers, but they have {array.ndim} axes of {array.dtype}."
+        )
+    if array.min() < 0:
+        edge = int(array.argmin())
+        raise InputError(f"Edge {edge} has {which} node {array[edge]}; nodes count from 0.")
+    return read_only(array)
+
+
+def checked_weights(weight: ArrayLike, edges: int) -> NDArray[np.float64]:
+    """Return the weight of each edge."""
+    array = np.asarray(weight, dtype=np.float64)
+    if array.shape != (edges,):
+        raise InputError(
+            f"The weights have shape {array.shape}, but there are {edges:,} edges; give one weight per edge."
+        )
+    wrong = ~((array >= 0) & (array < np.inf))
+    if wrong.any():
+        edge = int(wrong.argmax())
+        raise InputError(f"Edge {edge} has weight {array[edge]}; weights must be finite and not negative.")
+    return read_only(array)
+
+
+def symmetric_adjacency(
+    source: NDArray[Any], target: NDArray[Any], weight: NDArray[Any] | None, n: int
+) -> sp.csr_array:
+    """Return the undirected graph of the edges source[k] -> target[k], as canonical CSR without self-loops.
+
+    Without weights an edge is there or not, however often and in whichever direction it is listed: its weight is 1.
+    With weights, edges listed again in the same direction add up, and of the two directions the heavier counts, so
+    that a file that lists every edge both ways means the same as one that lists it once. A weight of 0 is no edge.
+
+    The caller has checked that ends are in 0..n-1 and that weights are finite and not negative. Time and memory are
+    linear, with little memory beside the result's own.
+    """
+    index = np.int32 if max(n, 2 * source.size) <= np.iinfo(np.int32).max else np.int64
+    indptr, listed, listed_values = _both_directions(
+        _for_kernel(source, index), _for_kernel(target, index), _for_kernel(weight, np.float64), weight is not None, n
+    )
+    neighbours, values = np.empty_like(listed), np.empty_like(listed_values)
+    _transpose(indptr, listed, listed_values, neighbours, values)  # whose rows are sorted
+    del listed, listed_values
+    size = _merge_parallel(indptr, neighbours, values)
+    neighbours.resize(size, refcheck=False)  # frees the tail without a copy of the rest
+    if weight is None:
+        values = np.ones(size)
+    else:
+        values.resize(size, refcheck=False)
+    adjacency = sp.csr_array((values, neighbours, indptr), shape=(n, n))
+    adjacency.has_canonical_format = True
+    if weight is not None:
+        adjacency.eliminate_zeros()
+    return adjacency
+
+
+def _for_kernel(array: NDArray[Any] | None, dtype: type[np.generic]) -> NDArray[Any]:
+    """Return a contiguous read-only view, so that each kernel is compiled for one kind of array; empty for None."""
+    view = np.ascontiguousarray(() if array is None else array, dtype=dtype).view()
+    view.flags.writeable = False
+    return view
+
+
+@kernel
+def _both_directions(source: Any, target: Any, weight: Any, weighted: bool, n: int) -> Any:
+    """Return CSR rows in the order of the list. An edge seen from its target has its weight negated, as a mark."""
+    indptr = np.zeros(n + 1, source.dtype)
+    for k in range(source.size):
+        if source[k] != target[k]:
+            indptr[source[k] + 1] += 1
+            indptr[target[k] + 1] += 1
+    for i in range(n):
+        indptr[i + 1] += indptr[i]
+    neighbours = np.empty(indptr[n], source.dtype)
+    values = np.empty(indptr[n] if weighted else 0, np.float64)
+    free = indptr[:-1].copy()
+    for k in range(source.size):
+        s, t = source[k], target[k]
+        if s != t:
+            neighbours[free[s]], neighbours[free[t]] = t, s
+            if weighted:
+                values[free[s]], values[free[t]] = weight[k], -weight[k]
+            free[s] += 1
+            free[t] += 1
+    return indptr, neighbours, values
+
+
+@kernel
+def _transpose(indptr: Any, neighbours: Any, values: Any, moved: Any, moved_values: Any) -> None:
+    """Transpose a matrix whose pattern is symmetric, so that `indptr` stays."""
+    free = indptr[:-1].copy()
+    for i in range(indptr.size - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            j = neighbours[k]
+            moved[free[j]] = i
+            if values.size:
+                moved_values[free[j]] = values[k]
+            free[j] += 1
+
+
+@kernel
+def _merge_parallel(indptr: Any, neighbours: Any, values: Any) -> int:
+    """Merge equal neighbours of a sorted row in place; return the number of entries that remain."""
+    size = 0
+    k = 0
+    for i in range(indptr.size - 1):
+        end = indptr[i + 1]
+        indptr[i] = size
+        while k < end:
+            j = neighbours[k]
+            one_way, other_way = 0.0, 0.0
+            while k < end and neighbours[k] == j:
+                if values.size:
+                    if values[k] > 0:
+                        one_way += values[k]
+                    else:
+                        other_way -= values[k]
+                k += 1
+            neighbours[size] = j
+            if values.size:
+                values[size] = max(one_way, other_way)
+            size += 1
+    indptr[indptr.size - 1] = size
+    return size

@@ -1,0 +1,63 @@
+"""Files in the form of SNAP, as the shell takes them: comments, names of columns in a comment, gzip."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from cli_shell import FEW_EPOCHS, Command, N
+
+from hiergcn.datasets import planted_graph
+
+
+@pytest.fixture
+def snap_files(folder: Path) -> Path:
+    """email.txt.gz and departments.txt.gz, as in SNAP's email-Eu-core, with comments above."""
+    graph = planted_graph(N, classes=3, depth=1, homophily=0.95, noise=1.0, seed=1)
+    rows, columns = graph.adjacency.nonzero()
+    assert graph.labels is not None
+    edges = "# Email network\n# FromNodeId\tToNodeId\n" + "".join(
+        f"{one}\t{other}\n" for one, other in zip(rows, columns, strict=True)
+    )
+    nodes = "# Departments\n# NodeId Department\n" + "".join(f"{k} {label}\n" for k, label in enumerate(graph.labels))
+    for name, text in (("email.txt.gz", edges), ("departments.txt.gz", nodes)):
+        (folder / name).write_bytes(gzip.compress(text.encode()))
+    return folder
+
+
+FILES = ("email.txt.gz", "departments.txt.gz", "--label", "Department")
+
+
+def test_check(command: Command, snap_files: Path) -> None:
+    outcome = command("check", *FILES, "--no-estimate")
+    assert outcome.code == 0, outcome.err
+    assert "email.txt.gz: tab between columns, UTF-8, gzipped, 2 comment lines" in outcome.out
+    assert "departments.txt.gz has the names of its columns in a comment: NodeId, Department" in outcome.out
+
+
+def test_fit_and_predict(command: Command, snap_files: Path) -> None:
+    fitted = command("fit", *FILES, "--seeds", 1, *FEW_EPOCHS, "--no-baselines", "--out", "run")
+    assert fitted.code == 0, fitted.err
+    assert pd.read_csv("run/predictions.csv")["id"].tolist() == list(range(N))
+    assert command("predict", "run", "--out", "again.csv").code == 0
+    assert command("predict", "run", "email.txt.gz", "departments.txt.gz", "--out", "newer.csv").code == 0
+    assert np.array_equal(pd.read_csv("again.csv")["predicted"], pd.read_csv("newer.csv")["predicted"])
+
+
+def test_coarsen(command: Command, snap_files: Path) -> None:
+    outcome = command("coarsen", "email.txt.gz", "--levels", 2, "--out", "levels.csv")
+    assert outcome.code == 0, outcome.err
+    assert "email, coarsened by hgcn" in outcome.out
+    assert sorted(pd.read_csv("levels.csv")["node"].unique()) == list(range(N))
+
+
+def test_a_broken_row_is_named_by_its_line(command: Command, snap_files: Path) -> None:
+    for verb in ("check", "fit", "coarsen"):
+        (snap_files / "broken.txt").write_text("# one\n# two\n0 1\n# three\n1 2 3\n")
+        outcome = command(verb, "broken.txt")
+        assert outcome.code == 2
+        assert "broken.txt cannot be read as a table: row 5 has 3 fields instead of 2" in outcome.err
+    (snap_files / "cut.txt.gz").write_bytes((snap_files / "email.txt.gz").read_bytes()[:-30])
+    outcome = command("coarsen", "cut.txt.gz")
+    assert (outcome.code, "cut.txt.gz is a damaged gzip file" in outcome.err) == (2, True)

@@ -1,0 +1,27 @@
+"""Layouts of replica tensors under `torch.vmap`."""
+
+import pytest
+import torch
+
+from hiergcn.model.ops.vmap import concat_columns, nodes_first
+
+
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_columns_of_replicas_are_joined_node_by_node(axis: int | None) -> None:
+    """The left ones have their replicas first, second, or are shared."""
+    right = torch.randn(3, 4, 2)
+    left = torch.randn(4, 5) if axis is None else torch.randn(3, 4, 5).movedim(0, axis)
+    together = torch.vmap(concat_columns, in_dims=(axis, 0))(left, right)
+    each = left.expand(3, 4, 5) if axis is None else left.movedim(axis, 0)
+    assert torch.equal(together, torch.cat([each, right], dim=2))
+    assert together.transpose(0, 1).is_contiguous()
+    assert torch.equal(concat_columns(each[0], right[0]), together[0])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_nodes_first_changes_the_layout_alone(axis: int) -> None:
+    each = torch.randn(3, 4, 5)
+    together = torch.vmap(nodes_first, in_dims=axis)(each.movedim(0, axis).contiguous())
+    assert torch.equal(together, each)
+    assert together.transpose(0, 1).is_contiguous()
+    assert nodes_first(each) is each
