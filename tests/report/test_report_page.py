@@ -16,6 +16,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from hiergcn.datasets import planted_graph
+from hiergcn.evaluate.metrics import METRICS, result_key
 from hiergcn.graph import Graph, Split
 from hiergcn.report import write_report
 from hiergcn.report.figures import curves_figure
@@ -95,6 +96,15 @@ def test_the_headline_comes_first(run: Path) -> None:
     assert text.index(headline, text.index("preset paper")) < text.index("Selection:")
     assert f"Test accuracy on {metrics['split']['test']} nodes, mean ± standard deviation over 3 seeds." in text
     assert f"The paper reports 90.0 %; this run is {90 - mean:.1f} points lower." in text
+
+
+def test_every_metric_is_shown_for_test_and_validation(run: Path) -> None:
+    metrics = change(run)
+    text = page_of(run).text
+    for name, metric in METRICS.items():
+        columns = (metrics[result_key(name)], metrics[f"val_{name}"])
+        cells = " ".join(f"{100 * one['mean']:.1f} ± {100 * one['std']:.1f}" for one in columns)
+        assert f"{metric.title} {cells}" in text
 
 
 def test_hostile_names_stay_text(run: Path) -> None:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from hiergcn.files import written_whole
 from hiergcn.graph.split import PUBLIC
 from hiergcn.report.svg import FIRST, INK, MUTED, SECOND, STYLE, inline_svg, new_figure
-from hiergcn.report.template import rendered
+from hiergcn.report.template import rendered, settings_rows
 from hiergcn.run.compare import Comparison, MethodRun, describe_splits, read_comparison
 
 MAX_DOTS = 200
@@ -47,6 +47,7 @@ def _page(comparison: Comparison) -> str:
         machine=comparison.environment,
         about=describe_splits(comparison.splits),
         rows=rows,
+        settings=[row for run in comparison.runs for row in settings_rows(run.settings, {}, f"{run.model}, ")],
         best=best,
         chart=inline_svg(comparison_figure(comparison), "chart", f"Mean test accuracy of each method: {means}."),
     )

@@ -106,14 +106,7 @@ def _predictions(run: LoadedRun, tree: Tree) -> dict[str, Array]:
 
 
 def _level_arrays(tree: Tree, level: int, place: Positions, edges: tuple[Array, Array, Array]) -> dict[str, Array]:
-    """Return positions and edges of a level. Ascending numbers become differences, which compress much better.
-
-    Args:
-        tree: the tree.
-        level: the level.
-        place: positions in the unit square.
-        edges: source, target and weight.
-    """
+    """Return positions (from the unit square) and edges of a level. Differences compress better than numbers."""
     source, target, strength = edges
     arrays: dict[str, Array] = {
         f"x{level}": np.rint(65535 * place.real).astype(np.uint16),

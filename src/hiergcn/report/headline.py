@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from hiergcn.report.template import mean_and_std
+
 FEW_NODES = 10
 """A class with fewer evaluated nodes gets a warning."""
 MAX_NAMES = 5
@@ -29,7 +31,7 @@ def headline(metrics: dict[str, Any]) -> Headline:
     done = sum(score is not None for score in accuracy["per_seed"])
     over = "one seed" if done == 1 else f"mean ± standard deviation over {done} seeds"
     return Headline(
-        _mean_and_spread(accuracy),
+        f"{mean_and_std(accuracy)} %",
         f"{'Test' if test else 'Validation'} accuracy on {nodes:,} nodes, {over}.",
         _claim(metrics),
         _baselines(metrics, "test" if test else "validation"),
@@ -37,15 +39,10 @@ def headline(metrics: dict[str, Any]) -> Headline:
     )
 
 
-def _mean_and_spread(accuracy: dict[str, Any]) -> str:
-    spread = "" if accuracy["std"] is None else f" ± {100 * accuracy['std']:.1f}"
-    return f"{100 * accuracy['mean']:.1f}{spread} %"
-
-
 def _baselines(metrics: dict[str, Any], part: str) -> str | None:
     accuracies = {one["model"]: one[part]["accuracy"] for one in metrics.get("baselines") or ()}
     words = [
-        f"{model} {_mean_and_spread(accuracy)}"
+        f"{model} {mean_and_std(accuracy)} %"
         for model, accuracy in accuracies.items()
         if accuracy is not None and accuracy["mean"] is not None
     ]

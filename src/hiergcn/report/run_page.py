@@ -11,13 +11,14 @@ from sklearn.metrics import confusion_matrix
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.coarsen.receptive_field import reach
+from hiergcn.evaluate.metrics import METRICS, result_key
 from hiergcn.files import written_whole
 from hiergcn.report import figures
 from hiergcn.report.explorer import explorer_data, levels_picture
 from hiergcn.report.graph_layout import layout
 from hiergcn.report.headline import headline
 from hiergcn.report.svg import class_colours, inline_svg
-from hiergcn.report.template import explorer_script, in_script, rendered
+from hiergcn.report.template import explorer_script, in_script, rendered, settings_rows
 from hiergcn.report.tree import Tree
 from hiergcn.run.folder import LoadedRun, load_run
 from hiergcn.run.recipes import recipe_files
@@ -75,11 +76,11 @@ def render(run: LoadedRun) -> str:
         classes=run.metrics["per_class"]["classes"],
         evaluated=run.metrics["per_class"]["on"],
         training_labels={str(name): int(count) for name, count in labels.items()},
+        scores=_metric_rows(run.metrics),
         seeds=_seed_rows(run.metrics),
         figures=_figures(run, colours),
         sources=_sources(run.settings.method),
-        settings={group: run.config[group] for group in ("model", "train", "coarsen")},
-        reasons=run.config.get("reasons", {}),  # runs of older versions have none
+        settings=settings_rows(run.settings, run.config.get("reasons", {})),  # older runs have no reasons
     )
 
 
@@ -115,19 +116,20 @@ def _test_accuracies(metrics: dict[str, Any]) -> list[float | None]:
     return accuracies
 
 
+def _metric_rows(metrics: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the summaries of each metric on test and validation nodes; None if the run has none."""
+    return [
+        {"title": metric.title, "test": metrics.get(result_key(name)), "validation": metrics.get(f"val_{name}")}
+        for name, metric in METRICS.items()
+    ]
+
+
 def _seed_rows(metrics: dict[str, Any]) -> list[dict[str, Any]]:
     validation = metrics["val_accuracy"]["per_seed"]
     columns = zip(metrics["seeds"], _test_accuracies(metrics), validation, metrics["best_epoch"], strict=True)
-    return [
-        {
-            "seed": seed,
-            "test": test,
-            "validation": validation,
-            "epoch": epoch,
-            "failure": metrics["failed_seeds"].get(str(seed)),
-        }
-        for seed, test, validation, epoch in columns
-    ]
+    names = ("seed", "test", "validation", "epoch")
+    rows = [dict(zip(names, values, strict=True)) for values in columns]
+    return [row | {"failure": metrics["failed_seeds"].get(str(row["seed"]))} for row in rows]
 
 
 def _figures(run: LoadedRun, colours: Sequence[str]) -> dict[str, Markup]:

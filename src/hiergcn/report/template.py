@@ -3,11 +3,14 @@
 import base64
 import hashlib
 import json
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
+
+from hiergcn.run.settings import Settings
 
 
 def rendered(template: str, *, script: Markup | None = None, **values: Any) -> str:
@@ -19,9 +22,30 @@ def rendered(template: str, *, script: Markup | None = None, **values: Any) -> s
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["percent"] = lambda value: "–" if value is None else f"{100 * value:.1f}"
+    environment.filters["percent"] = _percent
+    environment.filters["mean_and_std"] = mean_and_std
     environment.filters["with_code"] = with_code
     return environment.get_template(template).render(script=script, script_hash=_digest(script), **values)
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f}"
+
+
+def mean_and_std(summary: Mapping[str, float | None] | None) -> str:
+    """Format a summary over seeds in per cent, without the sign."""
+    if summary is None:
+        return "–"
+    spread = "" if summary["std"] is None else f" ± {_percent(summary['std'])}"
+    return _percent(summary["mean"]) + spread
+
+
+def settings_rows(settings: Settings, reasons: Mapping[str, str], prefix: str = "") -> list[tuple[Any, ...]]:
+    """Return the rows of the table of settings: group, name, value, reason."""
+    groups = {group: settings.to_dict()[group] for group in ("model", "train", "coarsen")}
+    return [
+        (prefix + group, name, groups[group][name], reasons.get(name, "")) for group in groups for name in groups[group]
+    ]
 
 
 def with_code(text: str) -> Markup:
