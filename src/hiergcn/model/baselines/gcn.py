@@ -52,7 +52,8 @@ class GCN(NodeModel):
         self.adjacency = adjacency  # of the graph, not of the model: not a buffer, so not saved with the weights
         self.first = FeatureLinear(n_features, config.hidden, config.dropout, generator)
         with drawing_from(generator):
-            torch.rand(2 * config.hidden**2)  # PyG's layers drew these first: a seed keeps its initial weights
+            for _ in range(2):  # PyG's layers drew these first: a seed keeps its initial weights
+                torch.rand(config.hidden, config.hidden)
             self.second = nn.Linear(config.hidden, n_classes, bias=False)
             nn.init.xavier_uniform_(self.second.weight)
 
