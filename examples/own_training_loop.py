@@ -1,4 +1,4 @@
-"""H-GCN as a plain `nn.Module`, for people with a training loop of their own."""
+"""H-GCN as a plain `nn.Module` in your own training loop."""
 
 import torch
 from torch import nn
@@ -28,5 +28,5 @@ for epoch in range(1, 61):
     if epoch % 20 == 0:
         model.eval()
         with torch.no_grad():
-            right = (model(X)[test].argmax(dim=1) == y[test]).double().mean()
-        print(f"epoch {epoch}: loss {loss.item():.3f}, right for {right:.1%} of the test papers")
+            accuracy = (model(X)[test].argmax(dim=1) == y[test]).double().mean()
+        print(f"epoch {epoch}: loss {loss.item():.3f}, test accuracy {accuracy:.1%}")
