@@ -1,4 +1,4 @@
-"""What every registered method promises: it learns, repeats, restores, refuses nonsense and never sees test labels."""
+"""The contract of every method: it learns, repeats, restores, refuses nonsense and never sees test labels."""
 
 from dataclasses import fields
 from functools import cache
@@ -85,7 +85,7 @@ def test_learns_an_easy_graph(method: str) -> None:
 
 @each_method
 def test_repeats_bit_for_bit_whatever_ran_before(method: str) -> None:
-    """Alone or after another seed, and whatever the global generators hold: these stay as they were, too."""
+    """Alone or after another seed, whatever the state of the global generators, which do not change."""
     first = two_seeds(method)
     torch.manual_seed(2)
     np.random.seed(2)  # noqa: NPY002
@@ -171,7 +171,7 @@ def test_refuses_a_split_that_cannot_train(method: str) -> None:
 
 
 def nonsense() -> list[Any]:
-    """For each setting of each method a value that means nothing."""
+    """Return an invalid value for each setting of each method."""
     cases = []
     for method in method_names():
         kinds = get_type_hints(config_class(method))
@@ -192,7 +192,7 @@ def test_refuses_settings_that_make_no_sense(method: str, setting: str, value: A
 
 
 @each_method
-def test_refuses_settings_that_it_would_not_look_at(method: str) -> None:
+def test_refuses_settings_without_effect(method: str) -> None:
     if method in AT_ONCE:
         for name, value in (("l2", "5"), ("epochs", "3"), ("class_weight", "balanced")):
             with pytest.raises(InputError, match=f"{name} has no effect here: {method} learns in one step"):

@@ -1,4 +1,4 @@
-"""Several networks as one model: each learns as it would alone, and their mean predicts."""
+"""Ensembles: each network learns as it would alone, and their mean predicts."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -88,7 +88,7 @@ def test_the_prediction_is_the_mean_of_probabilities(graph: Graph, split: Split,
 
 @pytest.mark.parametrize("optimiser", ["adam", "sgd"])
 def test_each_network_learns_as_it_would_alone(graph: Graph, split: Split, optimiser: str) -> None:
-    """Without dropout, from the same initial weights; the L2 penalty would tell a mean of losses from their sum."""
+    """Without dropout, from the same initial weights. An L2 penalty would show if losses were averaged."""
     settings = plus(**STILL, networks=3, l2=0.1, optimiser=optimiser)
     model, prepared = built(graph, split, settings)
     nodes = labelled_nodes(Task.of(graph, split), CPU).train
@@ -129,7 +129,7 @@ def test_ensembles_train_side_by_side(graph: Graph, preset: str, changes: dict[s
         ("paper", {"scaling": "standard"}),
     ],
 )
-def test_what_is_saved_predicts_the_same(
+def test_a_saved_ensemble_predicts_the_same(
     graph: Graph, split: Split, preset: str, changes: dict[str, Any], tmp_path: Path
 ) -> None:
     settings = settings_for("hgcn", preset).override(SMALL | changes | {"networks": 2, "epochs": 8})
@@ -146,14 +146,16 @@ def test_what_is_saved_predicts_the_same(
 @pytest.mark.parametrize(
     ("preset", "changes"), [("paper", {"recompute": True}), ("paper", {"batches": 2}), ("plus", {"batches": 2})]
 )
-def test_what_saves_memory_works_with_it(graph: Graph, split: Split, preset: str, changes: dict[str, Any]) -> None:
+def test_ensembles_take_batches_and_recomputation(
+    graph: Graph, split: Split, preset: str, changes: dict[str, Any]
+) -> None:
     settings = settings_for("hgcn", preset).override(SMALL | {"networks": 2, "epochs": 40, "patience": None} | changes)
     result = fit(graph, split, settings, [0], device="cpu")
     assert result.validation.accuracy.values.mean() > 0.4  # four classes
 
 
 def test_recomputation_reaches_the_networks(graph: Graph, split: Split, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And changes nothing, to the last bit."""
+    """Recomputation changes nothing, to the last bit."""
     settings = settings_for("hgcn", "paper").override(SMALL | {"networks": 2, "epochs": 4})
     layers = []
 
@@ -169,13 +171,13 @@ def test_recomputation_reaches_the_networks(graph: Graph, split: Split, monkeypa
     assert np.array_equal(plain.probabilities, thrifty.probabilities)
 
 
-def test_networks_that_cannot_recompute_are_called_by_their_own_name(graph: Graph, split: Split) -> None:
+def test_an_error_names_the_member_not_the_ensemble(graph: Graph, split: Split) -> None:
     with pytest.raises(InputError, match="HGCNPlus cannot recompute"):
         fit(graph, split, plus(networks=2, recompute=True, epochs=1), [0], device="cpu")
 
 
 @pytest.mark.parametrize("preset", ["plus", "paper"])
-def test_the_classifier_takes_several(graph: Graph, preset: str, tmp_path: Path) -> None:
+def test_the_classifier_takes_several_networks(graph: Graph, preset: str, tmp_path: Path) -> None:
     classifier = HGCNClassifier(preset=preset, networks=3, device="cpu", epochs=3, levels=2, hidden=6).fit(graph)
     assert classifier.embedding_ is not None
     assert classifier.embedding_.shape == (90, 3 * 6)

@@ -1,4 +1,4 @@
-"""Standardised features: what they are, and that the model carries the scale with it."""
+"""Standardised features, whose statistics are saved with the model."""
 
 from dataclasses import replace
 
@@ -50,7 +50,7 @@ def test_sparse_features_stay_sparse() -> None:
 
 @pytest.mark.parametrize("method", ["hgcn", "mlp"])
 def test_another_graph_is_scaled_as_the_first_was(method: str) -> None:
-    """A node alone, or shifted as a whole, is not what its own graph's mean and deviation would make of it."""
+    """The statistics are those of the training graph, not of the graph to predict."""
     graph = uneven(planted_graph(80, seed=1))
     assert graph.labels is not None
     split = Split.holdout(graph.labels, seed=0)
@@ -64,6 +64,6 @@ def test_another_graph_is_scaled_as_the_first_was(method: str) -> None:
         np.testing.assert_allclose(part, result.probabilities[:40], rtol=1e-4)
 
 
-def test_it_is_a_choice_like_the_others() -> None:
+def test_standard_is_a_scaling() -> None:
     assert "standard" in SCALINGS
     assert settings_for("gcn").override({"scaling": "standard"}).model.scaling == "standard"

@@ -219,7 +219,7 @@ def test_dropout_draws_from_the_given_generator_alone(adjacency: sp.csr_array, f
     assert torch.equal(first, once())
 
 
-def test_embedding_is_what_the_output_layer_takes_in(adjacency: sp.csr_array, features: np.ndarray) -> None:
+def test_embedding_is_the_input_of_the_output_layer(adjacency: sp.csr_array, features: np.ndarray) -> None:
     model = network(coarsen(adjacency, 2), PAPER)
     H = model.embed(torch.from_numpy(features))
     assert H.shape == (14, 5)

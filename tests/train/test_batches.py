@@ -79,7 +79,7 @@ def test_every_node_is_in_one_batch_of_an_epoch(graph: Graph, split: Split) -> N
     assert max(len(batch.nodes) for batch in made) < 1.4 * 600 / 4
 
 
-def test_edges_between_clusters_are_seen_at_times(graph: Graph, split: Split) -> None:
+def test_edges_between_clusters_are_used_in_some_epochs(graph: Graph, split: Split) -> None:
     batches = cut(graph, split, settings(), 3)
     ends = graph.adjacency.tocoo()
     own = batches.cluster[batches.hierarchy.hyper_nodes(2)]
@@ -103,8 +103,8 @@ def test_seeds_draw_their_own_batches(graph: Graph, split: Split) -> None:
     assert not all(np.array_equal(a, b) for a, b in zip(first, other, strict=True))
 
 
-def test_a_batch_is_forgotten_before_the_next_is_made(graph: Graph, split: Split) -> None:
-    """So an epoch never holds more than one of them."""
+def test_a_batch_is_freed_before_the_next_is_made(graph: Graph, split: Split) -> None:
+    """An epoch never holds more than one batch."""
     batches = cut(graph, split, settings(), 4, full_validation=False)
     learning, make = learner(batches), batches.batch
     made: list[weakref.ref[Batch]] = []
@@ -123,7 +123,7 @@ def test_a_batch_is_forgotten_before_the_next_is_made(graph: Graph, split: Split
 
 @pytest.mark.parametrize("method", ["hgcn", "grand"])
 def test_batches_learn_the_weights_of_the_model(graph: Graph, split: Split, method: str) -> None:
-    """Those of a batch normalisation are gathered over the batches too."""
+    """Batch normalisation also gathers its statistics over the batches."""
     chosen = settings_for(method).override({"batch_norm": True} if method == "grand" else {"levels": 2})
     batches = cut(graph, split, chosen, 3)
     learning = learner(batches, chosen)
@@ -136,7 +136,7 @@ def test_batches_learn_the_weights_of_the_model(graph: Graph, split: Split, meth
 
 
 def test_batches_make_up_one_step(graph: Graph, split: Split) -> None:
-    """H-GCN+ counts the steps in which its consistency loss comes in."""
+    """H-GCN+ counts steps to warm up its consistency loss."""
     chosen = settings_for("hgcn-plus").override({"levels": 2})
     learning = learner(cut(graph, split, chosen, 3), chosen)
     for epoch in (1, 2):
@@ -168,7 +168,7 @@ def test_labels_keep_their_nodes(graph: Graph, split: Split) -> None:
     assert np.array_equal(np.sort(np.concatenate(found)), np.sort(split.train))
 
 
-def test_a_graph_too_large_to_look_at_is_looked_at_in_batches(graph: Graph, split: Split) -> None:
+def test_a_graph_too_large_for_full_validation_is_evaluated_in_batches(graph: Graph, split: Split) -> None:
     batches = cut(graph, split, settings(), 4, full_validation=False)
     learning = learner(batches)
     logits = learning.evaluate().logits[0]
@@ -216,7 +216,7 @@ def test_the_same_seed_gives_the_same_model(graph: Graph, split: Split) -> None:
     assert np.array_equal(one, other)
 
 
-def test_what_cannot_train_in_batches_is_refused(graph: Graph, split: Split) -> None:
+def test_methods_without_batch_support_are_refused(graph: Graph, split: Split) -> None:
     method = build_method("hgcn", settings().model)
     method.inductive = False
     task, hierarchy = Task.of(graph, split), coarsen(graph.adjacency, 2)

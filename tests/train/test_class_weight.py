@@ -1,4 +1,4 @@
-"""Rare classes weighed up: the weights, the loss, and what they change."""
+"""Class weights: their values, the loss, and their effect on rare classes."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ def test_a_rare_class_is_found_more_often() -> None:
 
 
 @pytest.mark.parametrize("method", ["planetoid-t", "dgcn"])
-def test_a_method_that_cannot_weigh_says_so(method: str) -> None:
+def test_a_method_without_class_weights_is_refused(method: str) -> None:
     graph, split = imbalanced()
     with pytest.raises(InputError, match="cannot weigh classes"):
         fit(graph, split, settings_for(method).override({"class_weight": "balanced"}), [0], device="cpu")

@@ -1,4 +1,4 @@
-"""A single model that learns in its own way."""
+"""A single model with its own training step."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from hiergcn.train.learners import LearningNodes, SingleLearner
 
 
 class Counting(NodeModel):
-    """Its loss is a number of the host's, as that of a method without gradients is."""
+    """A model whose loss is a Python number, as without gradients."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class Counting(NodeModel):
         return torch.as_tensor(features)
 
 
-def test_the_loss_lies_where_the_nodes_do() -> None:
+def test_the_loss_is_on_the_device_of_the_nodes() -> None:
     some = torch.zeros(2, dtype=torch.int64, device="meta")  # stands for a GPU
     nodes = LearningNodes(Labelled(some, some), Labelled(some, some))
     learner = SingleLearner(Counting(), torch.ones(2, 2), nodes, TrainConfig())

@@ -83,7 +83,7 @@ def test_weights_of_the_best_epoch_are_kept(task: Task) -> None:
 
 
 class Scripted(NodeModel):
-    """Says what the script says: one matrix of logits for each epoch."""
+    """Returns the logits of a script, one matrix per epoch."""
 
     def __init__(self, script: list[Tensor]) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ def test_divergence_is_a_failure_with_a_reason() -> None:
     assert math.isnan(outcome.validation_accuracy)
 
 
-def test_a_real_network_diverges_in_words(task: Task) -> None:
+def test_divergence_of_a_real_network_is_reported(task: Task) -> None:
     outcome = train(task, TrainConfig(epochs=30, learning_rate=1e30))
     assert outcome.failure is not None
     assert outcome.failure.startswith("diverged at epoch")

@@ -1,4 +1,4 @@
-"""Training on a GPU, which draws in its own way: alone, side by side, recorded and recomputed it is the same."""
+"""Training on a GPU: alone, side by side, replayed and recomputed it gives the same."""
 
 from dataclasses import replace
 from typing import Any
@@ -32,7 +32,7 @@ def graph(request: pytest.FixtureRequest) -> Graph:
 
 
 def prepared_for(graph: Graph, name: str, **changes: Any) -> tuple[Any, ...]:
-    """The method, what it prepared, the task and the settings of the training."""
+    """Return the method, its prepared inputs, the task and the training settings."""
     settings = settings_for(name).override({"levels": 2, "hidden": 8, "epochs": 8, "patience": None} | changes)
     assert graph.labels is not None
     task = Task.of(graph, Split.random(graph.labels, per_class=10, validation=100, seed=0))
@@ -44,8 +44,8 @@ SEVERAL = {"networks": 2, "label_prior": 2.0, "prediction_balance": 0.5}
 
 
 @pytest.mark.parametrize(("name", "changes"), [("hgcn", {}), ("hgcn-plus", {}), ("hgcn-plus", SEVERAL)])
-def test_each_replica_gives_what_it_gives_alone(graph: Graph, name: str, changes: dict[str, Any]) -> None:
-    """Recorded after some epochs, as replicas are, and not, as one that is alone is."""
+def test_each_replica_gives_the_same_as_alone(graph: Graph, name: str, changes: dict[str, Any]) -> None:
+    """Replicas are replayed as a CUDA graph after some epochs, a model alone is not."""
     method, prepared, task, config = prepared_for(graph, name, **changes)
     together = train_side_by_side(method, prepared, [task] * 3, config, [4, 0, 7], GPU)
     (beside_none,) = train_side_by_side(method, prepared, [task], config, [0], GPU)
@@ -55,7 +55,7 @@ def test_each_replica_gives_what_it_gives_alone(graph: Graph, name: str, changes
     assert not np.allclose(together[0].history[:, :2], together[1].history[:, :2], rtol=1e-3)
 
 
-def test_recorded_steps_draw_anew_as_others_do() -> None:
+def test_replayed_steps_draw_new_masks() -> None:
     replica, ones = torch.arange(2, device=GPU), torch.ones(3000, device=GPU)
 
     def masks(recorded: bool) -> list[torch.Tensor]:
@@ -81,7 +81,7 @@ def test_recorded_steps_draw_anew_as_others_do() -> None:
     assert len({tuple(mask.flatten().tolist()) for mask in recorded}) == len(recorded)
 
 
-def test_recomputation_draws_the_same_again(graph: Graph) -> None:
+def test_recomputation_draws_the_same_masks(graph: Graph) -> None:
     method, prepared, task, config = prepared_for(graph, "hgcn")
     kept, again = (
         train_seed(method, prepared, task, replace(config, recompute=way), 3, GPU).history for way in (False, True)

@@ -1,4 +1,4 @@
-"""Layers computed once more in the backward pass: the same result with less memory."""
+"""Recomputation in the backward pass: the same result with less memory."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def network(graph: Graph, split: Split) -> tuple[HGCN, torch.Tensor, Task]:
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_training_is_the_same_to_the_last_bit(graph: Graph, split: Split, sparse: bool) -> None:
-    """With dropout, whose draws are repeated in the second pass and leave the next draw what it would be."""
+    """With dropout: the second pass repeats the draws and leaves the next one unchanged."""
     if sparse:
         assert isinstance(graph.features, np.ndarray)
         graph = Graph(graph.adjacency, graph.features * (graph.features > 2), graph.labels)
@@ -71,6 +71,6 @@ def test_evaluation_recomputes_nothing(graph: Graph, split: Split) -> None:
     assert torch.equal(model(features), plain)
 
 
-def test_a_model_that_cannot_is_refused(graph: Graph, split: Split) -> None:
+def test_a_model_without_recomputation_is_refused(graph: Graph, split: Split) -> None:
     with pytest.raises(InputError, match="cannot recompute"):
         fit(graph, split, settings_for("gcn").override({"recompute": True, "epochs": 1}), [0], device="cpu")

@@ -1,4 +1,4 @@
-"""Models side by side: each gives what it would give alone."""
+"""Replicas: each gives the same as alone."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def test_the_method_of_the_paper_replicates() -> None:
 
 @pytest.mark.parametrize("name", replicating())
 @pytest.mark.parametrize("changes", [{}, {"class_weight": "balanced", "optimiser": "sgd", "loss": "mean"}])
-def test_each_replica_gives_what_it_gives_alone(graph: Graph, name: str, changes: dict[str, Any]) -> None:
+def test_each_replica_gives_the_same_as_alone(graph: Graph, name: str, changes: dict[str, Any]) -> None:
     settings = settings_for(name).override(SMALLER.get(name, {}) | {"epochs": 6, "patience": None} | changes)
     method = build_method(name, settings.model)
     tasks, seeds = tasks_of(graph, 3), [4, 0, 4]
@@ -118,7 +118,7 @@ def test_a_replica_that_diverges_leaves_the_others_alone(graph: Graph, monkeypat
 
 
 @pytest.mark.parametrize("scaling", ["row", "standard"])
-def test_a_model_that_is_drawn_anew_is_as_a_further_one(graph: Graph, scaling: str) -> None:
+def test_a_redrawn_model_equals_a_new_one(graph: Graph, scaling: str) -> None:
     settings = settings_for("hgcn").override(SMALLER["hgcn"] | {"channel_mix": "before_relu", "scaling": scaling})
     method, (task,) = build_method("hgcn", settings.model), tasks_of(graph, 1)
     prepared = method.prepare(task, coarsen(graph.adjacency, 2), CPU)

@@ -40,7 +40,7 @@ def test_any_shape(shape: tuple[int, ...]) -> None:
     assert dropout(torch.ones(shape), 0.5, torch.Generator().manual_seed(0)).shape == shape
 
 
-def test_gradient_passes_through_what_is_kept() -> None:
+def test_gradient_passes_through_kept_entries() -> None:
     values = torch.ones(1000, requires_grad=True)
     dropped = dropout(values, 0.5, torch.Generator().manual_seed(0))
     dropped.sum().backward()
@@ -48,7 +48,7 @@ def test_gradient_passes_through_what_is_kept() -> None:
     assert torch.equal(values.grad, dropped.detach())
 
 
-def test_replicas_drop_different_entries_of_values_that_they_share() -> None:
+def test_replicas_drop_different_entries_of_shared_values() -> None:
     generators = ReplicaGenerator([torch.Generator().manual_seed(seed) for seed in (3, 8)])
     values = torch.ones(7, 9)
 

@@ -15,7 +15,7 @@ def doubled(dense: Tensor) -> Tensor:
     return larger.transpose(0, 1)[:, :n].squeeze(0)
 
 
-def test_a_product_is_added_to_what_a_map_made() -> None:
+def test_a_product_is_added_in_place_to_the_result_of_a_map() -> None:
     H, S, W = (torch.randn(shape, requires_grad=True) for shape in ((4, 3), (4, 2), (2, 3)))
     weight = torch.randn(4, 3)
     total = add_product(linear_map(H, doubled, doubled), S, W)

@@ -1,4 +1,4 @@
-"""The kernels for a GPU against the same computed plainly."""
+"""The Triton kernels against plain torch and scipy."""
 
 import os
 
@@ -8,8 +8,10 @@ import scipy.sparse as sp
 import torch
 
 from hiergcn.model.ops import gpu_kernels
-from hiergcn.model.ops.dropout import ReplicaGenerator, dropout
+from hiergcn.model.ops.convolve import _DenseProductOnGPU, _MixProductOnGPU
+from hiergcn.model.ops.dropout import Draw, ReplicaGenerator, _DropoutConcatOnGPU, dropout
 from hiergcn.model.ops.row_chunks import row_chunks
+from hiergcn.model.ops.sparse_features import SparseFeatures, _ProductOnGPU
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # without a GPU, slowly
 if gpu_kernels() is None or not (torch.cuda.is_available() or INTERPRETED):
@@ -41,7 +43,7 @@ def test_csr_product(n: int, m: int, width: int, density: float) -> None:
 
 
 def philox_bits(seed: int, offset: int, n: int) -> np.ndarray:
-    """16 bits for each of n entries: Philox 4x32 of 10 rounds, as torch's generators for a GPU have it."""
+    """Return 16 bits for each of n entries: Philox 4x32 of 10 rounds, as in torch's CUDA generators."""
     thread = np.arange(-(-n // 8), dtype=np.uint64)
     low, high, draw = np.uint64(2**32 - 1), np.uint64(32), np.uint64(offset // 4)
     c = [np.full_like(thread, draw & low), np.full_like(thread, draw >> high), thread & low, thread >> high]
@@ -71,7 +73,7 @@ def test_dropout(layout: str, n: int, d: int) -> None:
 
 
 @pytest.mark.parametrize("drop", [False, True])
-def test_joined_columns_are_dropped_and_parted_as_dropout_does(drop: bool) -> None:
+def test_dropout_concat_and_split_agree_with_dropout(drop: bool) -> None:
     seed, offset = on_gpu(np.array([5, 8])), on_gpu(np.array([0, 12]))
     left, right = torch.randn(37, 2, 9, device=DEVICE).transpose(0, 1), torch.randn(2, 37, 5, device=DEVICE)
     joined, bits = torch.cat([left, right], dim=2), (seed, offset, 20_000) if drop else None
@@ -82,7 +84,7 @@ def test_joined_columns_are_dropped_and_parted_as_dropout_does(drop: bool) -> No
         assert part.transpose(0, 1).is_contiguous()
 
 
-def test_what_dropout_keeps_is_as_often_as_it_should_be_and_independent() -> None:
+def test_kept_entries_have_the_right_rate_and_are_independent() -> None:
     seeds, offsets, n = on_gpu(np.array([1, 1, 2])), on_gpu(np.array([0, 4, 0])), 80_000  # other draw, other seed
     dropped = kernels.dropout(torch.ones(3, 1, n, device=DEVICE), seeds, offsets, 2**14)
     kept = (dropped != 0).view(3, n).double()
@@ -96,7 +98,7 @@ def test_what_dropout_keeps_is_as_often_as_it_should_be_and_independent() -> Non
 
 
 @needs_a_gpu
-def test_replicas_drop_what_each_drops_alone() -> None:
+def test_replicas_drop_the_same_entries_as_alone() -> None:
     seeds = (3, 8, 2**64 - 1)
     noise = ReplicaGenerator([torch.Generator(DEVICE).manual_seed(seed) for seed in seeds])
     values, shared = torch.randn(3, 50, 9, device=DEVICE, requires_grad=True), torch.ones(77, device=DEVICE)
@@ -116,7 +118,7 @@ def test_replicas_drop_what_each_drops_alone() -> None:
 
 
 @needs_a_gpu
-def test_a_generator_moves_on_and_can_be_put_back() -> None:
+def test_a_generator_advances_and_can_be_set_back() -> None:
     generator, ones = torch.Generator(DEVICE).manual_seed(0), torch.ones(5000, device=DEVICE)
     torch.rand(3, generator=generator, device=DEVICE)  # torch's own kernels draw from it too
     before = generator.get_state()
@@ -131,7 +133,7 @@ def test_a_generator_moves_on_and_can_be_put_back() -> None:
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
-def test_mixed_channels_and_their_gradients(axis: int) -> None:
+def test_mix_channels_and_gradients(axis: int) -> None:
     R, n, d, c = 3, 61, 10, 4
     Z = torch.randn(R, n, d * c, device=DEVICE).transpose(axis, 1).contiguous().transpose(axis, 1)  # as it may lie
     Z.requires_grad_()
@@ -145,7 +147,7 @@ def test_mixed_channels_and_their_gradients(axis: int) -> None:
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
 
-def test_channels_that_are_not_numbers_show() -> None:
+def test_nan_in_a_channel_propagates() -> None:
     Z = torch.zeros(1, 3, 8, device=DEVICE)
     Z[0, 1, 5] = torch.nan
     mixed = kernels.mix_channels(Z, torch.ones(1, 4, device=DEVICE))
@@ -155,7 +157,7 @@ def test_channels_that_are_not_numbers_show() -> None:
 @pytest.mark.parametrize(("n", "k", "d", "c"), [(1, 8, 5, 2), (70, 40, 32, 4), (45, 19, 12, 8)])
 @pytest.mark.parametrize("onto", [False, True])
 @pytest.mark.parametrize("keep", [False, True])
-def test_mixed_product(n: int, k: int, d: int, c: int, onto: bool, keep: bool) -> None:
+def test_mix_product(n: int, k: int, d: int, c: int, onto: bool, keep: bool) -> None:
     assert kernels.can_mix_product(d * c, c)
     H = torch.randn(n, 3, k, device=DEVICE).transpose(0, 1)
     theta, w = torch.randn(3, k + 2, d * c, device=DEVICE)[:, 2:], torch.randn(3, c, device=DEVICE)
@@ -172,7 +174,7 @@ def test_mixed_product(n: int, k: int, d: int, c: int, onto: bool, keep: bool) -
         assert kept is None
 
 
-def test_three_channels_are_not_mixed_with_their_product() -> None:
+def test_mix_product_needs_a_power_of_two_channels() -> None:
     assert not kernels.can_mix_product(30, 3)
 
 
@@ -202,7 +204,7 @@ def test_csr_product_of_replicas(n: int, m: int, mostly_zero: bool, ordered: boo
         np.testing.assert_allclose(product[r].cpu().numpy(), alone @ dense[r].numpy(), rtol=1e-4, atol=1e-4)
 
 
-def test_values_that_replicas_share() -> None:
+def test_csr_product_with_values_shared_by_replicas() -> None:
     rng = np.random.default_rng(0)
     matrix = sp.csr_array(sp.random_array((60, 35), density=0.2, rng=rng, dtype=np.float32))
     values, dense = on_gpu(matrix.data).expand(3, -1), torch.randn(3, 35, 19, device=DEVICE)
@@ -212,7 +214,7 @@ def test_values_that_replicas_share() -> None:
 
 
 @pytest.mark.parametrize("nodes_first", [False, True])
-def test_keep(nodes_first: bool) -> None:
+def test_keep_better(nodes_first: bool) -> None:
     new, kept = torch.randn(3, 41, 7, device=DEVICE), torch.randn(3, 41, 7, device=DEVICE)
     if nodes_first:
         new = new.transpose(0, 1).contiguous().transpose(0, 1)
@@ -222,8 +224,8 @@ def test_keep(nodes_first: bool) -> None:
     assert torch.equal(kept, expected)
 
 
-def test_places_of_64_bits_are_the_same_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tensor that needs them, 2^30 entries, is too large for a test."""
+def test_indices_of_64_bits_give_the_same_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tensor that needs 64 bits, 2^30 entries, is too large for a test."""
     Z, w = torch.randn(2, 300, 20, device=DEVICE), torch.randn(2, 4, device=DEVICE)
     grad, bits = torch.randn(2, 300, 5, device=DEVICE), (on_gpu(np.array([5, 8])), on_gpu(np.array([0, 12])), 20_000)
 
@@ -238,3 +240,34 @@ def test_places_of_64_bits_are_the_same_places(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(f"hiergcn.model.ops.triton.{name}.needs_64_bits", lambda _: True)
     for one, other in zip(made(), narrow, strict=True):
         assert torch.equal(one, other)
+
+
+def test_autograd_functions_of_the_gpu() -> None:
+    """They run under `torch.vmap` on a GPU alone; here their kernels are called directly."""
+    H, theta, w = (torch.randn(shape, device=DEVICE).requires_grad_() for shape in ((2, 9, 5), (2, 5, 6), (2, 2)))
+    Z, S = (torch.randn(shape, device=DEVICE).requires_grad_() for shape in ((2, 9, 6), (2, 9, 3)))
+    draw = Draw(on_gpu(np.array([1, 2])), on_gpu(np.array([0, 4])))
+    mixed = apply(_MixProductOnGPU, Z.clone(), H, theta, w, True)
+    plain = (torch.relu(Z + H @ theta).unflatten(2, (3, 2)) * w[:, None, None]).sum(3)
+    same_with_gradients(mixed, plain, (Z, H, theta, w))
+    same_with_gradients(apply(_DenseProductOnGPU, H, theta, Z.clone()), Z + H @ theta, (Z, H, theta))
+    kept = apply(_DropoutConcatOnGPU, torch.ones_like(H), torch.ones_like(S), 2**15, draw)
+    dropped = apply(_DropoutConcatOnGPU, H, S, 2**15, draw)
+    same_with_gradients(dropped, torch.cat([H, S], dim=2) * kept, (H, S))
+    matrix = sp.csr_array(sp.random_array((9, 5), density=0.5, rng=np.random.default_rng(0)))
+    X = SparseFeatures.from_scipy(matrix, DEVICE)
+    product = apply(_ProductOnGPU, torch.stack([X.values, 2 * X.values]), theta, X.pattern, True)
+    same_with_gradients(product, torch.stack([X.to_dense() @ theta[0], 2 * X.to_dense() @ theta[1]]), (theta,))
+
+
+def apply(function: type[torch.autograd.Function], *given: object) -> torch.Tensor:
+    result: torch.Tensor = function.apply(*given)  # type: ignore[no-untyped-call]
+    return result
+
+
+def same_with_gradients(found: torch.Tensor, expected: torch.Tensor, learned: tuple[torch.Tensor, ...]) -> None:
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    weight = torch.randn_like(expected)
+    ours, theirs = (torch.autograd.grad((result * weight).sum(), learned) for result in (found, expected))
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)

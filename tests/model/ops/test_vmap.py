@@ -7,8 +7,8 @@ from hiergcn.model.ops.vmap import concat_columns, nodes_first
 
 
 @pytest.mark.parametrize("axis", [0, 1, None])
-def test_columns_of_replicas_are_joined_node_by_node(axis: int | None) -> None:
-    """The left ones have their replicas first, second, or are shared."""
+def test_columns_of_replicas_are_concatenated_in_nodes_first_layout(axis: int | None) -> None:
+    """The replicas of `left` are on the first or second axis, or shared."""
     right = torch.randn(3, 4, 2)
     left = torch.randn(4, 5) if axis is None else torch.randn(3, 4, 5).movedim(0, axis)
     together = torch.vmap(concat_columns, in_dims=(axis, 0))(left, right)
