@@ -261,7 +261,7 @@ def test_autograd_functions_of_the_gpu() -> None:
 
 
 def apply(function: type[torch.autograd.Function], *given: object) -> torch.Tensor:
-    result: torch.Tensor = function.apply(*given)  # type: ignore[no-untyped-call]
+    result: torch.Tensor = function.apply(*given)
     return result
 
 
