@@ -8,8 +8,10 @@ from rich.console import Console
 
 from hiergcn.cli.progress import CompareProgress, FitProgress, Progress, download_progress
 from hiergcn.cli.terminal import duration
+from hiergcn.graph import Split
+from hiergcn.run.adapt import ChosenSettings
 from hiergcn.run.compare import MethodRun, Score
-from hiergcn.run.events import EpochDone, MemoryPlanned, MethodDone, MethodStarted, RunDone, SeedDone
+from hiergcn.run.events import EpochDone, MemoryPlanned, MethodDone, MethodStarted, RunDone, SeedDone, SettingsChosen
 from hiergcn.run.process import Peak
 from hiergcn.run.settings import settings_for
 from hiergcn.train.loop import SeedOutcome
@@ -21,9 +23,16 @@ def outcome(seed: int, accuracy: float, failure: str | None = None) -> SeedOutco
     return SeedOutcome(seed, history, best, None, None, 0.1, failure)
 
 
+def chosen(epochs: int) -> SettingsChosen:
+    nodes = np.arange(3)
+    settings = settings_for("gcn").override({"epochs": epochs})
+    return SettingsChosen(Split(nodes[:1], nodes[1:2], nodes[2:]), ChosenSettings(settings))
+
+
 def drive(out: Console) -> None:
     with Progress(out) as progress:
-        show = FitProgress(progress, seeds=2, epochs=1)
+        show = FitProgress(progress, seeds=2)
+        show(chosen(epochs=1))
         show(MemoryPlanned(int(2e9), int(8e9)))
         for seed, done in enumerate((outcome(0, 0.75), outcome(1, 0.5, "diverged at epoch 1"))):
             show(EpochDone(seed, 1, 0.75))
@@ -52,7 +61,8 @@ def test_a_long_seed_prints_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> No
     now = 0.0
     monkeypatch.setattr("hiergcn.cli.progress.time.monotonic", lambda: now)
     text = io.StringIO()
-    show = FitProgress(Progress(Console(file=text, width=80)), seeds=1, epochs=100)
+    show = FitProgress(Progress(Console(file=text, width=80)), seeds=1)
+    show(chosen(epochs=100))
     show(MemoryPlanned(0, None))
     for epoch in range(1, 51):
         now += 1.0
@@ -66,7 +76,8 @@ def test_seeds_that_train_at_once_share_the_time_left(monkeypatch: pytest.Monkey
     now = 0.0
     monkeypatch.setattr("hiergcn.cli.progress.time.monotonic", lambda: now)
     progress = Progress(Console(file=io.StringIO()))
-    show = FitProgress(progress, seeds=4, epochs=10)
+    show = FitProgress(progress, seeds=4)
+    show(chosen(epochs=10))
     show(MemoryPlanned(0, None))
     now = 30.0
     for seed in (0, 1):

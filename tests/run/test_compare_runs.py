@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.evaluate.paired import signed_rank_p
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import parse_splits, random_splits
+from hiergcn.run.adapt import adapted_settings
 from hiergcn.run.compare import Comparison, compare, read_comparison, write_comparison
 from hiergcn.run.events import CompareEvent, MethodDone, MethodStarted, RunDone
 from hiergcn.run.fit import fit
@@ -154,6 +156,26 @@ def test_ctrl_c_keeps_finished_methods(graph: Graph, own: Split) -> None:
     assert events == kinds
     with pytest.raises(KeyboardInterrupt):
         compare(graph, own, methods, (0,), device="cpu", on_event=interrupt_at("a"))
+
+
+@pytest.mark.usefixtures("one_process")
+def test_settings_are_chosen_and_the_graph_coarsened_once(
+    graph: Graph, own: Split, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+
+    def counted(adjacency: Any, levels: int, config: CoarsenConfig) -> Hierarchy:
+        calls.append(levels)
+        return coarsen(adjacency, levels, config)
+
+    monkeypatch.setattr("hiergcn.run.trainer.coarsen", counted)
+    monkeypatch.setattr("hiergcn.run.adapt.coarsen", counted)
+    changes = {"epochs": 2}
+    found = compare(graph, own, ["hgcn", "hgcn-plus", "hgcn:paper"], (0,), changes=changes, device="cpu")
+    assert len(calls) == 1
+    adapted = [adapted_settings(graph, own, name, changes).settings for name in ("hgcn", "hgcn-plus")]
+    expected = [*adapted, settings_for("hgcn", "paper").override(changes)]
+    assert [run.settings for run in found.runs] == expected
 
 
 def test_unknown_rival_is_refused(graph: Graph, own: Split) -> None:

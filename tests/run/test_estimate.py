@@ -1,14 +1,17 @@
 """Estimated time and memory of a fit."""
 
 import time
+from typing import Any
 
 import pytest
 
+from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
 from hiergcn.run.adapt import adapted_settings
 from hiergcn.run.estimate import TRIAL_EPOCHS, TRIAL_REPORTS, Clock, estimate_fit
 from hiergcn.run.events import EpochDone
+from hiergcn.run.fit import draw_split
 from hiergcn.train.loop import REPORT_EVERY
 
 
@@ -29,8 +32,23 @@ def test_a_small_graph_is_its_own_trial() -> None:
     graph = planted_graph(80, seed=0)
     assert graph.labels is not None
     split = Split.holdout(graph.labels)
-    estimate = estimate_fit(graph, split, adapted_settings(graph, split).settings)
+    estimate = estimate_fit(graph, split)
+    assert estimate.epochs == adapted_settings(graph, split).settings.train.epochs
     assert estimate.trial_nodes == 80
     assert not estimate.scaled
     assert 0.0 < estimate.seconds < 600.0
     assert estimate.memory > 0
+
+
+def test_the_graph_is_coarsened_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def counted(adjacency: Any, levels: int, config: CoarsenConfig) -> Hierarchy:
+        calls.append(levels)
+        return coarsen(adjacency, levels, config)
+
+    monkeypatch.setattr("hiergcn.run.trainer.coarsen", counted)
+    monkeypatch.setattr("hiergcn.run.adapt.coarsen", counted)
+    graph = planted_graph(80, seed=0)
+    estimate_fit(graph, draw_split(graph))
+    assert len(calls) == 1

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
+from hiergcn.run.adapt import adapted_settings
 from hiergcn.run.fit import fit
 from hiergcn.run.result import RunResult
-from hiergcn.run.search_space import SPACE, search_space
+from hiergcn.run.search_space import MOST_LEVELS, SPACE, search_space
 from hiergcn.run.settings import Settings, settings_for
+from hiergcn.run.trainer import Trainer
 from hiergcn.run.tune import JOURNAL, Trial, Tuning, recipe, tune
 
 optuna = pytest.importorskip("optuna")
@@ -41,7 +44,7 @@ def base() -> Settings:
 
 
 def search(graph: Graph, split: Split, base: Settings, folder: Path, trials: int, **more: Any) -> Tuning:
-    return tune(graph, split, base, folder, trials=trials, seeds=[0], device="cpu", **more)
+    return tune(graph, split, folder, settings=base, trials=trials, seeds=[0], device="cpu", **more)
 
 
 @pytest.fixture
@@ -64,7 +67,7 @@ def test_a_search_goes_on_where_it_stopped(
     graph: Graph, split: Split, base: Settings, tmp_path: Path, recorded: list[Split]
 ) -> None:
     told: list[Trial] = []
-    first = search(graph, split, base, tmp_path, 2, on_trial=told.append)
+    first = search(graph, split, base, tmp_path, 2, on_event=told.append)
     assert [trial.number for trial in first.trials] == [trial.number for trial in told] == [0, 1]
     again = search(graph, split, base, tmp_path, 3)
     assert again.trials[:2] == first.trials
@@ -94,18 +97,18 @@ def test_the_first_trial_is_what_there_was(graph: Graph, split: Split, base: Set
 
 
 def test_what_is_fixed_is_not_searched(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
-    tuning = search(graph, split, base, tmp_path, 1, fixed=["levels", "dropout"])
+    tuning = search(graph, split, base, tmp_path, 1, changes={"levels": 1, "dropout": 0.85})
     assert set(tuning.trials[0].settings) == NETWORK - {"levels", "dropout"}
     with pytest.raises(InputError, match="no setting left to search"):
-        search_space(graph, base, fixed=list(SPACE))
+        search_space(base, list(SPACE), Trainer(graph).coarsened)
 
 
 def test_other_data_is_not_mixed_in(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
     search(graph, split, base, tmp_path, 1)
     features = np.asarray(graph.features) + 1
-    with pytest.raises(InputError, match="trials of other data"):
+    with pytest.raises(InputError, match="trials with other data"):
         search(replace(graph, features=features), split, base, tmp_path, 2)
-    with pytest.raises(InputError, match="trials of other data"):
+    with pytest.raises(InputError, match="trials with other data"):
         search(graph, split, base.override({"epochs": 5}), tmp_path, 2)
 
 
@@ -149,7 +152,7 @@ def test_a_failed_trial_is_kept_as_such(
     tuning = search(graph, split, base, tmp_path, 2)
     assert [trial.failure for trial in tuning.trials] == [None, "too large"]
     assert tuning.best.number == 0
-    with pytest.raises(InputError, match="No trial gave a model"):
+    with pytest.raises(InputError, match="Every trial failed"):
         _ = replace(tuning, trials=tuning.trials[1:]).best
 
 
@@ -177,8 +180,26 @@ def test_importance_needs_some_trials(graph: Graph, split: Split, base: Settings
     assert sum(tuning.importance.values()) == pytest.approx(1.0)
 
 
+def test_the_graph_is_coarsened_once(
+    graph: Graph, split: Split, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Search space, settings for the graph and every trial share one hierarchy."""
+    calls: list[int] = []
+
+    def counted(adjacency: Any, levels: int, config: CoarsenConfig) -> Hierarchy:
+        calls.append(levels)
+        return coarsen(adjacency, levels, config)
+
+    monkeypatch.setattr("hiergcn.run.trainer.coarsen", counted)
+    monkeypatch.setattr("hiergcn.run.adapt.coarsen", counted)
+    tuning = tune(graph, split, tmp_path, changes={"epochs": 2}, trials=2, seeds=[0], device="cpu")
+    assert calls == [MOST_LEVELS]
+    expected = adapted_settings(graph, split, changes={"epochs": 2}).settings
+    assert tuning.base == expected
+
+
 def test_a_search_knows_the_settings_of_each_method(graph: Graph) -> None:
-    assert set(search_space(graph, settings_for("hgcn"))) == NETWORK
-    plus = set(search_space(graph, settings_for("hgcn", "plus")))
+    assert set(search_space(settings_for("hgcn"), (), Trainer(graph).coarsened)) == NETWORK
+    plus = set(search_space(settings_for("hgcn", "plus"), (), Trainer(graph).coarsened))
     assert {"share", "order", "drop_node", "levels", "hidden"} <= plus
     assert not plus & {"dropout", "channels", "pooling"}

@@ -1,6 +1,6 @@
-"""The front door in a shell.
+"""The command line, one module per command.
 
-A file for each command. The heavy imports stand inside the commands, so that `hiergcn --help` is instant.
+Heavy imports are inside the commands, so that `hiergcn --help` is instant.
 """
 
 import os
@@ -19,11 +19,11 @@ TRACEBACK = "HIERGCN_TRACEBACK"
 app = typer.Typer(
     name="hiergcn",
     help="Classify the nodes of a graph from a few labels, by hierarchical graph convolutional networks (H-GCN).",
-    epilog="Begin with: hiergcn fit cora",
+    epilog="Start with: hiergcn fit cora",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # rich help takes as long to import as all the rest
+    rich_markup_mode=None,  # importing rich takes as long as all the rest
 )
 app.command("check")(check.check)
 app.command("fit")(fit.fit)
@@ -52,10 +52,10 @@ def _options(
 
 
 def main() -> None:
-    """Run the command that the shell gave. The user's mistakes become one sentence and exit code 2."""
+    """Run a command. Errors that the user can fix become one sentence and exit code 2."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal without ± still gets the figures
+            stream.reconfigure(errors="replace")  # a terminal that cannot show ± still gets the figures
     try:
         app()
     except Exception as error:
@@ -67,15 +67,15 @@ def main() -> None:
 
 
 def _explain(error: Exception) -> tuple[int, str]:
-    """Exit code and sentence: 2 where the user can do something about it, 1 where hiergcn is at fault."""
+    """Return exit code and sentence: 2 if the user can fix it, 1 if hiergcn is at fault."""
     if isinstance(error, HierGCNError):
         return 2, str(error)
     if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__ or "can't allocate memory" in str(error):
-        return 2, "Memory ran out: take fewer levels, a smaller --set hidden, or a machine with more."
+        return 2, "Out of memory; use fewer levels, a smaller --set hidden, or a machine with more memory."
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return 2, f"{where}{error.strerror}."
     return 1, (
-        f"hiergcn failed with {type(error).__name__}: {error!s:.300} (this is its fault, not yours; "
+        f"hiergcn failed with {type(error).__name__}: {error!s:.300} (this is a bug, not your mistake; "
         f"set {TRACEBACK}=1 to see where, and please report it)."
     )

@@ -1,40 +1,37 @@
-"""`hiergcn compare`: several methods over the same splits and seeds, in one table with their paired differences."""
+"""`hiergcn compare`: several methods over the same splits and seeds, with their paired differences."""
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hiergcn.cli import options
-from hiergcn.cli.asked import INTERRUPTED, adapted, changes, next_free, with_split
-from hiergcn.cli.named import of_graph
 from hiergcn.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hiergcn.cli.data import Source
     from hiergcn.evaluate.paired import PairedDifference
     from hiergcn.run.compare import Comparison, MethodRun
 
 PLAIN_WIDTH = 100  # columns of the table outside a terminal
 
 
-@of_graph
 def compare(
-    source: "Source",
+    data: options.Data,
+    nodes: options.Nodes = None,
+    label: options.Label = None,
+    id_: options.Id = None,
+    weight: options.Weight = None,
+    split_column: options.SplitColumn = None,
+    drop: options.Drop = None,
     models: Annotated[
         str | None,
-        typer.Option(
-            help="Methods with commas between them; NAME:PRESET takes other settings than its own. "
-            "[default: gcn and what `hiergcn fit` takes]"
-        ),
+        typer.Option(help="Comma-separated; NAME or NAME:PRESET. [default: gcn and the default of `hiergcn fit`]"),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs 0 to N-1 of each method on each split.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, help="Run each method with seeds 0 to N-1 on each split.")] = 5,
     splits: Annotated[
-        str, typer.Option(help="public: the data's own. random:N: 20 a class train, 500 validate, the rest test.")
+        str, typer.Option(help="public, or random:N (20 training nodes per class, 500 validation, rest test).")
     ] = "public",
     against: Annotated[
         str | None, typer.Option(help="The method that the others are compared with. [default: the first]")
@@ -53,50 +50,52 @@ def compare(
     from hiergcn.report.comparison import comparison_figure
     from hiergcn.report.svg import save_figure
     from hiergcn.run.adapt import method_for
+    from hiergcn.run.compare import COMPARISON, SCORES, describe_splits, parse_methods, write_comparison
     from hiergcn.run.compare import compare as run_compare
-    from hiergcn.run.compare import describe_splits, named_methods, write_comparison
     from hiergcn.run.folder import check_free
+    from hiergcn.run.source import Source
 
+    source = Source(data, nodes, label, id_, weight, split_column, tuple(drop or ()))
     specs = parse_splits(splits)
-    changed = changes(set_)
+    changes = options.parse_changes(set_)
     models = models or f"gcn,{method_for(None, source.dataset)}"
-    methods = named_methods(models, source.dataset, changed)
+    methods = parse_methods(models, source.dataset, changes)
     if against is not None and against not in methods:
-        raise InputError(f"--against {against}: name one of --models {models}.")
+        raise InputError(f"--against {against} must be one of --models {models}.")
     if out is not None:
         check_free(out)
-    read, split = with_split(source.read())
-    if not source.is_dataset:
-        methods |= {word: adapted(read, word, changed).settings for word in methods if ":" not in word}
+    read = options.read_data(source)
+    read.check_labels()
     screen = console()
     screen.print(f"{printable(read.graph.name)}: {describe_splits(specs)}; seeds 0 to {seeds - 1} of each method.")
-    command = shlex.join(["hiergcn", *sys.argv[1:]])
     try:
         with Progress(screen) as progress:
             comparison = run_compare(
                 read.graph,
-                split,
+                read.split,
                 methods,
                 range(seeds),
+                dataset=source.dataset,
+                changes=changes,
                 splits=specs,
                 against=against,
                 device=device,
                 on_event=CompareProgress(progress),
-                command=command,
+                command=options.command_line(),
             )
     except KeyboardInterrupt:
         complain("Stopped before the first method was finished: nothing was written.")
-        raise typer.Exit(INTERRUPTED) from None
-    folder = next_free(Path("runs") / f"{source.name}-compare" if out is None else out)
+        raise typer.Exit(options.INTERRUPTED) from None
+    folder = options.next_free(Path("runs") / f"{source.name}-compare" if out is None else out)
     write_comparison(comparison, folder)
     chart, _ = save_figure(comparison_figure(comparison), folder, "comparison")
     page = write_comparison_page(folder)
     _print_comparison(screen, comparison)
-    screen.print(f"\nFigures: {folder / 'comparison.json'}, {folder / 'scores.csv'}", soft_wrap=True)
+    screen.print(f"\nFigures: {folder / COMPARISON}, {folder / SCORES}", soft_wrap=True)
     screen.print(f"Chart:   {chart}", soft_wrap=True)
     screen.print(f"Page:    {page}", soft_wrap=True)
     if comparison.interrupted:
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(options.INTERRUPTED)
 
 
 def _print_comparison(out: "Console", comparison: "Comparison") -> None:

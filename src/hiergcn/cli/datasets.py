@@ -1,16 +1,17 @@
-"""`hiergcn datasets`: which there are and where they lie; `hiergcn datasets get NAME` brings one here."""
+"""`hiergcn datasets`: list the named datasets and their folders; `hiergcn datasets get NAME` downloads one."""
 
 from typing import Annotated
 
 import typer
 
-WIDE = 10_000  # columns, where no terminal bounds them: a folded path cannot be copied
+WIDE = 10_000  # columns outside a terminal: a wrapped path cannot be copied
 
 app = typer.Typer(help="List the named datasets, or download one.", rich_markup_mode=None)
 
 
 @app.callback(invoke_without_command=True)
 def datasets(context: typer.Context) -> None:
+    """Print the table of datasets."""
     if context.invoked_subcommand is not None:
         return
     from hiergcn.cli.terminal import console, new_table
@@ -34,8 +35,8 @@ def get(name: Annotated[str, typer.Argument(help="A name that `hiergcn datasets`
     from hiergcn.cli.terminal import console
     from hiergcn.datasets import list_datasets, load_dataset
 
-    with download_progress(name) as progress:
-        graph = load_dataset(name, progress=progress).graph
+    with download_progress(name) as on_bytes:
+        graph = load_dataset(name, progress=on_bytes).graph
     where = next(row.where for row in list_datasets() if row.name == name)
     place = "in the package" if where == "embedded" else f"in {where}"
     console().print(f"{name} is {place}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges", soft_wrap=True)

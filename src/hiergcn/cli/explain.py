@@ -1,4 +1,4 @@
-"""`hiergcn explain`: which neighbours, features and hyper-nodes spoke for a prediction."""
+"""`hiergcn explain`: which nodes, features and hyper-nodes contributed to a prediction."""
 
 import json
 from pathlib import Path
@@ -6,37 +6,38 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hiergcn.cli.asked import check_target
+from hiergcn.cli import options
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from hiergcn.run.explain import Explanation
 
-SHOWN = 8  # members of a hyper-node in the table; the file has more
+SHOWN = 8  # members of a hyper-node; the JSON file has more
 
 
 def explain(
-    run: Annotated[Path, typer.Argument(help="A folder that `hiergcn fit` wrote.")],
+    run: options.Run,
     node: Annotated[str, typer.Option(help="Id of the node.")],
     class_: Annotated[
-        str | None, typer.Option("--class", help="Class to explain, if not the predicted one: why not this?")
+        str | None, typer.Option("--class", help="Class to explain. [default: the predicted one]")
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="Nodes and features to show.")] = 10,
     out: Annotated[Path | None, typer.Option(help="A JSON file to write as well.")] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    device: options.Device = "auto",
 ) -> None:
     """Explain the prediction of a node."""
-    check_target(out)
+    options.check_target(out)
 
-    from hiergcn.cli.predict import run_graph
     from hiergcn.cli.terminal import console
     from hiergcn.files import written_whole
     from hiergcn.run.explain import explain as explain_node
     from hiergcn.run.folder import load_run
+    from hiergcn.run.source import Source
 
     loaded = load_run(run)
-    found = explain_node(loaded, run_graph(loaded), node, class_=class_, top=top, device=device)
+    graph = options.read_data(Source.of_run(loaded)).graph
+    found = explain_node(loaded, graph, node, class_=class_, top=top, device=device)
     _print(console(), found)
     if out is not None:
         with written_whole(out) as part:
@@ -49,7 +50,7 @@ def _print(out: "Console", found: "Explanation") -> None:
     out.print(f"{printable(found.id)} is predicted to be {printable(found.predicted)}")
     out.print(
         f"Score of {printable(found.explained)}: {found.score:+.3f} (its logit less the mean of all; probability "
-        f"{percent(found.probability)} %), {found.without:+.3f} without any features. What made the difference:"
+        f"{percent(found.probability)} %), {found.without:+.3f} without any features. Contributions to the difference:"
     )
     by_hops = new_table(out, "distance", "share", title="By distance in edges")
     for hops, share in found.hops.items():

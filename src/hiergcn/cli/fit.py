@@ -1,45 +1,47 @@
-"""`hiergcn fit`: train a model for each seed, print what came out, write the run folder."""
+"""`hiergcn fit`: train a model for each seed, write the run folder and print the results."""
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hiergcn.cli import options
-from hiergcn.cli.asked import INTERRUPTED, changes, next_free, with_split
-from hiergcn.cli.named import of_graph
 
 if TYPE_CHECKING:
-    from hiergcn.cli.data import Data, Source
+    from hiergcn.graph import Graph
     from hiergcn.run.adapt import ChosenSettings
+    from hiergcn.run.events import SettingsChosen
 
-SHOWN = 4  # settings in a line, those that differ from graph to graph first
-MANY_NODES = 200_000  # above, processes would want more memory than time is worth
+SHOWN_SETTINGS = 4  # in a line; those that differ most from graph to graph come first
+MANY_NODES = 200_000  # larger graphs are trained in one process, because several need too much memory
 
 
-@of_graph
 def fit(
-    source: "Source",
+    data: options.Data,
+    nodes: options.Nodes = None,
+    label: options.Label = None,
+    id_: options.Id = None,
+    weight: options.Weight = None,
+    split_column: options.SplitColumn = None,
+    drop: options.Drop = None,
     model: options.Model = None,
     preset: Annotated[
         str | None,
         typer.Option(
-            help="Settings to begin from: paper, reference (the authors' code), plus (H-GCN+) or plus-few (H-GCN+ for "
+            help="Settings to start from: paper, reference (the authors' code), plus (H-GCN+) or plus-few (H-GCN+ for "
             "a handful of labels). [default: the model's own]"
         ),
     ] = None,
     seeds: Annotated[
-        int, typer.Option(min=1, help="Runs 0 to N-1, for a mean with its spread; the paper's tables take 20.")
+        int, typer.Option(min=1, help="Train with seeds 0 to N-1, for mean and spread; the paper's tables use 20.")
     ] = 5,
     levels: Annotated[int | None, typer.Option(help="Coarsening levels; short for --set levels=N.")] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be given repeatedly.")
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")
     ] = None,
     baselines: Annotated[
         bool | None,
-        typer.Option(help="Fit label propagation, a perceptron and GCN too. [default: for your own files]"),
+        typer.Option(help="Also fit label propagation, a perceptron and GCN. [default: for your own files]"),
     ] = None,
     device: options.Device = "auto",
     workers: options.Workers = None,
@@ -48,7 +50,7 @@ def fit(
     out: options.Out = None,
 ) -> None:
     """Train a model on a graph and predict the class of every node."""
-    changed = changes(set_, levels)
+    changes = options.parse_changes(set_, levels)
 
     from hiergcn.cli.progress import FitProgress, Progress
     from hiergcn.cli.summary import print_summary
@@ -56,68 +58,74 @@ def fit(
     from hiergcn.report import write_report
     from hiergcn.run.adapt import method_for
     from hiergcn.run.device import cores
-    from hiergcn.run.fit import BASELINES
+    from hiergcn.run.fit import BASELINES, DRAWN_SPLIT
     from hiergcn.run.fit import fit as run_fit
     from hiergcn.run.folder import check_free, write_run
     from hiergcn.run.settings import settings_for
+    from hiergcn.run.source import Source
 
-    settings = settings_for(model or method_for(preset, source.dataset), preset, source.dataset).override(changed)
-    folder = next_free(Path("runs") / f"{source.name}-{settings.method}") if out is None else out
+    source = Source(data, nodes, label, id_, weight, split_column, tuple(drop or ()))
+    # raises for unknown names and values, before anything is read
+    settings = settings_for(model or method_for(preset, source.dataset), preset, source.dataset).override(changes)
+    folder = options.next_free(Path("runs") / f"{source.name}-{settings.method}") if out is None else out
     check_free(folder)
-    data, split = with_split(source.read())
-    if baselines is None:
-        baselines = not source.is_dataset
+    read = options.read_data(source)
+    read.check_labels()
+    split_from = read.split_from or DRAWN_SPLIT
+    with_baselines = not source.is_dataset if baselines is None else baselines
     try:
         with Progress(console()) as progress:
             result = run_fit(
-                data.graph,
-                split,
+                read.graph,
+                read.split,
                 seeds=range(seeds),
                 model=model,
                 preset=preset,
                 dataset=source.dataset,
-                changes=changed,
-                baselines=BASELINES if baselines else (),
+                changes=changes,
+                baselines=BASELINES if with_baselines else (),
                 device=device,
-                workers=workers or (cores() if data.graph.n_nodes <= MANY_NODES else 1),
-                on_event=FitProgress(progress, seeds, announce=lambda chosen: _announce(data, chosen, verbose)),
+                workers=workers or (cores() if read.graph.n_nodes <= MANY_NODES else 1),
+                on_event=FitProgress(
+                    progress, seeds, on_settings=lambda event: _announce(read.graph, split_from, event, verbose)
+                ),
             )
     except KeyboardInterrupt:
         complain("Stopped before the first seed was finished: nothing was written.")
-        raise typer.Exit(INTERRUPTED) from None
-    folder = next_free(folder)  # another run may have taken it meanwhile
-    how = {"split": data.split_from, "command": shlex.join(["hiergcn", *sys.argv[1:]])}
-    write_run(result, folder, source.recorded() | how, spreadsheet=spreadsheet_safe)
+        raise typer.Exit(options.INTERRUPTED) from None
+    folder = options.next_free(folder)  # another run may have taken it meanwhile
+    recorded = source.to_dict() | {"split": split_from, "command": options.command_line()}
+    write_run(result, folder, recorded, spreadsheet=spreadsheet_safe)
     write_report(folder, result)
     print_summary(console(), result, folder, asked=seeds)
     if result.interrupted:
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(options.INTERRUPTED)
 
 
-def _announce(data: "Data", chosen: "ChosenSettings", verbose: bool) -> None:
-    """The graph, its split, the method and, where they were chosen for it, its settings."""
-    from hiergcn.cli.terminal import console, new_table, printable
+def _announce(graph: "Graph", split_from: str, event: "SettingsChosen", verbose: bool) -> None:
+    """Print the sizes of the graph and its split, and the settings if they were chosen for the graph."""
+    from hiergcn.cli.terminal import console, graph_sizes, printable, split_sizes
 
     screen = console()
-    graph, (_, split) = data.graph, with_split(data)
-    screen.print(
-        f"{printable(graph.name)}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {graph.n_features:,} features, "
-        f"{graph.n_classes} classes"
-    )
-    parts = ", ".join(f"{len(getattr(split, part)):,} {part}" for part in ("train", "validation", "test"))
-    screen.print(f"Labelled nodes: {parts}; the split is {printable(data.split_from or 'not recorded')}")
-    if not len(split.test):
-        screen.print("No labels are left for a test: the figure will be that of validation.", style="yellow")
-    if not chosen.choices:
-        return
-    method = chosen.settings.method
+    screen.print(f"{printable(graph.name)}: {graph_sizes(graph)}")
+    screen.print(f"Labelled nodes: {split_sizes(event.split)}; the split is {printable(split_from)}")
+    if not len(event.split.test):
+        screen.print("No labels are left for a test: validation accuracy is shown instead.", style="yellow")
+    if event.chosen.choices:
+        _announce_settings(event.chosen, verbose)
+
+
+def _announce_settings(chosen: "ChosenSettings", verbose: bool) -> None:
+    from hiergcn.cli.terminal import console, new_table
+
+    screen, method = console(), chosen.settings.method
     if verbose:
         table = new_table(screen, "setting", "value", "why", title=f"\nSettings of {method} for this graph", left=3)
         for one in chosen.choices:
             table.add_row(one.setting, one.shown, one.reason)
         screen.print(table)
         return
-    words = ", ".join(f"{one.setting} {one.shown}" for one in chosen.choices[:SHOWN])
-    more = len(chosen.choices) - SHOWN
+    words = ", ".join(f"{one.setting} {one.shown}" for one in chosen.choices[:SHOWN_SETTINGS])
+    more = len(chosen.choices) - SHOWN_SETTINGS
     rest = f" and {more} more" if more > 0 else ""
     screen.print(f"{method} with settings for this graph: {words}{rest} (why: --verbose, or the report)")

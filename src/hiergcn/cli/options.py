@@ -1,9 +1,20 @@
-"""Words that several commands take, each with one name and one explanation."""
+"""Options that several commands share, and the checks of their values."""
 
+import shlex
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from hiergcn.errors import InputError
+from hiergcn.model.registry import method_names
+
+if TYPE_CHECKING:
+    from hiergcn.run.source import Data as ReadData
+    from hiergcn.run.source import Source
+
+INTERRUPTED = 130  # the exit code of shells after Ctrl-C
 
 Data = Annotated[
     str,
@@ -12,23 +23,69 @@ Data = Annotated[
 Nodes = Annotated[str | None, typer.Argument(help="A CSV of nodes: ids, features, labels.")]
 Label = Annotated[str | None, typer.Option(help="Column of the labels in NODES; blank means unknown.")]
 Id = Annotated[str | None, typer.Option("--id", help="Column of the ids in NODES.")]
-Weight = Annotated[str | None, typer.Option(help="Column of the weights of edges. [default: weight]")]
+Weight = Annotated[str | None, typer.Option(help="Column of the edge weights. [default: weight]")]
 SplitColumn = Annotated[
-    str | None, typer.Option(help="Column in NODES that says train, validation, test or nothing. [default: split]")
+    str | None,
+    typer.Option(help="Column in NODES that says train, validation, test or nothing. [default: split]"),
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Column of NODES to leave out; may be repeated.")]
 Model = Annotated[
     str | None,
-    typer.Option(help="The method. [default: hgcn-plus for your own files; hgcn for a dataset, or with --preset]"),
+    typer.Option(
+        help=f"{', '.join(method_names())}. "
+        "[default: hgcn-plus for your own files; hgcn for a dataset, or with --preset]"
+    ),
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="Processes that share the seeds on a CPU. [default: one for each core]")
+    int | None, typer.Option(min=1, help="Processes that share the seeds on a CPU. [default: one per core]")
 ]
+Out = Annotated[Path | None, typer.Option(help="New folder for the results. [default: the next free one in runs/]")]
+Run = Annotated[Path, typer.Argument(help="A folder that `hiergcn fit` wrote.")]
 SpreadsheetSafe = Annotated[
     bool,
-    typer.Option("--spreadsheet-safe", help="Put an apostrophe before ids and classes that a spreadsheet would run."),
+    typer.Option("--spreadsheet-safe", help="Put an apostrophe before text that a spreadsheet would run as a formula."),
 ]
-Out = Annotated[
-    Path | None, typer.Option(help="Folder for the results, not there yet. [default: the next free one in runs/]")
-]
+
+
+def parse_changes(pairs: list[str] | None, levels: int | None = None) -> dict[str, str]:
+    """Return the settings that `--set KEY=VALUE` and `--levels` change."""
+    changes = {}
+    for pair in pairs or []:
+        key, equals, value = pair.partition("=")
+        if not key.strip() or not equals:
+            raise InputError(f"--set {pair} must have the form KEY=VALUE, e.g. --set hidden=32.")
+        changes[key.strip()] = value.strip()
+    return changes if levels is None else changes | {"levels": str(levels)}
+
+
+def read_data(source: "Source") -> "ReadData":
+    """Read the graph, with a progress bar if it is downloaded."""
+    from hiergcn.cli.progress import download_progress
+
+    with download_progress(source.name) as on_bytes:
+        return source.read(on_bytes)
+
+
+def check_target(out: Path | None) -> None:
+    """Refuse to write over a file, or into a folder that does not exist, before any work is done."""
+    if out is None:
+        return
+    if out.exists():
+        raise InputError(f"{out} exists already; name another file or move that one away.")
+    if not out.parent.is_dir():
+        raise InputError(f"There is no folder {out.parent} to write {out.name} into; make it first.")
+
+
+def next_free(folder: Path) -> Path:
+    """Return the folder itself, or the first of folder-2, folder-3, ... that is not taken."""
+    number, candidate = 1, folder
+    while candidate.is_symlink() or candidate.is_file() or (candidate.is_dir() and any(candidate.iterdir())):
+        number += 1
+        candidate = folder.with_name(f"{folder.name}-{number}")
+    return candidate
+
+
+def command_line() -> str:
+    """Return the command as it was given, to be kept with its results."""
+    return shlex.join(["hiergcn", *sys.argv[1:]])

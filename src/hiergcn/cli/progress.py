@@ -25,7 +25,6 @@ from hiergcn.run.events import (
 )
 
 if TYPE_CHECKING:
-    from hiergcn.run.adapt import ChosenSettings
     from hiergcn.run.compare import MethodRun
     from hiergcn.train.loop import SeedOutcome
 
@@ -113,25 +112,20 @@ class FitProgress:
     """Shows the events of a fit."""
 
     def __init__(
-        self,
-        progress: Progress,
-        seeds: int,
-        epochs: int = 1,
-        announce: "Callable[[ChosenSettings], None] | None" = None,
+        self, progress: Progress, seeds: int, on_settings: Callable[[SettingsChosen], None] | None = None
     ) -> None:
-        self.progress, self.seeds, self.epochs, self.announce = progress, seeds, epochs, announce
+        self.progress, self.seeds, self.on_settings = progress, seeds, on_settings
+        self.epochs = 1
         self.finished = 0
         self.running: dict[int, int] = {}  # seed: epoch; worker processes train several at once
         self.accuracies: list[float] = []
 
     def __call__(self, event: FitEvent) -> None:
         match event:
-            case SettingsChosen(_, chosen):
-                self.epochs = chosen.settings.train.epochs
-                if self.announce:
-                    self.announce(chosen)
-            case BaselineStarted(model):
-                self.progress.start(model, 0, line=f"Fitting {model} on the same split")
+            case SettingsChosen():
+                self.epochs = event.chosen.settings.train.epochs
+                if self.on_settings is not None:
+                    self.on_settings(event)
             case Coarsened(hierarchy, seconds):
                 nodes = " → ".join(f"{n:,}" for n in hierarchy.sizes().nodes)
                 self.progress.note(f"Coarsened in {duration(seconds)}: {nodes} nodes")
@@ -144,6 +138,8 @@ class FitProgress:
                 self.progress.advance(self._epochs_done, text)
             case SeedDone(outcome):
                 self._show_seed(outcome)
+            case BaselineStarted(model):
+                self.progress.start(model, 0, line=f"Fitting {model} on the same split")
 
     def _show_memory(self, memory: int, available: int | None) -> None:
         if memory >= WORTH_SAYING:

@@ -1,4 +1,4 @@
-"""`hiergcn report`: make the page of a run, or of a comparison, again."""
+"""`hiergcn report`: write the page of a run or a comparison again."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,13 +8,14 @@ import typer
 
 def report(
     run: Annotated[Path, typer.Argument(help="A folder that `hiergcn fit` or `hiergcn compare` wrote.")],
-    open_: Annotated[bool, typer.Option("--open", help="Show the page in the browser.")] = False,
+    open_: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
-    """Make the page of a run or a comparison again."""
+    """Write the page of a run or a comparison again."""
     from hiergcn.cli.terminal import console
     from hiergcn.report import write_comparison_page, write_report
+    from hiergcn.run.compare import COMPARISON
 
-    page = write_comparison_page(run) if (run / "comparison.json").is_file() else write_report(run)
+    page = write_comparison_page(run) if (run / COMPARISON).is_file() else write_report(run)
     console().print(f"Report: {page}", soft_wrap=True)
     if open_:
         import webbrowser

@@ -180,7 +180,7 @@ def _write_pages(place: Path, folder: Path, scale: "Scale") -> None:
 
 
 def _print_summary(summary: "RunSummary") -> None:
-    from hiergcn.cli.asked import INTERRUPTED
+    from hiergcn.cli.options import INTERRUPTED
     from hiergcn.cli.terminal import console, duration, printable
 
     screen = console()

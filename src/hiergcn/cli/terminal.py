@@ -1,18 +1,21 @@
-"""What is printed: good to look at on a terminal, plain text in a file. rich is imported when something is printed."""
+"""Printing: tables and colours on a terminal, plain text elsewhere. rich is imported when something is printed."""
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from hiergcn.graph import Graph, Split
+
 PLAIN_WIDTH = 80
 FEW_TESTS = 20
 
 
 def console(stderr: bool = False) -> "Console":
-    """Names come from users' files, so nothing in a text is read as markup."""
+    """Return a console that prints text as it is: names come from users' files and may look like markup."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
@@ -21,17 +24,17 @@ def console(stderr: bool = False) -> "Console":
 
 
 def complain(sentence: str) -> None:
-    """One line in red on stderr."""
+    """Print one line in red on stderr."""
     console(stderr=True).print(printable(sentence), style="red", soft_wrap=True)
 
 
 def printable(text: str) -> str:
-    """Without line breaks and the control characters that could steer a terminal."""
+    """Return the text without line breaks and control characters, which could steer a terminal."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def new_table(out: "Console", *columns: str, title: str | None = None, left: int = 1) -> "Table":
-    """A table whose first `left` columns hold words and the others figures."""
+    """Return a table whose first `left` columns hold words and the others figures."""
     from rich import box
     from rich.table import Table
 
@@ -42,12 +45,24 @@ def new_table(out: "Console", *columns: str, title: str | None = None, left: int
     return table
 
 
+def print_rows(
+    out: "Console", table: "Table", rows: Sequence[Sequence[str]], most: int, what: str, letters: int | None = None
+) -> None:
+    """Print a table with at most `most` rows and cells of at most `letters` letters; say how many rows are left out."""
+    for row in rows[:most]:
+        table.add_row(*(printable(cell[:letters]) for cell in row))
+    out.print(table)
+    if len(rows) > most:
+        out.print(f"... and {len(rows) - most:,} more {what}")
+
+
 def percent(fraction: float | None, digits: int = 1) -> str:
+    """Return a fraction in per cent, without the sign; "-" for None."""
     return "-" if fraction is None else f"{100 * fraction:.{digits}f}"
 
 
 def duration(seconds: float) -> str:
-    """As people say it: 0.4 s, 12 s, 3 min 20 s, 1 h 5 min."""
+    """Return a duration as people say it: 0.4 s, 12 s, 3 min 20 s, 1 h 5 min."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     whole = round(seconds)
@@ -58,7 +73,15 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
+def graph_sizes(graph: "Graph") -> str:
+    return f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {graph.n_features:,} features, {graph.n_classes} classes"
+
+
+def split_sizes(split: "Split") -> str:
+    return ", ".join(f"{len(getattr(split, part)):,} {part}" for part in ("train", "validation", "test"))
+
+
 def warn_of_few_tests(out: "Console", nodes: int) -> None:
-    """A word of caution where the figure of a test would hang on single nodes."""
+    """Print a warning if single nodes decide the test accuracy."""
     if 0 < nodes < FEW_TESTS:
-        out.print(f"So few test nodes tell little: each is {1 / nodes:.0%} of the figure.", style="yellow")
+        out.print(f"So few test nodes tell little: each is {1 / nodes:.0%} of the accuracy.", style="yellow")

@@ -1,118 +1,108 @@
-"""`hiergcn tune`: search for settings on validation, go on where the last search stopped, show what mattered."""
+"""`hiergcn tune`: search for settings by validation accuracy; a search can be resumed."""
 
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hiergcn.cli import options
-from hiergcn.cli.asked import INTERRUPTED, adapted, changes, with_split
-from hiergcn.cli.named import of_graph
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hiergcn.cli.data import Source
+    from hiergcn.cli.progress import Progress
+    from hiergcn.run.source import Source
     from hiergcn.run.tune import Trial, Tuning
 
 
-@of_graph
 def tune(
-    source: "Source",
+    data: options.Data,
+    nodes: options.Nodes = None,
+    label: options.Label = None,
+    id_: options.Id = None,
+    weight: options.Weight = None,
+    split_column: options.SplitColumn = None,
+    drop: options.Drop = None,
     model: options.Model = None,
     trials: Annotated[int, typer.Option(min=1, help="Settings to try, those of an earlier search included.")] = 50,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each, whose mean counts.")] = 2,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Seeds per trial; their mean validation accuracy is optimised.")
+    ] = 2,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Fix a setting, which is then not searched.")
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Fix a setting; it is not searched then.")
     ] = None,
     device: options.Device = "auto",
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the search, new or to go on with. [default: runs/DATA-MODEL-tune]")
+        Path | None,
+        typer.Option(help="Folder of the search, new or to be resumed. [default: runs/DATA-MODEL-tune]"),
     ] = None,
 ) -> None:
-    """Search for good settings by validation accuracy. No test label is looked at."""
+    """Search for good settings by validation accuracy. No test label is read."""
+    from hiergcn.cli.progress import Progress
     from hiergcn.cli.terminal import complain, console
+    from hiergcn.report.figures import tuning_figure
+    from hiergcn.report.svg import save_figure
     from hiergcn.run.adapt import method_for
     from hiergcn.run.folder import check_free
     from hiergcn.run.settings import settings_for
-    from hiergcn.run.tune import JOURNAL
+    from hiergcn.run.source import Source
+    from hiergcn.run.tune import JOURNAL, write_tuning
     from hiergcn.run.tune import tune as search
 
-    changed = changes(set_)
+    source = Source(data, nodes, label, id_, weight, split_column, tuple(drop or ()))
+    changes = options.parse_changes(set_)
     method = model or method_for(None, source.dataset)
-    base = settings_for(method, None, source.dataset).override(changed)
+    settings_for(method, None, source.dataset).override(changes)  # raises for unknown names and values
     folder = Path("runs") / f"{source.name}-{method}-tune" if out is None else out
     if not (folder / JOURNAL).is_file():
         check_free(folder)
-    read, split = with_split(source.read())
-    if not source.is_dataset:
-        base = adapted(read, method, changed).settings
+    read = options.read_data(source)
+    read.check_labels()
     screen = console()
-    screen.print(f"Search in {folder}: {trials} trials of {seeds} seeds; Ctrl-C keeps those that are finished.")
-    tuning = search(
-        read.graph,
-        split,
-        base,
-        folder,
-        trials=trials,
-        seeds=range(seeds),
-        fixed=changed,
-        device=device,
-        on_trial=lambda trial: _say(screen, trial),
-    )
+    screen.print(f"Search in {folder}: {trials} trials of {seeds} seeds; Ctrl-C keeps finished trials.", soft_wrap=True)
+    with Progress(screen) as progress:
+        progress.start("trials", trials)
+        tuning = search(
+            read.graph,
+            read.split,
+            folder,
+            model=method,
+            dataset=source.dataset,
+            changes=changes,
+            trials=trials,
+            seeds=range(seeds),
+            device=device,
+            on_event=lambda trial: _show_trial(progress, trial),
+        )
     if not tuning.trials:
         complain("Stopped before the first trial was finished.")
-        raise typer.Exit(INTERRUPTED)
-    _write(tuning, folder)
-    _print(screen, tuning, folder, _fit_command(source, model, changed | tuning.best.settings))
+        raise typer.Exit(options.INTERRUPTED)
+    write_tuning(tuning, folder, options.command_line())
+    save_figure(tuning_figure(tuning), folder, "tuning")
+    _print_best(screen, tuning)
+    screen.print(_fit_command(source, model, changes | tuning.best.settings), soft_wrap=True)
+    screen.print(f"Trials, recipe and figure: {folder}", soft_wrap=True)
     if tuning.interrupted:
-        raise typer.Exit(INTERRUPTED)
+        screen.print("Stopped early; run the same command to continue.", style="yellow")
+        raise typer.Exit(options.INTERRUPTED)
 
 
-def _say(out: "Console", trial: "Trial") -> None:
-    from hiergcn.cli.terminal import percent, printable
+def _show_trial(progress: "Progress", trial: "Trial") -> None:
+    from hiergcn.cli.terminal import percent
 
-    result = (
-        f"validation {percent(trial.accuracy)} %" if trial.failure is None else f"failed: {printable(trial.failure)}"
-    )
-    out.print(f"trial {trial.number}: {result} ({_shown(trial.settings)})", soft_wrap=True)
-
-
-def _shown(settings: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={_value(value)}" for name, value in settings.items())
+    result = f"validation {percent(trial.accuracy)} %" if trial.failure is None else f"failed: {trial.failure}"
+    settings = ", ".join(f"{name}={_short(value)}" for name, value in trial.settings.items())
+    progress.note(f"trial {trial.number}: {result} ({settings})")
+    progress.advance(trial.number + 1)
 
 
-def _value(value: Any) -> str:
+def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _write(tuning: "Tuning", folder: Path) -> None:
-    """trials.csv, best.toml, and the picture."""
-    import pandas as pd
-
-    from hiergcn.files import written_whole
-    from hiergcn.report.figures import tuning_figure
-    from hiergcn.report.svg import save_figure
-    from hiergcn.run.tune import recipe
-
-    table = pd.DataFrame(
-        {"trial": one.number, "val_accuracy": one.accuracy, "val_loss": one.loss, "seconds": one.seconds}
-        | one.settings
-        | {"failure": one.failure}
-        for one in tuning.trials
-    )
-    with written_whole(folder / "trials.csv") as part:
-        table.to_csv(part, index=False)
-    about = f"Best of {len(tuning.trials)} trials by validation accuracy: {shlex.join(['hiergcn', *sys.argv[1:]])}"
-    with written_whole(folder / "best.toml") as part:
-        part.write_text(recipe(tuning, about), encoding="utf-8")
-    save_figure(tuning_figure(tuning), folder, "tuning")
-
-
 def _fit_command(source: "Source", model: str | None, settings: dict[str, Any]) -> str:
-    """The command that fits with the best settings."""
+    """Return the command that fits with the best settings."""
     words = ["hiergcn", "fit", source.data, *([source.nodes] if source.nodes else [])]
     for option, value in (
         ("--label", source.label),
@@ -120,28 +110,22 @@ def _fit_command(source: "Source", model: str | None, settings: dict[str, Any]) 
         ("--weight", source.weight),
         ("--split-column", source.split_column),
         *(("--drop", name) for name in source.drop),
+        ("--model", model),
+        *(("--set", f"{name}={value}") for name, value in settings.items()),
     ):
         words += [option, value] if value else []
-    words += ["--model", model] if model else []
-    for name, value in settings.items():
-        words += ["--set", f"{name}={value}"]
     return shlex.join(words)
 
 
-def _print(out: "Console", tuning: "Tuning", folder: Path, command: str) -> None:
+def _print_best(out: "Console", tuning: "Tuning") -> None:
     from hiergcn.cli.terminal import new_table, percent
 
     best = tuning.best
     out.print()
-    table = new_table(out, "setting", "best", "share %", title=f"Trial {best.number}: {percent(best.accuracy)} %")
+    title = f"Trial {best.number}: validation {percent(best.accuracy)} %"
+    table = new_table(out, "setting", "best", "importance %", title=title)
     for name, value in best.settings.items():
-        table.add_row(name, _value(value), percent(tuning.importance.get(name)))
+        table.add_row(name, _short(value), percent(tuning.importance.get(name)))
     out.print(table)
-    out.print("Share: of the validation accuracy that the setting decides.")
-    out.print(
-        "The best of many trials flatters itself on validation; only a test says how good it is. To fit with it:",
-    )
-    out.print(command, soft_wrap=True)
-    out.print(f"Trials, recipe and picture: {folder}", soft_wrap=True)
-    if tuning.interrupted:
-        out.print("Stopped early; the same command goes on.", style="yellow")
+    out.print("Importance: share of the differences in validation accuracy that the setting explains.")
+    out.print("The best of many trials is optimistic on validation; only a test shows how good it is. To fit with it:")

@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from dataclasses import dataclass, fields
 from os import PathLike
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,10 +28,12 @@ from hiergcn.coarsen.multilevel import first_level, next_level
 from hiergcn.coarsen.strategy import strategy_name, strategy_names
 from hiergcn.compiled.csr import frozen
 from hiergcn.errors import InputError
-from hiergcn.files import written_whole
+from hiergcn.files import write_csv, written_whole
 from hiergcn.graph.adjacency import checked_adjacency
 
 FORMAT = "hiergcn hierarchy 1"
+ENDINGS = (".csv", ".parquet", ".npz")
+"""Files that `write_levels` can write."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,19 @@ def save_hierarchy(hierarchy: Hierarchy, path: str | PathLike[str]) -> None:
     arrays |= {f"group_{i}": level.group for i, level in enumerate(hierarchy.levels) if level.group is not None}
     with written_whole(path) as part, part.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
+
+
+def write_levels(hierarchy: Hierarchy, path: Path, ids: npt.ArrayLike | None = None) -> None:
+    """Write a table of node, level and hyper-node to a .csv or .parquet file, or the hierarchy itself to .npz."""
+    if path.suffix == ".npz":
+        save_hierarchy(hierarchy, path)
+    elif path.suffix == ".csv":
+        write_csv(hierarchy.to_frame(ids), path)
+    elif path.suffix == ".parquet":
+        with written_whole(path) as part:
+            hierarchy.to_frame(ids).to_parquet(part, index=False)
+    else:
+        raise InputError(f"{path} must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
 
 
 def load_hierarchy(path: str | PathLike[str]) -> Hierarchy:

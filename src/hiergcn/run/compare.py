@@ -21,12 +21,14 @@ from hiergcn.evaluate.paired import TEST, PairedDifference, Scores, compare_all
 from hiergcn.files import written_whole
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import PUBLIC, SplitSpec, parse_splits
+from hiergcn.run.adapt import choose_settings
 from hiergcn.run.environment import environment
 from hiergcn.run.events import FitEvent, MethodDone, MethodStarted, OnCompareEvent, RunDone, SeedDone
-from hiergcn.run.fit import AllSeedsFailedError, fit
+from hiergcn.run.fit import AllSeedsFailedError, draw_split, fit
 from hiergcn.run.process import Peak, Send, WorkFailedError, in_own_process
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings, settings_for
+from hiergcn.run.trainer import Trainer
 
 COMPARISON, SCORES = "comparison.json", "scores.csv"
 ENOUGH_PAIRS = 6
@@ -155,16 +157,17 @@ class Comparison:
         }
 
 
-def named_methods(models: str, dataset: str | None, changes: Mapping[str, Any]) -> dict[str, Settings]:
-    """Return the settings of each NAME or NAME:PRESET in a comma-separated list, in its order."""
-    methods: dict[str, Settings] = {}
+def parse_methods(models: str, dataset: str | None, changes: Mapping[str, Any]) -> list[str]:
+    """Return the names in a comma-separated list of NAME or NAME:PRESET; raise an `InputError` for unknown ones."""
+    methods: list[str] = []
     for word in (part.strip() for part in models.split(",")):
         if not word:
             raise InputError(f"--models {models}: give names with commas between them, e.g. gcn,hgcn.")
         if word in methods:
             raise InputError(f"--models {models}: {word} is there twice; name each method once.")
         name, _, preset = word.partition(":")
-        methods[word] = settings_for(name, preset or None, dataset).override(changes)
+        settings_for(name, preset or None, dataset).override(changes)
+        methods.append(word)
     return methods
 
 
@@ -180,10 +183,12 @@ def describe_splits(splits: Sequence[SplitSpec]) -> str:
 
 def compare(
     graph: Graph,
-    own: Split,
-    methods: Mapping[str, Settings],
+    split: Split | None,
+    methods: Mapping[str, Settings] | Sequence[str],
     seeds: Sequence[int],
     *,
+    dataset: str | None = None,
+    changes: Mapping[str, Any] | None = None,
     splits: Sequence[SplitSpec] = (PUBLIC,),
     against: str | None = None,
     device: str = "auto",
@@ -194,30 +199,36 @@ def compare(
 
     Args:
         graph: with labels.
-        own: the graph's own split.
-        methods: settings by the name to show.
+        split: the graph's own; drawn from the labels if None.
+        methods: settings by the name to show; or names, as NAME or NAME:PRESET, whose settings are chosen as in `fit`.
         seeds: run on each split.
+        dataset: name of the dataset that the graph is.
+        changes: settings by name that differ from the chosen ones, for all methods.
         splits: by default the graph's own.
         against: name of the method that the others are compared with; by default the first.
         device: as in `fit`.
         on_event: gets every step: see `events`.
         command: the command line, kept with the result.
     """
-    emit = on_event or (lambda _: None)
+    emit, own = on_event or (lambda _: None), split or draw_split(graph)
     against = against or next(iter(methods))
     if against not in methods:
         raise InputError(f"{against!r} is not among the models compared; give one of {', '.join(methods)}.")
     if len(own.test) == 0 and PUBLIC in splits:
         raise InputError(f"{graph.name}'s split has no test nodes to compare on; take random splits.")
     drawn = [spec.split(graph, own) for spec in splits]
-    for split in drawn:
-        split.check(graph)
+    for one in drawn:
+        one.check(graph)
+    trainer = Trainer(graph, "cpu")  # coarsens once for all methods
+    if not isinstance(methods, Mapping):
+        methods = {name: _chosen(name, trainer, own, dataset, changes) for name in methods}
     runs: list[MethodRun] = []
     interrupted = False
     try:
         for name, settings in methods.items():
             emit(MethodStarted(name, len(drawn) * len(seeds)))
-            runs.append(_run_method(name, settings, graph, drawn, tuple(seeds), device, emit))
+            hierarchy = trainer.hierarchy(settings)
+            runs.append(_run_method(name, settings, graph, hierarchy, drawn, tuple(seeds), device, emit))
             emit(MethodDone(runs[-1]))
     except KeyboardInterrupt:
         if not runs:
@@ -237,10 +248,26 @@ def compare(
     )
 
 
+def _chosen(
+    name: str, trainer: Trainer, split: Split, dataset: str | None, changes: Mapping[str, Any] | None
+) -> Settings:
+    model, _, preset = name.partition(":")
+    return choose_settings(
+        trainer.graph,
+        split,
+        model=model,
+        preset=preset or None,
+        dataset=dataset,
+        changes=changes,
+        coarsened=trainer.coarsened,
+    ).settings
+
+
 def _run_method(
     name: str,
     settings: Settings,
     graph: Graph,
+    hierarchy: Hierarchy | None,
     splits: list[Split],
     seeds: tuple[int, ...],
     device: str,
@@ -249,7 +276,7 @@ def _run_method(
     """Run a method in a process of its own."""
     try:
         (scores, epoch_seconds), peak = in_own_process(
-            _train_splits, name, settings, graph, splits, seeds, device, on_message=emit
+            _train_splits, name, settings, graph, hierarchy, splits, seeds, device, on_message=emit
         )
     except WorkFailedError as error:
         failed = [Score(name, number, seed, failure=str(error)) for number in range(len(splits)) for seed in seeds]
@@ -262,13 +289,13 @@ def _train_splits(
     name: str,
     settings: Settings,
     graph: Graph,
+    hierarchy: Hierarchy | None,
     splits: list[Split],
     seeds: tuple[int, ...],
     device: str,
 ) -> tuple[tuple[Score, ...], float | None]:
     """Return the scores of every split and seed, and the mean seconds per epoch. Runs in the method's process."""
     scores: list[Score] = []
-    hierarchy: Hierarchy | None = None  # depends on the graph alone
     train_seconds, epochs = 0.0, 0
     for number, split in enumerate(splits):
         on_event = partial(_send_seed, send, name, number)
@@ -277,7 +304,6 @@ def _train_splits(
         except AllSeedsFailedError as error:
             scores += [Score(name, number, seed, failure=str(error)) for seed in seeds]
             continue
-        hierarchy = result.hierarchy
         train_seconds += result.seconds["train"]
         epochs += len(result.history)
         scores += _scores(name, number, result)

@@ -12,11 +12,12 @@ from itertools import pairwise
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.structure import WIDTH
-from hiergcn.run.device import choose_device
+from hiergcn.run.adapt import choose_settings
 from hiergcn.run.events import EpochDone, FitEvent
-from hiergcn.run.fit import fit
+from hiergcn.run.fit import draw_split, fit
 from hiergcn.run.memory_plan import held_memory, plan_memory
 from hiergcn.run.settings import Settings
+from hiergcn.run.trainer import Trainer
 from hiergcn.train.loop import REPORT_EVERY
 
 TRIAL_NODES = 20_000
@@ -33,6 +34,8 @@ class Estimate:
     """Time of all epochs; patience may stop earlier."""
     memory: int
     """Peak memory of the process, in bytes."""
+    epochs: int
+    """Most epochs of a fit."""
     trial_nodes: int
     """Nodes of the graph in the trial."""
     scaled: bool
@@ -55,20 +58,28 @@ class Clock:
         return statistics.median((then - now) / (later - epoch) for (epoch, now), (later, then) in pairwise(self.ticks))
 
 
-def estimate_fit(graph: Graph, split: Split, settings: Settings) -> Estimate:
-    """Train a few epochs on the graph, or on a smaller one of the same density and width if it is large."""
-    width, ratio, trial = graph.n_features or WIDTH, 1.0, graph
+def estimate_fit(graph: Graph, split: Split, settings: Settings | None = None) -> Estimate:
+    """Train a few epochs on the graph, or on a smaller one of the same density and width if it is large.
+
+    Settings are adapted to the graph if they are None. An `InputError` is raised if a fit would need too much memory.
+    """
+    trainer = Trainer(graph)
+    settings = settings or choose_settings(graph, split, coarsened=trainer.coarsened).settings
+    trainer.plan(settings)
+    width = graph.n_features or WIDTH
     nodes = min(graph.n_nodes, TRIAL_NODES, max(TRIAL_ENTRIES // width, 200))
+    epochs = TRIAL_REPORTS * REPORT_EVERY if trainer.device.type == "cuda" else TRIAL_EPOCHS
+    short = replace(settings, train=replace(settings.train, epochs=epochs, patience=None))
+    clock = Clock()
     if nodes < graph.n_nodes:
         degree = min(graph.adjacency.nnz / graph.n_nodes, nodes - 1)
         trial = planted_graph(nodes, classes=graph.n_classes, degree=degree, features=width)
+        result = fit(trial, draw_split(trial), short, [0], on_event=clock)
         ratio = (graph.n_nodes + graph.adjacency.nnz) / (trial.n_nodes + trial.adjacency.nnz)
-        assert trial.labels is not None
-        split = Split.holdout(trial.labels)
-    clock = Clock()
-    epochs = TRIAL_REPORTS * REPORT_EVERY if choose_device().type == "cuda" else TRIAL_EPOCHS
-    short = replace(settings, train=replace(settings.train, epochs=epochs, patience=None))
-    result = fit(trial, split, short, [0], on_event=clock)
-    seconds = ratio * (result.seconds["coarsen"] + clock.epoch * settings.train.epochs)
+        seconds = ratio * (result.seconds["coarsen"] + clock.epoch * settings.train.epochs)
+    else:
+        hierarchy = trainer.hierarchy(settings)
+        fit(trainer.graph, split, short, [0], hierarchy=hierarchy, on_event=clock)
+        seconds = trainer.coarsen_seconds + clock.epoch * settings.train.epochs
     memory = held_memory() + plan_memory(graph, settings).total  # the process holds the graph already
-    return Estimate(seconds, memory, nodes, scaled=trial is not graph)
+    return Estimate(seconds, memory, settings.train.epochs, nodes, scaled=nodes < graph.n_nodes)

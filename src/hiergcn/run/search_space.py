@@ -1,12 +1,11 @@
-"""What a search for settings may choose from."""
+"""The search space of `hiergcn tune`."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
-from hiergcn.graph import Graph
 from hiergcn.model.features import SCALINGS
 from hiergcn.run.settings import GROUPS, Settings
 
@@ -18,7 +17,7 @@ MOST_LEVELS = 6
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from low to high, by steps or on a logarithmic scale."""
+    """Numbers from low to high, in steps or on a logarithmic scale."""
 
     low: float
     high: float
@@ -66,14 +65,16 @@ SPACE: Space = {
 }
 
 
-def search_space(graph: Graph, base: Settings, fixed: Collection[str] = ()) -> Space:
-    """The settings that the method has and nobody has fixed; no more levels than the graph can be coarsened."""
-    used = [group for group in GROUPS if base.without_effect(group) is None]
-    own = {field.name for group in used for field in fields(getattr(base, group))}
+def search_space(settings: Settings, fixed: Collection[str], coarsened: Callable[..., Hierarchy]) -> Space:
+    """Return the method's settings that are not fixed, with at most as many levels as the graph has.
+
+    `coarsened(levels, config)` makes the graph's hierarchy, such as `Trainer.coarsened`.
+    """
+    used = [group for group in GROUPS if settings.without_effect(group) is None]
+    own = {field.name for group in used for field in fields(getattr(settings, group))}
     space = {name: part for name, part in SPACE.items() if name in own and name not in fixed}
     if "levels" in space:
-        depth = coarsen(graph.adjacency, MOST_LEVELS, base.coarsen).depth
-        space["levels"] = Range(1, max(depth, 1))
+        space["levels"] = Range(1, max(coarsened(MOST_LEVELS, settings.coarsen).depth, 1))
     if not space:
-        raise InputError(f"{base.method} has no setting left to search: fix fewer of them.")
+        raise InputError(f"{settings.method} has no setting left to search; fix fewer of them.")
     return space

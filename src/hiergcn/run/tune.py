@@ -1,45 +1,48 @@
-"""Settings searched on validation: Optuna proposes, `fit` answers with the mean validation accuracy over a few seeds.
+"""Search for settings: Optuna proposes them, `fit` returns the mean validation accuracy over a few seeds.
 
-The split that is searched on has no test nodes, so that a test of the settings found stays honest. Every trial is kept
-in a journal file as it ends: the same command goes on where the last one was stopped.
+The split that is searched on has no test nodes, so that a later test of the settings stays honest. Every trial is
+written to a journal file when it ends, so that a search can be resumed.
 """
 
 import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
-from hiergcn.coarsen import coarsen
 from hiergcn.errors import HierGCNError, InputError, MissingPackageError
+from hiergcn.files import written_whole
 from hiergcn.graph import Graph, Split
-from hiergcn.run.fit import fit
+from hiergcn.run.adapt import choose_settings, method_for
+from hiergcn.run.fit import draw_split, fit
 from hiergcn.run.result import RunResult
 from hiergcn.run.search_space import MOST_LEVELS, Space, search_space
-from hiergcn.run.settings import GROUPS, Settings
+from hiergcn.run.settings import GROUPS, Settings, settings_for
+from hiergcn.run.trainer import Trainer
 
 if TYPE_CHECKING:
     import optuna
 
 JOURNAL = "study.journal"
 FEWEST_FOR_IMPORTANCE = 5
-"""Trials before which it would be chance."""
+"""With fewer trials, importance would be chance."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One proposal and what it gave; accuracy and loss are None where it failed."""
+    """Settings and their result; accuracy and loss are None if the trial failed."""
 
     number: int
     settings: dict[str, Any]
     accuracy: float | None
-    """Mean over seeds, on validation."""
+    """Mean validation accuracy over seeds."""
     loss: float | None
     seconds: float
     failure: str | None
@@ -47,21 +50,21 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuning:
-    """Every trial that ended, and what follows from them."""
+    """Every trial that ended, the settings of the first one, and the importance of each setting."""
 
     base: Settings
     trials: tuple[Trial, ...]
     importance: dict[str, float]
-    """How much of the accuracy each setting decides, largest first; they add up to 1. Empty for few trials."""
+    """Share of the variance of accuracy that each setting explains, largest first; empty for few trials."""
     interrupted: bool = False
 
     @property
     def best(self) -> Trial:
-        """Highest accuracy, of equal ones that with the lowest loss."""
+        """The trial with the highest accuracy; of equal ones, that with the lowest loss."""
         done = [trial for trial in self.trials if trial.accuracy is not None]
         if not done:
             why = f" ({self.trials[0].failure})" if self.trials else ""
-            raise InputError(f"No trial gave a model{why}: there is nothing to choose from.")
+            raise InputError(f"Every trial failed{why}; there are no settings to choose from.")
         return max(done, key=lambda trial: (trial.accuracy or 0.0, -(trial.loss or math.inf), -trial.number))
 
     @property
@@ -71,53 +74,68 @@ class Tuning:
 
 def tune(
     graph: Graph,
-    split: Split,
-    base: Settings,
+    split: Split | None,
     folder: Path,
     *,
+    settings: Settings | None = None,
+    model: str | None = None,
+    dataset: str | None = None,
+    changes: Mapping[str, Any] | None = None,
     trials: int = 50,
     seeds: Sequence[int] = (0, 1),
-    fixed: Collection[str] = (),
     device: str = "auto",
-    on_trial: Callable[[Trial], None] | None = None,
+    on_event: Callable[[Trial], None] | None = None,
 ) -> Tuning:
-    """Search until the journal in `folder` holds that many trials; Ctrl-C ends with those that are finished.
+    """Search until the journal in `folder` holds that many trials; Ctrl-C keeps the finished ones.
 
     Args:
         graph: with labels.
-        split: its test nodes are left alone.
-        base: what is not searched, and the first trial.
-        folder: of the journal; there are trials already where the search goes on.
-        trials: in all, those of earlier commands included.
+        split: drawn from the labels if None. Its test nodes are not used.
+        folder: of the journal. A search that was begun there goes on.
+        settings: the first trial, and the values of all settings that are not searched; if None, they are chosen by
+            the next three arguments as in `fit`.
+        model: name of a method.
+        dataset: name of the dataset that the graph is.
+        changes: settings by name that are fixed, not searched.
+        trials: in all, those of earlier searches in the folder included.
         seeds: run in each trial.
-        fixed: settings to leave as in `base`.
         device: as in `fit`.
-        on_trial: told of every trial that ends.
+        on_event: gets every trial that ends.
     """
+    changes = changes or {}
+    split = split or draw_split(graph)
     unseen = Split(split.train, split.validation, np.empty(0, np.int64))
     unseen.check(graph)
-    space = search_space(graph, base, fixed)
-    study = _study(folder, _fingerprint(graph, unseen, base, seeds, space), base, space)
-    deep = coarsen(graph.adjacency, MOST_LEVELS, base.coarsen) if "levels" in space else None
+    trainer = Trainer(graph, device)  # coarsens once: for the search space, the first trial's settings and all trials
+    base = settings or settings_for(model or method_for(None, dataset), None, dataset).override(changes)
+    space = search_space(base, changes, trainer.coarsened)
+    first = (
+        settings
+        or choose_settings(
+            graph, unseen, model=model, dataset=dataset, changes=changes, coarsened=trainer.coarsened
+        ).settings
+    )
+    deep = trainer.coarsened(MOST_LEVELS, first.coarsen) if "levels" in space else trainer.hierarchy(first)
+    study = _study(folder, _fingerprint(graph, unseen, first, seeds, space), first, space)
     interrupted = False
     try:
         for _ in range(trials - len(_ended(study))):
             proposed = study.ask()
-            settings = base.override({name: part.suggest(proposed, name) for name, part in space.items()})
-            _answer(study, proposed, partial(fit, graph, unseen, settings, seeds, device=device, hierarchy=deep))
-            if on_trial:
-                on_trial(_trial(study.trials[proposed.number]))
+            tried = first.override({name: part.suggest(proposed, name) for name, part in space.items()})
+            _answer(study, proposed, partial(fit, graph, unseen, tried, seeds, device=device, hierarchy=deep))
+            if on_event:
+                on_event(_trial(study.trials[proposed.number]))
     except KeyboardInterrupt:
         interrupted = True
-    return Tuning(base, tuple(map(_trial, _ended(study))), _importance(study), interrupted)
+    return Tuning(first, tuple(map(_trial, _ended(study))), _importance(study), interrupted)
 
 
 def _answer(study: "optuna.Study", proposed: "optuna.Trial", run: Callable[[], RunResult]) -> None:
-    """Run a trial and write down what it gave. One that is stopped stays without an answer and is not counted."""
+    """Run a trial and record its result. An interrupted trial gets none and is not counted."""
     began = time.perf_counter()
     try:
         result = run()
-    except (HierGCNError, MemoryError, RuntimeError) as error:  # the next trial may be luckier
+    except (HierGCNError, MemoryError, RuntimeError) as error:  # other settings may work
         proposed.set_user_attr("failure", f"{error!s:.300}")
         _fail(study, proposed.number)
         return
@@ -129,8 +147,23 @@ def _answer(study: "optuna.Study", proposed: "optuna.Trial", run: Callable[[], R
     study.tell(proposed, result.validation.accuracy.mean)
 
 
+def write_tuning(tuning: Tuning, folder: Path, command: str) -> None:
+    """Write `trials.csv` with every trial and `best.toml` with the best settings."""
+    table = pd.DataFrame(
+        {"trial": one.number, "val_accuracy": one.accuracy, "val_loss": one.loss, "seconds": one.seconds}
+        | one.settings
+        | {"failure": one.failure}
+        for one in tuning.trials
+    )
+    with written_whole(folder / "trials.csv") as part:
+        table.to_csv(part, index=False)
+    about = f"Best of {len(tuning.trials)} trials by validation accuracy: {command}"
+    with written_whole(folder / "best.toml") as part:
+        part.write_text(recipe(tuning, about), encoding="utf-8")
+
+
 def recipe(tuning: Tuning, about: str) -> str:
-    """The best settings as a recipe file: what differs from the defaults of every group."""
+    """Return the best settings as a recipe file, with what differs from the defaults of each group."""
     lines = [f"about = {json.dumps(about)}"]
     for group in GROUPS:
         values = getattr(tuning.settings, group)
@@ -146,7 +179,7 @@ def recipe(tuning: Tuning, about: str) -> str:
 
 
 def _study(folder: Path, fingerprint: str, base: Settings, space: Space) -> "optuna.Study":
-    """The study in the folder's journal, new or as it was left."""
+    """Open the study in the folder's journal, or begin a new one."""
     try:
         import optuna
         from optuna.storages import JournalStorage
@@ -162,14 +195,14 @@ def _study(folder: Path, fingerprint: str, base: Settings, space: Space) -> "opt
         storage=storage, study_name="hiergcn", direction="maximize", load_if_exists=True,
         sampler=optuna.samplers.TPESampler(),
     )  # fmt: skip
-    study.sampler = optuna.samplers.TPESampler(seed=len(study.trials))  # the same proposals after the same trials
+    study.sampler = optuna.samplers.TPESampler(seed=len(study.trials))  # the same trials lead to the same proposals
     if study.user_attrs.get("fingerprint", fingerprint) != fingerprint:
         raise InputError(
-            f"{folder} holds trials of other data, seeds or settings; name another folder for this search."
+            f"{folder} holds trials with other data, seeds or settings; name another folder for this search."
         )
     study.set_user_attr("fingerprint", fingerprint)
     for trial in study.get_trials(states=(optuna.trial.TrialState.RUNNING, optuna.trial.TrialState.WAITING)):
-        _fail(study, trial.number)  # it was stopped
+        _fail(study, trial.number)  # it was interrupted
     if not _ended(study):
         first = {name: value for name, value in _values(base).items() if name in space and space[name].holds(value)}
         study.enqueue_trial(first)
@@ -185,7 +218,7 @@ def _values(settings: Settings) -> dict[str, Any]:
 
 
 def _fingerprint(graph: Graph, split: Split, base: Settings, seeds: Sequence[int], space: Space) -> str:
-    """Of everything that decides what a trial gives."""
+    """Return a digest of everything that decides the result of a trial."""
     assert graph.labels is not None
     digest = hashlib.sha256(json.dumps([base.to_dict(), list(seeds), sorted(space)], default=str).encode())
     X = graph.features
@@ -203,7 +236,7 @@ def _fail(study: "optuna.Study", number: int) -> None:
 
 
 def _ended(study: "optuna.Study") -> "list[optuna.trial.FrozenTrial]":
-    """Trials that gave something or failed by themselves, not those that were stopped."""
+    """Return the trials that finished or failed, not the interrupted ones."""
     return [trial for trial in study.get_trials() if trial.value is not None or "failure" in trial.user_attrs]
 
 

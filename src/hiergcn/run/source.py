@@ -1,0 +1,147 @@
+"""Where a graph comes from: a dataset by its name, or the user's own files. A run folder records it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from hiergcn.datasets import dataset_names, load_dataset
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.tables.csv_files import CsvGraph, CsvOptions, graph_name, read_csv
+from hiergcn.graph.tables.feature_columns import STRUCTURAL
+
+if TYPE_CHECKING:
+    from hiergcn.run.folder import LoadedRun
+
+NPZ, GRAPHML = ".npz", ".graphml"
+OnBytes = Callable[[int, int], None]
+"""Called during a download with the bytes so far and in all."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A dataset's name, or files with the names of their columns."""
+
+    data: str
+    nodes: str | None = None
+    label: str | None = None
+    id: str | None = None
+    weight: str | None = None
+    split_column: str | None = None
+    drop: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if not self.is_dataset and not Path(self.data).exists():
+            near = get_close_matches(self.data.lower(), dataset_names(), n=1)
+            hint = f"did you mean {near[0]}?" if near else f"the datasets are {', '.join(dataset_names())}."
+            raise InputError(f"There is no dataset and no file named {self.data!r}; {hint}")
+        if self.is_dataset and (self.nodes or self.label or self.id or self.weight or self.split_column or self.drop):
+            raise InputError(
+                f"{self.data} is a dataset with labels of its own; leave out NODES and the names of columns, "
+                f"or write ./{self.data} if you mean a file."
+            )
+        if self.is_whole_graph and (self.nodes or self.id or self.split_column or self.drop):
+            raise InputError(f"{self.data} holds the whole graph; leave out NODES, --id, --split-column and --drop.")
+        if self._ending == NPZ and (self.label or self.weight):
+            raise InputError(f"{self.data} has labels and weights of its own; leave out --label and --weight.")
+
+    @classmethod
+    def of_run(cls, run: "LoadedRun") -> Self:
+        """Return the source that a run folder records."""
+        recorded = {key: value for key, value in run.config["source"].items() if key not in ("command", "split")}
+        if "data" not in recorded:
+            raise InputError(f"{run.path} does not say where its graph came from; it was not made by `hiergcn fit`.")
+        return cls(**recorded)
+
+    @property
+    def is_dataset(self) -> bool:
+        return self.data in dataset_names()
+
+    @property
+    def is_whole_graph(self) -> bool:
+        """Whether it is one file with edges, labels and features."""
+        return not self.is_dataset and self._ending in (NPZ, GRAPHML)
+
+    @property
+    def dataset(self) -> str | None:
+        """The dataset's name; None for files."""
+        return self.data if self.is_dataset else None
+
+    @property
+    def name(self) -> str:
+        return self.data if self.is_dataset else graph_name(self.data)
+
+    @property
+    def _ending(self) -> str:
+        return Path(self.data).suffix.lower()
+
+    def read(self, on_bytes: OnBytes | None = None) -> "Data":
+        """Read the graph, and its split if it has one; a dataset is downloaded if it is not here."""
+        if self.is_dataset:
+            dataset = load_dataset(self.data, progress=on_bytes)
+            return Data(dataset.graph, dataset.split, "the dataset's own")
+        return self._read_whole() if self.is_whole_graph else Data.of_files(self._read_files())
+
+    def _read_files(self) -> CsvGraph:
+        options = CsvOptions(self.id, self.label, self.split_column, tuple(self.drop), weight=self.weight)
+        return read_csv(self.data, self.nodes, options)
+
+    def _read_whole(self) -> "Data":
+        if self._ending == NPZ:
+            graph, remedy = Graph.from_npz(self.data), "add them with Graph.with_labels in Python"
+        else:
+            graph = Graph.from_graphml(self.data, label=self.label, weight=self.weight or "weight")
+            remedy = "name the node attribute that holds the class with --label"
+        obstacle = None if graph.labelled.size else f"{self.data} has no labels to learn from; {remedy}."
+        return Data(graph, obstacle=obstacle)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a run folder records, with paths that hold from any working directory."""
+        if self.is_dataset:
+            return {"data": self.data}
+        nodes = str(Path(self.nodes).resolve()) if self.nodes else None
+        return asdict(replace(self, data=str(Path(self.data).resolve()), nodes=nodes, drop=list(self.drop)))
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """A graph and its split, as read from a source."""
+
+    graph: Graph
+    split: Split | None = None
+    split_from: str | None = None
+    """Where the split comes from, in words."""
+    obstacle: str | None = None
+    """Why no model can learn from the labels, and what to do; None if one can."""
+    files: CsvGraph | None = None
+    """How the CSV files were understood; None for datasets and whole graphs."""
+
+    @classmethod
+    def of_files(cls, files: CsvGraph) -> Self:
+        split_from = f"column {files.nodes.columns.split!r}" if files.split and files.nodes else None
+        return cls(files.graph, files.split, split_from, files.obstacle, files)
+
+    def check_labels(self) -> None:
+        """Raise an `InputError` if no model can learn from the labels."""
+        if self.obstacle is not None:
+            raise InputError(self.obstacle)
+
+
+def newer_graph(run: "LoadedRun", edges: str, nodes: str | None) -> Graph:
+    """Read newer files in the way that those of the run were read."""
+    known = tuple(column for column in run.columns if column.kind != STRUCTURAL)
+    newer = Source(edges, nodes)
+    if newer.is_whole_graph:
+        graph = newer.read().graph
+        if [column.features for column in graph.columns] != [column.features for column in known]:
+            raise InputError(f"{edges} has other feature columns than {run.path}; give the columns used in training.")
+        return graph
+    if not run.columns and run.config["n_features"]:
+        raise InputError(f"The features of {run.path} did not come from a CSV file; newer files cannot match them.")
+    if known and nodes is None:
+        raise InputError("The model was trained on features; name the CSV of nodes after that of the edges.")
+    source = run.config["source"]
+    options = CsvOptions(id=source.get("id") if nodes else None, weight=source.get("weight"), known=known)
+    return read_csv(edges, nodes, options).graph
