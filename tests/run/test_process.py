@@ -1,13 +1,21 @@
 """Work in a process of its own: its memory is measured, its end is noticed."""
 
+import multiprocessing
 import os
+import signal
+import subprocess
+import sys
 import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hiergcn.errors import InputError
-from hiergcn.run.process import Send, WorkFailedError, in_own_process
+from hiergcn.run.process import Send, Work, Worker, WorkFailedError, in_own_process, in_workers, interrupts_blocked
 
 
 def hold(send: Send, megabytes: int) -> int:
@@ -36,7 +44,7 @@ def test_peak_memory_is_that_of_the_work_alone() -> None:
 
 
 def test_a_killed_process_is_a_sentence() -> None:
-    with pytest.raises(WorkFailedError, match="ended by SIGKILL, probably because memory ran out"):
+    with pytest.raises(WorkFailedError, match="killed by SIGKILL, probably out of memory"):
         in_own_process(die)
 
 
@@ -54,3 +62,127 @@ def test_silent_work_is_ended_at_the_limit() -> None:
     with pytest.raises(WorkFailedError, match=r"ended after 0\.5 s"):
         in_own_process(sleep, limit=0.5)
     assert time.monotonic() - began < 30
+
+
+@pytest.fixture
+def at_interrupt() -> Iterator[Callable[[Any], Any]]:
+    """Sets the handler of SIGINT, and restores the old one."""
+    before = signal.getsignal(signal.SIGINT)
+    yield lambda handler: signal.signal(signal.SIGINT, handler)
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_waits_until_processes_are_started(at_interrupt: Callable[[Any], Any]) -> None:
+    at_interrupt(signal.default_int_handler)
+    reached = []
+
+    def disturbed() -> None:
+        with interrupts_blocked():
+            signal.raise_signal(signal.SIGINT)
+            reached.append("end")
+
+    with pytest.raises(KeyboardInterrupt):
+        disturbed()
+    assert reached == ["end"]
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_processes_that_are_started_meanwhile_ignore_it(in_thread: bool) -> None:
+    """As in a terminal, where Ctrl-C goes to all of them. Python would refuse a handler in another thread."""
+    waits = "import time; print('started', flush=True); time.sleep(0.5); print('still here')"
+
+    def started() -> "subprocess.Popen[str]":
+        with interrupts_blocked():
+            return subprocess.Popen([sys.executable, "-c", waits], stdout=subprocess.PIPE, text=True)
+
+    if in_thread:
+        with ThreadPoolExecutor(1) as pool:
+            process = pool.submit(started).result()
+    else:
+        process = started()
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "started\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "still here\n"
+    assert process.returncode == 0
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())
+
+
+def test_ignored_interrupts_stay_ignored(at_interrupt: Callable[[Any], Any]) -> None:
+    at_interrupt(signal.SIG_IGN)
+    with interrupts_blocked():
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def counter(first: int) -> Work:
+    """Work that keeps something between jobs."""
+    done = first
+
+    def count(send: Send, job: int) -> tuple[int, int]:
+        nonlocal done
+        done += 1
+        if job == 13:
+            raise InputError("13 is not a job.")
+        send(job)
+        return job, done
+
+    return count
+
+
+def test_jobs_are_shared_and_results_come_in_their_order() -> None:
+    messages: list[int] = []
+    found = list(in_workers(2, counter, 100, jobs=range(6), on_message=messages.append))
+    assert [job for job, _ in found] == list(range(6))
+    assert sorted(messages) == list(range(6))
+    assert max(done for _, done in found) > 101  # a worker is set up once for several jobs
+    assert not multiprocessing.active_children()
+
+
+def test_a_failed_job_is_raised_and_ends_the_workers() -> None:
+    with pytest.raises(WorkFailedError, match=r"13 is not a job\."):
+        list(in_workers(2, counter, 0, jobs=[1, 2, 13, 4]))
+    assert not multiprocessing.active_children()
+
+
+def test_leaving_early_ends_the_workers() -> None:
+    results = in_workers(2, counter, 0, jobs=[0] * 100)
+    assert next(results)[0] == 0
+    results.close()  # type: ignore[attr-defined]
+    assert not multiprocessing.active_children()
+
+
+def test_a_worker_goes_on_after_a_failure() -> None:
+    worker = Worker(counter, 0)
+    worker.start(13)
+    assert worker.receive() == ("failure", "13 is not a job.")
+    worker.start(5)
+    assert [worker.receive(), worker.receive()] == [("message", 5), ("result", (5, 2))]
+    assert worker.peak.resident is not None
+    worker.process.kill()
+    assert worker.receive().kind == "death"
+    worker.end()
+
+
+def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, time\n"
+        "from hiergcn.run.process import in_own_process\n"
+        "def work(send):\n"
+        "    send(os.getpid())\n"
+        "    time.sleep(600)\n"
+        "if __name__ == '__main__':\n"
+        "    in_own_process(work, on_message=lambda pid: print(pid, flush=True))\n",
+        encoding="utf-8",
+    )
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        parent.kill()
+    for _ in range(100):
+        if not Path(f"/proc/{child}/cmdline").exists() or not Path(f"/proc/{child}/cmdline").read_bytes():
+            return  # gone, or waiting for its parent's successor
+        time.sleep(0.1)
+    pytest.fail("the worker outlived its parent")

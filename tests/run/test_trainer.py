@@ -1,5 +1,13 @@
 """One graph, many trainings: hierarchies and prepared inputs are made once."""
 
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +20,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.hgcn import HGCNMethod
 from hiergcn.run import trainer as trainer_module
 from hiergcn.run.fit import fit
+from hiergcn.run.process import WorkerDiedError
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.run.trainer import Trainer
 
@@ -115,3 +124,80 @@ def test_runs_give_what_fits_of_each_split_give(graph: Graph, splits: list[Split
     for outcome, result in zip(trained, fitted, strict=True):
         assert outcome.probabilities is not None
         np.testing.assert_array_equal(outcome.probabilities, result.probabilities)
+
+
+def test_workers_give_the_same_runs_bit_for_bit(
+    graph: Graph, splits: list[Split], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer_module, "_WORTH_PROCESSES", 0.0)
+    runs, seen = [(split, seed) for seed in (3, 0) for split in splits], set()
+    trainer, settings = Trainer(graph, "cpu"), paper(epochs=60)
+    shared = trainer.train(settings, runs, lambda seed, epoch, best: seen.add(seed), workers=2)
+    for one, other in zip(shared, trainer.train(settings, runs), strict=True):
+        assert one.seed == other.seed
+        assert one.probabilities is not None
+        assert other.probabilities is not None
+        assert one.weights is not None
+        assert other.weights is not None
+        np.testing.assert_array_equal(one.probabilities, other.probabilities)
+        np.testing.assert_array_equal(one.history, other.history)
+        for name, value in other.weights.items():
+            np.testing.assert_array_equal(one.weights[name].numpy(), value.numpy())
+    assert 3 in seen
+
+
+def test_ctrl_c_ends_the_workers_and_keeps_finished_seeds(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import signal
+            from hiergcn.datasets import planted_graph
+            from hiergcn.graph import Split
+            from hiergcn.run import trainer
+            from hiergcn.run.events import EpochDone
+            from hiergcn.run.fit import fit
+            from hiergcn.run.settings import settings_for
+
+            def on_event(event):
+                if isinstance(event, EpochDone) and event.seed > 0:
+                    print("training", flush=True)
+
+            if __name__ == "__main__":
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                graph = planted_graph(160, seed=2)
+                split = Split.random(graph.labels, per_class=5, validation=40, seed=0)
+                trainer._WORTH_PROCESSES = 0.0
+                settings = settings_for("hgcn", "paper").override({"levels": 2, "hidden": 8, "epochs": 150})
+                result = fit(graph, split, settings, range(300), device="cpu", workers=2, on_event=on_event)
+                print(result.interrupted, 0 < len(result.outcomes) < 300)
+            """
+        ),
+        encoding="utf-8",
+    )
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "training\n"
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        rest, _ = process.communicate(timeout=60)
+    assert rest.splitlines()[-1] == "True True"
+    assert process.returncode == 0
+    assert time.monotonic() - began < 60
+
+
+def test_a_worker_that_is_killed_is_reported(
+    graph: Graph, splits: list[Split], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer_module, "_WORTH_PROCESSES", 0.0)
+
+    def kill_one(seed: int, epoch: int, best: float) -> None:
+        if seed > 0:
+            (one, *_) = multiprocessing.active_children()
+            assert one.pid is not None
+            os.kill(one.pid, signal.SIGKILL)
+
+    runs = [(splits[0], seed) for seed in range(9)]
+    with pytest.raises(WorkerDiedError, match=r"A worker process died, probably out of memory. Try --workers 1."):
+        list(Trainer(graph, "cpu").train(paper(epochs=300), runs, kill_one, workers=2))
+    assert not multiprocessing.active_children()

@@ -1,30 +1,139 @@
-"""Work done in a process of its own, so that its peak memory is its own too."""
+"""Work in other processes: workers that do jobs, send messages and report their own peak memory.
+
+Workers start with SIGINT blocked, so that Ctrl-C in a terminal reaches the calling process alone. They end with it:
+when it leaves early, closes the connection, or is killed.
+"""
 
 import multiprocessing
+import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from functools import partial
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from hiergcn.errors import HierGCNError
 
 Send = Callable[[Any], None]
-"""What the work reports progress with; the other process gets each message."""
+"""Sends a message, progress for instance, from a worker to the calling process."""
+Work = Callable[[Send, Any], Any]
+"""Does a job and returns its result."""
 
 
 class WorkFailedError(HierGCNError):
-    """The process ended without a result; the message says why."""
+    """A worker gave no result; the message says why."""
+
+
+class WorkerDiedError(WorkFailedError):
+    """A worker process ended before it had a result."""
 
 
 @dataclass(frozen=True)
 class Peak:
-    """Most memory that a process has held, in bytes."""
+    """Peak memory of a process, in bytes; None if it is unknown."""
 
     resident: int | None
     gpu: int | None
+
+
+class Reply(NamedTuple):
+    """What comes from a worker: messages while it is at a job, then a result, a failure or its death."""
+
+    kind: Literal["message", "result", "failure", "death"]
+    content: Any
+    """Of a failure or a death: a sentence."""
+
+
+class Worker:
+    """A process that does one job after another.
+
+    It calls `make(*arguments)` once, which returns a function of (send, job). Both must be importable: Python starts a
+    fresh interpreter, which imports the module of `make`.
+
+    Args:
+        make: prepares the work in the worker.
+        arguments: for `make`.
+        preload: modules that are imported once for all workers, by a process that they are copied from.
+    """
+
+    def __init__(self, make: Callable[..., Work], *arguments: Any, preload: Sequence[str] = ()) -> None:
+        # a plain fork would begin with the memory of this process, and with threads that do not survive it
+        context: Any = multiprocessing.get_context("forkserver" if preload else "spawn")
+        context.set_forkserver_preload(list(preload))
+        self.job: Any = None  # None if it is idle
+        self.peak = Peak(None, None)  # when it finished its last job
+        self.connection: Connection
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs, make, arguments), daemon=True)
+        with interrupts_blocked():
+            self.process.start()
+        theirs.close()  # else the end of the process would go unnoticed here
+
+    def start(self, job: Any) -> None:
+        """Give the worker a job; it must be idle."""
+        self.job = job
+        with suppress(OSError):  # of a worker that died while idle, which `receive` reports
+            self.connection.send(job)
+
+    def receive(self) -> Reply:
+        """Wait for the next reply. After a result or a failure the worker is idle; after its death it is of no use."""
+        try:
+            kind, content, peak = self.connection.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            return Reply("death", _cause_of_death(self.process.exitcode))
+        if kind != "message":
+            self.job, self.peak = None, peak
+        return Reply(kind, content)
+
+    def end(self) -> None:
+        """End the process, whatever it is at."""
+        self.connection.close()
+        self.process.terminate()
+        self.process.join()
+
+
+def in_workers(
+    workers: int,
+    make: Callable[..., Work],
+    *arguments: Any,
+    jobs: Sequence[Any],
+    on_message: Callable[[Any], None] | None = None,
+) -> Iterator[Any]:
+    """Share jobs among worker processes and yield their results in the order of the jobs.
+
+    The workers end when the iteration does, be it early. A job that fails is raised as a `WorkFailedError`.
+    """
+    waiting, results = deque(range(len(jobs))), {}
+    staff: list[Worker] = []
+    numbers: dict[Worker, int] = {}
+    try:
+        staff += [Worker(make, *arguments) for _ in range(min(workers, len(jobs)))]
+        for number in range(len(jobs)):
+            while number not in results:
+                for worker in staff:
+                    if worker.job is None and waiting:
+                        numbers[worker] = waiting.popleft()
+                        worker.start(jobs[numbers[worker]])
+                ready = wait([worker.connection for worker in numbers])
+                for worker in [one for one in numbers if one.connection in ready]:
+                    kind, content = worker.receive()
+                    if kind == "result":
+                        results[numbers.pop(worker)] = content
+                    elif kind != "message":
+                        raise (WorkerDiedError if kind == "death" else WorkFailedError)(content)
+                    elif on_message:
+                        on_message(content)
+            yield results.pop(number)
+    finally:
+        for worker in staff:
+            worker.end()
 
 
 def in_own_process(
@@ -34,70 +143,114 @@ def in_own_process(
     limit: float | None = None,
     preload: Sequence[str] = (),
 ) -> tuple[Any, Peak]:
-    """Call `work(send, *arguments)` in a fresh interpreter; gives its result and the peak of its memory.
+    """Call `work(send, *arguments)` in a process of its own; return its result and its peak memory.
 
-    Work that says nothing for `limit` seconds is ended. Modules named in `preload` are imported once for all calls, by
-    a process that the interpreters are copied from; without any, each call begins from nothing.
-
-    Ctrl-C is left to the caller: the work ignores it and is ended when KeyboardInterrupt passes through here.
+    Work that sends nothing for `limit` seconds is ended. For `preload` see `Worker`.
     """
-    # A fork of this process would begin with its memory.
-    context: Any = multiprocessing.get_context("forkserver" if preload else "spawn")
-    context.set_forkserver_preload(list(preload))
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_run, args=(theirs, work, arguments), daemon=True)
-    process.start()
-    theirs.close()  # else the end of the process would not be seen here
+    worker = Worker(_one_call, work, preload=preload)
     try:
-        while True:
-            if not ours.poll(limit):
-                raise WorkFailedError(f"It was ended after {limit:g} s without a result.")
-            kind, content = ours.recv()
-            if kind == "message":
-                if on_message:
-                    on_message(content)
-            elif kind == "failure":
-                raise WorkFailedError(content)
-            else:
-                result, peak = content
-                return result, peak
-    except EOFError:
-        process.join()
-        raise WorkFailedError(_epitaph(process.exitcode)) from None
+        worker.start(arguments)
+        while worker.connection.poll(limit):
+            kind, content = worker.receive()
+            if kind == "result":
+                return content, worker.peak
+            if kind != "message":
+                raise (WorkerDiedError if kind == "death" else WorkFailedError)(content)
+            if on_message:
+                on_message(content)
+        raise WorkFailedError(f"The worker process was ended after {limit:g} s without a message.")
     finally:
-        ours.close()
-        process.terminate()
-        process.join()
+        worker.end()
+
+
+@contextmanager
+def interrupts_blocked() -> Iterator[None]:
+    """Block SIGINT, here and for good in processes that are started meanwhile; raise it here at the end.
+
+    So Ctrl-C neither interrupts half of a start nor reaches the new processes in the same terminal.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        with _sigint_masked():  # Python interrupts the main thread alone
+            yield
+        return
+    came = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        with _sigint_masked():
+            yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        signal.raise_signal(signal.SIGINT)
 
 
 def peak_memory() -> Peak:
-    """The peak of this process so far.
-
-    Linux's VmHWM rather than ru_maxrss, which a child inherits from the parent it was started by.
-    """
+    """Return the peak memory of this process so far."""
     return Peak(_peak_resident(), _peak_gpu())
 
 
-def _run(connection: Connection, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@contextmanager
+def _sigint_masked() -> Iterator[None]:
+    """Mask SIGINT in this thread; new processes inherit the mask. Windows has none."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        result = work(lambda content: connection.send(("message", content)), *arguments)
-        connection.send(("result", (result, peak_memory())))
-    except HierGCNError as error:
-        connection.send(("failure", str(error)))
-    except Exception as error:
-        connection.send(("failure", f"It failed with {type(error).__name__}: {error!s:.300}"))
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _epitaph(code: int | None) -> str:
+def _one_call(work: Callable[..., Any]) -> Work:
+    return lambda send, arguments: work(send, *arguments)
+
+
+def _serve(connection: Connection, make: Callable[..., Work], arguments: tuple[Any, ...]) -> None:
+    """Run a worker: do each job that comes, until the caller hangs up."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    work: Work | None = None
+
+    def reply(kind: str, content: Any, peak: Peak | None = None) -> None:
+        try:
+            connection.send((kind, content, peak))
+        except OSError:
+            sys.exit()  # the caller is gone
+
+    while True:
+        try:
+            job = connection.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            work = work or make(*arguments)
+            result = work(partial(reply, "message"), job)
+        except HierGCNError as error:
+            reply("failure", str(error), peak_memory())
+        except Exception as error:
+            reply("failure", f"It failed with {type(error).__name__}: {error!s:.300}", peak_memory())
+        else:
+            reply("result", result, peak_memory())
+
+
+def _exit_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)  # nobody waits for the result
+
+
+def _cause_of_death(code: int | None) -> str:
     if code is not None and code < 0:
         name = signal.Signals(-code).name
-        hint = ", probably because memory ran out" if name == "SIGKILL" else ""
-        return f"Its process was ended by {name}{hint}."
-    return f"Its process ended with exit code {code} before it had a result."
+        hint = ", probably out of memory" if name == "SIGKILL" else ""
+        return f"The worker process was killed by {name}{hint}."
+    return f"The worker process ended with exit code {code} before it had a result."
 
 
 def _peak_resident() -> int | None:
+    """Return Linux's VmHWM; a child inherits ru_maxrss, the portable figure, from its parent."""
     try:
         for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
             if line.startswith("VmHWM:"):

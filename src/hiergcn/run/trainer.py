@@ -1,9 +1,11 @@
 """Training on one graph: hierarchies and prepared inputs are made once and reused."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
+from typing import Any
 
 import torch
 
@@ -16,19 +18,17 @@ from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
 from hiergcn.model.registry import build_method
 from hiergcn.run.device import choose_device
 from hiergcn.run.memory_plan import coarsening_memory, planned_to_fit, require_memory
-from hiergcn.run.processes import train_in_processes
+from hiergcn.run.process import Send, Work, WorkerDiedError, in_workers
 from hiergcn.run.settings import Settings
 from hiergcn.train.batches import Batches
-from hiergcn.train.loop import SeedOutcome
-from hiergcn.train.runs import train_runs
+from hiergcn.train.loop import OnEpoch, SeedOutcome
+from hiergcn.train.runs import Run, train_runs
 
 BATCH_LEVELS = 4
 """Levels of the hierarchy that batches are cut along, for methods that use no hierarchy."""
 
-OnEpoch = Callable[[int, int, float], None]
-"""Called with the seed, the epoch and the best validation accuracy so far."""
-
 _WORTH_PROCESSES = 20.0  # seconds of training left; starting a process takes a few
+_PAUSE = 0.2  # seconds between two messages of a worker
 
 
 class Trainer:
@@ -109,14 +109,14 @@ class Trainer:
         if settings.train.batches > 1:
             for task, group in groupby(with_tasks, key=lambda run: run[0]):
                 yield from train(runs=list(group), batches=self._batches(settings, task))
-        elif workers > 1 and self.device.type == "cpu" and len(tasks) == 1 and len(runs) > 2:
+        elif workers > 1 and self.device.type == "cpu" and len(runs) > 2:
             (first,) = train(runs=with_tasks[:1])
             yield first
-            if first.seconds * (len(runs) - 1) > _WORTH_PROCESSES:
-                task, seeds = with_tasks[0][0], [seed for _, seed in with_tasks[1:]]
-                yield from train_in_processes(settings, task, self.hierarchy(settings), seeds, workers, on_epoch)
+            rest = with_tasks[1:]
+            if first.seconds * len(rest) > _WORTH_PROCESSES:
+                yield from _train_in_workers(settings, self.hierarchy(settings), rest, workers, on_epoch)
             else:
-                yield from train(runs=with_tasks[1:])
+                yield from train(runs=rest)
         else:
             yield from train(runs=with_tasks)
 
@@ -136,3 +136,46 @@ class Trainer:
         cut_along = self.hierarchy(settings) or self.coarsened(BATCH_LEVELS, settings.coarsen)
         whole = self.plan(settings).full_validation
         return Batches(method, prepared, task, cut_along, settings.train.batches, self.device, whole)
+
+
+def _train_in_workers(
+    settings: Settings, hierarchy: Hierarchy | None, runs: Sequence[Run], workers: int, on_epoch: OnEpoch | None
+) -> Iterator[SeedOutcome]:
+    """Train runs in worker processes, a thread each; every outcome is what it would be in this process."""
+    tasks = list(dict.fromkeys(task for task, _ in runs))
+    jobs = [(tasks.index(task), seed) for task, seed in runs]
+
+    def on_message(message: tuple[int, int, float]) -> None:
+        if on_epoch:
+            on_epoch(*message)
+
+    try:
+        arguments = (settings, tasks, hierarchy)
+        for outcome in in_workers(workers, _seed_work, *arguments, jobs=jobs, on_message=on_message):
+            weights = outcome.weights
+            yield replace(outcome, weights=weights and {name: torch.from_numpy(w) for name, w in weights.items()})
+    except WorkerDiedError:
+        raise WorkerDiedError("A worker process died, probably out of memory. Try --workers 1.") from None
+
+
+def _seed_work(settings: Settings, tasks: Sequence[Task], hierarchy: Hierarchy | None) -> Work:
+    """Prepare training in a worker: return what trains the seed of a job and sends its progress now and then."""
+    cpu = torch.device("cpu")
+    torch.set_num_threads(1)
+    method = build_method(settings.method, settings.model)
+    prepared = method.prepare(tasks[0], hierarchy, cpu)
+
+    def train(send: Send, job: tuple[int, int]) -> SeedOutcome:
+        sent = time.monotonic()
+
+        def on_epoch(*progress: Any) -> None:
+            nonlocal sent
+            if time.monotonic() - sent > _PAUSE:
+                sent = time.monotonic()
+                send(progress)
+
+        (outcome,) = train_runs(method, prepared, [(tasks[job[0]], job[1])], settings.train, cpu, on_epoch)
+        weights: Any = outcome.weights  # sent as arrays: tensors would be files that this process must keep open
+        return replace(outcome, weights=weights and {name: w.numpy() for name, w in weights.items()})
+
+    return train
