@@ -129,7 +129,7 @@ class Comparison:
         memory = "peak on the GPU" if on_gpu else "peak of the method's process, Python and libraries included"
         sentences = [
             f"±: sample standard deviation over runs. Memory: {memory}.",
-            f"Difference: to {self.against} in points, mean and interval (Student's t) over paired {pairs}.",
+            f"Difference: to {self.against} in points, mean and interval (Student's t) {pairs}.",
             f"p: {TEST}; Holm's correction for {len(self.differences)} comparisons.",
         ]
         fewest = min((one.units for one in self.differences), default=ENOUGH_PAIRS)
