@@ -20,7 +20,6 @@ from matplotlib.collections import EllipseCollection, LineCollection
 from matplotlib.figure import Figure
 
 from hiergcn.compiled.jit import kernel
-from hiergcn.evaluate.calibration import Temperature
 from hiergcn.explain.votes import Votes
 from hiergcn.report.graph_layout import RADIUS, Positions
 from hiergcn.report.svg import MUTED, STYLE, new_figure
@@ -86,8 +85,7 @@ def _packed(content: bytes) -> str:
 def _predictions(run: LoadedRun, tree: Tree) -> dict[str, Array]:
     """Return the most probable classes of each node with their confidence, its label and its part of the split."""
     names = {name: number for number, name in enumerate(run.config["class_names"])}
-    calibration = run.metrics.get("calibration") or {}
-    probabilities = Temperature(calibration.get("temperature") or 1.0).of(run.probabilities[tree.order])
+    probabilities = run.temperature.of(run.probabilities[tree.order])
     n, classes = probabilities.shape
     kept = min(classes, 2 if n >= LARGE else KEPT_CLASSES)
     best = np.argsort(-probabilities, axis=1, kind="stable")[:, :kept]
