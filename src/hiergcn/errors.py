@@ -2,12 +2,12 @@
 
 
 class HierGCNError(Exception):
-    """Base of every error that hiergcn raises on purpose. Its message is one sentence: what, where, what to do."""
+    """Base of every error that hiergcn raises on purpose. The message says what is wrong, where, and what to do."""
 
 
 class InputError(HierGCNError, ValueError):
-    """Data, a file or a setting of the user that cannot be used. The shell prints the message and exits with 2."""
+    """The user's data, file or setting cannot be used. The shell prints the message and exits with 2."""
 
 
 class MissingPackageError(HierGCNError, ImportError):
-    """An optional package is needed; the message names the extra that brings it."""
+    """An optional package is missing; the message names the extra that installs it."""

@@ -6,8 +6,6 @@ import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
-from plain_coarsening import PlainGraph
-
 Edge = tuple[int, int, float]
 
 
@@ -17,12 +15,6 @@ def graph_of(n: int, edges: Sequence[Edge]) -> sp.csr_array:
     for i, j, weight in edges:
         dense[i, j] = dense[j, i] = weight
     return sp.csr_array(dense)
-
-
-def plain_of(adjacency: sp.csr_array) -> PlainGraph:
-    """The same graph for the plain-Python version."""
-    rows = np.split(np.arange(adjacency.nnz), adjacency.indptr[1:-1])
-    return [dict(zip(adjacency.indices[r].tolist(), adjacency.data[r].tolist(), strict=True)) for r in rows]
 
 
 def real_graph(n: int, density: float, seed: int) -> sp.csr_array:

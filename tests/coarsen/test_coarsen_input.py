@@ -51,7 +51,7 @@ def test_levels_must_be_a_count(levels: object) -> None:
         (sp.csr_array([[0, 1], [2, 0]]), "symmetric"),
         (sp.csr_array([[0.0, -1.0], [-1.0, 0.0]]), "negative"),
         (sp.csr_array([[0.0, np.nan], [np.nan, 0.0]]), "nan"),
-        (sp.csr_array([[0.0, 1e200], [1e200, 0.0]]), "up to 1e\\+100"),
+        (sp.csr_array([[0.0, 1e200], [1e200, 0.0]]), "at most 1e\\+100"),
     ],
 )
 def test_bad_adjacency(adjacency: object, message: str) -> None:

@@ -55,7 +55,7 @@ def test_to_frame(path_hierarchy: Hierarchy) -> None:
     assert len(frame) == 24
     assert frame[frame.node == "e"][["level", "hyper_node"]].to_numpy().tolist() == [[1, 2], [2, 1], [3, 0]]
     assert path_hierarchy.to_frame().node.tolist() == list(range(8)) * 3
-    with pytest.raises(InputError, match="one id for each of the 8 nodes"):
+    with pytest.raises(InputError, match="there are 8 nodes; give one id per node"):
         path_hierarchy.to_frame(["a"])
 
 
@@ -122,13 +122,13 @@ class TestFile:
         coarsen(real_graph(20, 0.3, 0), 1, CoarsenConfig(strategy=mine)).save(tmp_path / "h.npz")
         loaded = Hierarchy.load(tmp_path / "h.npz")
         assert loaded.sizes().nodes == (20, 10)
-        with pytest.raises(InputError, match="'mine' is not known here"):
+        with pytest.raises(InputError, match="'mine' is unknown"):
             coarsen(real_graph(20, 0.3, 0), 1, loaded.config)
         loaded.save(tmp_path / "again.npz")
         assert Hierarchy.load(tmp_path / "again.npz").config == loaded.config
 
     def test_no_file(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match=r"no hierarchy at .*absent\.npz"):
+        with pytest.raises(InputError, match=r"There is no file .*absent\.npz"):
             Hierarchy.load(tmp_path / "absent.npz")
 
     @pytest.mark.parametrize("keep", [0, 10, 900, -200])

@@ -5,8 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from hiergcn.coarsen import Hierarchy, coarsen
-from hiergcn.coarsen.partition import SLACK, part_labels
-from hiergcn.coarsen.restrict import Part, restrict
+from hiergcn.coarsen.partition import SLACK, Part, part_labels, restrict
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 
@@ -76,7 +75,7 @@ def test_more_parts_than_hyper_nodes_gives_as_many_as_there_are() -> None:
 
 
 def test_parts_that_cannot_be_are_refused(hierarchy: Hierarchy) -> None:
-    with pytest.raises(InputError, match="at least 1 part"):
+    with pytest.raises(InputError, match="must be at least 1, not 0"):
         parts(hierarchy, 0)
     with pytest.raises(InputError, match="must keep some"):
         restrict(hierarchy, np.zeros(hierarchy.levels[-1].n_nodes, dtype=bool))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hiergcn.coarsen.receptive_field import reach
+from hiergcn.coarsen.receptive_field import receptive_field_sizes
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
 from hiergcn.report import explorer
@@ -101,7 +101,7 @@ def test_large_graphs_keep_fewer_edges_and_classes(run: LoadedRun, monkeypatch: 
 
 def test_more_levels_give_a_larger_receptive_field(run: LoadedRun) -> None:
     assert run.hierarchy is not None
-    reached = reach(run.hierarchy)
+    reached = receptive_field_sizes(run.hierarchy)
     assert reached.shape[0] == 3
     adjacency = run.hierarchy.levels[0].adjacency
     some = np.linspace(0, 299, reached.shape[1]).astype(int)

@@ -1,14 +1,16 @@
-"""The coarser graph: A' = MᵀAM (Eq. 5), rows sorted, and symmetric to the last bit.
+"""Contraction: the coarser graph A' = MᵀAM (Eq. 5), rows sorted, and symmetric to the last bit.
 
-Only the part of each row from the diagonal on is summed, with a small hash table that stays in the fastest cache; the
-part left of it is a mirror. To sum both would be twice the work, and real weights, added in another order, would
-differ from their mirrors in the last bits. Nothing is sorted: a mirror visited row by row comes out in order, and so
-does its mirror.
+`M.T @ A @ M` in `reference.py` is the plain version. Here only the upper triangle is summed, with a small hash table
+that stays in the fastest cache; the lower triangle is its mirror. Summing both would be twice the work, and real
+weights, added in another order, would differ from their mirrors in the last bits. Nothing is sorted by comparison: transposing
+the upper triangle row by row yields a sorted lower one, and transposing that yields a sorted upper one.
 
-A hyper-node has at most as many entries as its members have together, so each row is made in a room of that size, the
-left part from the room's beginning, the right part towards its end, and at last the gaps are closed. No second copy
-of the matrix is held. Where single precision holds every sum exactly, as it does for counts of edges, values have it.
+A hyper-node has at most as many entries as its members together, so each row is built in a buffer of that size, the
+lower part from the beginning of the buffer, the upper part towards its end; then the buffers are compacted in place.
+So there is no second copy of the matrix. Values are float32 if that holds every sum exactly, as it does for counts.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,48 +20,56 @@ from hiergcn.compiled.jit import kernel
 from hiergcn.compiled.threads import even_ranges, run_over
 
 EXACT = 2.0**24
-"""Single precision holds whole numbers up to here."""
+"""float32 holds whole numbers up to here."""
 
 SPREAD = 0x9E3779B1
-"""2^32 over the golden ratio: the upper bits of its multiples tell neighbouring columns apart."""
+"""2^32 over the golden ratio: the upper bits of its multiples distinguish neighbouring columns."""
 
 RANGES_PER_THREAD = 4
-"""The work of a range of rows is not known beforehand, so there are more ranges than threads to share out."""
+"""The work of a range of rows is not known beforehand, so there are more ranges than threads."""
+
+
+class Buffers(NamedTuple):
+    """The rows of the coarser graph under construction; row c is in start[c]:start[c + 1] of columns and values."""
+
+    start: npt.NDArray[np.int64]  # (n_coarse + 1,)
+    lower_end: npt.NDArray[np.int64]  # (n_coarse,) where the lower part of each row ends
+    upper: npt.NDArray[np.int64]  # (n_coarse,) where its upper part, diagonal included, begins
+    columns: npt.NDArray[np.int32]
+    values: npt.NDArray[np.floating]
 
 
 def contract(rows: Rows, group: npt.NDArray[np.int32], n_coarse: int) -> Rows:
-    """MᵀAM for the grouping `group` (n,) onto `n_coarse` hyper-nodes.
+    """Return MᵀAM for the grouping `group` (n,) onto `n_coarse` hyper-nodes.
 
     The edges inside a hyper-node become its self-loop; as in the product, each counts twice (once from either end).
     """
     members, first = _members(group, n_coarse)  # (n,), (n_coarse + 1,)
     entries = np.bincount(group, weights=np.diff(rows.indptr), minlength=n_coarse).astype(np.int64)
-    room = offsets(entries)  # (n_coarse + 1,)
-    indices = np.empty(room[-1], dtype=np.int32)
-    data = np.empty(room[-1], dtype=np.float32 if _sums_are_small(rows, group, n_coarse) else np.float64)
-    right = np.empty(n_coarse, dtype=np.int64)  # where the right part of each row begins
-    left_end = room[:-1].copy()  # where its left part ends
-    share = np.arange(n_coarse) / n_coarse  # of a row that is left of its diagonal, about
+    start = offsets(entries)
+    kind = np.float32 if _sums_are_small(rows, group, n_coarse) else np.float64
+    columns, values = np.empty(start[-1], np.int32), np.empty(start[-1], kind)
+    made = Buffers(start, start[:-1].copy(), np.empty(n_coarse, np.int64), columns, values)
+    share = np.arange(n_coarse) / n_coarse  # of a row that is in the lower triangle, about
     run_over(
-        even_ranges(room, RANGES_PER_THREAD),
-        lambda low, high: _sum_right(*rows, group, members, first, low, high, room, right, indices, data),
+        even_ranges(start, RANGES_PER_THREAD),
+        lambda low, high: _sum_upper(*rows, group, members, first, low, high, made),
     )
     run_over(
-        even_ranges(offsets((entries * share).astype(np.int64))),
-        lambda low, high: _mirror_to_left(low, high, room, right, left_end, indices, data),
+        even_ranges(offsets((entries * share).astype(np.int64))), lambda low, high: _mirror_to_lower(low, high, made)
     )
     run_over(
         even_ranges(offsets((entries * (1 - share)).astype(np.int64))),
-        lambda low, high: _mirror_to_right(low, high, room, right, left_end, indices, data),
+        lambda low, high: _mirror_to_upper(low, high, made),
     )
-    indptr = _close_gaps(room, right, left_end, indices, data)
-    indices.resize(indptr[-1], refcheck=False)  # gives the rest back without a copy
-    data.resize(indptr[-1], refcheck=False)
-    return Rows(frozen(indptr, np.int64), frozen(indices, np.int32), frozen(data, data.dtype))
+    indptr = _compact(made)
+    columns.resize(indptr[-1], refcheck=False)  # frees the rest without a copy
+    values.resize(indptr[-1], refcheck=False)
+    return Rows(frozen(indptr, np.int64), frozen(columns, np.int32), frozen(values, kind))
 
 
 def _sums_are_small(rows: Rows, group: npt.NDArray[np.int32], n_coarse: int) -> bool:
-    """Whether all weights are whole and no hyper-node's are more than `EXACT` in sum, so that no sum of them can be."""
+    """Return whether all weights are whole and those of no hyper-node sum to more than `EXACT`."""
     strength = np.empty(rows.n)  # of a node: the sum of its row
     run_over(even_ranges(rows.indptr), lambda low, high: _strengths(rows.indptr, rows.data, low, high, strength))
     largest = np.bincount(group, weights=strength, minlength=n_coarse).max(initial=0.0)
@@ -67,12 +77,12 @@ def _sums_are_small(rows: Rows, group: npt.NDArray[np.int32], n_coarse: int) -> 
 
 
 def offsets(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Where each of some consecutive runs begins, and where the last one ends."""
+    """Return where each of some consecutive runs begins, and where the last one ends."""
     return np.concatenate(([0], np.cumsum(counts)))
 
 
 def number_groups(labels: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], int]:
-    """Hyper-nodes numbered in the order of their smallest member, and how many; `labels` are any integers of 0..n-1."""
+    """Number hyper-nodes in the order of their smallest members; return the numbers of all nodes, and how many."""
     group = np.empty(len(labels), dtype=np.int32)
     return group, _number(labels, group)
 
@@ -91,7 +101,7 @@ def _number(labels: npt.NDArray[np.int32], group: npt.NDArray[np.int32]) -> int:
 
 @kernel
 def _members(group: npt.NDArray[np.int32], n_coarse: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """The members of hyper-node c, ascending: members[first[c]:first[c + 1]]."""
+    """Return the members of every hyper-node: those of c, ascending, are members[first[c]:first[c + 1]]."""
     first = np.zeros(n_coarse + 1, np.int64)
     for c in group:
         first[c + 1] += 1
@@ -113,7 +123,7 @@ def _strengths(
     stop: int,
     strength: npt.NDArray[np.float64],
 ) -> None:
-    """Sums of rows start:stop; infinite where a weight is not a whole number."""
+    """Sum the rows start:stop; infinite if a weight is not a whole number."""
     for i in range(start, stop):
         total, rest = 0.0, 0.0
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
@@ -123,7 +133,7 @@ def _strengths(
 
 
 @kernel
-def _sum_right(
+def _sum_upper(
     indptr: npt.NDArray[np.int64],
     indices: npt.NDArray[np.int32],
     data: npt.NDArray[np.floating],
@@ -132,21 +142,19 @@ def _sum_right(
     first: npt.NDArray[np.int64],
     low: int,
     high: int,
-    room: npt.NDArray[np.int64],
-    right: npt.NDArray[np.int64],
-    columns: npt.NDArray[np.int32],
-    values: npt.NDArray[np.floating],
+    made: Buffers,
 ) -> None:
-    """The right parts of rows low:high: the diagonal first, where there is one, then the others in no order.
+    """Sum the upper parts of rows low:high: the diagonal first, if there is one, then the others in any order.
 
-    The entries right of the diagonal are first written one after the other into the row's room, without a branch that
-    the processor would have to guess, then summed from the last to the first: so what is written to the room's end
-    never meets what is still to be read. The table holds, by the hash of its column, how far from the room's end an
-    entry was put; 0 is a free slot.
+    The entries right of the diagonal are first written one after the other into the row's buffer, without a branch that
+    the processor would have to predict, then summed from the last to the first. So sums, which are written to the end
+    of the buffer, never overwrite entries that are still to be read. The hash table holds, by the hash of its column,
+    the distance of a sum from the buffer's end; 0 is a free slot.
     """
+    start, _, upper, columns, values = made
     table = np.zeros(64, np.int32)
     for c in range(low, high):
-        found = np.uint64(room[c])
+        found = np.uint64(start[c])
         diagonal = 0.0
         for m in range(first[c], first[c + 1]):
             i = np.uint32(members[m])
@@ -156,8 +164,8 @@ def _sum_right(
                 values[found] = data[p]
                 found += np.uint64(g > c)
                 diagonal += data[p] if g == c else 0.0
-        end = np.uint64(room[c + 1])
-        most = min(found - np.uint64(room[c]), np.uint64(len(right) - c))  # columns that differ
+        end = np.uint64(start[c + 1])
+        most = min(found - np.uint64(start[c]), np.uint64(len(upper) - c))  # distinct columns
         bits = np.uint32(1)
         while (np.uint64(1) << bits) < np.uint64(2) * most:
             bits += np.uint32(1)
@@ -166,7 +174,7 @@ def _sum_right(
             table = np.zeros(size, np.int32)
         mask, shift = np.uint32(size - np.uint64(1)), np.uint32(32) - bits
         at = end
-        while found > np.uint64(room[c]):
+        while found > np.uint64(start[c]):
             found -= np.uint64(1)
             column, weight = columns[found], values[found]
             slot = np.uint32(np.uint32(column) * np.uint32(SPREAD)) >> shift
@@ -183,47 +191,33 @@ def _sum_right(
             at -= np.uint64(1)
             columns[at] = c
             values[at] = diagonal
-        right[c] = at
+        upper[c] = at
 
 
 @kernel
-def _mirror_to_left(
-    low: int,
-    high: int,
-    room: npt.NDArray[np.int64],
-    right: npt.NDArray[np.int64],
-    left_end: npt.NDArray[np.int64],
-    columns: npt.NDArray[np.int32],
-    values: npt.NDArray[np.floating],
-) -> None:
-    """The left parts of rows low:high from the right parts of the rows before them."""
+def _mirror_to_lower(low: int, high: int, made: Buffers) -> None:
+    """Write the lower parts of rows low:high, sorted, from the upper parts of the rows before them."""
+    start, lower_end, upper, columns, values = made
     for r in range(high):
-        for q in range(np.uint64(right[r]), np.uint64(room[r + 1])):
+        for q in range(np.uint64(upper[r]), np.uint64(start[r + 1])):
             c = columns[q]
             if low <= c < high and c != r:
-                at = np.uint64(left_end[np.uint32(c)])
+                at = np.uint64(lower_end[np.uint32(c)])
                 columns[at] = r
                 values[at] = values[q]
-                left_end[np.uint32(c)] += 1
+                lower_end[np.uint32(c)] += 1
 
 
 @kernel
-def _mirror_to_right(
-    low: int,
-    high: int,
-    room: npt.NDArray[np.int64],
-    right: npt.NDArray[np.int64],
-    left_end: npt.NDArray[np.int64],
-    columns: npt.NDArray[np.int32],
-    values: npt.NDArray[np.floating],
-) -> None:
-    """The right parts of rows low:high once more, now in order, from the left parts of the rows after them."""
-    cursor = right[low:high].copy()
+def _mirror_to_upper(low: int, high: int, made: Buffers) -> None:
+    """Write the upper parts of rows low:high again, now sorted, from the lower parts of the rows after them."""
+    start, lower_end, upper, columns, values = made
+    cursor = upper[low:high].copy()
     for c in range(low, high):
-        if right[c] < room[c + 1] and columns[right[c]] == c:  # the diagonal is in its place
+        if upper[c] < start[c + 1] and columns[upper[c]] == c:  # the diagonal is in its place
             cursor[c - low] += 1
-    for r in range(low, len(right)):
-        for q in range(np.uint64(room[r]), np.uint64(left_end[r])):
+    for r in range(low, len(upper)):
+        for q in range(np.uint64(start[r]), np.uint64(lower_end[r])):
             c = columns[q]
             if c >= high:
                 break
@@ -235,22 +229,17 @@ def _mirror_to_right(
 
 
 @kernel
-def _close_gaps(
-    room: npt.NDArray[np.int64],
-    right: npt.NDArray[np.int64],
-    left_end: npt.NDArray[np.int64],
-    columns: npt.NDArray[np.int32],
-    values: npt.NDArray[np.floating],
-) -> npt.NDArray[np.int64]:
-    """Move all parts to the left, in place, until they touch; where each row begins now."""
-    indptr = np.zeros(len(room), np.int64)
+def _compact(made: Buffers) -> npt.NDArray[np.int64]:
+    """Move all parts to the left, in place, until there are no gaps; return where each row begins then."""
+    start, lower_end, upper, columns, values = made
+    indptr = np.zeros(len(start), np.int64)
     at = np.uint64(0)
-    for c in range(len(right)):
-        for q in range(np.uint64(room[c]), np.uint64(left_end[c])):
+    for c in range(len(upper)):
+        for q in range(np.uint64(start[c]), np.uint64(lower_end[c])):
             columns[at] = columns[q]
             values[at] = values[q]
             at += np.uint64(1)
-        for q in range(np.uint64(right[c]), np.uint64(room[c + 1])):
+        for q in range(np.uint64(upper[c]), np.uint64(start[c + 1])):
             columns[at] = columns[q]
             values[at] = values[q]
             at += np.uint64(1)

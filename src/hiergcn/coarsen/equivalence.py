@@ -1,29 +1,24 @@
 """Structural equivalence grouping (SEG): nodes with the same set of neighbours become one hyper-node (Section 3.3).
 
-Equivalence is decided exactly. A 64-bit hash of each neighbour set, independent of the order of the neighbours, only
-proposes: a node joins a class after its list has been compared entry by entry with the list of the class's first node.
-Work is linear in nodes and edges.
+`reference.equivalent_nodes` is the plain version. Equivalence is exact: nodes with the same 64-bit hash of their
+neighbour sets are compared neighbour by neighbour before they are grouped. Time is linear in nodes and edges.
 """
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from hiergcn.coarsen.strategy import CoarsenConfig
 from hiergcn.compiled.csr import Rows
 from hiergcn.compiled.hashing import mix
 from hiergcn.compiled.jit import kernel
 from hiergcn.compiled.threads import even_ranges, run_over
 
-if TYPE_CHECKING:
-    from hiergcn.coarsen.config import CoarsenConfig
 
+def equivalence_groups(rows: Rows, config: CoarsenConfig) -> npt.NDArray[np.int32]:
+    """Return the smallest member of each node's equivalence group, (n,); a node alone is its own.
 
-def equivalence_groups(rows: Rows, config: "CoarsenConfig") -> npt.NDArray[np.int32]:
-    """The smallest member of each node's equivalence group, (n,); a node alone is its own.
-
-    Two nodes are equivalent where N(j) = N(k). Edge weights do not count. A node is not its own neighbour, so the
-    self-loop that a hyper-node gets from its internal edges does not set it apart, unless
+    Two nodes are equivalent if N(j) = N(k). Edge weights do not count. A node is not its own neighbour, so the
+    self-loop that a hyper-node gets from its internal edges makes no difference, unless
     `config.loops_are_neighbours`. The relation is transitive, so a whole class becomes one hyper-node;
     `config.equivalence_limit` cuts classes, in the order of the node indices, into groups of at most that many. Nodes
     without neighbours share none and stay alone, unless `config.isolated == "merge"`.
@@ -40,7 +35,7 @@ def equivalence_groups(rows: Rows, config: "CoarsenConfig") -> npt.NDArray[np.in
 
 
 def neighbour_hashes(rows: Rows, loops_are_neighbours: bool) -> npt.NDArray[np.uint64]:
-    """A hash of each node's neighbour set: the sum, modulo 2^64, of its mixed neighbour indices."""
+    """Return a hash of each node's neighbour set: the sum, modulo 2^64, of its mixed neighbour indices."""
     hashes = np.empty(rows.n, dtype=np.uint64)
 
     def work(start: int, stop: int) -> None:
@@ -53,7 +48,7 @@ def neighbour_hashes(rows: Rows, loops_are_neighbours: bool) -> npt.NDArray[np.u
 def equivalence_classes(
     rows: Rows, hashes: npt.NDArray[np.uint64], loops_are_neighbours: bool, merge_isolated: bool
 ) -> npt.NDArray[np.int32]:
-    """The smallest member of each node's equivalence class, (n,). Right for any `hashes` that agree on equal sets."""
+    """Return the smallest member of each node's equivalence class, (n,), for any `hashes` that agree on equal sets."""
     first = np.empty(rows.n, dtype=np.int32)
     _find_classes(rows.indptr, rows.indices, hashes, loops_are_neighbours, merge_isolated, first)
     return first
@@ -104,7 +99,7 @@ def _find_classes(
     merge_isolated: bool,
     first: npt.NDArray[np.int32],
 ) -> None:
-    """Open addressing with linear probing; the table holds the first node of each class met so far."""
+    """Find classes by a hash table with linear probing, which holds the first node of each class so far."""
     n = len(first)
     size = 1
     while size < 2 * n:
@@ -114,7 +109,7 @@ def _find_classes(
     for i in range(n):
         first[i] = i
         degree = indptr[i + 1] - indptr[i]
-        isolated = degree == 0 or (degree == 1 and indices[indptr[i]] == i)  # with its loop it is alone in any case
+        isolated = degree == 0 or (degree == 1 and indices[indptr[i]] == i)  # a node with only a loop is alone, too
         if isolated and not merge_isolated:
             continue
         slot = hashes[i] & mask
@@ -130,11 +125,10 @@ def _find_classes(
 
 @kernel
 def _cut_classes(first: npt.NDArray[np.int32], limit: int) -> npt.NDArray[np.int32]:
-    """Cut each class, in the order of the indices, into groups of at most `limit`; each named by its smallest
-    member."""
+    """Cut each class, in the order of the indices, into groups of at most `limit`, named by their smallest members."""
     n = len(first)
     head = np.empty(n, np.int32)
-    filled = np.zeros(n, np.int64)  # members met so far, by class
+    filled = np.zeros(n, np.int64)  # members so far, by class
     latest = np.empty(n, np.int32)  # the group being filled, by class
     for i in range(n):
         c = first[i]

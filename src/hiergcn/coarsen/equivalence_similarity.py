@@ -4,10 +4,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from hiergcn.coarsen.config import CoarsenConfig
 from hiergcn.coarsen.equivalence import equivalence_groups
 from hiergcn.coarsen.matching import match_most_similar, visiting_order
-from hiergcn.coarsen.strategy import register_strategy
+from hiergcn.coarsen.strategy import CoarsenConfig, register_strategy
 from hiergcn.compiled.csr import rows_of
 
 
@@ -15,7 +14,7 @@ from hiergcn.compiled.csr import rows_of
 def group_hgcn(
     adjacency: sp.csr_array, node_weight: npt.NDArray[np.int64], config: CoarsenConfig, _: np.random.Generator
 ) -> npt.NDArray[np.int32]:
-    """SEG marks the nodes it groups; SSG matches those left unmarked, in ascending order of their neighbour count."""
+    """Group equivalent nodes (SEG), then match the others by similarity, those with few neighbours first (SSG)."""
     rows = rows_of(adjacency)
     head = equivalence_groups(rows, config)
     unmarked = np.flatnonzero(np.bincount(head, minlength=rows.n)[head] == 1)

@@ -1,4 +1,4 @@
-"""The result of coarsening: levels of ever coarser graphs, and the way from a node to its hyper-nodes and back."""
+"""The result of coarsening: levels of coarser and coarser graphs, and the maps between nodes and hyper-nodes."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from hiergcn.coarsen.config import CoarsenConfig
+from hiergcn.coarsen.strategy import CoarsenConfig
 from hiergcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ class Level:
     adjacency: sp.csr_array
     """A_l, (n_l, n_l): symmetric, rows sorted. The diagonal holds the edges inside hyper-nodes, each twice.
 
-    float64; a coarser level whose weights, and their sums over a node, single precision holds exactly (whole numbers,
-    up to 2^24) is float32."""
+    A coarser level is float32 if that holds its weights, and their sums over a node, exactly (whole numbers up to
+    2^24); otherwise levels are float64."""
 
     node_weight: npt.NDArray[np.int64]
-    """(n_l,): how many nodes of the input graph each node holds."""
+    """(n_l,): the number of input nodes in each node."""
 
     group: npt.NDArray[np.int32] | None = None
     """(n_l,): each node's hyper-node in the next level; None at the coarsest."""
@@ -53,13 +53,13 @@ class Level:
         return int(self.adjacency.nnz - np.count_nonzero(self.adjacency.diagonal())) // 2
 
     def grouping(self) -> npt.NDArray[np.int32]:
-        """`group`, for levels that have one."""
+        """Return `group`, for levels that have one."""
         if self.group is None:
             raise InputError("The coarsest level is not grouped further.")
         return self.group
 
     def bytes(self) -> int:
-        """Memory of the arrays."""
+        """Return the memory of the arrays."""
         arrays = [self.adjacency.indptr, self.adjacency.indices, self.adjacency.data, self.node_weight, self.group]
         return sum(array.nbytes for array in arrays if array is not None)
 
@@ -79,10 +79,10 @@ class Hierarchy:
     """Level 0 is the input graph; `levels[l].group` leads from level l to level l + 1."""
 
     config: CoarsenConfig
-    """How it was made."""
+    """The configuration it was made with."""
 
     requested: int
-    """The coarser levels asked for; `depth` is less where the graph could not be coarsened further."""
+    """The number of coarser levels requested; `depth` is less if the graph could not be coarsened further."""
 
     def __post_init__(self) -> None:
         if not self.levels:
@@ -106,7 +106,7 @@ class Hierarchy:
         return len(self.levels) - 1
 
     def sizes(self) -> Sizes:
-        """Nodes and edges of each level."""
+        """Return nodes and edges of each level."""
         return Sizes(tuple(level.n_nodes for level in self.levels), tuple(level.n_edges for level in self.levels))
 
     def truncated(self, levels: int) -> "Hierarchy":
@@ -117,7 +117,7 @@ class Hierarchy:
         return Hierarchy((*kept[:-1], replace(kept[-1], group=None)), self.config, levels)
 
     def hyper_nodes(self, level: int) -> npt.NDArray[np.int32]:
-        """The hyper-node of every input node at `level`, (n_0,)."""
+        """Return the hyper-node of every input node at `level`, (n_0,)."""
         self._check_level(level, self.depth)
         nodes = np.arange(self.levels[0].n_nodes, dtype=np.int32)
         for finer in self.levels[:level]:
@@ -125,14 +125,14 @@ class Hierarchy:
         return nodes
 
     def members(self, level: int, hyper_node: int) -> npt.NDArray[np.int64]:
-        """The input nodes in a hyper-node of `level`, ascending."""
+        """Return the input nodes in a hyper-node of `level`, ascending."""
         self._check_level(level, self.depth)
         if not 0 <= hyper_node < self.levels[level].n_nodes:
             raise InputError(f"Level {level} has hyper-nodes 0 to {self.levels[level].n_nodes - 1}, not {hyper_node}.")
         return np.flatnonzero(self.hyper_nodes(level) == hyper_node)
 
     def grouping_matrix(self, level: int) -> sp.csr_array:
-        """M of Eq. 3, (n_l, n_{l+1}): 1 where node j of `level` is grouped into hyper-node k of the next, else 0."""
+        """Return M of Eq. 3, (n_l, n_{l+1}): 1 if node j of `level` is in hyper-node k of the next level, else 0."""
         self._check_level(level, self.depth - 1)
         group = self.levels[level].grouping()
         n = len(group)
@@ -141,15 +141,13 @@ class Hierarchy:
         )
 
     def to_frame(self, ids: npt.ArrayLike | None = None) -> "pd.DataFrame":
-        """A table of `node`, `level`, `hyper_node`, a row for every input node at every coarser level."""
+        """Return a table of `node`, `level`, `hyper_node`, with a row for every input node at every coarser level."""
         import pandas as pd
 
         n = self.levels[0].n_nodes
         nodes: npt.NDArray[Any] = np.arange(n) if ids is None else np.asarray(ids)
         if nodes.shape != (n,):
-            raise InputError(
-                f"There must be one id for each of the {n} nodes, but the ids have the shape {nodes.shape}."
-            )
+            raise InputError(f"The ids have shape {nodes.shape}, but there are {n} nodes; give one id per node.")
         coarser = range(1, self.depth + 1)
         return pd.DataFrame(
             {
@@ -174,7 +172,7 @@ class Hierarchy:
 
     def _check_level(self, level: int, last: int) -> None:
         if not 0 <= level <= last:
-            raise InputError(f"There is no level {level} here; this hierarchy has levels 0 to {last} for that.")
+            raise InputError(f"There is no level {level} to use here; give one of 0 to {last}.")
 
     def __repr__(self) -> str:
         return f"Hierarchy(nodes={list(self.sizes().nodes)}, edges={list(self.sizes().edges)})"

@@ -2,7 +2,7 @@
 
     s(v_j, v_k) = A_jk / sqrt(D(v_j) D(v_k))
 
-The same matching, with other orders and other D, makes heavy-edge matching.
+`reference.similar_nodes` is the plain version. Heavy-edge matching is the same with another order and D = 1.
 """
 
 from typing import Any
@@ -15,20 +15,19 @@ from hiergcn.compiled.jit import kernel
 from hiergcn.compiled.threads import even_ranges, run_over
 
 UNBOUNDED = np.iinfo(np.int64).max
-"""The bound on node weights where there is none."""
+"""Means that node weights have no bound."""
 
 
 def weight_bound(max_node_weight: int | None) -> int:
-    """The bound as the kernels take it."""
+    """Return the bound as the kernels take it."""
     return UNBOUNDED if max_node_weight is None else max_node_weight
 
 
 def visiting_order(rows: Rows, nodes: npt.NDArray[np.int64], loops_are_neighbours: bool) -> npt.NDArray[np.int64]:
-    """`nodes` in ascending order of the number of neighbours, then of the total edge weight to them, then of the index.
+    """Sort `nodes` by their number of neighbours, then by the total edge weight to them, then by index.
 
     The paper asks for the first ("a node with fewer neighbors has fewer probabilities to be grouped when it is taken
-    out late"); the other two are our rule for ties. Two nodes that the second cannot tell apart are told apart by
-    index alone.
+    out late"); the other two are our rule for ties.
     """
     count = np.empty(rows.n, dtype=np.int64)
     weight = np.empty(rows.n, dtype=np.float64)
@@ -37,13 +36,13 @@ def visiting_order(rows: Rows, nodes: npt.NDArray[np.int64], loops_are_neighbour
         _neighbourhoods(rows.indptr, rows.indices, rows.data, loops_are_neighbours, start, stop, count, weight)
 
     run_over(even_ranges(rows.indptr), work)
-    if not np.array_equal(weight, count):  # as they are where all edges weigh 1
+    if not np.array_equal(weight, count):  # equal if all edges weigh 1
         nodes = nodes[_ascending(weight[nodes])]
     return nodes[_ascending(count[nodes])]
 
 
 def _ascending(keys: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """The stable order of keys that are not negative; small whole numbers are sorted by radix, in linear time."""
+    """Return the stable order of keys that are not negative; small whole numbers take linear time, by radix sort."""
     if keys.max(initial=0) <= np.iinfo(np.uint16).max:
         small = keys.astype(np.uint16)  # numpy has a radix sort for this type
         if np.array_equal(small, keys):
@@ -59,16 +58,16 @@ def match_most_similar(
     max_node_weight: int | None,
     head: npt.NDArray[np.int32],
 ) -> None:
-    """Match the nodes of `order`, visited one after the other, with their most similar free neighbour; write `head`.
+    """Match the nodes of `order`, one after the other, with their most similar free neighbour, and write `head`.
 
     `scale` is D. Only nodes in `order` take part. Of equally similar neighbours the one earlier in `order` is taken.
     A pair whose node weights sum to more than `max_node_weight` is not matched. `head[j] = head[k] = min(j, k)` for a
     pair.
 
-    One pass is enough: a visited node is matched or, all its neighbours being taken, alone for good, so that nothing
-    is left for the second round of Algorithm 1's outer loop; for the same reason the matching is maximal.
+    One pass is enough: a visited node is matched or, if all its neighbours are taken, stays alone. So nothing is left
+    for the second round of Algorithm 1's outer loop, and the matching is maximal.
     """
-    rank = np.full(rows.n, -1, dtype=np.int32)  # place in the order; -1 once a node is taken (or takes no part)
+    rank = np.full(rows.n, -1, dtype=np.int32)  # place in the order; -1 if a node is taken or takes no part
     rank[order] = np.arange(len(order), dtype=np.int32)
     limit = weight_bound(max_node_weight)
     _match(rows.indptr, rows.indices, rows.data, order, rank, scale, node_weight, limit, head)

@@ -1,4 +1,4 @@
-"""From a graph to its hierarchy: group, contract, and again."""
+"""Multilevel coarsening: group the nodes, contract the graph, repeat."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,17 +7,16 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from hiergcn.coarsen.config import CoarsenConfig
 from hiergcn.coarsen.contraction import contract, number_groups
 from hiergcn.coarsen.hierarchy import Hierarchy, Level
-from hiergcn.coarsen.strategy import find_strategy, strategy_name
+from hiergcn.coarsen.strategy import CoarsenConfig, find_strategy, strategy_name
 from hiergcn.compiled.csr import frozen, matrix_of, rows_of
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.adjacency import checked_adjacency
 
 LARGEST_WEIGHT = 1e100
-"""Weights are squared when similarities are compared, and summed over levels; beyond this they could overflow."""
+"""Weights are squared to compare similarities, and summed over levels; larger ones could overflow."""
 
 
 def coarsen(
@@ -30,12 +29,12 @@ def coarsen(
 
     `graph` is a Graph or its adjacency, a scipy sparse matrix, square and symmetric with weights that are not
     negative; a canonical CSR matrix of float64 is not copied. Each of its nodes has weight 1. Hyper-nodes are
-    numbered by their smallest member. Coarsening stops early where a level would not be smaller than the one before.
-    `on_level(l, level)` is called with each coarser level when it is made; it has no grouping yet. The result depends
-    on the graph and `config` alone, not on threads or machine.
+    numbered by their smallest member. Coarsening stops early if a level would not be smaller than the one before.
+    `on_level(l, level)` is called with each new level, which has no grouping yet. The result depends on the graph and
+    `config` alone, not on threads or machine.
     """
     if isinstance(levels, bool) or not isinstance(levels, int) or levels < 0:
-        raise InputError(f"levels must be a whole number of at least 0, not {levels!r}.")
+        raise InputError(f"The number of levels must be a whole number of at least 0, not {levels!r}.")
     config = config or CoarsenConfig()
     rng = np.random.default_rng(config.seed)
     current = first_level(graph.adjacency if isinstance(graph, Graph) else checked_adjacency(graph))
@@ -52,16 +51,14 @@ def coarsen(
 
 
 def first_level(adjacency: sp.csr_array) -> Level:
-    """The input graph, each node with weight 1."""
+    """Return the input graph as a level, each node with weight 1."""
     if adjacency.data.max(initial=0.0) > LARGEST_WEIGHT:
-        raise InputError(
-            f"An edge weight is {adjacency.data.max():g}; coarsening takes weights up to {LARGEST_WEIGHT:g}."
-        )
+        raise InputError(f"An edge weight is {adjacency.data.max():g}; scale weights to at most {LARGEST_WEIGHT:g}.")
     return Level(adjacency, frozen(np.ones(adjacency.shape[0], dtype=np.int64), np.int64))
 
 
 def next_level(level: Level, n_coarse: int) -> Level:
-    """The coarser graph that `level.group` makes of `level`: A' = MᵀAM, node weights summed."""
+    """Contract `level` by its grouping: A' = MᵀAM (Eq. 5), node weights summed."""
     rows = contract(rows_of(level.adjacency), level.grouping(), n_coarse)
     weight = np.bincount(level.grouping(), weights=level.node_weight, minlength=n_coarse)  # exact: far below 2^53
     return Level(matrix_of(rows), frozen(weight, np.int64))

@@ -1,34 +1,38 @@
-"""A hierarchy cut into parts of about the same size that few edges join.
+"""Partitions of a hierarchy: parts of about the same size with few edges between them, for training in batches.
 
 Multilevel partitioning (Karypis & Kumar 1998): the coarsest level is coarsened further, the few pieces that are left
 are packed into parts, and on the way back every level improves the cut by moving nodes to the part that most of their
 edges lead to. The hyper-nodes of the hierarchy itself stay whole.
 """
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from hiergcn.coarsen.config import CoarsenConfig
-from hiergcn.coarsen.hierarchy import Hierarchy
+from hiergcn.coarsen.hierarchy import Hierarchy, Level
 from hiergcn.coarsen.multilevel import coarsen
-from hiergcn.compiled.csr import rows_of
+from hiergcn.coarsen.strategy import CoarsenConfig
+from hiergcn.compiled.csr import Rows, frozen, matrix_of, rows_of
 from hiergcn.compiled.jit import kernel
 from hiergcn.errors import InputError
 
 PIECES = 16
-"""Pieces that a part is put together from, about: many make parts of even size, few keep neighbours together."""
+"""About how many pieces a part is made of: many make parts of even size, few keep neighbours together."""
 
 SLACK = 1.1
-"""A part may be heavier than the mean by this factor."""
+"""The heaviest part may weigh this many times the mean."""
 
 PASSES = 8
-"""Over the nodes of a level, at most, while the cut still improves."""
+"""The most passes over the nodes of a level; fewer if the cut no longer improves."""
 
 
 def part_labels(hierarchy: Hierarchy, count: int) -> npt.NDArray[np.int64]:
-    """The part of each node of the coarsest level, 0..count-1; a level of few nodes may leave parts empty."""
+    """Return the part of each node of the coarsest level, 0..count-1; with few nodes, parts may be empty."""
     if count < 1:
-        raise InputError(f"There must be at least 1 part, not {count}.")
+        raise InputError(f"The number of parts must be at least 1, not {count}.")
     coarsest = hierarchy.levels[-1]
     heaviest = max(1, coarsest.n_nodes // (count * PIECES))  # of a piece, in nodes of the coarsest level
     config = CoarsenConfig(strategy="two-hop", max_node_weight=heaviest)
@@ -57,7 +61,7 @@ def _pack(
     part: npt.NDArray[np.int64],
     load: npt.NDArray[np.float64],
 ) -> None:
-    """Each piece in turn goes where most of its edges lead, among parts with room; if to none, to the lightest part."""
+    """Put each piece into the part that most of its edges lead to and that has room, or else into the lightest."""
     joined = np.zeros(len(load))
     for i in order:
         joined[:] = 0.0
@@ -82,7 +86,7 @@ def _improve(
     part: npt.NDArray[np.int64],
     load: npt.NDArray[np.float64],
 ) -> None:
-    """Move a node to the part that more of its edges lead to, where there is room, and from any part without it."""
+    """Move nodes to the part that more of their edges lead to, if it has room; out of a full part, to any such part."""
     joined = np.zeros(len(load))
     for _ in range(PASSES):
         moved = 0
@@ -104,3 +108,49 @@ def _improve(
                 moved += 1
         if moved == 0:
             break
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The nodes of a part, and the hierarchy over them: at every level, the edges between nodes of the part."""
+
+    nodes: npt.NDArray[np.int64]
+    """Nodes of the input graph, ascending; node i of the part's hierarchy is nodes[i]."""
+
+    hierarchy: Hierarchy
+
+
+def restrict(hierarchy: Hierarchy, kept: npt.NDArray[np.bool_]) -> Part:
+    """Return the part below those hyper-nodes of the coarsest level that are `kept`, (n_L,).
+
+    Hyper-nodes stay whole, so node weights stay the same. Nodes keep their order.
+    """
+    coarsest = hierarchy.levels[-1]
+    if kept.shape != (coarsest.n_nodes,) or not kept.any():
+        raise InputError(f"A part must keep some of the {coarsest.n_nodes} hyper-nodes of the coarsest level.")
+    levels: list[Level] = []
+    number = _numbers(kept)  # new numbers of the kept nodes of the level above
+    for level in reversed(hierarchy.levels):
+        group = None
+        if level.group is not None:
+            kept = kept[level.group]
+            group = frozen(number[level.group[kept]], np.int32)
+            number = _numbers(kept)
+        levels.append(Level(_induced(level.adjacency, kept, number), frozen(level.node_weight[kept], np.int64), group))
+    return Part(np.flatnonzero(kept), Hierarchy(tuple(reversed(levels)), hierarchy.config, hierarchy.requested))
+
+
+def _numbers(kept: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
+    """Return the new number of each kept node; -1 for the others."""
+    return np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+
+
+def _induced(adjacency: sp.csr_array, kept: npt.NDArray[np.bool_], number: npt.NDArray[np.int32]) -> sp.csr_array:
+    """Return the edges between kept nodes; rows stay sorted, since nodes keep their order."""
+    rows: Any = adjacency[np.flatnonzero(kept)]
+    inside = kept[rows.indices]
+    ends = np.concatenate(([0], np.cumsum(inside)))[rows.indptr]
+    data = rows.data[inside]
+    return matrix_of(
+        Rows(frozen(ends, np.int64), frozen(number[rows.indices[inside]], np.int32), frozen(data, data.dtype))
+    )

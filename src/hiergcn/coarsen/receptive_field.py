@@ -1,64 +1,65 @@
-"""How much of the graph a node hears from, by the levels that the network goes down.
+"""Receptive field: how many nodes a node's output depends on, by the number of coarsening levels.
 
 A network that goes k levels down and back convolves 2k + 1 times: once at every level on the way down, at the coarsest,
-and once at every level on the way up. A node is reached by another if some way through these steps leads from it.
+and once at every level on the way up. A node is in the receptive field of another if a path through these steps leads
+from it to the other. Sizes are counted for a sample of nodes.
 """
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsen.hierarchy import Hierarchy
 from hiergcn.compiled.csr import rows_of
 from hiergcn.compiled.jit import kernel
 
-SAMPLE = 64  # nodes, one bit of a mark each
+SAMPLE = 64  # nodes; each is one bit of a mark
 
-Marks = npt.NDArray[np.uint64]  # (n_l,): which of the sampled nodes a node reaches
+Marks = npt.NDArray[np.uint64]  # (n_l,): the sampled nodes in whose receptive field a node is
 
 
-def reach(hierarchy: Hierarchy) -> npt.NDArray[np.int64]:
-    """(levels, sampled nodes): how many nodes reach each sampled node when the network goes that many levels down."""
+def receptive_field_sizes(hierarchy: Hierarchy) -> npt.NDArray[np.int64]:
+    """Return (levels, sampled nodes): the size of the receptive field if the network goes that many levels down."""
     marks, sample = _sampled(hierarchy.levels[0].n_nodes)
-    reached = []
+    sizes = []
     for depth, level in enumerate(hierarchy.levels):
         marks = _convolved(level.adjacency, marks)
-        reached.append(_back(hierarchy, depth, marks)[:sample])
+        sizes.append(_refined(hierarchy, depth, marks)[:sample])
         if level.group is not None:
-            joined = np.zeros(hierarchy.levels[depth + 1].n_nodes, dtype=np.uint64)
-            np.bitwise_or.at(joined, level.group, marks)
-            marks = joined
-    return np.array(reached)
+            pooled = np.zeros(hierarchy.levels[depth + 1].n_nodes, dtype=np.uint64)
+            np.bitwise_or.at(pooled, level.group, marks)
+            marks = pooled
+    return np.array(sizes)
 
 
-def flat_reach(adjacency: sp.csr_array, layers: int) -> npt.NDArray[np.int64]:
-    """(sampled nodes,): how many nodes reach each of them through so many convolutions of the graph itself."""
+def flat_receptive_field_sizes(adjacency: sp.csr_array, layers: int) -> npt.NDArray[np.int64]:
+    """Return (sampled nodes,): the size of the receptive field of `layers` convolutions without coarsening."""
     marks, sample = _sampled(int(adjacency.shape[0]))
     for _ in range(layers):
         marks = _convolved(adjacency, marks)
-    return _count(marks)[:sample]
+    return _counts(marks)[:sample]
 
 
 def _sampled(n: int) -> tuple[Marks, int]:
-    """A bit for each of some nodes, evenly spread, and how many there are."""
+    """Return one bit for each of some nodes, evenly spread, and how many there are."""
     sample = min(SAMPLE, n)
     marks = np.zeros(n, dtype=np.uint64)
     marks[np.linspace(0, n - 1, sample).astype(np.int64)] = np.uint64(1) << np.arange(sample, dtype=np.uint64)
     return marks, sample
 
 
-def _back(hierarchy: Hierarchy, depth: int, marks: Marks) -> npt.NDArray[np.int64]:
-    """How many nodes of level 0 have each bit on the way back up from `depth`."""
+def _refined(hierarchy: Hierarchy, depth: int, marks: Marks) -> npt.NDArray[np.int64]:
+    """Go back up from `depth` and count the input nodes that have each bit."""
     for level in reversed(hierarchy.levels[:depth]):
         marks = _convolved(level.adjacency, marks[level.grouping()])
-    return _count(marks)
+    return _counts(marks)
 
 
-def _count(marks: Marks) -> npt.NDArray[np.int64]:
-    """How many nodes have each bit."""
+def _counts(marks: Marks) -> npt.NDArray[np.int64]:
+    """Return how many nodes have each bit."""
     bits = np.unpackbits(marks.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-    reached: npt.NDArray[np.int64] = bits.sum(axis=0, dtype=np.int64)
-    return reached
+    counts: npt.NDArray[np.int64] = bits.sum(axis=0, dtype=np.int64)
+    return counts
 
 
 def _convolved(adjacency: sp.csr_array, marks: Marks) -> Marks:

@@ -1,7 +1,7 @@
-"""A hierarchy in a file: an npz archive without pickle.
+"""Hierarchies as npz files, without pickle.
 
-Only the input graph and the groupings are stored. The coarser graphs follow from them by A' = MᵀAM, to the last bit,
-so they are made again when the file is read: the file stays small, and its levels cannot contradict each other.
+Only the input graph and the groupings are stored. The coarser graphs are computed again by A' = MᵀAM when the file is
+read, and are the same to the last bit. So the file is small, and its levels cannot contradict each other.
 
 | array                       | meaning                                                          |
 |-----------------------------|------------------------------------------------------------------|
@@ -22,10 +22,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from hiergcn.coarsen.config import CoarsenConfig
 from hiergcn.coarsen.hierarchy import Hierarchy, Level
 from hiergcn.coarsen.multilevel import first_level, next_level
-from hiergcn.coarsen.strategy import strategy_name, strategy_names
+from hiergcn.coarsen.strategy import CoarsenConfig, strategy_name, strategy_names
 from hiergcn.compiled.csr import frozen
 from hiergcn.errors import InputError
 from hiergcn.files import write_csv, written_whole
@@ -38,14 +37,12 @@ ENDINGS = (".csv", ".parquet", ".npz")
 
 @dataclass(frozen=True)
 class UnknownStrategy:
-    """Stands in a loaded configuration for a strategy that is not registered in this program."""
+    """Replaces, in a loaded configuration, a strategy that is not registered in this program."""
 
     __name__: str
 
     def __call__(self, *_: Any) -> NoReturn:
-        raise InputError(
-            f"The grouping strategy {self.__name__!r} is not known here; register it with register_strategy."
-        )
+        raise InputError(f"The grouping strategy {self.__name__!r} is unknown; register it with register_strategy.")
 
 
 def save_hierarchy(hierarchy: Hierarchy, path: str | PathLike[str]) -> None:
@@ -79,7 +76,7 @@ def write_levels(hierarchy: Hierarchy, path: Path, ids: npt.ArrayLike | None = N
 
 
 def load_hierarchy(path: str | PathLike[str]) -> Hierarchy:
-    """Read what `save_hierarchy` wrote, and check it."""
+    """Read and check a file that `save_hierarchy` wrote."""
     arrays = _read(path)
     try:
         header = json.loads(arrays["header"].tobytes())
@@ -106,9 +103,11 @@ def _read(path: str | PathLike[str]) -> dict[str, npt.NDArray[Any]]:
         with archive:
             return dict(archive)
     except FileNotFoundError as error:
-        raise InputError(f"There is no hierarchy at {path}.") from error
+        raise InputError(f"There is no file {path}; give the path of a saved hierarchy.") from error
     except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(f"{path} cannot be read as a hierarchy, it may be damaged: {error}.") from error
+        raise InputError(
+            f"{path} cannot be read as a hierarchy ({str(error).rstrip('.')}); make it again with coarsen."
+        ) from error
 
 
 def _config(stored: dict[str, Any]) -> CoarsenConfig:
@@ -118,7 +117,7 @@ def _config(stored: dict[str, Any]) -> CoarsenConfig:
 
 
 def _step(level: Level, group: npt.NDArray[Any], index: int) -> tuple[Level, Level]:
-    """The level with its grouping, and the level that follows from it."""
+    """Return the level with its grouping, and the next level."""
     n = level.n_nodes
     if group.shape != (n,) or group.dtype.kind != "i":
         raise InputError(f"group_{index} must be {n} integers")

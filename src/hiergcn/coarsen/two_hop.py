@@ -1,20 +1,18 @@
 """Two-hop matching (LaSalle et al., Improving graph partitioning for modern graphs and architectures, IA3 2015).
 
-Where degrees are skewed, the neighbours of a hub cannot all be matched along edges, and a matching leaves most nodes
-alone. So nodes that heavy-edge matching left alone are paired when they share neighbours: twins, which share all, and
-among them the leaves of one node; then relatives, which share one. The paper does so when many nodes are left alone;
-here it is always done.
+If degrees are skewed, a matching along edges leaves most neighbours of a hub alone. So nodes that heavy-edge matching
+leaves alone are paired if they share neighbours: first twins, which share all, such as the leaves of one node; then
+relatives, which share one. LaSalle et al. do so only if many nodes are left alone; here it is always done.
 """
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from hiergcn.coarsen.config import CoarsenConfig
+from hiergcn.coarsen.edge_matching import group_heavy_edge
 from hiergcn.coarsen.equivalence import equivalence_classes, neighbour_hashes
-from hiergcn.coarsen.heavy_edge import group_heavy_edge
 from hiergcn.coarsen.matching import UNBOUNDED, visiting_order, weight_bound
-from hiergcn.coarsen.strategy import register_strategy
+from hiergcn.coarsen.strategy import CoarsenConfig, register_strategy
 from hiergcn.compiled.csr import rows_of
 from hiergcn.compiled.jit import kernel
 
@@ -23,9 +21,9 @@ from hiergcn.compiled.jit import kernel
 def group_two_hop(
     adjacency: sp.csr_array, node_weight: npt.NDArray[np.int64], config: CoarsenConfig, rng: np.random.Generator
 ) -> npt.NDArray[np.int32]:
-    """Heavy-edge matching, then pairs of nodes with equal neighbours, then pairs of nodes that share a neighbour.
+    """Match along heavy edges, then pair nodes with equal neighbours, then nodes that share a neighbour.
 
-    Hubs are visited in ascending order of their neighbour count: to share a neighbour that has few says more.
+    Hubs are visited in ascending order of their neighbour count: sharing a neighbour that has few means more.
     """
     rows = rows_of(adjacency)
     limit = weight_bound(config.max_node_weight)

@@ -1,4 +1,4 @@
-"""The arrays of an adjacency in the one form the kernels are compiled for."""
+"""CSR arrays in the one form that the kernels are compiled for."""
 
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 
 def frozen(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """A contiguous read-only view (a copy only where the type differs): every kernel is compiled for this one kind."""
+    """Return a contiguous read-only view, copied only if the type differs, so that kernels are compiled once."""
     view = np.ascontiguousarray(array, dtype=dtype).view()
     view.flags.writeable = False
     return view
@@ -19,7 +19,7 @@ class Rows(NamedTuple):
 
     indptr: npt.NDArray[np.int64]  # (n + 1,)
     indices: npt.NDArray[np.int32]  # (nnz,)
-    data: npt.NDArray[np.floating]  # (nnz,) float64, or float32 where that is exact
+    data: npt.NDArray[np.floating]  # (nnz,) float64, or float32 if that is exact
 
     @property
     def n(self) -> int:
@@ -27,14 +27,14 @@ class Rows(NamedTuple):
 
 
 def rows_of(adjacency: sp.csr_array) -> Rows:
-    """The arrays of a matrix that is canonical already (as every `Level` holds it); nothing large is copied."""
+    """Return the arrays of a canonical matrix, such as that of a `Level`; nothing large is copied."""
     kind = np.float32 if adjacency.dtype == np.float32 else np.float64
     return Rows(frozen(adjacency.indptr, np.int64), frozen(adjacency.indices, np.int32), frozen(adjacency.data, kind))
 
 
 def matrix_of(rows: Rows) -> sp.csr_array:
-    """The scipy matrix over the same arrays."""
-    # scipy brings both index arrays to the wider type; a wide indptr would double the memory of the indices
+    """Return the scipy matrix over the same arrays."""
+    # scipy converts both index arrays to the wider type; an int64 indptr would double the memory of the indices
     narrow = len(rows.indices) <= np.iinfo(np.int32).max
     indptr = frozen(rows.indptr, np.int32) if narrow else rows.indptr
     matrix = sp.csr_array((rows.data, rows.indices, indptr), shape=(rows.n, rows.n))

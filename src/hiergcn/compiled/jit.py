@@ -1,4 +1,4 @@
-"""How loops over nodes and edges are compiled."""
+"""The numba decorator of all kernels."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -9,11 +9,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel(function: F) -> F:
-    """Compile `function` when first called, and keep the machine code on disk where a cache folder can be written.
+    """Compile `function` when it is first called, and cache the machine code on disk if possible.
 
-    Inner loops make their positions unsigned, so that numba need not ask each time whether one counts from the end.
+    Inner loops use unsigned indices, so that numba need not check each time whether one counts from the end.
     """
     try:
         return numba.njit(function, nogil=True, cache=True)  # type: ignore[no-any-return]
-    except RuntimeError:  # no folder that numba could cache in: compile once per process
+    except RuntimeError:  # numba has no folder to cache in: compile once per process
         return numba.njit(function, nogil=True)  # type: ignore[no-any-return]

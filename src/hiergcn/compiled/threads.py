@@ -1,7 +1,7 @@
-"""How kernels are spread over threads.
+"""Kernels on several threads.
 
 Kernels release the GIL and run on Python threads, each over its own range of rows, and write nothing that another range
-reads or writes. So the result cannot depend on the number of threads, processes may fork, and compiling is quick.
+reads or writes. So results do not depend on the number of threads, processes may fork, and compiling is quick.
 """
 
 from collections.abc import Callable
@@ -13,32 +13,32 @@ import numpy as np
 import numpy.typing as npt
 
 MAX_THREADS = 16
-"""More threads than this bring little and each costs an accumulator of one row."""
+"""More threads bring little, and each needs memory of its own."""
 
 SMALL = 1 << 20
-"""Work on fewer rows and entries than this is done by the calling thread: it takes no longer than to start others."""
+"""Fewer rows and entries than this are left to the calling thread, since starting others would take as long."""
 
 
 def thread_count() -> int:
-    """The cores this process may use, or `NUMBA_NUM_THREADS` where the environment sets it."""
+    """Return the number of cores this process may use, or `NUMBA_NUM_THREADS` if the environment sets it."""
     cores: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
     return min(cores, MAX_THREADS)
 
 
 def even_ranges(offsets: npt.NDArray[np.int64], per_thread: int = 1) -> list[tuple[int, int]]:
-    """Ranges of rows with about the same number of entries each; row i has the entries offsets[i]:offsets[i + 1]."""
+    """Return ranges of rows with about as many entries each; row i has the entries offsets[i]:offsets[i + 1]."""
     rows = len(offsets) - 1
     parts = per_thread * thread_count()
     if parts == 1 or offsets[-1] + rows < SMALL:
         return [(0, rows)]
-    cost = offsets + np.arange(rows + 1)  # an empty row costs a visit, too
+    cost = offsets + np.arange(rows + 1)  # an empty row takes time, too
     cuts = np.searchsorted(cost, np.linspace(0, cost[-1], parts + 1)[1:-1])
     edges = np.unique(np.concatenate(([0], cuts, [rows]))).tolist()
     return list(pairwise(edges))
 
 
 def run_over(ranges: list[tuple[int, int]], work: Callable[[int, int], None]) -> None:
-    """Call `work(start, stop)` for every range, on as many threads as there are cores."""
+    """Call `work(start, stop)` for every range, on `thread_count()` threads."""
     if len(ranges) <= 1 or thread_count() == 1:
         for start, stop in ranges:
             work(start, stop)

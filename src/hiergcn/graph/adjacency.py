@@ -40,10 +40,12 @@ def checked_adjacency(adjacency: Any) -> sp.csr_array:
         )
     matrix: Any = adjacency
     if matrix.ndim != 2:
-        raise InputError(f"The adjacency has {matrix.ndim} axis; it must have a row and a column per node.")
+        raise InputError(f"The adjacency has {matrix.ndim} axis; it must be square, with a row and a column per node.")
     rows, columns = matrix.shape
     if rows != columns:
-        raise InputError(f"The adjacency has {rows:,} rows and {columns:,} columns; it must have one of each per node.")
+        raise InputError(
+            f"The adjacency has {rows:,} rows and {columns:,} columns; it must be square, with a row per node."
+        )
     if rows == 0:
         raise InputError("The graph has no nodes; give an adjacency with at least one row.")
     if matrix.dtype.kind not in "buif":

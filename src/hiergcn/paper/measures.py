@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import dijkstra
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.coarsen.contraction import number_groups
 from hiergcn.coarsen.equivalence import equivalence_groups
-from hiergcn.coarsen.receptive_field import flat_reach, reach
+from hiergcn.coarsen.receptive_field import flat_receptive_field_sizes, receptive_field_sizes
 from hiergcn.compiled.csr import rows_of
 from hiergcn.datasets import Dataset, load_dataset, planted_graph
 from hiergcn.errors import InputError, MissingPackageError
@@ -115,9 +115,9 @@ def receptive_field(dataset: str, levels: int) -> dict[str, Any]:
         "asked": levels,
         "depth": hierarchy.depth,
         "level_nodes": list(hierarchy.sizes().nodes),
-        "hgcn": [_quantiles(row) for row in reach(hierarchy)],
-        "gcn": _quantiles(flat_reach(A, GCN_LAYERS)),
-        "flat": [_quantiles(flat_reach(A, 2 * depth + 1)) for depth in range(hierarchy.depth + 1)],
+        "hgcn": [_quantiles(row) for row in receptive_field_sizes(hierarchy)],
+        "gcn": _quantiles(flat_receptive_field_sizes(A, GCN_LAYERS)),
+        "flat": [_quantiles(flat_receptive_field_sizes(A, 2 * depth + 1)) for depth in range(hierarchy.depth + 1)],
         "distance": _distance_to_labels(found),
     }
 

@@ -217,7 +217,7 @@ def receptive_field_figure(sizes: npt.NDArray[np.int64], n_nodes: int) -> Figure
     """Draw the median receptive field by depth, with the middle half and the middle nine tenths of the sample.
 
     Args:
-        sizes: (depths, sampled nodes), as `receptive_field` returns them.
+        sizes: (depths, sampled nodes), as `receptive_field_sizes` returns them.
         n_nodes: nodes of the graph.
     """
     share = 100 * sizes / n_nodes

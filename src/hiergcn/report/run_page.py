@@ -10,7 +10,7 @@ from markupsafe import Markup
 from sklearn.metrics import confusion_matrix
 
 from hiergcn.coarsen import Hierarchy
-from hiergcn.coarsen.receptive_field import reach
+from hiergcn.coarsen.receptive_field import receptive_field_sizes
 from hiergcn.evaluate.metrics import METRICS, result_key
 from hiergcn.files import written_whole
 from hiergcn.report import figures
@@ -196,7 +196,7 @@ def _class_figures(run: LoadedRun, colours: Sequence[str]) -> dict[str, Markup]:
 def _level_figures(hierarchy: Hierarchy) -> dict[str, Markup]:
     nodes, edges = hierarchy.sizes()
     sizes = [f"level {level}: {n:,} nodes, {m:,} edges" for level, (n, m) in enumerate(zip(nodes, edges, strict=True))]
-    fields = reach(hierarchy)
+    fields = receptive_field_sizes(hierarchy)
     medians = [f"{count:,.0f} with {depth} levels" for depth, count in enumerate(np.median(fields, axis=1))]
     return {
         "levels": inline_svg(figures.levels_figure(nodes, edges), "levels", "; ".join(sizes)),

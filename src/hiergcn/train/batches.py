@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 
 from hiergcn.coarsen import Hierarchy
-from hiergcn.coarsen.partition import part_labels
-from hiergcn.coarsen.restrict import restrict
+from hiergcn.coarsen.partition import part_labels, restrict
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Labelled, Method, NodeModel, Prepared
