@@ -2,8 +2,8 @@
 
 `M.T @ A @ M` in `reference.py` is the plain version. Here only the upper triangle is summed, with a small hash table
 that stays in the fastest cache; the lower triangle is its mirror. Summing both would be twice the work, and real
-weights, added in another order, would differ from their mirrors in the last bits. Nothing is sorted by comparison: transposing
-the upper triangle row by row yields a sorted lower one, and transposing that yields a sorted upper one.
+weights, added in another order, would differ from their mirrors in the last bits. Nothing is sorted by comparison:
+transposing the upper triangle row by row yields a sorted lower one, and transposing that a sorted upper one.
 
 A hyper-node has at most as many entries as its members together, so each row is built in a buffer of that size, the
 lower part from the beginning of the buffer, the upper part towards its end; then the buffers are compacted in place.
