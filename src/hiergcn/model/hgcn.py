@@ -168,25 +168,25 @@ class HGCN(NodeModel):
         return logits
 
     def embed(self, features: Features) -> Tensor:
-        """Return the input of the output layer; (n, d)."""
+        """Return H_l, the input of the output layer (Eq. 6); (n, d)."""
         refined, shortcut = self.embedding_parts(features)
         return refined + shortcut
 
     def embedding_parts(self, features: Features) -> tuple[Tensor, Tensor]:
-        """Return the two terms of that input: from the hyper-nodes, and by the short-cut; (n, d) each."""
+        """Return the two terms of Eq. 6 for the input graph: M_1 G_2L, from the hyper-nodes, and the short-cut G_1."""
         levels, L = self.hierarchy.levels, self.hierarchy.depth
         S = self._node_weight_embeddings()
         H: Any = features
         G: list[Tensor] = []
-        for i in range(L):
+        for i in range(L):  # coarsening layers, from level i to level i + 1
             G.append(self.layers[i](levels[i], H, S[i]))  # Eq. 1 and 7: (n_i, d)
             H = levels[i].pool(G[i], self.config.pooling)  # Eq. 4: (n_{i+1}, d)
-        for i in reversed(range(1, L)):
+        for i in reversed(range(1, L)):  # refining layers, from level i + 1 to level i
             H = self._refined(i, H, S) + G[i]  # Eq. 6: (n_i, d)
-        return self._refined(0, H, S), G[0]
+        return self._refined(0, H, S), G[0]  # (n, d) each
 
     def _refined(self, i: int, H: Tensor, S: list[Tensor | None]) -> Tensor:
-        """Return M G, where G is Eq. 1 and 7 on level i + 1; (n_{i+1}, d) -> (n_i, d)."""
+        """Return M G of Eq. 6, where G is Eq. 1 and 7 on level i + 1; (n_{i+1}, d) -> (n_i, d)."""
         layer, levels = self.layers[2 * self.hierarchy.depth - 1 - i], self.hierarchy.levels
         return levels[i].unpool(layer(levels[i + 1], H, S[i + 1]))
 

@@ -1,13 +1,13 @@
 """The table of methods: name, title, one-line summary and classes.
 
-This is the only list of methods in the package. A method's file is imported when it is first used, so that reading the
-table does not import torch.
+This is the only list of methods in the package. A method's module is imported when it is first used, so that reading
+the table does not import torch.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hiergcn.errors import InputError
 
@@ -15,56 +15,35 @@ if TYPE_CHECKING:
     from hiergcn.model.method import Method
 
 
-@dataclass(frozen=True)
-class _Entry:
+class _Entry(NamedTuple):
+    """Title in tables and sentences; a summary; module below `hiergcn.model`; prefix of its Config and Method."""
+
     title: str
-    """Name in tables, figures and sentences."""
     summary: str
-    """One sentence about the method."""
     module: str
-    """Module below `hiergcn.model`."""
-    classes: str
-    """Prefix of the two classes in it: NAMEConfig holds the settings, NAMEMethod takes them."""
+    prefix: str
 
 
+_PLANETOID = "baselines.planetoid"
 _METHODS = {
     "hgcn": _Entry("H-GCN", "The paper's network on a hierarchy of coarsened graphs.", "hgcn", "HGCN"),
-    "hgcn-plus": _Entry(
-        "H-GCN+", "Random propagation as in GRAND, extended to the levels of the hierarchy.", "plus.network", "HGCNPlus"
-    ),
+    "hgcn-plus": _Entry("H-GCN+", "Random propagation over the levels of the hierarchy.", "plus.network", "HGCNPlus"),
     "gcn": _Entry("GCN", "Two graph convolutions (Kipf & Welling, 2017).", "baselines.gcn", "GCN"),
     "gat": _Entry("GAT", "Graph attention (Veličković et al., 2018).", "baselines.gat", "GAT"),
-    "appnp": _Entry(
-        "APPNP", "A perceptron with personalised PageRank (Gasteiger et al., 2019).", "baselines.appnp", "APPNP"
-    ),
-    "graph-unet": _Entry(
-        "Graph U-Net", "Graph pooling and unpooling (Gao & Ji, 2019).", "baselines.graph_unet", "GraphUNet"
-    ),
+    "appnp": _Entry("APPNP", "Personalised PageRank of an MLP (Gasteiger et al., 2019).", "baselines.appnp", "APPNP"),
+    "graph-unet": _Entry("Graph U-Net", "Graph pooling (Gao & Ji, 2019).", "baselines.graph_unet", "GraphUNet"),
     "mlp": _Entry("MLP", "A perceptron on the features alone, without edges.", "baselines.mlp", "MLP"),
     "label-propagation": _Entry(
         "label propagation",
-        "Spreads the training labels along the edges, without features.",
+        "Labels spread along edges, without features.",
         "baselines.label_propagation",
         "LabelPropagation",
     ),
-    "grand": _Entry(
-        "GRAND", "Random propagation with a consistency loss (Feng et al., 2020).", "baselines.grand", "GRAND"
-    ),
-    "dgcn": _Entry(
-        "DGCN", "Convolutions on adjacency and co-occurrence (Zhuang & Ma, 2018).", "baselines.dgcn", "DGCN"
-    ),
-    "planetoid-t": _Entry(
-        "Planetoid-T", "Transductive node embeddings (Yang et al., 2016).", "baselines.planetoid", "PlanetoidT"
-    ),
-    "planetoid-i": _Entry(
-        "Planetoid-I", "Inductive node embeddings (Yang et al., 2016).", "baselines.planetoid", "PlanetoidI"
-    ),
-    "deepwalk": _Entry(
-        "DeepWalk",
-        "Random-walk embeddings and a linear classifier (Perozzi et al., 2014).",
-        "baselines.deepwalk",
-        "DeepWalk",
-    ),
+    "grand": _Entry("GRAND", "Random propagation on the graph (Feng et al., 2020).", "baselines.grand", "GRAND"),
+    "dgcn": _Entry("DGCN", "Adjacency and co-occurrence (Zhuang & Ma, 2018).", "baselines.dgcn", "DGCN"),
+    "planetoid-t": _Entry("Planetoid-T", "Transductive embeddings (Yang et al., 2016).", _PLANETOID, "PlanetoidT"),
+    "planetoid-i": _Entry("Planetoid-I", "Inductive embeddings (Yang et al., 2016).", _PLANETOID, "PlanetoidI"),
+    "deepwalk": _Entry("DeepWalk", "Random-walk embeddings (Perozzi et al., 2014).", "baselines.deepwalk", "DeepWalk"),
 }
 
 
@@ -94,7 +73,7 @@ def method_class(name: str) -> type[Any]:
 
 
 def build_method(name: str, config: Any) -> "Method":
-    """Make the method; `networks` and `scaling="standard"` wrap it in an ensemble and a standardiser."""
+    """Make the method; `networks` above 1 and `scaling="standard"` wrap it."""
     from hiergcn.model.ensemble import EnsembleMethod
     from hiergcn.model.features import Standardised
 
@@ -108,7 +87,7 @@ def build_method(name: str, config: Any) -> "Method":
 
 def _class(name: str, kind: str) -> type[Any]:
     entry = _entry(name)
-    found: type[Any] = getattr(import_module(f"hiergcn.model.{entry.module}"), entry.classes + kind)
+    found: type[Any] = getattr(import_module(f"hiergcn.model.{entry.module}"), entry.prefix + kind)
     return found
 
 

@@ -163,8 +163,8 @@ def _outcomes(seeds: Sequence[int], selection: Selection, began: float) -> list[
             failure = f"diverged at epoch {lengths[r]} (training loss {rows[-1, 0]:g}, validation loss {rows[-1, 1]:g})"
             outcomes.append(SeedOutcome(seed, rows, None, None, None, seconds, failure))
             continue
-        probabilities = chosen.probabilities(r).numpy()
-        outcomes.append(SeedOutcome(seed, rows, best[r], probabilities, chosen.weights(r), seconds))
+        probabilities, weights = chosen[r]
+        outcomes.append(SeedOutcome(seed, rows, best[r], probabilities.numpy(), weights, seconds))
     return outcomes
 
 

@@ -4,7 +4,6 @@ Everything stays on the models' device, so that a GPU need not wait for the host
 """
 
 import math
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -71,27 +70,17 @@ class Selection:
         accuracy = self.rank[row].tolist()
         return [value if epoch else math.nan for value, epoch in zip(accuracy, self.best_epoch.tolist(), strict=True)]
 
-    def to_host(self) -> "Best":
-        """Copy the best epochs to the host, one copy per tensor, since every copy waits for the GPU."""
-        host = {name: value.cpu() for name, value in self.best.items() if name != "logits"}
+    def to_host(self) -> list[tuple[Tensor, dict[str, Tensor]]]:
+        """Return probabilities and weights of each model's best epoch, on the host.
+
+        There is one copy per tensor, not per model, since every copy waits for the GPU.
+        """
         probabilities = torch.softmax(self.best["logits"], dim=2).cpu()
-        return Best(probabilities, {name.removeprefix("weights."): value for name, value in host.items()})
-
-
-@dataclass(frozen=True, eq=False)
-class Best:
-    """Probabilities and weights of each model's best epoch, on the host."""
-
-    stacked_probabilities: Tensor  # (models, n, classes)
-    stacked_weights: dict[str, Tensor]  # (models, ...)
-
-    def probabilities(self, model: int) -> Tensor:
-        """Return the probabilities of one model, (n, classes)."""
-        return _own(self.stacked_probabilities, model)
-
-    def weights(self, model: int) -> dict[str, Tensor]:
-        """Return the weights of one model, by name."""
-        return {name: _own(value, model) for name, value in self.stacked_weights.items()}
+        weights = {name.removeprefix("weights."): value.cpu() for name, value in self.best.items() if name != "logits"}
+        return [
+            (_own(probabilities, model), {name: _own(value, model) for name, value in weights.items()})
+            for model in range(len(probabilities))
+        ]
 
 
 def _own(stacked: Tensor, model: int) -> Tensor:

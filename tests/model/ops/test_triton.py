@@ -12,6 +12,7 @@ from hiergcn.model.ops.convolve import _DenseProductOnGPU, _MixProductOnGPU
 from hiergcn.model.ops.dropout import Draw, ReplicaGenerator, _DropoutConcatOnGPU, dropout
 from hiergcn.model.ops.row_chunks import row_chunks
 from hiergcn.model.ops.sparse_features import SparseFeatures, _ProductOnGPU
+from hiergcn.model.ops.vmap import apply
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # without a GPU, slowly
 if gpu_kernels() is None or not (torch.cuda.is_available() or INTERPRETED):
@@ -247,7 +248,7 @@ def test_autograd_functions_of_the_gpu() -> None:
     H, theta, w = (torch.randn(shape, device=DEVICE).requires_grad_() for shape in ((2, 9, 5), (2, 5, 6), (2, 2)))
     Z, S = (torch.randn(shape, device=DEVICE).requires_grad_() for shape in ((2, 9, 6), (2, 9, 3)))
     draw = Draw(on_gpu(np.array([1, 2])), on_gpu(np.array([0, 4])))
-    mixed = apply(_MixProductOnGPU, Z.clone(), H, theta, w, True)
+    mixed = apply(_MixProductOnGPU, H, theta, w, Z.clone(), True)
     plain = (torch.relu(Z + H @ theta).unflatten(2, (3, 2)) * w[:, None, None]).sum(3)
     same_with_gradients(mixed, plain, (Z, H, theta, w))
     same_with_gradients(apply(_DenseProductOnGPU, H, theta, Z.clone()), Z + H @ theta, (Z, H, theta))
@@ -258,11 +259,6 @@ def test_autograd_functions_of_the_gpu() -> None:
     X = SparseFeatures.from_scipy(matrix, DEVICE)
     product = apply(_ProductOnGPU, torch.stack([X.values, 2 * X.values]), theta, X.pattern, True)
     same_with_gradients(product, torch.stack([X.to_dense() @ theta[0], 2 * X.to_dense() @ theta[1]]), (theta,))
-
-
-def apply(function: type[torch.autograd.Function], *given: object) -> torch.Tensor:
-    result: torch.Tensor = function.apply(*given)
-    return result
 
 
 def same_with_gradients(found: torch.Tensor, expected: torch.Tensor, learned: tuple[torch.Tensor, ...]) -> None:

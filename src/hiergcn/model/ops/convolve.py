@@ -17,7 +17,7 @@ from hiergcn.model.ops import cpu, gpu_kernels
 from hiergcn.model.ops.dropout import AnyGenerator, dropout, dropout_concat
 from hiergcn.model.ops.sparse import propagate
 from hiergcn.model.ops.sparse_features import Features, feature_dropout
-from hiergcn.model.ops.vmap import ReplicaRule, replicas_first, under_vmap
+from hiergcn.model.ops.vmap import InDims, ReplicaRule, apply, replicas_first, under_vmap
 
 ChannelMix = Literal["after_relu", "before_relu"]
 
@@ -99,14 +99,9 @@ def _weighted_sum(Z: Tensor, w: Tensor) -> Tensor:
 
 
 def _mix_after_relu(Z: Tensor, w: Tensor) -> Tensor:
-    mixed: Tensor
     if _kernels(Z) is None:
-        mixed = _weighted_sum(Z.clamp_min(0.0), w)
-    elif under_vmap():
-        mixed = _MixOfReplicas.apply(Z, w)  # type: ignore[no-untyped-call]
-    else:
-        mixed = _Mix.apply(Z.unsqueeze(0), w.unsqueeze(0)).squeeze(0)  # type: ignore[no-untyped-call]
-    return mixed
+        return _weighted_sum(Z.clamp_min(0.0), w)
+    return apply(_MixOfReplicas, Z, w) if under_vmap() else apply(_Mix, Z.unsqueeze(0), w.unsqueeze(0)).squeeze(0)
 
 
 def _kernels(Z: Tensor) -> Any:
@@ -132,9 +127,8 @@ class _Mix(torch.autograd.Function):
 
 class _MixOfReplicas(ReplicaRule):
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[int, int], Z: Tensor, w: Tensor) -> tuple[Tensor, int]:
-        each, weights = (replicas_first(*pair, info.batch_size) for pair in zip((Z, w), in_dims, strict=True))
-        return _Mix.apply(each, weights), 0  # type: ignore[no-untyped-call]
+    def vmap(info: Any, in_dims: InDims, Z: Tensor, w: Tensor) -> tuple[Tensor, int]:
+        return apply(_Mix, *replicas_first(info, in_dims, Z, w)), 0
 
 
 def mix_product(
@@ -150,9 +144,7 @@ def mix_product(
     (n, d * c) (n, k) (k, d * c) -> (n, d)
     """
     if w is not None and mix == "after_relu" and relu and _has_fused_kernel(H, theta, w):
-        keep = torch.is_grad_enabled()
-        mixed: Tensor = _MixProductOfReplicas.apply(Z, H, theta, w, keep)  # type: ignore[no-untyped-call]
-        return mixed
+        return apply(_MixProductOfReplicas, H, theta, w, Z, torch.is_grad_enabled())
     return mix_channels(dense_product(H, theta) if Z is None else add_product(Z, H, theta), w, mix, relu)
 
 
@@ -165,25 +157,16 @@ def _has_fused_kernel(H: Tensor, theta: Tensor, w: Tensor) -> bool:
 class _MixProductOfReplicas(ReplicaRule):
     @staticmethod
     def vmap(
-        info: Any,
-        in_dims: tuple[int | None, ...],
-        Z: Tensor | None,
-        H: Tensor,
-        theta: Tensor,
-        w: Tensor,
-        keep: bool,
+        info: Any, in_dims: InDims, H: Tensor, theta: Tensor, w: Tensor, Z: Tensor | None, keep: bool
     ) -> tuple[Tensor, int]:
-        pairs = zip((H, theta, w), in_dims[1:4], strict=True)
-        each = [replicas_first(*pair, info.batch_size) for pair in pairs]
-        onto = None if Z is None else replicas_first(Z, in_dims[0], info.batch_size)
-        return _MixProductOnGPU.apply(onto, *each, keep), 0  # type: ignore[no-untyped-call]
+        return apply(_MixProductOnGPU, *replicas_first(info, in_dims, H, theta, w, Z), keep), 0
 
 
 class _MixProductOnGPU(torch.autograd.Function):
     """`mix_product` of replicas in one kernel, which writes Z + H θ only if a gradient is needed."""
 
     @staticmethod
-    def forward(ctx: Any, Z: Tensor | None, H: Tensor, theta: Tensor, w: Tensor, keep: bool) -> Tensor:
+    def forward(ctx: Any, H: Tensor, theta: Tensor, w: Tensor, Z: Tensor | None, keep: bool) -> Tensor:
         onto = None if Z is None else Z.detach()  # safe to overwrite: it has no other reader
         mixed, total = gpu_kernels().mix_product(H, theta, w, onto, keep)
         ctx.save_for_backward(H, theta, w, total)
@@ -194,35 +177,26 @@ class _MixProductOnGPU(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         H, theta, w, total = ctx.saved_tensors
         by_total, by_w = gpu_kernels().mix_channels_backward(grads[0], total, w)
-        by_H, by_theta = _product_gradients(by_total, H, theta, ctx.needs_input_grad[1])
-        return by_total if ctx.needs_input_grad[0] else None, by_H, by_theta, by_w, None
+        by_H, by_theta = _product_gradients(by_total, H, theta, ctx.needs_input_grad[0])
+        return by_H, by_theta, by_w, by_total if ctx.needs_input_grad[3] else None, None
 
 
 def dense_product(H: Tensor, weight: Tensor) -> Tensor:
     """Return H W; (n, k) (k, m) -> (n, m)."""
-    if not under_vmap():
-        return H @ weight
-    product: Tensor = _DenseProductOfReplicas.apply(H, weight, None)  # type: ignore[no-untyped-call]
-    return product
+    return apply(_DenseProductOfReplicas, H, weight, None) if under_vmap() else H @ weight
 
 
 def add_product(Z: Tensor, H: Tensor, weight: Tensor) -> Tensor:
     """Return Z + H W in the memory of Z; (n, m) (n, k) (k, m) -> (n, m)."""
-    if not under_vmap():
-        return Z.addmm_(H, weight)
-    total: Tensor = _DenseProductOfReplicas.apply(H, weight, Z)  # type: ignore[no-untyped-call]
-    return total
+    return apply(_DenseProductOfReplicas, H, weight, Z) if under_vmap() else Z.addmm_(H, weight)
 
 
 class _DenseProductOfReplicas(ReplicaRule):
     @staticmethod
-    def vmap(
-        info: Any, in_dims: tuple[int | None, ...], H: Tensor, weight: Tensor, onto: Tensor | None
-    ) -> tuple[Tensor, int]:
-        each, weights = (replicas_first(*pair, info.batch_size) for pair in zip((H, weight), in_dims[:2], strict=True))
-        total = None if onto is None else replicas_first(onto, in_dims[2], info.batch_size)
+    def vmap(info: Any, in_dims: InDims, H: Tensor, weight: Tensor, onto: Tensor | None) -> tuple[Tensor, int]:
+        each, weights, total = replicas_first(info, in_dims, H, weight, onto)
         if each.is_cuda and gpu_kernels():
-            return _DenseProductOnGPU.apply(each, weights, total), 0  # type: ignore[no-untyped-call]
+            return apply(_DenseProductOnGPU, each, weights, total), 0
         return each @ weights if total is None else torch.baddbmm(total, each, weights), 0
 
 

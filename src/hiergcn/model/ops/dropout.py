@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from hiergcn.model.ops import cpu, gpu_kernels
-from hiergcn.model.ops.vmap import ReplicaRule, concat_columns, replicas_first
+from hiergcn.model.ops.vmap import InDims, ReplicaRule, apply, concat_columns, replicas_first
 
 _STEPS = 2**16  # rates are exact to 1 / 65536
 _OFFSET_STEP = 4  # offsets per draw: torch counts the 32-bit words that a thread takes
@@ -73,22 +73,18 @@ def dropout(values: Tensor, rate: float, generator: AnyGenerator = None) -> Tens
     kept = _kept(rate)
     if kept == _STEPS:  # the rate is too small to tell from 0
         return values
-    dropped: Tensor
     if isinstance(generator, ReplicaGenerator):
-        dropped = _DropoutOfReplicas.apply(values, generator.replica, kept, generator)  # type: ignore[no-untyped-call]
-    elif values.is_cuda and gpu_kernels():
+        return apply(_DropoutOfReplicas, values, generator.replica, kept, generator)
+    if values.is_cuda and gpu_kernels():
         draw = _next_draw(generator or torch.cuda.default_generators[values.get_device()])
-        dropped = _DropoutOnGPU.apply(values.unsqueeze(0), kept, draw).squeeze(0)  # type: ignore[no-untyped-call]
-    else:
-        dropped = _Dropout.apply(values.unsqueeze(0), kept, [generator]).squeeze(0)  # type: ignore[no-untyped-call]
-    return dropped
+        return apply(_DropoutOnGPU, values.unsqueeze(0), kept, draw).squeeze(0)
+    return apply(_Dropout, values.unsqueeze(0), kept, [generator]).squeeze(0)
 
 
 def dropout_concat(left: Tensor, right: Tensor, rate: float, generator: AnyGenerator = None) -> Tensor:
     """Return [left ‖ right] with dropout; (n, d) (n, e) -> (n, d + e)."""
     if isinstance(generator, ReplicaGenerator) and generator.on_gpu:
-        joined: Tensor = _DropoutConcatOfReplicas.apply(left, right, rate, generator)  # type: ignore[no-untyped-call]
-        return joined
+        return apply(_DropoutConcatOfReplicas, left, right, rate, generator)
     return dropout(concat_columns(left, right), rate, generator)
 
 
@@ -154,28 +150,22 @@ def _dropped_on_gpu(values: Tensor, kept: int, draw: Draw) -> Tensor:
 class _DropoutOfReplicas(ReplicaRule):
     @staticmethod
     def vmap(
-        info: Any, in_dims: tuple[int | None, ...], values: Tensor, _: Tensor, kept: int, generator: ReplicaGenerator
+        info: Any, in_dims: InDims, values: Tensor, _: Tensor, kept: int, generator: ReplicaGenerator
     ) -> tuple[Tensor, int]:
-        each = replicas_first(values, in_dims[0], info.batch_size)
+        (each,) = replicas_first(info, in_dims, values)
         if generator.on_gpu:
-            return _DropoutOnGPU.apply(each, kept, generator.next_draw()), 0  # type: ignore[no-untyped-call]
-        return _Dropout.apply(each, kept, generator.generators), 0  # type: ignore[no-untyped-call]
+            return apply(_DropoutOnGPU, each, kept, generator.next_draw()), 0
+        return apply(_Dropout, each, kept, generator.generators), 0
 
 
 class _DropoutConcatOfReplicas(ReplicaRule):
     @staticmethod
     def vmap(
-        info: Any,
-        in_dims: tuple[int | None, ...],
-        left: Tensor,
-        right: Tensor,
-        rate: float,
-        generator: ReplicaGenerator,
+        info: Any, in_dims: InDims, left: Tensor, right: Tensor, rate: float, generator: ReplicaGenerator
     ) -> tuple[Tensor, int]:
-        each = [replicas_first(*pair, info.batch_size) for pair in zip((left, right), in_dims[:2], strict=True)]
         kept = _kept(rate)
         draw = None if kept == _STEPS else generator.next_draw()
-        return _DropoutConcatOnGPU.apply(*each, kept, draw), 0  # type: ignore[no-untyped-call]
+        return apply(_DropoutConcatOnGPU, *replicas_first(info, in_dims, left, right), kept, draw), 0
 
 
 class _DropoutConcatOnGPU(torch.autograd.Function):

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from hiergcn.model.ops import cpu, gpu_kernels
 from hiergcn.model.ops.row_chunks import chunks_of_matrix
-from hiergcn.model.ops.vmap import ReplicaRule, under_vmap
+from hiergcn.model.ops.vmap import ReplicaRule, apply, under_vmap
 
 Map = Callable[[Tensor], Tensor]
 
@@ -76,9 +76,7 @@ def linear_map(dense: Tensor, there: Map, back: Map) -> Tensor:
     replicas = under_vmap()
     if not replicas and not torch.is_grad_enabled():
         return there(dense)
-    rule = _LinearMapOfReplicas if replicas else _LinearMap
-    mapped: Tensor = rule.apply(dense, there, back)  # type: ignore[no-untyped-call]
-    return mapped
+    return apply(_LinearMapOfReplicas if replicas else _LinearMap, dense, there, back)
 
 
 class _LinearMap(torch.autograd.Function):

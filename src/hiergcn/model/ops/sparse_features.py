@@ -13,7 +13,7 @@ from hiergcn.model.ops import cpu, gpu_kernels
 from hiergcn.model.ops.dropout import AnyGenerator, dropout
 from hiergcn.model.ops.row_chunks import RowChunks, row_chunks
 from hiergcn.model.ops.sparse import csr, csr_indices
-from hiergcn.model.ops.vmap import ReplicaRule, replicas_first, under_vmap
+from hiergcn.model.ops.vmap import InDims, ReplicaRule, apply, replicas_first, under_vmap
 
 _CHUNK = 2**18  # entries whose two rows are multiplied at a time
 
@@ -139,9 +139,7 @@ class FeatureLinear(nn.Module):
 
 
 def _product(values: Tensor, weight: Tensor, pattern: Pattern) -> Tensor:
-    rule = _ProductOfReplicas if under_vmap() else _Product
-    product: Tensor = rule.apply(values, weight, pattern)  # type: ignore[no-untyped-call]
-    return product
+    return apply(_ProductOfReplicas if under_vmap() else _Product, values, weight, pattern)
 
 
 class _Product(torch.autograd.Function):
@@ -166,16 +164,12 @@ class _Product(torch.autograd.Function):
 
 class _ProductOfReplicas(ReplicaRule):
     @staticmethod
-    def vmap(
-        info: Any, in_dims: tuple[int | None, int | None, None], values: Tensor, weight: Tensor, pattern: Pattern
-    ) -> tuple[Tensor, int]:
-        entries = replicas_first(values, in_dims[0], info.batch_size)
-        weights = replicas_first(weight, in_dims[1], info.batch_size)
+    def vmap(info: Any, in_dims: InDims, values: Tensor, weight: Tensor, pattern: Pattern) -> tuple[Tensor, int]:
+        each = replicas_first(info, in_dims, values, weight)
         if weight.is_cuda and gpu_kernels():
             dropped = in_dims[0] is not None
-            return _ProductOnGPU.apply(entries, weights, pattern, dropped), 0  # type: ignore[no-untyped-call]
-        each = zip(entries.unbind(), weights.unbind(), strict=True)
-        return torch.stack([_product(one, own, pattern) for one, own in each]), 0
+            return apply(_ProductOnGPU, *each, pattern, dropped), 0
+        return torch.stack([_product(one, own, pattern) for one, own in zip(*each, strict=True)]), 0
 
 
 class _ProductOnGPU(torch.autograd.Function):

@@ -3,10 +3,14 @@
 Sparse products want replicas in the layout (n, replicas, d), so that all replicas are columns of one product.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+
+InDims = Sequence[int | None]
+"""The replicas' axis of each argument of a rule; None if all replicas share it."""
 
 
 def under_vmap() -> bool:
@@ -29,29 +33,28 @@ class ReplicaRule(torch.autograd.Function):
     def setup_context(*_: Any) -> None: ...
 
 
+def apply(function: type[torch.autograd.Function], *given: Any) -> Tensor:
+    """Return `function.apply(*given)`, which torch leaves untyped."""
+    result: Tensor = function.apply(*given)
+    return result
+
+
 def concat_columns(left: Tensor, right: Tensor) -> Tensor:
     """Return [left ‖ right]; (n, d) (n, e) -> (n, d + e)."""
-    if not under_vmap():
-        return torch.cat([left, right], dim=1)
-    joined: Tensor = _ConcatOfReplicas.apply(left, right)  # type: ignore[no-untyped-call]
-    return joined
+    return apply(_ConcatOfReplicas, left, right) if under_vmap() else torch.cat([left, right], dim=1)
 
 
 class _ConcatOfReplicas(ReplicaRule):
     """The layout of the result is (n, replicas, d); torch's own rule would put the replicas first."""
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[int | None, ...], *parts: Tensor) -> tuple[Tensor, int]:
-        each = [replicas_first(*pair, info.batch_size) for pair in zip(parts, in_dims, strict=True)]
-        return torch.cat([part.transpose(0, 1) for part in each], dim=2), 1
+    def vmap(info: Any, in_dims: InDims, *parts: Tensor) -> tuple[Tensor, int]:
+        return torch.cat([part.transpose(0, 1) for part in replicas_first(info, in_dims, *parts)], dim=2), 1
 
 
 def nodes_first(tensor: Tensor) -> Tensor:
     """Return the tensor; that of replicas in the layout (n, replicas, d), copied once for all sparse products of it."""
-    if not under_vmap():
-        return tensor
-    copy: Tensor = _NodesFirst.apply(tensor)  # type: ignore[no-untyped-call]
-    return copy
+    return apply(_NodesFirst, tensor) if under_vmap() else tensor
 
 
 class _NodesFirst(ReplicaRule):
@@ -60,6 +63,11 @@ class _NodesFirst(ReplicaRule):
         return tensor.movedim(in_dims[0], 1).contiguous(), 1
 
 
-def replicas_first(tensor: Tensor, axis: int | None, replicas: int) -> Tensor:
-    """Move the replicas' axis to the front; a tensor that all replicas share (axis None) is expanded."""
-    return tensor.expand(replicas, *tensor.shape) if axis is None else tensor.movedim(axis, 0)
+def replicas_first(info: Any, in_dims: InDims, *tensors: Tensor | None) -> list[Any]:
+    """Move the replicas' axis of each tensor to the front; a tensor that all replicas share (axis None) is expanded."""
+
+    def moved(tensor: Tensor, axis: int | None) -> Tensor:
+        return tensor.expand(info.batch_size, *tensor.shape) if axis is None else tensor.movedim(axis, 0)
+
+    pairs = zip(tensors, in_dims, strict=False)  # arguments after the tensors are not moved
+    return [None if tensor is None else moved(tensor, axis) for tensor, axis in pairs]

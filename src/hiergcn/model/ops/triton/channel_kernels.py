@@ -16,20 +16,9 @@ def _rectified(z):
 
 @triton.jit
 def _mix(
-    Z,
-    w,
-    out,
-    size,
-    width,
-    z_replica,
-    z_row,
-    out_replica,
-    out_row,
-    CHANNELS: tl.constexpr,
-    PADDED: tl.constexpr,
-    BLOCK: tl.constexpr,
-    WIDE: tl.constexpr,
-):
+    Z, w, out, size, width, z_replica, z_row, out_replica, out_row,
+    CHANNELS: tl.constexpr, PADDED: tl.constexpr, BLOCK: tl.constexpr, WIDE: tl.constexpr,
+):  # fmt: skip
     replica = tl.program_id(1).to(tl.int64)
     row, column, inside = block_entries(size, width, BLOCK, WIDE)
     channel = tl.arange(0, PADDED)
@@ -42,22 +31,9 @@ def _mix(
 
 @triton.jit
 def _mix_backward(
-    grad,
-    Z,
-    w,
-    grad_Z,
-    partial_w,
-    size,
-    width,
-    grad_replica,
-    grad_row,
-    z_replica,
-    z_row,
-    CHANNELS: tl.constexpr,
-    PADDED: tl.constexpr,
-    BLOCK: tl.constexpr,
-    WIDE: tl.constexpr,
-):
+    grad, Z, w, grad_Z, partial_w, size, width, grad_replica, grad_row, z_replica, z_row,
+    CHANNELS: tl.constexpr, PADDED: tl.constexpr, BLOCK: tl.constexpr, WIDE: tl.constexpr,
+):  # fmt: skip
     """Write the gradient by Z, in the layout of Z, and this program's share of the gradient by w."""
     replica = tl.program_id(1).to(tl.int64)
     row, column, inside = block_entries(size, width, BLOCK, WIDE)
@@ -104,32 +80,10 @@ def mix_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, T
 
 @triton.jit
 def _mix_product(
-    H,
-    theta,
-    onto,
-    w,
-    Z,
-    out,
-    rows,
-    depth,
-    width,
-    h_replica,
-    h_row,
-    theta_replica,
-    theta_row,
-    onto_replica,
-    onto_row,
-    z_replica,
-    z_row,
-    out_replica,
-    out_row,
-    ONTO: tl.constexpr,
-    KEEP: tl.constexpr,
-    CHANNELS: tl.constexpr,
-    ROWS: tl.constexpr,
-    COLUMNS: tl.constexpr,
-    DEPTH: tl.constexpr,
-):
+    H, theta, onto, w, Z, out, rows, depth, width, h_replica, h_row, theta_replica, theta_row, onto_replica, onto_row,
+    z_replica, z_row, out_replica, out_row, ONTO: tl.constexpr, KEEP: tl.constexpr,
+    CHANNELS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr,
+):  # fmt: skip
     """Compute all columns of some rows of Z = onto + H θ and of the weighted sum of its channels."""
     replica, part = tl.program_id(1).to(tl.int64), tl.program_id(0).to(tl.int64)
     row, column, k = part * ROWS + tl.arange(0, ROWS), tl.arange(0, COLUMNS), tl.arange(0, DEPTH)

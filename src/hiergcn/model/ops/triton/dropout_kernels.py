@@ -12,31 +12,10 @@ Bits = tuple[Tensor, Tensor, int]
 
 @triton.jit
 def _dropout(
-    values,
-    right,
-    seed,
-    offset,
-    out,
-    right_out,
-    size,
-    width,
-    cut,
-    value_replica,
-    value_row,
-    right_replica,
-    right_row,
-    out_replica,
-    out_row,
-    right_out_replica,
-    right_out_row,
-    kept,
-    scale,
-    DROP: tl.constexpr,
-    JOIN: tl.constexpr,
-    CUT: tl.constexpr,
-    BLOCK: tl.constexpr,
-    WIDE: tl.constexpr,
-):
+    values, right, seed, offset, out, right_out, size, width, cut, value_replica, value_row, right_replica, right_row,
+    out_replica, out_row, right_out_replica, right_out_row, kept, scale,
+    DROP: tl.constexpr, JOIN: tl.constexpr, CUT: tl.constexpr, BLOCK: tl.constexpr, WIDE: tl.constexpr,
+):  # fmt: skip
     """Apply dropout to this program's entries; columns from `cut` on come from `right`, or go to `right_out`."""
     replica, block = tl.program_id(1).to(tl.int64), tl.program_id(0)
     if WIDE:

@@ -9,18 +9,9 @@ from hiergcn.model.ops.triton.layout import block_entries, needs_64_bits
 
 @triton.jit
 def _keep(
-    better,
-    new,
-    kept,
-    size,
-    width,
-    new_replica,
-    new_row,
-    kept_replica,
-    kept_row,
-    BLOCK: tl.constexpr,
-    WIDE: tl.constexpr,
-):
+    better, new, kept, size, width, new_replica, new_row, kept_replica, kept_row,
+    BLOCK: tl.constexpr, WIDE: tl.constexpr,
+):  # fmt: skip
     replica = tl.program_id(1).to(tl.int64)
     if tl.load(better + replica):
         row, column, inside = block_entries(size, width, BLOCK, WIDE)

@@ -15,28 +15,10 @@ _AT_ONCE = tl.constexpr(4)  # rows that a program of a mostly-zero product loads
 
 @triton.jit
 def _csr_product(
-    start,
-    end,
-    target,
-    column,
-    order,
-    values,
-    dense,
-    out,
-    width,
-    values_replica,
-    dense_replica,
-    dense_row,
-    out_replica,
-    out_row,
-    plus,
-    plus_row,
-    rows,
-    ORDERED: tl.constexpr,
-    PLUS: tl.constexpr,
-    ENTRIES: tl.constexpr,
-    COLUMNS: tl.constexpr,
-):
+    start, end, target, column, order, values, dense, out, width, values_replica, dense_replica, dense_row,
+    out_replica, out_row, plus, plus_row, rows,
+    ORDERED: tl.constexpr, PLUS: tl.constexpr, ENTRIES: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
     """Compute some columns of the sum of a chunk, entries in their order, so that sums repeat."""
     chunk = tl.program_id(0)
     columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
@@ -65,23 +47,9 @@ def _csr_product(
 
 @triton.jit
 def _mostly_zero_product(
-    start,
-    end,
-    target,
-    column,
-    order,
-    values,
-    dense,
-    out,
-    width,
-    values_replica,
-    dense_replica,
-    dense_row,
-    out_replica,
-    out_row,
-    ORDERED: tl.constexpr,
-    COLUMNS: tl.constexpr,
-):
+    start, end, target, column, order, values, dense, out, width, values_replica, dense_replica, dense_row,
+    out_replica, out_row, ORDERED: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
     """The same for values that are mostly 0: test 32 at once, then load the others, a few at a time."""
     chunk = tl.program_id(0)
     columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
@@ -181,21 +149,9 @@ def _add_up(
 
 @triton.jit
 def _inner_products(
-    left,
-    right,
-    out,
-    rows,
-    left_width,
-    right_width,
-    left_replica,
-    left_row,
-    right_replica,
-    right_row,
-    share,
-    LEFT: tl.constexpr,
-    RIGHT: tl.constexpr,
-    ROWS: tl.constexpr,
-):
+    left, right, out, rows, left_width, right_width, left_replica, left_row, right_replica, right_row, share,
+    LEFT: tl.constexpr, RIGHT: tl.constexpr, ROWS: tl.constexpr,
+):  # fmt: skip
     """Compute one tile of leftᵀ right, summed over this program's share of the rows."""
     tiles = tl.cdiv(right_width, RIGHT)
     i = (tl.program_id(0) // tiles) * LEFT + tl.arange(0, LEFT)
