@@ -104,7 +104,7 @@ def test_a_comparison_prints_a_line_per_method_and_failure() -> None:
         show(MethodStarted("gcn", 2))
         show(RunDone("gcn", 0, 0, None))
         show(RunDone("gcn", 0, 1, "diverged at epoch 3"))
-        scores = (Score("gcn", 0, 0, 0.8, seconds=2.0), Score("gcn", 0, 1, failure="diverged at epoch 3"))
+        scores = (Score("gcn", 0, 0, {"accuracy": 0.8}, seconds=2.0), Score("gcn", 0, 1, failure="diverged at epoch 3"))
         show(MethodDone(MethodRun("gcn", settings_for("gcn"), scores, Peak(None, None), None)))
         show(MethodDone(MethodRun("gat", settings_for("gcn"), scores, Peak(None, None), None, "It needs PyG.")))
     assert text.getvalue().splitlines() == [

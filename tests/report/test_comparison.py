@@ -8,7 +8,9 @@ from hiergcn.run.settings import settings_for
 
 
 def method(name: str, *accuracies: float | None) -> MethodRun:
-    scores = tuple(Score(name, 0, k, value, value, value, 1, 1.0, None) for k, value in enumerate(accuracies))
+    scores = tuple(
+        Score(name, 0, k, {} if value is None else {"accuracy": value}, value) for k, value in enumerate(accuracies)
+    )
     return MethodRun(name, settings_for("hgcn"), scores, Peak(None, None), None)
 
 

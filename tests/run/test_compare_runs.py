@@ -12,6 +12,7 @@ import pytest
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
+from hiergcn.evaluate.metrics import METRICS, result_key
 from hiergcn.evaluate.paired import signed_rank_p
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import parse_splits, random_splits
@@ -100,6 +101,8 @@ def test_files_hold_every_figure(comparison: Comparison, tmp_path: Path) -> None
     with (tmp_path / "out" / "scores.csv").open() as lines:
         rows = list(csv.DictReader(lines))
     assert len(rows) == 3 * len(SEEDS)
+    assert {result_key(metric) for metric in METRICS} <= set(rows[0])
+    assert saved["models"][1]["macro_f1"]["mean"] == comparison.runs[1].summary("macro_f1").mean
     assert float(rows[2]["test_accuracy"]) == comparison.runs[1].scores[0].test_accuracy
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["comparison.json", "scores.csv"]
 

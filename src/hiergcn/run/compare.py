@@ -3,20 +3,19 @@
 Each method runs in a process of its own, one after the other, so that its time and peak memory are its own.
 """
 
-import csv
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import pandas as pd
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
-from hiergcn.evaluate.metrics import Summary
+from hiergcn.evaluate.metrics import METRICS, Summary, result_key
 from hiergcn.evaluate.paired import TEST, PairedDifference, Scores, compare_all
 from hiergcn.files import written_whole
 from hiergcn.graph import Graph, Split
@@ -37,17 +36,32 @@ ENOUGH_PAIRS = 6
 
 @dataclass(frozen=True)
 class Score:
-    """One seed of one method on one split. Accuracies are fractions of 1, None if the seed failed."""
+    """One seed of one method on one split."""
 
     model: str
     split: int
     seed: int
-    test_accuracy: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    """Every metric on test nodes, by its name; empty if the seed failed."""
     validation_accuracy: float | None = None
-    macro_f1: float | None = None
     best_epoch: int | None = None
     seconds: float | None = None
     failure: str | None = None
+
+    @property
+    def test_accuracy(self) -> float | None:
+        return self.metrics.get("accuracy")
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the row of `scores.csv`."""
+        row = asdict(self)
+        metrics = row.pop("metrics")
+        return row | {result_key(name): metrics.get(name) for name in METRICS}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Self:
+        metrics = {name: row[key] for name in METRICS if row.get(key := result_key(name)) is not None}
+        return cls(metrics=metrics, **{one.name: row[one.name] for one in fields(cls) if one.name != "metrics"})
 
 
 @dataclass(frozen=True)
@@ -69,7 +83,11 @@ class MethodRun:
 
     @property
     def test_accuracy(self) -> Summary:
-        return Summary(tuple(score.test_accuracy for score in self.scores))
+        return self.summary("accuracy")
+
+    def summary(self, metric: str) -> Summary:
+        """Return a metric on test nodes over all runs."""
+        return Summary(tuple(score.metrics.get(metric) for score in self.scores))
 
     @property
     def failed(self) -> int:
@@ -83,11 +101,11 @@ class MethodRun:
         return math.fsum(known) / len(known) if known else None
 
     def to_dict(self) -> dict[str, Any]:
-        validation = Summary(tuple(score.validation_accuracy for score in self.scores))
+        summaries = {result_key(name): self.summary(name) for name in METRICS}
+        summaries["val_accuracy"] = Summary(tuple(score.validation_accuracy for score in self.scores))
         return {
             "model": self.model,
-            "test_accuracy": {"mean": self.test_accuracy.mean, "std": self.test_accuracy.std},
-            "val_accuracy": {"mean": validation.mean, "std": validation.std},
+            **{name: {"mean": summary.mean, "std": summary.std} for name, summary in summaries.items()},
             "runs": len(self.scores),
             "failed_seeds": self.failed,
             "failure": self.failure,
@@ -227,8 +245,8 @@ def compare(
     try:
         for name, settings in methods.items():
             emit(MethodStarted(name, len(drawn) * len(seeds)))
-            hierarchy = trainer.hierarchy(settings)
-            runs.append(_run_method(name, settings, graph, hierarchy, drawn, tuple(seeds), device, emit))
+            work = _Work(name, settings, graph, trainer.hierarchy(settings), drawn, tuple(seeds), device)
+            runs.append(_run_method(work, emit))
             emit(MethodDone(runs[-1]))
     except KeyboardInterrupt:
         if not runs:
@@ -263,50 +281,53 @@ def _chosen(
     ).settings
 
 
-def _run_method(
-    name: str,
-    settings: Settings,
-    graph: Graph,
-    hierarchy: Hierarchy | None,
-    splits: list[Split],
-    seeds: tuple[int, ...],
-    device: str,
-    emit: OnCompareEvent,
-) -> MethodRun:
+class _Work(NamedTuple):
+    """What the process of a method gets."""
+
+    model: str
+    settings: Settings
+    graph: Graph
+    hierarchy: Hierarchy | None
+    splits: list[Split]
+    seeds: tuple[int, ...]
+    device: str
+
+    def failed(self, split: int, reason: str) -> list[Score]:
+        return [Score(self.model, split, seed, failure=reason) for seed in self.seeds]
+
+
+def _run_method(work: _Work, emit: OnCompareEvent) -> MethodRun:
     """Run a method in a process of its own."""
     try:
-        (scores, epoch_seconds), peak = in_own_process(
-            _train_splits, name, settings, graph, hierarchy, splits, seeds, device, on_message=emit
-        )
+        (scores, epoch_seconds), peak = in_own_process(_train_splits, work, on_message=emit)
     except WorkFailedError as error:
-        failed = [Score(name, number, seed, failure=str(error)) for number in range(len(splits)) for seed in seeds]
-        return MethodRun(name, settings, tuple(failed), Peak(None, None), None, str(error))
-    return MethodRun(name, settings, scores, peak, epoch_seconds)
+        failed = [score for number in range(len(work.splits)) for score in work.failed(number, str(error))]
+        return MethodRun(work.model, work.settings, tuple(failed), Peak(None, None), None, str(error))
+    return MethodRun(work.model, work.settings, scores, peak, epoch_seconds)
 
 
-def _train_splits(
-    send: Send,
-    name: str,
-    settings: Settings,
-    graph: Graph,
-    hierarchy: Hierarchy | None,
-    splits: list[Split],
-    seeds: tuple[int, ...],
-    device: str,
-) -> tuple[tuple[Score, ...], float | None]:
+def _train_splits(send: Send, work: _Work) -> tuple[tuple[Score, ...], float | None]:
     """Return the scores of every split and seed, and the mean seconds per epoch. Runs in the method's process."""
     scores: list[Score] = []
     train_seconds, epochs = 0.0, 0
-    for number, split in enumerate(splits):
-        on_event = partial(_send_seed, send, name, number)
+    for number, split in enumerate(work.splits):
+        on_event = partial(_send_seed, send, work.model, number)
         try:
-            result = fit(graph, split, settings, seeds, device=device, hierarchy=hierarchy, on_event=on_event)
+            result = fit(
+                work.graph,
+                split,
+                work.settings,
+                work.seeds,
+                device=work.device,
+                hierarchy=work.hierarchy,
+                on_event=on_event,
+            )
         except AllSeedsFailedError as error:
-            scores += [Score(name, number, seed, failure=str(error)) for seed in seeds]
+            scores += work.failed(number, str(error))
             continue
         train_seconds += result.seconds["train"]
         epochs += len(result.history)
-        scores += _scores(name, number, result)
+        scores += _scores(work.model, number, result)
     return tuple(scores), train_seconds / epochs if epochs else None
 
 
@@ -318,31 +339,30 @@ def _send_seed(send: Send, model: str, split: int, event: FitEvent) -> None:
 
 def _scores(model: str, split: int, result: RunResult) -> list[Score]:
     assert result.test is not None
-    figures = zip(result.outcomes, result.test.accuracy.per_seed, result.test["macro_f1"].per_seed, strict=True)
     return [
         Score(
             model=model,
             split=split,
-            seed=outcome.seed,
-            test_accuracy=accuracy,
-            validation_accuracy=outcome.validation_accuracy,
-            macro_f1=macro_f1,
-            best_epoch=outcome.best_epoch,
-            seconds=outcome.seconds,
-            failure=outcome.failure,
+            seed=one.seed,
+            metrics={
+                name: score for name, found in result.test.items() if (score := found.per_seed[place]) is not None
+            },
+            validation_accuracy=one.validation_accuracy,
+            best_epoch=one.best_epoch,
+            seconds=one.seconds,
+            failure=one.failure,
         )
-        for outcome, accuracy, macro_f1 in figures
+        for place, one in enumerate(result.outcomes)
     ]
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> None:
     """Write `comparison.json` with every setting and figure, and `scores.csv` with a row per model, split and seed."""
     folder.mkdir(parents=True, exist_ok=True)
-    columns = list(Score.__dataclass_fields__)
-    with written_whole(folder / SCORES) as part, part.open("w", encoding="utf-8", newline="") as lines:
-        rows = csv.DictWriter(lines, columns, lineterminator="\n")
-        rows.writeheader()
-        rows.writerows(asdict(score) for run in comparison.runs for score in run.scores)
+    rows = [score.to_row() for run in comparison.runs for score in run.scores]
+    table = pd.DataFrame(rows, dtype=object)  # else a missing epoch would turn the others into floats
+    with written_whole(folder / SCORES) as part:
+        table.to_csv(part, index=False)
     with written_whole(folder / COMPARISON) as part:
         part.write_text(json.dumps(comparison.to_dict(), indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
@@ -362,7 +382,7 @@ def _from_dict(saved: dict[str, Any], scores: pd.DataFrame) -> Comparison:
         MethodRun(
             model=one["model"],
             settings=Settings.from_dict(one["settings"]),
-            scores=tuple(Score(**row) for row in rows if row["model"] == one["model"]),
+            scores=tuple(Score.from_row(row) for row in rows if row["model"] == one["model"]),
             peak=Peak(one["peak_memory_bytes"], one["peak_gpu_memory_bytes"]),
             epoch_seconds=one["seconds"]["epoch"],
             failure=one["failure"],
