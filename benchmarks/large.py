@@ -70,7 +70,7 @@ def trained(
     from hiergcn.model.registry import build_method
     from hiergcn.run.settings import settings_for
     from hiergcn.train.batches import Batches
-    from hiergcn.train.runs import train_runs
+    from hiergcn.train.loop import train_runs
 
     torch.set_num_threads(threads)
     depth = 1 + max(0, round(log(nodes / 2000, 8)))

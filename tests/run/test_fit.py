@@ -113,7 +113,7 @@ def test_without_test_nodes_there_is_no_test_figure(graph: Graph, split: Split, 
 def test_a_failed_seed_is_counted_not_dropped(
     graph: Graph, split: Split, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hiergcn.train.runs import train_runs as real
+    from hiergcn.train.loop import train_runs as real
 
     def second_fails(*args: Any, **named: Any) -> Iterator[SeedOutcome]:
         for outcome in real(*args, **named):

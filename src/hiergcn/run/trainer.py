@@ -21,8 +21,7 @@ from hiergcn.run.memory_plan import coarsening_memory, planned_to_fit, require_m
 from hiergcn.run.process import Send, Work, WorkerDiedError, in_workers
 from hiergcn.run.settings import Settings
 from hiergcn.train.batches import Batches
-from hiergcn.train.loop import OnEpoch, SeedOutcome
-from hiergcn.train.runs import Run, train_runs
+from hiergcn.train.loop import OnEpoch, Run, SeedOutcome, train_runs
 
 BATCH_LEVELS = 4
 """Levels of the hierarchy that batches are cut along, for methods that use no hierarchy."""

@@ -1,4 +1,7 @@
-"""The training loop, the only one there is. It sees training and validation labels only."""
+"""The training loop, the only one there is. It sees training and validation labels only.
+
+`train_runs` trains many seeds and splits of one method on one graph; the other functions train one or a few.
+"""
 
 import math
 import time
@@ -25,6 +28,10 @@ REPORT_EVERY = 25
 OnEpoch = Callable[[int, int, float], None]
 """Callback with a seed, the epoch, and the seed's best validation accuracy so far."""
 
+Run = tuple[Task, int]
+"""Training and validation labels, and the seed."""
+
+_MOST_REPLICAS = 64
 _EAGER = 3  # epochs before a CUDA graph is recorded, in which libraries initialise
 
 
@@ -47,6 +54,58 @@ class SeedOutcome:
     @property
     def validation_accuracy(self) -> float:
         return math.nan if self.best_epoch is None else float(self.history[self.best_epoch - 1, 3])
+
+
+def train_runs(
+    method: Method,
+    prepared: Prepared,
+    runs: Sequence[Run],
+    config: TrainConfig,
+    device: torch.device,
+    on_epoch: OnEpoch | None = None,
+    batches: Batches | None = None,
+) -> Iterator[SeedOutcome]:
+    """Train every run and yield the outcomes in their order.
+
+    A GPU trains runs side by side if the method supports it. A CPU gains nothing by that and takes one after the
+    other; so does a GPU with batches or recomputation, which are there to save memory.
+    """
+    if device.type == "cuda" and method.replicates and batches is None and not config.recompute:
+        yield from _side_by_side(method, prepared, runs, config, device, on_epoch)
+        return
+    for task, seed in runs:
+        yield train_seed(method, prepared, task, config, seed, device, on_epoch, batches)
+
+
+def _side_by_side(
+    method: Method,
+    prepared: Prepared,
+    runs: Sequence[Run],
+    config: TrainConfig,
+    device: torch.device,
+    on_epoch: OnEpoch | None,
+) -> Iterator[SeedOutcome]:
+    """Train as many runs at a time as fit into memory, halving the number whenever they do not."""
+    most, done = _MOST_REPLICAS, 0
+    while done < len(runs):
+        group = runs[done : done + min(most, _alike(runs[done:]))]
+        tasks, seeds = [task for task, _ in group], [seed for _, seed in group]
+        try:
+            outcomes = train_side_by_side(method, prepared, tasks, config, seeds, device, on_epoch)
+        except torch.cuda.OutOfMemoryError:
+            if len(group) == 1:
+                raise
+            most = len(group) // 2
+            torch.cuda.empty_cache()
+            continue
+        yield from outcomes
+        done += len(group)
+
+
+def _alike(runs: Sequence[Run]) -> int:
+    """Return how many runs, from the first on, have as many training and validation nodes as the first."""
+    sizes = [(len(task.train), len(task.validation)) for task, _ in runs]
+    return next((i for i, size in enumerate(sizes) if size != sizes[0]), len(sizes))
 
 
 def train_seed(

@@ -13,7 +13,7 @@ from hiergcn.model.ops.triton.channel_kernels import (
     mix_product,
 )
 from hiergcn.model.ops.triton.dropout_kernels import dropout, dropout_concat, dropout_split
-from hiergcn.model.ops.triton.keep_best import keep_better
+from hiergcn.model.ops.triton.layout import keep_better
 from hiergcn.model.ops.triton.product_kernels import csr_product, csr_product_of_replicas, inner_products
 
 __all__ = [
