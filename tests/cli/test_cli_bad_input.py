@@ -64,7 +64,7 @@ def check(outcome: Outcome, *expected: str) -> None:
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
 )
-def test_a_wrong_word_on_the_command_line(
+def test_wrong_arguments_are_refused(
     command: Command, own_files: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[object, ...], expected: str
 ) -> None:
     monkeypatch.setattr("urllib.request.urlopen", _offline)
@@ -95,7 +95,7 @@ def test_an_existing_folder_is_not_touched(command: Command, own_files: Path) ->
     ],
 )
 @pytest.mark.parametrize("verb", ["fit", "check"])
-def test_labels_that_nothing_can_be_learned_from(
+def test_labels_that_no_model_can_learn_from(
     command: Command, own_files: Path, verb: str, labels: list[str], expected: str
 ) -> None:
     nodes = pd.read_csv(own_files / "nodes.csv")
@@ -148,7 +148,7 @@ def test_a_hostile_name_cannot_steer_the_terminal(command: Command, folder: Path
     assert "\x1b" not in outcome.err
 
 
-def test_a_bug_is_called_one(command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_reported_as_a_bug(command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("one by none")
 

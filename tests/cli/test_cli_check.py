@@ -12,7 +12,7 @@ from cli_shell import FEW_EPOCHS, Command
 CSV = ("edges.csv", "nodes.csv", "--label", "topic", "--id", "paper")
 
 
-def test_sound_files(command: Command, own_files: Path) -> None:
+def test_good_files_pass(command: Command, own_files: Path) -> None:
     outcome = command("check", *CSV)
     assert outcome.code == 0
     for words in ("nodes.csv", "comma", "ids are text", "label; blank is unknown", "007", "A fit would take", "GB"):
@@ -22,7 +22,7 @@ def test_sound_files(command: Command, own_files: Path) -> None:
     assert sorted(path.name for path in own_files.iterdir()) == ["edges.csv", "nodes.csv"]
 
 
-def test_files_that_no_fit_could_use(command: Command, own_files: Path) -> None:
+def test_unusable_files_are_refused(command: Command, own_files: Path) -> None:
     nodes = pd.read_csv(own_files / "nodes.csv")
     for change, words in (
         (nodes.assign(topic="only"), "'only'"),
@@ -40,7 +40,7 @@ def test_files_that_no_fit_could_use(command: Command, own_files: Path) -> None:
     assert command("check", "cora").code == 2
 
 
-def test_dropped_and_split_columns_are_honoured_by_fit(command: Command, own_files: Path) -> None:
+def test_fit_uses_dropped_and_split_columns(command: Command, own_files: Path) -> None:
     nodes = pd.read_csv(own_files / "nodes.csv", keep_default_na=False)
     labelled = nodes["topic"] != ""
     turn = pd.Series(range(len(nodes)), index=nodes.index) % 5
@@ -57,7 +57,7 @@ def test_dropped_and_split_columns_are_honoured_by_fit(command: Command, own_fil
     assert command("predict", "run").code == 0
 
 
-def test_no_features_and_formulas_for_names(command: Command, own_files: Path) -> None:
+def test_files_without_features_and_with_formulas_as_names(command: Command, own_files: Path) -> None:
     nodes = pd.read_csv(own_files / "nodes.csv", keep_default_na=False)[["paper", "topic"]]
     edges = pd.read_csv(own_files / "edges.csv")
     nodes["paper"] = "=" + nodes["paper"]

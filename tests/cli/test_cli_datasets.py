@@ -1,12 +1,15 @@
-"""`hiergcn datasets` as a script sees it."""
+"""`hiergcn datasets`."""
 
+import re
 from pathlib import Path
 
 import pytest
 from cli_shell import Command
 
+from hiergcn.datasets import dataset_names
 
-def test_a_long_path_stays_in_one_piece(command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+
+def test_a_long_path_is_not_wrapped(command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = folder / ("a-long-name-" * 8) / "more"
     data.mkdir(parents=True)
     (data / "amazon_photo.npz").write_bytes(b"")
@@ -15,3 +18,16 @@ def test_a_long_path_stays_in_one_piece(command: Command, folder: Path, monkeypa
     assert outcome.code == 0
     rows = [line.split() for line in outcome.out.splitlines()]
     assert ["amazon-photo", "7,650", "119,081", "745", "8", str(data)] in rows
+
+
+def test_datasets_are_listed_with_their_folder(command: Command) -> None:
+    outcome = command("datasets")
+    assert outcome.code == 0
+    for name in dataset_names():
+        assert re.search(rf"^{name} ", outcome.out, re.MULTILINE)
+    assert re.search(r"^cora +2,708 +5,278 +1,433 +7 +embedded", outcome.out, re.MULTILINE)
+    assert max(len(line.rstrip()) for line in outcome.out.splitlines()) <= 80
+
+
+def test_an_embedded_dataset_needs_no_download(command: Command) -> None:
+    assert "cora is in the package" in command("datasets", "get", "cora").out

@@ -46,9 +46,7 @@ def test_other_models_are_explained_too(command: Command, own_files: Path, model
 
 
 @pytest.mark.parametrize("scaling", ["row", "standard"])
-def test_components_are_traced_back_to_the_features_that_they_are_made_of(
-    command: Command, own_files: Path, scaling: str
-) -> None:
+def test_components_are_attributed_to_features(command: Command, own_files: Path, scaling: str) -> None:
     settings = ("--preset", "plus", "--set", "components=4", "--set", f"scaling={scaling}")
     assert command(*FIT, *FEW_EPOCHS, *settings, "--out", "run").code == 0
     outcome = command("explain", "run", "--node", "node 4", "--out", "why.json")
@@ -91,13 +89,13 @@ def test_why_not_another_class(command: Command, run: Path) -> None:
         (("--node", "node 4", "--class", "rain"), "There is no class 'rain'"),
     ],
 )
-def test_what_is_not_there_is_said(command: Command, run: Path, words: tuple[str, ...], sentence: str) -> None:
+def test_unknown_names_are_refused(command: Command, run: Path, words: tuple[str, ...], sentence: str) -> None:
     outcome = command("explain", "run", *words)
     assert (outcome.code, outcome.out) == (2, "")
     assert sentence in outcome.err
 
 
-def test_a_model_without_features_says_so(command: Command, own_files: Path) -> None:
+def test_a_model_without_features_cannot_be_explained(command: Command, own_files: Path) -> None:
     assert command(*FIT, "--model", "label-propagation", "--out", "run").code == 0
     outcome = command("explain", "run", "--node", "node 4")
     assert (outcome.code, outcome.out) == (2, "")

@@ -20,7 +20,7 @@ def read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def test_own_files_give_predictions_by_own_ids(command: Command, own_files: Path) -> None:
+def test_predictions_have_the_ids_of_the_files(command: Command, own_files: Path) -> None:
     outcome = command(*OWN, "--seeds", 2, "--levels", 2, "--out", "run")
     assert outcome.code == 0, outcome.err
     run = own_files / "run"
@@ -39,7 +39,7 @@ def test_own_files_give_predictions_by_own_ids(command: Command, own_files: Path
     assert "<b>maths" not in page
 
 
-def test_cora_stands_beside_the_claim(command: Command, folder: Path) -> None:
+def test_cora_is_compared_with_the_published_accuracy(command: Command, folder: Path) -> None:
     outcome = command("fit", "cora", "--preset", "paper", "--seeds", 2, "--set", "epochs=3", "--out", "run")
     assert outcome.code == 0, outcome.err
     metrics = read(folder / "run" / "metrics.json")
@@ -59,7 +59,7 @@ def test_cora_stands_beside_the_claim(command: Command, folder: Path) -> None:
     assert metrics["selection"] in " ".join(outcome.out.split())
 
 
-def test_plain_output_is_plain(command: Command, own_files: Path) -> None:
+def test_output_outside_a_terminal_has_no_colours(command: Command, own_files: Path) -> None:
     outcome = command(*OWN, "--seeds", 2)
     assert "\x1b" not in outcome.out
     assert outcome.err == ""
@@ -68,7 +68,7 @@ def test_plain_output_is_plain(command: Command, own_files: Path) -> None:
     assert re.search(r"^seed 1: validation .* \(2 of 2 done\)$", outcome.out, re.MULTILINE)
 
 
-def test_a_second_run_loses_nothing(command: Command, own_files: Path) -> None:
+def test_a_second_run_gets_its_own_folder(command: Command, own_files: Path) -> None:
     for _ in range(2):
         assert command(*OWN, "--seeds", 1).code == 0
     assert sorted(path.name for path in (own_files / "runs").iterdir()) == ["work-hgcn-plus", "work-hgcn-plus-2"]
@@ -78,7 +78,7 @@ def test_a_second_run_loses_nothing(command: Command, own_files: Path) -> None:
     assert first == second
 
 
-def test_more_levels_than_the_graph_has_is_said(command: Command, own_files: Path) -> None:
+def test_too_many_levels_are_noted(command: Command, own_files: Path) -> None:
     outcome = command(*OWN, "--seeds", 1, "--levels", 60, "--out", "run")
     assert outcome.code == 0
     assert "not the 60 that were asked for" in " ".join(outcome.out.split())
@@ -86,7 +86,7 @@ def test_more_levels_than_the_graph_has_is_said(command: Command, own_files: Pat
     assert "not the 60 that were asked for" in page
 
 
-def test_a_hundred_labels_are_not_needed(command: Command, own_files: Path) -> None:
+def test_six_labels_are_enough(command: Command, own_files: Path) -> None:
     """With two labels per class there is nothing to test on; the figure is called what it is."""
     nodes = pd.read_csv(own_files / "nodes.csv", dtype={"topic": str}, keep_default_na=False)
     known = nodes[nodes["topic"] != ""].groupby("topic").head(2).index

@@ -16,7 +16,7 @@ def run(command: Command, own_files: Path) -> Path:
     return own_files / "run"
 
 
-def test_predictions_come_again_from_anywhere(command: Command, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_predictions_are_repeated_from_any_folder(command: Command, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(run.parent.parent)  # the paths of the data hold from any working directory
     outcome = command("predict", run)
     assert outcome.code == 0, outcome.err
@@ -73,7 +73,7 @@ def test_changed_features_are_noticed(command: Command, run: Path) -> None:
     assert "differ" in outcome.err
 
 
-def test_the_report_is_made_again(command: Command, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_is_written_again(command: Command, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = run / "report.html"
     first = page.read_text(encoding="utf-8")
     page.unlink()
@@ -95,7 +95,7 @@ def grown(folder: Path) -> pd.DataFrame:
     return table
 
 
-def test_a_grown_graph_is_predicted(command: Command, run: Path) -> None:
+def test_predict_on_a_larger_graph(command: Command, run: Path) -> None:
     grown(run.parent)
     outcome = command("predict", run, "more-edges.csv", "more-nodes.csv")
     assert outcome.code == 0, outcome.err
@@ -139,7 +139,7 @@ def test_without_features_other_nodes_are_refused(command: Command, own_files: P
     assert "the nodes had no features" in outcome.err
 
 
-def test_a_method_that_learns_each_node_is_refused_on_others(command: Command, own_files: Path) -> None:
+def test_a_transductive_method_is_refused_on_other_nodes(command: Command, own_files: Path) -> None:
     words = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--model", "label-propagation")
     assert command(*words, "--seeds", 1, "--no-baselines", "--out", "spread").code == 0
     grown(own_files)

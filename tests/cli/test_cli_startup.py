@@ -6,9 +6,13 @@ import sys
 import pytest
 from cli_shell import Command
 
+from hiergcn.model.registry import method_names
 from hiergcn.version import __version__
 
 HEAVY = ("torch", "numpy", "pandas", "scipy", "numba", "sklearn", "matplotlib", "rich", "jinja2")
+
+
+COMMANDS = ("check", "fit", "predict", "explain", "compare", "tune", "reproduce", "report", "coarsen", "datasets")
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"], ["fit", "--help"], ["datasets", "--help"]])
@@ -30,5 +34,17 @@ def test_version(command: Command) -> None:
 
 def test_help_names_every_command(command: Command) -> None:
     out = command("--help").out
-    for name in ("fit", "predict", "report", "coarsen", "datasets"):
+    for name in COMMANDS:
         assert f"\n  {name} " in out
+
+
+def test_help_of_fit_lists_every_method(command: Command) -> None:
+    words = " ".join(command("fit", "--help").out.split())
+    assert ", ".join(method_names()) in words
+
+
+@pytest.mark.parametrize("name", ["check", "fit", "compare", "tune"])
+def test_training_commands_take_the_same_input(command: Command, name: str) -> None:
+    out = command(name, "--help").out
+    for option in ("--label", "--id", "--weight", "--split-column", "--drop"):
+        assert f" {option} " in out

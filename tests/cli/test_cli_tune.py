@@ -17,7 +17,7 @@ WORDS = (
 )
 
 
-def test_a_search_leaves_what_is_needed_to_use_it(command: Command, own_files: Path) -> None:
+def test_a_search_writes_trials_recipe_and_fit_command(command: Command, own_files: Path) -> None:
     outcome = command(*WORDS, "--trials", 2)
     assert outcome.code == 0, outcome.err
     folder = own_files / "search"
@@ -42,7 +42,7 @@ def test_a_search_leaves_what_is_needed_to_use_it(command: Command, own_files: P
     assert "hidden" not in trials
 
 
-def test_a_folder_of_something_else_is_left_alone(command: Command, own_files: Path) -> None:
+def test_a_folder_with_other_files_is_refused(command: Command, own_files: Path) -> None:
     (own_files / "search").mkdir()
     (own_files / "search" / "thesis.txt").write_text("precious")
     outcome = command(*WORDS, "--trials", 1)

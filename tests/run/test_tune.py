@@ -63,9 +63,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[Split]:
 NETWORK = {"levels", "hidden", "dropout", "learning_rate", "l2", "pooling", "scaling", "channels"}
 
 
-def test_a_search_goes_on_where_it_stopped(
-    graph: Graph, split: Split, base: Settings, tmp_path: Path, recorded: list[Split]
-) -> None:
+def test_a_search_is_resumed(graph: Graph, split: Split, base: Settings, tmp_path: Path, recorded: list[Split]) -> None:
     told: list[Trial] = []
     first = search(graph, split, base, tmp_path, 2, on_event=told.append)
     assert [trial.number for trial in first.trials] == [trial.number for trial in told] == [0, 1]
@@ -84,7 +82,7 @@ def test_the_journal_is_plain_text(graph: Graph, split: Split, base: Settings, t
         json.loads(line)
 
 
-def test_the_first_trial_is_what_there_was(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
+def test_the_first_trial_has_the_given_settings(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
     tuning = search(graph, split, base, tmp_path, 2)
     expected = {"levels": 1, "hidden": 16, "channels": 4, "pooling": "sum", "scaling": "row"}
     assert expected.items() <= tuning.trials[0].settings.items()
@@ -96,7 +94,7 @@ def test_the_first_trial_is_what_there_was(graph: Graph, split: Split, base: Set
     assert tuning.settings == base.override(tuning.best.settings)
 
 
-def test_what_is_fixed_is_not_searched(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
+def test_fixed_settings_are_not_searched(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
     tuning = search(graph, split, base, tmp_path, 1, changes={"levels": 1, "dropout": 0.85})
     assert set(tuning.trials[0].settings) == NETWORK - {"levels", "dropout"}
     with pytest.raises(InputError, match="no setting left to search"):
@@ -125,7 +123,7 @@ def raising(error: BaseException, after: int) -> Callable[..., RunResult]:
     return run
 
 
-def test_ctrl_c_keeps_what_is_finished(
+def test_ctrl_c_keeps_finished_trials(
     graph: Graph, split: Split, base: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -136,7 +134,7 @@ def test_ctrl_c_keeps_what_is_finished(
     assert len(search(graph, split, base, tmp_path, 2).trials) == 2  # the one that was stopped is not counted
 
 
-def test_the_first_trial_comes_again_if_it_was_stopped(
+def test_an_interrupted_first_trial_is_repeated(
     graph: Graph, split: Split, base: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -145,7 +143,7 @@ def test_the_first_trial_comes_again_if_it_was_stopped(
     assert search(graph, split, base, tmp_path, 1).trials[0].settings["dropout"] == pytest.approx(0.85)
 
 
-def test_a_failed_trial_is_kept_as_such(
+def test_a_failed_trial_is_kept(
     graph: Graph, split: Split, base: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hiergcn.run.tune.fit", raising(MemoryError("too large"), after=1))
@@ -198,7 +196,7 @@ def test_the_graph_is_coarsened_once(
     assert tuning.base == expected
 
 
-def test_a_search_knows_the_settings_of_each_method(graph: Graph) -> None:
+def test_each_method_has_its_search_space(graph: Graph) -> None:
     assert set(search_space(settings_for("hgcn"), (), Trainer(graph).coarsened)) == NETWORK
     plus = set(search_space(settings_for("hgcn", "plus"), (), Trainer(graph).coarsened))
     assert {"share", "order", "drop_node", "levels", "hidden"} <= plus

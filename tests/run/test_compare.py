@@ -181,6 +181,6 @@ def test_settings_are_chosen_and_the_graph_coarsened_once(
     assert [run.settings for run in found.runs] == expected
 
 
-def test_unknown_rival_is_refused(graph: Graph, own: Split) -> None:
+def test_an_unknown_method_to_compare_with_is_refused(graph: Graph, own: Split) -> None:
     with pytest.raises(InputError, match="not among the models"):
         compare(graph, own, {"a": quick()}, (0,), against="b")

@@ -46,7 +46,7 @@ def test_every_class_and_the_confidence_are_shown(command: Command, own_files: P
     assert "confidence is not calibrated" in " ".join(outcome.out.split())
 
 
-def test_settings_follow_the_graph_unless_given(command: Command, own_files: Path) -> None:
+def test_settings_are_adapted_to_the_graph_unless_given(command: Command, own_files: Path) -> None:
     outcome = command(*OWN, "--set", "epochs=4", "--no-baselines", "--verbose", "--out", "mine")
     assert outcome.code == 0, outcome.err
     assert "features are measurements on different scales" in " ".join(outcome.out.split())

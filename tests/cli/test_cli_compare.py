@@ -34,7 +34,7 @@ def test_compares_two_presets_on_own_files(command: Command, own_files: Path) ->
     assert (own_files / "both" / "comparison.html").read_text() == page
 
 
-def test_bad_words_are_refused_before_any_work(command: Command, folder: Path) -> None:
+def test_bad_arguments_are_refused_before_any_work(command: Command, folder: Path) -> None:
     for words, sentence in (
         (("--models", "gcnn"), "no model named 'gcnn'"),
         (("--models", "hgcn,hgcn"), "twice"),
