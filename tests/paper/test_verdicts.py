@@ -214,7 +214,7 @@ def test_what_is_rounded_to_nothing_has_no_sign() -> None:
 
 
 def test_exponents_are_those_of_the_law() -> None:
-    slope, half = fitted_exponent([10, 100, 1000, 10_000], [3 * n**1.5 for n in (10, 100, 1000, 10_000)])
+    slope, half = fitted_exponent([(n, 3 * n**1.5) for n in (10, 100, 1000, 10_000)])
     assert slope == pytest.approx(1.5)
     assert half == pytest.approx(0.0, abs=1e-6)
 

@@ -1,5 +1,6 @@
 """`hiergcn reproduce`: run the paper's tables and figures again, each number beside the paper's."""
 
+import math
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -98,7 +99,7 @@ def _run(
             device=where,
             again=again,
             on_event=_shown_by(progress),
-            budget_seconds=None if budget_minutes is None else 60 * budget_minutes,
+            budget_seconds=60 * (math.inf if budget_minutes is None else budget_minutes),
         )
 
 

@@ -1,6 +1,6 @@
 """The paper's claims in its order: place, quote and judge."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,151 +10,90 @@ from hiergcn.paper.collect import Evidence
 from hiergcn.paper.experiments import DATASET_TITLES, NELL
 from hiergcn.paper.published import BEST_CHANNELS, BEST_LEVELS, TABLE2, TABLE4
 from hiergcn.paper.significance import growth
-from hiergcn.paper.verdicts import (
-    Finding,
-    Judge,
-    Lead,
-    Pair,
-    Pairs,
-    at_least_as_printed,
-    best_value,
-    better,
-    by_value,
-    grows,
-)
+from hiergcn.paper.verdicts import Finding, Judge, Lead, Pair, Pairs, at_least_as_printed, best_value, better, grows
 
 WALKERS = ("deepwalk", "planetoid-t", "planetoid-i")
 NETWORKS = ("gcn", "gat", "dgcn")
 
 
-def over_methods(others: Sequence[str], datasets: tuple[str, ...] | None = None) -> Pairs:
-    """Pair H-GCN with other methods of Table 2."""
-
-    def pairs(evidence: Evidence) -> list[Pair]:
-        shown = [name for name in evidence.scale.datasets if name in (datasets or evidence.scale.datasets)]
-        return [
-            (
-                f"{DATASET_TITLES[dataset]}, {method_title(other)}",
-                evidence.ours(dataset),
-                evidence.other(other, dataset),
-                _printed_lead("hgcn", other, dataset),
-            )
-            for dataset in shown
-            for other in others
-        ]
-
-    return pairs
+# Pairs of cells that a claim compares
 
 
-def between_methods(better: str, worse: Sequence[str]) -> Pairs:
-    """Pair two other methods of Table 2."""
+def methods(better: str, worse: Sequence[str], datasets: tuple[str, ...] | None = None) -> Pairs:
+    """Pair a method of Table 2 with others, on all datasets or on some."""
 
-    def pairs(evidence: Evidence) -> list[Pair]:
-        return [
-            (
-                f"{DATASET_TITLES[dataset]}, {method_title(better)} over {method_title(other)}",
-                evidence.other(better, dataset),
-                evidence.other(other, dataset),
-                _printed_lead(better, other, dataset),
-            )
-            for dataset in evidence.scale.datasets
-            for other in worse
-        ]
+    def pairs(evidence: Evidence) -> Iterator[Pair]:
+        for dataset in evidence.scale.datasets:
+            for other in worse if dataset in (datasets or (dataset,)) else ():
+                name = method_title(other) if better == "hgcn" else f"{method_title(better)} over {method_title(other)}"
+                ours, theirs = TABLE2[better].get(dataset), TABLE2[other].get(dataset)
+                printed = ours.mean - theirs.mean if ours and theirs else None
+                cells = evidence.table2(better, dataset), evidence.table2(other, dataset)
+                yield f"{DATASET_TITLES[dataset]}, {name}", *cells, printed
 
     return pairs
 
 
-def with_few_labels(*, small: bool = False, fewest: bool = False) -> Pairs:
+def few_labels(*, small: bool = False, fewest: bool = False) -> Pairs:
     """Pair H-GCN with the networks of Table 3, at every number of labels or at the fewest alone."""
 
-    def pairs(evidence: Evidence) -> list[Pair]:
-        counts = (min(evidence.scale.labels),) if fewest else evidence.scale.labels
-        found: list[Pair] = []
-        for count in counts:
-            column = f"{count} small" if small else str(count)
+    def pairs(evidence: Evidence) -> Iterator[Pair]:
+        for count in (min(evidence.scale.labels),) if fewest else evidence.scale.labels:
             for other in NETWORKS:
                 name = method_title(other) if fewest else f"{count} labels, {method_title(other)}"
                 ours, theirs = evidence.printed_few("hgcn", count), evidence.printed_few(other, count)
                 printed = ours.mean - theirs.mean if ours and theirs else None
-                found.append((name, evidence.few("hgcn", column), evidence.few(other, column), printed))
-        return found
+                column = f"{count} small" if small else str(count)
+                yield name, evidence.few("hgcn", column), evidence.few(other, column), printed
 
     return pairs
 
 
-def without(arm: str) -> Pairs:
+def ablation(arm: str) -> Pairs:
     """Pair H-GCN with an ablated version of Table 4."""
 
-    def pairs(evidence: Evidence) -> list[Pair]:
-        return [
-            (
-                DATASET_TITLES[dataset],
-                evidence.ablated("hgcn", dataset),
-                evidence.ablated(arm, dataset),
-                TABLE4["hgcn"][dataset].mean - TABLE4[arm][dataset].mean,
-            )
-            for dataset in evidence.scale.datasets
-        ]
+    def pairs(evidence: Evidence) -> Iterator[Pair]:
+        for dataset in evidence.scale.datasets:
+            printed = TABLE4["hgcn"][dataset].mean - TABLE4[arm][dataset].mean
+            cells = evidence.ablated("hgcn", dataset), evidence.ablated(arm, dataset)
+            yield DATASET_TITLES[dataset], *cells, printed
 
     return pairs
 
 
-def over_value(experiment: str, best: dict[str, int], extreme: Callable[[list[int]], int]) -> Pairs:
+def best_over(experiment: str, best: dict[str, int], extreme: Callable[[Iterable[int]], int]) -> Pairs:
     """Pair the paper's best value of a varied setting with the smallest or the largest one."""
 
-    def pairs(evidence: Evidence) -> list[Pair]:
-        found: list[Pair] = []
+    def pairs(evidence: Evidence) -> Iterator[Pair]:
         for dataset in evidence.scale.datasets:
-            cells = by_value(evidence, experiment, dataset)
-            other = extreme(list(cells))
-            if best[dataset] in cells:
-                name = f"{DATASET_TITLES[dataset]}, {best[dataset]} over {other}"
-                found.append((name, cells[best[dataset]], cells[other], None))
-        return found
+            cells, value = evidence.varied(experiment, dataset), best[dataset]
+            if value in cells:
+                other = extreme(cells)
+                yield f"{DATASET_TITLES[dataset]}, {value} over {other}", cells[value], cells[other], None
 
     return pairs
 
 
-def _printed_lead(better: str, worse: str, dataset: str) -> float | None:
-    ours, theirs = TABLE2[better].get(dataset), TABLE2[worse].get(dataset)
-    return ours.mean - theirs.mean if ours and theirs else None
+# Leads that a claim says to grow
 
 
-def from_citation_to_nell(evidence: Evidence) -> list[Lead]:
-    if NELL not in evidence.scale.datasets:
-        return []
-    return [
-        Lead(
-            method_title(other),
-            f"on {DATASET_TITLES[dataset]}",
-            "on NELL",
-            growth(
-                (evidence.ours(dataset), evidence.other(other, dataset)),
-                (evidence.ours(NELL), evidence.other(other, NELL)),
-            ),
-        )
-        for other in ("gcn", "dgcn")
-        for dataset in evidence.scale.citation
-    ]
+def citation_to_nell(evidence: Evidence) -> Iterator[Lead]:
+    for other in ("gcn", "dgcn") if NELL in evidence.scale.datasets else ():
+        for dataset in evidence.scale.citation:
+            first, second = (
+                (evidence.table2("hgcn", where), evidence.table2(other, where)) for where in (dataset, NELL)
+            )
+            yield Lead(method_title(other), f"on {DATASET_TITLES[dataset]}", "on NELL", growth(first, second))
 
 
-def from_many_to_few_labels(evidence: Evidence) -> list[Lead]:
+def many_to_few_labels(evidence: Evidence) -> Iterator[Lead]:
     most, least = str(max(evidence.scale.labels)), str(min(evidence.scale.labels))
-    return [
-        Lead(
-            method_title(other),
-            f"with {most} labels",
-            f"with {least}",
-            growth(
-                (evidence.few("hgcn", most), evidence.few(other, most)),
-                (evidence.few("hgcn", least), evidence.few(other, least)),
-            ),
-        )
-        for other in NETWORKS
-    ]
+    for other in NETWORKS:
+        first, second = ((evidence.few("hgcn", count), evidence.few(other, count)) for count in (most, least))
+        yield Lead(method_title(other), f"with {most} labels", f"with {least}", growth(first, second))
 
 
-_margin_grows = grows(from_many_to_few_labels, lambda evidence: evidence.scale.draws >= 10)
+_margin_grows = grows(many_to_few_labels, lambda evidence: evidence.scale.draws >= 10)
 
 
 @dataclass(frozen=True)
@@ -200,47 +139,39 @@ CLAIMS = (
         "84.5 ± 0.5 … 72.8 ± 0.5 … 79.8 ± 0.4 … 80.1 ± 0.4",
         verdicts.figures,
     ),
-    Claim(
-        "Section 4.2",
-        "running GAT on the NELL dataset requires more than 64G memory",
-        verdicts.gat_on_nell,
-    ),
+    Claim("Section 4.2", "running GAT on the NELL dataset requires more than 64G memory", verdicts.gat_on_nell),
     Claim(
         "Section 4.2",
         "the proposed method consistently outperforms other state-of-the-art methods",
-        better(over_methods((*WALKERS, *NETWORKS))),
+        better(methods("hgcn", (*WALKERS, *NETWORKS))),
     ),
     Claim(
         "Section 4.2",
         "compared with citation networks, H-GCN surpasses other baselines by larger margins on the NELL dataset",
-        grows(from_citation_to_nell, lambda evidence: evidence.scale.seeds >= 10),
+        grows(citation_to_nell, lambda evidence: evidence.scale.seeds >= 10),
     ),
     Claim(
         "Section 4.2",
         "the accuracy of H-GCN exceeds GCN and DGCN by 7.1% and 5.9% on NELL dataset respectively",
-        at_least_as_printed(over_methods(("gcn", "dgcn"), ("nell",))),
+        at_least_as_printed(methods("hgcn", ("gcn", "dgcn"), (NELL,))),
     ),
     Claim(
         "Section 4.2",
         "traditional random-walk-based algorithms such as DeepWalk and Planetoid, their performance is relatively poor",
-        better(between_methods("gcn", WALKERS)),
+        better(methods("gcn", WALKERS)),
     ),
-    Claim("Section 4.2", "GAT outperforms GCN", better(between_methods("gat", ("gcn",)))),
+    Claim("Section 4.2", "GAT outperforms GCN", better(methods("gat", ("gcn",)))),
     Claim(
         "Section 4.2",
         "on the NELL dataset, there are fewer training samples per class … training nodes are further away from "
         "testing nodes on average",
         verdicts.farther_on_nell,
     ),
-    Claim(
-        "Section 4.3, Table 3",
-        "our method outperform other baselines in all cases",
-        better(with_few_labels()),
-    ),
+    Claim("Section 4.3, Table 3", "our method outperform other baselines in all cases", better(few_labels())),
     Claim(
         "Section 4.3, Table 3; with as few labels for validation as for training",
         "our method outperform other baselines in all cases",
-        better(with_few_labels(small=True)),
+        better(few_labels(small=True)),
     ),
     Claim(
         "Section 4.3",
@@ -252,7 +183,7 @@ CLAIMS = (
         "Section 4.3",
         "when only five labeled nodes per class … are given, the accuracy of H-GCN exceeds GCN, DGCN, and GAT by 7.5%, "
         "6.4%, and 6.2% respectively",
-        at_least_as_printed(with_few_labels(fewest=True)),
+        at_least_as_printed(few_labels(fewest=True)),
     ),
     Claim(
         "Section 4.3",
@@ -263,12 +194,12 @@ CLAIMS = (
     Claim(
         "Section 4.4, Table 4",
         "H-GCN has better performance compared to H-GCN without coarsening mechanisms on all datasets",
-        better(without("no-coarsening")),
+        better(ablation("no-coarsening")),
     ),
     Claim(
         "Section 4.4, Table 4",
         "the model with node weight embeddings performs better",
-        better(without("no-embedding")),
+        better(ablation("no-embedding")),
     ),
     Claim(
         "Section 4.5, figure of coarsening layers",
@@ -279,12 +210,12 @@ CLAIMS = (
     Claim(
         "Section 4.5",
         "when adding too many coarsening layers, the performance drops",
-        better(over_value("figure-levels", BEST_LEVELS, max)),
+        better(best_over("figure-levels", BEST_LEVELS, max)),
     ),
     Claim(
         "Section 4.5, figure of channels",
         "the performance improves with the number of channels increasing until four channels",
-        better(over_value("figure-channels", BEST_CHANNELS, min)),
+        better(best_over("figure-channels", BEST_CHANNELS, min)),
     ),
     Claim(
         "Section 4.5, figure of channels; four as the best number",
@@ -294,7 +225,7 @@ CLAIMS = (
     Claim(
         "Section 4.5",
         "too many channels will inevitably introduce redundant parameters to the model, leading to overfitting as well",
-        better(over_value("figure-channels", BEST_CHANNELS, max)),
+        better(best_over("figure-channels", BEST_CHANNELS, max)),
     ),
 )
 

@@ -133,13 +133,9 @@ class Evidence:
     def experiments(self) -> dict[str, Experiment]:
         return self.paper | self.plus
 
-    def ours(self, dataset: str) -> CellResult:
-        """Return H-GCN's cell of Table 2."""
-        return self.cells["table2"]["hgcn-nell" if dataset == NELL else "hgcn", dataset, ""]
-
-    def other(self, arm: str, dataset: str) -> CellResult:
-        """Return another method's cell of Table 2."""
-        return self.cells["table2"][arm, dataset, ""]
+    def table2(self, arm: str, dataset: str) -> CellResult:
+        """Return a cell of Table 2."""
+        return self.cells["table2"]["hgcn-nell" if (arm, dataset) == ("hgcn", NELL) else arm, dataset, ""]
 
     def few(self, arm: str, column: str) -> CellResult:
         """Return a cell of Table 3."""
@@ -152,6 +148,10 @@ class Evidence:
     def ablated(self, arm: str, dataset: str) -> CellResult:
         """Return a cell of Table 4."""
         return self.cells["table4"][f"{arm}-nell" if dataset == NELL else arm, dataset, ""]
+
+    def varied(self, experiment: str, dataset: str) -> dict[int, CellResult]:
+        """Return the cells of a figure by the value of the varied setting."""
+        return {int(column): cell for (_, name, column), cell in self.cells[experiment].items() if name == dataset}
 
     def measured(self, experiment: str) -> list[dict[str, Any] | None]:
         """Return the figures of an experiment's measurements in order; None for a missing one."""

@@ -5,11 +5,11 @@ arm `hgcn`, and our recipe beside them, as `hgcn-nell`. Ablations and figures of
 say nothing, so on NELL they use our recipe alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hiergcn.graph.split import PUBLIC, few_labels, random_splits
+from hiergcn.graph.split import few_labels, random_splits
 from hiergcn.model.registry import method_title
 from hiergcn.paper.experiment import Arm, Column, Experiment, Measurement
 
@@ -112,21 +112,46 @@ QUICK = Scale(
 # In running order: the methods of the paper's comparison and the cheap ones first.
 _BASELINES = ("gcn", "dgcn", "label-propagation", "mlp", "gat", "grand", "appnp")
 _SLOW = ("planetoid-i", "planetoid-t", "graph-unet", "deepwalk")
+_PAPER = Arm("hgcn", "hgcn", "paper")
+_ON_NELL = Arm("hgcn-nell", "hgcn", "default", datasets=(NELL,))
+"""H-GCN with the recipe that learns on NELL."""
 
 
 def paper_experiments(scale: Scale = FULL) -> dict[str, Experiment]:
     """Return the paper's experiments by name."""
-    makers = (_table1, _table2, _table3, _table4, _levels, _channels, _toy, _field, _complexity, _random_splits)
-    return {made.name: made for made in (maker(scale) for maker in makers)}
+    made = (
+        _measured(
+            "table1", "Datasets", "Statistics of the datasets, counted in the files.", _on_each(scale, "statistics")
+        ),
+        _table2(scale),
+        _table3(scale),
+        _table4(scale),
+        _varied(scale, "figure-levels", "Coarsening layers", "levels", scale.levels),
+        _varied(scale, "figure-channels", "Channels", "channels", scale.channels),
+        _measured(
+            "figure-coarsening",
+            "Coarsening, step by step",
+            "The toy graph of the paper's coarsening figure.",
+            [Measurement("toy-graph")],
+        ),
+        _measured(
+            "figure-receptive-field",
+            "Receptive field",
+            f"Number of nodes in a node's receptive field: GCN, and H-GCN with 0 to {scale.field_levels} levels.",
+            _on_each(scale, "receptive-field", levels=scale.field_levels),
+        ),
+        _complexity(scale),
+        _random_splits(scale),
+    )
+    return {one.name: one for one in made}
 
 
-def _hgcn(name: str = "hgcn", **changes: object) -> Arm:
-    return Arm(name, "hgcn", "paper", changes)
+def _measured(name: str, title: str, about: str, measurements: Iterable[Measurement]) -> Experiment:
+    return Experiment(name, title, about, measurements=tuple(measurements))
 
 
-def _on_nell(name: str, seeds: int | None = None, **changes: object) -> Arm:
-    """Return H-GCN with the recipe that learns on NELL."""
-    return Arm(name, "hgcn", "default", changes, datasets=(NELL,), seeds=seeds)
+def _on_each(scale: Scale, name: str, **arguments: object) -> list[Measurement]:
+    return [Measurement(name, {"dataset": dataset, **arguments}) for dataset in scale.datasets]
 
 
 def _others(scale: Scale, names: tuple[str, ...], seeds: int | None = None) -> tuple[Arm, ...]:
@@ -134,54 +159,32 @@ def _others(scale: Scale, names: tuple[str, ...], seeds: int | None = None) -> t
 
     Graph U-Net squares the adjacency matrix, which NELL's hubs make too dense.
     """
-    return tuple(
-        Arm(
-            name,
-            name,
-            changes=scale.lighter.get(name, {}),
-            datasets=CITATION if name == "graph-unet" else None,
-            seeds=seeds,
-        )
-        for name in names
-    )
-
-
-def _table1(scale: Scale) -> Experiment:
-    return Experiment(
-        "table1",
-        "Datasets",
-        "Statistics of the datasets, counted in the files.",
-        measurements=tuple(Measurement("statistics", {"dataset": name}) for name in scale.datasets),
-    )
+    arms = (Arm(name, name, changes=scale.lighter.get(name, {}), seeds=seeds) for name in names)
+    return tuple(replace(arm, datasets=CITATION) if arm.name == "graph-unet" else arm for arm in arms)
 
 
 def _table2(scale: Scale) -> Experiment:
+    gat = Measurement("memory", {"dataset": NELL, "method": "gat"})  # "requires more than 64G memory"
     return Experiment(
         "table2",
         "Node classification",
         f"Every method on the public splits, {scale.seeds} seeds.",
-        arms=(_on_nell("hgcn-nell"), _hgcn(), *_others(scale, (*_BASELINES, *_SLOW))),
+        arms=(_ON_NELL, _PAPER, *_others(scale, (*_BASELINES, *_SLOW))),
         datasets=scale.datasets,
         seeds=scale.seeds,
         most_epochs=scale.most_epochs,
-        measurements=tuple(
-            Measurement("memory", {"dataset": NELL, "method": "gat"})  # "requires more than 64G"
-            for name in scale.datasets
-            if name == NELL
-        ),
+        measurements=(gat,) if NELL in scale.datasets else (),
     )
 
 
 def _table3(scale: Scale) -> Experiment:
     """Cross draws and seeds. All 20 labels per class with all validation nodes are the public split: one draw."""
-    columns = []
-    for small in (False, True):
-        for count in scale.labels:
-            name = f"{count} small" if small else str(count)
-            if count == max(scale.labels) and not small:
-                columns.append(Column(name, splits=(PUBLIC,), seeds=scale.seeds))
-            else:
-                columns.append(Column(name, splits=few_labels(count, scale.draws, small_validation=small)))
+    public = Column(str(max(scale.labels)), seeds=scale.seeds)
+    columns = [
+        Column(f"{count} small" if small else str(count), splits=few_labels(count, scale.draws, small_validation=small))
+        for small in (False, True)
+        for count in scale.labels
+    ]
     others = _others(scale, ("gcn", "dgcn", "gat", "grand", "appnp"), scale.draw_seeds_others)
     return Experiment(
         "table3",
@@ -190,27 +193,29 @@ def _table3(scale: Scale) -> Experiment:
         f"{scale.draws} times from the training set{_fewer(scale.fewer_draws)}. Validation has all its labels, or as "
         "few as training.",
         arms=(
-            Arm("hgcn", "hgcn", "paper", seeds=scale.draw_seeds),
+            replace(_PAPER, seeds=scale.draw_seeds),
             *(replace(arm, splits=scale.fewer_draws.get(arm.name)) for arm in others),
         ),
         datasets=(scale.few_labels_on,),
-        columns=tuple(columns),
+        columns=tuple(public if column.name == public.name else column for column in columns),
         most_epochs=scale.most_epochs,
     )
 
 
 def _table4(scale: Scale) -> Experiment:
+    without: dict[str, dict[str, Any]] = {
+        "no-coarsening": {"coarsening": False},
+        "no-embedding": {"weight_embedding": 0},
+    }
     return Experiment(
         "table4",
         "Ablation",
         f"H-GCN without coarsening (short-cuts kept) and without node-weight embedding, {scale.seeds} seeds.",
         arms=(
-            _on_nell("hgcn-nell"),
-            _on_nell("no-coarsening-nell", coarsening=False),
-            _on_nell("no-embedding-nell", weight_embedding=0),
-            _hgcn(),
-            replace(_hgcn("no-coarsening", coarsening=False), datasets=CITATION),
-            replace(_hgcn("no-embedding", weight_embedding=0), datasets=CITATION),
+            _ON_NELL,
+            *(replace(_ON_NELL, name=f"{name}-nell", changes=changes) for name, changes in without.items()),
+            _PAPER,
+            *(replace(_PAPER, name=name, changes=changes, datasets=CITATION) for name, changes in without.items()),
         ),
         datasets=scale.datasets,
         seeds=scale.seeds,
@@ -223,7 +228,7 @@ def _varied(scale: Scale, name: str, title: str, setting: str, values: tuple[int
         name,
         title,
         f"H-GCN with {setting} from {values[0]} to {values[-1]}. On NELL: our recipe, {scale.nell_seeds} seeds.",
-        arms=(Arm("hgcn", "hgcn", "paper", datasets=CITATION), _on_nell("hgcn", scale.nell_seeds)),
+        arms=(replace(_PAPER, datasets=CITATION), replace(_ON_NELL, name="hgcn", seeds=scale.nell_seeds)),
         datasets=scale.datasets,
         columns=tuple(Column(str(value), {setting: value}) for value in values),
         seeds=scale.seeds,
@@ -231,49 +236,18 @@ def _varied(scale: Scale, name: str, title: str, setting: str, values: tuple[int
     )
 
 
-def _levels(scale: Scale) -> Experiment:
-    return _varied(scale, "figure-levels", "Coarsening layers", "levels", scale.levels)
-
-
-def _channels(scale: Scale) -> Experiment:
-    return _varied(scale, "figure-channels", "Channels", "channels", scale.channels)
-
-
-def _toy(_: Scale) -> Experiment:
-    return Experiment(
-        "figure-coarsening",
-        "Coarsening, step by step",
-        "The toy graph of the paper's coarsening figure.",
-        measurements=(Measurement("toy-graph"),),
-    )
-
-
-def _field(scale: Scale) -> Experiment:
-    return Experiment(
-        "figure-receptive-field",
-        "Receptive field",
-        f"Number of nodes in a node's receptive field: GCN, and H-GCN with 0 to {scale.field_levels} levels.",
-        measurements=tuple(
-            Measurement("receptive-field", {"dataset": name, "levels": scale.field_levels}) for name in scale.datasets
-        ),
-    )
-
-
 def _complexity(scale: Scale) -> Experiment:
     points = [(size, 10) for size in scale.sizes] + [(scale.degrees_at, degree) for degree in scale.degrees]
-    return Experiment(
+    return _measured(
         "complexity",
         "Cost",
         f"Preprocessing and epochs on planted graphs of {scale.sizes[0]:,} to {scale.sizes[-1]:,} nodes, one thread.",
-        measurements=tuple(
-            Measurement("cost", {"nodes": nodes, "degree": degree}, alone=True)
-            for nodes, degree in dict.fromkeys(points)
-        ),
+        (Measurement("cost", {"nodes": n, "degree": degree}, alone=True) for n, degree in dict.fromkeys(points)),
     )
 
 
 def _random_splits(scale: Scale) -> Experiment:
-    arms = (_hgcn(), *_others(scale, (*_BASELINES, *_SLOW)))
+    arms = (_PAPER, *_others(scale, (*_BASELINES, *_SLOW)))
     return Experiment(
         "random-splits",
         "Random splits",

@@ -4,8 +4,8 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ class Page:
 def paper_page(evidence: Evidence) -> Page:
     """Return the page of the paper's experiments."""
     found = verdicts_on(evidence)
-    intro = [claim_counts(found), *_introduction(evidence, list(evidence.paper)), *_training_time(evidence)]
+    intro = [claim_counts(found), *_introduction(evidence, list(evidence.paper))]
     return Page("The H-GCN paper, run again", intro, paper_sections(evidence, found), found)
 
 
@@ -106,30 +106,12 @@ def _introduction(evidence: Evidence, experiments: list[str]) -> list[str]:
     return [*parts, f"`hiergcn reproduce page{quick} --store {PACKED}` makes this page again from the stored runs."]
 
 
-def _training_time(evidence: Evidence) -> list[str]:
-    """Say how long H-GCN's runs of the paper's own tables and figures took on a GPU."""
-    used = evidence.used(("table2", "table3", "table4", "figure-levels", "figure-channels"))
-    seconds = [
-        float(record.made["seconds"])
-        for record in used
-        if record.key.get("method") == "hgcn" and str(record.made.get("device")).startswith("cuda")
-    ]
-    if not seconds:
-        return []
-    minutes = f"{sum(seconds) / 60:.0f} minutes"
-    return [
-        f"H-GCN's {len(seconds):,} GPU runs for Tables 2 to 4 and the figures of Section 4.5 took {minutes} in sum."
-    ]
-
-
 def _provenance(used: list[Record]) -> str:
     if not used:
         return "Nothing has been run yet."
-    commits = {str(record.made.get("commit") or "unknown")[:10] for record in used}
-    chips = {
-        str(record.made.get("processor" if record.made.get("device") == "cpu" else "gpu") or "unknown")
-        for record in used
-    }
+    made = [record.made for record in used]
+    commits = {str(one.get("commit") or "unknown")[:10] for one in made}
+    chips = {str(one.get("processor" if one.get("device") == "cpu" else "gpu") or "unknown") for one in made}
     return f"Commits: {', '.join(sorted(commits))}. Processors: {', '.join(sorted(chips))}."
 
 
@@ -185,20 +167,15 @@ _FIGURES = (
 
 def write_results(evidence: Evidence, verdicts: Sequence[Verdict], folder: Path) -> None:
     """Write the packed runs, `runs.csv`, `cells.csv` and `verdicts.json`."""
-    folder.mkdir(parents=True, exist_ok=True)
     write_packed(evidence.used(evidence.experiments), folder / PACKED)
     cells = [cell for by_place in evidence.cells.values() for cell in by_place.values()]
-    _write_csv(folder / "runs.csv", (row for cell in cells for row in _run_rows(cell)))
-    _write_csv(folder / "cells.csv", (_cell_row(cell, evidence) for cell in cells))
-    found = [
-        {"place": one.claim.place, "quote": one.claim.quote, "word": one.finding.word, "reading": one.finding.reading}
-        | {"details": one.finding.details}
-        for one in verdicts
-    ]
+    _write_csv(folder / "runs.csv", [row for cell in cells for row in _run_rows(cell)])
+    _write_csv(folder / "cells.csv", [_cell_row(cell, evidence) for cell in cells])
+    found = [{"place": one.claim.place, "quote": one.claim.quote, **asdict(one.finding)} for one in verdicts]
     _write_text(folder / "verdicts.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
 
-def _run_rows(cell: CellResult) -> Iterable[dict[str, Any]]:
+def _run_rows(cell: CellResult) -> Iterator[dict[str, Any]]:
     for (split, seed), record in zip(cell.cell.runs, cell.records, strict=True):
         if record is not None:
             yield {
@@ -206,16 +183,14 @@ def _run_rows(cell: CellResult) -> Iterable[dict[str, Any]]:
                 "split": split.name,
                 "seed": seed,
                 **{name: record.result.get(name) for name in _FIGURES},
-                "seconds": record.made.get("seconds"),
-                "device": record.made.get("device"),
-                "commit": str(record.made.get("commit") or "")[:10],
+                **{name: record.made.get(name) for name in ("seconds", "device", "commit")},
                 "id": record.id,
             }
 
 
 def _cell_row(cell: CellResult, evidence: Evidence) -> dict[str, Any]:
-    printed = printed_for(cell, evidence)
-    difference = to_paper(cell, printed)
+    printed = _printed(cell, evidence)
+    found = to_paper(cell, printed)
     return {
         **_place(cell),
         "runs": len(cell.records),
@@ -226,34 +201,30 @@ def _cell_row(cell: CellResult, evidence: Evidence) -> dict[str, Any]:
         "std_of_draws": cell.spread_of_draws,
         "std_of_seeds": cell.spread_of_seeds,
         "validation": cell.summary("validation_accuracy").mean,
-        "paper": None if printed is None else printed.mean,
-        "difference": None if difference is None else difference.difference,
-        "p": None if difference is None else difference.p,
+        "paper": printed and printed.mean,
+        "difference": found and found.difference,
+        "p": found and found.p,
         "seconds": cell.seconds,
     }
 
 
-def printed_for(cell: CellResult, evidence: Evidence) -> Printed | None:
+def _printed(cell: CellResult, evidence: Evidence) -> Printed | None:
     """Return the paper's figure for a cell, if it prints one."""
     one = cell.cell
-    if one.experiment == "table2":
-        return TABLE2.get("hgcn" if one.arm == "hgcn-nell" else one.arm, {}).get(one.dataset)
-    if one.experiment == "table4":
-        return TABLE4[one.arm.removesuffix("-nell")].get(one.dataset)
-    if one.experiment == "table3" and one.column.isdecimal():
-        return evidence.printed_few(one.arm, int(one.column))
-    return None
+    arm = one.arm.removesuffix("-nell")
+    if one.experiment == "table3":
+        return evidence.printed_few(arm, int(one.column)) if one.column.isdecimal() else None
+    tables = {"table2": TABLE2, "table4": TABLE4}
+    return tables.get(one.experiment, {}).get(arm, {}).get(one.dataset)
 
 
 def _place(cell: CellResult) -> dict[str, Any]:
-    one = cell.cell
-    return {"experiment": one.experiment, "arm": one.arm, "dataset": one.dataset, "column": one.column}
+    return {name: getattr(cell.cell, name) for name in ("experiment", "arm", "dataset", "column")}
 
 
-def _write_csv(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    kept = list(rows)
+def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
     with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as lines:
-        if kept:
-            table = csv.DictWriter(lines, list(kept[0]), lineterminator="\n")
+        if rows:
+            table = csv.DictWriter(lines, list(rows[0]), lineterminator="\n")
             table.writeheader()
-            table.writerows(kept)
+            table.writerows(rows)

@@ -1,16 +1,13 @@
 """Runs the jobs that the store does not have yet, in worker processes."""
 
-import os
-import signal
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import zip_longest
-from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -18,7 +15,7 @@ from typing import Any
 import torch
 
 from hiergcn.datasets import Dataset, load_dataset
-from hiergcn.errors import HierGCNError, InputError
+from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import evaluate_test, result_key
 from hiergcn.model.registry import build_method
 from hiergcn.paper.collect import Results
@@ -27,6 +24,7 @@ from hiergcn.paper.experiments import Scale, paper_experiments
 from hiergcn.paper.measures import MEASURES
 from hiergcn.paper.plus_experiments import plus_experiments
 from hiergcn.paper.store import Record, Store, data_digest, made_here
+from hiergcn.run.process import Send, Work, Worker
 from hiergcn.run.settings import Settings
 from hiergcn.run.trainer import Trainer
 from hiergcn.train.loop import SeedOutcome
@@ -119,36 +117,43 @@ def digest_of(name: str | None) -> str | None:
     return None if name is None else data_digest(dataset_of(name))
 
 
-# One worker's part: train or measure, and write the result
-
-OnRecord = Callable[[Record], None]
+# In a worker
 
 
-class JobRunner:
-    """Does jobs on one device and writes their results; a graph's hierarchies and prepared inputs are reused."""
+def _make_work(folder: Path, device: str) -> Work:
+    """Prepare a worker; return the function that does a unit, writes its results and sends them."""
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)  # a confident softmax is full of denormals, and each costs a hundred cycles
+    store, trainers = Store(folder), _Trainers(torch.device(device))
 
-    def __init__(self, store: Store, device: torch.device) -> None:
-        self.store, self.device = store, device
-        self.trainers: dict[str, Trainer] = {}
+    def work(send: Send, unit: Unit) -> None:
+        for record in trainers.records(unit):
+            store.write(record)
+            send(record)
 
-    def run(self, unit: Unit, on_record: OnRecord, on_epoch: Callable[[], None]) -> None:
-        for record in self._records(unit, on_epoch):
-            self.store.write(record)
-            on_record(record)
+    return work
 
-    def _records(self, unit: Unit, on_epoch: Callable[[], None]) -> Iterator[Record]:
-        trainings = [job for job in unit.jobs if isinstance(job, Training)]
+
+class _Trainers:
+    """Does jobs on one device; hierarchies and prepared inputs of a graph are reused."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self.by_dataset: dict[str, Trainer] = {}
+
+    def records(self, unit: Unit) -> Iterator[Record]:
         yield from (measured(job) for job in unit.jobs if isinstance(job, Measurement))
-        yield from self._trained(trainings, on_epoch) if trainings else ()
+        if trainings := [job for job in unit.jobs if isinstance(job, Training)]:
+            yield from self._trained(trainings)
 
-    def _trained(self, jobs: Sequence[Training], on_epoch: Callable[[], None]) -> Iterator[Record]:
+    def _trained(self, jobs: Sequence[Training]) -> Iterator[Record]:
         """Train runs that share dataset and settings, and evaluate each on its test nodes."""
         name, settings = jobs[0].dataset, jobs[0].settings
         data = dataset_of(name)
-        trainer = self.trainers.setdefault(name, Trainer(data.graph, self.device))
+        trainer = self.by_dataset.setdefault(name, Trainer(data.graph, self.device))
         splits = {job.split: job.split.split(data.graph, data.split) for job in jobs}
-        runs = [(splits[job.split], job.seed) for job in jobs]
-        for job, outcome in zip(jobs, trainer.train(settings, runs, lambda *_: on_epoch()), strict=True):
+        outcomes = trainer.train(settings, [(splits[job.split], job.seed) for job in jobs])
+        for job, outcome in zip(jobs, outcomes, strict=True):
             predicted = {} if outcome.probabilities is None else {job.seed: outcome.probabilities.argmax(axis=1)}
             report = evaluate_test(data.graph, splits[job.split], predicted, [job.seed])
             assert report is not None
@@ -188,7 +193,7 @@ def _depth(trainer: Trainer, settings: Settings) -> int | None:
     return int(hierarchy.depth if getattr(settings.model, "coarsening", True) else settings.model.levels)
 
 
-# The pool of workers
+# In the calling process
 
 
 @dataclass(frozen=True)
@@ -236,7 +241,7 @@ def run_jobs(
     device: str = "cpu",
     again: bool = False,
     on_event: OnEvent = lambda _: None,
-    budget_seconds: float | None = None,
+    budget_seconds: float = math.inf,
 ) -> RunSummary:
     """Do the jobs that the store does not have. Ctrl-C keeps finished runs.
 
@@ -255,16 +260,12 @@ def run_jobs(
     summary = RunSummary(len(jobs), done_before=len(jobs) - len(missing))
     units = units_of(missing, torch.device(device))
     on_event(Started(len(jobs), units))
-    deadline = None if budget_seconds is None else began + budget_seconds
-    pool = _Pool(store, on_event, summary, deadline)
+    pool = _Pool(store, on_event, summary, began + budget_seconds)
     try:
         pool.work([unit for unit in units if not unit.alone], workers, device)
-        pool.end()  # seconds are measured on an idle machine
-        pool.work([unit for unit in units if unit.alone], 1, "cpu")
+        pool.work([unit for unit in units if unit.alone], 1, "cpu")  # seconds are measured on an idle machine
     except KeyboardInterrupt:
         summary.interrupted = True
-    finally:
-        pool.end()
     summary.seconds = time.monotonic() - began
     return summary
 
@@ -276,122 +277,54 @@ def _missing(jobs: Sequence[Job], store: Store) -> list[Job]:
     return [job for job, record in found if record is None or record.data != digest_of(job.dataset)]
 
 
-class _Worker:
-    """A worker process and its current unit."""
-
-    def __init__(self, store: Store, device: str) -> None:
-        context = get_context("spawn")
-        self.device = device
-        self.unit: Unit | None = None
-        self.connection: Connection
-        self.connection, theirs = context.Pipe()
-        arguments = (theirs, store.folder, device, os.getpid())
-        self.process: BaseProcess = context.Process(target=_serve, args=arguments, daemon=True)
-        self.process.start()
-        theirs.close()
-
-    def start(self, unit: Unit) -> None:
-        self.unit = unit
-        try:
-            self.connection.send(unit)
-        except OSError:
-            return  # the process died while idle; reading from its connection will show it
-
-    def end(self) -> None:
-        self.connection.close()
-        self.process.terminate()
-        self.process.join()
-
-
+@dataclass
 class _Pool:
-    """Workers, and the units that wait for them."""
+    """Shares units among workers."""
 
-    def __init__(self, store: Store, on_event: OnEvent, summary: RunSummary, deadline: float | None) -> None:
-        self.store, self.on_event, self.summary, self.deadline = store, on_event, summary, deadline
-        self.workers: list[_Worker] = []
+    store: Store
+    on_event: OnEvent
+    summary: RunSummary
+    deadline: float
 
     def work(self, units: Sequence[Unit], workers: int, device: str) -> None:
-        """Give every unit to a worker."""
-        for_gpu = deque(unit for unit in units if unit.on_gpu)
-        for_cpu = deque(unit for unit in units if not unit.on_gpu)
-        gpu_workers = 1 if device != "cpu" and (for_gpu or not workers) and units else 0
-        self.workers = [_Worker(self.store, device) for _ in range(gpu_workers)]
-        self.workers += [_Worker(self.store, "cpu") for _ in range(min(workers, len(for_cpu)))]
-        while True:
-            for worker in self.workers:
-                queue = for_gpu if worker.device != "cpu" and for_gpu else for_cpu
-                if worker.unit is None and queue and not self._late():
-                    worker.start(queue.popleft())
-            busy = {worker.connection: worker for worker in self.workers if worker.unit is not None}
-            if not busy:
-                break
-            for connection in wait(list(busy)):
-                assert isinstance(connection, Connection)
-                self._receive(busy[connection])
+        """Give every unit to a worker; a worker that dies is replaced."""
+        for_gpu, for_cpu = (deque(unit for unit in units if unit.on_gpu is on_gpu) for on_gpu in (True, False))
+        devices = [device] if device != "cpu" and (for_gpu or (for_cpu and not workers)) else []
+        devices += ["cpu"] * min(workers, len(for_cpu))
+        staff: dict[Worker, str] = {}  # with the device of each
+        try:
+            for where in devices:
+                staff[self._new_worker(where)] = where
+            while True:
+                for worker, where in staff.items():
+                    queue = for_gpu if where != "cpu" and for_gpu else for_cpu
+                    if worker.job is None and queue and time.monotonic() < self.deadline:
+                        worker.start(queue.popleft())
+                busy = {worker.connection: worker for worker in staff if worker.job is not None}
+                if not busy:
+                    break
+                ready = [one for one in wait(list(busy)) if isinstance(one, Connection)]
+                for worker in (busy[connection] for connection in ready):
+                    if self._receive(worker) == "death":
+                        worker.end()
+                        where = staff.pop(worker)
+                        staff[self._new_worker(where)] = where
+        finally:
+            for worker in staff:
+                worker.end()
         self.summary.out_of_time |= bool(for_gpu or for_cpu)
 
-    def _receive(self, worker: _Worker) -> None:
-        unit = worker.unit
-        assert unit is not None
-        try:
-            kind, content = worker.connection.recv()
-        except (EOFError, OSError):
-            worker.process.join()
-            kind, content = "failed", f"Its process ended with code {worker.process.exitcode}."
-            self.workers[self.workers.index(worker)] = _Worker(self.store, worker.device)
-            worker.connection.close()
-        if kind == "done":
+    def _new_worker(self, device: str) -> Worker:
+        return Worker(_make_work, self.store.folder, device)
+
+    def _receive(self, worker: Worker) -> str:
+        """Handle a worker's reply and return its kind."""
+        unit: Unit = worker.job
+        kind, content = worker.receive()
+        if kind == "message":
             self.summary.done += 1
             self.on_event(JobDone(unit, content))
-            return
-        worker.unit = None
-        if kind == "failed":
+        elif kind != "result":
             self.summary.failures.setdefault(unit.about, content)
             self.on_event(UnitFailed(unit, content))
-
-    def _late(self) -> bool:
-        return self.deadline is not None and time.monotonic() > self.deadline
-
-    def end(self) -> None:
-        while self.workers:
-            self.workers.pop().end()
-
-
-class _OrphanedError(Exception):
-    """The parent process is gone."""
-
-
-def _serve(connection: Connection, store: Path, device: str, parent: int) -> None:
-    """Do units until the parent closes the connection or is gone.
-
-    Ctrl-C is left to the parent, which ends its workers. A worker whose parent was killed stops at the next epoch.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    torch.set_num_threads(1)
-    torch.set_flush_denormal(True)  # a confident softmax is full of denormals, and each costs a hundred cycles
-    runner = JobRunner(Store(store), torch.device(device))
-
-    def check_parent() -> None:
-        if os.getppid() != parent:
-            raise _OrphanedError
-
-    def send(kind: str, content: Any) -> None:
-        try:
-            connection.send((kind, content))
-        except OSError:
-            raise _OrphanedError from None
-
-    try:
-        while True:
-            unit = connection.recv()
-            try:
-                runner.run(unit, lambda record: send("done", record), check_parent)
-                send("idle", None)
-            except HierGCNError as error:
-                send("failed", str(error))
-            except _OrphanedError:
-                return
-            except Exception as error:
-                send("failed", f"It failed with {type(error).__name__}: {error!s:.300}")
-    except (EOFError, OSError, _OrphanedError):
-        return
+        return kind

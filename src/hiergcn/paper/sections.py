@@ -8,7 +8,7 @@ from hiergcn.evaluate.paired import TEST
 from hiergcn.paper import charts, tables
 from hiergcn.paper.blocks import Picture, Section, Table, Text, words
 from hiergcn.paper.claims import Verdict
-from hiergcn.paper.collect import CellResult, Evidence
+from hiergcn.paper.collect import Evidence
 from hiergcn.paper.experiments import DATASET_TITLES, NELL, arm_title
 from hiergcn.paper.published import BEST_CHANNELS, BEST_LEVELS
 from hiergcn.paper.significance import BETWEEN_OURS, LEVEL, TO_PAPER, least_p
@@ -145,10 +145,7 @@ def _field(evidence: Evidence) -> Section:
         "Median over 64 evenly spaced nodes; the band goes from the 5th to the 95th percentile.",
         "Steps to a label: mean distance of a test node to the nearest training node.",
     ]
-    blocks = [
-        _picture("receptive-field", charts.field_figure(evidence), description),
-        tables.field_table(evidence),
-    ]
+    blocks = [_picture("receptive-field", charts.field_figure(evidence), description), tables.field_table(evidence)]
     return section_of(evidence, "figure-receptive-field", blocks, notes)
 
 
@@ -176,17 +173,11 @@ def _random(evidence: Evidence) -> Section:
 
 def _failures(evidence: Evidence, name: str) -> list[str]:
     """Describe failed runs, with the reason of the first."""
-    return [
-        f"{_where(cell)}: {cell.failed} of {len(cell.records)} runs failed; the first {_reason(cell)}."
-        for cell in evidence.cells[name].values()
-        if cell.failed
-    ]
-
-
-def _where(cell: CellResult) -> str:
-    column = f", {cell.cell.column}" if cell.cell.column else ""
-    return f"{arm_title(cell.cell.arm)} on {DATASET_TITLES[cell.cell.dataset]}{column}"
-
-
-def _reason(cell: CellResult) -> str:
-    return next(str(one.result["failure"]) for one in cell.records if one is not None and one.result["failure"])
+    found = []
+    for cell in evidence.cells[name].values():
+        if cell.failed:
+            one = cell.cell
+            where = f"{arm_title(one.arm)} on {DATASET_TITLES[one.dataset]}{f', {one.column}' if one.column else ''}"
+            reason = next(run.result["failure"] for run in cell.records if run is not None and run.result["failure"])
+            found.append(f"{where}: {cell.failed} of {len(cell.records)} runs failed; the first {reason}.")
+    return found

@@ -123,10 +123,13 @@ def corrected(found: Sequence[Grown]) -> list[Grown]:
     return [replace(one, p=p) for one, p in zip(found, adjusted, strict=True)]
 
 
-def fitted_exponent(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
+Points = list[tuple[float, float]]
+
+
+def fitted_exponent(curve: Points) -> tuple[float, float]:
     """Return the least-squares slope of log y over log x, and the half-width of its 95 % interval."""
-    fit = stats.linregress(np.log(np.asarray(x)), np.log(np.asarray(y)))
-    half = stats.t.ppf(0.975, len(x) - 2) * fit.stderr if len(x) > 2 else math.nan
+    fit = stats.linregress(*np.log(np.asarray(curve)).T)
+    half = stats.t.ppf(0.975, len(curve) - 2) * fit.stderr if len(curve) > 2 else math.nan
     return float(fit.slope), float(half)
 
 

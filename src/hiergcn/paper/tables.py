@@ -45,62 +45,44 @@ def dataset_columns(first: str, datasets: Sequence[str]) -> tuple[str, ...]:
 def table1(evidence: Evidence) -> tuple[Table, list[str]]:
     """Return the statistics of the datasets, and the reasons for differences from the paper's."""
     found = dict(zip(evidence.scale.datasets, evidence.measured("table1"), strict=True))
+    titles = {"nodes": "vertices", "labelling": "labelling rate"}
     rows = [
-        _row1("vertices", "nodes", found),
-        _row1("edges", "edges", found),
-        _row1("classes", "classes", found),
-        _row1("features", "features", found),
-        (Text("labelling rate"), *(_labelling(name, one) for name, one in found.items())),
+        (Text(titles.get(what, what)), *(_statistic(one, what, TABLE1[name][what]) for name, one in found.items()))
+        for what in ("nodes", "edges", "classes", "features", "labelling")
     ]
-    reasons = [note for name, one in found.items() for note in _reasons(name, one)]
+    reasons = [note for name, one in found.items() if one is not None for note in _reasons(name, one)]
     return Table(dataset_columns("", list(found)), tuple(rows)), reasons
 
 
-def _row1(title: str, what: str, found: Mapping[str, dict[str, Any] | None]) -> tuple[Text, ...]:
-    cells = []
-    for name, one in found.items():
-        printed = int(TABLE1[name][what])
-        if one is None:
-            cells.append(Text("not run", (f"paper {printed:,}",)))
-        else:
-            same = "as in the paper" if one[what] == printed else f"paper {printed:,}"
-            cells.append(Text(f"{one[what]:,}", (same,)))
-    return (Text(title), *cells)
-
-
-def _labelling(name: str, one: dict[str, Any] | None) -> Text:
-    printed = TABLE1[name]["labelling"]
+def _statistic(one: dict[str, Any] | None, what: str, printed: float) -> Text:
     if one is None:
-        return Text("not run", (f"paper {printed}",))
-    rate = round(one["train"] / one["nodes"], 3)
-    return Text(f"{rate:.3f}", ("as in the paper" if rate == printed else f"paper {printed}",))
+        return Text("not run", (f"paper {printed:,}",))
+    value = round(one["train"] / one["nodes"], 3) if what == "labelling" else one[what]
+    return Text(f"{value:,}", ("as in the paper" if value == printed else f"paper {printed:,}",))
 
 
-def _reasons(name: str, one: dict[str, Any] | None) -> list[str]:
+def _reasons(name: str, one: dict[str, Any]) -> list[str]:
     """Explain differing counts, using only the counts themselves and the dataset's files."""
-    if one is None:
-        return []
-    printed, notes = TABLE1[name], []
-    if one["edges"] != printed["edges"]:
-        start = f"{DATASET_TITLES[name]}: {int(printed['edges']):,} edges in the paper, {one['edges']:,} here."
-        notes.append(f"{start} {_why_edges_differ(one, printed['edges'])}")
-    if one["classes"] != printed["classes"]:
+    title, notes = DATASET_TITLES[name], []
+    edges, classes, features = (int(TABLE1[name][what]) for what in ("edges", "classes", "features"))
+    if one["edges"] != edges:
+        why = _why_edges_differ(one["listed_edges"], edges)
+        notes.append(f"{title}: {edges:,} edges in the paper, {one['edges']:,} here. {why}")
+    if one["classes"] != classes:
         notes.append(
-            f"{DATASET_TITLES[name]}: the label matrix has {int(printed['classes'])} columns, and all known labels "
-            f"fall in {one['classes']} of them. Training has one node per class, so the labelling rate is half the "
-            "paper's."
+            f"{title}: the label matrix has {classes} columns, and all known labels fall in {one['classes']} of them. "
+            "Training has one node per class, so the labelling rate is half the paper's."
         )
-    if one["features"] != printed["features"]:
+    if one["features"] != features:
         notes.append(
-            f"{DATASET_TITLES[name]}: {int(printed['features']):,} words, and one column for each of the "
-            f"{one['features'] - int(printed['features']):,} relation nodes, which have no words."
+            f"{title}: {features:,} words, and one column for each of the {one['features'] - features:,} relation "
+            "nodes, which have no words."
         )
     return notes
 
 
-def _why_edges_differ(one: dict[str, Any], printed: float) -> str:
+def _why_edges_differ(listed: float | None, printed: int) -> str:
     once = "here every pair of different nodes counts once, and loops do not count"
-    listed = one["listed_edges"]
     if listed == printed:
         return f"The paper's number is half the {2 * listed:,.0f} entries of the neighbour lists; {once}."
     text = f"The paper's number counts the citations in the original collection; {once}."

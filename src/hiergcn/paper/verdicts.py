@@ -5,8 +5,8 @@ the others judge one claim each. `claims.py` has the claims.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from hiergcn.model.registry import method_title
@@ -17,6 +17,7 @@ from hiergcn.paper.significance import (
     LEVEL,
     Compared,
     Grown,
+    Points,
     compare_cells,
     corrected,
     fitted_exponent,
@@ -51,7 +52,7 @@ NOT_RUN = Finding("not run", "The runs needed for this claim are not in the stor
 Judge = Callable[[Evidence], Finding]
 Pair = tuple[str, CellResult, CellResult, float | None]
 """Name, our cell, the cell it is compared with, and the difference that the paper prints."""
-Pairs = Callable[[Evidence], list[Pair]]
+Pairs = Callable[[Evidence], Iterable[Pair]]
 
 
 # Judges that several claims share
@@ -61,7 +62,7 @@ def better(pairs: Pairs) -> Judge:
     """Judge "ours is better than each of these"."""
 
     def judge(evidence: Evidence) -> Finding:
-        compared = compare_cells(pairs(evidence))
+        compared = compare_cells(list(pairs(evidence)))
         run = [one for one in compared if one.run]
         signs = [one.sign for one in run]
         count = f"Better in {signs.count(1)} of {len(run)}, worse in {signs.count(-1)}, level in {signs.count(0)}."
@@ -105,11 +106,11 @@ def at_least_as_printed(pairs: Pairs) -> Judge:
     """Judge "ours is better by this much": the 95 % interval of the difference must reach the printed figure."""
 
     def judge(evidence: Evidence) -> Finding:
-        compared = compare_cells(pairs(evidence))
+        compared = compare_cells(list(pairs(evidence)))
         run = [one for one in compared if one.run and one.found.high is not None and one.printed is not None]
         missing = [one.name for one in compared if one not in run]
         reached = [(one.found.high or 0.0) >= (one.printed or 0.0) for one in run]
-        return _settled(not all(reached), missing, f"{_listed(run)}." if run else "")
+        return _settled(not all(reached), _listed(run), missing)
 
     return judge
 
@@ -124,11 +125,11 @@ class Lead:
     grown: Grown | None
 
 
-def grows(leads: Callable[[Evidence], list[Lead]], enough: Callable[[Evidence], bool]) -> Judge:
+def grows(leads: Callable[[Evidence], Iterable[Lead]], enough: Callable[[Evidence], bool]) -> Judge:
     """Judge "our lead is larger in the second place than in the first"."""
 
     def judge(evidence: Evidence) -> Finding:
-        every = leads(evidence)
+        every = list(leads(evidence))
         run = [one for one in every if one.grown is not None and one.grown.p is not None]
         known = corrected([one.grown for one in run if one.grown is not None])
         signs = [0 if one.p is None or one.p >= LEVEL else 1 if one.growth > 0 else -1 for one in known]
@@ -150,7 +151,7 @@ def best_value(experiment: str, best: dict[str, int]) -> Judge:
     def judge(evidence: Evidence) -> Finding:
         lines, signs, missing = [], [], []
         for dataset in evidence.scale.datasets:
-            cells = by_value(evidence, experiment, dataset)
+            cells = evidence.varied(experiment, dataset)
             known = {value: cell for value, cell in cells.items() if cell.done > 1}
             claimed = known.get(best[dataset])
             if claimed is None or len(known) < len(cells):
@@ -165,15 +166,10 @@ def best_value(experiment: str, best: dict[str, int]) -> Judge:
                 f"at {best[dataset]} {points(claimed.accuracy.mean, False)}"
                 + (f", significantly better: {', '.join(beaten)}" if beaten else "")
             )
-        found = _settled(-1 in signs, missing, f"{'; '.join(lines)}." if lines else "")
-        return Finding("undecided", found.reading) if found.word == "holds" and 0 in signs else found
+        found = _settled(-1 in signs, lines, missing)
+        return replace(found, word="undecided") if found.word == "holds" and 0 in signs else found
 
     return judge
-
-
-def by_value(evidence: Evidence, experiment: str, dataset: str) -> dict[int, CellResult]:
-    """Return the cells of a varied setting by its values."""
-    return {int(column): cell for (_, name, column), cell in evidence.cells[experiment].items() if name == dataset}
 
 
 # Judges of a single claim
@@ -183,17 +179,17 @@ def figures(evidence: Evidence) -> Finding:
     """Judge Table 2's figures of H-GCN: ours must not be significantly lower."""
     lines, low, missing = [], False, []
     for dataset in evidence.scale.datasets:
-        found = to_paper(evidence.ours(dataset), TABLE2["hgcn"][dataset])
+        cell, printed = evidence.table2("hgcn", dataset), TABLE2["hgcn"][dataset]
+        found = to_paper(cell, printed)
         if found is None or found.p is None:
             missing.append(DATASET_TITLES[dataset])
             continue
         low |= found.p < LEVEL and found.difference < 0
-        mean, printed = evidence.ours(dataset).accuracy.mean, TABLE2["hgcn"][dataset].mean
         lines.append(
-            f"{DATASET_TITLES[dataset]} {points(mean, False)} against {points(printed, False)} "
+            f"{DATASET_TITLES[dataset]} {points(cell.accuracy.mean, False)} against {points(printed.mean, False)} "
             f"({points(found.difference)}, {probability(found.p)})"
         )
-    return _settled(low, missing, f"{'; '.join(lines)}." if lines else "")
+    return _settled(low, lines, missing)
 
 
 def largest_lead(evidence: Evidence, others: Sequence[str]) -> Finding:
@@ -201,53 +197,46 @@ def largest_lead(evidence: Evidence, others: Sequence[str]) -> Finding:
     leads: list[Pair] = []
     missing = []
     for dataset in evidence.scale.datasets:
-        cells = [evidence.other(name, dataset) for name in others]
-        known = [one for one in cells if one.accuracy.mean is not None]
-        missing += [f"{DATASET_TITLES[dataset]}, {method_title(one.cell.arm)}" for one in cells if one not in known]
-        if known and evidence.ours(dataset).accuracy.mean is not None:
-            best = max(known, key=lambda one: one.accuracy.mean or 0.0)
-            name = f"{DATASET_TITLES[dataset]}, {method_title(best.cell.arm)}"
-            leads.append((name, evidence.ours(dataset), best, None))
-    if not leads:
-        return NOT_RUN
+        ours, theirs = evidence.table2("hgcn", dataset), [evidence.table2(name, dataset) for name in others]
+        names = {one: f"{DATASET_TITLES[dataset]}, {method_title(one.cell.arm)}" for one in theirs}
+        missing += [names[one] for one in theirs if not one.done]
+        if ours.done and any(one.done for one in theirs):
+            best = max(theirs, key=lambda one: one.accuracy.mean or 0.0)
+            leads.append((names[best], ours, best, None))
     compared = compare_cells(leads)
-    largest = max(compared, key=lambda one: one.found.mean or -1.0)
-    reached = largest.found.high is not None and largest.found.high >= UP_TO
-    text = f"Against the best of the paper's baselines on each dataset: {_listed(compared)}."
-    return _settled(not reached, missing, text)
+    largest = max(compared, key=lambda one: one.found.mean or -1.0, default=None)
+    reached = largest is not None and (largest.found.high or 0.0) >= UP_TO
+    before = "Against the best of the paper's baselines on each dataset: "
+    return _settled(not reached, _listed(compared), missing, before)
 
 
 def gat_on_nell(evidence: Evidence) -> Finding:
     """Judge GAT's memory on NELL."""
-    found = evidence.other("gat", NELL) if NELL in evidence.scale.datasets else None
+    found = evidence.table2("gat", NELL) if NELL in evidence.scale.datasets else None
     if found is None or not found.done:
         return NOT_RUN
     text = f"GAT ran on NELL, {found.done} seeds, with attention over the edges alone"
-    text += f": {points(found.accuracy.mean, False)} %."
+    text += f": {points(found.accuracy.mean, False)} %"
     taken = next(iter(evidence.measured("table2")), None)
     if taken is None or taken["bytes"] is None:
-        return Finding("undecided", f"{text}{_unrun(['its memory'])}")
+        return _settled(False, [text], ["its memory"])
     size = taken["bytes"] / 2**30
-    return Finding(
-        "does not hold" if size < CLAIMED_GIB else "holds",
-        f"{text} Training takes {size:.1f} GiB more than the process holds after reading the graph.",
-    )
+    text += f". Training takes {size:.1f} GiB more than the process holds after reading the graph"
+    return _settled(size < CLAIMED_GIB, [text])
 
 
 def declines_slightly(evidence: Evidence, others: Sequence[str], margin: Judge) -> Finding:
     """Judge the loss of accuracy with fewer labels: a smaller loss than each baseline's is a margin that grows."""
     most, least = max(evidence.scale.labels), min(evidence.scale.labels)
-    declines = []
+    lines = []
     for arm in ("hgcn", *others):
         first, last = (evidence.few(arm, str(count)).accuracy.mean for count in (most, least))
         if first is not None and last is not None:
-            most_printed, least_printed = evidence.printed_few(arm, most), evidence.printed_few(arm, least)
-            lost = most_printed.mean - least_printed.mean if most_printed and least_printed else None
-            declines.append(f"{method_title(arm)} {points(first - last, False)} (paper {points(lost, False)})")
-    if not declines:
-        return NOT_RUN
-    text = f"From {most} to {least} labels per class, points lost: {'; '.join(declines)}."
-    return Finding(margin(evidence).word, text)
+            printed = [one.mean for count in (most, least) if (one := evidence.printed_few(arm, count))]
+            lost = printed[0] - printed[1] if len(printed) == 2 else None
+            lines.append(f"{method_title(arm)} {points(first - last, False)} (paper {points(lost, False)})")
+    found = _settled(False, lines, before=f"From {most} to {least} labels per class, points lost: ")
+    return replace(found, word=margin(evidence).word) if lines else found
 
 
 def toy_graph(evidence: Evidence) -> Finding:
@@ -255,9 +244,11 @@ def toy_graph(evidence: Evidence) -> Finding:
     found = evidence.measured("figure-coarsening")[0]
     if found is None:
         return NOT_RUN
-    names, groups = found["names"], found["groups"]
-    parts = ["".join(name for name, one in zip(names, groups, strict=True) if one == group) for group in set(groups)]
-    return _settled(sorted(parts) != ["A", "BD", "CE"], (), f"Our coarsening groups it as {', '.join(sorted(parts))}.")
+    members: dict[int, str] = {}
+    for name, group in zip(found["names"], found["groups"], strict=True):
+        members[group] = members.get(group, "") + name
+    groups = sorted(members.values())
+    return _settled(groups != ["A", "BD", "CE"], [f"Our coarsening groups it as {', '.join(groups)}"])
 
 
 def larger_receptive_field(evidence: Evidence) -> Finding:
@@ -268,40 +259,36 @@ def larger_receptive_field(evidence: Evidence) -> Finding:
             missing.append(DATASET_TITLES[dataset])
             continue
         level = min(BEST_LEVELS[dataset], found["depth"])
-        ours, gcn, flat = (found["hgcn"][level]["median"], found["gcn"]["median"], found["flat"][level]["median"])
-        smaller |= ours <= gcn
+        medians = found["hgcn"][level]["median"], found["gcn"]["median"], found["flat"][level]["median"]
+        smaller |= medians[0] <= medians[1]
+        ours, gcn, flat = (_share(100 * median / found["nodes"]) for median in medians)
         lines.append(
-            f"{DATASET_TITLES[dataset]} {_share(ours, found)} with {level} levels, {_share(gcn, found)} for a GCN of "
-            f"2 layers, {_share(flat, found)} for one of {2 * level + 1}"
+            f"{DATASET_TITLES[dataset]} {ours} with {level} levels, {gcn} for a GCN of 2 layers, {flat} for one of "
+            f"{2 * level + 1}"
         )
-    return _settled(smaller, missing, f"Median share of the nodes: {'; '.join(lines)}." if lines else "")
+    return _settled(smaller, lines, missing, "Median share of the nodes: ")
 
 
 def farther_on_nell(evidence: Evidence) -> Finding:
     """Judge the distance of test nodes to training nodes on NELL against the citation networks."""
-    found = {dataset: one for dataset, one in _fields(evidence) if one is not None}
+    found = {dataset: one["distance"] for dataset, one in _fields(evidence) if one is not None}
     if NELL not in found or len(found) < 2:
         return NOT_RUN
-    steps = {dataset: one["distance"]["mean"] for dataset, one in found.items()}
-    farthest = all(steps[NELL] > steps[other] for other in steps if other != NELL)
+    nearer = any(found[NELL]["mean"] <= one["mean"] for dataset, one in found.items() if dataset != NELL)
     lines = [
-        f"{DATASET_TITLES[dataset]} {one['distance']['mean']:.2f} "
-        f"(more than 2 for {100 * one['distance']['beyond_two']:.0f} %)"
+        f"{DATASET_TITLES[dataset]} {one['mean']:.2f} (more than 2 for {100 * one['beyond_two']:.0f} %)"
         for dataset, one in found.items()
     ]
     missing = [DATASET_TITLES[dataset] for dataset in CITATION if dataset not in found]
-    return _settled(
-        not farthest, missing, f"Mean steps from a test node to the nearest training node: {'; '.join(lines)}."
-    )
+    return _settled(nearer, lines, missing, "Mean steps from a test node to the nearest training node: ")
 
 
 def _fields(evidence: Evidence) -> list[tuple[str, dict[str, Any] | None]]:
     return list(zip(evidence.scale.datasets, evidence.measured("figure-receptive-field"), strict=True))
 
 
-def _share(count: float, found: dict[str, Any]) -> str:
-    share = 100 * count / found["nodes"]
-    return f"{share:.2g} %" if share < 10 else f"{share:.0f} %"
+def _share(percent: float) -> str:
+    return f"{percent:.2g} %" if percent < 10 else f"{percent:.0f} %"
 
 
 def preprocessing(evidence: Evidence) -> Finding:
@@ -309,43 +296,35 @@ def preprocessing(evidence: Evidence) -> Finding:
     by_nodes, by_degree = seconds(evidence, "coarsen")
     if len(by_nodes) < 3:
         return NOT_RUN
-    nodes, half = fitted_exponent(*zip(*by_nodes, strict=True))
-    reference, _ = fitted_exponent([n for n, _ in by_nodes], [n * math.log(n) for n, _ in by_nodes])
+    nodes, half = fitted_exponent(by_nodes)
+    reference, _ = fitted_exponent([(n, n * math.log(n)) for n, _ in by_nodes])
     text = f"Seconds grow as n^{nodes:.2f} (± {half:.2f}); n log n would show as n^{reference:.2f}"
     if len(by_degree) > 2:
-        degree, _ = fitted_exponent(*zip(*by_degree, strict=True))
-        text += f". With the average degree they grow as m^{degree:.2f}"
-    return _settled(nodes - half > LINEAR, (), f"{text}.")
+        text += f". With the average degree they grow as m^{fitted_exponent(by_degree)[0]:.2f}"
+    return _settled(nodes - half > LINEAR, [text])
 
 
 def epochs(evidence: Evidence) -> Finding:
     """Judge "as efficient as GCN asymptotically" by equal exponents, and "more efficient than GAT" by seconds."""
     lines = []
     exponents: dict[str, float] = {}
-    times: dict[str, dict[float, float]] = {}
-    for name in ("hgcn", "gcn", "gat"):
-        by_nodes, _ = seconds(evidence, f"{name}_epoch")
-        times[name] = dict(by_nodes)
+    times = {name: seconds(evidence, f"{name}_epoch")[0] for name in ("hgcn", "gcn", "gat")}
+    for name, by_nodes in times.items():
         large = [point for point in by_nodes if point[0] >= 10_000] if len(by_nodes) > 4 else by_nodes
         if len(large) > 1:
-            exponents[name], _ = fitted_exponent(*zip(*large, strict=True))
-            lines.append(
-                f"{method_title(name)} n^{exponents[name]:.2f}, {large[-1][1]:.2g} s at {large[-1][0]:,.0f} nodes"
-            )
+            exponents[name], _ = fitted_exponent(large)
+            nodes, longest = large[-1]
+            lines.append(f"{method_title(name)} n^{exponents[name]:.2f}, {longest:.2g} s at {nodes:,.0f} nodes")
     if "hgcn" not in exponents or "gcn" not in exponents:
         return NOT_RUN
-    text = f"An epoch, from 10,000 nodes on: {'; '.join(lines)}."
-    if exponents["hgcn"] > max(exponents["gcn"], 1.0) + SAME:
-        return Finding("does not hold", text)
-    if not times["gat"]:
-        return Finding("undecided", f"{text}{_unrun(['GAT'])}")
-    size = max(times["gat"])
-    ours, theirs = times["hgcn"][size], times["gat"][size]
-    text += f" At {size:,.0f} nodes H-GCN takes {ours:.2g} s and GAT {theirs:.2g} s."
-    return _settled(ours >= theirs, (), text)
-
-
-Points = list[tuple[float, float]]
+    slower = exponents["hgcn"] > max(exponents["gcn"], 1.0) + SAME
+    text = f"An epoch, from 10,000 nodes on: {'; '.join(lines)}"
+    if slower or not times["gat"]:
+        return _settled(slower, [text], [] if times["gat"] else ["GAT"])
+    size, theirs = times["gat"][-1]
+    ours = dict(times["hgcn"])[size]
+    text += f". At {size:,.0f} nodes H-GCN takes {ours:.2g} s and GAT {theirs:.2g} s"
+    return _settled(ours >= theirs, [text])
 
 
 def seconds(evidence: Evidence, name: str) -> tuple[Points, Points]:
@@ -360,20 +339,20 @@ def seconds(evidence: Evidence, name: str) -> tuple[Points, Points]:
 # Words
 
 
-def _settled(fails: bool, missing: Sequence[str], text: str) -> Finding:
-    """Return a finding: one failure decides; otherwise missing runs leave the claim undecided."""
-    if not text:
+def _settled(fails: bool, lines: Sequence[str], missing: Sequence[str] = (), before: str = "") -> Finding:
+    """Return a finding of these lines: one failure decides; otherwise missing runs leave the claim undecided."""
+    if not lines:
         return NOT_RUN
     word: Word = "does not hold" if fails else "undecided" if missing else "holds"
-    return Finding(word, f"{text}{_unrun(missing)}")
+    return Finding(word, f"{before}{'; '.join(lines)}.{_unrun(missing)}")
 
 
 def _unrun(names: Sequence[str]) -> str:
     return f" Not run: {'; '.join(names)}." if names else ""
 
 
-def _listed(compared: Sequence[Compared]) -> str:
-    return "; ".join(f"{one.name} {_figures(one)}" for one in compared)
+def _listed(compared: Sequence[Compared]) -> list[str]:
+    return [f"{one.name} {_figures(one)}" for one in compared]
 
 
 def _by_outcome(compared: Sequence[Compared]) -> tuple[str, ...]:
