@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -136,10 +137,11 @@ def _command(pid: int) -> str:
 
 def test_two_runners_share_a_store(tmp_path: Path) -> None:
     """They may do a run twice; every result is whole and there is one file per run."""
-    both = [runner(tmp_path, 4, 30) for _ in range(2)]
-    for process in both:
-        process.communicate(timeout=200)
-    assert sorted(record.id for record in Store(tmp_path / "store").records()) == sorted(ids_of(mlp_jobs(4, 30)))
+    store, jobs = Store(tmp_path), mlp_jobs(2, 30)
+    with ThreadPoolExecutor() as runners:
+        first, second = runners.map(lambda _: run_jobs(jobs, store), range(2))
+    assert 2 <= first.done + second.done <= 4
+    assert sorted(record.id for record in store.records()) == sorted(ids_of(jobs))
 
 
 def test_again_replaces_results(tmp_path: Path) -> None:

@@ -29,36 +29,17 @@ from hiergcn.run.trainer import Trainer
 
 
 def statistics(dataset: str) -> dict[str, Any]:
-    """Count nodes, edges, classes and features of a dataset."""
+    """Count nodes, edges, classes, features and training nodes of a dataset."""
     found = load_dataset(dataset)
-    graph, split = found.graph, found.split
-    assert graph.labels is not None
+    graph = found.graph
     return {
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,
+        "listed_edges": _listed_edges(dataset),
         "classes": graph.n_classes,
         "features": graph.n_features,
-        "own_features": _own_features(graph.features),
-        "largest_class_name": max((int(name) for name in graph.class_names if name.isdecimal()), default=None),
-        "train": int(split.train.size),
-        "validation": int(split.validation.size),
-        "test": int(split.test.size),
-        "without_label": int(np.count_nonzero(graph.labels < 0)),
-        "listed_edges": _listed_edges(dataset),
-        "isolated": int(np.count_nonzero(np.diff(graph.adjacency.indptr) == 0)),
-        "self_loops": int(np.count_nonzero(graph.adjacency.diagonal())),
+        "train": int(found.split.train.size),
     }
-
-
-def _own_features(features: Any) -> int:
-    """Count columns that stand for a single node: its only feature, and no other node has it."""
-    if isinstance(features, np.ndarray):
-        return 0
-    columns = features.tocsc()
-    alone = np.flatnonzero(np.diff(columns.indptr) == 1)
-    rows = columns.indices[columns.indptr[alone]]
-    per_row = np.diff(features.tocsr().indptr)
-    return int(np.count_nonzero(per_row[rows] == 1))
 
 
 def _listed_edges(dataset: str) -> float | None:
@@ -112,9 +93,7 @@ def receptive_field(dataset: str, levels: int) -> dict[str, Any]:
     hierarchy = coarsen(A, levels)
     return {
         "nodes": found.graph.n_nodes,
-        "asked": levels,
         "depth": hierarchy.depth,
-        "level_nodes": list(hierarchy.sizes().nodes),
         "hgcn": [_quantiles(row) for row in receptive_field_sizes(hierarchy)],
         "gcn": _quantiles(flat_receptive_field_sizes(A, GCN_LAYERS)),
         "flat": [_quantiles(flat_receptive_field_sizes(A, 2 * depth + 1)) for depth in range(hierarchy.depth + 1)],
@@ -161,7 +140,6 @@ def cost(nodes: int, degree: int) -> dict[str, Any]:
         "nodes": nodes,
         "degree": degree,
         "edges": graph.n_edges,
-        "level_nodes": list(hierarchy.sizes().nodes),
         "coarsen": _least(lambda: coarsen(graph.adjacency, LEVELS)),
     }
     for method, largest in LARGEST.items():
