@@ -6,7 +6,7 @@ sparse features are divided only, since subtracting the mean would fill them.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,11 +16,9 @@ from torch import Tensor
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
+from hiergcn.model.config_checks import Scaling as Scaling
 from hiergcn.model.method import Features, NodeModel, Prepared, Weights, WrappedMethod
 from hiergcn.model.ops.sparse_features import SparseFeatures
-
-Scaling = Literal["row", "l2", "binary", "standard", "none"]
-SCALINGS: tuple[Scaling, ...] = ("row", "l2", "binary", "standard", "none")
 
 _SPARSE_BELOW = 0.25  # dense features with a smaller share of non-zeros are multiplied faster as sparse ones
 _MEAN, _SPREAD = "feature_mean", "feature_spread"

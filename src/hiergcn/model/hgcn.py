@@ -21,9 +21,8 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.coarsen import Hierarchy
-from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.config_checks import check_rates, check_scaling, check_whole
+from hiergcn.model.config_checks import check_choices, check_rates, check_scaling, check_whole
 from hiergcn.model.features import Scaling, feature_tensor
 from hiergcn.model.levels import HierarchyTensors, LevelTensors, Pooling
 from hiergcn.model.memory_cost import Layer, MemoryPlan, Workload, layers_memory
@@ -66,10 +65,7 @@ class HGCNConfig:
         check_whole(self, levels=0, hidden=1, channels=1, weight_embedding=0, output_channels=1, networks=1)
         check_rates(self, "dropout")
         check_scaling(self)
-        if self.pooling not in ("sum", "mean", "l2"):
-            raise InputError(f"pooling is {self.pooling!r}; give sum, mean or l2.")
-        if self.channel_mix not in ("after_relu", "before_relu"):
-            raise InputError(f"channel_mix is {self.channel_mix!r}; give after_relu or before_relu.")
+        check_choices(self, pooling=("sum", "mean", "l2"), channel_mix=("after_relu", "before_relu"))
 
 
 class GraphConvolution(nn.Module):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hiergcn.errors import InputError
+from hiergcn.model.config_checks import check_choices, check_positive, check_whole
 
 
 @dataclass(frozen=True)
@@ -36,24 +37,14 @@ class TrainConfig:
     long again, the same result."""
 
     def __post_init__(self) -> None:
-        if not self.learning_rate > 0:
-            raise InputError(f"learning_rate is {self.learning_rate!r}; give a number above 0.")
-        if not isinstance(self.epochs, int) or self.epochs < 1:
-            raise InputError(f"epochs is {self.epochs!r}; give a whole number of at least 1.")
+        check_positive(self, "learning_rate")
+        check_whole(self, epochs=1, batches=1)
+        check_choices(self, loss=("sum", "mean"), optimiser=("adam", "sgd"), class_weight=("none", "balanced"))
+        check_choices(self, selection=("accuracy", "loss"))
         if not self.l2 >= 0:
             raise InputError(f"l2 is {self.l2!r}; give a number of at least 0.")
         if self.patience is not None and (not isinstance(self.patience, int) or self.patience < 1):
             raise InputError(f"patience is {self.patience!r}; give a whole number of at least 1, or none.")
-        if not isinstance(self.batches, int) or self.batches < 1:
-            raise InputError(f"batches is {self.batches!r}; give a whole number of at least 1.")
-        for name, first, second in (
-            ("loss", "sum", "mean"),
-            ("optimiser", "adam", "sgd"),
-            ("class_weight", "none", "balanced"),
-            ("selection", "accuracy", "loss"),
-        ):
-            if getattr(self, name) not in (first, second):
-                raise InputError(f"{name} is {getattr(self, name)!r}; give {first} or {second}.")
 
     @property
     def selection_rule(self) -> str:

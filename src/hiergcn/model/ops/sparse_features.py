@@ -90,11 +90,8 @@ class SparseFeatures:
         """Return X with dropout on its entries; products skip the zeros."""
         return replace(self, values=dropout(self.values, rate, generator))
 
-    def to_csr(self) -> Tensor:
-        return csr(self.pattern.row_start, self.pattern.column, self.values, self.shape)
-
     def to_dense(self) -> Tensor:
-        return self.to_csr().to_dense()
+        return csr(self.pattern.row_start, self.pattern.column, self.values, self.shape).to_dense()
 
     def __matmul__(self, weight: Tensor) -> Tensor:
         return _product(self.values, weight, self.pattern)
