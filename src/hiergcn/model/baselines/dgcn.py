@@ -32,7 +32,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import AdjacencyMethod, numpy_generator, symmetrically_normalised
 from hiergcn.model.baselines.walks import Walker
-from hiergcn.model.config_checks import check_positive, check_rates, check_scaling, check_whole
+from hiergcn.model.config_checks import check_choices, check_positive, check_rates, check_scaling, check_whole
 from hiergcn.model.features import Scaling
 from hiergcn.model.method import Features, Labelled, NodeModel
 from hiergcn.model.ops.dropout import dropout
@@ -71,8 +71,7 @@ class DGCNConfig:
         check_rates(self, "dropout")
         check_scaling(self)
         check_positive(self, "shift")
-        if self.supervised not in ("squared", "cross_entropy"):
-            raise InputError(f"supervised is {self.supervised!r}; give squared or cross_entropy.")
+        check_choices(self, supervised=("squared", "cross_entropy"))
         if not 0 <= self.consistency < math.inf:
             raise InputError(f"consistency is {self.consistency!r}; give a number of at least 0.")
 

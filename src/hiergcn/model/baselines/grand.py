@@ -33,7 +33,7 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import AdjacencyMethod
-from hiergcn.model.config_checks import check_positive, check_rates, check_scaling, check_whole
+from hiergcn.model.config_checks import check_choices, check_positive, check_rates, check_scaling, check_whole
 from hiergcn.model.features import Scaling
 from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, tensor_bytes
 from hiergcn.model.method import Features, Labelled, NodeModel, Prepared, Weights
@@ -43,10 +43,6 @@ from hiergcn.model.ops.sparse_features import SparseFeatures
 
 MOST_IN_FULL = 2**28  # entries of X̄ that a pass may make: 1 GiB
 _BLOCK = 256  # columns propagated together on a CPU: twice as fast as 1,433 at once
-_CHOICES = {
-    "input_dropout_on": ("auto", "propagated", "features"),
-    "initial": ("shifted_normal", "uniform", "glorot"),
-}
 
 
 @dataclass(frozen=True)
@@ -96,9 +92,8 @@ class GRANDConfig:
         check_positive(self, "temperature")
         if not self.consistency >= 0:
             raise InputError(f"consistency is {self.consistency!r}; give a number of at least 0.")
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise InputError(f"{name} is {getattr(self, name)!r}; give one of {', '.join(choices)}.")
+        check_choices(self, input_dropout_on=("auto", "propagated", "features"))
+        check_choices(self, initial=("shifted_normal", "uniform", "glorot"))
 
 
 def mixed_order(adjacency: Tensor, order: int, dense: Tensor) -> Tensor:
