@@ -13,9 +13,8 @@ So there is no second copy of the matrix. Values are float32 if that holds every
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from hiergcn.compiled.csr import Rows, frozen
+from hiergcn.compiled.csr import Float64s, Floats, Int32s, Int64s, Rows, frozen
 from hiergcn.compiled.jit import kernel
 from hiergcn.compiled.threads import even_ranges, run_over
 
@@ -32,14 +31,14 @@ RANGES_PER_THREAD = 4
 class Buffers(NamedTuple):
     """The rows of the coarser graph under construction; row c is in start[c]:start[c + 1] of columns and values."""
 
-    start: npt.NDArray[np.int64]  # (n_coarse + 1,)
-    lower_end: npt.NDArray[np.int64]  # (n_coarse,) where the lower part of each row ends
-    upper: npt.NDArray[np.int64]  # (n_coarse,) where its upper part, diagonal included, begins
-    columns: npt.NDArray[np.int32]
-    values: npt.NDArray[np.floating]
+    start: Int64s  # (n_coarse + 1,)
+    lower_end: Int64s  # (n_coarse,) where the lower part of each row ends
+    upper: Int64s  # (n_coarse,) where its upper part, diagonal included, begins
+    columns: Int32s
+    values: Floats
 
 
-def contract(rows: Rows, group: npt.NDArray[np.int32], n_coarse: int) -> Rows:
+def contract(rows: Rows, group: Int32s, n_coarse: int) -> Rows:
     """Return MᵀAM for the grouping `group` (n,) onto `n_coarse` hyper-nodes.
 
     The edges inside a hyper-node become its self-loop; as in the product, each counts twice (once from either end).
@@ -68,7 +67,7 @@ def contract(rows: Rows, group: npt.NDArray[np.int32], n_coarse: int) -> Rows:
     return Rows(frozen(indptr, np.int64), frozen(columns, np.int32), frozen(values, kind))
 
 
-def _sums_are_small(rows: Rows, group: npt.NDArray[np.int32], n_coarse: int) -> bool:
+def _sums_are_small(rows: Rows, group: Int32s, n_coarse: int) -> bool:
     """Return whether all weights are whole and those of no hyper-node sum to more than `EXACT`."""
     strength = np.empty(rows.n)  # of a node: the sum of its row
     run_over(even_ranges(rows.indptr), lambda low, high: _strengths(rows.indptr, rows.data, low, high, strength))
@@ -76,19 +75,19 @@ def _sums_are_small(rows: Rows, group: npt.NDArray[np.int32], n_coarse: int) -> 
     return bool(largest <= EXACT)
 
 
-def offsets(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def offsets(counts: Int64s) -> Int64s:
     """Return where each of some consecutive runs begins, and where the last one ends."""
     return np.concatenate(([0], np.cumsum(counts)))
 
 
-def number_groups(labels: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], int]:
+def number_groups(labels: Int32s) -> tuple[Int32s, int]:
     """Number hyper-nodes in the order of their smallest members; return the numbers of all nodes, and how many."""
     group = np.empty(len(labels), dtype=np.int32)
     return group, _number(labels, group)
 
 
 @kernel
-def _number(labels: npt.NDArray[np.int32], group: npt.NDArray[np.int32]) -> int:
+def _number(labels: Int32s, group: Int32s) -> int:
     number = np.full(len(labels), -1, np.int32)
     count = 0
     for i in range(len(labels)):
@@ -100,7 +99,7 @@ def _number(labels: npt.NDArray[np.int32], group: npt.NDArray[np.int32]) -> int:
 
 
 @kernel
-def _members(group: npt.NDArray[np.int32], n_coarse: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+def _members(group: Int32s, n_coarse: int) -> tuple[Int32s, Int64s]:
     """Return the members of every hyper-node: those of c, ascending, are members[first[c]:first[c + 1]]."""
     first = np.zeros(n_coarse + 1, np.int64)
     for c in group:
@@ -116,13 +115,7 @@ def _members(group: npt.NDArray[np.int32], n_coarse: int) -> tuple[npt.NDArray[n
 
 
 @kernel
-def _strengths(
-    indptr: npt.NDArray[np.int64],
-    data: npt.NDArray[np.floating],
-    start: int,
-    stop: int,
-    strength: npt.NDArray[np.float64],
-) -> None:
+def _strengths(indptr: Int64s, data: Floats, start: int, stop: int, strength: Float64s) -> None:
     """Sum the rows start:stop; infinite if a weight is not a whole number."""
     for i in range(start, stop):
         total, rest = 0.0, 0.0
@@ -134,12 +127,12 @@ def _strengths(
 
 @kernel
 def _sum_upper(
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    data: npt.NDArray[np.floating],
-    group: npt.NDArray[np.int32],
-    members: npt.NDArray[np.int32],
-    first: npt.NDArray[np.int64],
+    indptr: Int64s,
+    indices: Int32s,
+    data: Floats,
+    group: Int32s,
+    members: Int32s,
+    first: Int64s,
     low: int,
     high: int,
     made: Buffers,
@@ -229,7 +222,7 @@ def _mirror_to_upper(low: int, high: int, made: Buffers) -> None:
 
 
 @kernel
-def _compact(made: Buffers) -> npt.NDArray[np.int64]:
+def _compact(made: Buffers) -> Int64s:
     """Move all parts to the left, in place, until there are no gaps; return where each row begins then."""
     start, lower_end, upper, columns, values = made
     indptr = np.zeros(len(start), np.int64)

@@ -5,20 +5,19 @@ Heavy-edge: Karypis & Kumar, A fast and high quality multilevel scheme for parti
 """
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from hiergcn.coarsen.matching import UNBOUNDED, match_most_similar, weight_bound
 from hiergcn.coarsen.strategy import CoarsenConfig, register_strategy
-from hiergcn.compiled.csr import rows_of
+from hiergcn.compiled.csr import Int32s, Int64s, rows_of
 from hiergcn.compiled.hashing import mix
 from hiergcn.compiled.jit import kernel
 
 
 @register_strategy("heavy-edge")
 def group_heavy_edge(
-    adjacency: sp.csr_array, node_weight: npt.NDArray[np.int64], config: CoarsenConfig, rng: np.random.Generator
-) -> npt.NDArray[np.int32]:
+    adjacency: sp.csr_array, node_weight: Int64s, config: CoarsenConfig, rng: np.random.Generator
+) -> Int32s:
     """Visit nodes in random order; each takes the free neighbour at its heaviest edge.
 
     This is similarity matching with D = 1. Of equally heavy edges it takes the one to the node that comes first in the
@@ -32,8 +31,8 @@ def group_heavy_edge(
 
 @register_strategy("random")
 def group_random(
-    adjacency: sp.csr_array, node_weight: npt.NDArray[np.int64], config: CoarsenConfig, rng: np.random.Generator
-) -> npt.NDArray[np.int32]:
+    adjacency: sp.csr_array, node_weight: Int64s, config: CoarsenConfig, rng: np.random.Generator
+) -> Int32s:
     """Visit nodes in random order; each takes one of its free neighbours, all equally likely."""
     rows = rows_of(adjacency)
     order = rng.permutation(rows.n)
@@ -45,13 +44,7 @@ def group_random(
 
 @kernel
 def _match_random(
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    order: npt.NDArray[np.int64],
-    draw: np.uint64,
-    node_weight: npt.NDArray[np.int64],
-    limit: int,
-    head: npt.NDArray[np.int32],
+    indptr: Int64s, indices: Int32s, order: Int64s, draw: np.uint64, node_weight: Int64s, limit: int, head: Int32s
 ) -> None:
     """Choose by a hash of the draw and the pair, so that the order of the stored neighbours does not matter."""
     for j in order:

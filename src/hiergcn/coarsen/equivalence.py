@@ -5,16 +5,15 @@ neighbour sets are compared neighbour by neighbour before they are grouped. Time
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from hiergcn.coarsen.strategy import CoarsenConfig
-from hiergcn.compiled.csr import Rows
+from hiergcn.compiled.csr import Int32s, Int64s, Rows, UInt64s
 from hiergcn.compiled.hashing import mix
 from hiergcn.compiled.jit import kernel
 from hiergcn.compiled.threads import even_ranges, run_over
 
 
-def equivalence_groups(rows: Rows, config: CoarsenConfig) -> npt.NDArray[np.int32]:
+def equivalence_groups(rows: Rows, config: CoarsenConfig) -> Int32s:
     """Return the smallest member of each node's equivalence group, (n,); a node alone is its own.
 
     Two nodes are equivalent if N(j) = N(k). Edge weights do not count. A node is not its own neighbour, so the
@@ -34,7 +33,7 @@ def equivalence_groups(rows: Rows, config: CoarsenConfig) -> npt.NDArray[np.int3
     return _cut_classes(first, config.equivalence_limit)
 
 
-def neighbour_hashes(rows: Rows, loops_are_neighbours: bool) -> npt.NDArray[np.uint64]:
+def neighbour_hashes(rows: Rows, loops_are_neighbours: bool) -> UInt64s:
     """Return a hash of each node's neighbour set: the sum, modulo 2^64, of its mixed neighbour indices."""
     hashes = np.empty(rows.n, dtype=np.uint64)
 
@@ -45,9 +44,7 @@ def neighbour_hashes(rows: Rows, loops_are_neighbours: bool) -> npt.NDArray[np.u
     return hashes
 
 
-def equivalence_classes(
-    rows: Rows, hashes: npt.NDArray[np.uint64], loops_are_neighbours: bool, merge_isolated: bool
-) -> npt.NDArray[np.int32]:
+def equivalence_classes(rows: Rows, hashes: UInt64s, loops_are_neighbours: bool, merge_isolated: bool) -> Int32s:
     """Return the smallest member of each node's equivalence class, (n,), for any `hashes` that agree on equal sets."""
     first = np.empty(rows.n, dtype=np.int32)
     _find_classes(rows.indptr, rows.indices, hashes, loops_are_neighbours, merge_isolated, first)
@@ -55,14 +52,7 @@ def equivalence_classes(
 
 
 @kernel
-def _hash_rows(
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    loops: bool,
-    start: int,
-    stop: int,
-    hashes: npt.NDArray[np.uint64],
-) -> None:
+def _hash_rows(indptr: Int64s, indices: Int32s, loops: bool, start: int, stop: int, hashes: UInt64s) -> None:
     for i in range(start, stop):
         total = np.uint64(0)
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
@@ -72,9 +62,7 @@ def _hash_rows(
 
 
 @kernel
-def _same_neighbours(
-    indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], loops: bool, i: int, k: int
-) -> bool:
+def _same_neighbours(indptr: Int64s, indices: Int32s, loops: bool, i: int, k: int) -> bool:
     p, p_end, q, q_end = indptr[i], indptr[i + 1], indptr[k], indptr[k + 1]
     while True:
         if not loops:
@@ -92,12 +80,7 @@ def _same_neighbours(
 
 @kernel
 def _find_classes(
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    hashes: npt.NDArray[np.uint64],
-    loops: bool,
-    merge_isolated: bool,
-    first: npt.NDArray[np.int32],
+    indptr: Int64s, indices: Int32s, hashes: UInt64s, loops: bool, merge_isolated: bool, first: Int32s
 ) -> None:
     """Find classes by a hash table with linear probing, which holds the first node of each class so far."""
     n = len(first)
@@ -124,7 +107,7 @@ def _find_classes(
 
 
 @kernel
-def _cut_classes(first: npt.NDArray[np.int32], limit: int) -> npt.NDArray[np.int32]:
+def _cut_classes(first: Int32s, limit: int) -> Int32s:
     """Cut each class, in the order of the indices, into groups of at most `limit`, named by their smallest members."""
     n = len(first)
     head = np.empty(n, np.int32)

@@ -1,19 +1,16 @@
 """The paper's grouping (Section 3.3, Algorithm 1): structural equivalence first, then structural similarity."""
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from hiergcn.coarsen.equivalence import equivalence_groups
 from hiergcn.coarsen.matching import match_most_similar, visiting_order
 from hiergcn.coarsen.strategy import CoarsenConfig, register_strategy
-from hiergcn.compiled.csr import rows_of
+from hiergcn.compiled.csr import Int32s, Int64s, rows_of
 
 
 @register_strategy("hgcn")
-def group_hgcn(
-    adjacency: sp.csr_array, node_weight: npt.NDArray[np.int64], config: CoarsenConfig, _: np.random.Generator
-) -> npt.NDArray[np.int32]:
+def group_hgcn(adjacency: sp.csr_array, node_weight: Int64s, config: CoarsenConfig, _: np.random.Generator) -> Int32s:
     """Group equivalent nodes (SEG), then match the others by similarity, those with few neighbours first (SSG)."""
     rows = rows_of(adjacency)
     head = equivalence_groups(rows, config)

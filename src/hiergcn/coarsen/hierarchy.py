@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from hiergcn.coarsen.strategy import CoarsenConfig
+from hiergcn.compiled.csr import Int32s, Int64s
 from hiergcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,10 +27,10 @@ class Level:
     A coarser level is float32 if that holds its weights, and their sums over a node, exactly (whole numbers up to
     2^24); otherwise levels are float64."""
 
-    node_weight: npt.NDArray[np.int64]
+    node_weight: Int64s
     """(n_l,): the number of input nodes in each node."""
 
-    group: npt.NDArray[np.int32] | None = None
+    group: Int32s | None = None
     """(n_l,): each node's hyper-node in the next level; None at the coarsest."""
 
     def __post_init__(self) -> None:
@@ -52,7 +53,7 @@ class Level:
         """Distinct undirected edges; self-loops are not counted."""
         return int(self.adjacency.nnz - np.count_nonzero(self.adjacency.diagonal())) // 2
 
-    def grouping(self) -> npt.NDArray[np.int32]:
+    def grouping(self) -> Int32s:
         """Return `group`, for levels that have one."""
         if self.group is None:
             raise InputError("The coarsest level is not grouped further.")
@@ -116,7 +117,7 @@ class Hierarchy:
         kept = self.levels[: levels + 1]
         return Hierarchy((*kept[:-1], replace(kept[-1], group=None)), self.config, levels)
 
-    def hyper_nodes(self, level: int) -> npt.NDArray[np.int32]:
+    def hyper_nodes(self, level: int) -> Int32s:
         """Return the hyper-node of every input node at `level`, (n_0,)."""
         self._check_level(level, self.depth)
         nodes = np.arange(self.levels[0].n_nodes, dtype=np.int32)
@@ -124,7 +125,7 @@ class Hierarchy:
             nodes = finer.grouping()[nodes]
         return nodes
 
-    def members(self, level: int, hyper_node: int) -> npt.NDArray[np.int64]:
+    def members(self, level: int, hyper_node: int) -> Int64s:
         """Return the input nodes in a hyper-node of `level`, ascending."""
         self._check_level(level, self.depth)
         if not 0 <= hyper_node < self.levels[level].n_nodes:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hiergcn.compiled.csr import Rows
+from hiergcn.compiled.csr import Float64s, Floats, Int32s, Int64s, Rows
 from hiergcn.compiled.jit import kernel
 from hiergcn.compiled.threads import even_ranges, run_over
 
@@ -23,7 +23,7 @@ def weight_bound(max_node_weight: int | None) -> int:
     return UNBOUNDED if max_node_weight is None else max_node_weight
 
 
-def visiting_order(rows: Rows, nodes: npt.NDArray[np.int64], loops_are_neighbours: bool) -> npt.NDArray[np.int64]:
+def visiting_order(rows: Rows, nodes: Int64s, loops_are_neighbours: bool) -> Int64s:
     """Sort `nodes` by their number of neighbours, then by the total edge weight to them, then by index.
 
     The paper asks for the first ("a node with fewer neighbors has fewer probabilities to be grouped when it is taken
@@ -41,7 +41,7 @@ def visiting_order(rows: Rows, nodes: npt.NDArray[np.int64], loops_are_neighbour
     return nodes[_ascending(count[nodes])]
 
 
-def _ascending(keys: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def _ascending(keys: npt.NDArray[Any]) -> Int64s:
     """Return the stable order of keys that are not negative; small whole numbers take linear time, by radix sort."""
     if keys.max(initial=0) <= np.iinfo(np.uint16).max:
         small = keys.astype(np.uint16)  # numpy has a radix sort for this type
@@ -51,12 +51,7 @@ def _ascending(keys: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
 
 
 def match_most_similar(
-    rows: Rows,
-    order: npt.NDArray[np.int64],
-    scale: npt.NDArray[np.float64],
-    node_weight: npt.NDArray[np.int64],
-    max_node_weight: int | None,
-    head: npt.NDArray[np.int32],
+    rows: Rows, order: Int64s, scale: Float64s, node_weight: Int64s, max_node_weight: int | None, head: Int32s
 ) -> None:
     """Match the nodes of `order`, one after the other, with their most similar free neighbour, and write `head`.
 
@@ -75,14 +70,7 @@ def match_most_similar(
 
 @kernel
 def _neighbourhoods(
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    data: npt.NDArray[np.floating],
-    loops: bool,
-    start: int,
-    stop: int,
-    count: npt.NDArray[np.int64],
-    weight: npt.NDArray[np.float64],
+    indptr: Int64s, indices: Int32s, data: Floats, loops: bool, start: int, stop: int, count: Int64s, weight: Float64s
 ) -> None:
     for i in range(start, stop):
         total, neighbours = 0.0, 0
@@ -96,15 +84,15 @@ def _neighbourhoods(
 
 @kernel
 def _match(
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    data: npt.NDArray[np.floating],
-    order: npt.NDArray[np.int64],
-    rank: npt.NDArray[np.int32],
-    scale: npt.NDArray[np.float64],
-    node_weight: npt.NDArray[np.int64],
+    indptr: Int64s,
+    indices: Int32s,
+    data: Floats,
+    order: Int64s,
+    rank: Int32s,
+    scale: Float64s,
+    node_weight: Int64s,
     limit: int,
-    head: npt.NDArray[np.int32],
+    head: Int32s,
 ) -> None:
     for j in order:
         if rank[j] < 0:

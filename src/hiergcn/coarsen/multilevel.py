@@ -4,13 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from hiergcn.coarsen.contraction import contract, number_groups
 from hiergcn.coarsen.hierarchy import Hierarchy, Level
 from hiergcn.coarsen.strategy import CoarsenConfig, find_strategy, strategy_name
-from hiergcn.compiled.csr import frozen, matrix_of, rows_of
+from hiergcn.compiled.csr import Int32s, frozen, matrix_of, rows_of
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.adjacency import checked_adjacency
@@ -64,7 +63,7 @@ def next_level(level: Level, n_coarse: int) -> Level:
     return Level(matrix_of(rows), frozen(weight, np.int64))
 
 
-def _group(level: Level, config: CoarsenConfig, rng: np.random.Generator) -> tuple[npt.NDArray[np.int32], int]:
+def _group(level: Level, config: CoarsenConfig, rng: np.random.Generator) -> tuple[Int32s, int]:
     n = level.n_nodes
     labels = np.asarray(find_strategy(config.strategy)(level.adjacency, level.node_weight, config, rng))
     if labels.shape != (n,) or labels.dtype.kind not in "iu" or (n and not 0 <= labels.min() <= labels.max() < n):

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from hiergcn.coarsen.hierarchy import Hierarchy, Level
 from hiergcn.coarsen.multilevel import coarsen
 from hiergcn.coarsen.strategy import CoarsenConfig
-from hiergcn.compiled.csr import Rows, frozen, matrix_of, rows_of
+from hiergcn.compiled.csr import Bools, Float64s, Floats, Int32s, Int64s, Rows, frozen, matrix_of, rows_of
 from hiergcn.compiled.jit import kernel
 from hiergcn.errors import InputError
 
@@ -29,7 +28,7 @@ PASSES = 8
 """The most passes over the nodes of a level; fewer if the cut no longer improves."""
 
 
-def part_labels(hierarchy: Hierarchy, count: int) -> npt.NDArray[np.int64]:
+def part_labels(hierarchy: Hierarchy, count: int) -> Int64s:
     """Return the part of each node of the coarsest level, 0..count-1; with few nodes, parts may be empty."""
     if count < 1:
         raise InputError(f"The number of parts must be at least 1, not {count}.")
@@ -52,14 +51,14 @@ def part_labels(hierarchy: Hierarchy, count: int) -> npt.NDArray[np.int64]:
 
 @kernel
 def _pack(
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    data: npt.NDArray[np.floating],
-    order: npt.NDArray[np.int64],
-    weight: npt.NDArray[np.float64],
+    indptr: Int64s,
+    indices: Int32s,
+    data: Floats,
+    order: Int64s,
+    weight: Float64s,
     room: float,
-    part: npt.NDArray[np.int64],
-    load: npt.NDArray[np.float64],
+    part: Int64s,
+    load: Float64s,
 ) -> None:
     """Put each piece into the part that most of its edges lead to and that has room, or else into the lightest."""
     joined = np.zeros(len(load))
@@ -78,13 +77,7 @@ def _pack(
 
 @kernel
 def _improve(
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    data: npt.NDArray[np.floating],
-    weight: npt.NDArray[np.float64],
-    room: float,
-    part: npt.NDArray[np.int64],
-    load: npt.NDArray[np.float64],
+    indptr: Int64s, indices: Int32s, data: Floats, weight: Float64s, room: float, part: Int64s, load: Float64s
 ) -> None:
     """Move nodes to the part that more of their edges lead to, if it has room; out of a full part, to any such part."""
     joined = np.zeros(len(load))
@@ -114,13 +107,13 @@ def _improve(
 class Part:
     """The nodes of a part, and the hierarchy over them: at every level, the edges between nodes of the part."""
 
-    nodes: npt.NDArray[np.int64]
+    nodes: Int64s
     """Nodes of the input graph, ascending; node i of the part's hierarchy is nodes[i]."""
 
     hierarchy: Hierarchy
 
 
-def restrict(hierarchy: Hierarchy, kept: npt.NDArray[np.bool_]) -> Part:
+def restrict(hierarchy: Hierarchy, kept: Bools) -> Part:
     """Return the part below those hyper-nodes of the coarsest level that are `kept`, (n_L,).
 
     Hyper-nodes stay whole, so node weights stay the same. Nodes keep their order.
@@ -140,12 +133,12 @@ def restrict(hierarchy: Hierarchy, kept: npt.NDArray[np.bool_]) -> Part:
     return Part(np.flatnonzero(kept), Hierarchy(tuple(reversed(levels)), hierarchy.config, hierarchy.requested))
 
 
-def _numbers(kept: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
+def _numbers(kept: Bools) -> Int32s:
     """Return the new number of each kept node; -1 for the others."""
     return np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
 
 
-def _induced(adjacency: sp.csr_array, kept: npt.NDArray[np.bool_], number: npt.NDArray[np.int32]) -> sp.csr_array:
+def _induced(adjacency: sp.csr_array, kept: Bools, number: Int32s) -> sp.csr_array:
     """Return the edges between kept nodes; rows stay sorted, since nodes keep their order."""
     rows: Any = adjacency[np.flatnonzero(kept)]
     inside = kept[rows.indices]

@@ -6,19 +6,18 @@ from it to the other. Sizes are counted for a sample of nodes.
 """
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from hiergcn.coarsen.hierarchy import Hierarchy
-from hiergcn.compiled.csr import rows_of
+from hiergcn.compiled.csr import Int32s, Int64s, UInt64s, rows_of
 from hiergcn.compiled.jit import kernel
 
 SAMPLE = 64  # nodes; each is one bit of a mark
 
-Marks = npt.NDArray[np.uint64]  # (n_l,): the sampled nodes in whose receptive field a node is
+Marks = UInt64s  # (n_l,): the sampled nodes in whose receptive field a node is
 
 
-def receptive_field_sizes(hierarchy: Hierarchy) -> npt.NDArray[np.int64]:
+def receptive_field_sizes(hierarchy: Hierarchy) -> Int64s:
     """Return (levels, sampled nodes): the size of the receptive field if the network goes that many levels down."""
     marks, sample = _sampled(hierarchy.levels[0].n_nodes)
     sizes = []
@@ -32,7 +31,7 @@ def receptive_field_sizes(hierarchy: Hierarchy) -> npt.NDArray[np.int64]:
     return np.array(sizes)
 
 
-def flat_receptive_field_sizes(adjacency: sp.csr_array, layers: int) -> npt.NDArray[np.int64]:
+def flat_receptive_field_sizes(adjacency: sp.csr_array, layers: int) -> Int64s:
     """Return (sampled nodes,): the size of the receptive field of `layers` convolutions without coarsening."""
     marks, sample = _sampled(int(adjacency.shape[0]))
     for _ in range(layers):
@@ -48,17 +47,17 @@ def _sampled(n: int) -> tuple[Marks, int]:
     return marks, sample
 
 
-def _refined(hierarchy: Hierarchy, depth: int, marks: Marks) -> npt.NDArray[np.int64]:
+def _refined(hierarchy: Hierarchy, depth: int, marks: Marks) -> Int64s:
     """Go back up from `depth` and count the input nodes that have each bit."""
     for level in reversed(hierarchy.levels[:depth]):
         marks = _convolved(level.adjacency, marks[level.grouping()])
     return _counts(marks)
 
 
-def _counts(marks: Marks) -> npt.NDArray[np.int64]:
+def _counts(marks: Marks) -> Int64s:
     """Return how many nodes have each bit."""
     bits = np.unpackbits(marks.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-    counts: npt.NDArray[np.int64] = bits.sum(axis=0, dtype=np.int64)
+    counts: Int64s = bits.sum(axis=0, dtype=np.int64)
     return counts
 
 
@@ -68,7 +67,7 @@ def _convolved(adjacency: sp.csr_array, marks: Marks) -> Marks:
 
 
 @kernel
-def _spread(indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], marks: Marks) -> Marks:
+def _spread(indptr: Int64s, indices: Int32s, marks: Marks) -> Marks:
     spread = marks.copy()
     for i in range(len(marks)):
         for at in range(indptr[i], indptr[i + 1]):

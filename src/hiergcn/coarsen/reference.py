@@ -8,11 +8,11 @@ from itertools import pairwise
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from hiergcn.coarsen.hierarchy import Hierarchy, Level
 from hiergcn.coarsen.strategy import CoarsenConfig
+from hiergcn.compiled.csr import Int32s, Int64s
 
 Rows = list[dict[int, float]]  # of each node: neighbour -> edge weight, with a self-loop under its own index
 
@@ -33,15 +33,13 @@ def plain_coarsen(adjacency: sp.csr_array, levels: int, config: CoarsenConfig) -
     return Hierarchy((*done, Level(A, node_weight)), config, levels)
 
 
-def plain_grouping_matrix(group: npt.NDArray[np.int32]) -> sp.csr_array:
+def plain_grouping_matrix(group: Int32s) -> sp.csr_array:
     """Return M of Eq. 3, (n, n'): 1 if node j is in hyper-node k, else 0."""
     n = len(group)
     return sp.csr_array((np.ones(n, dtype=np.int64), (np.arange(n), group)), shape=(n, int(group.max()) + 1))
 
 
-def plain_group(
-    adjacency: sp.csr_array, node_weight: npt.NDArray[np.int64], config: CoarsenConfig
-) -> npt.NDArray[np.int32]:
+def plain_group(adjacency: sp.csr_array, node_weight: Int64s, config: CoarsenConfig) -> Int32s:
     """Return each node's hyper-node: structural equivalence first, then structural similarity of unmarked nodes."""
     rows = _rows(adjacency)
     hyper_nodes = equivalent_nodes(rows, config)

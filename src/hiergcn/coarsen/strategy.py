@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from hiergcn.compiled.csr import Int64s
 from hiergcn.errors import InputError
 
 
@@ -21,7 +22,7 @@ class Strategy(Protocol):
     def __call__(
         self,
         adjacency: sp.csr_array,  # (n, n), canonical and symmetric
-        node_weight: npt.NDArray[np.int64],  # (n,), original nodes in each node
+        node_weight: Int64s,  # (n,), original nodes in each node
         config: "CoarsenConfig",
         rng: np.random.Generator,
         /,

@@ -6,21 +6,20 @@ relatives, which share one. LaSalle et al. do so only if many nodes are left alo
 """
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from hiergcn.coarsen.edge_matching import group_heavy_edge
 from hiergcn.coarsen.equivalence import equivalence_classes, neighbour_hashes
 from hiergcn.coarsen.matching import UNBOUNDED, visiting_order, weight_bound
 from hiergcn.coarsen.strategy import CoarsenConfig, register_strategy
-from hiergcn.compiled.csr import rows_of
+from hiergcn.compiled.csr import Bools, Int32s, Int64s, rows_of
 from hiergcn.compiled.jit import kernel
 
 
 @register_strategy("two-hop")
 def group_two_hop(
-    adjacency: sp.csr_array, node_weight: npt.NDArray[np.int64], config: CoarsenConfig, rng: np.random.Generator
-) -> npt.NDArray[np.int32]:
+    adjacency: sp.csr_array, node_weight: Int64s, config: CoarsenConfig, rng: np.random.Generator
+) -> Int32s:
     """Match along heavy edges, then pair nodes with equal neighbours, then nodes that share a neighbour.
 
     Hubs are visited in ascending order of their neighbour count: sharing a neighbour that has few means more.
@@ -39,13 +38,7 @@ def group_two_hop(
 
 @kernel
 def _pair_around(
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    hubs: npt.NDArray[np.int64],
-    node_weight: npt.NDArray[np.int64],
-    limit: int,
-    free: npt.NDArray[np.bool_],
-    head: npt.NDArray[np.int32],
+    indptr: Int64s, indices: Int32s, hubs: Int64s, node_weight: Int64s, limit: int, free: Bools, head: Int32s
 ) -> None:
     """Pair the free neighbours of each hub in the order of their indices."""
     for hub in hubs:
@@ -63,13 +56,7 @@ def _pair_around(
 
 
 @kernel
-def _pair_twins(
-    first: npt.NDArray[np.int32],
-    node_weight: npt.NDArray[np.int64],
-    limit: int,
-    free: npt.NDArray[np.bool_],
-    head: npt.NDArray[np.int32],
-) -> None:
+def _pair_twins(first: Int32s, node_weight: Int64s, limit: int, free: Bools, head: Int32s) -> None:
     """Pair the free nodes of each equivalence class in the order of their indices."""
     waiting = np.full(len(first), -1, np.int32)
     for k in range(len(first)):

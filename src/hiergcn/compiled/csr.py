@@ -1,10 +1,17 @@
 """CSR arrays in the one form that the kernels are compiled for."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Int32s: TypeAlias = npt.NDArray[np.int32]
+Int64s: TypeAlias = npt.NDArray[np.int64]
+UInt64s: TypeAlias = npt.NDArray[np.uint64]
+Floats: TypeAlias = npt.NDArray[np.floating]
+Float64s: TypeAlias = npt.NDArray[np.float64]
 
 
 def frozen(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -17,9 +24,9 @@ def frozen(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 class Rows(NamedTuple):
     """A canonical CSR matrix as read-only arrays: columns ascend in each row, no duplicates, no explicit zeros."""
 
-    indptr: npt.NDArray[np.int64]  # (n + 1,)
-    indices: npt.NDArray[np.int32]  # (nnz,)
-    data: npt.NDArray[np.floating]  # (nnz,) float64, or float32 if that is exact
+    indptr: Int64s  # (n + 1,)
+    indices: Int32s  # (nnz,)
+    data: Floats  # (nnz,) float64, or float32 if that is exact
 
     @property
     def n(self) -> int:

@@ -10,7 +10,8 @@ from itertools import pairwise
 
 import numba
 import numpy as np
-import numpy.typing as npt
+
+from hiergcn.compiled.csr import Int64s
 
 MAX_THREADS = 16
 """More threads bring little, and each needs memory of its own."""
@@ -25,7 +26,7 @@ def thread_count() -> int:
     return min(cores, MAX_THREADS)
 
 
-def even_ranges(offsets: npt.NDArray[np.int64], per_thread: int = 1) -> list[tuple[int, int]]:
+def even_ranges(offsets: Int64s, per_thread: int = 1) -> list[tuple[int, int]]:
     """Return ranges of rows with about as many entries each; row i has the entries offsets[i]:offsets[i + 1]."""
     rows = len(offsets) - 1
     parts = per_thread * thread_count()
