@@ -46,7 +46,7 @@ def test_unknown_names(name: str, sentence: str) -> None:
 
 def test_every_file_to_download_has_a_digest() -> None:
     for entry in _CATALOGUE.values():
-        if entry.files is not None and entry.files.sources:
+        if entry.files is not None and entry.files.source:
             assert set(entry.files.names) <= set(SHA256)
 
 

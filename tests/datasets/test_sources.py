@@ -1,4 +1,4 @@
-"""Each kind of source against a local web server."""
+"""Both kinds of sources against a local web server."""
 
 import io
 import tarfile
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hiergcn.datasets.sources import Archive, Files
+from hiergcn.datasets.sources import Source
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -41,7 +41,7 @@ def test_files_with_progress_over_all_of_them(site: tuple[str, Path]) -> None:
     for name, content in contents.items():
         (folder / name).write_bytes(content)
     steps: list[tuple[int, int]] = []
-    source = Files(address, 100_002)
+    source = Source(address, 100_002)
     assert source.fetch(["a", "b"], lambda done, total: steps.append((done, total))) == contents
     assert steps[-1] == (100_002, 100_002)
     assert [done for done, _ in steps] == sorted(done for done, _ in steps)
@@ -57,7 +57,7 @@ def test_members_of_an_archive_whatever_folder_they_are_in(site: tuple[str, Path
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
     steps: list[tuple[int, int]] = []
-    source = Archive(f"{address}/data.tar.gz")
+    source = Source(f"{address}/data.tar.gz")
     assert source.fetch(["a", "b", "c"], lambda *step: steps.append(step)) == {"a": b"first", "b": b"second"}
     size = (folder / "data.tar.gz").stat().st_size
     assert steps[-1] == (size, size)

@@ -9,7 +9,7 @@ from hiergcn.datasets.cora import read_cora
 from hiergcn.datasets.folders import FileSet, find, obtain
 from hiergcn.datasets.nell import NELL, RECOVERED, read_nell
 from hiergcn.datasets.planetoid_files import read_planetoid
-from hiergcn.datasets.sources import Archive, Files, Progress
+from hiergcn.datasets.sources import Progress, Source
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 
@@ -47,7 +47,12 @@ def dataset_names() -> tuple[str, ...]:
 
 def list_datasets(folder: str | Path | None = None) -> list[DatasetInfo]:
     """Describe every named dataset and where it is now. Nothing is read or downloaded."""
-    return [replace(entry.info, where=_where(entry.files, folder)) for entry in _CATALOGUE.values()]
+    found = []
+    for entry in _CATALOGUE.values():
+        place = find(entry.files, folder) if entry.files else "embedded"
+        absent = "to download" if entry.files and entry.files.source else "to bring"
+        found.append(replace(entry.info, where=str(place or absent)))
+    return found
 
 
 def load_dataset(
@@ -91,22 +96,15 @@ class _Entry:
     """None: embedded in the package."""
 
 
-def _where(files: FileSet | None, folder: str | Path | None) -> str:
-    if files is None:
-        return "embedded"
-    found = find(files, folder)
-    return str(found) if found else "to download" if files.sources else "to bring"
-
-
 def _citation(info: DatasetInfo, size: int) -> _Entry:
     """Citeseer or Pubmed, from the Planetoid repository; `size` is the bytes of its files."""
     names = tuple(f"ind.{info.name}.{part}" for part in ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index"))
-    repository = Files("https://raw.githubusercontent.com/kimiyoung/planetoid/master/data", size)
+    repository = Source("https://raw.githubusercontent.com/kimiyoung/planetoid/master/data", size)
     return _Entry(
         info,
         lambda folder: read_planetoid(folder, info.name),
         lambda folder: read_planetoid(folder, info.name, multiplicity=True),
-        FileSet(info.name, "planetoid", names, sources=(repository,)),
+        FileSet(info.name, "planetoid", names, source=repository),
     )
 
 
@@ -144,7 +142,7 @@ _CATALOGUE: dict[str, _Entry] = {
                 "nell",
                 tuple(f"ind.{NELL}.{part}" for part in ("x", "y", "tx", "ty", "allx", "graph", "test.index")),
                 optional=(f"ind.{NELL}.ally", RECOVERED),
-                sources=(Archive("http://www.cs.cmu.edu/~zhiliny/data/nell_data.tar.gz"),),
+                source=Source("http://www.cs.cmu.edu/~zhiliny/data/nell_data.tar.gz"),
             ),
         ),
         _npz(_PHOTO, "amazon_photo.npz", "amazon_electronics_photo.npz"),

@@ -1,4 +1,4 @@
-"""Finding the files of a dataset: in the user's data folder, or in the cache, which the sources fill when needed."""
+"""Finding the files of a dataset: in the user's data folder, or in the cache, which downloads fill when needed."""
 
 import os
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ class FileSet:
     """Sub-folder of the data folder and of the cache in which the files may be."""
     names: tuple[str, ...]
     optional: tuple[str, ...] = ()
-    sources: tuple[Source, ...] = ()
+    source: Source | None = None
     hint: str = ""
     """How to get files that have no source."""
 
@@ -36,9 +36,8 @@ def obtain(files: FileSet, data: str | Path | None = None, progress: Progress | 
     """Return a folder that has all the files, with digests checked; download them into the cache if none has."""
     given = data or os.environ.get(VARIABLE)
     if given and not Path(given).is_dir():
-        raise InputError(
-            f"{given} is not a folder; give the path of the data folder{'' if data else f' in {VARIABLE}'}."
-        )
+        where = "" if data else f" in {VARIABLE}"
+        raise InputError(f"{given} is not a folder; give the path of the data folder{where}.")
     folder = find(files, data) or _fetch(files, data, progress or (lambda *_: None))
     for name in (*files.names, *files.optional):
         if (folder / name).exists():
@@ -63,22 +62,24 @@ def _missing(folder: Path, names: Sequence[str]) -> list[str]:
 
 
 def _fetch(files: FileSet, data: str | Path | None, progress: Progress) -> Path:
-    failures = []
-    for source in files.sources:
-        try:
-            contents = source.fetch((*files.names, *files.optional), progress)
-            for name in files.names:
-                mistake = wrong_digest(name, contents[name]) if name in contents else "it is missing"
-                if mistake:
-                    raise InputError(f"{name}: {mistake}")
-        except Exception as error:  # a source can fail in any way; try the next
-            failures.append(f"{source}: {str(error).rstrip('.'):.200}")
-        else:
-            return _store(cache_folder() / files.folder, contents)
-    raise InputError(_advice(files, data, failures))
-
-
-def _store(folder: Path, contents: dict[str, bytes]) -> Path:
+    """Download the files into the cache; an error says what else to do."""
+    failure = ""
+    contents: dict[str, bytes] = {}
+    try:
+        if files.source is not None:
+            contents = files.source.fetch((*files.names, *files.optional), progress)
+    except Exception as error:  # a download can fail in any way
+        failure = f"{error!s:.200}"
+    wrong = {name: wrong_digest(name, contents[name]) if name in contents else "it is missing" for name in files.names}
+    failure = failure or next((f"{name}: {mistake}" for name, mistake in wrong.items() if mistake), "")
+    if failure:
+        nearest = min(_places(files, data), key=lambda place: len(_missing(place, files.names)))
+        tried = "" if files.source is None else f" Downloading from {files.source.url} failed: {failure}."
+        raise InputError(
+            f"{files.dataset} is not on this machine; put {', '.join(_missing(nearest, files.names))} into {nearest}"
+            f"{files.hint}, or set {VARIABLE} to a folder that has them.{tried}"
+        )
+    folder = cache_folder() / files.folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():
@@ -87,13 +88,3 @@ def _store(folder: Path, contents: dict[str, bytes]) -> Path:
     except OSError as error:
         raise InputError(f"{folder} cannot be written ({error}); set XDG_CACHE_HOME to a folder that can.") from error
     return folder
-
-
-def _advice(files: FileSet, data: str | Path | None, failures: list[str]) -> str:
-    nearest = min(_places(files, data), key=lambda place: len(_missing(place, files.names)))
-    missing = ", ".join(_missing(nearest, files.names))
-    tried = f" Tried {'; '.join(failures)}." if failures else ""
-    return (
-        f"{files.dataset} is not on this machine; put {missing} into {nearest}{files.hint}, or set {VARIABLE} to a "
-        f"folder that has them.{tried}"
-    )

@@ -1,4 +1,4 @@
-"""Downloads of dataset files. A source returns the contents of files, or raises any error."""
+"""Downloads of dataset files."""
 
 import tarfile
 import tempfile
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
-from typing import IO, Protocol, TypeAlias
+from typing import IO, TypeAlias
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the bytes received so far and the bytes expected in all (0 if unknown)."""
@@ -16,58 +16,36 @@ TIMEOUT = 30  # seconds without an answer
 BLOCK = 1 << 16  # bytes
 
 
-class Source(Protocol):
-    """A place that files can be downloaded from."""
-
-    def fetch(self, names: Sequence[str], progress: Progress) -> dict[str, bytes]:
-        """Return the contents of the named files, as far as the source has them."""
-        ...
-
-
 @dataclass(frozen=True)
-class Files:
-    """One address per file."""
+class Source:
+    """An address on the web: a folder with a file for each name, or a tar archive that holds them in any folder."""
 
-    base: str
-    size: int
-    """Bytes of all files together."""
-
-    def __str__(self) -> str:
-        return self.base
+    url: str
+    size: int = 0
+    """Bytes of all files of a folder together."""
 
     def fetch(self, names: Sequence[str], progress: Progress) -> dict[str, bytes]:
+        """Return the contents of the named files, as far as the source has them; it may fail with any error."""
         contents: dict[str, bytes] = {}
+        if self.url.endswith(".tar.gz"):
+            with tempfile.TemporaryFile() as file:
+                _download(self.url, file, progress)
+                with tarfile.open(fileobj=file) as archive:
+                    for member in archive:  # read in memory: nothing is written where the archive says
+                        name = PurePosixPath(member.name).name
+                        stream = archive.extractfile(member) if name in names else None
+                        if stream is not None:
+                            contents[name] = stream.read()
+            return contents
         for name in names:
             before = sum(map(len, contents.values()))
             with tempfile.TemporaryFile() as file:
-                _download(f"{self.base}/{name}", file, partial(self._report, progress, before))
+                _download(f"{self.url}/{name}", file, partial(self._report, progress, before))
                 contents[name] = file.read()
         return contents
 
     def _report(self, progress: Progress, before: int, done: int, _: int) -> None:
         progress(before + done, self.size)
-
-
-@dataclass(frozen=True)
-class Archive:
-    """One tar archive that holds the files, in any folder."""
-
-    url: str
-
-    def __str__(self) -> str:
-        return self.url
-
-    def fetch(self, names: Sequence[str], progress: Progress) -> dict[str, bytes]:
-        contents: dict[str, bytes] = {}
-        with tempfile.TemporaryFile() as file:
-            _download(self.url, file, progress)
-            with tarfile.open(fileobj=file) as archive:
-                for member in archive:  # read in memory: nothing is written where the archive says
-                    name = PurePosixPath(member.name).name
-                    stream = archive.extractfile(member) if name in names else None
-                    if stream is not None:
-                        contents[name] = stream.read()
-        return contents
 
 
 def _download(url: str, file: IO[bytes], progress: Progress) -> None:

@@ -92,7 +92,7 @@ def test_sparse_columns_stay_sparse() -> None:
             EDGES,
             pd.concat([NODES, NODES[:1]]),
             {},
-            "The frame of nodes, row 4, column 'id': id 'cy' is in an earlier row already",
+            "The frame of nodes, row 4, column 'id': id 'cy' is in an earlier row",
         ),
         (EDGES, NODES[:2], {"label": "topic"}, "The frame of edges, row 1: id 'bo' is not in the frame of nodes"),
         (EDGES[["source"]], None, {}, "The frame of edges: one column, but an edge has two ends"),

@@ -166,7 +166,7 @@ def _by_hand() -> Iterator[Broken]:
         (b"a", "\u00a0a".encode()),
     ):
         content = b"id,label\n" + one + b",art\nb,law\nc,law\n" + other + b",art\n"
-        yield nodes(f"id twice as {other!r}", content, "row 5", "column 'id'", "already")
+        yield nodes(f"id twice as {other!r}", content, "row 5", "column 'id'", "earlier row")
     yield nodes("drop of the ids", NODES, "column 'label'", "cannot be the label", drop=("id",))
     yield nodes("a blank id", b"id,x\na,1\n,2\n", "row 3", "column 'id'", "blank")
     yield nodes("no header", b"1,2\n3,4\n", "row 1", "names")

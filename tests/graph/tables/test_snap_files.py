@@ -164,7 +164,7 @@ def test_rows_of_nodes_are_lines_of_the_file(tmp_path: Path) -> None:
     edges = write(tmp_path, "e.txt", ROWS)
     for text, sentence in (
         (NODES.replace("2.5", "inf"), "row 5, column 'size': the value is infinite"),
-        (NODES.replace("7\tlaw", "0\tlaw"), "row 5, column 'NodeId': id '0' is in an earlier row already"),
+        (NODES.replace("7\tlaw", "0\tlaw"), "row 5, column 'NodeId': id '0' is in an earlier row"),
         (NODES + "# end\n\n\tlaw\t1\n", "row 9, column 'NodeId': the id is blank"),
     ):
         with pytest.raises(InputError, match=sentence):

@@ -36,6 +36,7 @@ class NodeTable:
     """The content of a table of nodes."""
 
     origin: Origin
+    columns: NodeColumns
     ids: "pd.Index[str]"
     features: Features | None
     labels: NDArray[np.int64] | None
@@ -52,6 +53,7 @@ class EdgeTable:
     """The content of a table of edges."""
 
     origin: Origin
+    columns: EdgeColumns
     ends: tuple[TextColumn, TextColumn]
     weight: NDArray[np.float64] | None
     notes: tuple[str, ...]
@@ -94,7 +96,7 @@ def nodes_of(
         if name in MISSING
     ]
     split = None if columns.split is None else TextColumn.of(table[columns.split])
-    return NodeTable(origin, ids, features, labels, names, tuple(notes), tuple(described), split)
+    return NodeTable(origin, columns, ids, features, labels, names, tuple(notes), tuple(described), split)
 
 
 def edges_of(table: pd.DataFrame, origin: Origin, columns: EdgeColumns) -> EdgeTable:
@@ -105,7 +107,7 @@ def edges_of(table: pd.DataFrame, origin: Origin, columns: EdgeColumns) -> EdgeT
     weights = None if columns.weight is None else _checked_weight(table[columns.weight], origin)
     unused = tuple(str(name) for name in table.columns if name not in (*columns.ends, columns.weight))
     notes = tuple(f"column {name!r} of the edges was not used" for name in unused)
-    return EdgeTable(origin, (ends[0], ends[1]), weights, notes, unused)
+    return EdgeTable(origin, columns, (ends[0], ends[1]), weights, notes, unused)
 
 
 def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[str, Any]:
@@ -135,27 +137,22 @@ def _checked_ids(text: TextColumn, origin: Origin, column: str) -> "pd.Index[str
     again = np.flatnonzero(pd.Index(text.code).duplicated())
     if again.size:
         value = text.values[text.code[again[0]]]
-        raise InputError(
-            f"{origin}, row {origin.row(again[0])}, column {column!r}: id {value!r:.80} is in an earlier row already; "
-            f"list each node once."
-        )
+        raise InputError(f"{origin.at(again[0], column)}: id {value!r:.80} is in an earlier row; list each node once.")
     return text.values[text.code]
 
 
 def _check_no_blank(text: TextColumn, origin: Origin, column: str, remedy: str) -> None:
     blank = np.flatnonzero(text.code < 0)
     if blank.size:
-        raise InputError(f"{origin}, row {origin.row(blank[0])}, column {column!r}: the id is blank; {remedy}.")
+        raise InputError(f"{origin.at(blank[0], column)}: the id is blank; {remedy}.")
 
 
 def _checked_weight(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.float64]:
     values = numbers(column, origin)
     wrong = np.flatnonzero((values < 0) | np.isinf(values))
     if wrong.size:
-        raise InputError(
-            f"{origin}, row {origin.row(wrong[0])}, column {str(column.name)!r}: weight {values[wrong[0]]} must be "
-            f"finite and not negative."
-        )
+        where = origin.at(wrong[0], column.name)
+        raise InputError(f"{where}: weight {values[wrong[0]]} must be finite and not negative.")
     return values
 
 

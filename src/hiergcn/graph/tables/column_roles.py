@@ -62,10 +62,10 @@ class NodeColumns:
         label_column = _pick(origin, left, label_name, LABEL)
         split_column = None if split_name is None else _pick(origin, left, split_name, ())
         if id_column == label_column:
-            raise InputError(f"{origin}: column {id_column!r} is the id and cannot be the label as well; name another.")
+            raise InputError(f"{origin}: column {id_column!r} is the id and cannot be the label, too; name another.")
         if split_column in (id_column, label_column) and split_column is not None:
             raise InputError(
-                f"{origin}: column {split_column!r} cannot be the split and the id or label as well; name another."
+                f"{origin}: column {split_column!r} cannot be the split and the id or label; name another."
             )
         return cls(id_column, label_column, split_column, tuple(drop))
 
@@ -218,10 +218,8 @@ def split_from_column(
     labels = np.full(part.size, -1) if labels is None else labels
     bare = np.flatnonzero(((part == 0) | (part == 1)) & (labels < 0))
     if bare.size:
-        raise InputError(
-            f"{origin}, row {origin.row(bare[0])}, column {column!r:.80}: a node for {PARTS[part[bare[0]]]} has no "
-            f"label; give it one, or leave its split blank."
-        )
+        where, name = origin.at(bare[0], column), PARTS[part[bare[0]]]
+        raise InputError(f"{where}: a node for {name} has no label; give it one, or leave its split blank.")
     notes = [f"the split is that of column {column!r}"]
     waiting = (part == 2) & (labels < 0)
     if waiting.any():
@@ -245,7 +243,7 @@ def _parts(text: TextColumn, origin: Origin, column: str) -> NDArray[np.int64]:
     if wrong.size:
         found = text.values[text.code[wrong[0]]]
         raise InputError(
-            f"{origin}, row {origin.row(wrong[0])}, column {column!r:.80}: {found!r:.80} is no part of a split; write "
-            f"train, validation, test or nothing, or drop the column (--drop, drop=[..])."
+            f"{origin.at(wrong[0], column)}: {found!r:.80} is no part of a split; write train, validation, test or "
+            f"nothing, or drop the column (--drop, drop=[..])."
         )
     return parts

@@ -45,48 +45,29 @@ class CsvOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class NodesFile:
-    """A file of nodes: its layout, the roles of its columns, its content."""
-
-    layout: Layout
-    columns: NodeColumns
-    table: NodeTable
-
-
-@dataclass(frozen=True, eq=False)
-class EdgesFile:
-    """A file of edges: its layout, the roles of its columns, its content."""
-
-    layout: Layout
-    columns: EdgeColumns
-    table: EdgeTable
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
 class CsvGraph:
     """A graph, the split that a column names if one does, and the files that were read."""
 
     graph: Graph
     split: Split | None
-    edges: EdgesFile
-    nodes: NodesFile | None
+    edges: EdgeTable
+    nodes: NodeTable | None
+    layouts: tuple[Layout, ...]
+    """Of the file of edges, then of the file of nodes."""
 
     @property
     def obstacle(self) -> str | None:
         """Why no model can learn from the labels, by file and column, and what to do; None if one can."""
         if self.nodes is None:
+            path = self.edges.origin
             return (
-                f"{self.edges.layout} has edges and no labels; name a CSV of nodes after it, and its column of labels "
-                f"with --label."
+                f"{path} has edges and no labels; name a CSV of nodes after it, and its column of labels with --label."
             )
-        layout, column, labels = self.nodes.layout, self.nodes.columns.label, self.graph.labels
+        layout, column, labels = self.layouts[1], self.nodes.columns.label, self.graph.labels
         if column is None or labels is None:
-            others = [name for name in layout.names if name != self.nodes.columns.id]
-            return (
-                f"{layout} has no column named {' or '.join(LABEL)}; name the column of the labels with --label "
-                f"(beside the ids there are {shown_names(others)})."
-            )
+            others = shown_names([name for name in layout.names if name != self.nodes.columns.id])
+            missing = f"{layout} has no column named {' or '.join(LABEL)}"
+            return f"{missing}; name the column of the labels with --label (beside the ids there are {others})."
         where, counts = f"{layout}, column {column!r}", np.bincount(labels[labels >= 0])
         if not counts.any():
             return f"{where}: every label is blank; give the class of some nodes, or name another column with --label."
@@ -120,19 +101,19 @@ def _read(edges: str | Path, nodes: str | Path | None, options: CsvOptions) -> C
     if nodes is None and of_nodes:
         raise InputError(f"Column {of_nodes!r} belongs to a file of nodes, and none is given; name it after the edges.")
     known = None if nodes is None else _read_nodes(layout_of(nodes, options.delimiter), options)
-    table = None if known is None else known.table
-    listed = _read_edges(layout_of(edges, options.delimiter), options, table)
-    parts = graph_parts(listed.table, table, graph_name(edges))
-    split, notes = (None, []) if known is None else _split(known)
-    graph = Graph(**parts | {"notes": (*listed.notes, *parts["notes"], *notes)})
-    return CsvGraph(graph, split, listed, known)
+    table = None if known is None else known[0]
+    listed, edges_layout, notes = _read_edges(layout_of(edges, options.delimiter), options, table)
+    parts = graph_parts(listed, table, graph_name(edges))
+    split, more = (None, []) if table is None else _split(table)
+    graph = Graph(**parts | {"notes": (*notes, *parts["notes"], *more)})
+    layouts = (edges_layout,) if known is None else (edges_layout, known[1])
+    return CsvGraph(graph, split, listed, table, layouts)
 
 
-def _split(nodes: NodesFile) -> tuple[Split | None, list[str]]:
-    column, text = nodes.columns.split, nodes.table.split
-    if column is None or text is None:
+def _split(nodes: NodeTable) -> tuple[Split | None, list[str]]:
+    if nodes.columns.split is None or nodes.split is None:
         return None, []
-    return split_from_column(text, nodes.table.labels, nodes.layout, column)
+    return split_from_column(nodes.split, nodes.labels, nodes.origin, nodes.columns.split)
 
 
 def _check_order(edges: str | Path, nodes: str | Path, delimiter: str | None) -> None:
@@ -149,7 +130,7 @@ def _possible_names(layout: Layout) -> list[str]:
     return [*(field.strip() for field in layout.first), *(layout.commented_names or ())]
 
 
-def _read_nodes(layout: Layout, options: CsvOptions) -> NodesFile:
+def _read_nodes(layout: Layout, options: CsvOptions) -> tuple[NodeTable, Layout]:
     features = [column.name for column in options.known or ()]
     given = [name for name in (options.id, options.label, options.split, *options.drop, *features) if name]
     layout = _with_header(layout, given, usual=any(name.lower() in ID for name in layout.commented_names or ()))
@@ -167,15 +148,15 @@ def _read_nodes(layout: Layout, options: CsvOptions) -> NodesFile:
     notes = [f"columns left out as asked: {', '.join(columns.dropped)}"] if columns.dropped else []
     if layout.header and layout.looks_like_data:
         notes.append(_taken_for_names(layout))
-    return NodesFile(layout, columns, replace(table, notes=(*table.notes, *notes, *_comments_between(layout))))
+    return replace(table, notes=(*table.notes, *notes, *_comments_between(layout))), layout
 
 
-def _read_edges(layout: Layout, options: CsvOptions, nodes: NodeTable | None) -> EdgesFile:
+def _read_edges(
+    layout: Layout, options: CsvOptions, nodes: NodeTable | None
+) -> tuple[EdgeTable, Layout, tuple[str, ...]]:
     if len(layout.first) < 2:
-        raise InputError(
-            f"{layout}, row {layout.first_line}: one column, but an edge has two ends; name the delimiter if it is "
-            f"unusual."
-        )
+        where = f"{layout}, row {layout.first_line}"
+        raise InputError(f"{where}: one column, but an edge has two ends; name the delimiter if it is unusual.")
     given = [name for name in (options.source, options.target, options.weight) if name]
     known = nodes is not None and bool(nodes.ids.isin([field.strip() for field in layout.first[:2]]).sum() == 2)
     layout = _with_header(layout, given, usual=usual_ends(layout.commented_names or ()) is not None, data=known)
@@ -189,7 +170,7 @@ def _read_edges(layout: Layout, options: CsvOptions, nodes: NodeTable | None) ->
     notes = [f"column {name!r} of the edges was not used" for name in names if name not in table.columns]
     if layout.header and not columns.usual and not (options.source or options.target):
         notes.insert(0, _taken_for_names(layout))
-    return EdgesFile(layout, columns, found, (*notes, *_comments_between(layout)))
+    return found, layout, (*notes, *_comments_between(layout))
 
 
 def _with_header(layout: Layout, given: Sequence[str], *, usual: bool, data: bool = False) -> Layout:

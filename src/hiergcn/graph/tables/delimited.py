@@ -40,6 +40,10 @@ class Origin:
         """Return the row, counted from 1, of an entry of the table."""
         return int(position) + 1
 
+    def at(self, position: int | np.integer[Any], column: object) -> str:
+        """Name an entry of the table: its file, row and column."""
+        return f"{self}, row {self.row(position)}, column {str(column)!r:.80}"
+
     @property
     def inline(self) -> str:
         """The name inside a sentence."""

@@ -109,10 +109,7 @@ def numbers(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.float64]:
     if wrong.size:
         entry = column.iloc[wrong[0]]
         found = "nothing" if pd.isna(entry) else repr(entry)
-        raise InputError(
-            f"{origin}, row {origin.row(wrong[0])}, column {str(column.name)!r:.80}: {found:.80} instead of a number; "
-            f"correct it."
-        )
+        raise InputError(f"{origin.at(wrong[0], column.name)}: {found:.80} instead of a number; correct it.")
     return values
 
 
@@ -145,10 +142,7 @@ def _fit_number(
 ) -> tuple[NDArray[np.float64], FeatureColumn]:
     infinite = np.flatnonzero(np.isinf(values))
     if infinite.size:
-        raise InputError(
-            f"{origin}, row {origin.row(infinite[0])}, column {name!r:.80}: the value is infinite; leave it blank if "
-            f"it is unknown."
-        )
+        raise InputError(f"{origin.at(infinite[0], name)}: the value is infinite; leave it blank if it is unknown.")
     missing = np.isnan(values)
     known = values[~missing]
     with np.errstate(over="ignore"):
@@ -166,10 +160,9 @@ def _encode_number(column: "pd.Series[Any]", known: FeatureColumn, origin: Origi
         values = np.where(np.isnan(truth), values, truth)
     wrong = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
     if wrong.size:
-        raise InputError(
-            f"{origin}, row {origin.row(wrong[0])}, column {known.name!r:.80}: {str(column.iloc[wrong[0]])!r:.80}, but "
-            f"the model was trained on a {known.kind}; correct it or leave it blank."
-        )
+        where, found = origin.at(wrong[0], known.name), str(column.iloc[wrong[0]])
+        trained = f"but the model was trained on a {known.kind}"
+        raise InputError(f"{where}: {found!r:.80}, {trained}; correct it or leave it blank.")
     return np.where(np.isnan(values), 0.0 if known.mean is None else known.mean, values).astype(np.float64)
 
 
@@ -239,17 +232,12 @@ def _no_feature(column: "pd.Series[Any]", numeric: NDArray[np.bool_], origin: Or
     where = f"{origin}, column {str(column.name)!r:.80}"
     with_comma = texts[texts.str.fullmatch(r"\s*[-+]?[\d.]*,\d+\s*")]
     if len(with_comma) > 0.5 * len(texts):
-        return (
-            f"{where}: commas in numbers, such as {with_comma.iloc[0]!r:.60}; write decimals with a point and "
-            f"thousands without a comma."
-        )
+        example = with_comma.iloc[0]
+        return f"{where}: commas in numbers, such as {example!r:.60}; write decimals with a point, thousands without."
     if np.count_nonzero(numeric) > np.count_nonzero(known & ~numeric):
         position = int(np.flatnonzero(known & ~numeric)[0])
-        row, entry = origin.row(position), str(column.iloc[position])
-        return (
-            f"{origin}, row {row}, column {str(column.name)!r:.80}: {entry!r:.80} in a column of numbers; correct it "
-            f"or leave it blank."
-        )
+        where, entry = origin.at(position, column.name), str(column.iloc[position])
+        return f"{where}: {entry!r:.80} in a column of numbers; correct it or leave it blank."
     return (
         f"{where}: a text column with {texts.nunique():,} distinct values (such as {texts.min()!r:.60}) cannot be "
         f"one-hot encoded; drop it (--drop, drop=[..]) or turn it into numbers first."

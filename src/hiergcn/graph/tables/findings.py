@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.tables.assemble import NodeTable
-from hiergcn.graph.tables.csv_files import CsvGraph, NodesFile
+from hiergcn.graph.tables.csv_files import CsvGraph
 from hiergcn.graph.tables.delimited import MISSING, Layout
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blanks"}
@@ -36,37 +36,33 @@ class ColumnRole:
 
 def understood(read: CsvGraph) -> list[str]:
     """Describe the layout of the files and the kind of graph, a sentence each."""
-    files = [read.edges.layout] if read.nodes is None else [read.edges.layout, read.nodes.layout]
-    lines = [_written(file) for file in files]
-    lines += [_unnamed(file) for file in files if not file.header]
+    lines = [_written(file) for file in read.layouts]
+    lines += [_unnamed(file) for file in read.layouts if not file.header]
     graph = read.graph
     kind = "whole numbers" if graph.ids.dtype.kind == "i" else "text"
     lines.append(f"ids are {kind}, from {graph.ids[0]!s:.40} to {graph.ids[-1]!s:.40}")
     weight = read.edges.columns.weight
-    lines.append(
-        "edges have no weights: each counts 1" if weight is None else f"edges are weighted by column {weight!r}"
-    )
-    lines.append(_direction(read))
-    return lines
+    weighted = "edges have no weights: each counts 1" if weight is None else f"edges are weighted by column {weight!r}"
+    return [*lines, weighted, _direction(read)]
 
 
 def column_roles(read: CsvGraph) -> list[ColumnRole]:
     """Return the role of every column of the files."""
-    edges = read.edges
-    name = edges.layout.path.name
-    first, second = edges.columns.ends
-    roles = [ColumnRole(name, first, "one end of an edge"), ColumnRole(name, second, "the other end")]
-    if edges.columns.weight is not None:
-        roles.append(ColumnRole(name, edges.columns.weight, "weight"))
-    roles += [ColumnRole(name, one, "nothing; --weight would make weights of it") for one in edges.table.unused]
-    return roles + ([] if read.nodes is None else list(_node_roles(read.nodes)))
+    name, columns = read.layouts[0].path.name, read.edges.columns
+    roles = [
+        ColumnRole(name, columns.ends[0], "one end of an edge"),
+        ColumnRole(name, columns.ends[1], "the other end"),
+    ]
+    roles += [ColumnRole(name, columns.weight, "weight")] if columns.weight is not None else []
+    roles += [ColumnRole(name, one, "nothing; --weight would make weights of it") for one in read.edges.unused]
+    return roles + ([] if read.nodes is None else list(_node_roles(read.nodes, read.layouts[1].path.name)))
 
 
 def findings(read: CsvGraph) -> list[Finding]:
     """Return everything odd that a fit can handle; what it cannot handle raised an `InputError` before."""
     found = [*_on_edges(read), *_on_ids(read)]
     if read.nodes is not None:
-        found += [*_on_features(read.nodes.table), *_on_labels(read.graph)]
+        found += [*_on_features(read.nodes), *_on_labels(read.graph)]
     return [finding for finding in found if finding.count]
 
 
@@ -110,7 +106,7 @@ def _pairs(read: CsvGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def _ends(read: CsvGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     ids = pd.Index(read.graph.ids.astype(str).astype(object))
-    one, other = (ids.get_indexer(end.values)[end.code].astype(np.int64) for end in read.edges.table.ends)
+    one, other = (ids.get_indexer(end.values)[end.code].astype(np.int64) for end in read.edges.ends)
     return one, other
 
 
@@ -119,10 +115,10 @@ def _on_edges(read: CsvGraph) -> Iterator[Finding]:
     loops = int(np.count_nonzero(source == target))
     yield Finding("self-loops", loops, "dropped")
     again = source.size - loops - _pairs(read)[0].size
-    weighted = read.edges.table.weight is not None
+    weighted = read.edges.weight is not None
     yield Finding("edges listed again in the same direction", again, "weights added up" if weighted else "counted once")
     if weighted:
-        zero = int(np.count_nonzero(read.edges.table.weight == 0))
+        zero = int(np.count_nonzero(read.edges.weight == 0))
         yield Finding("edges of weight 0", zero, "no edge")
     alone = int(np.count_nonzero(np.diff(read.graph.adjacency.indptr) == 0))
     yield Finding("nodes without an edge", alone, "kept; predicted from their own features alone")
@@ -131,11 +127,11 @@ def _on_edges(read: CsvGraph) -> Iterator[Finding]:
 def _on_ids(read: CsvGraph) -> Iterator[Finding]:
     if read.nodes is None:
         return
-    listed = len(read.nodes.table.ids)
-    blank = "nodes without a label" + ("" if read.nodes.table.features is None else "; all features missing")
+    listed = len(read.nodes.ids)
+    blank = "nodes without a label" + ("" if read.nodes.features is None else "; all features missing")
     yield Finding("ids that only the edges name", read.graph.n_nodes - listed, blank)
-    named = read.edges.table.ends[0].values.union(read.edges.table.ends[1].values, sort=False)
-    absent = int((~read.nodes.table.ids.isin(named)).sum())
+    named = read.edges.ends[0].values.union(read.edges.ends[1].values, sort=False)
+    absent = int((~read.nodes.ids.isin(named)).sum())
     yield Finding("ids that only the nodes name", absent, "nodes without an edge")
     alike = _alike([str(name) for name in read.graph.ids]) if read.graph.ids.dtype.kind != "i" else []
     yield Finding(f"ids that differ by case or blanks only, such as {_shown(alike)}", len(alike), "different nodes")
@@ -186,14 +182,14 @@ def _shown(names: list[str]) -> str:
     return ", ".join(f"{name!r:.40}" for name in names[:SHOWN]) + (", .." if len(names) > SHOWN else "")
 
 
-def _node_roles(nodes: NodesFile) -> Iterator[ColumnRole]:
-    name, columns = nodes.layout.path.name, nodes.columns
+def _node_roles(nodes: NodeTable, name: str) -> Iterator[ColumnRole]:
+    columns = nodes.columns
     yield ColumnRole(name, columns.id, "id")
     if columns.label is not None:
         yield ColumnRole(name, columns.label, "label; blank is unknown")
     if columns.split is not None:
         yield ColumnRole(name, columns.split, "split")
-    for column in nodes.table.described:
+    for column in nodes.described:
         width = f"{column.width} features" if column.width > 1 else "a feature"
         yield ColumnRole(
             name, column.name, "nothing: it is empty" if column.kind == "empty" else f"{width} ({column.kind})"
