@@ -84,8 +84,8 @@ def test_why_not_another_class(command: Command, run: Path) -> None:
     ("words", "sentence"),
     [
         (("--node", "nobody"), "There is no node 'nobody'"),
-        (("--node", "Node 4"), "perhaps you mean 'node 4'"),
-        (("--node", "nod 41"), "perhaps you mean 'node 41'"),
+        (("--node", "Node 4"), "did you mean 'node 4'"),
+        (("--node", "nod 41"), "did you mean 'node 41'"),
         (("--node", "node 4", "--class", "rain"), "There is no class 'rain'"),
     ],
 )

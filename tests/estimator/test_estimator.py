@@ -1,10 +1,14 @@
 """The front door in Python."""
 
+import subprocess
+import sys
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
@@ -49,10 +53,10 @@ def test_it_beats_chance_where_labels_were_hidden(classifier: HGCNClassifier) ->
     assert classifier.score(truth) == classifier.score(truth, hidden)  # by default what was not learned from
 
 
-def test_a_score_by_nodes_that_taught_is_refused(graph: Graph, classifier: HGCNClassifier, tmp_path: Path) -> None:
+def test_a_score_by_training_nodes_is_refused(graph: Graph, classifier: HGCNClassifier, tmp_path: Path) -> None:
     classifier.save(tmp_path / "run")
     for one in (classifier, HGCNClassifier.load(tmp_path / "run", device="cpu")):
-        with pytest.raises(InputError, match="every labelled node of planted-150 was learned from"):
+        with pytest.raises(InputError, match="Every labelled node of planted-150 was used in training"):
             one.score(graph)
     with pytest.raises(InputError, match="labels are known"):
         classifier.score(graph, [1])
@@ -146,7 +150,8 @@ def test_the_embedding_is_what_the_output_layer_takes_in(graph: Graph, classifie
     embedding = classifier.embedding_
     assert embedding is not None
     assert embedding.shape == (150, 8)
-    logits = embedding @ classifier._weights["second"].numpy() + classifier._weights["second_bias"].numpy()
+    weights = classifier.result_.weights
+    logits = embedding @ weights["second"].numpy() + weights["second_bias"].numpy()
     expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(classifier.predict_proba(), expected, atol=1e-4)
 
@@ -157,7 +162,7 @@ def test_the_embedding_of_the_paper_s_network(graph: Graph) -> None:
     assert embedding is not None
     assert embedding.shape == (150, 8)
     assert classifier.embedding_ is embedding  # computed once
-    theta = classifier._weights["output.theta"].numpy()
+    theta = classifier.result_.weights["output.theta"].numpy()
     A = graph.adjacency.toarray() + np.eye(150)
     root = 1 / np.sqrt(A.sum(axis=1))
     logits = (root[:, None] * A * root) @ embedding @ theta
@@ -174,9 +179,13 @@ def test_no_embedding_where_there_is_none(graph: Graph, classifier: HGCNClassifi
         propagated.embed(graph)
     classifier.save(tmp_path / "run")
     loaded = HGCNClassifier.load(tmp_path / "run", device="cpu")
-    with pytest.raises(NotFittedError, match=r"give it to embed\(graph\)"):
-        _ = loaded.embedding_
-    np.testing.assert_allclose(loaded.embed(graph), classifier.embed(graph))
+    assert loaded.embedding_ is not None
+    np.testing.assert_allclose(loaded.embedding_, classifier.embed(graph))
+    (tmp_path / "run" / "graph.npz").unlink()  # as in a folder of `hiergcn fit`
+    bare = HGCNClassifier.load(tmp_path / "run", device="cpu")
+    with pytest.raises(NotFittedError, match=r"call embed\(graph\)"):
+        _ = bare.embedding_
+    np.testing.assert_allclose(bare.embed(graph), classifier.embed(graph))
 
 
 def test_a_second_fit_forgets_the_first(graph: Graph) -> None:
@@ -200,7 +209,7 @@ def test_a_loaded_classifier_can_learn_again_by_the_same_settings(
 
 def test_a_run_of_another_model_is_not_taken_for_h_gcn(graph: Graph, tmp_path: Path) -> None:
     NodeClassifier("mlp", epochs=2, device="cpu").fit(graph).save(tmp_path / "run")
-    with pytest.raises(InputError, match="mlp is not H-GCN"):
+    with pytest.raises(InputError, match="HGCNClassifier has no model 'mlp'"):
         HGCNClassifier.load(tmp_path / "run")
     assert NodeClassifier.load(tmp_path / "run", device="cpu").get_params()["model"] == "mlp"
 
@@ -212,6 +221,27 @@ def test_a_loaded_classifier_names_the_model_as_the_saved_one_did(
     HGCNClassifier(model=model, preset=preset, levels=1, epochs=2, device="cpu").fit(graph).save(tmp_path / "run")
     loaded = HGCNClassifier.load(tmp_path / "run", device="cpu")
     assert (loaded.model, loaded.preset) == (model, preset)
+
+
+def test_the_commands_take_a_saved_folder(
+    graph: Graph,
+    classifier: HGCNClassifier,
+    tmp_path: Path,
+) -> None:
+    """The folder is the same as that of `hiergcn fit`, page included, and holds the graph that came from no file."""
+    classifier.save(tmp_path / "run")
+    page = tmp_path / "run" / "report.html"
+    assert "HGCNClassifier(" in page.read_text(encoding="utf-8")
+    page.unlink()
+    for words in (["predict", "run"], ["explain", "run", "--node", str(graph.ids[3])], ["report", "run"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "hiergcn", *words], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        if words[0] == "predict":
+            table = pd.read_csv(StringIO(done.stdout), dtype=str)
+            assert table["predicted"].tolist() == classifier.predict().tolist()
+    assert page.is_file()
 
 
 def test_names_at_the_top_are_all_there() -> None:

@@ -17,7 +17,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.model.registry import config_class, method_class, method_names
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import load_run, write_run
-from hiergcn.run.predict import predict_graph, predictions_again
+from hiergcn.run.predict import predictions_again
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings, settings_for
 
@@ -128,9 +128,7 @@ def test_saves_and_loads(method: str, tmp_path: Path) -> None:
     run = load_run(tmp_path / "run")
     assert run.settings == result.settings
     assert all(torch.equal(run.weights[name], value) for name, value in result.weights.items())
-    restored = predict_graph(
-        run.settings, run.weights, graph, graph.n_features, CLASSES, hierarchy=run.hierarchy, device="cpu"
-    )
+    restored = run.model.predict_proba(graph, "cpu")
     np.testing.assert_allclose(restored, result.probabilities, rtol=0, atol=1e-6)
     assert (
         predictions_again(run, graph, device="cpu")["predicted"].tolist() == result.predictions()["predicted"].tolist()

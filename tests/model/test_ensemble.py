@@ -21,11 +21,10 @@ from hiergcn.model.ops import convolve as convolve_module
 from hiergcn.model.ops.convolve import recomputed
 from hiergcn.model.plus.network import HGCNPlus
 from hiergcn.model.registry import build_method
-from hiergcn.run.explain import explain
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import load_run, write_run
 from hiergcn.run.memory_plan import plan_memory
-from hiergcn.run.predict import predict_graph
+from hiergcn.run.predict import explain
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.train.learners import labelled_nodes
 from hiergcn.train.loop import train_seed, train_side_by_side
@@ -137,7 +136,7 @@ def test_a_saved_ensemble_predicts_the_same(
     write_run(result, tmp_path / "run")
     run = load_run(tmp_path / "run")
     assert run.settings == settings
-    again = predict_graph(run.settings, run.weights, graph, graph.n_features, graph.n_classes, device="cpu")
+    again = run.model.predict_proba(graph, device="cpu")
     np.testing.assert_allclose(again, result.probabilities, atol=1e-5)
     found = explain(run, graph, "5", device="cpu")
     assert abs(found.missed) <= 0.05 * abs(found.score - found.without) + 1e-3

@@ -15,7 +15,6 @@ from hiergcn.model.config_checks import SCALINGS
 from hiergcn.model.ops.sparse_features import SparseFeatures
 from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
-from hiergcn.run.predict import predict_graph
 from hiergcn.run.settings import settings_for
 
 CPU = torch.device("cpu")
@@ -56,11 +55,11 @@ def test_another_graph_is_scaled_as_the_first_was(method: str) -> None:
     split = Split.holdout(graph.labels, seed=0)
     settings = settings_for(method).override({"scaling": "standard", "epochs": 20, "hidden": 8})
     result = fit(graph, split, settings, [0], device="cpu")
-    again = predict_graph(settings, result.weights, graph, graph.n_features, 4, device="cpu")
+    again = result.model.predict_proba(graph, "cpu")
     np.testing.assert_allclose(again, result.probabilities, rtol=1e-4)
     if method == "mlp":  # which looks at each node by itself
         half = Graph(graph.adjacency[:40][:, :40], np.asarray(graph.features)[:40], graph.labels[:40])
-        part = predict_graph(settings, result.weights, half, graph.n_features, 4, device="cpu")
+        part = result.model.predict_proba(half, "cpu")
         np.testing.assert_allclose(part, result.probabilities[:40], rtol=1e-4)
 
 

@@ -14,8 +14,7 @@ from hiergcn.paper.published import BEST_LEVELS, TABLE2
 from hiergcn.paper.sections import claim_counts
 from hiergcn.paper.significance import Grown, corrected, fitted_exponent, points, to_paper
 from hiergcn.paper.store import Record
-from hiergcn.run.recipes import published
-from hiergcn.run.settings import settings_for
+from hiergcn.run.settings import published, settings_for
 
 SMALL = replace(FULL, seeds=10, nell_seeds=10, fewer_draws={})
 

@@ -14,7 +14,7 @@ from hiergcn.files import DIGITS
 from hiergcn.graph import Graph, Split
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import check_free, load_run, write_run
-from hiergcn.run.predict import predict_graph, predictions_again
+from hiergcn.run.predict import predictions_again
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import settings_for
 
@@ -113,7 +113,7 @@ def test_runs_of_older_versions_have_escaped_ids(result: RunResult, tmp_path: Pa
 
 def test_the_model_computes_the_same_again(folder: Path, graph: Graph) -> None:
     run = load_run(folder)
-    again = predict_graph(run.settings, run.weights, graph, 16, 4, hierarchy=run.hierarchy, device="cpu")
+    again = run.model.predict_proba(graph, "cpu")
     np.testing.assert_allclose(again, run.probabilities, rtol=1e-5)
     written = 10.0**-DIGITS  # what the table was rounded to when it was written
     pd.testing.assert_frame_equal(predictions_again(run, graph, "cpu"), run.predictions, rtol=0, atol=written)
@@ -129,7 +129,7 @@ def test_a_changed_graph_is_noticed(folder: Path, graph: Graph) -> None:
 def test_a_model_works_on_another_graph(folder: Path) -> None:
     run = load_run(folder)
     bigger = planted_graph(150, seed=9)
-    probabilities = predict_graph(run.settings, run.weights, bigger, 16, 4, hierarchy=run.hierarchy, device="cpu")
+    probabilities = run.model.predict_proba(bigger, "cpu")
     assert probabilities.shape == (150, 4)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-5)
 
@@ -137,7 +137,7 @@ def test_a_model_works_on_another_graph(folder: Path) -> None:
 def test_other_features_are_refused(folder: Path) -> None:
     run = load_run(folder)
     with pytest.raises(InputError, match="trained on 16 features and planted-150 has 3"):
-        predict_graph(run.settings, run.weights, planted_graph(150, features=3), 16, 4, device="cpu")
+        run.model.predict_proba(planted_graph(150, features=3), "cpu")
 
 
 def test_a_seed_that_diverged_is_read_again(result: RunResult, tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ from hiergcn.coarsen import CoarsenConfig
 from hiergcn.errors import InputError
 from hiergcn.model.hgcn import HGCNConfig
 from hiergcn.model.registry import config_class, method_names
-from hiergcn.run.recipes import published, recipe_files
-from hiergcn.run.settings import GROUPS, Settings, settings_for
+from hiergcn.run.settings import GROUPS, Settings, published, recipe_files, settings_for
 from hiergcn.train.config import TrainConfig
 
 

@@ -11,7 +11,7 @@ from hiergcn.cli import options
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hiergcn.run.explain import Explanation
+    from hiergcn.explain.node import Explanation
 
 SHOWN = 8  # members of a hyper-node; the JSON file has more
 
@@ -31,8 +31,8 @@ def explain(
 
     from hiergcn.cli.terminal import console
     from hiergcn.files import written_whole
-    from hiergcn.run.explain import explain as explain_node
     from hiergcn.run.folder import load_run
+    from hiergcn.run.predict import explain as explain_node
     from hiergcn.run.source import Source
 
     loaded = load_run(run)

@@ -57,10 +57,10 @@ def fit(
     from hiergcn.cli.terminal import complain, console
     from hiergcn.report import write_report
     from hiergcn.run.adapt import method_for
-    from hiergcn.run.device import cores
     from hiergcn.run.fit import BASELINES, DRAWN_SPLIT
     from hiergcn.run.fit import fit as run_fit
     from hiergcn.run.folder import check_free, write_run
+    from hiergcn.run.machine import cores
     from hiergcn.run.settings import settings_for
     from hiergcn.run.source import Source
 

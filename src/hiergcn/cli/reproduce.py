@@ -86,7 +86,7 @@ def _run(
     from hiergcn.cli.terminal import console
     from hiergcn.paper.runner import run_jobs
     from hiergcn.paper.store import Store
-    from hiergcn.run.device import choose_device, cores
+    from hiergcn.run.machine import choose_device, cores
 
     where = choose_device(device).type
     if where == "cpu" and workers == 0:

@@ -26,7 +26,7 @@ from hiergcn.datasets import Dataset
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
 from hiergcn.model.registry import config_class
-from hiergcn.run.environment import environment
+from hiergcn.run.machine import environment
 from hiergcn.train.config import TrainConfig
 
 PACKED = "runs.json.gz"

@@ -21,8 +21,8 @@ from hiergcn.report.svg import class_colours, inline_svg
 from hiergcn.report.template import explorer_script, in_script, rendered, settings_rows
 from hiergcn.report.tree import Tree
 from hiergcn.run.folder import LoadedRun, load_run
-from hiergcn.run.recipes import recipe_files
 from hiergcn.run.result import RunResult
+from hiergcn.run.settings import recipe_files
 
 
 def write_report(folder: Path, result: RunResult | None = None) -> Path:

@@ -21,9 +21,9 @@ from hiergcn.files import written_whole
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import PUBLIC, SplitSpec, parse_splits
 from hiergcn.run.adapt import choose_settings
-from hiergcn.run.environment import environment
 from hiergcn.run.events import FitEvent, MethodDone, MethodStarted, OnCompareEvent, RunDone, SeedDone
 from hiergcn.run.fit import AllSeedsFailedError, draw_split, fit
+from hiergcn.run.machine import environment
 from hiergcn.run.process import Peak, Send, WorkFailedError, in_own_process
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings, settings_for

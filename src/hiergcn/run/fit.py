@@ -23,9 +23,8 @@ from hiergcn.run.events import (
     SettingsChosen,
 )
 from hiergcn.run.memory_plan import available_memory, require_memory
-from hiergcn.run.recipes import published
 from hiergcn.run.result import Baseline, RunResult, SeedResults
-from hiergcn.run.settings import Settings
+from hiergcn.run.settings import Settings, published
 from hiergcn.run.trainer import Trainer
 from hiergcn.train.loop import SeedOutcome
 from hiergcn.train.selection import HISTORY

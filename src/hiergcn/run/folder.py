@@ -13,6 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -29,7 +30,8 @@ from hiergcn.evaluate.calibration import Temperature
 from hiergcn.explain.votes import Votes
 from hiergcn.files import unescaped, write_csv
 from hiergcn.graph.tables.feature_columns import FeatureColumn
-from hiergcn.run.environment import environment
+from hiergcn.run.machine import environment
+from hiergcn.run.predict import SavedModel
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings
 from hiergcn.train.selection import HISTORY
@@ -37,6 +39,9 @@ from hiergcn.train.selection import HISTORY
 _PREDICTIONS: dict[str, type] = dict.fromkeys(("id", "predicted", "label", "split"), str)  # a class may be 007
 _PREDICTIONS |= {"probability": float, "confidence": float, "given": bool}
 _HISTORY = {"seed": int, "epoch": int} | dict.fromkeys(HISTORY, float)
+
+GRAPH = "graph.npz"
+"""The graph itself, kept if it did not come from files or a named dataset."""
 
 REQUIRED = (
     "config.json",
@@ -65,7 +70,12 @@ def check_free(path: Path) -> None:
 
 
 def write_run(
-    result: RunResult, path: Path, source: Mapping[str, Any] | None = None, *, spreadsheet: bool = False
+    result: RunResult,
+    path: Path,
+    source: Mapping[str, Any] | None = None,
+    *,
+    keep_graph: bool = False,
+    spreadsheet: bool = False,
 ) -> None:
     """Write the folder all at once: it is there whole or not at all.
 
@@ -98,6 +108,8 @@ def write_run(
         np.save(draft / "probabilities.npy", result.probabilities, allow_pickle=False)
         if result.hierarchy is not None:
             result.hierarchy.save(draft / "hierarchy.npz")
+        if keep_graph:
+            result.graph.to_npz(draft / GRAPH)
         if result.votes is not None:
             result.votes.save(draft / "votes.npz")
         save_file(result.weights, draft / "model.safetensors", metadata={"seed": str(result.selected_seed)})
@@ -128,7 +140,25 @@ class LoadedRun:
     temperature: Temperature
     """That makes confidence of probabilities."""
     votes: Votes | None
-    """Whose votes made the predictions, where that was kept."""
+    """The votes for each prediction, if they were kept."""
+
+    @property
+    def graph_file(self) -> Path | None:
+        """The file with the graph; None if the folder holds none."""
+        file = self.path / GRAPH
+        return file if file.is_file() else None
+
+    @cached_property
+    def model(self) -> SavedModel:
+        """The model of the selected seed."""
+        return SavedModel(
+            self.settings,
+            self.weights,
+            self.config["n_features"],
+            tuple(self.config["class_names"]),
+            self.hierarchy,
+            self.columns,
+        )
 
 
 def load_run(path: Path) -> LoadedRun:

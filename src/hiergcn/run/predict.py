@@ -1,155 +1,211 @@
-"""A trained model at work again, on its own graph or on another one with the same features."""
+"""Trained models at work again: on their own graph, or on another one with the same features."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import NDArray
 
 from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.errors import InputError
+from hiergcn.explain.node import Explanation, explain_node
 from hiergcn.graph import Graph
-from hiergcn.graph.structure import WIDTH, with_structural_features
-from hiergcn.graph.tables.feature_columns import STRUCTURAL
+from hiergcn.graph.structure import with_structural_features
+from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureColumn
 from hiergcn.graph.task import Task
-from hiergcn.model.method import NodeModel, Prepared, Weights
+from hiergcn.model.baselines.grand import GRANDConfig
+from hiergcn.model.ensemble import first_member_weights
+from hiergcn.model.method import Features, NodeModel, Weights
+from hiergcn.model.plus.components import Components, ThroughComponents
+from hiergcn.model.plus.network import HGCNPlusConfig
 from hiergcn.model.registry import build_method
-from hiergcn.run.device import choose_device
-from hiergcn.run.folder import LoadedRun
+from hiergcn.run.machine import choose_device
 from hiergcn.run.settings import Settings
 
-FEWEST_SEEN = 0.5
-"""Share of the nodes that must be of the model's own graph where features are but their place in it."""
-ROUNDING = 1e-3  # difference of a probability that another machine or device may bring
+if TYPE_CHECKING:
+    from hiergcn.run.folder import LoadedRun
+
+MIN_KNOWN_NODES = 0.5
+"""Least share of nodes that a graph has in common with the training graph, if features were made from the edges."""
+ROUNDING = 1e-3  # difference of a probability that another machine or device may make
 
 
-def predict_graph(
-    settings: Settings,
-    weights: Weights,
-    graph: Graph,
-    n_features: int,
-    n_classes: int,
-    *,
-    hierarchy: Hierarchy | None = None,
-    device: str = "auto",
-) -> np.ndarray:
-    """Probabilities (n, classes) by the model of these settings and weights; the graph is coarsened if need be."""
-    model, prepared = restored_model(
-        settings, weights, graph, n_features, n_classes, hierarchy=hierarchy, device=device
-    )
-    with torch.no_grad():
-        probabilities: np.ndarray = torch.softmax(model(prepared.features), dim=1).cpu().numpy()
-    return probabilities
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """A trained model, and what it needs to predict on a graph."""
+
+    settings: Settings
+    weights: Weights
+    n_features: int
+    class_names: tuple[str, ...]
+    hierarchy: Hierarchy | None = None
+    """Of the training graph; another graph is coarsened when it is needed."""
+    columns: tuple[FeatureColumn, ...] = ()
+    """The table columns that the features were made of."""
+
+    @property
+    def is_structural(self) -> bool:
+        """Whether the features were made from the edges, because the nodes had none."""
+        return any(column.kind == STRUCTURAL for column in self.columns)
+
+    def on(self, graph: Graph, device: str = "auto") -> tuple[NodeModel, Features]:
+        """Return the model over a graph, ready to evaluate, and the features that it takes."""
+        if self.is_structural:
+            graph = with_structural_features(graph)
+        if graph.n_features != self.n_features:
+            raise InputError(
+                f"The model was trained on {self.n_features} features and {graph.name} has {graph.n_features}; "
+                "give the same columns in the same order."
+            )
+        place, n_classes = choose_device(device), len(self.class_names)
+        method = build_method(self.settings.method, self.settings.model)
+        hierarchy = self._hierarchy_of(graph) if method.uses_hierarchy else None
+        prepared = method.prepare(Task.unlabelled(graph, n_classes), hierarchy, place, self.weights)
+        with place:
+            model = method.build(prepared, n_classes, torch.Generator(place)).to(place)
+        try:
+            model.load_state_dict(dict(self.weights))
+        except RuntimeError:
+            raise InputError(
+                f"The weights of the model do not fit {graph.name}: it has other levels than the training graph or, "
+                "for a model that uses no features, other nodes. Fit the model again."
+            ) from None
+        return model.eval(), prepared.features
+
+    def predict_proba(self, graph: Graph, device: str = "auto") -> NDArray[np.float32]:
+        """Return the probability of each class for each node, (n, classes)."""
+        model, features = self.on(graph, device)
+        with torch.no_grad():
+            probabilities: NDArray[np.float32] = torch.softmax(model(features), dim=1).cpu().numpy()
+        return probabilities
+
+    def embed(self, graph: Graph, device: str = "auto") -> NDArray[np.float32] | None:
+        """Return the input of the output layer, (n, hidden) for each network; None if there are no hidden layers."""
+        model, features = self.on(graph, device)
+        embed: Any = getattr(model, "embed", None)
+        if embed is None or (self.hierarchy is not None and self.hierarchy.depth == 0):
+            return None
+        with torch.no_grad():
+            embedding: NDArray[np.float32] = embed(features).cpu().numpy()
+        return embedding
+
+    def traceable_on(self, graph: Graph, device: str = "auto") -> tuple[NodeModel, Features]:
+        """Return the model over a graph as a function of its original features, for attribution.
+
+        Models that start from propagated features or their principal components are rewritten to start from the
+        features; scores are those before `prediction_balance`.
+        """
+        config = self.settings.model
+        changes: dict[str, Any] = {}
+        if isinstance(config, GRANDConfig) and not config.batch_norm:
+            changes["input_dropout_on"] = "features"
+        if isinstance(config, HGCNPlusConfig):
+            changes["prediction_balance"] = 0.0
+        saved = replace(self, settings=self.settings.override(changes))
+        model, features = saved.on(graph, device)
+        if not getattr(config, "components", 0):
+            return model, features
+        settings = replace(saved.settings, model=replace(saved.settings.model, components=0))
+        method, place = build_method(settings.method, settings.model), choose_device(device)
+        if self.is_structural:
+            graph = with_structural_features(graph)
+        task = Task.unlabelled(graph, len(self.class_names))
+        whole = method.prepare(task, self._hierarchy_of(graph), place, self.weights)
+        return ThroughComponents(model, Components.of(first_member_weights(self.weights), place)), whole.features
+
+    def _hierarchy_of(self, graph: Graph) -> Hierarchy:
+        if self.hierarchy is not None and same_adjacency(self.hierarchy, graph):
+            return self.hierarchy
+        levels = self.hierarchy.depth if self.hierarchy else self.settings.model.levels  # as many as it was trained on
+        return coarsen(graph.adjacency, levels, self.settings.coarsen)
 
 
-def restored_model(
-    settings: Settings,
-    weights: Weights,
-    graph: Graph,
-    n_features: int,
-    n_classes: int,
-    *,
-    hierarchy: Hierarchy | None = None,
-    device: str = "auto",
-) -> tuple[NodeModel, Prepared]:
-    """The model of these settings and weights over a graph, ready to evaluate, and what it takes in."""
-    if n_features == WIDTH:
-        graph = with_structural_features(graph)
-    if graph.n_features != n_features:
-        raise InputError(
-            f"The model was trained on {n_features} features and {graph.name} has {graph.n_features}; "
-            "give the same columns in the same order."
-        )
-    where = choose_device(device)
-    method = build_method(settings.method, settings.model)
-    if method.uses_hierarchy and not (hierarchy and same_adjacency(hierarchy, graph)):
-        levels = hierarchy.depth if hierarchy else settings.model.levels  # it may have been coarsened less than asked
-        hierarchy = coarsen(graph.adjacency, levels, settings.coarsen)
-    prepared = method.prepare(Task.unlabelled(graph, n_classes), hierarchy, where, weights)
-    with where:
-        model = method.build(prepared, n_classes, torch.Generator(where)).to(where)
-    try:
-        model.load_state_dict(dict(weights))
-    except RuntimeError:
-        raise InputError(
-            f"The model's weights do not fit {graph.name}: it has other levels or, where nodes have no features, "
-            "other nodes than the graph that the model was trained on; fit it again."
-        ) from None
-    return model.eval(), prepared
-
-
-def predictions_again(run: LoadedRun, graph: Graph, device: str = "auto") -> pd.DataFrame:
-    """The table of predictions, computed from the weights and the graph; refused where the run folder differs."""
-    if run.config["n_features"] == WIDTH:
-        graph = with_structural_features(graph)
-    check_same_data(run, graph)
-    recorded, names = run.predictions, run.config["class_names"]
-    probabilities = predict_graph(
-        run.settings, run.weights, graph, run.config["n_features"], len(names), hierarchy=run.hierarchy, device=device
-    )
+def predictions_again(run: "LoadedRun", graph: Graph, device: str = "auto") -> pd.DataFrame:
+    """Return the table of predictions, computed again from the weights; refuse to if the run folder differs."""
+    graph = _training_graph(run, graph)
+    probabilities = run.model.predict_proba(graph, device)
     apart = int(np.count_nonzero(~(np.abs(probabilities - run.probabilities) <= ROUNDING).all(axis=1)))
     if apart:
         raise InputError(
-            f"{apart:,} of {len(recorded):,} predictions differ from those in {run.path}: "
-            f"a file of the run or of its data was changed; run the fit again."
+            f"{apart:,} of {len(run.predictions):,} predictions differ from those in {run.path}: "
+            f"a file of the run or of its data was changed. Run the fit again."
         )
-    return recorded.assign(**_columns(run, probabilities))
+    return run.predictions.assign(**_columns(run, probabilities))
 
 
-def predictions_on(run: LoadedRun, graph: Graph, device: str = "auto") -> pd.DataFrame:
-    """The same nodes later, or a grown graph, by the model of a run; refused where it could only guess."""
-    ids = graph.ids.astype(str)
-    seen = np.isin(ids, run.predictions["id"].to_numpy(str))
-    _check_can_move(run, graph, seen)
-    names = run.config["class_names"]
-    probabilities = predict_graph(
-        run.settings, run.weights, graph, run.config["n_features"], len(names), hierarchy=run.hierarchy, device=device
+def predictions_on(run: "LoadedRun", graph: Graph, device: str = "auto") -> pd.DataFrame:
+    """Return predictions for a newer graph, the same nodes later or more; refuse to if they would be guesses."""
+    ids, known_ids = graph.ids.astype(str), run.predictions["id"].to_numpy(str)
+    seen = np.isin(ids, known_ids)
+    settings = run.settings
+    if not build_method(settings.method, settings.model).inductive and not np.array_equal(ids, known_ids):
+        raise InputError(
+            f"{settings.method} is transductive and {graph.name} has other nodes than the training graph; "
+            "fit again, or use a model with features."
+        )
+    if run.model.is_structural and seen.mean() < MIN_KNOWN_NODES:
+        raise InputError(
+            f"The model was trained on features made from the edges and needs at least half of the nodes it has seen; "
+            f"{graph.name} has {seen.sum():,} of {graph.n_nodes:,}. Fit again, or add features."
+        )
+    return pd.DataFrame({"id": graph.ids, **_columns(run, run.model.predict_proba(graph, device)), "seen": seen})
+
+
+def explain(
+    run: "LoadedRun", graph: Graph, node: str, *, class_: str | None = None, top: int = 10, device: str = "auto"
+) -> Explanation:
+    """Explain the prediction of a run for one node, or why it is not another class.
+
+    Args:
+        run: the run folder.
+        graph: the training graph.
+        node: id of the node.
+        class_: name of the class to explain; by default the predicted one.
+        top: number of nodes and features to list.
+        device: as in `fit`.
+    """
+    graph = _training_graph(run, graph)
+    return explain_node(
+        run.model.traceable_on(graph, device),
+        graph.adjacency,
+        run.hierarchy,
+        run.predictions,
+        run.probabilities,
+        node,
+        class_names=run.model.class_names,
+        columns=run.model.columns,
+        class_=class_,
+        top=top,
     )
-    return pd.DataFrame({"id": graph.ids, **_columns(run, probabilities), "seen": seen})
-
-
-def _columns(run: LoadedRun, probabilities: np.ndarray) -> dict[str, np.ndarray]:
-    return {
-        "predicted": np.array(run.config["class_names"], dtype=object)[probabilities.argmax(axis=1)],
-        "probability": probabilities.max(axis=1).astype(np.float64),
-        "confidence": run.temperature.of(probabilities).max(axis=1),
-    }
-
-
-def _check_can_move(run: LoadedRun, graph: Graph, seen: np.ndarray) -> None:
-    """Whether what the model has learned says anything about the nodes of this graph."""
-    method = run.settings.method
-    if not build_method(method, run.settings.model).inductive and not np.array_equal(
-        graph.ids.astype(str), run.predictions["id"].to_numpy(str)
-    ):
-        raise InputError(
-            f"{method} has learned something for each node of its own graph and knows nothing of others, and the nodes "
-            f"of {graph.name} are not the same; fit it again, or fit a model that uses features."
-        )
-    if is_structural(run) and seen.mean() < FEWEST_SEEN:
-        raise InputError(
-            f"the nodes had no features, so the model knows them by their place among each other, and only "
-            f"{seen.sum():,} of {graph.n_nodes:,} nodes of {graph.name} were there; fit again, or give features."
-        )
-
-
-def is_structural(run: LoadedRun) -> bool:
-    """Whether the features were made from the edges, as the nodes had none."""
-    return any(column.kind == STRUCTURAL for column in run.columns)
 
 
 def same_adjacency(hierarchy: Hierarchy, graph: Graph) -> bool:
-    """Whether the hierarchy was made from this very graph."""
+    """Return whether the hierarchy was made from this very graph."""
     ours, theirs = hierarchy.levels[0].adjacency, graph.adjacency
-    parts = ("indptr", "indices", "data")
-    return all(np.array_equal(getattr(ours, part), getattr(theirs, part)) for part in parts)
+    return all(np.array_equal(getattr(ours, part), getattr(theirs, part)) for part in ("indptr", "indices", "data"))
 
 
-def check_same_data(run: LoadedRun, graph: Graph) -> None:
-    """Refuse a graph that the run was not made of."""
+def _training_graph(run: "LoadedRun", graph: Graph) -> Graph:
+    """Return the graph with the features that the model takes; refuse another graph than the training graph."""
+    model = run.model
+    if model.is_structural:
+        graph = with_structural_features(graph)
     same = (
-        list(graph.class_names) == run.config["class_names"]
-        and graph.n_features == run.config["n_features"]
+        graph.class_names == model.class_names
+        and graph.n_features == model.n_features
         and np.array_equal(graph.ids.astype(str), run.predictions["id"].to_numpy(str))
-        and (run.hierarchy is None or same_adjacency(run.hierarchy, graph))
+        and (model.hierarchy is None or same_adjacency(model.hierarchy, graph))
     )
     if not same:
         raise InputError(f"{graph.name} is no longer the graph that {run.path} was trained on; run the fit again.")
+    return graph
+
+
+def _columns(run: "LoadedRun", probabilities: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
+    return {
+        "predicted": np.array(run.model.class_names, dtype=object)[probabilities.argmax(axis=1)],
+        "probability": probabilities.max(axis=1).astype(np.float64),
+        "confidence": run.temperature.of(probabilities).max(axis=1),
+    }

@@ -12,6 +12,7 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.evaluate.metrics import METRICS, ModelReport, PartReport, Summary, result_key
 from hiergcn.explain.votes import Votes
 from hiergcn.graph import Graph, Split
+from hiergcn.run.predict import SavedModel
 from hiergcn.run.settings import Settings
 from hiergcn.train.loop import SeedOutcome
 from hiergcn.train.selection import HISTORY
@@ -144,6 +145,14 @@ class RunResult:
     """Why settings are as they are, by name, where they were chosen for the graph."""
     votes: Votes | None = None
     """Whose votes made the selected seed's predictions, where its output layer can be taken apart."""
+
+    @property
+    def model(self) -> SavedModel:
+        """The model of the selected seed."""
+        graph = self.graph
+        return SavedModel(
+            self.settings, self.weights, graph.n_features, graph.class_names, self.hierarchy, graph.columns
+        )
 
     @property
     def seeds(self) -> tuple[int, ...]:

@@ -1,25 +1,32 @@
-"""Everything that decides a run, apart from the data, the seeds and the device."""
+"""Settings: everything that decides a run, apart from the data, the seeds and the device. Recipes hold presets of them.
 
+`recipes/<method>/<preset>.toml` holds a preset, `<preset>.<dataset>.toml` what differs on one dataset. If no preset is
+named it is `default`, which starts from `paper` if the method has both; without a `default` it is `paper`, or else the
+first by name. A recipe that names another `method` stands for that method's preset of the same name.
+"""
+
+import tomllib
 import types
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
 from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 from hiergcn.coarsen import CoarsenConfig
 from hiergcn.errors import InputError
 from hiergcn.model.registry import config_class, method_class
-from hiergcn.run.recipes import default_preset, method_of, recipe_layers
 from hiergcn.train.config import TrainConfig
 
 GROUPS = ("model", "train", "coarsen")
 SIBLINGS = {"hgcn": ("hgcn-plus",), "hgcn-plus": ("hgcn",)}
-"""Models that are easily taken for each other, as one is chosen where none is named."""
+"""Models that are easily confused, because one of them is the default."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a method in three groups, and the preset they began from."""
+    """The settings of a method in three groups, and the preset that they started from."""
 
     method: str
     preset: str
@@ -28,22 +35,21 @@ class Settings:
     coarsen: CoarsenConfig
 
     def override(self, changes: Mapping[str, Any]) -> Self:
-        """Change settings by name; a string is read as the setting's own type, so `--set hidden=64` works."""
-        homes = {field.name: group for group in GROUPS for field in fields(getattr(self, group))}
+        """Return settings with some changed by name; strings are parsed, so that `--set hidden=64` works."""
+        group_of = {field.name: group for group in GROUPS for field in fields(getattr(self, group))}
         grouped: dict[str, dict[str, Any]] = {}
         for name, value in changes.items():
-            if name not in homes:
-                raise InputError(f"{self.method} has no setting named {name!r}{_elsewhere(self.method, name, homes)}")
-            if self.without_effect(homes[name]):
-                raise InputError(f"{name} has no effect here: {self.without_effect(homes[name])}; leave it out.")
-            hint_type = get_type_hints(type(getattr(self, homes[name])))[name]
-            grouped.setdefault(homes[name], {})[name] = (
-                parse(name, value, hint_type) if isinstance(value, str) else value
-            )
+            if name not in group_of:
+                raise InputError(f"{self.method} has no setting named {name!r}{_hint(self.method, name, group_of)}")
+            group = group_of[name]
+            if why := self.without_effect(group):
+                raise InputError(f"{name} has no effect here: {why}; leave it out.")
+            kind = get_type_hints(type(getattr(self, group)))[name]
+            grouped.setdefault(group, {})[name] = parse(name, value, kind) if isinstance(value, str) else value
         return replace(self, **{group: replace(getattr(self, group), **part) for group, part in grouped.items()})
 
     def without_effect(self, group: str) -> str | None:
-        """Why no setting of the group means anything to the method; None where they do."""
+        """Return why the settings of a group do not matter to the method; None if they do."""
         method = method_class(self.method)
         if group == "train" and method.learns_at_once:
             return f"{self.method} learns in one step and without gradients"
@@ -65,19 +71,10 @@ class Settings:
         )
 
 
-def _loaded_model(kind: type[Any], saved: Mapping[str, Any]) -> Any:
-    """Return the model's settings without those that earlier versions had and that change nothing at their default."""
-    removed = getattr(kind, "removed", {})
-    for name, default in removed.items():
-        if saved.get(name, default) != default:
-            raise InputError(f"The run has {name}={saved[name]}, a setting that was removed; run the fit again.")
-    return kind(**{name: value for name, value in saved.items() if name not in removed})
-
-
 def settings_for(method: str = "hgcn", preset: str | None = None, dataset: str | None = None) -> Settings:
-    """The settings of a preset on a dataset; without a preset, the method's own choice.
+    """Return the settings of a preset on a dataset; without a preset, the method's default.
 
-    A preset may be one of another method: `plus` of hgcn gives settings of hgcn-plus.
+    A preset may belong to another method: `plus` of hgcn gives settings of hgcn-plus.
     """
     method = method_of(method, preset)
     model, train, coarsen = config_class(method)(), TrainConfig(), CoarsenConfig()
@@ -89,25 +86,14 @@ def settings_for(method: str = "hgcn", preset: str | None = None, dataset: str |
     return Settings(method, preset, model, train, coarsen)
 
 
-def _elsewhere(method: str, name: str, homes: Collection[str]) -> str:
-    """How a sentence about an unknown setting ends: with the model that has it, or the nearest that there is."""
-    near = get_close_matches(name, homes, n=1)
-    for other in SIBLINGS.get(method, ()):
-        if name in {field.name for field in fields(config_class(other))}:
-            alike = [one for one in sorted(homes) if one.endswith(f"_{name}")] or near  # dropout: input_dropout
-            nearest = f", or set {' or '.join(alike)}" if alike else ""
-            return f", but {other} has: choose that model{nearest}."
-    return f"; did you mean {near[0]}?" if near else f"; the settings are {', '.join(sorted(homes))}."
-
-
 def parse(name: str, text: str, kind: Any) -> Any:
-    """The text of a setting as a value of its type: int, float, bool, str, a choice, or any of these or none."""
+    """Return the text of a setting as a value of its type: int, float, bool, str, Literal, or one of these or None."""
     if get_origin(kind) in (Union, types.UnionType):
         if text.lower() in ("none", "null"):
             return None
         kind = next(part for part in get_args(kind) if part is not types.NoneType)
     if get_origin(kind) is Literal or kind is str:
-        return text  # the config class knows its choices and names them
+        return text  # the config class checks it and names the choices
     if kind is bool:
         truth = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(text.lower())
         if truth is None:
@@ -118,3 +104,76 @@ def parse(name: str, text: str, kind: Any) -> Any:
     except ValueError:
         word = "a whole number" if kind is int else "a number"
         raise InputError(f"{name} is {text!r}; give {word}.") from None
+
+
+@cache
+def recipe_files(method: str) -> dict[str, dict[str, Any]]:
+    """Return every recipe of a method, by its file name without the ending."""
+    folder = files("hiergcn") / "recipes" / method
+    if not folder.is_dir():
+        return {}  # of an unknown method, which is reported when it is looked up
+    return {
+        entry.name.removesuffix(".toml"): tomllib.loads(entry.read_text(encoding="utf-8"))
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(".toml")
+    }
+
+
+def preset_names(method: str) -> tuple[str, ...]:
+    """Return the presets of a method; `default` is one if it has a recipe or can start from `paper`."""
+    names = {name.split(".")[0] for name in recipe_files(method)}
+    return tuple(sorted(names | {"default"} if "paper" in names else names))
+
+
+def published(method: str, dataset: str) -> float | None:
+    """Return the accuracy that was published for the method on the dataset, a fraction of 1."""
+    for recipe in recipe_files(method).values():
+        found = recipe.get("published", {}).get(dataset)
+        if found is not None:
+            return float(found)
+    return None
+
+
+def default_preset(method: str, dataset: str | None) -> str:
+    """Return the preset that is used if none is named."""
+    found = recipe_files(method)
+    for preset in ("default", "paper"):
+        if {preset, f"{preset}.{dataset}"} & set(found):
+            return preset
+    return min(found)
+
+
+def method_of(method: str, preset: str | None) -> str:
+    """Return the method that a preset belongs to: another one if its recipe names it."""
+    named: str = recipe_files(method).get(preset or "", {}).get("method", method)
+    return named
+
+
+def recipe_layers(method: str, preset: str, dataset: str | None) -> list[dict[str, Any]]:
+    """Return the recipes that make up a preset; later ones override earlier ones."""
+    found = recipe_files(method)
+    if preset not in preset_names(method):
+        raise InputError(f"{method} has no preset named {preset!r}; choose one of {', '.join(preset_names(method))}.")
+    bases = [preset] if preset in found else ["paper", preset]
+    names = bases + [f"{base}.{dataset}" for base in bases]
+    return [found[name] for name in names if name in found]
+
+
+def _loaded_model(kind: type[Any], saved: Mapping[str, Any]) -> Any:
+    """Return a model's settings without removed ones, which change nothing at their default."""
+    removed = getattr(kind, "removed", {})
+    for name, default in removed.items():
+        if saved.get(name, default) != default:
+            raise InputError(f"The run has {name}={saved[name]}, a setting that was removed; run the fit again.")
+    return kind(**{name: value for name, value in saved.items() if name not in removed})
+
+
+def _hint(method: str, name: str, known: Collection[str]) -> str:
+    """Return the end of a sentence about an unknown setting: the model that has it, or the nearest name."""
+    near = get_close_matches(name, known, n=1)
+    for other in SIBLINGS.get(method, ()):
+        if name in {field.name for field in fields(config_class(other))}:
+            alike = [one for one in sorted(known) if one.endswith(f"_{name}")] or near  # dropout: input_dropout
+            nearest = f", or set {' or '.join(alike)}" if alike else ""
+            return f", but {other} has: choose that model{nearest}."
+    return f"; did you mean {near[0]}?" if near else f"; the settings are {', '.join(sorted(known))}."

@@ -49,7 +49,9 @@ class Source:
 
     @classmethod
     def of_run(cls, run: "LoadedRun") -> Self:
-        """Return the source that a run folder records."""
+        """Return the source that a run folder records, or the graph that it holds."""
+        if run.graph_file is not None:
+            return cls(str(run.graph_file))
         recorded = {key: value for key, value in run.config["source"].items() if key not in ("command", "split")}
         if "data" not in recorded:
             raise InputError(f"{run.path} does not say where its graph came from; it was not made by `hiergcn fit`.")

@@ -16,7 +16,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.memory_cost import MemoryPlan
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
 from hiergcn.model.registry import build_method
-from hiergcn.run.device import choose_device
+from hiergcn.run.machine import choose_device
 from hiergcn.run.memory_plan import coarsening_memory, planned_to_fit, require_memory
 from hiergcn.run.process import Send, Work, WorkerDiedError, in_workers
 from hiergcn.run.settings import Settings

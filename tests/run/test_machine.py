@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from hiergcn.errors import InputError
-from hiergcn.run.device import choose_device
+from hiergcn.run.machine import choose_device
 
 
 @pytest.mark.parametrize("name", ["abacus", "meta", "mps", "cuda:99"])

@@ -1,0 +1,206 @@
+"""Explanation of one prediction: contributions of nodes and features, and the hyper-nodes that the node belongs to."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse import csgraph
+
+from hiergcn.coarsen import Hierarchy
+from hiergcn.errors import InputError
+from hiergcn.explain.attribution import attribute
+from hiergcn.graph.tables.feature_columns import FeatureColumn
+from hiergcn.model.method import Features, NodeModel
+
+MEMBERS = 20
+"""Most members of a hyper-node that are listed."""
+SUGGESTIONS = 3
+"""Most ids that are suggested for an unknown one."""
+MOST_COMPARED = 20_000
+"""Most ids that are compared letter by letter with an unknown one; tens of thousands take a second."""
+
+
+@dataclass(frozen=True)
+class NodeShare:
+    """Contribution of a node's features to the score."""
+
+    id: str
+    hops: int | None
+    """Length of the shortest path to it; None if there is none."""
+    share: float
+
+
+@dataclass(frozen=True)
+class FeatureShare:
+    """Contribution of a feature, over all nodes, to the score."""
+
+    name: str
+    share: float
+
+
+@dataclass(frozen=True)
+class HyperNode:
+    """A hyper-node that the node belongs to."""
+
+    level: int
+    size: int
+    members: tuple[str, ...]
+    """Ids of some members, those with the largest contributions first."""
+    given: dict[str, int]
+    """Number of members per class whose labels the model was given, largest first."""
+    predicted: dict[str, int]
+    """Number of members per predicted class."""
+    share: float
+    """Contribution of all members' features to the score."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Contributions to the score of a class; they add up to `score - without`, apart from `missed`."""
+
+    id: str
+    predicted: str
+    explained: str
+    """The class that the contributions are about."""
+    probability: float
+    """Of that class."""
+    score: float
+    """Logit of that class minus the mean of all logits, before any `prediction_balance`."""
+    without: float
+    """The score if no node had any features."""
+    missed: float
+    hops: dict[str, float]
+    """Contributions by distance; "0" is the node itself."""
+    nodes: tuple[NodeShare, ...]
+    features: tuple[FeatureShare, ...]
+    hyper_nodes: tuple[HyperNode, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def explain_node(
+    model_and_features: tuple[NodeModel, Features],
+    adjacency: sp.csr_array,
+    hierarchy: Hierarchy | None,
+    predictions: pd.DataFrame,
+    probabilities: NDArray[np.floating],
+    node: str,
+    *,
+    class_names: Sequence[str],
+    columns: Sequence[FeatureColumn] = (),
+    class_: str | None = None,
+    top: int = 10,
+) -> Explanation:
+    """Explain the prediction for a node, or why it is not another class.
+
+    Args:
+        model_and_features: a model as a function of the features.
+        adjacency: of the graph.
+        hierarchy: that the model uses, if any.
+        predictions: a row for each node, with `id`, `predicted`, `given` and `label`.
+        probabilities: (n, classes).
+        node: its id.
+        class_names: names of the classes.
+        columns: table columns that the features were made of.
+        class_: name of the class to explain; by default the predicted one.
+        top: number of nodes and features to list.
+    """
+    ids = predictions["id"].to_numpy(str)
+    place = _position(ids, node)
+    predicted = int(probabilities[place].argmax())
+    target = predicted if class_ is None else _class_number(class_names, class_)
+    found = attribute(*model_and_features, place, target)
+    shares, by_feature = found.by_node(), found.by_feature()
+    distance = csgraph.shortest_path(adjacency, unweighted=True, directed=False, indices=place)
+    names = feature_names(columns, found.shape[1])
+    return Explanation(
+        id=node,
+        predicted=class_names[predicted],
+        explained=class_names[target],
+        probability=float(probabilities[place, target]),
+        score=found.score,
+        without=found.without,
+        missed=found.missed,
+        hops=_by_hops(shares, distance),
+        nodes=tuple(
+            NodeShare(str(ids[k]), int(distance[k]) if np.isfinite(distance[k]) else None, float(shares[k]))
+            for k in _largest(shares, top)
+        ),
+        features=tuple(FeatureShare(names[k], float(by_feature[k])) for k in _largest(by_feature, top)),
+        hyper_nodes=() if hierarchy is None else _hyper_nodes(hierarchy, predictions, place, shares),
+    )
+
+
+def feature_names(columns: Sequence[FeatureColumn], n_features: int) -> list[str]:
+    """Return the names of the features, or numbers if they are unknown."""
+    names = [name for column in columns for name in column.features]
+    return names if len(names) == n_features else [f"feature {k}" for k in range(n_features)]
+
+
+def _position(ids: NDArray[Any], wanted: str) -> int:
+    wanted = wanted.strip()
+    places = np.flatnonzero(ids == wanted)
+    if places.size == 0:
+        raise InputError(f"There is no node {wanted!r:.80}; {_suggestion(wanted, ids.tolist())}")
+    return int(places[0])
+
+
+def _suggestion(wanted: str, ids: list[str]) -> str:
+    """Return ids that may have been meant: the same but for case, with the same beginning, or similar."""
+    plain = wanted.casefold()
+    near = [one for one in ids if one.casefold() == plain] or [one for one in ids if one.casefold().startswith(plain)]
+    near = near or get_close_matches(wanted, ids[:MOST_COMPARED], n=SUGGESTIONS)
+    if not near:
+        return f"give an id such as {ids[0]!r:.60}."
+    return f"did you mean {' or '.join(f'{one!r:.60}' for one in near[:SUGGESTIONS])}?"
+
+
+def _class_number(names: Sequence[str], wanted: str) -> int:
+    if wanted not in names:
+        raise InputError(f"There is no class {wanted!r:.80}; the classes are {', '.join(names[:20])}.")
+    return list(names).index(wanted)
+
+
+def _by_hops(shares: NDArray[np.float64], distance: NDArray[np.float64]) -> dict[str, float]:
+    reached = np.isfinite(distance)
+    total = np.bincount(distance[reached].astype(np.int64), shares[reached])
+    hops = {str(hop): float(share) for hop, share in enumerate(total)}
+    return hops if reached.all() else hops | {"unreachable": float(shares[~reached].sum())}
+
+
+def _hyper_nodes(
+    hierarchy: Hierarchy, predictions: pd.DataFrame, node: int, shares: NDArray[np.float64]
+) -> tuple[HyperNode, ...]:
+    groups = []
+    for level in range(1, 1 + hierarchy.depth):
+        members = hierarchy.members(level, int(hierarchy.hyper_nodes(level)[node]))
+        rows = predictions.iloc[members]
+        first = members[np.argsort(-np.abs(shares[members]), kind="stable")][:MEMBERS]
+        groups.append(
+            HyperNode(
+                level=level,
+                size=members.size,
+                members=tuple(predictions["id"].iloc[first].astype(str)),
+                given=_counts(rows.loc[rows["given"], "label"]),
+                predicted=_counts(rows["predicted"]),
+                share=float(shares[members].sum()),
+            )
+        )
+    return tuple(groups)
+
+
+def _counts(column: Any) -> dict[str, int]:
+    return {str(name): int(count) for name, count in column.value_counts().items()}
+
+
+def _largest(shares: NDArray[np.float64], top: int) -> NDArray[np.int64]:
+    """Return the positions of the largest shares by size, without those that are exactly 0."""
+    order = np.argsort(-np.abs(shares), kind="stable")[:top]
+    chosen: NDArray[np.int64] = order[shares[order] != 0]
+    return chosen

@@ -1,0 +1,101 @@
+"""The machine: devices, cores, and the versions that a result was made with."""
+
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hiergcn.errors import InputError
+from hiergcn.version import __version__
+
+_PACKAGES = ("torch", "numpy", "scipy", "numba", "pandas", "scikit-learn", "safetensors", "torch_geometric")
+
+
+def choose_device(name: str = "auto") -> torch.device:
+    """Return a device by its name; `auto` is the first GPU that CUDA knows, else the CPU.
+
+    On a CPU torch gets one thread, unless OMP_NUM_THREADS says otherwise: the products are small, and threads would
+    wait for each other longer than they work. A GPU that is named (`cuda:1`) becomes the current one, for which
+    streams and kernels are made.
+    """
+    if "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(1)
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    unknown = InputError(f"There is no device named {name!r} here; give auto, cpu or cuda.")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise unknown from None
+    if device.type not in ("cpu", "cuda"):
+        raise unknown
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise InputError("torch finds no CUDA device here; give --device cpu, or install a CUDA build of torch.")
+    if device.type == "cuda" and device.index is not None:
+        if device.index >= torch.cuda.device_count():
+            raise unknown
+        torch.cuda.set_device(device)
+    return device
+
+
+def cores() -> int:
+    """Return the number of CPU cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def environment() -> dict[str, Any]:
+    """Return the versions and the hardware, as kept with every result."""
+    return {
+        "hiergcn": __version__,
+        "commit": source_commit(),
+        "python": platform.python_version(),
+        "packages": {name: found for name in _PACKAGES if (found := _version(name))},
+        "system": platform.platform(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+    }
+
+
+def source_commit() -> str | None:
+    """Return the commit of a source checkout, with a plus sign if files differ from it; None for an installed package.
+
+    HIERGCN_COMMIT names the commit for a copy of the checkout without its history.
+    """
+    if named := os.environ.get("HIERGCN_COMMIT"):
+        return named
+    root = Path(__file__).resolve().parents[3]
+    if not (root / ".git").exists():
+        return None
+    try:
+        commit = _git(root, "rev-parse", "HEAD")
+        return commit + ("+" if _git(root, "status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _git(root: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True)  # noqa: S603, S607
+    return done.stdout.strip()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
