@@ -100,7 +100,7 @@ class Progress:
         self.spoke = time.monotonic()
 
     def left(self, seconds: float | None = None) -> str:
-        """The time left in words, by the pace so far unless it is given; empty at the begin and at the end."""
+        """Return the time left in words, by the pace so far unless it is given; empty at the start and at the end."""
         if seconds is None:
             if not 0 < self.done < self.total:
                 return ""
@@ -139,7 +139,7 @@ class FitProgress:
             case SeedDone(outcome):
                 self._show_seed(outcome)
             case BaselineStarted(model):
-                self.progress.start(model, 0, line=f"Fitting {model} on the same split")
+                self.progress.start(f"{model} on the same split", 0, line=f"Fitting {model} on the same split")
 
     def _show_memory(self, memory: int, available: int | None) -> None:
         if memory >= WORTH_SAYING:

@@ -270,15 +270,8 @@ def _chosen(
     name: str, trainer: Trainer, split: Split, dataset: str | None, changes: Mapping[str, Any] | None
 ) -> Settings:
     model, _, preset = name.partition(":")
-    return choose_settings(
-        trainer.graph,
-        split,
-        model=model,
-        preset=preset or None,
-        dataset=dataset,
-        changes=changes,
-        coarsened=trainer.coarsened,
-    ).settings
+    recipe = {"model": model, "preset": preset or None, "dataset": dataset}
+    return choose_settings(trainer.graph, split, **recipe, changes=changes, coarsened=trainer.coarsened).settings
 
 
 class _Work(NamedTuple):

@@ -84,11 +84,10 @@ class Source:
         if self.is_dataset:
             dataset = load_dataset(self.data, progress=on_bytes)
             return Data(dataset.graph, dataset.split, "the dataset's own")
-        return self._read_whole() if self.is_whole_graph else Data.of_files(self._read_files())
-
-    def _read_files(self) -> CsvGraph:
+        if self.is_whole_graph:
+            return self._read_whole()
         options = CsvOptions(self.id, self.label, self.split_column, tuple(self.drop), weight=self.weight)
-        return read_csv(self.data, self.nodes, options)
+        return Data.of_files(read_csv(self.data, self.nodes, options))
 
     def _read_whole(self) -> "Data":
         if self._ending == NPZ:
