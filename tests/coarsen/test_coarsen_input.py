@@ -1,4 +1,4 @@
-"""What coarsening refuses, and what it takes."""
+"""Input that coarsening accepts and refuses."""
 
 import numpy as np
 import pytest

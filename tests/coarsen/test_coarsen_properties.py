@@ -1,4 +1,4 @@
-"""What must hold for every graph."""
+"""Properties of coarsening that hold for every graph."""
 
 from itertools import combinations
 
@@ -148,7 +148,7 @@ def test_threads_do_not_matter(strategy: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("strategy", strategy_names())
-def test_the_seed_decides(strategy: str) -> None:
+def test_the_seed_matters_to_random_strategies(strategy: str) -> None:
     adjacency = real_graph(200, 0.05, seed=2)
     one, again, other = (coarsen(adjacency, 3, CoarsenConfig(strategy=strategy, seed=seed)) for seed in (5, 5, 6))
     assert_same(one, again)

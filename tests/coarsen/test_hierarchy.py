@@ -1,4 +1,4 @@
-"""The way from a node to its hyper-nodes and back, and the way to a file and back."""
+"""Hierarchies: maps between nodes and hyper-nodes, checks, and files."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_hyper_nodes_and_members(path_hierarchy: Hierarchy) -> None:
 
 
 @pytest.mark.parametrize("level", [-1, 4])
-def test_levels_that_are_not_there(path_hierarchy: Hierarchy, level: int) -> None:
+def test_unknown_levels(path_hierarchy: Hierarchy, level: int) -> None:
     for ask in (path_hierarchy.hyper_nodes, path_hierarchy.grouping_matrix, lambda at: path_hierarchy.members(at, 0)):
         with pytest.raises(InputError, match=f"no level {level}"):
             ask(level)
@@ -44,7 +44,7 @@ def test_levels_that_are_not_there(path_hierarchy: Hierarchy, level: int) -> Non
         path_hierarchy.grouping_matrix(3)  # the coarsest has none
 
 
-def test_hyper_nodes_that_are_not_there(path_hierarchy: Hierarchy) -> None:
+def test_unknown_hyper_nodes(path_hierarchy: Hierarchy) -> None:
     with pytest.raises(InputError, match="hyper-nodes 0 to 1, not 2"):
         path_hierarchy.members(2, 2)
 
@@ -192,7 +192,7 @@ class TestFile:
             Hierarchy.load(file)
         assert "h.npz" in str(caught.value)
 
-    def test_nothing_is_left_where_saving_fails(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_nothing_is_left_if_saving_fails(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def fail(*_: object, **__: object) -> None:
             raise OSError("no space left")
 

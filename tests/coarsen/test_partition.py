@@ -74,7 +74,7 @@ def test_more_parts_than_hyper_nodes_gives_as_many_as_there_are() -> None:
     assert sum(len(part.nodes) for part in made) == 6
 
 
-def test_parts_that_cannot_be_are_refused(hierarchy: Hierarchy) -> None:
+def test_impossible_parts_are_refused(hierarchy: Hierarchy) -> None:
     with pytest.raises(InputError, match="must be at least 1, not 0"):
         parts(hierarchy, 0)
     with pytest.raises(InputError, match="must keep some"):

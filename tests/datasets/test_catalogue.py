@@ -1,4 +1,4 @@
-"""Names, the list, and what a name that is none is answered."""
+"""Names, the list of datasets, and errors for unknown names."""
 
 from pathlib import Path
 
@@ -50,12 +50,12 @@ def test_every_file_to_download_has_a_digest() -> None:
             assert set(entry.files.names) <= set(SHA256)
 
 
-def test_multiplicity_where_there_is_none() -> None:
+def test_multiplicity_of_files_without_it() -> None:
     with pytest.raises(InputError, match="do not say how often an edge is listed"):
         load_dataset("cora", multiplicity=True)
 
 
-def test_what_to_bring_is_said(bare: Path) -> None:
+def test_missing_files_without_a_source_are_named(bare: Path) -> None:
     with pytest.raises(InputError, match=r"put coauthor_cs\.npz into .* \(the npz file ms_academic_cs\.npz of"):
         load_dataset("coauthor-cs")
 

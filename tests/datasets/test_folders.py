@@ -63,7 +63,7 @@ def test_the_users_folder_comes_first_then_the_variable_then_the_cache(
     assert obtain(toy(), flat) == flat
 
 
-def test_a_folder_that_lacks_a_file_is_passed_over(bare: Path, tmp_path: Path) -> None:
+def test_a_folder_that_lacks_a_file_is_skipped(bare: Path, tmp_path: Path) -> None:
     partly = put(tmp_path / "partly", {"one.bin": b"first"})
     cached = put(bare / "toys", CONTENTS)
     assert obtain(toy(), partly) == cached
@@ -98,7 +98,7 @@ FORGED, TRUE = (hashlib.sha256(content).hexdigest()[:12] for content in (b"forge
         ({**CONTENTS, "two.bin": b"forged"}, f"two.bin: its SHA-256 begins with {FORGED}, not with {TRUE}"),
     ],
 )
-def test_a_failed_download_is_told_and_nothing_is_written(
+def test_a_failed_download_is_reported_and_nothing_is_written(
     bare: Path, found: dict[str, bytes] | Exception, reason: str
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -123,7 +123,7 @@ def test_a_damaged_file_is_named_with_both_digests(bare: Path, tmp_path: Path) -
         obtain(toy(), folder)
 
 
-def test_a_data_folder_that_is_none(bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_folder_that_does_not_exist(bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="nowhere is not a folder"):
         obtain(toy(Offer(CONTENTS)), tmp_path / "nowhere")
     monkeypatch.setenv("HIERGCN_DATA", str(tmp_path / "elsewhere"))

@@ -69,7 +69,7 @@ def test_files_of_different_sets(tmp_path: Path, part: str) -> None:
         planetoid.read_planetoid(tmp_path, "toy")
 
 
-def test_a_test_list_that_is_none(tmp_path: Path) -> None:
+def test_a_test_index_that_is_not_numbers(tmp_path: Path) -> None:
     write_files(tmp_path, "toy")
     (tmp_path / "ind.toy.test.index").write_text("six\n")
     with pytest.raises(InputError, match=r"test\.index is not a list of node numbers"):

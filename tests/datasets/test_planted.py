@@ -1,4 +1,4 @@
-"""Planted graphs have the communities, the homophily and the features that were asked for, and repeat."""
+"""Planted graphs have the requested communities, homophily and features, and are reproducible."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_homophily(homophily: float) -> None:
     assert graph.features is None
 
 
-def test_edges_grow_rarer_with_distance_in_the_tree() -> None:
+def test_edges_become_rarer_with_distance_in_the_tree() -> None:
     """With one class, two levels and decay 0.5, a third of the edges is drawn anywhere, two thirds in a leaf."""
     graph = planted_graph(4000, classes=1, depth=2, branching=8, homophily=1, decay=0.5, degree=6, features=0)
     deep = planted_graph(4000, classes=8, depth=1, homophily=2 / 3, degree=6, features=0)

@@ -1,4 +1,4 @@
-"""Pickles give arrays, lists and dictionaries; whatever else they ask for is refused before it runs."""
+"""Pickles give arrays, lists and dictionaries; anything else they ask for is refused before it runs."""
 
 import collections
 import os
@@ -22,7 +22,7 @@ class Evil:
         return self.call
 
 
-def test_what_the_files_hold_is_read(tmp_path: Path) -> None:
+def test_the_content_of_the_files_is_read(tmp_path: Path) -> None:
     lists = collections.defaultdict(list, {0: [1, 2], 1: [0]})
     values: tuple[Any, ...] = (np.eye(3, dtype=np.float32), sp.csr_matrix(np.eye(2)), lists)
     for k, value in enumerate(values):

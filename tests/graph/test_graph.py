@@ -1,4 +1,4 @@
-"""A graph is checked when it is made, copies nothing it need not, and cannot be changed."""
+"""Graphs are checked when they are made, copy as little as possible, and are immutable."""
 
 import dataclasses
 from typing import Any
@@ -84,7 +84,7 @@ def test_feature_types(kind: str, kept: str, sparse: bool) -> None:
     assert ((features.toarray() if sp.issparse(features) else features) == np.eye(3)).all()
 
 
-def test_indices_are_32_bit_where_they_fit() -> None:
+def test_indices_are_32_bit_if_they_fit() -> None:
     matrix = PATH.copy()
     matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
     assert Graph(matrix).adjacency.indices.dtype == np.int32
@@ -143,7 +143,7 @@ NAN_TABLE = np.array([[0, 1.0], [2, np.nan], [3, 4]])
         ({"ids": np.array(["a", 1, None], object)}, "whole numbers or all as text"),
     ],
 )
-def test_what_is_wrong_is_refused_with_a_sentence(parts: dict[str, Any], sentence: str) -> None:
+def test_bad_parts_are_refused(parts: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence.replace("(", r"\(")):
         Graph(**{"adjacency": PATH, **parts})
 
@@ -170,7 +170,7 @@ def square_matrices(draw: st.DrawFn) -> np.ndarray:
 
 @given(square_matrices(), st.booleans())
 @settings(max_examples=200, deadline=None)
-def test_a_matrix_is_accepted_just_when_it_is_symmetric(dense: np.ndarray, mirrored: bool) -> None:
+def test_a_matrix_is_accepted_exactly_if_it_is_symmetric(dense: np.ndarray, mirrored: bool) -> None:
     dense = np.maximum(dense, dense.T) if mirrored else dense
     if (dense == dense.T).all():
         graph = Graph.from_scipy(sp.csr_array(dense))

@@ -1,4 +1,4 @@
-"""A split keeps its parts apart and refuses what a model could not learn from."""
+"""Splits keep their parts apart and refuse what a model cannot learn from."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def test_parts_are_sorted_int64_and_read_only() -> None:
         split.train[0] = 9
 
 
-def test_masks_and_indices_say_the_same() -> None:
+def test_masks_and_indices_give_the_same_split() -> None:
     split = Split.from_masks([True, False, False, False], [False, True, False, False], [False, False, False, True])
     assert [part.tolist() for part in (split.train, split.validation, split.test)] == [[0], [1], [3]]
     with pytest.raises(InputError, match="validation mask"):

@@ -1,4 +1,4 @@
-"""Graphs of every shape for round trips, and what it means that two are the same."""
+"""Graphs of every shape for round trips, and a comparison of two graphs."""
 
 from typing import Any
 

@@ -70,7 +70,7 @@ def test_broken_files(path: Path, content: str, message: str | None) -> None:
         Graph.from_graphml(path)
 
 
-def test_files_that_are_not_there(tmp_path: Path) -> None:
+def test_missing_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         Graph.from_graphml(tmp_path / "none.graphml")
     with pytest.raises(InputError, match="cannot be read"):

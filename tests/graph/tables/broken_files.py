@@ -1,4 +1,4 @@
-"""Files that cannot be used, by the hundred: each is a pair of edges and nodes of which one is broken.
+"""Broken files by the hundred: each is a pair of edges and nodes of which one is broken.
 
 By hand, one for each mistake that people make; generated, a mistake put at each of many places of a sound file.
 """

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a file: one sentence that names the file, and the row and column where there are such."""
+"""Broken files: the error names the file, and the row and column if there are such."""
 
 import os
 from collections.abc import Callable
@@ -23,7 +23,7 @@ def read(folder: Path, edges: bytes, nodes: bytes | None, options: CsvOptions | 
     return read_csv(folder / "edges.csv", folder / "nodes.csv", options)
 
 
-def test_there_are_200_ways_and_all_differ() -> None:
+def test_there_are_200_distinct_cases() -> None:
     assert len({case.name for case in BROKEN}) == len(BROKEN) >= 200
 
 
@@ -32,7 +32,7 @@ def test_the_files_are_sound_before_they_are_broken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", BROKEN, ids=lambda case: case.name)
-def test_one_sentence(tmp_path: Path, case: Broken) -> None:
+def test_the_error_names_the_place(tmp_path: Path, case: Broken) -> None:
     options = CsvOptions(label=case.label, drop=case.drop, weight=case.weight)
     with pytest.raises(InputError) as caught:
         read(tmp_path, case.edges, case.nodes, options)
@@ -116,7 +116,9 @@ SOUND = (b"source,target\n", b"id,label,split\n", b"id,label,x\n", b"")
 
 @given(st.sampled_from(SOUND), tables | st.binary(max_size=60), st.sampled_from(SOUND), tables | st.binary(max_size=60))
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_the_content(tmp_path: Path, head: bytes, edges: bytes, other_head: bytes, nodes: bytes) -> None:
+def test_any_content_is_read_or_refused(
+    tmp_path: Path, head: bytes, edges: bytes, other_head: bytes, nodes: bytes
+) -> None:
     sentence = "edges.csv can be read"
     try:
         read(tmp_path, head + edges, other_head + nodes)

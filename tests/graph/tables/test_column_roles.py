@@ -42,14 +42,14 @@ def test_a_column_of_another_name(tmp_path: Path) -> None:
         read(tmp_path, "id,label\na,train\n", split="label")
 
 
-def test_test_nodes_may_wait_for_their_labels(tmp_path: Path) -> None:
+def test_test_nodes_may_have_no_label(tmp_path: Path) -> None:
     graph, split = read(tmp_path, "id,label,split\na,1,train\nb,2,train\nc,1,val\nd,,test\ne,2,test\n")
     assert split is not None
     assert split.test.tolist() == [4]
     assert "test nodes without a label, which are predicted and not counted: 1" in graph.notes
 
 
-def test_validation_nodes_are_drawn_where_none_are_named(tmp_path: Path) -> None:
+def test_validation_nodes_are_drawn_if_none_are_named(tmp_path: Path) -> None:
     graph, split = read(tmp_path, "id,label,split\na,1,train\nb,1,train\nc,2,train\nd,2,train\ne,2,test\n")
     assert split is not None
     assert split.test.tolist() == [4]

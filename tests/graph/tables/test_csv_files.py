@@ -1,4 +1,4 @@
-"""A user's own files: what is understood, what is noted, and a sentence with file, row and column for each defect."""
+"""A user's own files: how they are read, what is noted, and an error with file, row and column for each defect."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_edges_and_nodes(write: Write) -> None:
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", " ", "|"])
-def test_delimiters_are_told_apart(write: Write, delimiter: str) -> None:
+def test_delimiters_are_guessed(write: Write, delimiter: str) -> None:
     edges, nodes = EDGES.replace(",", delimiter), NODES.replace(",,", ",music,").replace(",", delimiter)
     graph = Graph.from_csv(write("e.csv", edges), write("n.csv", nodes), id="paper", label="topic")
     assert (graph.n_nodes, graph.n_edges, graph.n_classes) == (4, 2, 3)
@@ -197,7 +197,7 @@ content = st.lists(printable, max_size=6).map("\n".join) | st.binary(max_size=80
 
 @given(content, content)
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_content_gives_a_graph_or_a_sentence(write: Write, edges: str | bytes, nodes: str | bytes) -> None:
+def test_any_content_gives_a_graph_or_an_error(write: Write, edges: str | bytes, nodes: str | bytes) -> None:
     sentences = []
     for table in (None, write("n.csv", nodes)):
         try:
@@ -229,7 +229,7 @@ def test_decimal_commas_are_numbers(tmp_path: Path) -> None:
     assert any("commas in column 'size'" in note for note in graph.notes)
 
 
-def test_a_graph_is_named_by_its_folder_where_its_file_has_a_usual_name(tmp_path: Path) -> None:
+def test_a_graph_is_named_by_its_folder_if_its_file_has_a_usual_name(tmp_path: Path) -> None:
     for name in ("edges", "trade"):
         (tmp_path / f"{name}.csv").write_text("source,target\na,b\n")
     assert Graph.from_csv(tmp_path / "edges.csv").name == tmp_path.name

@@ -42,7 +42,7 @@ def test_what_is_missing_or_new_follows_the_first_table() -> None:
     assert "'green'" in notes[0]
 
 
-def test_commas_are_what_they_were_in_the_first_table() -> None:
+def test_commas_mean_the_same_as_in_the_first_table() -> None:
     """By itself 1,250 might be a thousand and more."""
     _, columns = fit_columns(pd.DataFrame({"size": ["2,5", "0,25"]}), HERE)
     matrix, _ = encode_columns(pd.DataFrame({"size": ["1,250", None, "3"]}), HERE, columns)

@@ -1,4 +1,4 @@
-"""What `check` tells: each oddity planted in a file is found, counted and answered, and a clean file has none."""
+"""Findings of `check`: each oddity in a file is found and counted, and a clean file has none."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def read(folder: Path, edges: str, nodes: str | None) -> CsvGraph:
     return read_csv(folder / "e.csv", folder / "n.csv")
 
 
-def test_every_oddity_is_told(tmp_path: Path) -> None:
+def test_every_oddity_is_reported(tmp_path: Path) -> None:
     found = read(tmp_path, EDGES.replace("d,zoe\n", ""), NODES)
     told = {(finding.what, finding.count, finding.done) for finding in findings(found)}
     assert told == {

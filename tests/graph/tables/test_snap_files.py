@@ -65,7 +65,7 @@ def test_check_says_what_was_read(tmp_path: Path) -> None:
         ("#a\n0,1\n# b\n1,2\n#c", [0, 1, 2], ("1", "2")),
     ],
 )
-def test_names_are_told_from_remarks_and_rows(
+def test_column_names_are_distinguished_from_comments_and_rows(
     tmp_path: Path, text: str, ids: list[object], columns: tuple[str, str]
 ) -> None:
     read = read_csv(write(tmp_path, "e.txt", text))

@@ -160,15 +160,14 @@ def _features(
 def _from_lists(rows: list[Any], name: str) -> NDArray[Any]:
     try:
         vectors = [np.atleast_1d(np.asarray(row)) for row in rows]
-        widths = np.array([vector.size for vector in vectors])
-        if (widths != widths[0]).any():
-            node = int((widths != widths[0]).argmax())
-            raise InputError(
-                f"Node {node} has {widths[node]} features in {name!r}, but node 0 has {widths[0]}; give all as many."
-            )
-        matrix = np.stack(vectors)
+        widths = [vector.size for vector in vectors]
+        matrix = np.stack(vectors) if len(set(widths)) == 1 else np.empty(0)
     except ValueError as error:
         raise InputError(f"Attribute {name!r} must hold a list of numbers for every node ({error!s:.100}).") from None
+    node = next((node for node, width in enumerate(widths) if width != widths[0]), 0)
+    if node:
+        counts = f"Node {node} has {widths[node]} features in {name!r}, but node 0 has {widths[0]}"
+        raise InputError(f"{counts}; give all as many.")
     if matrix.dtype.kind not in "buif":
         raise InputError(
             f"Attribute {name!r} holds {matrix.dtype.name}, not numbers; to use attributes that hold one value each, "
@@ -221,7 +220,8 @@ def graph_from_graphml(
     try:
         g = nx.read_graphml(file)
     except (nx.NetworkXException, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{file} is XML but not readable GraphML ({_sentence(error)}); write it again.") from error
+        reason = f"{error!s:.200}".strip().rstrip(".") or type(error).__name__
+        raise InputError(f"{file} is XML but not readable GraphML ({reason}); write it again.") from error
     kept = _kept(g, file)
     g.graph.update({name: kept.get(name) for name in ("class_names", "n_features", "feature_type")})
     if VECTOR in kept.get("json", ()):
@@ -302,7 +302,3 @@ def _read_vectors(g: Any, kept: dict[str, Any], file: Path) -> None:
                 f"{file}, node {node!r:.80}: its features are not a list in JSON; write the file again."
             ) from error
         attribute[VECTOR] = row if isinstance(row, dict) else np.asarray(row, dtype=kind)
-
-
-def _sentence(error: Exception) -> str:
-    return f"{error!s:.200}".strip().rstrip(".") or type(error).__name__

@@ -38,7 +38,7 @@ def test_neighbours_are_those_of_a_plain_search(n: int, k: int, seed: int) -> No
         np.testing.assert_array_equal(graph.adjacency.toarray(), both(expected, expected.T))
 
 
-def test_no_column_counts_more_for_its_unit() -> None:
+def test_units_of_columns_do_not_matter() -> None:
     X = np.random.default_rng(0).standard_normal((30, 2))
     scaled = X * [1, 1e6]
     assert different_edges(Graph.from_table(X, k=3), Graph.from_table(scaled, k=3)) == 0

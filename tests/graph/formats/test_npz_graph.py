@@ -63,7 +63,7 @@ def rewritten(path: Path, **changes: Any) -> Path:
         ({"labels": np.array([{}, {}, {}])}, "is not a graph in npz form"),
     ],
 )
-def test_damage_is_a_sentence(graph: Graph, tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+def test_damage_is_explained(graph: Graph, tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     graph.to_npz(tmp_path / "g.npz")
     with pytest.raises(InputError, match=message) as error:
         Graph.from_npz(rewritten(tmp_path / "g.npz", **changes))
@@ -88,7 +88,7 @@ def test_files_of_other_kinds(tmp_path: Path) -> None:
         Graph.from_npz(tmp_path / "none.npz")
 
 
-def test_nothing_is_left_where_writing_fails(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_left_if_writing_fails(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
