@@ -58,3 +58,9 @@ def test_no_pickle_is_written(path: Path) -> None:
     written = {"pickle.dump", "pickle.dumps", "torch.save", "joblib.dump"} & set(calls)
     assert not written
     assert "allow_pickle=True" not in ast.unparse(tree)
+
+
+def test_file_names_are_unique() -> None:
+    """A tab in an editor says which file it is; a command in `cli` may share the name of what it runs."""
+    names = [path.name for path in PACKAGE_FILES if path.name != "__init__.py" and own_room(path) != "cli"]
+    assert not {name for name in names if names.count(name) > 1}
