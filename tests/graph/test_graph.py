@@ -114,7 +114,7 @@ NAN_TABLE = np.array([[0, 1.0], [2, np.nan], [3, 4]])
 @pytest.mark.parametrize(
     ("parts", "sentence"),
     [
-        ({"adjacency": np.eye(3)}, "not a sparse matrix"),
+        ({"adjacency": np.eye(3)}, "not sparse; wrap it"),
         ({"adjacency": sp.csr_array((3, 2))}, "3 rows and 2 columns"),
         ({"adjacency": sp.csr_array((0, 0))}, "no nodes"),
         ({"adjacency": sp.coo_array(np.ones(3))}, "1 axis"),
@@ -122,9 +122,9 @@ NAN_TABLE = np.array([[0, 1.0], [2, np.nan], [3, 4]])
         ({"adjacency": changed(0, 1, 3.0)}, "node 0 to node 1 weighs 3.0, but 1 to 0 weighs 2.0"),
         ({"adjacency": changed(0, 2, 1.0)}, "node 0 to node 2 weighs 1.0, but 2 to 0 weighs 0.0"),
         ({"adjacency": changed(2, 0, 1.0)}, "node 2 to node 0 weighs 1.0, but 0 to 2 weighs 0.0"),
-        ({"adjacency": changed(1, 2, -1.0)}, "from node 1 to node 2 has weight -1.0"),
-        ({"adjacency": changed(2, 1, np.nan)}, "from node 2 to node 1 has weight nan"),
-        ({"adjacency": changed(2, 1, np.inf)}, "from node 2 to node 1 has weight inf"),
+        ({"adjacency": changed(1, 2, -1.0)}, "of nodes 1 and 2 has weight -1.0"),
+        ({"adjacency": changed(2, 1, np.nan)}, "of nodes 2 and 1 has weight nan"),
+        ({"adjacency": changed(2, 1, np.inf)}, "of nodes 2 and 1 has weight inf"),
         ({"features": np.ones(3)}, "1 axes"),
         ({"features": np.ones((2, 3))}, "2 rows, but the graph has 3 nodes"),
         ({"features": np.array([["a"], ["b"], ["c"]])}, "turn them into numbers"),

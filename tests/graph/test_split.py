@@ -113,7 +113,7 @@ def test_check_accepts_what_can_be_learned() -> None:
         ([-1] * 6, ([0], [1], [2]), "six has no labels"),
         ([0] * 6, ([0], [1], [2]), "Every label of six is '0'"),
         ([0, 1, 0, 1, 0, 1], ([0, 1], [2], [6]), "The test part names node 6, but six has 6 nodes"),
-        ([0, 1, -1, 1, 0, 1], ([0, 1], [2], [3]), "The validation part names node 2, whose label is unknown"),
+        ([0, 1, -1, 1, 0, 1], ([0, 1], [2], [3]), "The validation part names node 2 without a label"),
         ([0, 1, 0, 2, 0, 1], ([0, 1], [2], [3]), "No training node has class '2'"),
         ([0, 1, 0, 1, 0, 1], ([], [2], [3]), "train part of the split is empty"),
         ([0, 1, 0, 1, 0, 1], ([0, 1], [], [3]), "validation part of the split is empty"),

@@ -98,7 +98,7 @@ class Hierarchy:
                 np.bincount(level.group, weights=level.node_weight), self.levels[index + 1].node_weight
             ):
                 raise InputError(
-                    f"The node weights of level {index + 1} are not the sums over the groups of level {index}."
+                    f"Node weights of level {index + 1} are not the sums over the groups of level {index}."
                 )
 
     @property

@@ -105,9 +105,7 @@ def _read(path: str | PathLike[str]) -> dict[str, npt.NDArray[Any]]:
     except FileNotFoundError as error:
         raise InputError(f"There is no file {path}; give the path of a saved hierarchy.") from error
     except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(
-            f"{path} cannot be read as a hierarchy ({str(error).rstrip('.')}); make it again with coarsen."
-        ) from error
+        raise InputError(f"{path} cannot be read as a hierarchy ({error!s:.200}); make it again.") from error
 
 
 def _config(stored: dict[str, Any]) -> CoarsenConfig:

@@ -121,7 +121,7 @@ class CoarsenConfig:
             raise InputError(f"The setting isolated must be 'alone' or 'merge', not {self.isolated!r}.")
         if not isinstance(self.loops_are_neighbours, bool):
             raise InputError(
-                f"The setting loops_are_neighbours must be true or false, not {self.loops_are_neighbours!r}."
+                f"The setting loops_are_neighbours must be true or false, not {self.loops_are_neighbours}."
             )
         _check_count("equivalence_limit", self.equivalence_limit, optional=True)
         _check_count("max_node_weight", self.max_node_weight, optional=True)

@@ -1,11 +1,13 @@
 """Finding the files of a dataset: in the user's data folder, or in the cache, which downloads fill when needed."""
 
+import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files as package_files
 from pathlib import Path
 
-from hiergcn.datasets.digests import check_digest, wrong_digest
 from hiergcn.datasets.sources import Progress, Source
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
@@ -39,9 +41,10 @@ def obtain(files: FileSet, data: str | Path | None = None, progress: Progress | 
         where = "" if data else f" in {VARIABLE}"
         raise InputError(f"{given} is not a folder; give the path of the data folder{where}.")
     folder = find(files, data) or _fetch(files, data, progress or (lambda *_: None))
-    for name in (*files.names, *files.optional):
-        if (folder / name).exists():
-            check_digest(folder / name)
+    for path in (folder / name for name in (*files.names, *files.optional)):
+        mistake = wrong_digest(path.name, path.read_bytes()) if path.exists() else None
+        if mistake:
+            raise InputError(f"{path} is damaged or another file: {mistake}. Delete it or put the original there.")
     return folder
 
 
@@ -49,6 +52,20 @@ def cache_folder() -> Path:
     """Return the folder of downloaded files, below XDG_CACHE_HOME or ~/.cache."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "hiergcn"
+
+
+@cache
+def published_digests() -> dict[str, str]:
+    """Return the SHA-256 of every published pickle except `ally` of NELL, whose original is not available."""
+    lines = package_files("hiergcn.datasets").joinpath("SHA256SUMS").read_text(encoding="ascii").splitlines()
+    return {name: digest for digest, name in map(str.split, lines)}
+
+
+def wrong_digest(name: str, content: bytes) -> str | None:
+    """Return what differs from the published file; None if nothing does or no digest is known."""
+    found = hashlib.sha256(content).hexdigest()
+    expected = published_digests().get(name, found)
+    return None if found == expected else f"its SHA-256 begins with {found[:12]}, not with {expected[:12]}"
 
 
 def _places(files: FileSet, data: str | Path | None) -> list[Path]:

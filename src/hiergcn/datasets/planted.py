@@ -53,9 +53,7 @@ def _check(
     n: int, classes: int, depth: int, branching: int, degree: float, homophily: float, decay: float, features: int
 ) -> None:
     if min(classes, depth, branching) < 1 or features < 0:
-        raise InputError(
-            "A planted graph needs classes, depth and branching of at least 1, and features of at least 0."
-        )
+        raise InputError("A planted graph needs classes, depth and branching of at least 1 and features of at least 0.")
     if n < classes:
         raise InputError(f"{n} nodes cannot fill {classes} classes; ask for at least {classes} nodes.")
     if not 0 <= degree < n:

@@ -36,16 +36,14 @@ def checked_adjacency(adjacency: Any) -> sp.csr_array:
     """Return canonical CSR of float64: sorted, no duplicates or zeros, int32 indices if they fit, exactly symmetric."""
     if not sp.issparse(adjacency):
         raise InputError(
-            f"The adjacency is a {type(adjacency).__name__}, not a sparse matrix; wrap it in scipy.sparse.csr_array."
+            f"The adjacency is a {type(adjacency).__name__}, not sparse; wrap it in scipy.sparse.csr_array."
         )
     matrix: Any = adjacency
     if matrix.ndim != 2:
         raise InputError(f"The adjacency has {matrix.ndim} axis; it must be square, with a row and a column per node.")
     rows, columns = matrix.shape
     if rows != columns:
-        raise InputError(
-            f"The adjacency has {rows:,} rows and {columns:,} columns; it must be square, with a row per node."
-        )
+        raise InputError(f"The adjacency has {rows:,} rows and {columns:,} columns; it must be square, a row per node.")
     if rows == 0:
         raise InputError("The graph has no nodes; give an adjacency with at least one row.")
     if matrix.dtype.kind not in "buif":
@@ -68,7 +66,7 @@ def _check_weights(matrix: Any) -> None:
     entry = int(np.argmax(~((data >= 0) & (data < np.inf))))
     row, column = position_of(matrix, entry)
     raise InputError(
-        f"The edge from node {row} to node {column} has weight {data[entry]}; weights must be finite and not negative."
+        f"The edge of nodes {row} and {column} has weight {data[entry]}; weights must be finite and not negative."
     )
 
 
@@ -111,9 +109,7 @@ def checked_ends(ends: ArrayLike, which: str) -> NDArray[Any]:
     if array.size == 0:
         return np.empty(0, np.int64)
     if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-        raise InputError(
-            f"The {which} nodes must be a list of whole numbers, but they have {array.ndim} axes of {array.dtype}."
-        )
+        raise InputError(f"The {which} nodes must be a list of whole numbers, not {array.ndim} axes of {array.dtype}.")
     if array.min() < 0:
         edge = int(array.argmin())
         raise InputError(f"Edge {edge} has {which} node {array[edge]}; nodes count from 0.")
@@ -124,9 +120,7 @@ def checked_weights(weight: ArrayLike, edges: int) -> NDArray[np.float64]:
     """Return the weight of each edge."""
     array = np.asarray(weight, dtype=np.float64)
     if array.shape != (edges,):
-        raise InputError(
-            f"The weights have shape {array.shape}, but there are {edges:,} edges; give one weight per edge."
-        )
+        raise InputError(f"The weights have shape {array.shape}, but there are {edges:,} edges; give one per edge.")
     wrong = ~((array >= 0) & (array < np.inf))
     if wrong.any():
         edge = int(wrong.argmax())

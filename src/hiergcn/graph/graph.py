@@ -110,7 +110,7 @@ def checked_features(features: Any, n: int) -> Features:
         raise InputError(f"The features have {table.ndim} axes; give a row per node and a column per feature.")
     if table.shape[0] != n:
         raise InputError(
-            f"The features have {table.shape[0]:,} rows, but the graph has {n:,} nodes; give a row per node."
+            f"The features have {table.shape[0]:,} rows, but the graph has {n:,} nodes; give one per node."
         )
     if table.dtype not in (np.float32, np.float64):
         if table.dtype.kind not in "buif":
@@ -139,7 +139,7 @@ def _check_finite(values: NDArray[Any], matrix: Any = None) -> None:
             place = (first + int(bad[0][0]), *map(int, bad[0][1:]))
             node, column = place if matrix is None else position_of(matrix, place[0])
             raise InputError(
-                f"Feature {column} of node {node} is {values[place]}; replace or drop missing and infinite values."
+                f"Feature {column} of node {node} is {values[place]}; replace missing and infinite values."
             )
 
 
@@ -147,9 +147,7 @@ def _checked_labels(labels: Any, n: int) -> NDArray[np.int64]:
     """Return one int64 per node; -1 is unknown."""
     array = np.asarray(labels)
     if array.shape != (n,):
-        raise InputError(
-            f"The labels have shape {array.shape}, but the graph has {n:,} nodes; give one label per node."
-        )
+        raise InputError(f"The labels have shape {array.shape}, but the graph has {n:,} nodes; give one per node.")
     if not np.issubdtype(array.dtype, np.integer):
         raise InputError(f"Labels are of type {array.dtype}; give whole numbers from 0, and -1 if unknown.")
     if n and array.min() < -1:
@@ -170,9 +168,7 @@ def _checked_ids(ids: Any, n: int) -> NDArray[Any]:
     repeated = pd.Index(array).duplicated()
     if repeated.any():
         node = int(repeated.argmax())
-        raise InputError(
-            f"Id {array[node]!s:.80} of node {node} is that of an earlier node; give every node its own id."
-        )
+        raise InputError(f"Id {array[node]!s:.80} of node {node} is that of an earlier node; give each its own id.")
     return read_only(array)
 
 
@@ -184,7 +180,7 @@ def _checked_class_names(names: Sequence[Any] | None, labels: NDArray[np.int64] 
     result = tuple(str(name) for name in names)
     if len(result) <= highest:
         raise InputError(
-            f"There are {len(result)} class names, but a label is {highest}; give at least {highest + 1} names."
+            f"There are {len(result)} class names, but a label is {highest}; give {highest + 1} names or more."
         )
     if len(set(result)) < len(result):
         twice = next(name for k, name in enumerate(result) if name in result[:k])

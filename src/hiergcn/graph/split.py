@@ -111,22 +111,16 @@ class Split:
         for part in PARTS:
             nodes = getattr(self, part)
             if nodes.size and nodes[-1] >= graph.n_nodes:
-                raise InputError(
-                    f"The {part} part names node {nodes[-1]}, but {graph.name} has {graph.n_nodes:,} nodes."
-                )
+                raise InputError(f"The {part} part names node {nodes[-1]}, but {graph.name} has {graph.n_nodes} nodes.")
             unknown = nodes[labels[nodes] < 0]
             if unknown.size:
-                raise InputError(
-                    f"The {part} part names node {graph.ids[unknown[0]]}, whose label is unknown; take it out."
-                )
+                raise InputError(f"The {part} part names node {graph.ids[unknown[0]]} without a label; take it out.")
         self._check_classes(graph, labels)
 
     def _check_classes(self, graph: Graph, labels: NDArray[Any]) -> None:
         present = np.unique(labels[labels >= 0])
         if present.size < 2:
-            raise InputError(
-                f"Every label of {graph.name} is {graph.class_names[present[0]]!r}; give two classes or more."
-            )
+            raise InputError(f"Every label of {graph.name} is {graph.class_names[present[0]]!r}; give two classes.")
         for part in ("train", "validation"):
             if getattr(self, part).size == 0:
                 raise InputError(f"The {part} part of the split is empty; give it some labelled nodes.")

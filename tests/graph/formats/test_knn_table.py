@@ -92,7 +92,7 @@ def test_rows_that_are_equal_are_not_their_own_neighbours() -> None:
         (LINE[:, :0], {}, "a row per node and a column per feature"),
         (np.array([[1.0], [np.nan]]), {}, "Feature 0 of node 1 is nan"),
         (np.array([["a"], ["b"]]), {}, "turn them into numbers first"),
-        (LINE, {"metric": "nonsense"}, "Neighbours by the metric 'nonsense' cannot be found"),
+        (LINE, {"metric": "nonsense"}, "The metric 'nonsense' finds no neighbours"),
     ],
 )
 def test_defects(table: object, options: dict[str, object], message: str) -> None:

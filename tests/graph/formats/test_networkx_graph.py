@@ -89,5 +89,5 @@ def test_what_is_no_graph() -> None:
         Graph.from_networkx(nx.Graph())
     g = nx.Graph()
     g.add_edge("a", "b", weight="heavy")
-    with pytest.raises(InputError, match="edge from a to b has weight 'heavy'"):
+    with pytest.raises(InputError, match="edge a to b has weight 'heavy'"):
         Graph.from_networkx(g)

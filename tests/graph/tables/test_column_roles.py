@@ -38,7 +38,7 @@ def test_a_column_of_another_name(tmp_path: Path) -> None:
     assert graph.features is None
     with pytest.raises(InputError, match=r"n\.csv has no column 'part'"):
         read(tmp_path, "id,label\na,1\n", split="part")
-    with pytest.raises(InputError, match="cannot be the split and the id or label"):
+    with pytest.raises(InputError, match="cannot be split and id or label"):
         read(tmp_path, "id,label\na,train\n", split="label")
 
 

@@ -31,9 +31,7 @@ def graph_from_frames(
 ) -> Graph:
     """Implement `Graph.from_pandas`."""
     if nodes is None and (id or label):
-        raise InputError(
-            f"Column {id or label!r} belongs to a frame of nodes, and none is given; give it after the edges."
-        )
+        raise InputError(f"Column {id or label!r} belongs to a frame of nodes, and none is given; give one.")
     listed, origin = _with_text_names(edges, "The frame of edges"), Origin("The frame of edges")
     columns = EdgeColumns.choose(origin, list(listed.columns), source, target, weight)
     texts = {end: as_text(listed[end]) for end in columns.ends}

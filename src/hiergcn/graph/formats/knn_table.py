@@ -70,9 +70,7 @@ def _adjacency(matrix: Features, k: int, metric: str, join: Join) -> sp.csr_arra
         finder = NearestNeighbors(n_neighbors=k, metric=metric).fit(matrix)
         near: NDArray[np.int64] = finder.kneighbors(return_distance=False)  # (n, k), without the row itself
     except ValueError as error:
-        raise InputError(
-            f"Neighbours by the metric {metric!r:.40} cannot be found ({error!s:.200}); name another."
-        ) from error
+        raise InputError(f"The metric {metric!r:.40} finds no neighbours ({error!s:.200}); name another.") from error
     n = len(near)
     starts = np.arange(0, n * k + 1, k)
     directed = sp.csr_array((np.ones(n * k), near.reshape(-1), starts), shape=(n, n))

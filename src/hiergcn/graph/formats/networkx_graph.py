@@ -206,7 +206,7 @@ def _edges(g: Any, weight: str) -> tuple[NDArray[np.int64], NDArray[np.int64], N
     except (TypeError, ValueError):
         bad = next((u, v, value) for u, v, value in listed if not isinstance(value, int | float | None))
         raise InputError(
-            f"The edge from {bad[0]!s:.80} to {bad[1]!s:.80} has {weight} {bad[2]!r:.80}; give a number."
+            f"The edge {bad[0]!s:.80} to {bad[1]!s:.80} has {weight} {bad[2]!r:.80}; give a number."
         ) from None
     return ends[:, 0], ends[:, 1], weights
 
@@ -298,7 +298,5 @@ def _read_vectors(g: Any, kept: dict[str, Any], file: Path) -> None:
         try:
             row = json.loads(attribute[VECTOR])
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                f"{file}, node {node!r:.80}: its features are not a list in JSON; write the file again."
-            ) from error
+            raise InputError(f"{file}, node {node!r:.80}: its features are not a list in JSON; correct it.") from error
         attribute[VECTOR] = row if isinstance(row, dict) else np.asarray(row, dtype=kind)

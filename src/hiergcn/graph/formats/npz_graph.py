@@ -71,9 +71,7 @@ def graph_from_npz(path: str | PathLike[str]) -> Graph:
 def _graph(parts: Any) -> Graph:
     about = json.loads(parts["about"].tobytes())
     if about["format"] != FORMAT:
-        raise InputError(
-            f"The format is {about['format']!r:.80}, not {FORMAT!r}; read it with the version of hiergcn it is from."
-        )
+        raise InputError(f"The format is {about['format']!r:.80}, not {FORMAT!r}; read it with the hiergcn it is from.")
     ids = parts["ids"] if about["ids"] is None else np.array(about["ids"], dtype=object)
     return Graph(
         adjacency=_matrix("adjacency", parts),

@@ -64,9 +64,7 @@ class NodeColumns:
         if id_column == label_column:
             raise InputError(f"{origin}: column {id_column!r} is the id and cannot be the label, too; name another.")
         if split_column in (id_column, label_column) and split_column is not None:
-            raise InputError(
-                f"{origin}: column {split_column!r} cannot be the split and the id or label; name another."
-            )
+            raise InputError(f"{origin}: column {split_column!r} cannot be split and id or label; name another.")
         return cls(id_column, label_column, split_column, tuple(drop))
 
     @property

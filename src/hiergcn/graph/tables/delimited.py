@@ -221,7 +221,7 @@ def _sample(file: TextFile) -> tuple[list[str], int, list[str]]:
         for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), start=1):
             if len(line) == LONGEST_LINE:
                 raise InputError(
-                    f"{file.path}: a line is longer than {LONGEST_LINE:,} characters; give a row to each edge or node."
+                    f"{file.path}: a line is longer than {LONGEST_LINE:,} characters; give a row per edge or node."
                 )
             if file.comments and line.startswith("#"):
                 comments += [] if found else [line[1:].rstrip("\r\n")]
