@@ -10,7 +10,7 @@ from hiergcn.paper.claims import CLAIMS, verdicts_on
 from hiergcn.paper.collect import Evidence, Results
 from hiergcn.paper.experiment import Cell, Measurement
 from hiergcn.paper.experiments import FULL, paper_experiments
-from hiergcn.paper.published import BEST_LEVELS, TABLE2
+from hiergcn.paper.published import BEST_LEVELS, TABLE2, Printed, printed_figure
 from hiergcn.paper.sections import claim_counts
 from hiergcn.paper.significance import Grown, corrected, fitted_exponent, points, to_paper
 from hiergcn.paper.store import Record
@@ -191,19 +191,28 @@ def test_the_spread_of_draws_and_that_of_seeds_are_told_apart() -> None:
     assert seeds.spread_of_seeds == pytest.approx(0.0158114, rel=1e-4)  # of 0 to 4 hundredths
 
 
-def test_the_test_against_the_paper_is_welchs_if_the_paper_has_a_spread() -> None:
+def test_the_test_against_the_paper_is_welchs_if_the_paper_has_a_spread(monkeypatch: pytest.MonkeyPatch) -> None:
     cell = next(one for one in paper_experiments(SMALL)["table2"].cells() if one.place == ("hgcn", "cora", ""))
-    records = [record_of(cell, place, 0.84 + 0.001 * place) for place in range(10)]
-    printed = TABLE2["hgcn"]["cora"]
-    welch = to_paper(Results(records).cell(cell), printed)
-    alone = to_paper(Results(records).cell(cell), replace(printed, std=None))
+    found = Results([record_of(cell, place, 0.84 + 0.001 * place) for place in range(10)]).cell(cell)
+    welch = to_paper(found)
+    monkeypatch.setitem(TABLE2["hgcn"], "cora", replace(TABLE2["hgcn"]["cora"], std=None))
+    alone = to_paper(found)
     assert welch is not None
     assert alone is not None
     assert welch.difference == pytest.approx(-0.0005)
-    assert welch.p == pytest.approx(
-        0.7367, abs=1e-3
-    )  # t = -0.0005 / sqrt(0.0030277²/10 + 0.005²/20) = -0.3397, 26.7 degrees
-    assert alone.p == pytest.approx(0.6141, abs=2e-3)  # t = -0.0005 / (0.0030277 / sqrt(10)) = -0.5222, 9 degrees
+    # t = -0.0005 / sqrt(0.0030277²/10 + 0.005²/20) = -0.3397, 26.7 degrees of freedom
+    assert welch.p == pytest.approx(0.7367, abs=1e-3)
+    # t = -0.0005 / (0.0030277 / sqrt(10)) = -0.5222, 9 degrees of freedom
+    assert alone.p == pytest.approx(0.6141, abs=2e-3)
+
+
+def test_printed_figures_belong_to_the_papers_cells_alone() -> None:
+    assert printed_figure("table2", "hgcn-nell", "nell", "") == TABLE2["hgcn"]["nell"]
+    assert printed_figure("table3", "gat", "pubmed", "10") == Printed(0.754)
+    assert printed_figure("table3", "gat", "pubmed", "10 small") is None
+    assert printed_figure("table3", "gat", "cora", "5") is None
+    assert printed_figure("table4", "no-coarsening-nell", "nell", "") == Printed(0.759)
+    assert printed_figure("plus-public", "gcn", "cora", "") is None
 
 
 def test_what_is_rounded_to_nothing_has_no_sign() -> None:

@@ -106,7 +106,7 @@ def few_labels_figure(evidence: Evidence) -> Figure | None:
         figure = new_figure(WIDTH, 3.9)
         first, *panels = figure.subplots(1, 3, sharey=True)
         for place, ((arm, colour), marker) in enumerate(zip(FEW.items(), MARKERS, strict=True)):
-            printed = {count: 100 * one.mean for count in counts if (one := evidence.printed_few(arm, count))}
+            printed = {count: 100 * one.mean for count in counts if (one := evidence.few(arm, str(count)).printed)}
             first.plot(*zip(*printed.items(), strict=True) if printed else ([], []), marker=marker, color=colour)
             for axes, end in zip(panels, ("", " small"), strict=True):
                 cells = {count: cell for count in counts if (cell := evidence.few(arm, f"{count}{end}")).done}

@@ -17,7 +17,7 @@ from hiergcn.evaluate.paired import Scores
 from hiergcn.paper.experiment import Cell, Experiment, Job
 from hiergcn.paper.experiments import NELL, Scale, paper_experiments
 from hiergcn.paper.plus_experiments import plus_experiments
-from hiergcn.paper.published import TABLE3, Printed
+from hiergcn.paper.published import Printed, printed_figure
 from hiergcn.paper.store import Record, identity
 
 
@@ -28,6 +28,11 @@ class CellResult:
     cell: Cell
     records: tuple[Record | None, ...]
     """In the order of `cell.runs`."""
+
+    @property
+    def printed(self) -> Printed | None:
+        """The paper's figure, if it prints one."""
+        return printed_figure(self.cell.experiment, *self.cell.place)
 
     @property
     def missing(self) -> int:
@@ -140,10 +145,6 @@ class Evidence:
     def few(self, arm: str, column: str) -> CellResult:
         """Return a cell of Table 3."""
         return self.cells["table3"][arm, self.scale.few_labels_on, column]
-
-    def printed_few(self, arm: str, count: int) -> Printed | None:
-        """Return the paper's figure of Table 3, if the scale runs on the paper's dataset."""
-        return TABLE3[arm].get(count) if arm in TABLE3 and self.scale.few_labels_on == "pubmed" else None
 
     def ablated(self, arm: str, dataset: str) -> CellResult:
         """Return a cell of Table 4."""

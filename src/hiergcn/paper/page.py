@@ -16,7 +16,6 @@ from hiergcn.paper.claims import Verdict, verdicts_on
 from hiergcn.paper.collect import CellResult, Evidence, Results
 from hiergcn.paper.experiments import Scale
 from hiergcn.paper.plus_sections import overview_table, plus_sections
-from hiergcn.paper.published import TABLE2, TABLE4, Printed
 from hiergcn.paper.sections import claim_counts, paper_sections
 from hiergcn.paper.significance import to_paper
 from hiergcn.paper.store import PACKED, Record, read_records, write_packed
@@ -161,7 +160,7 @@ def _html(page: Page) -> str:
 
 _FIGURES = (
     *map(result_key, METRICS),
-    *("validation_accuracy", "train_accuracy", "best_epoch", "epochs", "depth", "failure"),
+    *("validation_accuracy", "best_epoch", "epochs", "depth", "failure"),
 )
 
 
@@ -170,7 +169,7 @@ def write_results(evidence: Evidence, verdicts: Sequence[Verdict], folder: Path)
     write_packed(evidence.used(evidence.experiments), folder / PACKED)
     cells = [cell for by_place in evidence.cells.values() for cell in by_place.values()]
     _write_csv(folder / "runs.csv", [row for cell in cells for row in _run_rows(cell)])
-    _write_csv(folder / "cells.csv", [_cell_row(cell, evidence) for cell in cells])
+    _write_csv(folder / "cells.csv", [_cell_row(cell) for cell in cells])
     found = [{"place": one.claim.place, "quote": one.claim.quote, **asdict(one.finding)} for one in verdicts]
     _write_text(folder / "verdicts.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
@@ -188,9 +187,8 @@ def _run_rows(cell: CellResult) -> Iterator[dict[str, Any]]:
             }
 
 
-def _cell_row(cell: CellResult, evidence: Evidence) -> dict[str, Any]:
-    printed = _printed(cell, evidence)
-    found = to_paper(cell, printed)
+def _cell_row(cell: CellResult) -> dict[str, Any]:
+    printed, found = cell.printed, to_paper(cell)
     return {
         **_place(cell),
         "runs": len(cell.records),
@@ -206,16 +204,6 @@ def _cell_row(cell: CellResult, evidence: Evidence) -> dict[str, Any]:
         "p": found and found.p,
         "seconds": cell.seconds,
     }
-
-
-def _printed(cell: CellResult, evidence: Evidence) -> Printed | None:
-    """Return the paper's figure for a cell, if it prints one."""
-    one = cell.cell
-    arm = one.arm.removesuffix("-nell")
-    if one.experiment == "table3":
-        return evidence.printed_few(arm, int(one.column)) if one.column.isdecimal() else None
-    tables = {"table2": TABLE2, "table4": TABLE4}
-    return tables.get(one.experiment, {}).get(arm, {}).get(one.dataset)
 
 
 def _place(cell: CellResult) -> dict[str, Any]:

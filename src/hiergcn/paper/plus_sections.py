@@ -9,7 +9,7 @@ from hiergcn.paper.experiments import DATASET_TITLES, arm_title
 from hiergcn.paper.plus_experiments import RIVALS
 from hiergcn.paper.sections import SPREAD, section_of
 from hiergcn.paper.significance import Compared, compare_cells, points, probability
-from hiergcn.paper.tables import accuracy_text, dataset_columns
+from hiergcn.paper.tables import accuracy_text, dataset_columns, spread
 
 MODELS = ("hgcn-plus", *RIVALS)
 PAIRED = f"{TEST}; p is not corrected for the number of comparisons."
@@ -28,7 +28,9 @@ def overview_table(evidence: Evidence) -> Table:
     return Table(
         dataset_columns("test accuracy in %", datasets),
         tuple(
-            (Text(title), *(accuracy_text(cells.get((arm, name, ""))) for name in datasets))
+            words(
+                title, *(spread(cell.mean, cell.std) for cell in (cells[arm, name, ""].accuracy for name in datasets))
+            )
             for title, (cells, arm) in rows.items()
         ),
     )
@@ -123,7 +125,7 @@ def _over_splits(cell: CellResult, usual: int) -> Text:
 
 def _against_rivals(cells: dict[tuple[str, str, str], CellResult], dataset: str, column: str) -> list[Compared]:
     ours = cells["hgcn-plus", dataset, column]
-    return compare_cells([(arm_title(arm), ours, cells[arm, dataset, column], None) for arm in RIVALS])
+    return compare_cells([(arm_title(arm), ours, cells[arm, dataset, column]) for arm in RIVALS])
 
 
 def _difference(one: Compared) -> str:

@@ -27,7 +27,6 @@ from hiergcn.paper.store import Record, Store, data_digest, made_here
 from hiergcn.run.process import Send, Work, Worker
 from hiergcn.run.settings import Settings
 from hiergcn.run.trainer import Trainer
-from hiergcn.train.loop import SeedOutcome
 
 SIDE_BY_SIDE = 50
 """Most runs trained at once on a GPU."""
@@ -159,7 +158,10 @@ class _Trainers:
             assert report is not None
             result = {
                 **{result_key(metric): summary.per_seed[0] for metric, summary in report.items()},
-                **_selected(outcome),
+                "validation_accuracy": None if outcome.probabilities is None else outcome.validation_accuracy,
+                "best_epoch": outcome.best_epoch,
+                "epochs": len(outcome.history),
+                "failure": outcome.failure,
                 "depth": _depth(trainer, settings),
             }
             yield Record(job.key(), digest_of(name), result, made_here(outcome.seconds, str(self.device)))
@@ -170,19 +172,6 @@ def measured(job: Measurement) -> Record:
     began = perf_counter()
     result = MEASURES[job.name](**job.arguments)
     return Record(job.key(), digest_of(job.dataset), result, made_here(perf_counter() - began, "cpu"))
-
-
-def _selected(outcome: SeedOutcome) -> dict[str, Any]:
-    """Return the figures of the selected epoch; a run that failed has none."""
-    failed = outcome.failure is not None or outcome.best_epoch is None
-    best = None if failed or outcome.best_epoch is None else outcome.history[outcome.best_epoch - 1]
-    return {
-        "validation_accuracy": None if best is None else float(best[3]),
-        "train_accuracy": None if best is None else float(best[2]),
-        "best_epoch": outcome.best_epoch,
-        "epochs": len(outcome.history),
-        "failure": outcome.failure,
-    }
 
 
 def _depth(trainer: Trainer, settings: Settings) -> int | None:

@@ -12,6 +12,7 @@ from hiergcn.paper.collect import Evidence
 from hiergcn.paper.experiments import DATASET_TITLES, NELL, arm_title
 from hiergcn.paper.published import BEST_CHANNELS, BEST_LEVELS
 from hiergcn.paper.significance import BETWEEN_OURS, LEVEL, TO_PAPER, least_p
+from hiergcn.paper.verdicts import Word
 
 SPREAD = (
     "Mean ± sample standard deviation over runs, in per cent. Failed runs are counted and are not part of the mean."
@@ -30,9 +31,13 @@ def paper_sections(evidence: Evidence, found: list[Verdict]) -> list[Section]:
 def claim_counts(found: list[Verdict]) -> str:
     """Say in a sentence how many claims hold."""
     count = Counter(one.finding.word for one in found)
-    parts = [f"{count['holds']} hold in our runs", f"{count['does not hold']} do not"]
-    parts += [f"{count['undecided']} are undecided"]
-    parts += [f"{count['not run']} were not run"] if count["not run"] else []
+
+    def part(word: Word, one: str, several: str) -> str:
+        return f"{count[word]} {one if count[word] == 1 else several}"
+
+    parts = [part("holds", "holds in our runs", "hold in our runs"), part("does not hold", "does not", "do not")]
+    parts += [part("undecided", "is undecided", "are undecided")]
+    parts += [part("not run", "was not run", "were not run")] if count["not run"] else []
     return f"Of the paper's {len(found)} claims, {', '.join(parts[:-1])} and {parts[-1]}."
 
 

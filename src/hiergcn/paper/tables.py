@@ -6,7 +6,7 @@ from typing import Any
 from hiergcn.paper.blocks import Table, Text, words
 from hiergcn.paper.collect import CellResult, Evidence
 from hiergcn.paper.experiments import DATASET_TITLES, NELL, arm_title
-from hiergcn.paper.published import TABLE1, TABLE2, TABLE4, Printed
+from hiergcn.paper.published import TABLE1
 from hiergcn.paper.significance import compare_cells, points, probability, to_paper
 
 OF_THE_PAPER = ("deepwalk", "planetoid-t", "planetoid-i", "gcn", "gat", "dgcn", "hgcn", "hgcn-nell")
@@ -14,27 +14,27 @@ BESIDE = ("appnp", "grand", "graph-unet", "mlp", "label-propagation")
 """Methods that the paper's table does not have."""
 
 
-def accuracy_text(result: CellResult | None, printed: Printed | None = None, best: float | None = None) -> Text:
+def accuracy_text(result: CellResult | None, best: float | None = None) -> Text:
     """Format mean ± spread; below it the number of runs if some are missing, the paper's figure, the difference."""
-    below: tuple[str, ...] = () if printed is None else (f"paper {_printed(printed)}",)
     if result is None:
-        return Text("–", below)
+        return Text("–")
+    printed = result.printed
+    below: tuple[str, ...] = () if printed is None else (f"paper {spread(printed.mean, printed.std)}",)
     if result.done == 0:
         return Text("not run" if result.missing else f"all {result.failed} failed", below)
-    main = spread(result)
+    main = spread(result.accuracy.mean, result.accuracy.std)
     if result.failed:
         main += f", {result.failed} failed"
     if result.missing:
         below = (f"{result.done + result.failed} of {len(result.records)} runs", *below)
-    found = to_paper(result, printed)
+    found = to_paper(result)
     if found is not None:
         below += (f"{points(found.difference)}, {probability(found.p)}",)
     return Text(main, below, strong=best is not None and result.accuracy.mean == best)
 
 
-def spread(result: CellResult) -> str:
-    """Format mean ± sample standard deviation in per cent."""
-    mean, std = result.accuracy.mean, result.accuracy.std
+def spread(mean: float | None, std: float | None) -> str:
+    """Format mean ± standard deviation in per cent."""
     return points(mean, False) + ("" if std is None else f" ± {points(std, False)}")
 
 
@@ -96,11 +96,7 @@ def table2(evidence: Evidence) -> Table:
     for arm in (*OF_THE_PAPER, *BESIDE):
         shown = [cells.get((arm, name, "")) for name in datasets]
         if any(shown):
-            printed = TABLE2.get("hgcn" if arm == "hgcn-nell" else arm, {})
-            texts = [
-                accuracy_text(cell, printed.get(name) if cell is not None or arm != "hgcn-nell" else None, best[name])
-                for name, cell in zip(datasets, shown, strict=True)
-            ]
+            texts = (accuracy_text(cell, best[name]) for name, cell in zip(datasets, shown, strict=True))
             rows.append((Text(arm_title(arm)), *texts))
     return Table(dataset_columns("method", datasets), tuple(rows))
 
@@ -113,9 +109,9 @@ def table3(evidence: Evidence, small: bool, caption: str) -> Table:
     rows = []
     for arm in arms:
         texts = []
-        for count, column in zip(counts, columns, strict=True):
+        for column in columns:
             result = evidence.few(arm, column)
-            text = accuracy_text(result, None if small else evidence.printed_few(arm, count), best[column])
+            text = accuracy_text(result, best[column])
             texts.append(Text(text.main, _both_spreads(result, text.below), text.strong))
         rows.append((Text(arm_title(arm)), *texts))
     return Table(("method", *(f"{count} per class" for count in counts)), tuple(rows), caption)
@@ -136,8 +132,7 @@ def table4(evidence: Evidence) -> Table:
     rows = []
     for suffix in ("", "-nell") if NELL in datasets else ("",):
         for arm in ("no-coarsening", "no-embedding", "hgcn"):
-            shown = [(name, cells.get((arm + suffix, name, ""))) for name in datasets]
-            texts = [accuracy_text(cell, TABLE4[arm].get(name) if cell else None) for name, cell in shown]
+            texts = (accuracy_text(cells.get((arm + suffix, name, ""))) for name in datasets)
             rows.append((Text(arm_title(arm + suffix)), *texts))
     return Table(dataset_columns("method", datasets), tuple(rows))
 
@@ -155,7 +150,7 @@ def varied_table(evidence: Evidence, experiment: str, what: str) -> Table:
 
 
 def _varied_text(cell: CellResult, best: float | None, with_depth: bool) -> Text:
-    text = accuracy_text(cell, best=best)
+    text = accuracy_text(cell, best)
     shallow = with_depth and cell.depths and cell.depths[-1] < int(cell.cell.column)
     return Text(text.main, (*text.below, f"{cell.depths[-1]} levels") if shallow else text.below, text.strong)
 
@@ -175,7 +170,7 @@ def random_table(evidence: Evidence) -> Table:
 def _leads(cells: Mapping[tuple[str, str, str], CellResult], dataset: str) -> dict[str, str]:
     """Describe each method's difference from H-GCN on the same splits; Holm's correction within the dataset."""
     theirs = cells["hgcn", dataset, ""]
-    pairs = [(arm, one, theirs, None) for (arm, name, _), one in cells.items() if name == dataset and arm != "hgcn"]
+    pairs = [(arm, one, theirs) for (arm, name, _), one in cells.items() if name == dataset and arm != "hgcn"]
     return {
         one.name: f"to H-GCN {points(one.found.mean)} ({probability(one.p)})" for one in compare_cells(pairs) if one.run
     }
@@ -230,7 +225,3 @@ def cost_table(evidence: Evidence) -> Table:
 
 def _best(cells: Sequence[CellResult]) -> float | None:
     return max((cell.accuracy.mean for cell in cells if cell.accuracy.mean is not None), default=None)
-
-
-def _printed(printed: Printed) -> str:
-    return points(printed.mean, False) + ("" if printed.std is None else f" ± {points(printed.std, False)}")

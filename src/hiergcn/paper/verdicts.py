@@ -12,7 +12,7 @@ from typing import Any, Literal
 from hiergcn.model.registry import method_title
 from hiergcn.paper.collect import CellResult, Evidence
 from hiergcn.paper.experiments import CITATION, DATASET_TITLES, NELL
-from hiergcn.paper.published import BEST_LEVELS, TABLE2
+from hiergcn.paper.published import BEST_LEVELS
 from hiergcn.paper.significance import (
     LEVEL,
     Compared,
@@ -50,8 +50,8 @@ class Finding:
 NOT_RUN = Finding("not run", "The runs needed for this claim are not in the store.")
 
 Judge = Callable[[Evidence], Finding]
-Pair = tuple[str, CellResult, CellResult, float | None]
-"""Name, our cell, the cell it is compared with, and the difference that the paper prints."""
+Pair = tuple[str, CellResult, CellResult]
+"""Name, our cell, and the cell it is compared with."""
 Pairs = Callable[[Evidence], Iterable[Pair]]
 
 
@@ -62,7 +62,7 @@ def better(pairs: Pairs) -> Judge:
     """Judge "ours is better than each of these"."""
 
     def judge(evidence: Evidence) -> Finding:
-        compared = compare_cells(list(pairs(evidence)))
+        compared = compare_cells(pairs(evidence))
         run = [one for one in compared if one.run]
         signs = [one.sign for one in run]
         count = f"Better in {signs.count(1)} of {len(run)}, worse in {signs.count(-1)}, level in {signs.count(0)}."
@@ -106,7 +106,7 @@ def at_least_as_printed(pairs: Pairs) -> Judge:
     """Judge "ours is better by this much": the 95 % interval of the difference must reach the printed figure."""
 
     def judge(evidence: Evidence) -> Finding:
-        compared = compare_cells(list(pairs(evidence)))
+        compared = compare_cells(pairs(evidence))
         run = [one for one in compared if one.run and one.found.high is not None and one.printed is not None]
         missing = [one.name for one in compared if one not in run]
         reached = [(one.found.high or 0.0) >= (one.printed or 0.0) for one in run]
@@ -158,7 +158,7 @@ def best_value(experiment: str, best: dict[str, int]) -> Judge:
                 missing.append(DATASET_TITLES[dataset])
                 continue
             highest = max(known, key=lambda value: known[value].accuracy.mean or 0.0)
-            others = [(str(value), cell, claimed, None) for value, cell in known.items() if cell is not claimed]
+            others = [(str(value), cell, claimed) for value, cell in known.items() if cell is not claimed]
             beaten = [one.name for one in compare_cells(others) if one.sign == 1]
             signs.append(-1 if beaten else 1 if highest == best[dataset] else 0)
             lines.append(
@@ -179,9 +179,9 @@ def figures(evidence: Evidence) -> Finding:
     """Judge Table 2's figures of H-GCN: ours must not be significantly lower."""
     lines, low, missing = [], False, []
     for dataset in evidence.scale.datasets:
-        cell, printed = evidence.table2("hgcn", dataset), TABLE2["hgcn"][dataset]
-        found = to_paper(cell, printed)
-        if found is None or found.p is None:
+        cell = evidence.table2("hgcn", dataset)
+        found, printed = to_paper(cell), cell.printed
+        if found is None or found.p is None or printed is None:
             missing.append(DATASET_TITLES[dataset])
             continue
         low |= found.p < LEVEL and found.difference < 0
@@ -202,12 +202,12 @@ def largest_lead(evidence: Evidence, others: Sequence[str]) -> Finding:
         missing += [names[one] for one in theirs if not one.done]
         if ours.done and any(one.done for one in theirs):
             best = max(theirs, key=lambda one: one.accuracy.mean or 0.0)
-            leads.append((names[best], ours, best, None))
+            leads.append((names[best], ours, best))
     compared = compare_cells(leads)
     largest = max(compared, key=lambda one: one.found.mean or -1.0, default=None)
     reached = largest is not None and (largest.found.high or 0.0) >= UP_TO
-    before = "Against the best of the paper's baselines on each dataset: "
-    return _settled(not reached, _listed(compared), missing, before)
+    lines = [f"{one.name} {points(one.found.mean)} ({probability(one.p)})" for one in compared]
+    return _settled(not reached, lines, missing, "Against the best of the paper's baselines on each dataset: ")
 
 
 def gat_on_nell(evidence: Evidence) -> Finding:
@@ -230,9 +230,10 @@ def declines_slightly(evidence: Evidence, others: Sequence[str], margin: Judge) 
     most, least = max(evidence.scale.labels), min(evidence.scale.labels)
     lines = []
     for arm in ("hgcn", *others):
-        first, last = (evidence.few(arm, str(count)).accuracy.mean for count in (most, least))
+        cells = [evidence.few(arm, str(count)) for count in (most, least)]
+        first, last = (cell.accuracy.mean for cell in cells)
         if first is not None and last is not None:
-            printed = [one.mean for count in (most, least) if (one := evidence.printed_few(arm, count))]
+            printed = [cell.printed.mean for cell in cells if cell.printed]
             lost = printed[0] - printed[1] if len(printed) == 2 else None
             lines.append(f"{method_title(arm)} {points(first - last, False)} (paper {points(lost, False)})")
     found = _settled(False, lines, before=f"From {most} to {least} labels per class, points lost: ")
