@@ -42,13 +42,13 @@ def main() -> None:
 
 
 def cora_arrays(content: bytes, cites: bytes, paper_ids: np.ndarray) -> dict[str, np.ndarray]:
-    """The arrays that `hiergcn.datasets.cora` reads, in the smallest types that hold them."""
+    """Return the arrays that `hiergcn.datasets.cora` reads, in the smallest types that hold them."""
     papers = pd.read_csv(io.BytesIO(content), sep="\t", header=None, index_col=0).loc[paper_ids]
     links = pd.read_csv(io.BytesIO(cites), sep="\t", header=None).to_numpy()
     node = pd.Index(paper_ids)
     source, target = np.sort(node.get_indexer(links.ravel()).reshape(links.shape), axis=1).T
     if source.min() < 0:
-        raise SystemExit("a citation names a paper that the order does not list")
+        raise SystemExit("A citation names a paper that the order does not list; take another order.")
     edges = np.unique(np.stack([source, target])[:, source != target], axis=1)
     words = sp.csr_array(papers.iloc[:, :-1].to_numpy(np.uint8))
     return {
@@ -67,7 +67,7 @@ def cora_arrays(content: bytes, cites: bytes, paper_ids: np.ndarray) -> dict[str
 
 
 def write_npz(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    """np.savez_compressed with the time stamps left out, so that equal arrays give equal files."""
+    """Write arrays as `np.savez_compressed` does but without time stamps, so that equal arrays give equal files."""
     with written_whole(path) as part, zipfile.ZipFile(part, "w") as archive:
         for name, array in arrays.items():
             buffer = io.BytesIO()

@@ -16,12 +16,12 @@ from matplotlib.figure import Figure
 from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.datasets import load_dataset
 
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C")  # Okabe & Ito, blind-safe
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C")  # Okabe and Ito
 NODES = 420
 
 
 def part_of_cora() -> tuple[sp.csr_array, np.ndarray, tuple[str, ...]]:
-    """The nodes nearest to the best connected paper that is not a hub of the whole graph."""
+    """Return the nodes nearest to a well-connected paper: adjacency, labels and class names."""
     graph = load_dataset("cora").graph
     assert graph.labels is not None
     start = int(np.argsort(np.diff(graph.adjacency.indptr))[-6])
@@ -33,7 +33,7 @@ def part_of_cora() -> tuple[sp.csr_array, np.ndarray, tuple[str, ...]]:
 def draw_level(
     axes: Axes, hierarchy: Hierarchy, level: int, place: np.ndarray, labels: np.ndarray, classes: int
 ) -> None:
-    """Hyper-nodes at the mean place of their members, in the colour of most of them, as large as they are heavy."""
+    """Draw hyper-nodes at the mean place of their members, in the colour of most; the area shows their weight."""
     belongs, here = hierarchy.hyper_nodes(level), hierarchy.levels[level]
     weight = here.node_weight
     centre = np.stack([np.bincount(belongs, place[:, axis]) / weight for axis in (0, 1)], axis=1)

@@ -1,4 +1,4 @@
-"""Photograph the report of a run for docs/images: a desktop with some hyper-nodes open, a phone after a search.
+"""Take screenshots of a run's report for docs/images: a desktop with open hyper-nodes, a phone after a search.
 
     hiergcn fit cora --seeds 5 --out run/
     python scripts/photograph_report.py run/ 1110563    # the id of a node to search for
