@@ -67,8 +67,8 @@ def test_defects(graph: Graph) -> None:
     for rows, labels, message in (
         ([0.5, 1.0], [0, 1], "numbers of nodes"),
         (graph.features, graph.labels, "numbers of nodes"),
-        ([0, 120], [0, 1], "nodes count from 0 to 119"),
-        ([0, -1], [0, 1], "nodes count from 0 to 119"),
+        ([0, 120], [0, 1], "node numbers are 0 to 119"),
+        ([0, -1], [0, 1], "node numbers are 0 to 119"),
         ([3, 3], [0, 1], "given twice"),
         ([3, 4], [0, 1, 2], "give one label each"),
     ):

@@ -95,7 +95,7 @@ def test_votes_of_plus_and_its_biases_are_the_score(changes: dict[str, object]) 
     best, i = logits.argmax(axis=1), np.arange(80)
     found = votes(model, prepared.features, best)
     assert found is not None
-    assert found.beside
+    assert found.hyper_nodes_vote
     theta = model.second.detach().numpy()
     theta = theta - theta.mean(axis=1, keepdims=True)
     bias = ((passed * model.first_bias.detach().numpy()) @ theta)[i, best]
@@ -135,7 +135,7 @@ def test_votes_of_several_networks_share_out_the_mean_of_their_scores() -> None:
     by_hyper_nodes = [one.by_hyper_nodes for one in each if one is not None]
     np.testing.assert_allclose(found.by_hyper_nodes, np.mean(by_hyper_nodes, axis=0), atol=1e-6)
     assert found.by_hyper_nodes.dtype == np.float32
-    assert not found.beside
+    assert not found.hyper_nodes_vote
 
 
 def test_votes_of_several_networks_of_plus_have_hyper_nodes_beside_them() -> None:
@@ -144,7 +144,7 @@ def test_votes_of_several_networks_of_plus_have_hyper_nodes_beside_them() -> Non
     alone, twice = votes(model, prepared.features, best), votes(Ensemble([model, model]), prepared.features, best)
     assert alone is not None
     assert twice is not None
-    assert twice.beside
+    assert twice.hyper_nodes_vote
     np.testing.assert_allclose(twice.shares.toarray(), alone.shares.toarray(), atol=1e-6)
 
 
@@ -159,7 +159,7 @@ def test_votes_come_back_from_a_file(tmp_path: Path, voted: tuple[HGCN, Prepared
     again = Votes.load(tmp_path / "votes.npz")
     np.testing.assert_array_equal(again.shares.toarray(), found.shares.toarray())
     np.testing.assert_array_equal(again.by_hyper_nodes, found.by_hyper_nodes)
-    assert again.beside == found.beside
+    assert again.hyper_nodes_vote == found.hyper_nodes_vote
 
 
 def test_no_votes_where_the_output_is_not_one_linear_map() -> None:

@@ -10,7 +10,7 @@ from hiergcn.coarsen import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.structure import with_structural_features
-from hiergcn.run.adapt import MOST_LEVELS, NODES_PER_CLASS, adapted_settings, method_for, scaling_for
+from hiergcn.run.adapt import MOST_LEVELS, NODES_PER_CLASS, choose_settings, method_for, scaling_for
 
 
 def with_split(graph: Graph) -> tuple[Graph, Split]:
@@ -21,7 +21,7 @@ def with_split(graph: Graph) -> tuple[Graph, Split]:
 @pytest.mark.parametrize("n", [24, 60, 200, 1500])
 def test_the_coarsest_level_keeps_some_nodes_of_each_class(n: int) -> None:
     graph, split = with_split(planted_graph(n, classes=4, degree=6, seed=1))
-    levels = adapted_settings(graph, split).settings.model.levels
+    levels = choose_settings(graph, split).settings.model.levels
     sizes = coarsen(graph.adjacency, MOST_LEVELS).sizes().nodes
     assert 1 <= levels <= MOST_LEVELS
     assert levels == 1 or sizes[levels] >= NODES_PER_CLASS * 4
@@ -29,31 +29,31 @@ def test_the_coarsest_level_keeps_some_nodes_of_each_class(n: int) -> None:
 
 
 def test_more_classes_need_more_nodes_at_the_top() -> None:
-    few, many = (adapted_settings(*with_split(planted_graph(300, classes=k, seed=2))) for k in (2, 20))
+    few, many = (choose_settings(*with_split(planted_graph(300, classes=k, seed=2))) for k in (2, 20))
     assert few.settings.model.levels > many.settings.model.levels
 
 
 def test_width_and_dropout_follow_size_and_labels() -> None:
     small, split = with_split(planted_graph(100, seed=1))
-    assert adapted_settings(small, split).settings.model.hidden == 32
+    assert choose_settings(small, split).settings.model.hidden == 32
     large = planted_graph(2000, seed=1)
     assert large.labels is not None
     few = Split.random(large.labels, per_class=5, validation=100)
-    scarce = adapted_settings(large, few, "hgcn").settings.model
-    plenty = adapted_settings(large, Split.holdout(large.labels), "hgcn").settings.model
+    scarce = choose_settings(large, few, "hgcn").settings.model
+    plenty = choose_settings(large, Split.holdout(large.labels), "hgcn").settings.model
     assert scarce.hidden == plenty.hidden == 64
     assert (scarce.dropout, plenty.dropout) == (0.6, 0.3)
 
 
 def test_what_keeps_the_network_learning() -> None:
-    settings = adapted_settings(*with_split(planted_graph(100, seed=1)), "hgcn").settings
+    settings = choose_settings(*with_split(planted_graph(100, seed=1)), "hgcn").settings
     assert settings.preset == "adapted"
     assert settings.model.output_relu is False
     assert (settings.train.loss, settings.train.learning_rate) == ("mean", 0.01)
 
 
 def test_the_method_where_none_is_named() -> None:
-    assert adapted_settings(*with_split(planted_graph(60, seed=1))).settings.method == method_for(None) == "hgcn-plus"
+    assert choose_settings(*with_split(planted_graph(60, seed=1))).settings.method == method_for(None) == "hgcn-plus"
     assert method_for("paper") == method_for(None, "cora") == "hgcn"
 
 
@@ -62,20 +62,20 @@ def test_the_method_where_none_is_named() -> None:
 )
 def test_sparse_graphs_take_more_steps(n: int, degree: float, order: int) -> None:
     graph, split = with_split(planted_graph(n, classes=2, degree=degree, homophily=0.2, seed=1))
-    assert adapted_settings(graph, split).settings.model.order == order
+    assert choose_settings(graph, split).settings.model.order == order
 
 
 def test_nodes_without_any_edge_do_no_harm() -> None:
     graph = planted_graph(60, seed=1)
     bare = replace(graph, adjacency=sp.csr_array((60, 60)))
-    assert adapted_settings(*with_split(bare)).settings.model.order == 8
+    assert choose_settings(*with_split(bare)).settings.model.order == 8
 
 
 def test_rows_of_words_are_learned_from_faster() -> None:
     graph, split = with_split(planted_graph(80, seed=1))
     words = replace(graph, features=sp.csr_array((np.random.default_rng(0).random((80, 40)) < 0.1).astype(float)))
     for method in ("hgcn-plus", "hgcn", "gcn"):
-        rates = [adapted_settings(one, split, method).settings.train.learning_rate for one in (graph, words)]
+        rates = [choose_settings(one, split, method).settings.train.learning_rate for one in (graph, words)]
         assert rates[0] == 0.01 < rates[1]
 
 
@@ -94,13 +94,13 @@ def test_scaling_follows_the_kind_of_features() -> None:
 
 def test_every_choice_has_a_reason_unless_the_user_made_it() -> None:
     graph, split = with_split(planted_graph(100, seed=1))
-    adapted = adapted_settings(graph, split)
+    adapted = choose_settings(graph, split)
     assert set(adapted.reasons) == {one.setting for one in adapted.choices} >= {"levels", "order"}
     for one in adapted.choices:
         assert (
             getattr(adapted.settings.model, one.setting, getattr(adapted.settings.train, one.setting, ...)) == one.value
         )
-    own = adapted_settings(graph, split, changes={"levels": "2"})
+    own = choose_settings(graph, split, changes={"levels": "2"})
     assert "levels" not in own.reasons
     assert own.reasons.keys() == adapted.reasons.keys() - {"levels"}
     assert own.settings.model.levels == 2
@@ -109,13 +109,13 @@ def test_every_choice_has_a_reason_unless_the_user_made_it() -> None:
 def test_rare_classes_are_pointed_out() -> None:
     labels = np.where(np.arange(300) < 280, 0, 1)
     graph, split = with_split(planted_graph(300, classes=2, seed=3).with_labels(labels))
-    assert any("class_weight=balanced" in note for note in adapted_settings(graph, split).advice)
-    assert not adapted_settings(graph, split, changes={"class_weight": "balanced"}).advice
+    assert any("class_weight=balanced" in note for note in choose_settings(graph, split).advice)
+    assert not choose_settings(graph, split, changes={"class_weight": "balanced"}).advice
 
 
 def test_other_methods_take_over_what_is_theirs() -> None:
     graph, split = with_split(planted_graph(600, seed=1))
-    gcn = adapted_settings(graph, split, "gcn").settings
+    gcn = choose_settings(graph, split, "gcn").settings
     assert (gcn.model.scaling, gcn.model.hidden, gcn.train.epochs) == ("standard", 64, 200)
-    spread = adapted_settings(graph, split, "label-propagation")
+    spread = choose_settings(graph, split, "label-propagation")
     assert (spread.settings.preset, spread.reasons) == ("default", {})

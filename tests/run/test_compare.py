@@ -16,7 +16,7 @@ from hiergcn.evaluate.metrics import METRICS, result_key
 from hiergcn.evaluate.paired import signed_rank_p
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import parse_splits, random_splits
-from hiergcn.run.adapt import adapted_settings
+from hiergcn.run.adapt import choose_settings
 from hiergcn.run.compare import Comparison, compare, read_comparison, write_comparison
 from hiergcn.run.events import CompareEvent, MethodDone, MethodStarted, RunDone
 from hiergcn.run.fit import fit
@@ -176,7 +176,7 @@ def test_settings_are_chosen_and_the_graph_coarsened_once(
     changes = {"epochs": 2}
     found = compare(graph, own, ["hgcn", "hgcn-plus", "hgcn:paper"], (0,), changes=changes, device="cpu")
     assert len(calls) == 1
-    adapted = [adapted_settings(graph, own, name, changes).settings for name in ("hgcn", "hgcn-plus")]
+    adapted = [choose_settings(graph, own, name, changes=changes).settings for name in ("hgcn", "hgcn-plus")]
     expected = [*adapted, settings_for("hgcn", "paper").override(changes)]
     assert [run.settings for run in found.runs] == expected
 

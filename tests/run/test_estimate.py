@@ -8,7 +8,7 @@ import pytest
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
-from hiergcn.run.adapt import adapted_settings
+from hiergcn.run.adapt import choose_settings
 from hiergcn.run.estimate import TRIAL_EPOCHS, TRIAL_REPORTS, Clock, estimate_fit
 from hiergcn.run.events import EpochDone
 from hiergcn.run.fit import draw_split
@@ -33,7 +33,7 @@ def test_a_small_graph_is_its_own_trial() -> None:
     assert graph.labels is not None
     split = Split.holdout(graph.labels)
     estimate = estimate_fit(graph, split)
-    assert estimate.epochs == adapted_settings(graph, split).settings.train.epochs
+    assert estimate.epochs == choose_settings(graph, split).settings.train.epochs
     assert estimate.trial_nodes == 80
     assert not estimate.scaled
     assert 0.0 < estimate.seconds < 600.0

@@ -19,7 +19,7 @@ from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import METRICS, Metric
 from hiergcn.graph import Graph, Split
 from hiergcn.run import trainer
-from hiergcn.run.adapt import MOST_LEVELS, adapted_settings
+from hiergcn.run.adapt import MOST_LEVELS, choose_settings
 from hiergcn.run.events import BaselineStarted, Coarsened, EpochDone, FitEvent, OnFitEvent
 from hiergcn.run.fit import BASELINES, AllSeedsFailedError, draw_split, fit
 from hiergcn.run.result import Baseline, RunResult
@@ -213,7 +213,7 @@ def test_one_call_goes_all_the_way(small: Graph, monkeypatch: pytest.MonkeyPatch
             monkeypatch.setattr(f"hiergcn.run.{module}.coarsen", counted)
     result = fit(small, changes={"epochs": 3}, baselines=BASELINES, device="cpu")
     assert calls == [MOST_LEVELS]
-    assert result.settings == adapted_settings(small, result.split, changes={"epochs": 3}).settings
+    assert result.settings == choose_settings(small, result.split, changes={"epochs": 3}).settings
     assert result.reasons["levels"]
     assert "epochs" not in result.reasons
     assert result.hierarchy is not None

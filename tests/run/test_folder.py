@@ -16,7 +16,8 @@ from hiergcn.run.fit import fit
 from hiergcn.run.folder import check_free, load_run, write_run
 from hiergcn.run.predict import predictions_again
 from hiergcn.run.result import RunResult
-from hiergcn.run.settings import settings_for
+from hiergcn.run.settings import Settings, settings_for
+from hiergcn.run.source import Source
 
 FILES = {
     "config.json", "metrics.json", "history.csv", "predictions.csv", "probabilities.npy", "hierarchy.npz",
@@ -200,6 +201,32 @@ def test_a_missing_part_is_a_sentence(folder: Path, name: str, key: str) -> None
     (folder / name).write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(InputError, match=f"damaged .*{key}"):
         load_run(folder)
+
+
+def test_a_folder_of_the_version_before_loads(folder: Path, graph: Graph, result: RunResult) -> None:
+    """It had no `spreadsheet_safe`: cells were always escaped. Settings that were removed had a neutral value."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    del config["spreadsheet_safe"]
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    assert len(predictions_again(load_run(folder), graph, "cpu")) == graph.n_nodes
+    plus = settings_for("hgcn-plus").to_dict()
+    old = plus | {"model": plus["model"] | {"drop_level": 0, "column_weight": "none"}}
+    assert Settings.from_dict(old) == settings_for("hgcn-plus")
+    with pytest.raises(InputError, match="drop_level=2, a setting that was removed; run the fit again"):
+        Settings.from_dict(plus | {"model": plus["model"] | {"drop_level": 2}})
+
+
+def test_the_graph_is_kept_if_asked_for(result: RunResult, graph: Graph, tmp_path: Path) -> None:
+    write_run(result, tmp_path / "run", keep_graph=True)
+    run = load_run(tmp_path / "run")
+    assert run.graph_file == tmp_path / "run" / "graph.npz"
+    again = Source.of_run(run).read().graph
+    assert len(predictions_again(run, again, "cpu")) == graph.n_nodes
+
+
+def test_a_folder_without_graph_and_source_says_so(folder: Path) -> None:
+    with pytest.raises(InputError, match="does not say where its graph came from"):
+        Source.of_run(load_run(folder))
 
 
 def test_no_folder_at_all(tmp_path: Path) -> None:

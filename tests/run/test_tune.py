@@ -14,7 +14,7 @@ from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.run.adapt import adapted_settings
+from hiergcn.run.adapt import choose_settings
 from hiergcn.run.fit import fit
 from hiergcn.run.result import RunResult
 from hiergcn.run.search_space import MOST_LEVELS, SPACE, search_space
@@ -192,7 +192,7 @@ def test_the_graph_is_coarsened_once(
     monkeypatch.setattr("hiergcn.run.adapt.coarsen", counted)
     tuning = tune(graph, split, tmp_path, changes={"epochs": 2}, trials=2, seeds=[0], device="cpu")
     assert calls == [MOST_LEVELS]
-    expected = adapted_settings(graph, split, changes={"epochs": 2}).settings
+    expected = choose_settings(graph, split, changes={"epochs": 2}).settings
     assert tuning.base == expected
 
 

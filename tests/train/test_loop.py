@@ -65,7 +65,7 @@ def test_it_learns(task: Task) -> None:
         task, TrainConfig(epochs=60, learning_rate=0.01), model=replace(SMALL, dropout=0.0, output_relu=False)
     )
     assert outcome.history[-1, 0] < 0.2 * outcome.history[0, 0]
-    assert outcome.validation_accuracy > 0.6  # four classes
+    assert (outcome.validation_accuracy or 0.0) > 0.6  # four classes
 
 
 def test_weights_of_the_best_epoch_are_kept(task: Task) -> None:
@@ -156,7 +156,7 @@ def test_divergence_is_a_failure_with_a_reason() -> None:
     assert outcome.probabilities is None
     assert outcome.weights is None
     assert len(outcome.history) == 2
-    assert math.isnan(outcome.validation_accuracy)
+    assert outcome.validation_accuracy is None
 
 
 def test_divergence_of_a_real_network_is_reported(task: Task) -> None:

@@ -150,7 +150,7 @@ class FitProgress:
         self.finished += 1
         self.running.pop(outcome.seed, None)
         if outcome.failure is None:
-            self.accuracies.append(outcome.validation_accuracy)
+            self.accuracies.append(outcome.validation_accuracy or 0.0)
             result = f"validation {percent(outcome.validation_accuracy)} % at epoch {outcome.best_epoch}"
         else:
             result = f"failed: it {outcome.failure}"

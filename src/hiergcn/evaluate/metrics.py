@@ -3,7 +3,7 @@
 This is the only module that reads test labels: once, after validation has selected the epoch of every seed.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -75,20 +75,8 @@ class Summary:
         return {"mean": self.mean, "std": self.std, "per_seed": list(self.per_seed)}
 
 
-class PartReport(Mapping[str, Summary]):
+class PartReport(dict[str, Summary]):
     """Every metric on one part of the split, by its name."""
-
-    def __init__(self, summaries: Mapping[str, Summary]) -> None:
-        self._summaries = dict(summaries)
-
-    def __getitem__(self, metric: str) -> Summary:
-        return self._summaries[metric]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._summaries)
-
-    def __len__(self) -> int:
-        return len(self._summaries)
 
     @property
     def accuracy(self) -> Summary:

@@ -1,9 +1,8 @@
-"""Is one method better than another? A paired test over the same splits and seeds.
+"""Paired tests of two methods over the same splits and seeds.
 
-Two methods meet on every (split, seed). The unit of the test is what was drawn independently. On one fixed split these
-are the seeds, so that a difference is about that split alone. On several random splits these are the splits, each with
-the mean difference of its seeds: seeds that share a split are no further evidence about other splits. A pair in which
-either method failed is left out and counted.
+The unit of a test is what was drawn independently. On one split these are the seeds, and a difference is about that
+split only. On several random splits these are the splits, each with the mean difference of its seeds: seeds that share
+a split tell nothing more about other splits. Pairs in which a method failed are left out and counted.
 """
 
 import math
@@ -19,43 +18,43 @@ TEST = "Wilcoxon signed-rank test, two-sided, exact, zero differences left out"
 CONFIDENCE = 0.95
 
 Scores = Mapping[tuple[int, int], float | None]
-"""Test accuracy by (split, seed); None where the seed failed."""
+"""Test accuracy by (split, seed); None if the seed failed."""
 
-_SAME = 12  # decimals: differences of accuracies that agree this far are equal, whatever the floating point says
+_SAME = 12  # decimals to which differences are rounded, so that equal ones tie in spite of floating point
 
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """How `model` differs from `against`, in fractions of 1."""
+    """The difference of `model` minus `against`, in fractions of 1."""
 
     model: str
     against: str
     units: int
-    """Independent pairs: seeds on one split, splits where there are several."""
+    """Number of independent pairs: seeds on one split, else splits."""
     left_out: int
-    """Pairs of (split, seed) in which one of the two failed."""
+    """Number of (split, seed) in which one of the two failed."""
     mean: float | None
     low: float | None
     """Lower end of the 95 % interval of the mean difference, by Student's t."""
     high: float | None
     p: float | None
-    """Of the signed-rank test; None for fewer than two units."""
+    """p-value of the signed-rank test; None for fewer than two units."""
     p_holm: float | None = None
-    """The same after Holm's correction for the number of comparisons."""
+    """p-value after Holm's correction for the number of comparisons."""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def compare_all(scores: Mapping[str, Scores], against: str) -> tuple[PairedDifference, ...]:
-    """Every other model against one, with Holm's correction over them all."""
+    """Compare every other model with one, with Holm's correction over all comparisons."""
     found = [paired_difference(name, scores[name], against, scores[against]) for name in scores if name != against]
     adjusted = iter(holm([one.p for one in found if one.p is not None]))
     return tuple(one if one.p is None else replace(one, p_holm=next(adjusted)) for one in found)
 
 
 def paired_difference(model: str, ours: Scores, against: str, theirs: Scores) -> PairedDifference:
-    """The mean difference of two models with its interval and its p."""
+    """Return the mean difference of two models with its interval and p-value."""
     differences, left_out = unit_differences(ours, theirs)
     n = len(differences)
     if n == 0:
@@ -68,7 +67,7 @@ def paired_difference(model: str, ours: Scores, against: str, theirs: Scores) ->
 
 
 def unit_differences(ours: Scores, theirs: Scores) -> tuple[NDArray[np.float64], int]:
-    """The difference of each unit, and how many pairs of (split, seed) were left out because one of the two failed."""
+    """Return the difference of each unit, and the number of (split, seed) left out because one of the two failed."""
     by_split: dict[int, list[float]] = {}
     left_out = 0
     for key in sorted(ours.keys() | theirs.keys()):
@@ -85,12 +84,11 @@ def unit_differences(ours: Scores, theirs: Scores) -> tuple[NDArray[np.float64],
 
 
 def signed_rank_p(differences: ArrayLike) -> float:
-    """Exact two-sided p of Wilcoxon's signed-rank test, ties included.
+    """Return the exact two-sided p-value of Wilcoxon's signed-rank test, ties included.
 
-    Under the null hypothesis every sign is a fair coin, so the number of ways in which the ranks of the positive
-    differences reach each sum is counted by adding one rank after another. Ties get their mean rank; twice the ranks
-    are whole numbers, which keeps the count exact. Tables and scipy's exact method know untied ranks only, but the
-    accuracies of two methods on 1,000 test nodes tie often.
+    Under the null hypothesis every sign is a fair coin. Adding one rank after another gives the distribution of the
+    rank sum of the positive differences. Ties get their mean rank; twice the ranks are whole numbers, which keeps the
+    count exact. scipy's exact method needs untied ranks, but accuracies on 1,000 test nodes tie often.
     """
     rounded = np.round(np.asarray(differences, dtype=np.float64), _SAME)
     nonzero = rounded[rounded != 0]
@@ -109,7 +107,7 @@ def signed_rank_p(differences: ArrayLike) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down correction: the smallest p times m, the next times m - 1, .., never falling, at most 1."""
+    """Return p-values after Holm's step-down correction: the smallest times m, the next times m - 1, and so on."""
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))

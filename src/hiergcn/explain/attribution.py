@@ -1,12 +1,12 @@
-r"""Which entries of the features spoke for a class: integrated gradients.
+r"""Attribution of a score to the entries of the features, by integrated gradients.
 
 Sundararajan et al., Axiomatic Attribution for Deep Networks (ICML 2017). The score of class c at a node is its logit
-less the mean of all logits, which is what softmax sees of it. Along the straight way from no features to all of X,
+minus the mean of all logits, which is what softmax sees. Along the straight line from zero features to X,
 
-.. math:: a_e = X_e \int_0^1 \frac{\partial s(\alpha X)}{\partial X_e} \, d\alpha, \qquad \sum_e a_e = s(X) - s(0)
+.. math:: a_e = X_e \int_0^1 \frac{\partial s(\alpha X)}{\partial X_e} \, d\alpha, \qquad \sum_e a_e = s(X) - s(0),
 
-so that what the entries get adds up to what the features as a whole have done. Nothing is drawn. Sparse features stay
-sparse: what is not stored is zero, on the way as at its end, and gets nothing.
+so the contributions add up to the effect of all features. Nothing is random. Sparse features stay sparse: entries that
+are not stored are zero along the whole line and contribute nothing.
 """
 
 from dataclasses import dataclass, replace
@@ -23,12 +23,12 @@ from hiergcn.model.ops.sparse_features import SparseFeatures
 
 FEWEST_STEPS, MOST_STEPS = 32, 512
 CLOSE = 0.01
-"""Share of the difference of scores that the sum may miss before the steps are doubled."""
+"""Relative error of the sum above which the number of steps is doubled."""
 
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """What each stored entry of the features (n, f) contributed to the score."""
+    """The contribution of each stored entry of the features (n, f) to the score."""
 
     row: NDArray[np.int64]  # (entries,)
     column: NDArray[np.int64]  # (entries,)
@@ -36,11 +36,11 @@ class Attribution:
     shape: tuple[int, int]
     score: float
     without: float
-    """The score without any features."""
+    """The score if all features were zero."""
 
     @property
     def missed(self) -> float:
-        """What the shares leave unexplained, by the finite number of steps."""
+        """The part of the score that the contributions miss, because the number of steps is finite."""
         return self.score - self.without - float(self.share.sum())
 
     def by_node(self) -> NDArray[np.float64]:
@@ -51,7 +51,7 @@ class Attribution:
 
 
 def attribute(model: NodeModel, features: Features, node: int, class_: int) -> Attribution:
-    """What made the score of a class at a node; the model is left in evaluation, its weights without gradients."""
+    """Attribute the score of a class at a node. The model is left in evaluation mode, its weights without gradients."""
     model.eval().requires_grad_(False)
     values = (features.values if isinstance(features, SparseFeatures) else features).detach()
 
@@ -78,22 +78,22 @@ def _sums(place: NDArray[np.int64], share: NDArray[np.float64], n: int) -> NDArr
 
 
 def _mean_gradient(score: Any, values: Tensor, steps: int) -> Tensor:
-    """The mean of the gradients in the middle of each step."""
+    """Return the mean of the gradients at the middle of each step."""
     total = torch.zeros_like(values, dtype=torch.float64)
     for step in range(steps):
         at = (values * ((step + 0.5) / steps)).requires_grad_()
         reached = score(at)
         if not reached.requires_grad:
             raise InputError(
-                "this model does not compute its predictions from the features, so that they cannot be traced back to "
-                "them; explain a model such as hgcn, gcn or mlp."
+                "This model does not compute its predictions from the features; "
+                "explain a model such as hgcn, gcn or mlp."
             )
         total += torch.autograd.grad(reached, at)[0]
     return total / steps
 
 
 def _places(features: Features) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Row and column of each stored entry."""
+    """Return row and column of each stored entry."""
     n, f = features.shape
     if isinstance(features, SparseFeatures):
         return features.pattern.rows().cpu().numpy(), features.pattern.column.cpu().numpy()

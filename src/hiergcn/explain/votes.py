@@ -1,19 +1,17 @@
-"""Whose votes made a prediction of H-GCN or H-GCN+, taken apart for every node at once; nothing is drawn.
+"""Votes: how much each neighbour and the hyper-nodes add to the score of a node's predicted class.
 
-H-GCN. Before its ReLU the output layer is linear: node i's score of a class is the sum over itself and its neighbours
-j of Â_ij v_j, where the vote v_j = H_j θ is the class's less the mean over the classes. H_j itself is a sum, of what
-came by way of j's hyper-nodes and of the short-cut from the graph around j. So the score of the predicted class can be
-shared out exactly.
+They are exact, deterministic and computed for all nodes at once. `attribution` goes down to the features, but for one
+node at a time. A vote is centred: the mean over the classes is subtracted.
 
-H-GCN+. The network is linear but for one ReLU; which hidden numbers of node i it lets pass is known. With those, i's
-score is a sum over what the mean of powers brings on its last step, 1/(K+1) (Y_i + Σ_j Â_ij T_j) with Y = X W₁ and
-T = Σ_{k<K} Âᵏ Y, over what comes from the coarser levels, and the biases: j votes with all that it has gathered, the
-hyper-nodes vote beside the neighbours, and biases, which know no node, are left out.
+H-GCN. Before its ReLU the output layer is linear. The score of node i is Σ_j Â_ij v_j over i and its neighbours, with
+votes v_j = H_j θ. H_j is a sum of what came through j's hyper-nodes and what came through the short-cut.
 
-Several networks (`ensemble`). The mean of their votes, which shares out the mean of their scores; what all of them
-predict comes from a mean of probabilities, which is no sum over nodes.
+H-GCN+. The network is linear except for one ReLU, and it is known which hidden units of node i are active. With these
+the score of i is a sum of the last propagation step, 1/(K+1) (Y_i + Σ_j Â_ij T_j) with Y = X W₁ and T = Σ_{k<K} Âᵏ Y,
+of the coarser levels, and of biases, which belong to no node and are left out.
 
-`attribution` goes further down, to the features, but takes one node at a time.
+Ensembles. The mean of the members' votes, which adds up to the mean of their scores. The prediction is made from the
+mean of their probabilities, which is not a sum over nodes.
 """
 
 from collections.abc import Sequence
@@ -34,19 +32,19 @@ from hiergcn.model.plus.network import HGCNPlus
 from hiergcn.model.plus.propagation import HierarchicalPropagation
 
 MOST_EDGES = 150_000
-"""Above, votes are not kept: no page could hold them."""
+"""Most edges of a graph whose votes are kept; a page could not hold more."""
 
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """What spoke for the predicted class of each node."""
+    """Contributions to the score of the predicted class of each node."""
 
     shares: sp.csr_array
-    """(n, n): in row i what each node adds to the score of i's class, i itself on the diagonal."""
+    """(n, n): row i holds what each node adds to the score of i, itself on the diagonal."""
     by_hyper_nodes: NDArray[np.float32]
-    """(n,): how much of the sum of a row came by way of hyper-nodes, or what they add to it."""
-    beside: bool = False
-    """Whether hyper-nodes vote beside the nodes of a row; else through them, and are part of its sum."""
+    """(n,): what hyper-nodes add to the score, or how much of the sum of a row came through them."""
+    hyper_nodes_vote: bool = False
+    """Whether hyper-nodes add to the sum of a row; else they are part of it, because their votes come through nodes."""
 
     def save(self, path: Path) -> None:
         np.savez_compressed(
@@ -55,7 +53,7 @@ class Votes:
             indices=self.shares.indices,
             shares=self.shares.data,
             by_hyper_nodes=self.by_hyper_nodes,
-            beside=self.beside,
+            beside=self.hyper_nodes_vote,
         )
 
     @classmethod
@@ -63,12 +61,12 @@ class Votes:
         with np.load(path, allow_pickle=False) as saved:
             n = len(saved["by_hyper_nodes"])
             shares = sp.csr_array((saved["shares"], saved["indices"], saved["indptr"]), shape=(n, n))
-            return cls(shares, saved["by_hyper_nodes"], bool(saved["beside"]) if "beside" in saved else False)
+            return cls(shares, saved["by_hyper_nodes"], bool(saved["beside"]))
 
 
 @torch.no_grad()
 def votes(model: NodeModel, features: Features, predicted: NDArray[np.int64]) -> Votes | None:
-    """The votes for the predicted class of each node; None where the network is not one of those described above."""
+    """Return the votes for the predicted class of each node; None for other networks than those described above."""
     model.eval()
     if isinstance(model, Ensemble):
         return _mean([votes(member, features, predicted) for member in model.each])
@@ -80,13 +78,13 @@ def votes(model: NodeModel, features: Features, predicted: NDArray[np.int64]) ->
 
 
 def _mean(each: Sequence[Votes | None]) -> Votes | None:
-    """Of networks of one method, which can all be taken apart or none of them."""
+    """Return the mean votes of networks of one method; they all have votes or none has."""
     found = [one for one in each if one is not None]
     if not found:
         return None
     shares = sum((one.shares for one in found[1:]), start=found[0].shares) / len(found)
     by_hyper_nodes = np.mean([one.by_hyper_nodes for one in found], axis=0)
-    return Votes(sp.csr_array(shares), by_hyper_nodes, found[0].beside)
+    return Votes(sp.csr_array(shares), by_hyper_nodes, found[0].hyper_nodes_vote)
 
 
 def _of_hgcn(model: HGCN, features: Features, predicted: NDArray[np.int64]) -> Votes:
@@ -107,16 +105,16 @@ def _of_plus(model: HGCNPlus, features: Features, predicted: NDArray[np.int64]) 
     A = P.levels[0].adjacency
     gathered = K * mixed_order(A, K - 1, Y) if K else torch.zeros_like(Y)
     wanted = torch.from_numpy(predicted).to(Y.device)
-    passed = _centred(model.second).T[wanted] * (whole + model.first_bias > 0)  # what a hidden number says; (n, hidden)
+    passed = _centred(model.second).T[wanted] * (whole + model.first_bias > 0)  # of active units; (n, hidden)
     hyper = ((whole - P.shares[0] * mixed_order(A, K, Y)) * passed).sum(dim=1).cpu().numpy()
     T, weight, own = (part.cpu().numpy() for part in (gathered, passed, share * (Y * passed).sum(dim=1)))
     adjacency, row, column = _entries(A)
     adjacency.data = share * adjacency.data * np.einsum("ek,ek->e", T[column], weight[row])
-    return Votes(sp.csr_array(adjacency + sp.diags_array(own)), hyper, beside=True)
+    return Votes(sp.csr_array(adjacency + sp.diags_array(own)), hyper, hyper_nodes_vote=True)
 
 
 def _entries(adjacency: torch.Tensor) -> tuple[sp.csr_array, NDArray[np.int64], NDArray[np.int64]]:
-    """The matrix, to be written to, and the row and column of each entry."""
+    """Return a copy of the matrix, and the row and column of each entry."""
     A = adjacency.cpu()
     indptr, column = A.crow_indices().numpy(), A.col_indices().numpy()
     n = len(indptr) - 1

@@ -71,7 +71,7 @@ def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions], co
         "evaluated": run.metrics["per_class"]["on"],
         "run": run.path.resolve().name,
         "votes": "own" in arrays,
-        "hyperNodesVote": run.votes is not None and run.votes.beside,
+        "hyperNodesVote": run.votes is not None and run.votes.hyper_nodes_vote,
     }
     ids = [str(name) for name in run.predictions["id"].to_numpy(dtype=object)[tree.order]]
     packed = b"".join(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in arrays.values())

@@ -21,25 +21,15 @@ from hiergcn.run.settings import Settings, settings_for
 PRESET = "adapted"
 DEFAULT = "hgcn-plus"
 """Method for a graph without a recipe; it had the best validation accuracy on the graphs that were tried."""
-_HIERARCHICAL = ("hgcn", "hgcn-plus")
-MOST_LEVELS = 4
-"""As in the paper on citation networks."""
-NODES_PER_CLASS = 4
-"""Fewest nodes per class at the coarsest level."""
-LEAST_REDUCTION = 0.9
-"""A level that keeps a larger share of the nodes than this is not worth its two layers."""
-SMALL = 500
-"""Number of nodes below which a narrower network overfits less."""
-FEW_LABELS, MANY_LABELS = 20, 100
-"""Bounds of the mean number of training labels per class, for dropout."""
-IMBALANCE = 10.0
-"""Ratio of the largest to the smallest class from which on class weights are advised."""
-ORDERS = (2, 8)
-"""Fewest and most propagation steps."""
-WORDS = "l2"
-"""Scaling of word counts and similar features."""
-MOSTLY_ZERO = 0.25
-"""Share of non-zero entries below which features are taken for word counts."""
+MOST_LEVELS = 4  # as in the paper on citation networks
+NODES_PER_CLASS = 4  # fewest at the coarsest level
+LEAST_REDUCTION = 0.9  # a level that keeps a larger share of the nodes is not worth its two layers
+SMALL = 500  # nodes below which a narrower network overfits less
+FEW_LABELS, MANY_LABELS = 20, 100  # training labels per class, for dropout
+IMBALANCE = 10.0  # ratio of the largest to the smallest class from which on class weights are advised
+ORDERS = (2, 8)  # fewest and most propagation steps
+WORDS = "l2"  # scaling of word counts and similar features
+MOSTLY_ZERO = 0.25  # share of non-zero entries below which features are taken for word counts
 
 Coarsened = Callable[[int, CoarsenConfig], Hierarchy]
 """Returns the graph coarsened up to a number of levels."""
@@ -82,14 +72,16 @@ def method_for(preset: str | None, dataset: str | None = None) -> str:
 def choose_settings(
     graph: Graph,
     split: Split,
-    *,
     model: str | None = None,
+    *,
     preset: str | None = None,
     dataset: str | None = None,
     changes: Mapping[str, Any] | None = None,
     coarsened: Coarsened | None = None,
 ) -> ChosenSettings:
     """Return the recipe of a preset or a named dataset; without either, settings adapted to the graph.
+
+    Methods without rules of their own keep their defaults.
 
     Args:
         graph: with labels.
@@ -100,26 +92,12 @@ def choose_settings(
         changes: settings that the user fixes, by name.
         coarsened: makes the hierarchy that shows how many levels are useful; `Trainer.coarsened` keeps it for training.
     """
-    method = model or method_for(preset, dataset)
-    if preset is None and dataset is None:
-        return adapted_settings(graph, split, method, changes, coarsened)
-    return ChosenSettings(settings_for(method, preset, dataset).override(changes or {}))
-
-
-def adapted_settings(
-    graph: Graph,
-    split: Split,
-    method: str = DEFAULT,
-    changes: Mapping[str, Any] | None = None,
-    coarsened: Coarsened | None = None,
-) -> ChosenSettings:
-    """Return settings of a method for this graph; methods without rules of their own keep their defaults."""
-    changes = changes or {}
-    base = settings_for(method).override(changes)
-    if not hasattr(base.model, "scaling"):
+    changes, method = changes or {}, model or method_for(preset, dataset)
+    base = settings_for(method, preset, dataset).override(changes)
+    if preset or dataset or not hasattr(base.model, "scaling"):
         return ChosenSettings(base)
     levels = []
-    if "levels" not in changes and method in _HIERARCHICAL:  # only then is the graph coarsened here
+    if "levels" not in changes and hasattr(base.model, "levels"):  # only then is the graph coarsened here
         levels = [_levels(graph, split, (coarsened or partial(coarsen, graph.adjacency))(MOST_LEVELS, base.coarsen))]
     choices = tuple(one for one in _choices(graph, split, method, levels) if one.setting not in changes)
     adapted = base.override({one.setting: one.value for one in choices})

@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import HierGCNError, InputError
-from hiergcn.evaluate.calibration import Temperature, fit_temperature
+from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.metrics import evaluate_model, evaluate_part, evaluate_test
 from hiergcn.explain.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split
@@ -23,10 +24,9 @@ from hiergcn.run.events import (
     SettingsChosen,
 )
 from hiergcn.run.memory_plan import available_memory, require_memory
-from hiergcn.run.result import Baseline, RunResult, SeedResults
+from hiergcn.run.result import Baseline, BestSeed, RunResult, SeedResults
 from hiergcn.run.settings import Settings, published
 from hiergcn.run.trainer import Trainer
-from hiergcn.train.loop import SeedOutcome
 from hiergcn.train.selection import HISTORY
 
 BASELINES = ("label-propagation", "mlp", "gcn")
@@ -97,52 +97,15 @@ def fit(
     emit(MemoryPlanned(trainer.plan(settings).on_device, available_memory(trainer.device)))
 
     trained = _train(trainer, split, settings, seeds, emit, workers)
-    best = trained.best
-    probabilities, weights = best.probabilities, best.weights
-    assert graph.labels is not None
-    assert probabilities is not None
-    assert weights is not None
-    temperature = fit_temperature(probabilities[split.validation], graph.labels[split.validation])
-    made_by = _votes(trainer, settings, best)
-
-    notes = [*_notes(settings, hierarchy, temperature), *chosen.advice, *graph.notes]
-    beside = None
-    if baselines and not trained.interrupted:
-        try:
-            others = [name for name in baselines if name != settings.method]
-            beside = tuple(_baseline(name, trainer, split, seeds, dataset, emit) for name in others)
-        except KeyboardInterrupt:
-            notes.append("The comparison with simpler methods was stopped.")
-
-    return RunResult(
-        settings=settings,
-        graph=graph,
-        split=split,
-        hierarchy=hierarchy,
-        outcomes=tuple(trained.summaries),
-        validation=evaluate_part(graph, split.validation, trained.predicted, trained.seeds),
-        test=evaluate_test(graph, split, trained.predicted, trained.seeds),
-        kept=evaluate_model(graph, split, probabilities, temperature),
-        selected_seed=best.seed,
-        probabilities=probabilities,
-        weights=weights,
-        history=trained.history(),
-        seconds={
-            "coarsen": trainer.coarsen_seconds,
-            "train": trained.train_seconds,
-            "epoch": trained.train_seconds / max(trained.epochs, 1),
-        },
-        device=str(trainer.device),
-        notes=tuple(notes),
-        interrupted=trained.interrupted,
-        claim=published(settings.method, dataset) if dataset else None,
-        baselines=beside,
-        reasons=chosen.reasons,
-        votes=made_by,
-    )
-
-
-def _ignore(event: FitEvent) -> None: ...
+    result = _evaluated(trained, trainer, split, chosen, dataset)
+    if not baselines or trained.interrupted:
+        return result
+    try:
+        others = [name for name in baselines if name != settings.method]
+        found = tuple(_baseline(name, trainer, split, seeds, dataset, emit) for name in others)
+    except KeyboardInterrupt:
+        return replace(result, notes=(*result.notes, "The comparison with simpler methods was stopped."))
+    return replace(result, baselines=found)
 
 
 def draw_split(graph: Graph, validation: float = 0.2, test: float = 0.2, seed: int = 0) -> Split:
@@ -150,6 +113,9 @@ def draw_split(graph: Graph, validation: float = 0.2, test: float = 0.2, seed: i
     if graph.labels is None:
         raise InputError(f"{graph.name} has no labels to learn from; give the class of some nodes.")
     return Split.holdout(graph.labels, validation, test, seed)
+
+
+def _ignore(event: FitEvent) -> None: ...
 
 
 def _chosen(
@@ -191,14 +157,64 @@ def _train(
             results.add(outcome)
             emit(SeedDone(outcome))
     except KeyboardInterrupt:
-        if not results.has_model:
+        if results.best is None:
             raise
         results.interrupted = True
     results.train_seconds = time.perf_counter() - began
-    if not results.has_model:
-        why = results.summaries[0].failure
+    if results.best is None:
+        why = results.outcomes[0].failure
         raise AllSeedsFailedError(f"Every seed failed, the first one because it {why}; try a lower learning_rate.")
     return results
+
+
+def _evaluated(
+    trained: SeedResults, trainer: Trainer, split: Split, chosen: ChosenSettings, dataset: str | None
+) -> RunResult:
+    """Evaluate every seed, and calibrate and take apart the model of the best."""
+    graph, settings, best = trainer.graph, chosen.settings, trained.best
+    assert best is not None
+    assert graph.labels is not None
+    temperature = fit_temperature(best.probabilities[split.validation], graph.labels[split.validation])
+    hierarchy, history = trainer.hierarchy(settings), trained.history()
+    notes = [] if temperature.note is None else [temperature.note]
+    if hierarchy is not None and hierarchy.depth < settings.model.levels:
+        notes.append(
+            f"The graph can be coarsened {hierarchy.depth} times, not the {settings.model.levels} that were asked for; "
+            f"the network has {2 * hierarchy.depth + 1} layers."
+        )
+    return RunResult(
+        settings=settings,
+        graph=graph,
+        split=split,
+        hierarchy=hierarchy,
+        outcomes=tuple(trained.outcomes),
+        validation=evaluate_part(graph, split.validation, trained.predicted, trained.seeds),
+        test=evaluate_test(graph, split, trained.predicted, trained.seeds),
+        kept=evaluate_model(graph, split, best.probabilities, temperature),
+        selected_seed=best.seed,
+        probabilities=best.probabilities,
+        weights=best.weights,
+        history=history,
+        seconds={
+            "coarsen": trainer.coarsen_seconds,
+            "train": trained.train_seconds,
+            "epoch": trained.train_seconds / max(len(history), 1),
+        },
+        device=str(trainer.device),
+        notes=(*notes, *chosen.advice, *graph.notes),
+        interrupted=trained.interrupted,
+        claim=published(settings.method, dataset) if dataset else None,
+        reasons=chosen.reasons,
+        votes=_votes(trainer, settings, best),
+    )
+
+
+def _votes(trainer: Trainer, settings: Settings, best: BestSeed) -> Votes | None:
+    """Return the votes for each prediction of the best seed; None if there are too many to keep."""
+    if trainer.graph.adjacency.nnz > 2 * MOST_EDGES:
+        return None
+    model, features = trainer.restored(settings, best.weights)
+    return votes(model, features, best.probabilities.argmax(axis=1))
 
 
 def _baseline(
@@ -225,23 +241,3 @@ def _baseline(
         evaluate_test(graph, split, trained.predicted, trained.seeds),
         trained.train_seconds,
     )
-
-
-def _votes(trainer: Trainer, settings: Settings, best: SeedOutcome) -> Votes | None:
-    """Return the votes for each prediction of the best seed; None if there are too many to keep."""
-    if trainer.graph.adjacency.nnz > 2 * MOST_EDGES:
-        return None
-    assert best.probabilities is not None
-    assert best.weights is not None
-    model, features = trainer.restored(settings, best.weights)
-    return votes(model, features, best.probabilities.argmax(axis=1))
-
-
-def _notes(settings: Settings, hierarchy: Hierarchy | None, temperature: Temperature) -> list[str]:
-    notes = [] if temperature.note is None else [temperature.note]
-    if hierarchy is not None and hierarchy.depth < settings.model.levels:
-        notes.append(
-            f"The graph can be coarsened {hierarchy.depth} times, not the {settings.model.levels} that were asked for; "
-            f"the network has {2 * hierarchy.depth + 1} layers."
-        )
-    return notes

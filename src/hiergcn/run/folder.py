@@ -1,10 +1,11 @@
 """The run folder: everything needed to look at a run, to load its model again or to repeat it.
 
 config.json        settings, data, seeds, device, command       model.safetensors   weights of the selected seed
-metrics.json       every figure                                 hierarchy.npz       the levels
-history.csv        each seed, epoch by epoch                    environment.json    machine and versions
-predictions.csv    each node, by the user's own id              report.html         the page (made by `report`)
-probabilities.npy  of every class, a row for each node
+metrics.json       every score                                  hierarchy.npz       the levels
+history.csv        each seed, epoch by epoch                    votes.npz           see `explain.votes`
+predictions.csv    each node, by the user's own id              environment.json    machine and versions
+probabilities.npy  of every class, a row for each node          report.html         the page (made by `report`)
+graph.npz          the graph, if it came from Python instead of files or a named dataset
 """
 
 import json
@@ -41,21 +42,14 @@ _PREDICTIONS |= {"probability": float, "confidence": float, "given": bool}
 _HISTORY = {"seed": int, "epoch": int} | dict.fromkeys(HISTORY, float)
 
 GRAPH = "graph.npz"
-"""The graph itself, kept if it did not come from files or a named dataset."""
-
 REQUIRED = (
-    "config.json",
-    "metrics.json",
-    "environment.json",
-    "history.csv",
-    "predictions.csv",
-    "probabilities.npy",
-    "model.safetensors",
+    *("config.json", "metrics.json", "environment.json"),
+    *("history.csv", "predictions.csv", "probabilities.npy", "model.safetensors"),
 )
 
 
 def check_free(path: Path) -> None:
-    """A run never overwrites: refuse a folder that holds something, before any work is done."""
+    """Refuse a folder that holds files or cannot be written, before any work is done; a run never overwrites."""
     if path.is_dir():
         if any(path.iterdir()):
             raise InputError(f"{path} already holds files; name another folder for the run or move that one away.")
@@ -64,7 +58,7 @@ def check_free(path: Path) -> None:
     existing = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     try:
         with tempfile.TemporaryDirectory(dir=existing):
-            pass  # what can be written now can be written when the run is done
+            pass
     except OSError as error:
         raise InputError(f"{existing} cannot be written to ({error.strerror}); name another folder.") from None
 
@@ -77,12 +71,13 @@ def write_run(
     keep_graph: bool = False,
     spreadsheet: bool = False,
 ) -> None:
-    """Write the folder all at once: it is there whole or not at all.
+    """Write the run folder, whole or not at all.
 
     Args:
         result: the run.
-        path: a folder that does not exist yet, or is empty.
-        source: where the graph came from and the command that was given, kept in `config.json` for repeating the run.
+        path: a new or empty folder.
+        source: the origin of the graph and the command, kept in `config.json` for repeating the run.
+        keep_graph: write the graph as well, so that the folder can be used without its source.
         spreadsheet: escape ids and class names in `predictions.csv` that a spreadsheet would run as formulas.
     """
     check_free(path)
@@ -123,7 +118,7 @@ def write_run(
 
 @dataclass(frozen=True, eq=False)
 class LoadedRun:
-    """A run folder, read again."""
+    """The content of a run folder."""
 
     path: Path
     settings: Settings
@@ -136,41 +131,34 @@ class LoadedRun:
     hierarchy: Hierarchy | None
     weights: dict[str, Tensor]
     columns: tuple[FeatureColumn, ...]
-    """What the features were made of."""
+    """The table columns that the features were made of."""
     temperature: Temperature
-    """That makes confidence of probabilities."""
     votes: Votes | None
-    """The votes for each prediction, if they were kept."""
 
     @property
     def graph_file(self) -> Path | None:
-        """The file with the graph; None if the folder holds none."""
+        """The file of the graph; None if the folder has none."""
         file = self.path / GRAPH
         return file if file.is_file() else None
 
     @cached_property
     def model(self) -> SavedModel:
         """The model of the selected seed."""
-        return SavedModel(
-            self.settings,
-            self.weights,
-            self.config["n_features"],
-            tuple(self.config["class_names"]),
-            self.hierarchy,
-            self.columns,
-        )
+        names = tuple(self.config["class_names"])
+        return SavedModel(self.settings, self.weights, self.config["n_features"], names, self.hierarchy, self.columns)
 
 
 def load_run(path: Path) -> LoadedRun:
+    """Read a run folder; raise an `InputError` that says what is wrong with it, if it cannot be used."""
     if not path.is_dir():
         raise InputError(f"There is no run folder at {path}; give the folder that `hiergcn fit --out` wrote.")
     for name in REQUIRED:
         if not (path / name).is_file():
-            raise InputError(f"{path / name} is missing: this is not a complete run folder; run the fit again.")
+            raise InputError(f"{path / name} is missing, so the run folder is incomplete; run the fit again.")
     try:
         config, metrics = _read_json(path / "config.json"), _read_json(path / "metrics.json")
         history = _read_table(path / "history.csv", _HISTORY, blank_is_nan=True)
-        if len(history) != metrics.get("epochs", len(history)):  # cut at the end of a row, a table still looks whole
+        if len(history) != metrics.get("epochs", len(history)):  # a table cut at the end of a row looks whole
             raise InputError(f"{path / 'history.csv'} has lost rows; run the fit again.")
         predictions = _read_table(path / "predictions.csv", _PREDICTIONS)
         if config.get("spreadsheet_safe", True):  # runs without the key were always escaped
@@ -192,7 +180,7 @@ def load_run(path: Path) -> LoadedRun:
             votes=Votes.load(path / "votes.npz") if (path / "votes.npz").exists() else None,
         )
     except InputError:
-        raise  # it says what is wrong already
+        raise
     except (SafetensorError, BadZipFile, EOFError, KeyError, TypeError, ValueError) as damage:
         raise InputError(f"The run folder {path} is damaged ({damage}); run the fit again.") from None
 
@@ -202,7 +190,7 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _read_table(path: Path, types: Mapping[str, type], blank_is_nan: bool = False) -> pd.DataFrame:
-    """A table with at least these columns. A blank is text, except where it is the loss of a seed that diverged."""
+    """Read a table with at least these columns. Blanks are text, or NaN for the losses of a seed that diverged."""
     with path.open("rb") as stream:
         if stream.seek(0, os.SEEK_END) and stream.seek(-1, os.SEEK_END) and stream.read(1) != b"\n":
             raise InputError(f"{path} ends in the middle of a row; run the fit again.")

@@ -22,6 +22,7 @@ from hiergcn.errors import HierGCNError
 
 Send = Callable[[Any], None]
 """Sends a message, progress for instance, from a worker to the calling process."""
+OnMessage = Callable[[Any], None]
 Work = Callable[[Send, Any], Any]
 """Does a job and returns its result."""
 
@@ -104,32 +105,28 @@ def in_workers(
     make: Callable[..., Work],
     *arguments: Any,
     jobs: Sequence[Any],
-    on_message: Callable[[Any], None] | None = None,
+    on_message: OnMessage | None = None,
 ) -> Iterator[Any]:
     """Share jobs among worker processes and yield their results in the order of the jobs.
 
-    The workers end when the iteration does, be it early. A job that fails is raised as a `WorkFailedError`.
+    The workers end with the iteration, even if it stops early. A failure is raised as a `WorkFailedError`.
     """
     waiting, results = deque(range(len(jobs))), {}
     staff: list[Worker] = []
-    numbers: dict[Worker, int] = {}
+    busy: dict[Worker, int] = {}  # the number of its job
     try:
         staff += [Worker(make, *arguments) for _ in range(min(workers, len(jobs)))]
         for number in range(len(jobs)):
             while number not in results:
                 for worker in staff:
-                    if worker.job is None and waiting:
-                        numbers[worker] = waiting.popleft()
-                        worker.start(jobs[numbers[worker]])
-                ready = wait([worker.connection for worker in numbers])
-                for worker in [one for one in numbers if one.connection in ready]:
-                    kind, content = worker.receive()
-                    if kind == "result":
-                        results[numbers.pop(worker)] = content
-                    elif kind != "message":
-                        raise (WorkerDiedError if kind == "death" else WorkFailedError)(content)
-                    elif on_message:
-                        on_message(content)
+                    if worker not in busy and waiting:
+                        busy[worker] = waiting.popleft()
+                        worker.start(jobs[busy[worker]])
+                ready = wait([worker.connection for worker in busy])
+                for worker in [one for one in busy if one.connection in ready]:
+                    reply = worker.receive()
+                    if _is_result(reply, on_message):
+                        results[busy.pop(worker)] = reply.content
             yield results.pop(number)
     finally:
         for worker in staff:
@@ -139,7 +136,7 @@ def in_workers(
 def in_own_process(
     work: Callable[..., Any],
     *arguments: Any,
-    on_message: Callable[[Any], None] | None = None,
+    on_message: OnMessage | None = None,
     limit: float | None = None,
     preload: Sequence[str] = (),
 ) -> tuple[Any, Peak]:
@@ -151,16 +148,21 @@ def in_own_process(
     try:
         worker.start(arguments)
         while worker.connection.poll(limit):
-            kind, content = worker.receive()
-            if kind == "result":
-                return content, worker.peak
-            if kind != "message":
-                raise (WorkerDiedError if kind == "death" else WorkFailedError)(content)
-            if on_message:
-                on_message(content)
+            reply = worker.receive()
+            if _is_result(reply, on_message):
+                return reply.content, worker.peak
         raise WorkFailedError(f"The worker process was ended after {limit:g} s without a message.")
     finally:
         worker.end()
+
+
+def _is_result(reply: Reply, on_message: OnMessage | None) -> bool:
+    """Pass on a message, raise a failure, and return whether it is neither."""
+    if reply.kind in ("failure", "death"):
+        raise (WorkerDiedError if reply.kind == "death" else WorkFailedError)(reply.content)
+    if reply.kind == "message" and on_message:
+        on_message(reply.content)
+    return reply.kind == "result"
 
 
 @contextmanager

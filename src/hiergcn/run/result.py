@@ -1,8 +1,8 @@
 """What a run gave, as one immutable value."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,77 +18,46 @@ from hiergcn.train.loop import SeedOutcome
 from hiergcn.train.selection import HISTORY
 
 
-@dataclass(frozen=True)
-class SeedSummary:
-    """One seed, without its arrays."""
+class BestSeed(NamedTuple):
+    """The seed with the highest validation accuracy; of equal ones, that with the lowest validation loss."""
 
+    rank: tuple[float, float]
     seed: int
-    validation_accuracy: float | None
-    validation_loss: float | None
-    best_epoch: int | None
-    seconds: float
-    failure: str | None
+    probabilities: np.ndarray  # (n, classes)
+    weights: dict[str, Tensor]
 
 
 class SeedResults:
-    """Results of the seeds as they finish: the scores and predicted classes of each, everything of the best alone."""
+    """Results of the seeds as they finish."""
 
     def __init__(self) -> None:
-        self.summaries: list[SeedSummary] = []
-        self.predicted: dict[int, np.ndarray] = {}
+        self.outcomes: list[SeedOutcome] = []  # without arrays and weights, which the best alone keeps
+        self.predicted: dict[int, np.ndarray] = {}  # (n,) classes, by seed
+        self.best: BestSeed | None = None
         self.interrupted = False
         self.train_seconds = 0.0
-        self._best: SeedOutcome | None = None
-        self._history: list[pd.DataFrame] = []
-
-    @property
-    def has_model(self) -> bool:
-        return self._best is not None
-
-    @property
-    def best(self) -> SeedOutcome:
-        """The seed with the highest validation accuracy; of equal ones, that with the lowest validation loss."""
-        assert self._best is not None
-        return self._best
 
     @property
     def seeds(self) -> list[int]:
-        return [summary.seed for summary in self.summaries]
-
-    @property
-    def epochs(self) -> int:
-        """Epochs of all seeds together."""
-        return sum(map(len, self._history))
-
-    def history(self) -> pd.DataFrame:
-        """Losses and accuracies of each seed and epoch."""
-        return pd.concat(self._history, ignore_index=True)
+        return [outcome.seed for outcome in self.outcomes]
 
     def add(self, outcome: SeedOutcome) -> None:
-        """Add a finished seed; its summary comes after its arrays, so that Ctrl-C never leaves one without them."""
-        frame = pd.DataFrame(outcome.history, columns=list(HISTORY))
-        frame.insert(0, "epoch", np.arange(1, len(frame) + 1))
-        frame.insert(0, "seed", outcome.seed)
-        self._history.append(frame)
-        if outcome.probabilities is not None:
-            self.predicted[outcome.seed] = outcome.probabilities.argmax(axis=1).astype(np.int32)
-        failed = outcome.failure is not None
-        self.summaries.append(
-            SeedSummary(
-                seed=outcome.seed,
-                validation_accuracy=None if failed else outcome.validation_accuracy,
-                validation_loss=None if failed else outcome.validation_loss,
-                best_epoch=outcome.best_epoch,
-                seconds=outcome.seconds,
-                failure=outcome.failure,
-            )
-        )
-        if outcome.probabilities is not None and (self._best is None or _rank(outcome) > _rank(self._best)):
-            self._best = outcome
+        """Add a finished seed. Its outcome comes after its predictions, so that Ctrl-C leaves none without them."""
+        accuracy, loss = outcome.validation_accuracy, outcome.validation_loss
+        probabilities, weights = outcome.probabilities, outcome.weights
+        if probabilities is not None and weights is not None and accuracy is not None and loss is not None:
+            self.predicted[outcome.seed] = probabilities.argmax(axis=1).astype(np.int32)
+            if self.best is None or (accuracy, -loss) > self.best.rank:
+                self.best = BestSeed((accuracy, -loss), outcome.seed, probabilities, weights)
+        self.outcomes.append(replace(outcome, probabilities=None, weights=None))
 
-
-def _rank(outcome: SeedOutcome) -> tuple[float, float]:
-    return outcome.validation_accuracy, -outcome.validation_loss
+    def history(self) -> pd.DataFrame:
+        """Return losses and accuracies of each seed and epoch."""
+        frames = [pd.DataFrame(outcome.history, columns=list(HISTORY)) for outcome in self.outcomes]
+        for frame, seed in zip(frames, self.seeds, strict=True):
+            frame.insert(0, "epoch", np.arange(1, len(frame) + 1))
+            frame.insert(0, "seed", seed)
+        return pd.concat(frames, ignore_index=True)
 
 
 @dataclass(frozen=True)
@@ -124,7 +93,7 @@ class RunResult:
     graph: Graph
     split: Split
     hierarchy: Hierarchy | None
-    outcomes: tuple[SeedSummary, ...]
+    outcomes: tuple[SeedOutcome, ...]  # without arrays
     validation: PartReport
     test: PartReport | None
     kept: ModelReport

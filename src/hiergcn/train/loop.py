@@ -3,7 +3,6 @@
 `train_runs` trains many seeds and splits of one method on one graph; the other functions train one or a few.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -48,12 +47,12 @@ class SeedOutcome:
     failure: str | None = None
 
     @property
-    def validation_loss(self) -> float:
-        return math.nan if self.best_epoch is None else float(self.history[self.best_epoch - 1, 1])
+    def validation_loss(self) -> float | None:
+        return None if self.best_epoch is None else float(self.history[self.best_epoch - 1, 1])
 
     @property
-    def validation_accuracy(self) -> float:
-        return math.nan if self.best_epoch is None else float(self.history[self.best_epoch - 1, 3])
+    def validation_accuracy(self) -> float | None:
+        return None if self.best_epoch is None else float(self.history[self.best_epoch - 1, 3])
 
 
 def train_runs(
