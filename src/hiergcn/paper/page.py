@@ -158,10 +158,7 @@ def _html(page: Page) -> str:
 
 # Tables of all runs
 
-_FIGURES = (
-    *map(result_key, METRICS),
-    *("validation_accuracy", "best_epoch", "epochs", "depth", "failure"),
-)
+_FIGURES = (*map(result_key, METRICS), *("validation_accuracy", "best_epoch", "epochs", "depth", "failure"))
 
 
 def write_results(evidence: Evidence, verdicts: Sequence[Verdict], folder: Path) -> None:

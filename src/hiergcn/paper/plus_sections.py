@@ -9,7 +9,7 @@ from hiergcn.paper.experiments import DATASET_TITLES, arm_title
 from hiergcn.paper.plus_experiments import RIVALS
 from hiergcn.paper.sections import SPREAD, section_of
 from hiergcn.paper.significance import Compared, compare_cells, points, probability
-from hiergcn.paper.tables import accuracy_text, dataset_columns, spread
+from hiergcn.paper.tables import Cells, accuracy_table, accuracy_text, dataset_columns, spread
 
 MODELS = ("hgcn-plus", *RIVALS)
 PAIRED = f"{TEST}; p is not corrected for the number of comparisons."
@@ -18,22 +18,13 @@ PAIRED = f"{TEST}; p is not corrected for the number of comparisons."
 def overview_table(evidence: Evidence) -> Table:
     """Return H-GCN, H-GCN+, GCN and GRAND on the public splits."""
     table2, public = evidence.cells["table2"], evidence.cells["plus-public"]
-    rows = {
-        "H-GCN (paper)": (table2, "hgcn"),
-        "H-GCN+": (public, "hgcn-plus"),
-        "GCN": (table2, "gcn"),
-        "GRAND": (table2, "grand"),
-    }
-    datasets = evidence.scale.datasets
-    return Table(
-        dataset_columns("test accuracy in %", datasets),
-        tuple(
-            words(
-                title, *(spread(cell.mean, cell.std) for cell in (cells[arm, name, ""].accuracy for name in datasets))
-            )
-            for title, (cells, arm) in rows.items()
-        ),
-    )
+    rows = {"H-GCN (paper)": (table2, "hgcn"), "H-GCN+": (public, "hgcn-plus")}
+    rows |= {"GCN": (public, "gcn"), "GRAND": (public, "grand")}
+    figures = [
+        words(title, *(spread(cells[arm, name, ""].accuracy) for name in evidence.scale.datasets))
+        for title, (cells, arm) in rows.items()
+    ]
+    return Table(dataset_columns("test accuracy in %", evidence.scale.datasets), tuple(figures))
 
 
 def plus_sections(evidence: Evidence) -> list[Section]:
@@ -42,30 +33,20 @@ def plus_sections(evidence: Evidence) -> list[Section]:
 
 def _public(evidence: Evidence) -> Section:
     cells, datasets = evidence.cells["plus-public"], evidence.scale.datasets
-    rows = [
-        (Text(arm_title(arm)), *(accuracy_text(cells.get((arm, name, ""))) for name in datasets))
-        for arm in (*MODELS, "hgcn-plus-4", "grand-4")
-        if any((arm, name, "") in cells for name in datasets)
-    ]
     validation = [
-        (Text(arm_title(arm)), *words(*(_validation(cells.get((arm, name, ""))) for name in datasets)))
+        words(
+            arm_title(arm),
+            *(points(cells[arm, name, ""].summary("validation_accuracy").mean, False) for name in datasets),
+        )
         for arm in MODELS
     ]
+    blocks = [
+        accuracy_table(cells, (*MODELS, "hgcn-plus-4", "grand-4"), datasets),
+        Table(dataset_columns("method", datasets), tuple(validation), "Mean validation accuracy in per cent."),
+        _differences(evidence),
+    ]
     notes = [SPREAD, PAIRED, "On NELL a seed of H-GCN+ is the mean of four networks; a seed of GRAND or GCN is one."]
-    return section_of(
-        evidence,
-        "plus-public",
-        [
-            Table(dataset_columns("model", datasets), tuple(rows)),
-            Table(dataset_columns("model", datasets), tuple(validation), "Mean validation accuracy in per cent."),
-            _differences(evidence),
-        ],
-        notes,
-    )
-
-
-def _validation(cell: CellResult | None) -> str:
-    return "–" if cell is None else points(cell.summary("validation_accuracy").mean, False)
+    return section_of(evidence, "plus-public", blocks, notes)
 
 
 def _differences(evidence: Evidence) -> Table:
@@ -123,7 +104,7 @@ def _over_splits(cell: CellResult, usual: int) -> Text:
     return Text(f"{points(cell.accuracy.mean, False)} ± {points(cell.spread_of_draws, False)}", few)
 
 
-def _against_rivals(cells: dict[tuple[str, str, str], CellResult], dataset: str, column: str) -> list[Compared]:
+def _against_rivals(cells: Cells, dataset: str, column: str) -> list[Compared]:
     ours = cells["hgcn-plus", dataset, column]
     return compare_cells([(arm_title(arm), ours, cells[arm, dataset, column]) for arm in RIVALS])
 
@@ -133,9 +114,6 @@ def _difference(one: Compared) -> str:
 
 
 def _variants(evidence: Evidence) -> Section:
-    experiment, cells = evidence.experiments["variants"], evidence.cells["variants"]
-    rows = [
-        (Text(arm_title(arm.name)), *(accuracy_text(cells.get((arm.name, name, ""))) for name in experiment.datasets))
-        for arm in experiment.arms
-    ]
-    return section_of(evidence, "variants", [Table(dataset_columns("model", experiment.datasets), tuple(rows))], [])
+    experiment = evidence.experiments["variants"]
+    table = accuracy_table(evidence.cells["variants"], [arm.name for arm in experiment.arms], experiment.datasets)
+    return section_of(evidence, "variants", [table], [])

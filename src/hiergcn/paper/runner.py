@@ -1,11 +1,11 @@
-"""Runs the jobs that the store does not have yet, in worker processes."""
+"""Run the jobs that the store does not have yet, in worker processes."""
 
 import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import zip_longest
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -123,48 +123,46 @@ def _make_work(folder: Path, device: str) -> Work:
     """Prepare a worker; return the function that does a unit, writes its results and sends them."""
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)  # a confident softmax is full of denormals, and each costs a hundred cycles
-    store, trainers = Store(folder), _Trainers(torch.device(device))
+    store = Store(folder)
 
     def work(send: Send, unit: Unit) -> None:
-        for record in trainers.records(unit):
+        for record in _records(unit, device):
             store.write(record)
             send(record)
 
     return work
 
 
-class _Trainers:
-    """Does jobs on one device; hierarchies and prepared inputs of a graph are reused."""
+def _records(unit: Unit, device: str) -> Iterator[Record]:
+    yield from (measured(job) for job in unit.jobs if isinstance(job, Measurement))
+    if trainings := [job for job in unit.jobs if isinstance(job, Training)]:
+        yield from _trained(trainings, device)
 
-    def __init__(self, device: torch.device) -> None:
-        self.device = device
-        self.by_dataset: dict[str, Trainer] = {}
 
-    def records(self, unit: Unit) -> Iterator[Record]:
-        yield from (measured(job) for job in unit.jobs if isinstance(job, Measurement))
-        if trainings := [job for job in unit.jobs if isinstance(job, Training)]:
-            yield from self._trained(trainings)
+def _trained(jobs: Sequence[Training], device: str) -> Iterator[Record]:
+    """Train runs that share dataset and settings, and evaluate each on its test nodes."""
+    name, settings = jobs[0].dataset, jobs[0].settings
+    data, trainer = dataset_of(name), _trainer(name, device)
+    splits = {job.split: job.split.split(data.graph, data.split) for job in jobs}
+    outcomes = trainer.train(settings, [(splits[job.split], job.seed) for job in jobs])
+    for job, outcome in zip(jobs, outcomes, strict=True):
+        predicted = {} if outcome.probabilities is None else {job.seed: outcome.probabilities.argmax(axis=1)}
+        report = evaluate_test(data.graph, splits[job.split], predicted, [job.seed])
+        assert report is not None
+        result = {
+            **{result_key(metric): summary.per_seed[0] for metric, summary in report.items()},
+            "validation_accuracy": None if outcome.probabilities is None else outcome.validation_accuracy,
+            "best_epoch": outcome.best_epoch,
+            "epochs": len(outcome.history),
+            "failure": outcome.failure,
+            "depth": _depth(trainer, settings),
+        }
+        yield Record(job.key(), digest_of(name), result, made_here(outcome.seconds, device))
 
-    def _trained(self, jobs: Sequence[Training]) -> Iterator[Record]:
-        """Train runs that share dataset and settings, and evaluate each on its test nodes."""
-        name, settings = jobs[0].dataset, jobs[0].settings
-        data = dataset_of(name)
-        trainer = self.by_dataset.setdefault(name, Trainer(data.graph, self.device))
-        splits = {job.split: job.split.split(data.graph, data.split) for job in jobs}
-        outcomes = trainer.train(settings, [(splits[job.split], job.seed) for job in jobs])
-        for job, outcome in zip(jobs, outcomes, strict=True):
-            predicted = {} if outcome.probabilities is None else {job.seed: outcome.probabilities.argmax(axis=1)}
-            report = evaluate_test(data.graph, splits[job.split], predicted, [job.seed])
-            assert report is not None
-            result = {
-                **{result_key(metric): summary.per_seed[0] for metric, summary in report.items()},
-                "validation_accuracy": None if outcome.probabilities is None else outcome.validation_accuracy,
-                "best_epoch": outcome.best_epoch,
-                "epochs": len(outcome.history),
-                "failure": outcome.failure,
-                "depth": _depth(trainer, settings),
-            }
-            yield Record(job.key(), digest_of(name), result, made_here(outcome.seconds, str(self.device)))
+
+@lru_cache(maxsize=1)  # another dataset frees the memory of the last one
+def _trainer(dataset: str, device: str) -> Trainer:
+    return Trainer(dataset_of(dataset).graph, torch.device(device))
 
 
 def measured(job: Measurement) -> Record:

@@ -1,6 +1,7 @@
 """The parts of the paper's page, in order."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
@@ -60,7 +61,7 @@ def _claims(found: list[Verdict]) -> Section:
     )
 
 
-def section_of(evidence: Evidence, name: str, blocks: list[Table | Picture | None], notes: list[str]) -> Section:
+def section_of(evidence: Evidence, name: str, blocks: Sequence[Table | Picture | None], notes: list[str]) -> Section:
     """Return the section of an experiment; its failed runs are listed after the notes."""
     experiment = evidence.experiments[name]
     shown = [block for block in blocks if block is not None]

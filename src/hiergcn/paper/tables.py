@@ -1,17 +1,20 @@
 """The paper's tables: our figures beside the paper's."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from hiergcn.evaluate.metrics import Summary
 from hiergcn.paper.blocks import Table, Text, words
 from hiergcn.paper.collect import CellResult, Evidence
-from hiergcn.paper.experiments import DATASET_TITLES, NELL, arm_title
-from hiergcn.paper.published import TABLE1
+from hiergcn.paper.experiments import DATASET_TITLES, arm_title
+from hiergcn.paper.published import TABLE1, Printed
 from hiergcn.paper.significance import compare_cells, points, probability, to_paper
 
 OF_THE_PAPER = ("deepwalk", "planetoid-t", "planetoid-i", "gcn", "gat", "dgcn", "hgcn", "hgcn-nell")
 BESIDE = ("appnp", "grand", "graph-unet", "mlp", "label-propagation")
 """Methods that the paper's table does not have."""
+Cells = Mapping[tuple[str, str, str], CellResult]
+"""By (arm, dataset, column)."""
 
 
 def accuracy_text(result: CellResult | None, best: float | None = None) -> Text:
@@ -19,10 +22,10 @@ def accuracy_text(result: CellResult | None, best: float | None = None) -> Text:
     if result is None:
         return Text("–")
     printed = result.printed
-    below: tuple[str, ...] = () if printed is None else (f"paper {spread(printed.mean, printed.std)}",)
+    below: tuple[str, ...] = () if printed is None else (f"paper {spread(printed)}",)
     if result.done == 0:
         return Text("not run" if result.missing else f"all {result.failed} failed", below)
-    main = spread(result.accuracy.mean, result.accuracy.std)
+    main = spread(result.accuracy)
     if result.failed:
         main += f", {result.failed} failed"
     if result.missing:
@@ -33,9 +36,21 @@ def accuracy_text(result: CellResult | None, best: float | None = None) -> Text:
     return Text(main, below, strong=best is not None and result.accuracy.mean == best)
 
 
-def spread(mean: float | None, std: float | None) -> str:
+def spread(figure: Summary | Printed) -> str:
     """Format mean ± standard deviation in per cent."""
-    return points(mean, False) + ("" if std is None else f" ± {points(std, False)}")
+    return points(figure.mean, False) + ("" if figure.std is None else f" ± {points(figure.std, False)}")
+
+
+def accuracy_table(cells: Cells, arms: Iterable[str], datasets: Sequence[str], *, mark_best: bool = False) -> Table:
+    """Return a row per arm that has cells, and a column per dataset."""
+    best = {name: _best(cell for (_, where, _), cell in cells.items() if where == name) for name in datasets}
+    rows = []
+    for arm in arms:
+        shown = {name: cells.get((arm, name, "")) for name in datasets}
+        if any(shown.values()):
+            texts = (accuracy_text(cell, best[name] if mark_best else None) for name, cell in shown.items())
+            rows.append((Text(arm_title(arm)), *texts))
+    return Table(dataset_columns("method", datasets), tuple(rows))
 
 
 def dataset_columns(first: str, datasets: Sequence[str]) -> tuple[str, ...]:
@@ -90,15 +105,7 @@ def _why_edges_differ(listed: float | None, printed: int) -> str:
 
 
 def table2(evidence: Evidence) -> Table:
-    cells, datasets = evidence.cells["table2"], evidence.scale.datasets
-    best = {name: _best([cell for (_, where, _), cell in cells.items() if where == name]) for name in datasets}
-    rows = []
-    for arm in (*OF_THE_PAPER, *BESIDE):
-        shown = [cells.get((arm, name, "")) for name in datasets]
-        if any(shown):
-            texts = (accuracy_text(cell, best[name]) for name, cell in zip(datasets, shown, strict=True))
-            rows.append((Text(arm_title(arm)), *texts))
-    return Table(dataset_columns("method", datasets), tuple(rows))
+    return accuracy_table(evidence.cells["table2"], (*OF_THE_PAPER, *BESIDE), evidence.scale.datasets, mark_best=True)
 
 
 def table3(evidence: Evidence, small: bool, caption: str) -> Table:
@@ -128,13 +135,8 @@ def _both_spreads(result: CellResult, below: tuple[str, ...]) -> tuple[str, ...]
 
 
 def table4(evidence: Evidence) -> Table:
-    cells, datasets = evidence.cells["table4"], evidence.scale.datasets
-    rows = []
-    for suffix in ("", "-nell") if NELL in datasets else ("",):
-        for arm in ("no-coarsening", "no-embedding", "hgcn"):
-            texts = (accuracy_text(cells.get((arm + suffix, name, ""))) for name in datasets)
-            rows.append((Text(arm_title(arm + suffix)), *texts))
-    return Table(dataset_columns("method", datasets), tuple(rows))
+    arms = ("no-coarsening", "no-embedding", "hgcn", "no-coarsening-nell", "no-embedding-nell", "hgcn-nell")
+    return accuracy_table(evidence.cells["table4"], arms, evidence.scale.datasets)
 
 
 def varied_table(evidence: Evidence, experiment: str, what: str) -> Table:
@@ -167,7 +169,7 @@ def random_table(evidence: Evidence) -> Table:
     return Table(dataset_columns("method", datasets), tuple(rows))
 
 
-def _leads(cells: Mapping[tuple[str, str, str], CellResult], dataset: str) -> dict[str, str]:
+def _leads(cells: Cells, dataset: str) -> dict[str, str]:
     """Describe each method's difference from H-GCN on the same splits; Holm's correction within the dataset."""
     theirs = cells["hgcn", dataset, ""]
     pairs = [(arm, one, theirs) for (arm, name, _), one in cells.items() if name == dataset and arm != "hgcn"]
@@ -223,5 +225,5 @@ def cost_table(evidence: Evidence) -> Table:
     return Table(("nodes", "edges", *names.values()), tuple(rows), caption)
 
 
-def _best(cells: Sequence[CellResult]) -> float | None:
+def _best(cells: Iterable[CellResult]) -> float | None:
     return max((cell.accuracy.mean for cell in cells if cell.accuracy.mean is not None), default=None)
