@@ -62,6 +62,8 @@ def test_check_says_what_was_read(tmp_path: Path) -> None:
         ("# FromNodeId ToNodeId\nanna bo\n", ["anna", "bo"], ("FromNodeId", "ToNodeId")),
         ("# made by hand\nfrom,to\nx,y\n", ["x", "y"], ("from", "to")),
         ("#\n#\n\n0 1\n", [0, 1], ("1", "2")),
+        ("# " + "x" * 200_000 + ",y\n0,1\n", [0, 1], ("1", "2")),
+        ('# "a,b\n0,1\n', [0, 1], ("1", "2")),
         ("#a\n0,1\n# b\n1,2\n#c", [0, 1, 2], ("1", "2")),
     ],
 )
@@ -137,6 +139,7 @@ def test_numbered_headers_of_unnamed_tables_stay_headers(tmp_path: Path) -> None
     [
         (HEAD + "0\t1\n\n1\t\n", r"row 7, column 'ToNodeId': the id is blank"),
         (HEAD + "0\t1\n# remark\n1\t\n", r"row 7, column 'ToNodeId': the id is blank"),
+        (HEAD + "\t\n0\t1\n1\t\n", r"row 7, column 'ToNodeId': the id is blank"),
         (HEAD + "0\t1\n1\t2\t3\n", r"row 6 has 3 fields instead of 2"),
         ("# a\n\n# b\nu,v,weight\n0,1,1\n\n1,2,-3\n", r"row 7, column 'weight': weight -3\.0"),
         ('# a\nu,v\n"a\nb",c\n\nd,\n', r"row 6, column 'v': the id is blank"),

@@ -95,13 +95,15 @@ class Layout(Origin):
     @property
     def commented_names(self) -> list[str] | None:
         """The names in the comment above the first line, if it has a different word for each column."""
-        names = [name.strip() for name in _fields(self.comment.strip(), self.delimiter)] if self.comment else []
+        names: list[str] = []
+        with suppress(csv.Error):  # a word longer than the module takes
+            names = [name.strip() for name in _fields(self.comment.strip(), self.delimiter)]
         sound = len(names) == len(self.first) == len(set(names)) and all(names) and not any(map(_is_number, names))
         return names if sound else None
 
     def row(self, position: int | np.integer[Any]) -> int:
         """Return the line of the file that an entry of the table is in. Reads the file again, for a message."""
-        lines = (line for line, is_blank in self._records() if not is_blank)
+        lines = (line for line, is_blank in self._records() if line >= self.first_line and not is_blank)
         return next(islice(lines, int(position) + self.header, None), self.first_line + self.header + int(position))
 
     def line_of_record(self, number: int) -> int:
@@ -156,6 +158,7 @@ def read_table(layout: Layout, columns: Sequence[str], *, text: Collection[str])
                 sep=r"\s+" if layout.delimiter == " " else layout.delimiter,
                 names=list(columns),
                 header=0 if layout.header else None,
+                skiprows=layout.first_line - 1,
                 index_col=False,
                 dtype=dict.fromkeys(text, str),
                 keep_default_na=False,
@@ -189,13 +192,12 @@ def read_long_table(
 
     types = dict.fromkeys(text, pa.dictionary(pa.int32(), pa.string())) | dict.fromkeys(number, pa.float64())
     plain = not (layout.file.gzipped or layout.file.comments)
+    skipped = layout.first_line - 1 + layout.header
     try:
         with layout.file.open() as stream:
             table = arrow_csv.read_csv(
                 layout.path if plain else stream,
-                read_options=arrow_csv.ReadOptions(
-                    column_names=names, skip_rows_after_names=layout.first_line if layout.header else 0
-                ),
+                read_options=arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=skipped),
                 parse_options=arrow_csv.ParseOptions(
                     delimiter=layout.delimiter, newlines_in_values=layout.file.has_quotes
                 ),
