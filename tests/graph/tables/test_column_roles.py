@@ -71,5 +71,5 @@ def test_a_dropped_split_column_is_no_split(tmp_path: Path) -> None:
     (tmp_path / "n.csv").write_text("id,label,split,x\na,1,q,1\nb,2,q,2\nc,1,r,3\nd,2,r,4\ne,1,s,5\n")
     found = read_csv(tmp_path / "e.csv", tmp_path / "n.csv", CsvOptions(drop=("split",)))
     assert found.split is None
-    assert found.graph.notes == ("columns left out as asked: split",)
+    assert found.graph.notes == ("columns dropped on request: split",)
     assert Graph.from_csv(tmp_path / "e.csv", tmp_path / "n.csv", drop=["split", "x"]).features is None

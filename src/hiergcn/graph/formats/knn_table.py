@@ -21,9 +21,9 @@ def graph_from_table(
 ) -> Graph:
     """Implement `Graph.from_table`."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise InputError(f"k must be a whole number of at least 1, not {k!r}.")
+        raise InputError(f"The setting k must be a whole number of at least 1, not {k!r}.")
     if join not in ("union", "mutual"):
-        raise InputError(f"join must be 'union' or 'mutual', not {join!r}.")
+        raise InputError(f"The setting join must be 'union' or 'mutual', not {join!r}.")
     matrix, columns = _matrix(X)
     notes = notes_on(columns)
     n = int(matrix.shape[0])

@@ -145,7 +145,7 @@ def _read_nodes(layout: Layout, options: CsvOptions) -> tuple[NodeTable, Layout]
     if options.known is not None:
         columns = NodeColumns(columns.id, None)
     table = nodes_of(read_table(layout, names, text=columns.text), layout, columns, options.known)
-    notes = [f"columns left out as asked: {', '.join(columns.dropped)}"] if columns.dropped else []
+    notes = [f"columns dropped on request: {', '.join(columns.dropped)}"] if columns.dropped else []
     if layout.header and layout.looks_like_data:
         notes.append(_taken_for_names(layout))
     return replace(table, notes=(*table.notes, *notes, *_comments_between(layout))), layout

@@ -63,9 +63,9 @@ class FeatureColumn:
             return f"column {self.name!r} is empty and was left out"
         if self.kind == "category":
             return f"column {self.name!r} became {self.width} columns, one for each of its values"
-        said = [f"missing values of column {self.name!r} set to its mean: {self.missing:,}"] if self.missing else []
-        said += [f"commas in column {self.name!r} were read as decimal points"] if self.decimal_comma else []
-        return "; ".join(said) or None
+        notes = [f"missing values of column {self.name!r} set to its mean: {self.missing:,}"] if self.missing else []
+        notes += [f"commas in column {self.name!r} were read as decimal points"] if self.decimal_comma else []
+        return "; ".join(notes) or None
 
 
 def fit_columns(table: pd.DataFrame, origin: Origin) -> tuple[NDArray[np.float64] | None, list[FeatureColumn]]:
