@@ -31,7 +31,7 @@ def test_cross_validation(graph: Graph, quick: HGCNClassifier) -> None:
     assert set(predicted) <= {"red", "green", "blue"}
 
 
-def test_a_fold_is_the_fit_of_its_own_labels_alone(graph: Graph, quick: HGCNClassifier) -> None:
+def test_a_fold_sees_its_own_labels_only(graph: Graph, quick: HGCNClassifier) -> None:
     """The same figures by hand, with every other label replaced by a wrong one: none of them is looked at."""
     assert graph.labels is not None
     train, test = next(StratifiedKFold(3).split(graph.labelled, graph.labels))
@@ -60,7 +60,7 @@ def test_a_clone_shares_the_graph(graph: Graph, quick: HGCNClassifier) -> None:
     assert clone(adapted).estimator is not quick
 
 
-def test_defects(graph: Graph) -> None:
+def test_invalid_input(graph: Graph) -> None:
     adapted = NodeClassifier("mlp", epochs=2, device="cpu").on(graph)
     with pytest.raises(NotFittedError, match="call fit first"):
         adapted.predict([0])

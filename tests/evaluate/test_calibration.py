@@ -26,7 +26,7 @@ def test_a_planted_temperature_is_found() -> None:
     assert after < 0.03
 
 
-def test_it_is_the_least_loss_that_scipy_finds() -> None:
+def test_temperature_minimises_the_loss_like_scipy() -> None:
     probabilities, labels = overconfident(m=60, factor=0.7, seed=3)
 
     def loss(T: float) -> float:
@@ -46,7 +46,7 @@ def test_scaling_keeps_the_predicted_class_and_sums_to_one() -> None:
     np.testing.assert_allclose(Temperature().of(probabilities), probabilities, rtol=1e-5)
 
 
-def test_too_little_validation_leaves_it_alone_and_says_so() -> None:
+def test_too_few_validation_nodes_leave_it_at_1() -> None:
     probabilities, labels = overconfident(m=19)
     few = fit_temperature(probabilities, labels)
     assert few.value == 1.0
@@ -59,7 +59,7 @@ def test_too_little_validation_leaves_it_alone_and_says_so() -> None:
     assert "one class" in one.note
 
 
-def test_validation_without_a_mistake_makes_nothing_certain() -> None:
+def test_perfect_validation_does_not_make_certain() -> None:
     """30 of 30 right is worth 31 of 32, the rule of succession, however sure the model was."""
     labels = np.arange(30) % 2
     for sure in (0.7, 1 - 1e-9):
@@ -68,7 +68,7 @@ def test_validation_without_a_mistake_makes_nothing_certain() -> None:
         np.testing.assert_allclose(mended.max(axis=1), 31 / 32, rtol=1e-6)
 
 
-def test_impossible_classes_do_no_harm() -> None:
+def test_probabilities_of_0() -> None:
     probabilities = np.tile(np.array([[1.0, 0.0]], dtype=np.float32), (40, 1))
     labels = np.arange(40) % 4 // 3  # a quarter is of the class that was held impossible
     temperature = fit_temperature(probabilities, labels)

@@ -1,4 +1,4 @@
-"""Figures over seeds, class by class, and the part of the split that they are about."""
+"""Metrics over seeds and per class."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ def probabilities(classes: list[int]) -> np.ndarray:
     return np.where(np.eye(2)[classes] > 0, 0.8, 0.2)
 
 
-def test_figures_are_of_the_test_nodes_alone(graph: Graph, split: Split) -> None:
+def test_scores_are_of_the_test_nodes_only(graph: Graph, split: Split) -> None:
     predicted = {0: np.array([1, 1, 0, 0, 0, 0, 1, 1, 0, 0]), 2: np.zeros(10, int)}
     report = evaluate_test(graph, split, predicted, [0, 1, 2])
     assert report is not None
@@ -38,7 +38,7 @@ def test_figures_are_of_the_test_nodes_alone(graph: Graph, split: Split) -> None
     assert evaluate_part(graph, split.validation, predicted, [0, 2]).accuracy.per_seed == (0.0, 0.5)
 
 
-def test_the_kept_model_class_by_class(graph: Graph, split: Split) -> None:
+def test_scores_per_class(graph: Graph, split: Split) -> None:
     report = evaluate_model(graph, split, probabilities([1, 1, 0, 0, 0, 0, 1, 1, 0, 0]), Temperature(2.0))
     rain, sun = report.per_class
     assert report.on == "test"
@@ -51,7 +51,7 @@ def test_the_kept_model_class_by_class(graph: Graph, split: Split) -> None:
     assert (calibration["on"], calibration["temperature"]) == ("test", 2.0)
 
 
-def test_without_test_nodes_it_is_validation_and_says_so(graph: Graph, split: Split) -> None:
+def test_validation_is_scored_if_there_are_no_test_nodes(graph: Graph, split: Split) -> None:
     bare = replace(split, test=np.empty(0, np.int64))
     assert evaluate_test(graph, bare, {0: LABELS}, [0]) is None
     report = evaluate_model(graph, bare, probabilities([0, 0, 0, 1, 0, 0, 0, 0, 0, 0]), Temperature())
@@ -60,7 +60,7 @@ def test_without_test_nodes_it_is_validation_and_says_so(graph: Graph, split: Sp
     assert [score.recall for score in report.per_class] == [1.0, 1.0]
 
 
-def test_a_class_that_nobody_has_or_predicts_scores_nothing(graph: Graph, split: Split) -> None:
+def test_a_class_without_nodes_scores_0(graph: Graph, split: Split) -> None:
     named = replace(graph, class_names=("rain", "sun", "snow"))
     three = np.column_stack([probabilities([0] * 10), np.zeros(10)])
     snow = evaluate_model(named, split, three, Temperature()).per_class[2]

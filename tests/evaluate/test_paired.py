@@ -14,13 +14,13 @@ def on_one_split(*values: float | None) -> dict[tuple[int, int], float | None]:
 
 
 @pytest.mark.parametrize("n", [2, 5, 12, 20, 40])
-def test_untied_p_is_that_of_scipy(n: int) -> None:
+def test_p_without_ties_equals_scipy(n: int) -> None:
     differences = np.random.default_rng(n).normal(0.3, 1.0, n)
     expected = stats.wilcoxon(differences, method="exact").pvalue
     assert signed_rank_p(differences) == pytest.approx(expected, rel=1e-10)
 
 
-def test_tied_p_is_the_share_of_all_sign_patterns() -> None:
+def test_p_with_ties_counts_all_sign_patterns() -> None:
     differences = np.array([0.01, 0.01, -0.01, 0.02, 0.02, 0.03, 0.0, -0.02])
     kept = differences[differences != 0]
     ranks = stats.rankdata(np.abs(kept))

@@ -83,20 +83,20 @@ def test_a_linear_model_by_hand() -> None:
     assert (found.without, found.missed) == pytest.approx((0.0, 0.0), abs=1e-6)
 
 
-def test_the_perceptron_looks_at_the_node_alone(graph: Graph) -> None:
+def test_a_perceptron_uses_the_node_alone(graph: Graph) -> None:
     model, prepared = built("mlp", graph)
     shares = attribute(model, prepared.features, 7, 2).by_node()
     assert shares[7] != 0
     assert np.count_nonzero(shares) == 1
 
 
-def test_two_times_the_same(graph: Graph) -> None:
+def test_repeatable(graph: Graph) -> None:
     model, prepared = built("hgcn", graph)
     first, again = (attribute(model, prepared.features, 3, 1).share for _ in range(2))
     np.testing.assert_array_equal(first, again)
 
 
-def test_label_propagation_has_nothing_to_trace(graph: Graph) -> None:
+def test_label_propagation_has_no_attribution(graph: Graph) -> None:
     config = settings_for("label-propagation").model
     method = build_method("label-propagation", config)
     prepared = method.prepare(Task.unlabelled(graph, 3), None, CPU)

@@ -1,4 +1,4 @@
-"""The output layer taken apart: what the nodes add comes to the logits, exactly."""
+"""Votes add up to the logits exactly."""
 
 from pathlib import Path
 
@@ -63,7 +63,7 @@ def test_a_share_is_what_the_score_loses_without_that_vote(voted: tuple[HGCN, Pr
             np.testing.assert_allclose(found.shares.toarray()[:, j], lost, atol=1e-5)
 
 
-def test_the_part_of_the_hyper_nodes_is_the_score_without_short_cut(
+def test_hyper_nodes_make_the_score_without_the_short_cut(
     voted: tuple[HGCN, Prepared, np.ndarray, Votes],
 ) -> None:
     model, prepared, logits, found = voted
@@ -88,7 +88,7 @@ def built_plus(**changes: object) -> tuple[HGCNPlus, Prepared]:
 @pytest.mark.parametrize(
     "changes", [{}, {"order": 0}, {"order": 1}, {"input_dropout_on": "propagated"}, {"share": 0.0}]
 )
-def test_votes_of_plus_and_its_biases_are_the_score(changes: dict[str, object]) -> None:
+def test_votes_of_plus_and_biases_add_up_to_the_score(changes: dict[str, object]) -> None:
     model, prepared = built_plus(**changes)
     with torch.no_grad():
         logits, passed = model(prepared.features).numpy(), (model.embed(prepared.features) > 0).numpy()
@@ -104,7 +104,7 @@ def test_votes_of_plus_and_its_biases_are_the_score(changes: dict[str, object]) 
     assert found.by_hyper_nodes.any() == (changes.get("share") != 0.0)
 
 
-def test_a_vote_of_plus_is_what_is_lost_when_an_edge_brings_nothing() -> None:
+def test_a_vote_of_plus_is_the_loss_without_the_edge() -> None:
     model, prepared = built_plus(order=1, share=0.0, drop_node=0.0)
     best = np.zeros(80, dtype=np.int64)
     found = votes(model, prepared.features, best)
@@ -120,7 +120,7 @@ def test_a_vote_of_plus_is_what_is_lost_when_an_edge_brings_nothing() -> None:
     np.testing.assert_allclose(found.shares.toarray(), expected.numpy(), atol=1e-5)
 
 
-def test_votes_of_several_networks_share_out_the_mean_of_their_scores() -> None:
+def test_votes_of_an_ensemble_add_up_to_the_mean_score() -> None:
     config = HGCNConfig(levels=2, hidden=6, output_relu=False)
     members, (prepared, _) = zip(*(built(config, seed) for seed in (1, 2)), strict=True)
     model = Ensemble(members)
@@ -138,7 +138,7 @@ def test_votes_of_several_networks_share_out_the_mean_of_their_scores() -> None:
     assert not found.hyper_nodes_vote
 
 
-def test_votes_of_several_networks_of_plus_have_hyper_nodes_beside_them() -> None:
+def test_hyper_nodes_vote_in_an_ensemble_of_plus() -> None:
     model, prepared = built_plus()
     best = np.zeros(80, dtype=np.int64)
     alone, twice = votes(model, prepared.features, best), votes(Ensemble([model, model]), prepared.features, best)
@@ -153,7 +153,7 @@ def test_no_votes_of_plus_with_batch_normalisation() -> None:
     assert votes(model, prepared.features, np.zeros(80, dtype=np.int64)) is None
 
 
-def test_votes_come_back_from_a_file(tmp_path: Path, voted: tuple[HGCN, Prepared, np.ndarray, Votes]) -> None:
+def test_votes_load_again(tmp_path: Path, voted: tuple[HGCN, Prepared, np.ndarray, Votes]) -> None:
     found = voted[3]
     found.save(tmp_path / "votes.npz")
     again = Votes.load(tmp_path / "votes.npz")
@@ -162,7 +162,7 @@ def test_votes_come_back_from_a_file(tmp_path: Path, voted: tuple[HGCN, Prepared
     assert again.hyper_nodes_vote == found.hyper_nodes_vote
 
 
-def test_no_votes_where_the_output_is_not_one_linear_map() -> None:
+def test_no_votes_if_the_output_is_not_linear() -> None:
     model, prepared = built(HGCNConfig(levels=2, hidden=6, output_channels=2))
     assert votes(model, prepared.features, np.zeros(80, dtype=np.int64)) is None
     assert votes(Ensemble([model, model]), prepared.features, np.zeros(80, dtype=np.int64)) is None

@@ -1,4 +1,4 @@
-"""Settings that follow the graph: what is chosen, why it is said, and who may overrule it."""
+"""Settings chosen for a graph, their reasons, and the user's own changes."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ def with_split(graph: Graph) -> tuple[Graph, Split]:
 
 
 @pytest.mark.parametrize("n", [24, 60, 200, 1500])
-def test_the_coarsest_level_keeps_some_nodes_of_each_class(n: int) -> None:
+def test_coarsest_level_has_enough_nodes_per_class(n: int) -> None:
     graph, split = with_split(planted_graph(n, classes=4, degree=6, seed=1))
     levels = choose_settings(graph, split).settings.model.levels
     sizes = coarsen(graph.adjacency, MOST_LEVELS).sizes().nodes
@@ -28,12 +28,12 @@ def test_the_coarsest_level_keeps_some_nodes_of_each_class(n: int) -> None:
     assert levels == MOST_LEVELS or sizes[levels + 1] < NODES_PER_CLASS * 4
 
 
-def test_more_classes_need_more_nodes_at_the_top() -> None:
+def test_more_classes_allow_fewer_levels() -> None:
     few, many = (choose_settings(*with_split(planted_graph(300, classes=k, seed=2))) for k in (2, 20))
     assert few.settings.model.levels > many.settings.model.levels
 
 
-def test_width_and_dropout_follow_size_and_labels() -> None:
+def test_width_and_dropout_depend_on_size_and_labels() -> None:
     small, split = with_split(planted_graph(100, seed=1))
     assert choose_settings(small, split).settings.model.hidden == 32
     large = planted_graph(2000, seed=1)
@@ -45,14 +45,14 @@ def test_width_and_dropout_follow_size_and_labels() -> None:
     assert (scarce.dropout, plenty.dropout) == (0.6, 0.3)
 
 
-def test_what_keeps_the_network_learning() -> None:
+def test_hgcn_is_kept_from_getting_stuck() -> None:
     settings = choose_settings(*with_split(planted_graph(100, seed=1)), "hgcn").settings
     assert settings.preset == "adapted"
     assert settings.model.output_relu is False
     assert (settings.train.loss, settings.train.learning_rate) == ("mean", 0.01)
 
 
-def test_the_method_where_none_is_named() -> None:
+def test_default_method() -> None:
     assert choose_settings(*with_split(planted_graph(60, seed=1))).settings.method == method_for(None) == "hgcn-plus"
     assert method_for("paper") == method_for(None, "cora") == "hgcn"
 
@@ -65,13 +65,13 @@ def test_sparse_graphs_take_more_steps(n: int, degree: float, order: int) -> Non
     assert choose_settings(graph, split).settings.model.order == order
 
 
-def test_nodes_without_any_edge_do_no_harm() -> None:
+def test_graph_without_edges() -> None:
     graph = planted_graph(60, seed=1)
     bare = replace(graph, adjacency=sp.csr_array((60, 60)))
     assert choose_settings(*with_split(bare)).settings.model.order == 8
 
 
-def test_rows_of_words_are_learned_from_faster() -> None:
+def test_word_counts_get_a_higher_learning_rate() -> None:
     graph, split = with_split(planted_graph(80, seed=1))
     words = replace(graph, features=sp.csr_array((np.random.default_rng(0).random((80, 40)) < 0.1).astype(float)))
     for method in ("hgcn-plus", "hgcn", "gcn"):
@@ -79,7 +79,7 @@ def test_rows_of_words_are_learned_from_faster() -> None:
         assert rates[0] == 0.01 < rates[1]
 
 
-def test_scaling_follows_the_kind_of_features() -> None:
+def test_scaling_depends_on_the_kind_of_features() -> None:
     graph = planted_graph(50, features=8, seed=1)
     rng = np.random.default_rng(0)
     words = sp.csr_array((rng.random((50, 40)) < 0.1).astype(np.float64))
@@ -106,14 +106,14 @@ def test_every_choice_has_a_reason_unless_the_user_made_it() -> None:
     assert own.settings.model.levels == 2
 
 
-def test_rare_classes_are_pointed_out() -> None:
+def test_class_weights_are_advised_for_rare_classes() -> None:
     labels = np.where(np.arange(300) < 280, 0, 1)
     graph, split = with_split(planted_graph(300, classes=2, seed=3).with_labels(labels))
     assert any("class_weight=balanced" in note for note in choose_settings(graph, split).advice)
     assert not choose_settings(graph, split, changes={"class_weight": "balanced"}).advice
 
 
-def test_other_methods_take_over_what_is_theirs() -> None:
+def test_other_methods_take_the_settings_they_have() -> None:
     graph, split = with_split(planted_graph(600, seed=1))
     gcn = choose_settings(graph, split, "gcn").settings
     assert (gcn.model.scaling, gcn.model.hidden, gcn.train.epochs) == ("standard", 64, 200)

@@ -49,7 +49,7 @@ def result(graph: Graph, split: Split, settings: Settings) -> RunResult:
     return fit(graph, split, settings, range(3), device="cpu")
 
 
-def test_figures_are_those_of_the_predictions(graph: Graph, split: Split, result: RunResult) -> None:
+def test_scores_match_the_predictions(graph: Graph, split: Split, result: RunResult) -> None:
     assert graph.labels is not None
     assert result.test is not None
     by_hand = float((result.predicted[split.test] == graph.labels[split.test]).mean())
@@ -64,7 +64,7 @@ def test_the_selected_seed_is_the_best_on_validation(result: RunResult) -> None:
     assert result.selected_seed == max(ranks, key=lambda seed: ranks[seed])
 
 
-def test_metrics_keep_their_contract(result: RunResult) -> None:
+def test_metrics_have_their_documented_keys(result: RunResult) -> None:
     metrics = result.metrics()
     assert metrics["model"] == "hgcn"
     assert metrics["seeds"] == [0, 1, 2]
@@ -90,7 +90,7 @@ def test_a_new_metric_shows_up_everywhere(small: Graph, monkeypatch: pytest.Monk
     assert screen.file.getvalue().count("number of hits") == 2  # type: ignore[attr-defined]
 
 
-def test_test_labels_change_nothing_but_the_test_figures(graph: Graph, split: Split, settings: Settings) -> None:
+def test_test_labels_change_nothing_but_the_test_scores(graph: Graph, split: Split, settings: Settings) -> None:
     assert graph.labels is not None
     poisoned = graph.labels.copy()
     poisoned[split.test] = (poisoned[split.test] + 1) % graph.n_classes
@@ -103,7 +103,7 @@ def test_test_labels_change_nothing_but_the_test_figures(graph: Graph, split: Sp
     assert honest.test.accuracy.mean != other.test.accuracy.mean
 
 
-def test_without_test_nodes_there_is_no_test_figure(graph: Graph, split: Split, settings: Settings) -> None:
+def test_without_test_nodes_there_is_no_test_score(graph: Graph, split: Split, settings: Settings) -> None:
     blind = Split(split.train, split.validation, np.empty(0, dtype=np.int64))
     result = fit(graph, blind, settings.override({"epochs": 2}), [0], device="cpu")
     assert result.test is None
@@ -131,7 +131,7 @@ def test_a_failed_seed_is_counted_not_dropped(
     assert metrics["seeds"] == [0, 1, 2]
 
 
-def test_all_seeds_failing_is_an_error_in_words(graph: Graph, split: Split, settings: Settings) -> None:
+def test_all_seeds_failing_is_an_error(graph: Graph, split: Split, settings: Settings) -> None:
     with pytest.raises(AllSeedsFailedError, match=r"Every seed failed.*diverged at epoch"):
         fit(graph, split, settings.override({"learning_rate": 1e30}), [0, 1], device="cpu")
 
@@ -156,7 +156,7 @@ def test_interruption_of_the_first_seed_is_raised(graph: Graph, split: Split, se
         fit(graph, split, settings, range(5), device="cpu", on_event=interrupt_in(0))
 
 
-def test_levels_beyond_the_graph_stop_early_and_say_so(graph: Graph, split: Split, settings: Settings) -> None:
+def test_too_many_levels_are_noted(graph: Graph, split: Split, settings: Settings) -> None:
     seen: list[Hierarchy] = []
 
     def on_event(event: FitEvent) -> None:
@@ -175,9 +175,7 @@ def test_more_seeds_than_memory_is_refused(graph: Graph, split: Split, settings:
 
 
 @pytest.mark.parametrize(("seeds", "sentence"), [([], "no seeds"), ([1, 1], "twice")])
-def test_seeds_that_make_no_sense(
-    graph: Graph, split: Split, settings: Settings, seeds: list[int], sentence: str
-) -> None:
+def test_invalid_seeds(graph: Graph, split: Split, settings: Settings, seeds: list[int], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         fit(graph, split, settings, seeds, device="cpu")
 
@@ -200,7 +198,7 @@ def quick_baselines(graph: Graph, *names: str, seeds: int = 1, **given: Any) -> 
     return result.baselines
 
 
-def test_one_call_goes_all_the_way(small: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fit_does_everything_and_coarsens_once(small: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     """Split, settings, hierarchy, training, baselines, reasons: without a further step, and with one coarsening."""
     calls: list[int] = []
 
@@ -230,7 +228,7 @@ def test_a_named_dataset_has_its_recipe_and_the_published_accuracy(small: Graph)
     assert result.reasons == {}
 
 
-def test_settings_and_the_name_of_a_model_contradict_each_other(small: Graph, settings: Settings) -> None:
+def test_settings_and_a_model_name_are_refused(small: Graph, settings: Settings) -> None:
     with pytest.raises(InputError, match="leave one of them out"):
         fit(small, settings=settings, model="gcn")
 
@@ -251,7 +249,7 @@ def test_each_baseline_gives_scores_without_any_extra(small: Graph, monkeypatch:
         assert one.test.accuracy.mean > 0.5
 
 
-def test_a_method_is_no_baseline_of_itself(small: Graph) -> None:
+def test_a_method_is_not_its_own_baseline(small: Graph) -> None:
     result = fit(small, model="mlp", changes={"epochs": 2}, baselines=["mlp", "label-propagation"], device="cpu")
     assert result.baselines is not None
     assert [one.model for one in result.baselines] == ["label-propagation"]

@@ -1,4 +1,4 @@
-"""Where to compute, by name."""
+"""Devices by name."""
 
 import pytest
 import torch
@@ -15,7 +15,7 @@ def test_a_device_that_cannot_be_used_is_refused(name: str, monkeypatch: pytest.
         choose_device(name)
 
 
-def test_a_gpu_that_is_named_is_the_one_that_kernels_are_made_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_named_gpu_becomes_the_current_one(monkeypatch: pytest.MonkeyPatch) -> None:
     current: list[torch.device] = []
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)

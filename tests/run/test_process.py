@@ -43,12 +43,12 @@ def test_peak_memory_is_that_of_the_work_alone() -> None:
     assert 190 * 2**20 < large.resident - small.resident < 215 * 2**20
 
 
-def test_a_killed_process_is_a_sentence() -> None:
+def test_a_killed_process_is_an_error() -> None:
     with pytest.raises(WorkFailedError, match="killed by SIGKILL, probably out of memory"):
         in_own_process(die)
 
 
-def test_an_error_of_the_work_keeps_its_sentence() -> None:
+def test_an_error_of_the_work_keeps_its_message() -> None:
     with pytest.raises(WorkFailedError, match="The pot is empty; fill it"):
         in_own_process(complain)
 

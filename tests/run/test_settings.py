@@ -13,7 +13,7 @@ from hiergcn.run.settings import GROUPS, Settings, published, recipe_files, sett
 from hiergcn.train.config import TrainConfig
 
 
-def test_the_paper_preset_is_the_text() -> None:
+def test_paper_preset_follows_the_text() -> None:
     paper = settings_for("hgcn", "paper", "cora")
     assert paper.model == HGCNConfig()
     assert paper.train == TrainConfig()
@@ -23,7 +23,7 @@ def test_the_paper_preset_is_the_text() -> None:
     assert settings_for("hgcn", "paper", "nell").model.levels == 5
 
 
-def test_the_reference_preset_departs_as_the_authors_code_does() -> None:
+def test_reference_preset_follows_the_authors_code() -> None:
     reference = settings_for("hgcn", "reference", "citeseer")
     assert (reference.model.pooling, reference.model.channel_mix) == ("l2", "before_relu")
     assert (reference.model.output_relu, reference.model.embed_input) == (False, False)
@@ -38,7 +38,7 @@ def test_without_a_preset_a_dataset_gets_its_recipe() -> None:
 
 
 @pytest.mark.parametrize("method", method_names())
-def test_every_recipe_loads_and_says_where_it_comes_from(method: str) -> None:
+def test_every_recipe_loads_and_names_its_source(method: str) -> None:
     assert recipe_files(method), "a method has at least one recipe"
     for name, recipe in recipe_files(method).items():
         preset, _, dataset = name.partition(".")
@@ -51,12 +51,12 @@ def test_every_recipe_loads_and_says_where_it_comes_from(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", method_names())
-def test_a_setting_has_one_home(method: str) -> None:
+def test_setting_names_are_unique(method: str) -> None:
     names = [field.name for group in (config_class(method), TrainConfig, CoarsenConfig) for field in fields(group)]
     assert len(names) == len(set(names))
 
 
-def test_published_claims_are_at_hand() -> None:
+def test_published_accuracies() -> None:
     assert published("hgcn", "pubmed") == 0.798
     assert published("hgcn", "my-own-graph") is None
 
@@ -76,7 +76,7 @@ def test_published_claims_are_at_hand() -> None:
         ({"strategy": "random"}, "coarsen", "strategy", "random"),
     ],
 )
-def test_overrides_are_read_by_their_type(given: dict[str, Any], group: str, name: str, value: Any) -> None:
+def test_overrides_are_parsed_by_type(given: dict[str, Any], group: str, name: str, value: Any) -> None:
     changed = getattr(getattr(settings_for("hgcn").override(given), group), name)
     assert changed == value
     assert type(changed) is type(value)
@@ -94,7 +94,7 @@ def test_overrides_are_read_by_their_type(given: dict[str, Any], group: str, nam
         ({"pooling": "max"}, "give sum, mean or l2"),
     ],
 )
-def test_overrides_that_make_no_sense(given: dict[str, str], sentence: str) -> None:
+def test_invalid_overrides(given: dict[str, str], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         settings_for("hgcn").override(given)
 
@@ -106,7 +106,7 @@ def test_unknown_names() -> None:
         settings_for("hgcm")
 
 
-def test_settings_survive_json() -> None:
+def test_settings_round_trip_through_json() -> None:
     settings = settings_for("hgcn", "reference", "pubmed").override({"l2": 1e-3})
     assert Settings.from_dict(settings.to_dict()) == settings
     assert asdict(settings)["train"]["l2"] == 1e-3

@@ -150,7 +150,7 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         if not hasattr(self, "result_"):
             raise NotFittedError("This classifier has no run to save; call fit first.")
         write_run(self.result_, Path(path), {"python": repr(self)}, keep_graph=True)
-        write_report(Path(path))
+        write_report(Path(path), self.result_)
 
     @classmethod
     def load(cls, path: str | Path, device: str = "auto") -> Self:

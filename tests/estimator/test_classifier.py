@@ -1,4 +1,4 @@
-"""The front door in Python."""
+"""The classifiers: fit, predict, save and load."""
 
 import subprocess
 import sys
@@ -18,6 +18,7 @@ import hiergcn
 from hiergcn import Graph, HGCNClassifier, InputError, NodeClassifier
 from hiergcn.datasets import planted_graph
 from hiergcn.estimator import NotFittedError
+from hiergcn.graph import Split
 
 QUICK: dict[str, Any] = {"levels": 2, "hidden": 8, "epochs": 40, "passes": 1, "device": "cpu"}
 
@@ -46,7 +47,7 @@ def test_every_node_gets_a_class(graph: Graph, classifier: HGCNClassifier) -> No
     assert classifier.hierarchy_.depth == 2
 
 
-def test_it_beats_chance_where_labels_were_hidden(classifier: HGCNClassifier) -> None:
+def test_hidden_labels_are_predicted_better_than_chance(classifier: HGCNClassifier) -> None:
     truth = planted_graph(150, seed=5).with_labels(planted_graph(150, seed=5).labels, list(classifier.classes_))
     hidden = np.flatnonzero(np.arange(150) % 3 != 0)
     assert classifier.score(truth, hidden) > 0.5  # four classes
@@ -82,7 +83,7 @@ def test_nothing_works_before_fit(graph: Graph) -> None:
         HGCNClassifier().save("nowhere")
 
 
-def test_no_labels_is_a_sentence(graph: Graph) -> None:
+def test_no_labels(graph: Graph) -> None:
     with pytest.raises(InputError, match="has no labels"):
         HGCNClassifier().fit(graph.with_labels(None))
 
@@ -95,7 +96,7 @@ def test_unknown_setting() -> None:
     assert HGCNClassifier(model="hgcn", dropout=0.3).settings.model.dropout == 0.3
 
 
-def test_settings_suit_the_graph_unless_a_preset_is_asked_for(graph: Graph) -> None:
+def test_settings_are_adapted_unless_a_preset_is_named(graph: Graph) -> None:
     chosen = HGCNClassifier(epochs=2, device="cpu").fit(graph)
     assert chosen.settings_.preset == "adapted"
     assert chosen.settings_.train.epochs == 2  # given
@@ -110,7 +111,7 @@ def test_settings_suit_the_graph_unless_a_preset_is_asked_for(graph: Graph) -> N
     assert (network.settings_.preset, network.settings_.model.output_relu) == ("adapted", False)
 
 
-def test_a_graph_without_features_can_be_learned_and_predicted_on(graph: Graph, tmp_path: Path) -> None:
+def test_a_graph_without_features(graph: Graph, tmp_path: Path) -> None:
     bare = Graph.from_scipy(graph.adjacency, None, graph.labels, class_names=graph.class_names)
     classifier = HGCNClassifier(**QUICK).fit(bare)
     np.testing.assert_allclose(classifier.predict_proba(bare), classifier.predict_proba(), rtol=1e-4)
@@ -120,7 +121,7 @@ def test_a_graph_without_features_can_be_learned_and_predicted_on(graph: Graph, 
     np.testing.assert_allclose(loaded.predict_proba(bare), classifier.predict_proba(), rtol=1e-4)
 
 
-def test_parameters_in_and_out() -> None:
+def test_parameters() -> None:
     classifier = HGCNClassifier(levels=2, seed=5)
     assert classifier.get_params() == {"model": None, "preset": None, "seed": 5, "device": "auto", "levels": 2}
     assert repr(classifier) == "HGCNClassifier(seed=5, levels=2)"
@@ -146,7 +147,7 @@ def test_a_clone_is_unfitted_and_learns_the_same(graph: Graph, classifier: HGCNC
     assert np.array_equal(copy.fit(graph).predict_proba(), classifier.predict_proba())
 
 
-def test_the_embedding_is_what_the_output_layer_takes_in(graph: Graph, classifier: HGCNClassifier) -> None:
+def test_embedding_is_the_input_of_the_output_layer(graph: Graph, classifier: HGCNClassifier) -> None:
     embedding = classifier.embedding_
     assert embedding is not None
     assert embedding.shape == (150, 8)
@@ -156,7 +157,7 @@ def test_the_embedding_is_what_the_output_layer_takes_in(graph: Graph, classifie
     np.testing.assert_allclose(classifier.predict_proba(), expected, atol=1e-4)
 
 
-def test_the_embedding_of_the_paper_s_network(graph: Graph) -> None:
+def test_embedding_of_hgcn(graph: Graph) -> None:
     classifier = HGCNClassifier(model="hgcn", levels=2, hidden=8, epochs=10, device="cpu").fit(graph)
     embedding = classifier.embedding_
     assert embedding is not None
@@ -171,7 +172,7 @@ def test_the_embedding_of_the_paper_s_network(graph: Graph) -> None:
     np.testing.assert_allclose(classifier.embed(graph), embedding)
 
 
-def test_no_embedding_where_there_is_none(graph: Graph, classifier: HGCNClassifier, tmp_path: Path) -> None:
+def test_embedding_of_loaded_and_of_flat_models(graph: Graph, classifier: HGCNClassifier, tmp_path: Path) -> None:
     propagated = NodeClassifier("label-propagation", device="cpu").fit(graph)
     assert propagated.embedding_ is None
     assert propagated.hierarchy_ is None
@@ -188,7 +189,7 @@ def test_no_embedding_where_there_is_none(graph: Graph, classifier: HGCNClassifi
     np.testing.assert_allclose(bare.embed(graph), classifier.embed(graph))
 
 
-def test_a_second_fit_forgets_the_first(graph: Graph) -> None:
+def test_a_second_fit_replaces_the_first(graph: Graph) -> None:
     classifier = HGCNClassifier(levels=1, hidden=4, epochs=2, device="cpu").fit(graph)
     first = classifier.embedding_
     classifier.set_params(hidden=6).fit(graph)
@@ -198,16 +199,14 @@ def test_a_second_fit_forgets_the_first(graph: Graph) -> None:
     assert (first.shape, second.shape) == ((150, 4), (150, 6))
 
 
-def test_a_loaded_classifier_can_learn_again_by_the_same_settings(
-    graph: Graph, classifier: HGCNClassifier, tmp_path: Path
-) -> None:
+def test_a_loaded_classifier_can_be_fitted_again(graph: Graph, classifier: HGCNClassifier, tmp_path: Path) -> None:
     classifier.save(tmp_path / "run")
     loaded = HGCNClassifier.load(tmp_path / "run", device="cpu")
     assert loaded.settings_ == classifier.settings_
     assert np.array_equal(clone(loaded).fit(graph).predict_proba(), classifier.predict_proba())
 
 
-def test_a_run_of_another_model_is_not_taken_for_h_gcn(graph: Graph, tmp_path: Path) -> None:
+def test_hgcn_classifier_refuses_runs_of_other_models(graph: Graph, tmp_path: Path) -> None:
     NodeClassifier("mlp", epochs=2, device="cpu").fit(graph).save(tmp_path / "run")
     with pytest.raises(InputError, match="HGCNClassifier has no model 'mlp'"):
         HGCNClassifier.load(tmp_path / "run")
@@ -215,7 +214,7 @@ def test_a_run_of_another_model_is_not_taken_for_h_gcn(graph: Graph, tmp_path: P
 
 
 @pytest.mark.parametrize(("model", "preset"), [(None, None), ("hgcn", None), (None, "paper")])
-def test_a_loaded_classifier_names_the_model_as_the_saved_one_did(
+def test_a_loaded_classifier_has_the_parameters_of_the_saved_one(
     graph: Graph, tmp_path: Path, model: str | None, preset: str | None
 ) -> None:
     HGCNClassifier(model=model, preset=preset, levels=1, epochs=2, device="cpu").fit(graph).save(tmp_path / "run")
@@ -244,7 +243,21 @@ def test_the_commands_take_a_saved_folder(
     assert page.is_file()
 
 
-def test_names_at_the_top_are_all_there() -> None:
+def test_plus_fits_saves_and_loads(tmp_path: Path) -> None:
+    graph = planted_graph(200, classes=3, depth=1, degree=8, homophily=0.9, features=12, noise=0.7, seed=1)
+    assert graph.labels is not None
+    split = Split.random(graph.labels, per_class=10, validation=50, seed=2)
+    classifier = HGCNClassifier(preset="plus", epochs=30, levels=2, device="cpu").fit(graph, split)
+    assert classifier.settings_.method == "hgcn-plus"
+    assert classifier.embedding_ is not None
+    assert classifier.embedding_.shape == (200, 32)
+    classifier.save(tmp_path / "run")
+    again = HGCNClassifier.load(tmp_path / "run", device="cpu")
+    assert again.get_params() == classifier.get_params()
+    np.testing.assert_allclose(again.predict_proba(graph), classifier.predict_proba(graph), rtol=0, atol=1e-6)
+
+
+def test_public_names() -> None:
     assert set(hiergcn.__all__) <= set(dir(hiergcn))
     for name, home in hiergcn._HOME.items():
         assert getattr(hiergcn, name) is getattr(import_module(home), name)

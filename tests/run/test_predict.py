@@ -1,0 +1,81 @@
+"""Saved models: the same predictions again, other graphs, and explanations."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hiergcn.datasets import planted_graph
+from hiergcn.errors import InputError
+from hiergcn.files import DIGITS
+from hiergcn.graph import Graph
+from hiergcn.run.fit import draw_split, fit
+from hiergcn.run.folder import LoadedRun, load_run, write_run
+from hiergcn.run.predict import explain, predictions_again, predictions_on
+from hiergcn.run.result import RunResult
+from hiergcn.run.settings import settings_for
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    planted = planted_graph(120, seed=3)
+    ids = np.array([f"node {i}" for i in range(120)], dtype=object)
+    return Graph(planted.adjacency, planted.features, planted.labels, ids, ("a", "b", "c", "d"), "mine")
+
+
+@pytest.fixture(scope="module")
+def result(graph: Graph) -> RunResult:
+    settings = settings_for("hgcn", "paper").override({"levels": 2, "hidden": 8, "epochs": 5})
+    return fit(graph, draw_split(graph), settings, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def run(result: RunResult, tmp_path_factory: pytest.TempPathFactory) -> LoadedRun:
+    folder: Path = tmp_path_factory.mktemp("runs") / "run"
+    write_run(result, folder)
+    return load_run(folder)
+
+
+def test_result_and_folder_have_the_same_model(run: LoadedRun, result: RunResult, graph: Graph) -> None:
+    np.testing.assert_allclose(run.model.predict_proba(graph, "cpu"), run.probabilities, rtol=1e-5)
+    np.testing.assert_allclose(result.model.predict_proba(graph, "cpu"), run.probabilities, rtol=1e-5)
+
+
+def test_predictions_again(run: LoadedRun, graph: Graph) -> None:
+    written = 10.0**-DIGITS  # what the table was rounded to when it was written
+    pd.testing.assert_frame_equal(predictions_again(run, graph, "cpu"), run.predictions, rtol=0, atol=written)
+
+
+def test_a_changed_graph_is_refused(run: LoadedRun, graph: Graph) -> None:
+    other = planted_graph(120, seed=4)
+    changed = Graph(other.adjacency, other.features, other.labels, graph.ids, graph.class_names, "mine")
+    with pytest.raises(InputError, match="no longer the graph"):
+        predictions_again(run, changed, "cpu")
+
+
+def test_another_graph(run: LoadedRun) -> None:
+    bigger = planted_graph(150, seed=9)
+    probabilities = run.model.predict_proba(bigger, "cpu")
+    assert probabilities.shape == (150, 4)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-5)
+    table = predictions_on(run, bigger, "cpu")
+    assert not table["seen"].any()  # its ids are numbers
+
+
+def test_other_features_are_refused(run: LoadedRun) -> None:
+    with pytest.raises(InputError, match="trained on 16 features and planted-150 has 3"):
+        run.model.predict_proba(planted_graph(150, features=3), "cpu")
+
+
+def test_explanation_adds_up_to_the_score(run: LoadedRun, graph: Graph) -> None:
+    found = explain(run, graph, "node 7", top=200, device="cpu")
+    assert found.predicted == found.explained == run.predictions["predicted"][7]
+    change = found.score - found.without - found.missed
+    assert sum(one.share for one in found.nodes) == pytest.approx(change, abs=1e-4)
+    assert sum(one.share for one in found.features) == pytest.approx(change, abs=1e-4)
+    assert sum(found.hops.values()) == pytest.approx(change, abs=1e-4)
+    assert [group.level for group in found.hyper_nodes] == [1, 2]
+    assert all("node 7" in group.members or group.size > len(group.members) for group in found.hyper_nodes)
+    other = next(name for name in graph.class_names if name != found.predicted)
+    assert explain(run, graph, "node 7", class_=other, device="cpu").explained == other
