@@ -115,7 +115,7 @@ def test_a_page_of_some_runs_counts_what_is_missing(tmp_path: Path) -> None:
     assert words <= {"not run", "does not hold", "undecided", "holds"}
 
 
-def test_a_mean_far_below_the_others_is_told_beside_the_axis(tmp_path: Path) -> None:
+def test_a_mean_far_below_the_others_is_written_beside_the_axis(tmp_path: Path) -> None:
     channels = paper_experiments(FULL)["figure-channels"]
     records = records_of([channels], lambda cell, *_: 0.2 if cell.column == "1" else 0.8)
     write_pages(filled(tmp_path / "store", records), tmp_path / "page", FULL)

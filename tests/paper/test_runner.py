@@ -178,7 +178,7 @@ def test_nothing_is_begun_when_the_time_is_up(tmp_path: Path) -> None:
     assert summary == RunSummary(2, out_of_time=True, seconds=summary.seconds)
 
 
-def test_work_that_fails_is_told_and_left_undone(tmp_path: Path) -> None:
+def test_work_that_fails_is_reported_and_left_undone(tmp_path: Path) -> None:
     bad = Measurement("nothing_of_that_name")
     summary = run_jobs([bad, *mlp_jobs(1, 2)], Store(tmp_path), workers=1)
     assert "KeyError" in summary.failures["nothing_of_that_name"]

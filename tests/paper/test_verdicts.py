@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made_up import Accuracy, record_of, records_of
 
-from hiergcn.paper.claims import CLAIMS, verdicts_on
+from hiergcn.paper.claims import CLAIMS, JUDGES, verdicts_on
 from hiergcn.paper.collect import Evidence, Results
 from hiergcn.paper.experiment import Cell, Measurement
 from hiergcn.paper.experiments import FULL, paper_experiments
@@ -115,7 +115,7 @@ def test_growths_are_corrected_for_their_number() -> None:
     assert [one.p for one in found] == pytest.approx([0.03, 0.06, 0.06])
 
 
-def test_without_runs_nothing_is_said() -> None:
+def test_without_runs_every_claim_is_not_run() -> None:
     evidence = Evidence(Results([]), FULL)
     assert {one.finding.word for one in verdicts_on(evidence)} == {"not run"}
 
@@ -239,3 +239,7 @@ def test_recipes_agree_with_the_paper() -> None:
     for dataset, printed in TABLE2["hgcn"].items():
         assert published("hgcn", dataset) == printed.mean
         assert settings_for("hgcn", "paper", dataset).model.levels == BEST_LEVELS[dataset]
+
+
+def test_every_claim_has_a_judge_of_its_own() -> None:
+    assert [claim.judge for claim in CLAIMS] == list(JUDGES)

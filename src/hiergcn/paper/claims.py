@@ -1,8 +1,10 @@
-"""The paper's claims in its order: place, quote and judge."""
+"""The paper's claims, which are in claims.toml, and the judge of each."""
 
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.resources import files
 
 from hiergcn.model.registry import method_title
 from hiergcn.paper import verdicts
@@ -90,7 +92,36 @@ def many_to_few_labels(evidence: Evidence) -> Iterator[Lead]:
         yield Lead(method_title(other), f"with {most} labels", f"with {least}", growth(first, second))
 
 
+_ALL_OTHERS = (*WALKERS, *NETWORKS)
 _margin_grows = grows(many_to_few_labels, lambda evidence: evidence.scale.draws >= 10)
+
+JUDGES: dict[str, Judge] = {
+    "largest-lead": partial(verdicts.largest_lead, others=_ALL_OTHERS),
+    "receptive-field": verdicts.larger_receptive_field,
+    "toy-graph": verdicts.toy_graph,
+    "preprocessing": verdicts.preprocessing,
+    "epochs": verdicts.epochs,
+    "figures": verdicts.figures,
+    "gat-memory": verdicts.gat_on_nell,
+    "outperforms": better(methods("hgcn", _ALL_OTHERS)),
+    "larger-on-nell": grows(citation_to_nell, lambda evidence: evidence.scale.seeds >= 10),
+    "exceeds-on-nell": at_least_as_printed(methods("hgcn", ("gcn", "dgcn"), (NELL,))),
+    "walkers-are-poor": better(methods("gcn", WALKERS)),
+    "gat-over-gcn": better(methods("gat", ("gcn",))),
+    "farther-on-nell": verdicts.farther_on_nell,
+    "outperforms-with-few-labels": better(few_labels()),
+    "outperforms-with-small-validation": better(few_labels(" small")),
+    "margin-grows": _margin_grows,
+    "five-labels": at_least_as_printed(fewest_labels),
+    "declines-slightly": partial(verdicts.declines_slightly, others=NETWORKS, margin=_margin_grows),
+    "coarsening-helps": better(ablation("no-coarsening")),
+    "embedding-helps": better(ablation("no-embedding")),
+    "best-levels": best_value("figure-levels", BEST_LEVELS),
+    "too-many-levels": better(best_over("figure-levels", BEST_LEVELS, max)),
+    "more-channels": better(best_over("figure-channels", BEST_CHANNELS, min)),
+    "best-channels": best_value("figure-channels", BEST_CHANNELS),
+    "too-many-channels": better(best_over("figure-channels", BEST_CHANNELS, max)),
+}
 
 
 @dataclass(frozen=True)
@@ -99,131 +130,13 @@ class Claim:
 
     place: str
     quote: str
-    judge: Judge
+    judge: str
+    """Its name in JUDGES."""
 
 
-CLAIMS = (
-    Claim(
-        "Abstract",
-        "outperforming state-of-the-art methods and acquiring up to 5.9% performance improvement in terms of accuracy",
-        partial(verdicts.largest_lead, others=(*WALKERS, *NETWORKS)),
-    ),
-    Claim(
-        "Abstract",
-        "the proposed coarsening procedure enlarges the receptive field for each node, hence more global information "
-        "can be captured",
-        verdicts.larger_receptive_field,
-    ),
-    Claim(
-        "Section 3, coarsening layer",
-        "nodes B and D are structurally equivalent … node pair (C, E) has the largest structural similarity … only "
-        "node A remains unmarked",
-        verdicts.toy_graph,
-    ),
-    Claim(
-        "Section 3, complexity",
-        "the preprocessing takes O(n log n) to sort the unmarked nodes and O(mn) for SSG",
-        verdicts.preprocessing,
-    ),
-    Claim(
-        "Section 3, complexity",
-        "H-GCN is as asymptotically efficient as GCN and is more efficient than GAT",
-        verdicts.epochs,
-    ),
-    Claim(
-        "Section 4.2, Table 2",
-        "The performance of our proposed method is reported based on the average of 20 measurements: "
-        "84.5 ± 0.5 … 72.8 ± 0.5 … 79.8 ± 0.4 … 80.1 ± 0.4",
-        verdicts.figures,
-    ),
-    Claim("Section 4.2", "running GAT on the NELL dataset requires more than 64G memory", verdicts.gat_on_nell),
-    Claim(
-        "Section 4.2",
-        "the proposed method consistently outperforms other state-of-the-art methods",
-        better(methods("hgcn", (*WALKERS, *NETWORKS))),
-    ),
-    Claim(
-        "Section 4.2",
-        "compared with citation networks, H-GCN surpasses other baselines by larger margins on the NELL dataset",
-        grows(citation_to_nell, lambda evidence: evidence.scale.seeds >= 10),
-    ),
-    Claim(
-        "Section 4.2",
-        "the accuracy of H-GCN exceeds GCN and DGCN by 7.1% and 5.9% on NELL dataset respectively",
-        at_least_as_printed(methods("hgcn", ("gcn", "dgcn"), (NELL,))),
-    ),
-    Claim(
-        "Section 4.2",
-        "traditional random-walk-based algorithms such as DeepWalk and Planetoid, their performance is relatively poor",
-        better(methods("gcn", WALKERS)),
-    ),
-    Claim("Section 4.2", "GAT outperforms GCN", better(methods("gat", ("gcn",)))),
-    Claim(
-        "Section 4.2",
-        "on the NELL dataset, there are fewer training samples per class … training nodes are further away from "
-        "testing nodes on average",
-        verdicts.farther_on_nell,
-    ),
-    Claim("Section 4.3, Table 3", "our method outperform other baselines in all cases", better(few_labels())),
-    Claim(
-        "Section 4.3, Table 3; with as few labels for validation as for training",
-        "our method outperform other baselines in all cases",
-        better(few_labels(" small")),
-    ),
-    Claim(
-        "Section 4.3",
-        "With the number of labeled data decreasing, our method obtains a more considerable margin over these baseline "
-        "algorithms",
-        _margin_grows,
-    ),
-    Claim(
-        "Section 4.3",
-        "when only five labeled nodes per class … are given, the accuracy of H-GCN exceeds GCN, DGCN, and GAT by 7.5%, "
-        "6.4%, and 6.2% respectively",
-        at_least_as_printed(fewest_labels),
-    ),
-    Claim(
-        "Section 4.3",
-        "these baselines downgrade considerably. However … the performance of H-GCN declines slightly when labeled "
-        "data decreases dramatically",
-        partial(verdicts.declines_slightly, others=NETWORKS, margin=_margin_grows),
-    ),
-    Claim(
-        "Section 4.4, Table 4",
-        "H-GCN has better performance compared to H-GCN without coarsening mechanisms on all datasets",
-        better(ablation("no-coarsening")),
-    ),
-    Claim(
-        "Section 4.4, Table 4",
-        "the model with node weight embeddings performs better",
-        better(ablation("no-embedding")),
-    ),
-    Claim(
-        "Section 4.5, figure of coarsening layers",
-        "the performance of H-GCN achieves the best when there are four coarsening layers on three citation networks "
-        "and five on the knowledge graph",
-        best_value("figure-levels", BEST_LEVELS),
-    ),
-    Claim(
-        "Section 4.5",
-        "when adding too many coarsening layers, the performance drops",
-        better(best_over("figure-levels", BEST_LEVELS, max)),
-    ),
-    Claim(
-        "Section 4.5, figure of channels",
-        "the performance improves with the number of channels increasing until four channels",
-        better(best_over("figure-channels", BEST_CHANNELS, min)),
-    ),
-    Claim(
-        "Section 4.5, figure of channels; four as the best number",
-        "the performance improves with the number of channels increasing until four channels",
-        best_value("figure-channels", BEST_CHANNELS),
-    ),
-    Claim(
-        "Section 4.5",
-        "too many channels will inevitably introduce redundant parameters to the model, leading to overfitting as well",
-        better(best_over("figure-channels", BEST_CHANNELS, max)),
-    ),
+CLAIMS = tuple(
+    Claim(**claim)
+    for claim in tomllib.loads((files("hiergcn.paper") / "claims.toml").read_text(encoding="utf-8"))["claim"]
 )
 
 
@@ -237,4 +150,4 @@ class Verdict:
 
 def verdicts_on(evidence: Evidence) -> list[Verdict]:
     """Judge every claim."""
-    return [Verdict(claim, claim.judge(evidence)) for claim in CLAIMS]
+    return [Verdict(claim, JUDGES[claim.judge](evidence)) for claim in CLAIMS]

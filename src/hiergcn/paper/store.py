@@ -1,6 +1,6 @@
 """Results on disk: one small JSON file per run, or one compressed file of many runs.
 
-    runs.json.gz             optional: results packed by `write_packed`
+    runs.json.gz                 optional: results packed by `write_packed`
     runs/<2 digits>/<id>.json    one file per finished run, written whole
 
 A result is identified by settings, data, split and seed. Code is not part of the identity: commit, machine and package
@@ -160,7 +160,7 @@ def write_packed(records: Iterable[Record], path: Path) -> None:
         moment, made = _divided(record.made, _MADE_OF_RUN)
         head = json.dumps({"key": key, "data": record.data, "made": made}, sort_keys=True)
         entries.setdefault(head, []).append(json.dumps({**own, "result": record.result, **moment}))
-    blocks = [f'{head[:-1]}, "runs": [\n  {_lines(runs)}]}}' for head, runs in sorted(entries.items())]
+    blocks = [head[:-1] + ', "runs": [\n  ' + ",\n  ".join(runs) + "]}" for head, runs in sorted(entries.items())]
     text = '{"entries": [\n' + ",\n".join(blocks) + "\n]}\n"
     with written_whole(path) as part:
         part.write_bytes(gzip.compress(text.encode(), mtime=0))
@@ -170,10 +170,6 @@ def _divided(values: Mapping[str, Any], names: tuple[str, ...]) -> tuple[dict[st
     """Return the named values and the others."""
     named = {name: values[name] for name in names if name in values}
     return named, {name: value for name, value in values.items() if name not in names}
-
-
-def _lines(runs: list[str]) -> str:
-    return ",\n  ".join(runs)
 
 
 def read_packed(path: Path) -> list[Record]:
