@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen, strategy_names
 from hiergcn.coarsen.equivalence import equivalence_classes, neighbour_hashes
-from hiergcn.coarsen.equivalence_similarity import group_hgcn
+from hiergcn.coarsen.groupings import group_hgcn
 from hiergcn.coarsen.reference import plain_coarsen
 from hiergcn.compiled.csr import Rows, rows_of
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from scipy.sparse.csgraph import connected_components
 
 from hiergcn.coarsen import CoarsenConfig, coarsen, register_strategy, strategy_names
-from hiergcn.coarsen.edge_matching import group_heavy_edge
+from hiergcn.coarsen.groupings import group_heavy_edge
 from hiergcn.coarsen.strategy import _STRATEGIES, strategy_name
 from hiergcn.errors import InputError
 

@@ -43,7 +43,7 @@ def contract(rows: Rows, group: Int32s, n_coarse: int) -> Rows:
 
     The edges inside a hyper-node become its self-loop; as in the product, each counts twice (once from either end).
     """
-    members, first = _members(group, n_coarse)  # (n,), (n_coarse + 1,)
+    members, first = group_members(group, n_coarse)  # (n,), (n_coarse + 1,)
     entries = np.bincount(group, weights=np.diff(rows.indptr), minlength=n_coarse).astype(np.int64)
     start = offsets(entries)
     kind = np.float32 if _sums_are_small(rows, group, n_coarse) else np.float64
@@ -99,7 +99,7 @@ def _number(labels: Int32s, group: Int32s) -> int:
 
 
 @kernel
-def _members(group: Int32s, n_coarse: int) -> tuple[Int32s, Int64s]:
+def group_members(group: Int32s, n_coarse: int) -> tuple[Int32s, Int64s]:
     """Return the members of every hyper-node: those of c, ascending, are members[first[c]:first[c + 1]]."""
     first = np.zeros(n_coarse + 1, np.int64)
     for c in group:

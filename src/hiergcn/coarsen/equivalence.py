@@ -8,8 +8,7 @@ import numpy as np
 
 from hiergcn.coarsen.strategy import CoarsenConfig
 from hiergcn.compiled.csr import Int32s, Int64s, Rows, UInt64s
-from hiergcn.compiled.hashing import mix
-from hiergcn.compiled.jit import kernel
+from hiergcn.compiled.jit import kernel, mix
 from hiergcn.compiled.threads import even_ranges, run_over
 
 

@@ -1,1 +1,1 @@
-"""Numba helpers that several packages share: the decorator, CSR arrays, hashing and threads."""
+"""Numba helpers that several packages share: the decorator, a hash, CSR arrays and threads."""
