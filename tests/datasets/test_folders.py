@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from hiergcn.datasets import folders
-from hiergcn.datasets.folders import FileSet, cache_folder, find, obtain
-from hiergcn.datasets.sources import Progress, Source
+from hiergcn.datasets.folders import FileSet, Progress, Source, cache_folder, find, obtain
 from hiergcn.errors import InputError
 
 CONTENTS = {"one.bin": b"first", "two.bin": b"second"}

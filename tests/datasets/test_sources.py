@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hiergcn.datasets.sources import Source
+from hiergcn.datasets.folders import Source
 
 
 class Quiet(SimpleHTTPRequestHandler):

@@ -191,7 +191,7 @@ class TestSplitSpec:
         assert len({spec.name for spec in every}) == len(every)
 
     def test_too_few_nodes_to_draw_from_is_said(self) -> None:
-        with pytest.raises(InputError, match="20 nodes to draw 21 from"):
+        with pytest.raises(InputError, match="20 labelled nodes, too few for 21"):
             SplitSpec("few", 0, 21).split(self.cora.graph, self.cora.split)
 
     def test_names_are_those_of_stored_results(self) -> None:

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hiergcn.datasets.cora import read_cora
-from hiergcn.datasets.folders import FileSet, find, obtain
+from hiergcn.datasets.folders import FileSet, Progress, Source, find, obtain
 from hiergcn.datasets.nell import NELL, RECOVERED, read_nell
 from hiergcn.datasets.planetoid_files import read_planetoid
-from hiergcn.datasets.sources import Progress, Source
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 
@@ -75,76 +74,61 @@ def load_dataset(
         meant = f"; did you mean {near[0]!r}?" if near else "."
         raise InputError(f"There is no dataset {name!r}{meant} The names are {', '.join(_CATALOGUE)}.")
     entry = _CATALOGUE[name]
-    if multiplicity and entry.read_counted is None:
+    if multiplicity and not entry.counted:
         raise InputError(f"The files of {name} do not say how often an edge is listed; leave multiplicity out.")
     place = Path() if entry.files is None else obtain(entry.files, folder, progress)
-    read = entry.read_counted if multiplicity and entry.read_counted else entry.read
-    graph, split = read(place)
+    graph, split = entry.read(place, multiplicity)
     return Dataset(name, graph, split, entry.info)
-
-
-Reader = Callable[[Path], tuple[Graph, Split]]
 
 
 @dataclass(frozen=True)
 class _Entry:
     info: DatasetInfo
-    read: Reader
-    read_counted: Reader | None = None
-    """The reader that keeps the multiplicity of edges, if the files have it."""
+    read: Callable[[Path, bool], tuple[Graph, Split]]
+    """Takes the folder of the files, and whether an edge weighs as often as it is listed."""
     files: FileSet | None = None
     """None: embedded in the package."""
+    counted: bool = False
+    """Whether the files say how often an edge is listed."""
 
 
 def _citation(info: DatasetInfo, size: int) -> _Entry:
     """Citeseer or Pubmed, from the Planetoid repository; `size` is the bytes of its files."""
     names = tuple(f"ind.{info.name}.{part}" for part in ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index"))
     repository = Source("https://raw.githubusercontent.com/kimiyoung/planetoid/master/data", size)
-    return _Entry(
-        info,
-        lambda folder: read_planetoid(folder, info.name),
-        lambda folder: read_planetoid(folder, info.name, multiplicity=True),
-        FileSet(info.name, "planetoid", names, source=repository),
-    )
+    files = FileSet(info.name, "planetoid", names, source=repository)
+    return _Entry(info, lambda folder, counts: read_planetoid(folder, info.name, multiplicity=counts), files, True)
+
+
+def _nell(info: DatasetInfo) -> _Entry:
+    names = tuple(f"ind.{NELL}.{part}" for part in ("x", "y", "tx", "ty", "allx", "graph", "test.index"))
+    archive = Source("http://www.cs.cmu.edu/~zhiliny/data/nell_data.tar.gz")
+    files = FileSet("nell", "nell", names, optional=(f"ind.{NELL}.ally", RECOVERED), source=archive)
+    return _Entry(info, lambda folder, counts: read_nell(folder, multiplicity=counts), files, True)
 
 
 def _npz(info: DatasetInfo, file: str, original: str) -> _Entry:
     """A graph in the npz layout of Shchur et al. (2018), made undirected and unweighted, with a split drawn once."""
 
-    def read(folder: Path) -> tuple[Graph, Split]:
+    def read(folder: Path, _: bool) -> tuple[Graph, Split]:
         graph = replace(Graph.from_npz(folder / file), name=info.name)
         assert graph.labels is not None
         return graph, Split.random(graph.labels, seed=0)
 
     hint = f" (the npz file {original} of github.com/shchur/gnn-benchmark, under that name)"
-    return _Entry(info, read, files=FileSet(info.name, "more", (file,), hint=hint))
+    return _Entry(info, read, FileSet(info.name, "more", (file,), hint=hint))
 
 
-_CORA = DatasetInfo("cora", "Cora, machine-learning papers", 2708, 5278, 1433, 7)
-_CITESEER = DatasetInfo("citeseer", "Citeseer, computer-science papers", 3327, 4552, 3703, 6)
-_PUBMED = DatasetInfo("pubmed", "Pubmed, papers on diabetes", 19717, 44324, 500, 3)
-_NELL = DatasetInfo("nell", "NELL, a knowledge graph (0.001 split)", 65755, 125775, 61278, 105)
 _PHOTO = DatasetInfo("amazon-photo", "Amazon Photo, goods bought together", 7650, 119081, 745, 8)
 _COAUTHOR = DatasetInfo("coauthor-cs", "Coauthor CS, authors who wrote together", 18333, 81894, 6805, 15)
 
 _CATALOGUE: dict[str, _Entry] = {
     entry.info.name: entry
     for entry in (
-        _Entry(_CORA, lambda _: read_cora()),
-        _citation(_CITESEER, 1_036_188),
-        _citation(_PUBMED, 8_722_598),
-        _Entry(
-            _NELL,
-            read_nell,
-            lambda folder: read_nell(folder, multiplicity=True),
-            FileSet(
-                "nell",
-                "nell",
-                tuple(f"ind.{NELL}.{part}" for part in ("x", "y", "tx", "ty", "allx", "graph", "test.index")),
-                optional=(f"ind.{NELL}.ally", RECOVERED),
-                source=Source("http://www.cs.cmu.edu/~zhiliny/data/nell_data.tar.gz"),
-            ),
-        ),
+        _Entry(DatasetInfo("cora", "Cora, machine-learning papers", 2708, 5278, 1433, 7), lambda *_: read_cora()),
+        _citation(DatasetInfo("citeseer", "Citeseer, computer-science papers", 3327, 4552, 3703, 6), 1_036_188),
+        _citation(DatasetInfo("pubmed", "Pubmed, papers on diabetes", 19717, 44324, 500, 3), 8_722_598),
+        _nell(DatasetInfo("nell", "NELL, a knowledge graph (0.001 split)", 65755, 125775, 61278, 105)),
         _npz(_PHOTO, "amazon_photo.npz", "amazon_electronics_photo.npz"),
         _npz(_COAUTHOR, "coauthor_cs.npz", "ms_academic_cs.npz"),
     )

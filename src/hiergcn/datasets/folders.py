@@ -1,18 +1,61 @@
 """Finding the files of a dataset: in the user's data folder, or in the cache, which downloads fill when needed."""
 
 import hashlib
+import io
 import os
-from collections.abc import Sequence
+import tarfile
+import urllib.request
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files as package_files
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import TypeAlias
 
-from hiergcn.datasets.sources import Progress, Source
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
 
 VARIABLE = "HIERGCN_DATA"
+TIMEOUT = 30  # seconds without an answer
+BLOCK = 1 << 16  # bytes
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called with the bytes received so far and the bytes expected in all (0 if unknown)."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """An address on the web: a folder with a file for each name, or a tar archive that holds them in any folder."""
+
+    url: str
+    size: int = 0
+    """Bytes of all files of a folder together."""
+
+    def fetch(self, names: Sequence[str], progress: Progress) -> dict[str, bytes]:
+        """Return the contents of the named files, as far as the source has them; it may fail with any error."""
+        contents: dict[str, bytes] = {}
+        if self.url.endswith(".tar.gz"):
+            with tarfile.open(fileobj=io.BytesIO(_download(self.url, progress))) as archive:
+                for member in archive:  # read in memory: nothing is written where the archive says
+                    name = PurePosixPath(member.name).name
+                    stream = archive.extractfile(member) if name in names else None
+                    if stream is not None:
+                        contents[name] = stream.read()
+            return contents
+        for name in names:
+            before = sum(map(len, contents.values()))
+            contents[name] = _download(f"{self.url}/{name}", progress, before, self.size)
+        return contents
+
+
+def _download(url: str, progress: Progress, before: int = 0, total: int | None = None) -> bytes:
+    content = bytearray()
+    with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:  # noqa: S310  # addresses are constants of this package
+        expected = int(answer.headers.get("Content-Length") or 0) if total is None else total
+        while block := answer.read(BLOCK):
+            content += block
+            progress(before + len(content), expected)
+    return bytes(content)
 
 
 @dataclass(frozen=True)

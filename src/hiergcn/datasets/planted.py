@@ -36,7 +36,14 @@ def planted_graph(
     The label of a node is its top block. Its features are the class's centre, drawn from N(0, I), plus `noise` times
     N(0, I). The same arguments give the same graph. Time and memory are linear in nodes and edges.
     """
-    _check(n, classes, depth, branching, degree, homophily, decay, features)
+    if min(classes, depth, branching) < 1 or features < 0:
+        raise InputError("A planted graph needs classes, depth and branching of at least 1 and features of at least 0.")
+    if n < classes:
+        raise InputError(f"{n} nodes cannot fill {classes} classes; ask for at least {classes} nodes.")
+    if not 0 <= degree < n:
+        raise InputError(f"Degree {degree} is impossible with {n} nodes; give 0 to {n - 1}.")
+    if not (0 <= homophily <= 1 and 0 <= decay <= 1):
+        raise InputError("Homophily and decay must be between 0 and 1.")
     rng = np.random.default_rng(seed)
     index = np.int32 if n <= np.iinfo(np.int32).max else np.int64
     node_at = rng.permutation(np.arange(n, dtype=index))  # place in the tree, from left to right -> node
@@ -47,19 +54,6 @@ def planted_graph(
     adjacency = symmetric_adjacency(source, target, None, n)
     del source, target
     return Graph(adjacency, _features(rng, labels, classes, features, noise), labels, name=f"planted-{n}")
-
-
-def _check(
-    n: int, classes: int, depth: int, branching: int, degree: float, homophily: float, decay: float, features: int
-) -> None:
-    if min(classes, depth, branching) < 1 or features < 0:
-        raise InputError("A planted graph needs classes, depth and branching of at least 1 and features of at least 0.")
-    if n < classes:
-        raise InputError(f"{n} nodes cannot fill {classes} classes; ask for at least {classes} nodes.")
-    if not 0 <= degree < n:
-        raise InputError(f"Degree {degree} is impossible with {n} nodes; give 0 to {n - 1}.")
-    if not (0 <= homophily <= 1 and 0 <= decay <= 1):
-        raise InputError("Homophily and decay must be between 0 and 1.")
 
 
 def _blocks(n: int, classes: int, depth: int, branching: int) -> NDArray[np.int64]:

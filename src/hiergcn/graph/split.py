@@ -43,12 +43,7 @@ class Split:
 
     @classmethod
     def random(
-        cls,
-        labels: ArrayLike,
-        per_class: int = 20,
-        validation: int = 500,
-        test: int | None = None,
-        seed: int = 0,
+        cls, labels: ArrayLike, per_class: int = 20, validation: int = 500, test: int | None = None, seed: int = 0
     ) -> "Split":
         """Draw `per_class` training nodes per class, then `validation` and `test` nodes (None: all) from the rest.
 
@@ -58,19 +53,10 @@ class Split:
         if min(per_class, validation, 0 if test is None else test) < 0 or per_class == 0:
             raise InputError("A split needs at least 1 training node per class, and no negative number of nodes.")
         labelled = np.flatnonzero(known >= 0)
-        classes, sizes = np.unique(known[labelled], return_counts=True)
-        if classes.size == 0:
+        if labelled.size == 0:
             raise InputError("No node has a label; a split is drawn from labelled nodes.")
-        if sizes.min() < per_class:
-            raise InputError(
-                f"Class {classes[sizes.argmin()]} has {sizes.min()} labelled nodes, too few for {per_class} training "
-                f"nodes per class; give at most {sizes.min()} per class or leave the class out."
-            )
         shuffled = _generator(seed).permutation(labelled)
-        by_class = shuffled[np.argsort(known[shuffled], kind="stable")]
-        first = np.repeat(np.cumsum(sizes) - sizes, sizes)
-        chosen = np.arange(by_class.size) - first < per_class  # the first nodes of each class in shuffled order
-        train = by_class[chosen]
+        train = _first_of_each_class(shuffled, known, per_class)
         rest = shuffled[~np.isin(shuffled, train, assume_unique=True)]
         wanted = validation + (0 if test is None else test)
         if wanted > rest.size:
@@ -92,16 +78,13 @@ class Split:
             raise InputError(f"Validation {validation} and test {test} must be shares that leave some nodes to train.")
         known = np.asarray(labels)
         shuffled = _generator(seed).permutation(np.flatnonzero(known >= 0))
-        parts: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+        parts = [np.split(np.empty(0, np.int64), [0, 0])]  # train, validation and test nodes of each class
         for k in np.unique(known[shuffled]):
             nodes = shuffled[known[shuffled] == k]
             tested = int(test * nodes.size)
             validated = min(max(round(validation * nodes.size), 1), nodes.size - 1 - tested) if validation else 0
-            for part, chosen in zip(
-                parts, np.split(nodes, [nodes.size - tested - validated, nodes.size - tested]), strict=True
-            ):
-                part.append(chosen)
-        return cls(*(np.concatenate([np.empty(0, np.int64), *part]) for part in parts))
+            parts.append(np.split(nodes, [nodes.size - tested - validated, nodes.size - tested]))
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
     def check(self, graph: Graph) -> None:
         """Refuse a split with which no model of `graph` can be trained and selected."""
@@ -115,9 +98,6 @@ class Split:
             unknown = nodes[labels[nodes] < 0]
             if unknown.size:
                 raise InputError(f"The {part} part names node {graph.ids[unknown[0]]} without a label; take it out.")
-        self._check_classes(graph, labels)
-
-    def _check_classes(self, graph: Graph, labels: NDArray[Any]) -> None:
         present = np.unique(labels[labels >= 0])
         if present.size < 2:
             raise InputError(f"Every label of {graph.name} is {graph.class_names[present[0]]!r}; give two classes.")
@@ -183,10 +163,10 @@ class SplitSpec:
         if self.kind == "random":
             return Split.random(graph.labels, seed=self.number)
         rng = _generator(self.number)
-        train = _some_of_each_class(public.train, graph.labels, self.per_class, rng)
+        train = _first_of_each_class(rng.permutation(public.train), graph.labels, self.per_class)
         validation = public.validation
         if self.small_validation:
-            validation = _some_of_each_class(validation, graph.labels, self.per_class, rng)
+            validation = _first_of_each_class(rng.permutation(validation), graph.labels, self.per_class)
         return Split(train, validation, public.test)
 
 
@@ -216,15 +196,12 @@ def parse_splits(text: str) -> tuple[SplitSpec, ...]:
     raise InputError(f"splits is {text!r}; give public, or random:N for N random splits.")
 
 
-def _some_of_each_class(
-    nodes: NDArray[np.int64], labels: NDArray[Any], count: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Return the first `count` nodes of each class, in an order that does not depend on `count`."""
-    shuffled = rng.permutation(nodes)
-    chosen = []
-    for one in np.unique(labels[nodes]):
-        members = shuffled[labels[shuffled] == one]
-        if members.size < count:
-            raise InputError(f"Class {one} has {members.size} nodes to draw {count} from; draw fewer.")
-        chosen.append(members[:count])
-    return np.concatenate(chosen)
+def _first_of_each_class(nodes: NDArray[np.int64], labels: NDArray[Any], count: int) -> NDArray[np.int64]:
+    """Return the first `count` nodes of each class."""
+    classes, sizes = np.unique(labels[nodes], return_counts=True)
+    if sizes.min() < count:
+        raise InputError(
+            f"Class {classes[sizes.argmin()]} has {sizes.min()} labelled nodes, too few for {count} per class; "
+            f"give at most {sizes.min()} per class or leave the class out."
+        )
+    return np.concatenate([nodes[labels[nodes] == one][:count] for one in classes])

@@ -5,7 +5,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
 from hiergcn.graph.graph import Features, Graph, checked_features
@@ -68,14 +67,8 @@ def _adjacency(matrix: Features, k: int, metric: str, join: Join) -> sp.csr_arra
 
     try:
         finder = NearestNeighbors(n_neighbors=k, metric=metric).fit(matrix)
-        near: NDArray[np.int64] = finder.kneighbors(return_distance=False)  # (n, k), without the row itself
+        directed = sp.csr_array(finder.kneighbors_graph())  # (n, n), without the rows themselves
     except ValueError as error:
         raise InputError(f"The metric {metric!r:.40} finds no neighbours ({error!s:.200}); name another.") from error
-    n = len(near)
-    starts = np.arange(0, n * k + 1, k)
-    directed = sp.csr_array((np.ones(n * k), near.reshape(-1), starts), shape=(n, n))
     directed.sort_indices()
-    both = directed.maximum(directed.T) if join == "union" else directed.minimum(directed.T)
-    result = sp.csr_array(both)
-    result.eliminate_zeros()
-    return result
+    return sp.csr_array(directed.maximum(directed.T) if join == "union" else directed.minimum(directed.T))
