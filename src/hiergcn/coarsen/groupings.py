@@ -81,7 +81,8 @@ def group_two_hop(
 
 def _alone(head: Int32s) -> Bools:
     """Return whether each node is the only one of its group."""
-    return np.bincount(head, minlength=len(head))[head] == 1
+    alone: Bools = np.bincount(head, minlength=len(head))[head] == 1
+    return alone
 
 
 @kernel
