@@ -1,16 +1,14 @@
 """The paper's claims, which are in claims.toml, and the judge of each."""
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.resources import files
 
 from hiergcn.model.registry import method_title
 from hiergcn.paper import verdicts
 from hiergcn.paper.collect import Evidence
 from hiergcn.paper.experiments import DATASET_TITLES, NELL
-from hiergcn.paper.published import BEST_CHANNELS, BEST_LEVELS
+from hiergcn.paper.published import BEST_CHANNELS, BEST_LEVELS, packaged
 from hiergcn.paper.significance import growth
 from hiergcn.paper.verdicts import Finding, Judge, Lead, Pair, Pairs, at_least_as_printed, best_value, better, grows
 
@@ -134,10 +132,7 @@ class Claim:
     """Its name in JUDGES."""
 
 
-CLAIMS = tuple(
-    Claim(**claim)
-    for claim in tomllib.loads((files("hiergcn.paper") / "claims.toml").read_text(encoding="utf-8"))["claim"]
-)
+CLAIMS = tuple(Claim(**claim) for claim in packaged("claims.toml")["claim"])
 
 
 @dataclass(frozen=True)

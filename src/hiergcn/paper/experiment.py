@@ -113,8 +113,8 @@ class Experiment:
     """A table or figure: trainings (arms, datasets, columns), measurements, or both."""
 
     name: str
-    title: str
-    about: str
+    title: str = ""
+    about: str = ""
     arms: tuple[Arm, ...] = ()
     datasets: tuple[str, ...] = ()
     columns: tuple[Column, ...] = (Column(),)

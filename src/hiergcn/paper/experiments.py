@@ -12,30 +12,17 @@ from typing import Any
 from hiergcn.graph.split import few_labels, random_splits
 from hiergcn.model.registry import method_title
 from hiergcn.paper.experiment import Arm, Column, Experiment, Measurement
+from hiergcn.paper.published import packaged
 
 CITATION = ("cora", "citeseer", "pubmed")
 NELL = "nell"
 DATASET_TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "nell": "NELL"}
-ARM_TITLES = {
-    "hgcn-nell": "H-GCN, our recipe for NELL",
-    "no-coarsening": "H-GCN without coarsening and refining",
-    "no-embedding": "H-GCN without node-weight embedding",
-    "no-coarsening-nell": "our recipe without coarsening and refining",
-    "no-embedding-nell": "our recipe without node-weight embedding",
-    "no-hierarchy": "H-GCN+ without hierarchy",
-    "hgcn-plus-4": "H-GCN+, 4 networks",
-    "grand-4": "GRAND, 4 networks",
-    "reference": "H-GCN, the authors' settings",
-    "mean-loss": "H-GCN, loss averaged over labelled nodes",
-    "no-output-relu": "H-GCN without the last ReLU",
-    "one-channel": "H-GCN without the last ReLU, 1 channel",
-}
-"""Titles of arms that are not named after a method."""
+TEXTS = packaged("texts.toml")
 
 
 def arm_title(arm: str) -> str:
     """Return the name of an arm as people read it."""
-    return ARM_TITLES.get(arm) or method_title(arm)
+    return TEXTS["arms"].get(arm) or method_title(arm)
 
 
 @dataclass(frozen=True)
@@ -120,38 +107,42 @@ _ON_NELL = Arm("hgcn-nell", "hgcn", "default", datasets=(NELL,))
 def paper_experiments(scale: Scale = FULL) -> dict[str, Experiment]:
     """Return the paper's experiments by name."""
     made = (
-        _measured(
-            "table1", "Datasets", "Statistics of the datasets, counted in the files.", _on_each(scale, "statistics")
-        ),
+        Experiment("table1", measurements=_on_each(scale, "statistics")),
         _table2(scale),
         _table3(scale),
         _table4(scale),
-        _varied(scale, "figure-levels", "Coarsening layers", "levels", scale.levels),
-        _varied(scale, "figure-channels", "Channels", "channels", scale.channels),
-        _measured(
-            "figure-coarsening",
-            "Coarsening, step by step",
-            "The toy graph of the paper's coarsening figure.",
-            [Measurement("toy-graph")],
+        _varied(scale, "figure-levels", "levels", scale.levels),
+        _varied(scale, "figure-channels", "channels", scale.channels),
+        Experiment("figure-coarsening", measurements=(Measurement("toy-graph"),)),
+        Experiment(
+            "figure-receptive-field", measurements=_on_each(scale, "receptive-field", levels=scale.field_levels)
         ),
-        _measured(
-            "figure-receptive-field",
-            "Receptive field",
-            f"Number of nodes in a node's receptive field: GCN, and H-GCN with 0 to {scale.field_levels} levels.",
-            _on_each(scale, "receptive-field", levels=scale.field_levels),
-        ),
-        _complexity(scale),
+        Experiment("complexity", measurements=_costs(scale)),
         _random_splits(scale),
     )
-    return {one.name: one for one in made}
+    return described(made, scale)
 
 
-def _measured(name: str, title: str, about: str, measurements: Iterable[Measurement]) -> Experiment:
-    return Experiment(name, title, about, measurements=tuple(measurements))
+def described(experiments: Iterable[Experiment], scale: Scale) -> dict[str, Experiment]:
+    """Return the experiments by name, with titles and descriptions from texts.toml and the scale's limit on epochs."""
+    ranges = {"levels": scale.levels, "channels": scale.channels, "sizes": scale.sizes}
+    words = {
+        **{name: f"{values[0]:,} to {values[-1]:,}" for name, values in ranges.items()},
+        "scale": scale,
+        "few_labels_on": DATASET_TITLES[scale.few_labels_on],
+        "labels": ", ".join(map(str, scale.labels)),
+        "fewer_draws": _fewer(scale.fewer_draws),
+        "fewer_splits": _fewer(scale.fewer_splits),
+    }
+    found = {}
+    for one in experiments:
+        title, about = TEXTS[one.name]["title"], TEXTS[one.name]["about"].format(**words)
+        found[one.name] = replace(one, title=title, about=about, most_epochs=scale.most_epochs)
+    return found
 
 
-def _on_each(scale: Scale, name: str, **arguments: object) -> list[Measurement]:
-    return [Measurement(name, {"dataset": dataset, **arguments}) for dataset in scale.datasets]
+def _on_each(scale: Scale, name: str, **arguments: object) -> tuple[Measurement, ...]:
+    return tuple(Measurement(name, {"dataset": dataset, **arguments}) for dataset in scale.datasets)
 
 
 def _others(scale: Scale, names: tuple[str, ...], seeds: int | None = None) -> tuple[Arm, ...]:
@@ -167,12 +158,9 @@ def _table2(scale: Scale) -> Experiment:
     gat = Measurement("memory", {"dataset": NELL, "method": "gat"})  # "requires more than 64G memory"
     return Experiment(
         "table2",
-        "Node classification",
-        f"Every method on the public splits, {scale.seeds} seeds.",
         arms=(_ON_NELL, _PAPER, *_others(scale, (*_BASELINES, *_SLOW))),
         datasets=scale.datasets,
         seeds=scale.seeds,
-        most_epochs=scale.most_epochs,
         measurements=(gat,) if NELL in scale.datasets else (),
     )
 
@@ -188,17 +176,12 @@ def _table3(scale: Scale) -> Experiment:
     others = _others(scale, ("gcn", "dgcn", "gat", "grand", "appnp"), scale.draw_seeds_others)
     return Experiment(
         "table3",
-        "Few labels",
-        f"{DATASET_TITLES[scale.few_labels_on]} with {', '.join(map(str, scale.labels))} labels per class, drawn "
-        f"{scale.draws} times from the training set{_fewer(scale.fewer_draws)}. Validation has all its labels, or as "
-        "few as training.",
         arms=(
             replace(_PAPER, seeds=scale.draw_seeds),
             *(replace(arm, splits=scale.fewer_draws.get(arm.name)) for arm in others),
         ),
         datasets=(scale.few_labels_on,),
         columns=tuple(public if column.name == public.name else column for column in columns),
-        most_epochs=scale.most_epochs,
     )
 
 
@@ -209,8 +192,6 @@ def _table4(scale: Scale) -> Experiment:
     }
     return Experiment(
         "table4",
-        "Ablation",
-        f"H-GCN without coarsening (short-cuts kept) and without node-weight embedding, {scale.seeds} seeds.",
         arms=(
             _ON_NELL,
             *(replace(_ON_NELL, name=f"{name}-nell", changes=changes) for name, changes in without.items()),
@@ -219,43 +200,31 @@ def _table4(scale: Scale) -> Experiment:
         ),
         datasets=scale.datasets,
         seeds=scale.seeds,
-        most_epochs=scale.most_epochs,
     )
 
 
-def _varied(scale: Scale, name: str, title: str, setting: str, values: tuple[int, ...]) -> Experiment:
+def _varied(scale: Scale, name: str, setting: str, values: tuple[int, ...]) -> Experiment:
     return Experiment(
         name,
-        title,
-        f"H-GCN with {setting} from {values[0]} to {values[-1]}. On NELL: our recipe, {scale.nell_seeds} seeds.",
         arms=(replace(_PAPER, datasets=CITATION), replace(_ON_NELL, name="hgcn", seeds=scale.nell_seeds)),
         datasets=scale.datasets,
         columns=tuple(Column(str(value), {setting: value}) for value in values),
         seeds=scale.seeds,
-        most_epochs=scale.most_epochs,
     )
 
 
-def _complexity(scale: Scale) -> Experiment:
+def _costs(scale: Scale) -> tuple[Measurement, ...]:
     points = [(size, 10) for size in scale.sizes] + [(scale.degrees_at, degree) for degree in scale.degrees]
-    return _measured(
-        "complexity",
-        "Cost",
-        f"Preprocessing and epochs on planted graphs of {scale.sizes[0]:,} to {scale.sizes[-1]:,} nodes, one thread.",
-        (Measurement("cost", {"nodes": n, "degree": degree}, alone=True) for n, degree in dict.fromkeys(points)),
-    )
+    return tuple(Measurement("cost", {"nodes": n, "degree": m}, alone=True) for n, m in dict.fromkeys(points))
 
 
 def _random_splits(scale: Scale) -> Experiment:
     arms = (_PAPER, *_others(scale, (*_BASELINES, *_SLOW)))
     return Experiment(
         "random-splits",
-        "Random splits",
-        f"Table 2 on {scale.splits} random splits of the citation networks, one seed each{_fewer(scale.fewer_splits)}.",
         arms=tuple(replace(arm, splits=scale.fewer_splits.get(arm.name)) for arm in arms),
         datasets=scale.citation,
         columns=(Column(splits=random_splits(scale.splits)),),
-        most_epochs=scale.most_epochs,
     )
 
 

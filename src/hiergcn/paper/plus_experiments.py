@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hiergcn.graph.split import few_labels, random_splits
 from hiergcn.paper.experiment import NUMBERED, Arm, Column, Experiment
-from hiergcn.paper.experiments import CITATION, FULL, NELL, Scale
+from hiergcn.paper.experiments import FULL, NELL, Scale, described
 
 RIVALS = ("no-hierarchy", "grand", "gcn")
 """What H-GCN+ is compared with, in the order of the tables."""
@@ -18,7 +18,7 @@ MANY_LABELS = ("20", "15", "10")
 
 def plus_experiments(scale: Scale = FULL) -> dict[str, Experiment]:
     """Return H-GCN+'s experiments by name."""
-    return {made.name: made for made in (_public(scale), _few(scale), _random(scale), _variants(scale))}
+    return described((_public(scale), _few(scale), _random(scale), _variants(scale)), scale)
 
 
 def _plus(preset: str) -> tuple[Arm, Arm]:
@@ -29,8 +29,6 @@ def _plus(preset: str) -> tuple[Arm, Arm]:
 def _public(scale: Scale) -> Experiment:
     return Experiment(
         "plus-public",
-        "Public splits",
-        f"Test accuracy in per cent on the public splits, {scale.seeds} seeds.",
         arms=(
             *_plus("plus"),
             Arm("grand", "grand"),
@@ -40,7 +38,6 @@ def _public(scale: Scale) -> Experiment:
         ),
         datasets=scale.datasets,
         seeds=scale.seeds,
-        most_epochs=scale.most_epochs,
     )
 
 
@@ -53,9 +50,6 @@ def _few(scale: Scale) -> Experiment:
     rivals = [Arm(name, name) for name in ("grand", "gcn")]
     return Experiment(
         "plus-few-labels",
-        "Few labels",
-        f"{scale.plus_draws} draws of the training nodes from the public ones, one seed each; validation has as few "
-        "nodes as training.",
         arms=(
             *_plus("plus-few"),
             *(replace(arm, datasets=("cora",)) for arm in rivals),
@@ -65,21 +59,16 @@ def _few(scale: Scale) -> Experiment:
         datasets=tuple(name for name in ("pubmed", "cora") if name in scale.datasets),
         columns=tuple(columns),
         seeds=NUMBERED,
-        most_epochs=scale.most_epochs,
     )
 
 
 def _random(scale: Scale) -> Experiment:
     return Experiment(
         "plus-random-splits",
-        "Random splits",
-        f"{scale.splits} random splits: 20 nodes per class for training, 500 for validation, all others for testing; "
-        "one seed each.",
         arms=(*_plus("plus"), Arm("grand", "grand"), Arm("gcn", "gcn", seeds=1)),
         datasets=scale.citation,
         columns=(Column(splits=random_splits(scale.splits)),),
         seeds=NUMBERED,
-        most_epochs=scale.most_epochs,
     )
 
 
@@ -87,8 +76,6 @@ def _variants(scale: Scale) -> Experiment:
     paper = Arm("hgcn", "hgcn", "paper")
     return Experiment(
         "variants",
-        "Variants of H-GCN",
-        f"H-GCN as the paper's text has it, and with other choices, {scale.seeds} seeds on the public splits.",
         arms=(
             paper,
             Arm("reference", "hgcn", "reference"),
@@ -96,7 +83,6 @@ def _variants(scale: Scale) -> Experiment:
             replace(paper, name="no-output-relu", changes={"output_relu": False}, datasets=("citeseer",)),
             replace(paper, name="one-channel", changes={"channels": 1, "output_relu": False}, datasets=("cora",)),
         ),
-        datasets=tuple(name for name in CITATION if name in scale.datasets),
+        datasets=scale.citation,
         seeds=scale.seeds,
-        most_epochs=scale.most_epochs,
     )

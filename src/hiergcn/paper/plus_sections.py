@@ -2,17 +2,15 @@
 
 from collections.abc import Iterable
 
-from hiergcn.evaluate.paired import TEST
 from hiergcn.paper.blocks import Section, Table, Text, words
 from hiergcn.paper.collect import CellResult, Evidence
 from hiergcn.paper.experiments import DATASET_TITLES, arm_title
 from hiergcn.paper.plus_experiments import RIVALS
-from hiergcn.paper.sections import SPREAD, section_of
+from hiergcn.paper.sections import section_of
 from hiergcn.paper.significance import Compared, compare_cells, points, probability
 from hiergcn.paper.tables import Cells, accuracy_table, accuracy_text, dataset_columns, spread
 
 MODELS = ("hgcn-plus", *RIVALS)
-PAIRED = f"{TEST}; p is not corrected for the number of comparisons."
 
 
 def overview_table(evidence: Evidence) -> Table:
@@ -45,8 +43,7 @@ def _public(evidence: Evidence) -> Section:
         Table(dataset_columns("method", datasets), tuple(validation), "Mean validation accuracy in per cent."),
         _differences(evidence),
     ]
-    notes = [SPREAD, PAIRED, "On NELL a seed of H-GCN+ is the mean of four networks; a seed of GRAND or GCN is one."]
-    return section_of(evidence, "plus-public", blocks, notes)
+    return section_of(evidence, "plus-public", blocks)
 
 
 def _differences(evidence: Evidence) -> Table:
@@ -70,18 +67,13 @@ def _few(evidence: Evidence) -> Section:
         for column in experiment.columns
     ]
     table = _with_differences(evidence, "plus-few-labels", "labels per class", places)
-    notes = [
-        "Differences are paired by draw. " + PAIRED,
-        "With 10 to 20 labels on Pubmed GRAND and GCN have Table 3's runs: 10 draws, two seeds each.",
-    ]
-    return section_of(evidence, "plus-few-labels", [table], notes)
+    return section_of(evidence, "plus-few-labels", [table])
 
 
 def _random(evidence: Evidence) -> Section:
     places = [(dataset, "", DATASET_TITLES[dataset]) for dataset in evidence.scale.citation]
     table = _with_differences(evidence, "plus-random-splits", "dataset", places)
-    notes = ["Differences are paired by split. " + PAIRED, "Splits share nodes, so p is smaller than it should be."]
-    return section_of(evidence, "plus-random-splits", [table], notes)
+    return section_of(evidence, "plus-random-splits", [table])
 
 
 def _with_differences(evidence: Evidence, experiment: str, first: str, places: Iterable[tuple[str, str, str]]) -> Table:
@@ -116,4 +108,4 @@ def _difference(one: Compared) -> str:
 def _variants(evidence: Evidence) -> Section:
     experiment = evidence.experiments["variants"]
     table = accuracy_table(evidence.cells["variants"], [arm.name for arm in experiment.arms], experiment.datasets)
-    return section_of(evidence, "variants", [table], [])
+    return section_of(evidence, "variants", [table])

@@ -12,14 +12,6 @@ from hiergcn.paper.collect import CellResult
 from hiergcn.paper.published import printed_figure
 
 LEVEL = 0.05
-TO_PAPER = (
-    "against the paper's figure: Welch's t-test if the paper gives a spread over a known number of runs (H-GCN in "
-    "Table 2), otherwise a one-sample t-test, which takes the paper's figure as exact; both two-sided"
-)
-BETWEEN_OURS = (
-    "between two of ours: Wilcoxon's signed-rank test, two-sided, exact, paired by seed on one split and by split if "
-    "there are several (each split the mean of its seeds); Holm's correction within a claim"
-)
 
 
 @dataclass(frozen=True)
