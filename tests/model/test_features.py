@@ -11,7 +11,7 @@ from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.mlp import MLPConfig
-from hiergcn.model.config_checks import SCALINGS
+from hiergcn.model.config_types import SCALINGS
 from hiergcn.model.ops.sparse_features import SparseFeatures
 from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
-from hiergcn.model.config_checks import Scaling as Scaling
+from hiergcn.model.config_types import Scaling
 from hiergcn.model.method import Features, NodeModel, Prepared, Weights, WrappedMethod
 from hiergcn.model.ops.sparse_features import SparseFeatures
 

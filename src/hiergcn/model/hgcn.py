@@ -22,8 +22,8 @@ from torch import Tensor, nn
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
-from hiergcn.model.config_checks import check_choices, check_rates, check_scaling, check_whole
-from hiergcn.model.features import Scaling, feature_tensor
+from hiergcn.model.config_types import CheckedConfig, Count, Rate, Scaling, Whole
+from hiergcn.model.features import feature_tensor
 from hiergcn.model.levels import HierarchyTensors, LevelTensors, Pooling
 from hiergcn.model.memory_cost import Layer, MemoryPlan, Workload, layers_memory
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
@@ -31,18 +31,18 @@ from hiergcn.model.ops.convolve import ChannelMix, convolve
 
 
 @dataclass(frozen=True)
-class HGCNConfig:
+class HGCNConfig(CheckedConfig):
     """Settings of the network. The defaults follow the paper's text (preset `paper`)."""
 
-    levels: int = 4
+    levels: Whole = 4
     """Coarsening layers L. The paper: 4 (9 layers) on citation networks, 5 (11 layers) on NELL."""
-    hidden: int = 32
+    hidden: Count = 32
     """Width d of every hidden layer. The text gives none; 32 as in the authors' code on Cora."""
-    channels: int = 4
+    channels: Count = 4
     """Channels c of each coarsening and refining layer."""
-    weight_embedding: int = 8
+    weight_embedding: Whole = 8
     """Width p of the node-weight embedding; 0 leaves it out. The text gives none; 8 as in the authors' code on Cora."""
-    dropout: float = 0.85
+    dropout: Rate = 0.85
     """Dropout rate on the input of each layer."""
     pooling: Pooling = "sum"
     """Eq. 4 sums. Reference: l2, which divides by the square root of the group's size."""
@@ -50,7 +50,7 @@ class HGCNConfig:
     """The text weighs channels after their ReLU (w_j = 1/c at first). Reference: before it, w_j Glorot-initialised."""
     output_relu: bool = True
     """ReLU before the softmax, as in Eq. 8. Reference: none."""
-    output_channels: int = 1
+    output_channels: Count = 1
     """Channels of the output layer. Reference: as many as in other layers."""
     embed_input: bool = True
     """Node-weight embedding in the first layer too ("in every coarsening and refining layer"). Reference: not there."""
@@ -58,14 +58,8 @@ class HGCNConfig:
     """Feature scaling: rows sum to 1, as in Kipf & Welling, whose setting the paper follows."""
     coarsening: bool = True
     """False keeps layers and short-cuts, but every level is the input graph (the paper's first ablation)."""
-    networks: int = 1
+    networks: Count = 1
     """Networks in an ensemble, trained independently; their mean probabilities predict."""
-
-    def __post_init__(self) -> None:
-        check_whole(self, levels=0, hidden=1, channels=1, weight_embedding=0, output_channels=1, networks=1)
-        check_rates(self, "dropout")
-        check_scaling(self)
-        check_choices(self, pooling=("sum", "mean", "l2"), channel_mix=("after_relu", "before_relu"))
 
 
 class GraphConvolution(nn.Module):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
-from hiergcn.model.config_checks import SCALINGS
+from hiergcn.model.config_types import SCALINGS
 from hiergcn.run.settings import GROUPS, Settings
 
 if TYPE_CHECKING:

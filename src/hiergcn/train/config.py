@@ -4,20 +4,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hiergcn.errors import InputError
-from hiergcn.model.config_checks import check_choices, check_positive, check_whole
+from hiergcn.model.config_types import CheckedConfig, Count, NonNegative, Positive
 
 
 @dataclass(frozen=True)
-class TrainConfig:
+class TrainConfig(CheckedConfig):
     """Settings of the training loop; the defaults are the paper's (Section 4.1, "Parameter Settings")."""
 
-    learning_rate: float = 0.03
+    learning_rate: Positive = 0.03
     """Learning rate, the same in every epoch."""
     optimiser: Literal["adam", "sgd"] = "adam"
     """Adam, or plain gradient descent."""
-    epochs: int = 250
+    epochs: Count = 250
     """Training epochs, one step over the whole graph each, with validation after each."""
-    l2: float = 0.0007
+    l2: NonNegative = 0.0007
     """Factor λ of the penalty λ/2 ‖θ‖² on the weight matrices."""
     loss: Literal["sum", "mean"] = "sum"
     """The text sums the cross-entropy over the labelled nodes. Reference: the mean."""
@@ -28,7 +28,7 @@ class TrainConfig:
     class_weight: Literal["none", "balanced"] = "none"
     """`balanced` weighs the loss of each node by n / (classes * nodes of its class), counted over the training nodes,
     so that rare classes count as much as common ones. Accuracies, also those that select, are not weighted."""
-    batches: int = 1
+    batches: Count = 1
     """Subgraphs per epoch, cut along the hierarchy and drawn anew in each epoch. Gradients are accumulated over them,
     then one step is taken. 1 trains on the whole graph, as the paper does. More need less memory and more time, and
     each epoch leaves out the edges between its subgraphs."""
@@ -37,12 +37,7 @@ class TrainConfig:
     long again, the same result."""
 
     def __post_init__(self) -> None:
-        check_positive(self, "learning_rate")
-        check_whole(self, epochs=1, batches=1)
-        check_choices(self, loss=("sum", "mean"), optimiser=("adam", "sgd"), class_weight=("none", "balanced"))
-        check_choices(self, selection=("accuracy", "loss"))
-        if not self.l2 >= 0:
-            raise InputError(f"l2 is {self.l2!r}; give a number of at least 0.")
+        super().__post_init__()
         if self.patience is not None and (not isinstance(self.patience, int) or self.patience < 1):
             raise InputError(f"patience is {self.patience!r}; give a whole number of at least 1, or none.")
 

@@ -17,35 +17,28 @@ from torch import Tensor, nn
 
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import FlatMethod
-from hiergcn.model.config_checks import check_rates, check_scaling, check_share, check_whole
-from hiergcn.model.features import Scaling
+from hiergcn.model.config_types import CheckedConfig, Count, Rate, Scaling, Share, Whole
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.sparse import normalised_adjacency
 from hiergcn.model.ops.sparse_features import FeatureLinear, SparseFeatures
 
 
 @dataclass(frozen=True)
-class APPNPConfig:
+class APPNPConfig(CheckedConfig):
     """The settings; the defaults are the paper's."""
 
-    hidden: int = 64
+    hidden: Count = 64
     """Width of the hidden layer."""
-    dropout: float = 0.5
+    dropout: Rate = 0.5
     """Dropout rate on the input of each layer."""
-    adjacency_dropout: float = 0.5
+    adjacency_dropout: Rate = 0.5
     """Dropout rate on the entries of Â, drawn again in each step."""
-    steps: int = 10
+    steps: Whole = 10
     """Propagation steps K."""
-    alpha: float = 0.1
+    alpha: Share = 0.1
     """Teleport probability α."""
     scaling: Scaling = "row"
     """Feature scaling; `row` makes each row sum to 1."""
-
-    def __post_init__(self) -> None:
-        check_whole(self, hidden=1, steps=0)
-        check_rates(self, "dropout", "adjacency_dropout")
-        check_scaling(self)
-        check_share(self, "alpha")
 
 
 class APPNP(NodeModel):

@@ -10,6 +10,7 @@ One step learns everything, so validation is reported but chooses nothing.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -20,30 +21,26 @@ from hiergcn.errors import MissingPackageError
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import GraphOnlyMethod, OneStepModel, numpy_generator
 from hiergcn.model.baselines.walks import NOWHERE, Walker
-from hiergcn.model.config_checks import check_positive, check_whole
+from hiergcn.model.config_types import CheckedConfig, Count, Positive, at_least
 from hiergcn.model.method import Features, Labelled
 
 
 @dataclass(frozen=True)
-class DeepWalkConfig:
+class DeepWalkConfig(CheckedConfig):
     """Settings of walks, skip-gram and SVM; the defaults are the paper's for its larger graphs."""
 
-    walks: int = 80
+    walks: Count = 80
     """Walks from each node."""
-    walk_length: int = 40
+    walk_length: Annotated[int, at_least(2)] = 40
     """Nodes on each walk."""
-    window: int = 10
+    window: Count = 10
     """Largest distance on a walk between a node and its context."""
-    embedding: int = 128
+    embedding: Count = 128
     """Width of e."""
-    passes: int = 1
+    passes: Count = 1
     """Times that the skip-gram reads the walks."""
-    C: float = 1.0
+    C: Positive = 1.0
     """Weight of the SVM's errors against its margin."""
-
-    def __post_init__(self) -> None:
-        check_whole(self, walks=1, walk_length=2, window=1, embedding=1, passes=1)
-        check_positive(self, "C")
 
 
 class Sentences:

@@ -21,19 +21,17 @@ at every epoch and prints the best value; here validation chooses the epoch.
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import AdjacencyMethod, numpy_generator, symmetrically_normalised
 from hiergcn.model.baselines.walks import Walker
-from hiergcn.model.config_checks import check_choices, check_positive, check_rates, check_scaling, check_whole
-from hiergcn.model.features import Scaling
+from hiergcn.model.config_types import CheckedConfig, Count, NonNegative, Positive, Rate, Scaling, Whole, at_least
 from hiergcn.model.method import Features, Labelled, NodeModel
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import csr_tensor, propagate
@@ -42,38 +40,29 @@ _PAIRS_AT_ONCE = 1 << 23  # bounds the memory of counting, besides the counts
 
 
 @dataclass(frozen=True)
-class DGCNConfig:
+class DGCNConfig(CheckedConfig):
     """The settings; the defaults are those of the authors' script."""
 
-    hidden: int = 32
+    hidden: Count = 32
     """Width of the hidden layer."""
-    dropout: float = 0.1
+    dropout: Rate = 0.1
     """Dropout rate on the hidden layer."""
     supervised: Literal["squared", "cross_entropy"] = "squared"
     """Loss on labelled nodes: squared error of the softmax, or (the authors, on NELL) cross-entropy."""
     output_relu: bool = True
     """ReLU before the softmax, as in the authors' code."""
-    consistency: float = 15.0
+    consistency: NonNegative = 15.0
     """Factor of w_max."""
-    ramp: int = 120
+    ramp: Whole = 120
     """Epochs in which w(t) rises to w_max."""
-    walks: int = 100
+    walks: Count = 100
     """Random walks from each node for the PPMI matrix."""
-    walk_length: int = 2
+    walk_length: Annotated[int, at_least(2)] = 2
     """Nodes on each walk; 2 counts neighbours, and PPMI favours those that are rarely met."""
-    shift: float = 1.0
+    shift: Positive = 1.0
     """k of the PPMI matrix."""
     scaling: Scaling = "none"
     """Feature scaling; `none` leaves them as they are."""
-
-    def __post_init__(self) -> None:
-        check_whole(self, hidden=1, ramp=0, walks=1, walk_length=2)
-        check_rates(self, "dropout")
-        check_scaling(self)
-        check_positive(self, "shift")
-        check_choices(self, supervised=("squared", "cross_entropy"))
-        if not 0 <= self.consistency < math.inf:
-            raise InputError(f"consistency is {self.consistency!r}; give a number of at least 0.")
 
 
 def co_occurrence(adjacency: sp.csr_array, walks: int, length: int, rng: np.random.Generator) -> sp.csr_array:

@@ -20,8 +20,7 @@ from torch import Tensor, nn
 
 from hiergcn.model.baselines.base import drawing_from
 from hiergcn.model.baselines.pyg import EdgeMethod, Edges, on_projected, pyg_layers
-from hiergcn.model.config_checks import check_rates, check_scaling, check_whole
-from hiergcn.model.features import Scaling
+from hiergcn.model.config_types import CheckedConfig, Count, Rate, Scaling
 from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, flat_memory
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.dropout import dropout
@@ -29,28 +28,23 @@ from hiergcn.model.ops.sparse_features import FeatureLinear
 
 
 @dataclass(frozen=True)
-class GATConfig:
+class GATConfig(CheckedConfig):
     """The settings; the defaults are the paper's on Cora and Citeseer."""
 
-    hidden: int = 8
+    hidden: Count = 8
     """Width of each head of the first layer."""
-    heads: int = 8
+    heads: Count = 8
     """Heads of the first layer, side by side."""
-    output_heads: int = 1
+    output_heads: Count = 1
     """Heads of the output layer, averaged. The paper: 8 on Pubmed."""
-    dropout: float = 0.6
+    dropout: Rate = 0.6
     """Dropout rate on the input of each layer."""
-    attention_dropout: float = 0.6
+    attention_dropout: Rate = 0.6
     """Dropout rate on the attention coefficients."""
-    slope: float = 0.2
+    slope: Rate = 0.2
     """Slope of the LeakyReLU below 0."""
     scaling: Scaling = "row"
     """Feature scaling; `row` makes each row sum to 1."""
-
-    def __post_init__(self) -> None:
-        check_whole(self, hidden=1, heads=1, output_heads=1)
-        check_rates(self, "dropout", "attention_dropout", "slope")
-        check_scaling(self)
 
 
 class GAT(NodeModel):

@@ -16,8 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.model.baselines.base import AdjacencyMethod, drawing_from
-from hiergcn.model.config_checks import check_rates, check_scaling, check_whole
-from hiergcn.model.features import Scaling
+from hiergcn.model.config_types import CheckedConfig, Count, Rate, Scaling
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import propagate
@@ -25,20 +24,15 @@ from hiergcn.model.ops.sparse_features import FeatureLinear
 
 
 @dataclass(frozen=True)
-class GCNConfig:
+class GCNConfig(CheckedConfig):
     """Settings of a two-layer network; the defaults are those of Kipf & Welling on citation networks."""
 
-    hidden: int = 16
+    hidden: Count = 16
     """Width of the hidden layer."""
-    dropout: float = 0.5
+    dropout: Rate = 0.5
     """Dropout rate on the input of each layer."""
     scaling: Scaling = "row"
     """Feature scaling; `row` makes each row sum to 1."""
-
-    def __post_init__(self) -> None:
-        check_whole(self, hidden=1)
-        check_rates(self, "dropout")
-        check_scaling(self)
 
 
 class GCN(NodeModel):

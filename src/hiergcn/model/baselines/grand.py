@@ -30,11 +30,9 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.coarsen import Hierarchy
-from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import AdjacencyMethod
-from hiergcn.model.config_checks import check_choices, check_positive, check_rates, check_scaling, check_whole
-from hiergcn.model.features import Scaling
+from hiergcn.model.config_types import CheckedConfig, Count, NonNegative, Positive, Rate, Scaling, Whole
 from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, tensor_bytes
 from hiergcn.model.method import Features, Labelled, NodeModel, Prepared, Weights
 from hiergcn.model.ops.dropout import dropout
@@ -46,15 +44,15 @@ _BLOCK = 256  # columns propagated together on a CPU: twice as fast as 1,433 at 
 
 
 @dataclass(frozen=True)
-class GRANDConfig:
+class GRANDConfig(CheckedConfig):
     """The settings; the defaults are the authors' for Cora."""
 
     # Network
-    hidden: int = 32
+    hidden: Count = 32
     """Width of the hidden layer."""
-    input_dropout: float = 0.5
+    input_dropout: Rate = 0.5
     """Dropout rate on the input of the first layer."""
-    hidden_dropout: float = 0.5
+    hidden_dropout: Rate = 0.5
     """Dropout rate on the input of the second layer."""
     batch_norm: bool = False
     """Batch normalisation of the input of each layer."""
@@ -63,13 +61,13 @@ class GRANDConfig:
     torch's default for linear layers; `glorot` is uniform by both widths, with biases of 0."""
     scaling: Scaling = "row"
     """Feature scaling; `row` makes each row sum to 1."""
-    networks: int = 1
+    networks: Count = 1
     """Networks that train separately and predict by their mean probability; see `ensemble`."""
 
     # Random propagation
-    order: int = 8
+    order: Whole = 8
     """Propagation steps K: powers 0 to K of Â are averaged."""
-    drop_node: float = 0.5
+    drop_node: Rate = 0.5
     """Rate δ at which whole nodes are dropped."""
     rescale: bool = False
     """Divide kept nodes by 1 - δ in training, as in the text. Reference: multiply by 1 - δ in prediction instead."""
@@ -78,22 +76,12 @@ class GRANDConfig:
     without batch normalisation of the input. `auto` is the first up to 2^28 entries (n times f), else the second."""
 
     # Consistency
-    passes: int = 4
+    passes: Count = 4
     """Random passes S in each training step."""
-    temperature: float = 0.5
+    temperature: Positive = 0.5
     """Temperature T of the sharpening: towards 0 the target becomes one class."""
-    consistency: float = 1.0
+    consistency: NonNegative = 1.0
     """Weight λ of the consistency loss."""
-
-    def __post_init__(self) -> None:
-        check_whole(self, hidden=1, order=0, passes=1, networks=1)
-        check_rates(self, "drop_node", "input_dropout", "hidden_dropout")
-        check_scaling(self)
-        check_positive(self, "temperature")
-        if not self.consistency >= 0:
-            raise InputError(f"consistency is {self.consistency!r}; give a number of at least 0.")
-        check_choices(self, input_dropout_on=("auto", "propagated", "features"))
-        check_choices(self, initial=("shifted_normal", "uniform", "glorot"))
 
 
 def mixed_order(adjacency: Tensor, order: int, dense: Tensor) -> Tensor:

@@ -18,36 +18,29 @@ from torch import Tensor
 
 from hiergcn.model.baselines.base import drawing_from
 from hiergcn.model.baselines.pyg import EdgeMethod, Edges, on_projected, pyg_layers
-from hiergcn.model.config_checks import check_rates, check_scaling, check_true_share, check_whole
-from hiergcn.model.features import Scaling
+from hiergcn.model.config_types import CheckedConfig, Count, Rate, Scaling, TrueShare
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.sparse_features import FeatureLinear
 
 
 @dataclass(frozen=True)
-class GraphUNetConfig:
+class GraphUNetConfig(CheckedConfig):
     """The settings; the defaults are those of PyG's example on Cora."""
 
-    hidden: int = 32
+    hidden: Count = 32
     """Width of every hidden layer."""
-    depth: int = 3
+    depth: Count = 3
     """Pooling layers."""
-    first_pool: int = 2000
+    first_pool: Count = 2000
     """Nodes that the first pooling keeps; a graph with no more nodes keeps the share `pool_ratio`."""
-    pool_ratio: float = 0.5
+    pool_ratio: TrueShare = 0.5
     """Share of the nodes that each further pooling keeps."""
-    dropout: float = 0.92
+    dropout: Rate = 0.92
     """Dropout rate on the features."""
-    edge_dropout: float = 0.2
+    edge_dropout: Rate = 0.2
     """Share of the edges dropped in a training step."""
     scaling: Scaling = "none"
     """Feature scaling; `none` leaves them as they are."""
-
-    def __post_init__(self) -> None:
-        check_whole(self, hidden=1, depth=1, first_pool=1)
-        check_rates(self, "dropout", "edge_dropout")
-        check_scaling(self)
-        check_true_share(self, "pool_ratio")
 
 
 class GraphUNet(NodeModel):

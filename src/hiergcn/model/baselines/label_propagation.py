@@ -14,7 +14,7 @@ from torch import Tensor
 
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import GraphOnlyMethod, OneStepModel, symmetrically_normalised
-from hiergcn.model.config_checks import check_true_share, check_whole
+from hiergcn.model.config_types import CheckedConfig, Count, TrueShare
 from hiergcn.model.method import Features, Labelled
 from hiergcn.model.ops.sparse import csr_tensor
 
@@ -23,17 +23,13 @@ _UNKNOWN = -1
 
 
 @dataclass(frozen=True)
-class LabelPropagationConfig:
+class LabelPropagationConfig(CheckedConfig):
     """The settings."""
 
-    alpha: float = 0.9
+    alpha: TrueShare = 0.9
     """Share α that a node takes from its neighbours in each step."""
-    steps: int = 50
+    steps: Count = 50
     """Steps of the iteration."""
-
-    def __post_init__(self) -> None:
-        check_whole(self, steps=1)
-        check_true_share(self, "alpha")
 
 
 class LabelPropagation(OneStepModel):

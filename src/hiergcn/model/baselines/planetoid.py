@@ -30,8 +30,7 @@ from torch import Tensor, nn
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import FlatMethod, numpy_generator
 from hiergcn.model.baselines.walks import Contexts, Walker, graph_contexts, in_batches, label_contexts
-from hiergcn.model.config_checks import check_positive, check_scaling, check_share, check_whole
-from hiergcn.model.features import Scaling
+from hiergcn.model.config_types import CheckedConfig, Count, Positive, Scaling, Share, Whole
 from hiergcn.model.method import Features, Labelled, NodeModel
 from hiergcn.model.ops.sparse_features import FewColumns, feature_rows, few_rows
 
@@ -39,56 +38,49 @@ _SCORES_AT_ONCE = 1 << 26  # entries of the (nodes, contexts) matrix in memory t
 
 
 @dataclass(frozen=True)
-class PlanetoidTConfig:
+class PlanetoidTConfig(CheckedConfig):
     """Settings of the transductive form; the defaults are those of the authors' demo."""
 
-    embedding: int = 50
+    embedding: Count = 50
     """Width of h."""
-    walk_steps: int = 10
+    walk_steps: Count = 10
     """Steps of a random walk."""
-    window: int = 3
+    window: Whole = 3
     """Largest distance on a walk between a node and its context."""
-    batch: int = 200
+    batch: Count = 200
     """Labelled nodes in a class step."""
-    graph_batch: int = 200
+    graph_batch: Count = 200
     """Walks in a graph-context step."""
-    label_batch: int = 100
+    label_batch: Count = 100
     """Pairs in a label-context step."""
-    context_rate: float = 0.01
+    context_rate: Positive = 0.01
     """Learning rate of both kinds of context; that of the classes is `learning_rate`."""
-    label_steps: int = 2000
+    label_steps: Whole = 2000
     """Label-context steps before the classes are learned."""
-    graph_steps: int = 70
+    graph_steps: Whole = 70
     """Graph-context steps before the classes are learned."""
-    negatives: int = 0
+    negatives: Whole = 0
     """Negative samples per context; 0 is a softmax over all nodes, as in the demo."""
-    graph_share: float = 0.0
+    graph_share: Share = 0.0
     """Probability of a graph-context step before each class step."""
-    steps: int = 10
+    steps: Count = 10
     """Class steps in an epoch, after which validation follows. The demos validate after each one."""
     use_features: bool = True
     """Without them p is p_h alone: the paper's Planetoid-G, and its transductive form on NELL."""
     scaling: Scaling = "none"
     """Feature scaling; `none` leaves them as they are."""
 
-    def __post_init__(self) -> None:
-        check_whole(self, embedding=1, walk_steps=1, window=0, batch=1, graph_batch=1, label_batch=1)
-        check_whole(self, label_steps=0, graph_steps=0, negatives=0, steps=1)
-        check_scaling(self)
-        check_positive(self, "context_rate")
-        check_share(self, "graph_share")
-
 
 @dataclass(frozen=True)
 class PlanetoidIConfig(PlanetoidTConfig):
     """Settings of the inductive form; the defaults are those of the authors' demo."""
 
-    graph_batch: int = 20
-    label_batch: int = 20
-    context_rate: float = 0.001
-    label_steps: int = 10_000
-    graph_steps: int = 400
-    graph_share: float = 0.1
+    graph_batch: Count = 20
+    label_batch: Count = 20
+    context_rate: Positive = 0.001
+    label_steps: Whole = 10_000
+    graph_steps: Whole = 400
+    graph_share: Share = 0.1
 
 
 class ContextSigmoid:

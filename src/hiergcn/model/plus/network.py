@@ -30,7 +30,7 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.grand import GRAND, GRANDConfig, GRANDMethod, Propagation, passes_memory, smoothed_features
-from hiergcn.model.config_checks import check_positive, check_share, check_whole
+from hiergcn.model.config_types import Count, NonNegative, Positive, Share, Whole
 from hiergcn.model.memory_cost import MemoryPlan, Workload
 from hiergcn.model.method import Features, Labelled, Prepared, Weights
 from hiergcn.model.plus.components import CENTRE, DIRECTIONS, Components, principal_components
@@ -46,33 +46,33 @@ class HGCNPlusConfig(GRANDConfig):
     """Settings of earlier versions, with the only value that a saved run may have for them."""
 
     # Hierarchy
-    levels: int = 4
+    levels: Count = 4
     """Coarsening levels L."""
-    first_level: int = 1
+    first_level: Count = 1
     """Finest level F in use besides the input graph."""
-    share: float = 0.3
+    share: Share = 0.3
     """Total weight of levels F to L in X̄, split evenly among them; 0 turns the hierarchy off."""
-    order: int = 4
+    order: Whole = 4
     """Propagation steps K_0 on the input graph: powers 0 to K_0 of Â are averaged."""
-    level_order: int = 1
+    level_order: Whole = 1
     """Propagation steps on each coarser level."""
 
     # Target and predictions
-    warm_up: int = 100
+    warm_up: Whole = 100
     """Steps in which λ grows from 0. Untrained passes may agree on one class for all nodes and stay there."""
-    label_prior: float = 0.0
+    label_prior: NonNegative = 0.0
     """Power γ of the label prior Q in the target; 0 leaves it out."""
-    balance_below: int = 0
+    balance_below: Whole = 0
     """Mean number of training nodes per class below which the target evens out class sizes: it is divided by (mean
     class probability)^(1 - nodes / balance_below). Few labels cannot tell how large the classes are. 0 is never."""
-    prediction_balance: float = 0.0
+    prediction_balance: Share = 0.0
     """Divide predicted probabilities by (mean class probability)^b, 0 ≤ b ≤ 1. Counters a few classes swallowing most
     predictions when labels are too few to estimate class sizes."""
 
     # Features and first layer
-    scale: float = 1.0
+    scale: Positive = 1.0
     """Factor on the scaled features. Larger features learn faster and are regularised less."""
-    components: int = 0
+    components: Whole = 0
     """Principal components of the propagated features that replace the features, for few labels; see `components`.
     Their mean length after propagation is `scale`. 0 keeps the features."""
     initial: Literal["shifted_normal", "uniform", "glorot"] = "glorot"
@@ -82,13 +82,8 @@ class HGCNPlusConfig(GRANDConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_whole(self, levels=1, first_level=1, level_order=0, warm_up=0, balance_below=0, components=0)
-        check_share(self, "share", "prediction_balance")
-        check_positive(self, "scale")
         if self.first_level > self.levels:
             raise InputError(f"first_level is {self.first_level}; give a level of the hierarchy, 1 to {self.levels}.")
-        if not self.label_prior >= 0:
-            raise InputError(f"label_prior is {self.label_prior!r}; give a number of at least 0.")
 
 
 @dataclass(frozen=True, eq=False)

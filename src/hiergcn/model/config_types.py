@@ -1,0 +1,58 @@
+"""Types of settings. Each says which values a setting takes, and `CheckedConfig` refuses others."""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+from hiergcn.errors import InputError
+
+
+class Limits(NamedTuple):
+    """A test of a value, and the values that pass it in words."""
+
+    allow: Callable[[Any], bool]
+    words: str
+
+
+def at_least(low: int) -> Limits:
+    """Return the limits of whole numbers of at least `low`."""
+
+    def allow(value: Any) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and value >= low
+
+    return Limits(allow, f"a whole number of at least {low}")
+
+
+Whole = Annotated[int, at_least(0)]
+Count = Annotated[int, at_least(1)]
+Rate = Annotated[float, Limits(lambda value: 0.0 <= value < 1.0, "a rate from 0 up to, but not including, 1")]
+Share = Annotated[float, Limits(lambda value: 0.0 <= value <= 1.0, "a number from 0 to 1")]
+TrueShare = Annotated[float, Limits(lambda value: 0.0 < value < 1.0, "a number between 0 and 1")]
+Positive = Annotated[float, Limits(lambda value: 0.0 < value < math.inf, "a number above 0")]
+NonNegative = Annotated[float, Limits(lambda value: 0.0 <= value < math.inf, "a number of at least 0")]
+Scaling = Literal["row", "l2", "binary", "standard", "none"]
+SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
+
+
+class CheckedConfig:
+    """Base of dataclasses of settings: raises an `InputError` that names the setting with a wrong value."""
+
+    def __post_init__(self) -> None:
+        own: Any = type(self)
+        for name, limits in _limits(own).items():
+            value = getattr(self, name)
+            if not limits.allow(value):
+                raise InputError(f"{name} is {value!r}; give {limits.words}.")
+
+
+@cache
+def _limits(config: type[Any]) -> dict[str, Limits]:
+    found = {}
+    for name, kind in get_type_hints(config, include_extras=True).items():
+        if get_origin(kind) is Annotated:
+            (found[name],) = kind.__metadata__
+        elif get_origin(kind) is Literal:
+            *others, last = choices = get_args(kind)
+            found[name] = Limits(choices.__contains__, f"{', '.join(others)} or {last}")
+    return found
