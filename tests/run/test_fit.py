@@ -206,7 +206,7 @@ def test_fit_does_everything_and_coarsens_once(small: Graph, monkeypatch: pytest
         calls.append(levels)
         return coarsen(adjacency, levels, config)
 
-    for module in ("trainer", "adapt", "memory_plan", "predict", "search_space", "tune"):
+    for module in ("trainer", "adapt", "memory_plan", "predict", "tune"):
         if hasattr(import_module(f"hiergcn.run.{module}"), "coarsen"):
             monkeypatch.setattr(f"hiergcn.run.{module}.coarsen", counted)
     result = fit(small, changes={"epochs": 3}, baselines=BASELINES, device="cpu")

@@ -17,10 +17,9 @@ from hiergcn.graph import Graph, Split
 from hiergcn.run.adapt import choose_settings
 from hiergcn.run.fit import fit
 from hiergcn.run.result import RunResult
-from hiergcn.run.search_space import MOST_LEVELS, SPACE, search_space
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.run.trainer import Trainer
-from hiergcn.run.tune import JOURNAL, Trial, Tuning, recipe, tune
+from hiergcn.run.tune import JOURNAL, MOST_LEVELS, SPACE, Trial, Tuning, recipe, search_space, tune
 
 optuna = pytest.importorskip("optuna")
 

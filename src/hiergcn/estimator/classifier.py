@@ -21,7 +21,7 @@ from hiergcn.run.events import OnFitEvent
 from hiergcn.run.fit import draw_split, fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.result import RunResult
-from hiergcn.run.settings import GROUPS, Settings, method_of, settings_for
+from hiergcn.run.settings import Settings, method_of, settings_for
 
 if TYPE_CHECKING:
     from hiergcn.estimator.on_graph import OnGraph
@@ -237,10 +237,6 @@ def _constructor_names(settings: Settings) -> tuple[str | None, str | None]:
 
 def _differing(settings: Settings) -> dict[str, Any]:
     """Return what differs from the preset; everything if the settings were adapted to a graph."""
-    usual = None if settings.preset == ADAPTED else settings_for(settings.method, settings.preset)
-    return {
-        name: value
-        for group in GROUPS
-        for name, value in vars(getattr(settings, group)).items()
-        if name not in _DEFAULTS and (usual is None or value != getattr(getattr(usual, group), name))
-    }
+    usual = {} if settings.preset == ADAPTED else settings_for(settings.method, settings.preset).values()
+    given = {name: value for name, value in settings.values().items() if name not in _DEFAULTS}
+    return {name: value for name, value in given.items() if not usual or value != usual[name]}

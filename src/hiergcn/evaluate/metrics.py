@@ -4,7 +4,8 @@ This is the only module that reads test labels: once, after validation has selec
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -31,18 +32,14 @@ def _accuracy(truth: Classes, predicted: Classes) -> float:
     return float((truth == predicted).mean())
 
 
-def _macro_f1(truth: Classes, predicted: Classes) -> float:
-    return float(f1_score(truth, predicted, labels=np.unique(truth), average="macro"))
-
-
-def _balanced_accuracy(truth: Classes, predicted: Classes) -> float:
-    return float(recall_score(truth, predicted, labels=np.unique(truth), average="macro"))
+def _macro(score: Callable[..., float], truth: Classes, predicted: Classes) -> float:
+    return float(score(truth, predicted, labels=np.unique(truth), average="macro"))
 
 
 METRICS: dict[str, Metric] = {
     "accuracy": Metric("accuracy", _accuracy),
-    "macro_f1": Metric("macro-F1", _macro_f1),
-    "balanced_accuracy": Metric("balanced accuracy", _balanced_accuracy),
+    "macro_f1": Metric("macro-F1", partial(_macro, f1_score)),
+    "balanced_accuracy": Metric("balanced accuracy", partial(_macro, recall_score)),
 }
 """Every metric by its name. Result files, tables and pages list what stands here; accuracy comes first."""
 
@@ -93,9 +90,6 @@ class ClassScore:
     f1: float
     support: int
     """Number of nodes of the class."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,7 @@ a split tell nothing more about other splits. Pairs in which a method failed are
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,9 +40,6 @@ class PairedDifference:
     """p-value of the signed-rank test; None for fewer than two units."""
     p_holm: float | None = None
     """p-value after Holm's correction for the number of comparisons."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def compare_all(scores: Mapping[str, Scores], against: str) -> tuple[PairedDifference, ...]:

@@ -1,19 +1,19 @@
 """Several methods over the same splits and seeds: running them, the result, and its files.
 
-Each method runs in a process of its own, one after the other, so that its time and peak memory are its own.
+Each method runs in a process of its own, one after the other, so that its time and peak memory are its own. The graph
+is coarsened before, once for all methods: peak memory does not include coarsening.
 """
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import pandas as pd
 
-from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import METRICS, Summary, result_key
 from hiergcn.evaluate.paired import TEST, PairedDifference, Scores, compare_all
@@ -29,6 +29,7 @@ from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.run.trainer import Trainer
 
+_SAVED_AS_IS = ("dataset", "against", "interrupted", "command", "environment")
 COMPARISON, SCORES = "comparison.json", "scores.csv"
 ENOUGH_PAIRS = 6
 """Pairs from which on p can fall below 0.05."""
@@ -54,14 +55,13 @@ class Score:
 
     def to_row(self) -> dict[str, Any]:
         """Return the row of `scores.csv`."""
-        row = asdict(self)
-        metrics = row.pop("metrics")
-        return row | {result_key(name): metrics.get(name) for name in METRICS}
+        row = {name: value for name, value in vars(self).items() if name != "metrics"}
+        return row | {result_key(name): self.metrics.get(name) for name in METRICS}
 
     @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> Self:
-        metrics = {name: row[key] for name in METRICS if row.get(key := result_key(name)) is not None}
-        return cls(metrics=metrics, **{one.name: row[one.name] for one in fields(cls) if one.name != "metrics"})
+    def from_row(cls, row: dict[str, Any]) -> Self:
+        metrics = {name: row.pop(result_key(name), None) for name in METRICS}
+        return cls(metrics={name: value for name, value in metrics.items() if value is not None}, **row)
 
 
 @dataclass(frozen=True)
@@ -140,14 +140,12 @@ class Comparison:
     def explanations(self) -> tuple[str, ...]:
         """What the columns of the table mean, in sentences."""
         several = self.splits != (PUBLIC,)
-        pairs = (
-            "over paired splits, each the mean of its seeds" if several else "over paired seeds, for this split only"
-        )
+        pairs = "splits, each the mean of its seeds" if several else "seeds, for this split only"
         on_gpu = any(run.peak.gpu for run in self.runs)
-        memory = "peak on the GPU" if on_gpu else "peak of the method's process, Python and libraries included"
+        memory = "on the GPU" if on_gpu else "of the method's process, Python and libraries included, coarsening not"
         sentences = [
-            f"±: sample standard deviation over runs. Memory: {memory}.",
-            f"Difference: to {self.against} in points, mean and interval (Student's t) {pairs}.",
+            f"±: sample standard deviation over runs. Memory: peak {memory}.",
+            f"Difference: to {self.against} in points, mean and interval (Student's t) over paired {pairs}.",
             f"p: {TEST}; Holm's correction for {len(self.differences)} comparisons.",
         ]
         fewest = min((one.units for one in self.differences), default=ENOUGH_PAIRS)
@@ -159,19 +157,14 @@ class Comparison:
         return tuple(sentences)
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "dataset": self.dataset,
+        return {name: getattr(self, name) for name in _SAVED_AS_IS} | {
             "splits": "public" if self.splits == (PUBLIC,) else f"random:{len(self.splits)}",
             "splits_about": describe_splits(self.splits),
             "seeds": list(self.seeds),
-            "against": self.against,
             "test": TEST,
             "correction": "Holm",
             "models": [run.to_dict() for run in self.runs],
-            "differences": [one.to_dict() for one in self.differences],
-            "interrupted": self.interrupted,
-            "command": self.command,
-            "environment": dict(self.environment),
+            "differences": [vars(one) for one in self.differences],
         }
 
 
@@ -220,11 +213,10 @@ def compare(
         split: the graph's own; drawn from the labels if None.
         methods: settings by the name to show; or names, as NAME or NAME:PRESET, whose settings are chosen as in `fit`.
         seeds: run on each split.
-        dataset: name of the dataset that the graph is.
+        dataset, device: as in `fit`.
         changes: settings by name that differ from the chosen ones, for all methods.
         splits: by default the graph's own.
         against: name of the method that the others are compared with; by default the first.
-        device: as in `fit`.
         on_event: gets every step: see `events`.
         command: the command line, kept with the result.
     """
@@ -245,8 +237,9 @@ def compare(
     try:
         for name, settings in methods.items():
             emit(MethodStarted(name, len(drawn) * len(seeds)))
-            work = _Work(name, settings, graph, trainer.hierarchy(settings), drawn, tuple(seeds), device)
-            runs.append(_run_method(work, emit))
+            hierarchy = trainer.hierarchy(settings)
+            work = partial(fit, graph, settings=settings, seeds=seeds, device=device, hierarchy=hierarchy)
+            runs.append(_run_method(name, settings, work, drawn, seeds, emit))
             emit(MethodDone(runs[-1]))
     except KeyboardInterrupt:
         if not runs:
@@ -274,54 +267,39 @@ def _chosen(
     return choose_settings(trainer.graph, split, **recipe, changes=changes, coarsened=trainer.coarsened).settings
 
 
-class _Work(NamedTuple):
-    """What the process of a method gets."""
-
-    model: str
-    settings: Settings
-    graph: Graph
-    hierarchy: Hierarchy | None
-    splits: list[Split]
-    seeds: tuple[int, ...]
-    device: str
-
-    def failed(self, split: int, reason: str) -> list[Score]:
-        return [Score(self.model, split, seed, failure=reason) for seed in self.seeds]
-
-
-def _run_method(work: _Work, emit: OnCompareEvent) -> MethodRun:
+def _run_method(
+    name: str,
+    settings: Settings,
+    fit_split: Callable[..., RunResult],
+    splits: Sequence[Split],
+    seeds: Sequence[int],
+    emit: OnCompareEvent,
+) -> MethodRun:
     """Run a method in a process of its own."""
     try:
-        (scores, epoch_seconds), peak = in_own_process(_train_splits, work, on_message=emit)
+        (scores, epoch_seconds), peak = in_own_process(_train_splits, name, fit_split, splits, seeds, on_message=emit)
     except WorkFailedError as error:
-        failed = [score for number in range(len(work.splits)) for score in work.failed(number, str(error))]
-        return MethodRun(work.model, work.settings, tuple(failed), Peak(None, None), None, str(error))
-    return MethodRun(work.model, work.settings, scores, peak, epoch_seconds)
+        failed = [score for number in range(len(splits)) for score in _failed(name, number, seeds, error)]
+        return MethodRun(name, settings, tuple(failed), Peak(None, None), None, str(error))
+    return MethodRun(name, settings, tuple(scores), peak, epoch_seconds)
 
 
-def _train_splits(send: Send, work: _Work) -> tuple[tuple[Score, ...], float | None]:
+def _train_splits(
+    send: Send, name: str, fit_split: Callable[..., RunResult], splits: Sequence[Split], seeds: Sequence[int]
+) -> tuple[list[Score], float | None]:
     """Return the scores of every split and seed, and the mean seconds per epoch. Runs in the method's process."""
     scores: list[Score] = []
     train_seconds, epochs = 0.0, 0
-    for number, split in enumerate(work.splits):
-        on_event = partial(_send_seed, send, work.model, number)
+    for number, split in enumerate(splits):
         try:
-            result = fit(
-                work.graph,
-                split,
-                work.settings,
-                work.seeds,
-                device=work.device,
-                hierarchy=work.hierarchy,
-                on_event=on_event,
-            )
+            result = fit_split(split=split, on_event=partial(_send_seed, send, name, number))
         except AllSeedsFailedError as error:
-            scores += work.failed(number, str(error))
+            scores += _failed(name, number, seeds, error)
             continue
         train_seconds += result.seconds["train"]
         epochs += len(result.history)
-        scores += _scores(work.model, number, result)
-    return tuple(scores), train_seconds / epochs if epochs else None
+        scores += _scores(name, number, result)
+    return scores, train_seconds / epochs if epochs else None
 
 
 def _send_seed(send: Send, model: str, split: int, event: FitEvent) -> None:
@@ -330,23 +308,19 @@ def _send_seed(send: Send, model: str, split: int, event: FitEvent) -> None:
         send(RunDone(model, split, event.outcome.seed, event.outcome.failure))
 
 
+def _failed(model: str, split: int, seeds: Sequence[int], error: Exception) -> list[Score]:
+    return [Score(model, split, seed, failure=str(error)) for seed in seeds]
+
+
 def _scores(model: str, split: int, result: RunResult) -> list[Score]:
     assert result.test is not None
-    return [
-        Score(
-            model=model,
-            split=split,
-            seed=one.seed,
-            metrics={
-                name: score for name, found in result.test.items() if (score := found.per_seed[place]) is not None
-            },
-            validation_accuracy=one.validation_accuracy,
-            best_epoch=one.best_epoch,
-            seconds=one.seconds,
-            failure=one.failure,
-        )
-        for place, one in enumerate(result.outcomes)
-    ]
+    scores = []
+    for place, one in enumerate(result.outcomes):
+        found = {name: summary.per_seed[place] for name, summary in result.test.items()}
+        metrics = {name: value for name, value in found.items() if value is not None}
+        seen = (one.validation_accuracy, one.best_epoch, one.seconds, one.failure)
+        scores.append(Score(model, split, one.seed, metrics, *seen))
+    return scores
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> None:
@@ -386,13 +360,9 @@ def _from_dict(saved: dict[str, Any], scores: pd.DataFrame) -> Comparison:
         if len(run.scores) != one["runs"]:
             raise ValueError(f"{SCORES} has {len(run.scores)} of {one['runs']} runs of {run.model}")
     return Comparison(
-        dataset=saved["dataset"],
+        **{name: saved[name] for name in _SAVED_AS_IS},
         splits=parse_splits(saved["splits"]),
         seeds=tuple(saved["seeds"]),
-        against=saved["against"],
         runs=runs,
         differences=tuple(PairedDifference(**one) for one in saved["differences"]),
-        interrupted=saved["interrupted"],
-        command=saved["command"],
-        environment=saved["environment"],
     )

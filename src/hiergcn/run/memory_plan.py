@@ -14,6 +14,7 @@ from hiergcn.graph import Graph
 from hiergcn.graph.structure import WIDTH
 from hiergcn.model.memory_cost import WORD, LevelSize, MemoryPlan, Workload
 from hiergcn.model.registry import build_method
+from hiergcn.run.process import proc_field
 from hiergcn.run.settings import Settings
 
 _COARSER = 8  # bytes per entry of a coarser level in the hierarchy
@@ -25,10 +26,9 @@ def available_memory(device: torch.device | None = None) -> int | None:
     if device is not None and device.type == "cuda":
         cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return int(torch.cuda.mem_get_info(device)[0]) + cached
+    if found := proc_field("meminfo", "MemAvailable"):
+        return int(found.split()[0]) * 1024
     try:
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, AttributeError):
         return None

@@ -191,6 +191,15 @@ def peak_memory() -> Peak:
     return Peak(_peak_resident(), _peak_gpu())
 
 
+def proc_field(file: str, name: str) -> str | None:
+    """Return the first field of this name in a file of Linux's /proc; None if there is none."""
+    try:
+        lines = Path("/proc", file).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return None
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(name)), None)
+
+
 @contextmanager
 def _sigint_masked() -> Iterator[None]:
     """Mask SIGINT in this thread; new processes inherit the mask. Windows has none."""
@@ -253,12 +262,8 @@ def _cause_of_death(code: int | None) -> str:
 
 def _peak_resident() -> int | None:
     """Return Linux's VmHWM; a child inherits ru_maxrss, the portable figure, from its parent."""
-    try:
-        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
+    if found := proc_field("self/status", "VmHWM"):
+        return int(found.split()[0]) * 1024
     try:
         import resource
     except ImportError:  # Windows

@@ -109,11 +109,11 @@ class RunResult:
     claim: float | None = None
     """Accuracy that the paper claims on this dataset."""
     baselines: tuple[Baseline, ...] | None = None
-    """What simpler methods give on the same split, where that was asked for."""
+    """What simpler methods give on the same split; None if they were not run."""
     reasons: Mapping[str, str] = field(default_factory=dict)
-    """Why settings are as they are, by name, where they were chosen for the graph."""
+    """The reason for each setting that was chosen for the graph, by name."""
     votes: Votes | None = None
-    """Whose votes made the selected seed's predictions, where its output layer can be taken apart."""
+    """The votes behind the selected seed's predictions, if its output layer can be decomposed."""
 
     @property
     def model(self) -> SavedModel:
@@ -154,7 +154,7 @@ class RunResult:
             **{result_key(name): test[name].to_dict() if test else None for name in METRICS},
             **{f"val_{name}": self.validation[name].to_dict() for name in METRICS},
             "val_accuracy": self.validation_accuracy.to_dict(),
-            "per_class": {"on": self.kept.on, "classes": [score.to_dict() for score in self.kept.per_class]},
+            "per_class": {"on": self.kept.on, "classes": [vars(score) for score in self.kept.per_class]},
             "calibration": self.kept.calibration(),
             "baselines": None if self.baselines is None else [one.to_dict() for one in self.baselines],
             "claim": self.claim,

@@ -34,6 +34,10 @@ class Settings:
     train: TrainConfig
     coarsen: CoarsenConfig
 
+    def values(self) -> dict[str, Any]:
+        """Return all settings of the three groups, by name."""
+        return {name: value for group in GROUPS for name, value in vars(getattr(self, group)).items()}
+
     def override(self, changes: Mapping[str, Any]) -> Self:
         """Return settings with some changed by name; strings are parsed, so that `--set hidden=64` works."""
         group_of = {field.name: group for group in GROUPS for field in fields(getattr(self, group))}

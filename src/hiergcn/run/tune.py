@@ -8,8 +8,8 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import HierGCNError, InputError, MissingPackageError
 from hiergcn.files import written_whole
 from hiergcn.graph import Graph, Split
+from hiergcn.model.config_types import SCALINGS
 from hiergcn.run.adapt import choose_settings, method_for
 from hiergcn.run.fit import draw_split, fit
 from hiergcn.run.result import RunResult
-from hiergcn.run.search_space import MOST_LEVELS, Space, search_space
 from hiergcn.run.settings import GROUPS, Settings, settings_for
 from hiergcn.run.trainer import Trainer
 
@@ -33,6 +34,37 @@ if TYPE_CHECKING:
 JOURNAL = "study.journal"
 FEWEST_FOR_IMPORTANCE = 5
 """With fewer trials, importance would be chance."""
+MOST_LEVELS = 6
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from low to high, in steps or on a logarithmic scale."""
+
+    low: float
+    high: float
+    step: float | None = None
+    log: bool = False
+
+
+Space = dict[str, Range | tuple[Any, ...]]
+"""The values to search for each setting: a range, or a tuple of choices."""
+
+SPACE: Space = {
+    "levels": Range(1, MOST_LEVELS),
+    "hidden": (16, 32, 64, 128),
+    "dropout": Range(0.0, 0.9, step=0.05),
+    "learning_rate": Range(1e-3, 5e-2, log=True),
+    "l2": Range(1e-6, 1e-2, log=True),
+    "pooling": ("sum", "mean", "l2"),
+    "scaling": SCALINGS,
+    "channels": Range(1, 4),
+    "share": Range(0.0, 0.6, step=0.1),
+    "order": Range(1, 8),
+    "drop_node": Range(0.0, 0.7, step=0.1),
+    "input_dropout": Range(0.0, 0.8, step=0.1),
+    "hidden_dropout": Range(0.0, 0.8, step=0.1),
+}
 
 
 @dataclass(frozen=True)
@@ -94,12 +126,10 @@ def tune(
         folder: of the journal. A search that was begun there goes on.
         settings: the first trial, and the values of all settings that are not searched; if None, they are chosen by
             the next three arguments as in `fit`.
-        model: name of a method.
-        dataset: name of the dataset that the graph is.
+        model, dataset: as in `fit`.
         changes: settings by name that are fixed, not searched.
         trials: in all, those of earlier searches in the folder included.
-        seeds: run in each trial.
-        device: as in `fit`.
+        seeds, device: of each trial, as in `fit`.
         on_event: gets every trial that ends.
     """
     changes = changes or {}
@@ -109,25 +139,49 @@ def tune(
     trainer = Trainer(graph, device)  # coarsens once: for the search space, the first trial's settings and all trials
     base = settings or settings_for(model or method_for(None, dataset), None, dataset).override(changes)
     space = search_space(base, changes, trainer.coarsened)
-    first = (
-        settings
-        or choose_settings(
-            graph, unseen, model=model, dataset=dataset, changes=changes, coarsened=trainer.coarsened
-        ).settings
-    )
+    chosen = partial(choose_settings, graph, unseen, dataset=dataset, changes=changes, coarsened=trainer.coarsened)
+    first = settings or chosen(model).settings
     deep = trainer.coarsened(MOST_LEVELS, first.coarsen) if "levels" in space else trainer.hierarchy(first)
     study = _study(folder, _fingerprint(graph, unseen, first, seeds, space), first, space)
     interrupted = False
     try:
         for _ in range(trials - len(_ended(study))):
             proposed = study.ask()
-            tried = first.override({name: part.suggest(proposed, name) for name, part in space.items()})
+            tried = first.override({name: _suggest(proposed, name, part) for name, part in space.items()})
             _answer(study, proposed, partial(fit, graph, unseen, tried, seeds, device=device, hierarchy=deep))
             if on_event:
                 on_event(_trial(study.trials[proposed.number]))
     except KeyboardInterrupt:
         interrupted = True
     return Tuning(first, tuple(map(_trial, _ended(study))), _importance(study), interrupted)
+
+
+def search_space(settings: Settings, fixed: Collection[str], coarsened: Callable[..., Hierarchy]) -> Space:
+    """Return the method's settings that are not fixed, with at most as many levels as the graph has.
+
+    `coarsened(levels, config)` makes the graph's hierarchy, such as `Trainer.coarsened`.
+    """
+    own = {name for group in GROUPS if not settings.without_effect(group) for name in vars(getattr(settings, group))}
+    space = {name: part for name, part in SPACE.items() if name in own and name not in fixed}
+    if "levels" in space:
+        space["levels"] = Range(1, max(coarsened(MOST_LEVELS, settings.coarsen).depth, 1))
+    if not space:
+        raise InputError(f"{settings.method} has no setting left to search; fix fewer of them.")
+    return space
+
+
+def _suggest(trial: "optuna.Trial", name: str, part: Range | tuple[Any, ...]) -> Any:
+    if isinstance(part, tuple):
+        return trial.suggest_categorical(name, part)
+    if isinstance(part.low, int) and isinstance(part.high, int):
+        return trial.suggest_int(name, part.low, part.high)
+    return trial.suggest_float(name, part.low, part.high, step=part.step, log=part.log)
+
+
+def _holds(part: Range | tuple[Any, ...], value: Any) -> bool:
+    if isinstance(part, tuple):
+        return value in part
+    return isinstance(value, int | float) and part.low <= value <= part.high
 
 
 def _answer(study: "optuna.Study", proposed: "optuna.Trial", run: Callable[[], RunResult]) -> None:
@@ -167,12 +221,8 @@ def recipe(tuning: Tuning, about: str) -> str:
     lines = [f"about = {json.dumps(about)}"]
     for group in GROUPS:
         values = getattr(tuning.settings, group)
-        default = type(values)()
-        changed = {
-            field.name: getattr(values, field.name)
-            for field in fields(values)
-            if getattr(values, field.name) not in (None, getattr(default, field.name))
-        }
+        default = vars(type(values)())
+        changed = {name: value for name, value in vars(values).items() if value not in (None, default[name])}
         if changed:
             lines += ["", f"[{group}]", *(f"{name} = {json.dumps(value)}" for name, value in changed.items())]
     return "\n".join(lines) + "\n"
@@ -204,17 +254,9 @@ def _study(folder: Path, fingerprint: str, base: Settings, space: Space) -> "opt
     for trial in study.get_trials(states=(optuna.trial.TrialState.RUNNING, optuna.trial.TrialState.WAITING)):
         _fail(study, trial.number)  # it was interrupted
     if not _ended(study):
-        first = {name: value for name, value in _values(base).items() if name in space and space[name].holds(value)}
-        study.enqueue_trial(first)
+        values = base.values()
+        study.enqueue_trial({name: values[name] for name, part in space.items() if _holds(part, values[name])})
     return study
-
-
-def _values(settings: Settings) -> dict[str, Any]:
-    return {
-        field.name: getattr(getattr(settings, group), field.name)
-        for group in GROUPS
-        for field in fields(getattr(settings, group))
-    }
 
 
 def _fingerprint(graph: Graph, split: Split, base: Settings, seeds: Sequence[int], space: Space) -> str:
@@ -241,14 +283,9 @@ def _ended(study: "optuna.Study") -> "list[optuna.trial.FrozenTrial]":
 
 
 def _trial(found: "optuna.trial.FrozenTrial") -> Trial:
-    return Trial(
-        number=found.number,
-        settings=dict(found.params),
-        accuracy=found.value,
-        loss=found.user_attrs.get("loss"),
-        seconds=found.user_attrs.get("seconds", 0.0),
-        failure=found.user_attrs.get("failure"),
-    )
+    loss, failure = (found.user_attrs.get(name) for name in ("loss", "failure"))
+    seconds = found.user_attrs.get("seconds", 0.0)
+    return Trial(found.number, dict(found.params), found.value, loss, seconds, failure)
 
 
 def _importance(study: "optuna.Study") -> dict[str, float]:

@@ -44,8 +44,7 @@ class Batches:
     """A graph cut into clusters, which are combined into batches; made once and shared by all seeds.
 
     Args:
-        method: prepares the inputs of a batch.
-        whole: its inputs for the whole graph.
+        method, whole: the method and its inputs for the whole graph.
         task: the graph, without labels; a learner has those.
         hierarchy: the graph is cut along it.
         count: most batches per epoch; a coarsest level of few nodes gives fewer.
@@ -102,13 +101,8 @@ class BatchLearner(Learner):
     serve. The losses of GRAND and H-GCN+ also use unlabelled nodes and differ by more: batches without a training node
     are skipped, and the others count by their training nodes.
 
-    Args:
-        model: the network of the whole graph.
-        build: makes the network of a batch, whose parameters are then replaced by the model's.
-        batches: the batches.
-        nodes: training and validation nodes of the whole graph.
-        config: training settings.
-        seed: for drawing clusters.
+    `model` and `nodes` are those of the whole graph. `build` makes the network of a batch, whose parameters are then
+    replaced by the model's. `seed` is for drawing clusters.
     """
 
     def __init__(

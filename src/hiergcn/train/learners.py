@@ -107,11 +107,7 @@ class SingleLearner(Learner):
 class Replicas(Learner):
     """Models side by side. Each draws what it would draw alone; results differ from training alone by rounding only.
 
-    Args:
-        models: the new models. They are read one after the other, so they may be one object with new weights.
-        features: of every node.
-        nodes: training and validation nodes of each model.
-        config: training settings.
+    The new models are read one after the other, so they may be one object with new weights. Each has its own nodes.
     """
 
     def __init__(

@@ -66,25 +66,14 @@ def train_runs(
 ) -> Iterator[SeedOutcome]:
     """Train every run and yield the outcomes in their order.
 
-    A GPU trains runs side by side if the method supports it. A CPU gains nothing by that and takes one after the
-    other; so does a GPU with batches or recomputation, which are there to save memory.
+    A GPU trains runs side by side if the method supports it: as many as fit into memory, half of them whenever they do
+    not. A CPU gains nothing by that and takes one after the other; so does a GPU with batches or recomputation, which
+    are there to save memory.
     """
-    if device.type == "cuda" and method.replicates and batches is None and not config.recompute:
-        yield from _side_by_side(method, prepared, runs, config, device, on_epoch)
+    if device.type != "cuda" or not method.replicates or batches is not None or config.recompute:
+        for task, seed in runs:
+            yield train_seed(method, prepared, task, config, seed, device, on_epoch, batches)
         return
-    for task, seed in runs:
-        yield train_seed(method, prepared, task, config, seed, device, on_epoch, batches)
-
-
-def _side_by_side(
-    method: Method,
-    prepared: Prepared,
-    runs: Sequence[Run],
-    config: TrainConfig,
-    device: torch.device,
-    on_epoch: OnEpoch | None,
-) -> Iterator[SeedOutcome]:
-    """Train as many runs at a time as fit into memory, halving the number whenever they do not."""
     most, done = _MOST_REPLICAS, 0
     while done < len(runs):
         group = runs[done : done + min(most, _alike(runs[done:]))]
@@ -147,26 +136,18 @@ def train_side_by_side(
     """
     began = time.perf_counter()
     generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
-    models = _one_after_another(method, prepared, tasks, config, generators)
+
+    def models() -> Iterator[NodeModel]:  # one after the other: each may be the previous one with new weights
+        model = None
+        for task, generator in zip(tasks, generators, strict=True):
+            if model is None or not method.redraw(model, generator):
+                model = _built(method, prepared, task, config, generator)
+            yield model
+
     nodes = {task: labelled_nodes(task, device, config.class_weight, config.loss) for task in dict.fromkeys(tasks)}
-    replicas = Replicas(models, prepared.features, [nodes[task] for task in tasks], config)
+    replicas = Replicas(models(), prepared.features, [nodes[task] for task in tasks], config)
     selection = _train(replicas, seeds, config, device, on_epoch)
     return _outcomes(seeds, selection, began)
-
-
-def _one_after_another(
-    method: Method,
-    prepared: Prepared,
-    tasks: Sequence[Task],
-    config: TrainConfig,
-    generators: Sequence[torch.Generator],
-) -> Iterator[NodeModel]:
-    """Yield a new model for each task and generator; it may be the previous one with new weights."""
-    model = None
-    for task, generator in zip(tasks, generators, strict=True):
-        if model is None or not method.redraw(model, generator):
-            model = _built(method, prepared, task, config, generator)
-        yield model
 
 
 def _built(

@@ -32,10 +32,8 @@ class Selection:
 
     def offer(self, loss: Tensor, scores: Evaluation, weights: dict[str, Tensor]) -> None:
         """Record an epoch and keep it for each model whose best it is; `loss` is the training loss."""
-        row = torch.stack(
-            [part.double() for part in (loss, scores.validation_loss, scores.train_accuracy)]
-            + [scores.validation_accuracy.double()]
-        )  # (4, models)
+        parts = (loss, scores.validation_loss, scores.train_accuracy, scores.validation_accuracy)
+        row = torch.stack([part.double() for part in parts])  # (4, models)
         self.history.index_copy_(0, self.epoch, row.unsqueeze(0))
         self.epoch += 1
         going = ~self.over
