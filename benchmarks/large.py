@@ -97,7 +97,7 @@ def trained(
                 [(task, 0)],
                 settings.train,
                 where,
-                lambda _seed, epoch, _best: ticks.append((epoch, time.perf_counter())),
+                lambda event: ticks.append((event.epoch, time.perf_counter())),
                 batches,
             )
         )

@@ -23,6 +23,7 @@ from hiergcn.run.fit import fit
 from hiergcn.run.process import WorkerDiedError
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.run.trainer import Trainer
+from hiergcn.train.config import EpochDone
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +133,7 @@ def test_workers_give_the_same_runs_bit_for_bit(
     monkeypatch.setattr(trainer_module, "_WORTH_PROCESSES", 0.0)
     runs, seen = [(split, seed) for seed in (3, 0) for split in splits], set()
     trainer, settings = Trainer(graph, "cpu"), paper(epochs=60)
-    shared = trainer.train(settings, runs, lambda seed, epoch, best: seen.add(seed), workers=2)
+    shared = trainer.train(settings, runs, lambda event: seen.add(event.seed), workers=2)
     for one, other in zip(shared, trainer.train(settings, runs), strict=True):
         assert one.seed == other.seed
         assert one.probabilities is not None
@@ -191,8 +192,8 @@ def test_a_worker_that_is_killed_is_reported(
 ) -> None:
     monkeypatch.setattr(trainer_module, "_WORTH_PROCESSES", 0.0)
 
-    def kill_one(seed: int, epoch: int, best: float) -> None:
-        if seed > 0:
+    def kill_one(event: EpochDone) -> None:
+        if event.seed > 0:
             (one, *_) = multiprocessing.active_children()
             assert one.pid is not None
             os.kill(one.pid, signal.SIGKILL)

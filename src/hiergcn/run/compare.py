@@ -246,17 +246,9 @@ def compare(
             raise
         interrupted = True
     done = {run.model: run.by_pair for run in runs}
-    return Comparison(
-        dataset=graph.name,
-        splits=tuple(splits),
-        seeds=tuple(seeds),
-        against=against,
-        runs=tuple(runs),
-        differences=compare_all(done, against) if against in done else (),
-        interrupted=interrupted,
-        command=command,
-        environment=environment(),
-    )
+    differences = compare_all(done, against) if against in done else ()
+    of = (graph.name, tuple(splits), tuple(seeds), against)
+    return Comparison(*of, tuple(runs), differences, interrupted, command, environment())
 
 
 def _chosen(

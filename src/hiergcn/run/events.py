@@ -6,6 +6,8 @@ Every such function takes one callback, which gets one value per step. The shell
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from hiergcn.train.config import EpochDone as EpochDone
+
 if TYPE_CHECKING:
     from hiergcn.coarsen import Hierarchy
     from hiergcn.graph import Split
@@ -33,14 +35,6 @@ class MemoryPlanned(NamedTuple):
 
     memory: int
     available: int | None
-
-
-class EpochDone(NamedTuple):
-    """A seed has finished an epoch."""
-
-    seed: int
-    epoch: int
-    best_validation_accuracy: float
 
 
 class SeedDone(NamedTuple):

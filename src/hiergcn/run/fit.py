@@ -16,8 +16,6 @@ from hiergcn.run.adapt import ChosenSettings, choose_settings
 from hiergcn.run.events import (
     BaselineStarted,
     Coarsened,
-    EpochDone,
-    FitEvent,
     MemoryPlanned,
     OnFitEvent,
     SeedDone,
@@ -80,7 +78,7 @@ def fit(
             one must be importable: put its work under `if __name__ == "__main__"`.
         on_event: called with each step, see `events`.
     """
-    emit = on_event or _ignore
+    emit = on_event or (lambda _: None)
     trainer = Trainer(graph, device, hierarchy)
     graph = trainer.graph
 
@@ -115,9 +113,6 @@ def draw_split(graph: Graph, validation: float = 0.2, test: float = 0.2, seed: i
     return Split.holdout(graph.labels, validation, test, seed)
 
 
-def _ignore(event: FitEvent) -> None: ...
-
-
 def _chosen(
     trainer: Trainer, split: Split, settings: Settings | None, changes: Mapping[str, Any] | None, **names: str | None
 ) -> ChosenSettings:
@@ -145,15 +140,11 @@ def _train(
     trainer: Trainer, split: Split, settings: Settings, seeds: Sequence[int], emit: OnFitEvent, workers: int = 1
 ) -> SeedResults:
     """Train every seed; raise an error if none gives a model."""
-
-    def on_epoch(seed: int, epoch: int, best: float) -> None:
-        emit(EpochDone(seed, epoch, best))
-
     trainer.prepared(settings)
     results = SeedResults()
     began = time.perf_counter()
     try:
-        for outcome in trainer.train(settings, [(split, seed) for seed in seeds], on_epoch, workers):
+        for outcome in trainer.train(settings, [(split, seed) for seed in seeds], emit, workers):
             results.add(outcome)
             emit(SeedDone(outcome))
     except KeyboardInterrupt:
@@ -229,7 +220,7 @@ def _baseline(
     try:
         settings = choose_settings(graph, split, model=name, dataset=dataset, coarsened=trainer.coarsened).settings
         trainer.plan(settings)  # refuses what does not fit into memory
-        trained = _train(trainer, split, settings, seeds, _ignore)
+        trained = _train(trainer, split, settings, seeds, lambda _: None)
     except (HierGCNError, MemoryError, RuntimeError) as error:
         return Baseline(name, left_out=f"failed ({error!s:.200})")
     if trained.interrupted:

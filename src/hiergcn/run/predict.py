@@ -17,7 +17,7 @@ from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureColumn
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.grand import GRANDConfig
 from hiergcn.model.ensemble import first_member_weights
-from hiergcn.model.method import Features, NodeModel, Weights
+from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
 from hiergcn.model.plus.components import Components, ThroughComponents
 from hiergcn.model.plus.network import HGCNPlusConfig
 from hiergcn.model.registry import build_method
@@ -63,16 +63,13 @@ class SavedModel:
         method = build_method(self.settings.method, self.settings.model)
         hierarchy = self._hierarchy_of(graph) if method.uses_hierarchy else None
         prepared = method.prepare(Task.unlabelled(graph, n_classes), hierarchy, place, self.weights)
-        with place:
-            model = method.build(prepared, n_classes, torch.Generator(place)).to(place)
         try:
-            model.load_state_dict(dict(self.weights))
+            return with_weights(method, prepared, self.weights, n_classes, place), prepared.features
         except RuntimeError:
             raise InputError(
                 f"The weights of the model do not fit {graph.name}: it has other levels than the training graph or, "
                 "for a model that uses no features, other nodes. Fit the model again."
             ) from None
-        return model.eval(), prepared.features
 
     def predict_proba(self, graph: Graph, device: str = "auto") -> NDArray[np.float32]:
         """Return the probability of each class for each node, (n, classes)."""
@@ -122,6 +119,16 @@ class SavedModel:
         return coarsen(graph.adjacency, levels, self.settings.coarsen)
 
 
+def with_weights(
+    method: Method, prepared: Prepared, weights: Weights, n_classes: int, device: torch.device
+) -> NodeModel:
+    """Build a model, give it trained weights and set it to evaluation mode."""
+    with device:
+        model = method.build(prepared, n_classes, torch.Generator(device)).to(device)
+    model.load_state_dict(dict(weights))
+    return model.eval()
+
+
 def predictions_again(run: "LoadedRun", graph: Graph, device: str = "auto") -> pd.DataFrame:
     """Return the table of predictions, computed again from the weights; refuse to if the run folder differs."""
     graph = _training_graph(run, graph)
@@ -156,15 +163,9 @@ def predictions_on(run: "LoadedRun", graph: Graph, device: str = "auto") -> pd.D
 def explain(
     run: "LoadedRun", graph: Graph, node: str, *, class_: str | None = None, top: int = 10, device: str = "auto"
 ) -> Explanation:
-    """Explain the prediction of a run for one node, or why it is not another class.
+    """Explain the prediction of a run for the node with this id, or why it is not `class_`.
 
-    Args:
-        run: the run folder.
-        graph: the training graph.
-        node: id of the node.
-        class_: name of the class to explain; by default the predicted one.
-        top: number of nodes and features to list.
-        device: as in `fit`.
+    The graph is the training graph; `top` is the number of nodes and features to list.
     """
     graph = _training_graph(run, graph)
     return explain_node(

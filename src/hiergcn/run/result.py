@@ -75,14 +75,7 @@ class Baseline:
         def scores(report: PartReport | None) -> dict[str, Any]:
             return {name: None if report is None else report[name].to_dict() for name in METRICS}
 
-        return {
-            "model": self.model,
-            "seeds": self.seeds,
-            "test": scores(self.test),
-            "validation": scores(self.validation),
-            "seconds": self.seconds,
-            "left_out": self.left_out,
-        }
+        return vars(self) | {"test": scores(self.test), "validation": scores(self.validation)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,21 +167,18 @@ class RunResult:
     def predictions(self) -> pd.DataFrame:
         """A row for each node, by the user's own ids."""
         names = np.array(self.graph.class_names, dtype=object)
-        part = np.full(self.graph.n_nodes, "", dtype=object)
+        part, known = (np.full(self.graph.n_nodes, "", dtype=object) for _ in range(2))
         for name in ("train", "validation", "test"):
             part[getattr(self.split, name)] = name
-        labels = self.graph.labels
-        given = np.isin(part, ("train", "validation"))
-        known = np.full(self.graph.n_nodes, "", dtype=object)
-        if labels is not None:
-            known[labels >= 0] = names[labels[labels >= 0]]
+        if self.graph.labels is not None:
+            known[self.graph.labelled] = names[self.graph.labels[self.graph.labelled]]
         return pd.DataFrame(
             {
                 "id": self.graph.ids,
                 "predicted": names[self.predicted],
                 "probability": self.probabilities.max(axis=1),
                 "confidence": self.kept.temperature.of(self.probabilities).max(axis=1),
-                "given": given,
+                "given": np.isin(part, ("train", "validation")),
                 "label": known,
                 "split": part,
             }

@@ -20,8 +20,8 @@ from hiergcn.model.registry import config_class, method_class
 from hiergcn.train.config import TrainConfig
 
 GROUPS = ("model", "train", "coarsen")
-SIBLINGS = {"hgcn": ("hgcn-plus",), "hgcn-plus": ("hgcn",)}
-"""Models that are easily confused, because one of them is the default."""
+SIBLING = {"hgcn": "hgcn-plus", "hgcn-plus": "hgcn"}
+"""The model that is easily confused with another, because one of them is the default."""
 
 
 @dataclass(frozen=True)
@@ -131,11 +131,8 @@ def preset_names(method: str) -> tuple[str, ...]:
 
 def published(method: str, dataset: str) -> float | None:
     """Return the accuracy that was published for the method on the dataset, a fraction of 1."""
-    for recipe in recipe_files(method).values():
-        found = recipe.get("published", {}).get(dataset)
-        if found is not None:
-            return float(found)
-    return None
+    found = (recipe.get("published", {}).get(dataset) for recipe in recipe_files(method).values())
+    return next((float(accuracy) for accuracy in found if accuracy is not None), None)
 
 
 def default_preset(method: str, dataset: str | None) -> str:
@@ -175,9 +172,9 @@ def _loaded_model(kind: type[Any], saved: Mapping[str, Any]) -> Any:
 def _hint(method: str, name: str, known: Collection[str]) -> str:
     """Return the end of a sentence about an unknown setting: the model that has it, or the nearest name."""
     near = get_close_matches(name, known, n=1)
-    for other in SIBLINGS.get(method, ()):
-        if name in {field.name for field in fields(config_class(other))}:
-            alike = [one for one in sorted(known) if one.endswith(f"_{name}")] or near  # dropout: input_dropout
-            nearest = f", or set {' or '.join(alike)}" if alike else ""
-            return f", but {other} has: choose that model{nearest}."
+    other = SIBLING.get(method)
+    if other and name in vars(config_class(other)()):
+        alike = [one for one in sorted(known) if one.endswith(f"_{name}")] or near  # dropout: input_dropout
+        nearest = f", or set {' or '.join(alike)}" if alike else ""
+        return f", but {other} has: choose that model{nearest}."
     return f"; did you mean {near[0]}?" if near else f"; the settings are {', '.join(sorted(known))}."

@@ -87,7 +87,9 @@ class Source:
         if self.is_whole_graph:
             return self._read_whole()
         options = CsvOptions(self.id, self.label, self.split_column, tuple(self.drop), weight=self.weight)
-        return Data.of_files(read_csv(self.data, self.nodes, options))
+        files = read_csv(self.data, self.nodes, options)
+        split_from = f"column {files.nodes.columns.split!r}" if files.split and files.nodes else None
+        return Data(files.graph, files.split, split_from, files.obstacle, files)
 
     def _read_whole(self) -> "Data":
         if self._ending == NPZ:
@@ -118,11 +120,6 @@ class Data:
     """Why no model can learn from the labels, and what to do; None if one can."""
     files: CsvGraph | None = None
     """How the CSV files were understood; None for datasets and whole graphs."""
-
-    @classmethod
-    def of_files(cls, files: CsvGraph) -> Self:
-        split_from = f"column {files.nodes.columns.split!r}" if files.split and files.nodes else None
-        return cls(files.graph, files.split, split_from, files.obstacle, files)
 
     def check_labels(self) -> None:
         """Raise an `InputError` if no model can learn from the labels."""

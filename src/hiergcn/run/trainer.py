@@ -18,10 +18,12 @@ from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
 from hiergcn.model.registry import build_method
 from hiergcn.run.machine import choose_device
 from hiergcn.run.memory_plan import coarsening_memory, planned_to_fit, require_memory
+from hiergcn.run.predict import with_weights
 from hiergcn.run.process import Send, Work, WorkerDiedError, in_workers
 from hiergcn.run.settings import Settings
 from hiergcn.train.batches import Batches
-from hiergcn.train.loop import OnEpoch, Run, SeedOutcome, train_runs
+from hiergcn.train.config import EpochDone, OnEpoch
+from hiergcn.train.loop import Run, SeedOutcome, train_runs
 
 BATCH_LEVELS = 4
 """Levels of the hierarchy that batches are cut along, for methods that use no hierarchy."""
@@ -84,10 +86,7 @@ class Trainer:
     def restored(self, settings: Settings, weights: Weights) -> tuple[NodeModel, Features]:
         """Return a model with these weights, which were trained on this graph, and the features that it takes."""
         method, prepared = self.prepared(settings)
-        with self.device:
-            model = method.build(prepared, self.graph.n_classes, torch.Generator(self.device)).to(self.device)
-        model.load_state_dict(dict(weights))
-        return model.eval(), prepared.features
+        return with_weights(method, prepared, weights, self.graph.n_classes, self.device), prepared.features
 
     def train(
         self,
@@ -143,14 +142,8 @@ def _train_in_workers(
     """Train runs in worker processes, a thread each; every outcome is what it would be in this process."""
     tasks = list(dict.fromkeys(task for task, _ in runs))
     jobs = [(tasks.index(task), seed) for task, seed in runs]
-
-    def on_message(message: tuple[int, int, float]) -> None:
-        if on_epoch:
-            on_epoch(*message)
-
     try:
-        arguments = (settings, tasks, hierarchy)
-        for outcome in in_workers(workers, _seed_work, *arguments, jobs=jobs, on_message=on_message):
+        for outcome in in_workers(workers, _seed_work, settings, tasks, hierarchy, jobs=jobs, on_message=on_epoch):
             weights = outcome.weights
             yield replace(outcome, weights=weights and {name: torch.from_numpy(w) for name, w in weights.items()})
     except WorkerDiedError:
@@ -167,11 +160,11 @@ def _seed_work(settings: Settings, tasks: Sequence[Task], hierarchy: Hierarchy |
     def train(send: Send, job: tuple[int, int]) -> SeedOutcome:
         sent = time.monotonic()
 
-        def on_epoch(*progress: Any) -> None:
+        def on_epoch(event: EpochDone) -> None:
             nonlocal sent
             if time.monotonic() - sent > _PAUSE:
                 sent = time.monotonic()
-                send(progress)
+                send(event)
 
         (outcome,) = train_runs(method, prepared, [(tasks[job[0]], job[1])], settings.train, cpu, on_epoch)
         weights: Any = outcome.weights  # sent as arrays: tensors would be files that this process must keep open

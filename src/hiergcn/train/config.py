@@ -1,7 +1,8 @@
-"""Training settings."""
+"""Training settings, and the event of each epoch."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from hiergcn.errors import InputError
 from hiergcn.model.config_types import CheckedConfig, Count, NonNegative, Positive
@@ -47,3 +48,14 @@ class TrainConfig(CheckedConfig):
         if self.selection == "accuracy":
             return "epoch of best validation accuracy, ties by lower validation loss"
         return "epoch of lowest validation loss"
+
+
+class EpochDone(NamedTuple):
+    """A seed has finished an epoch."""
+
+    seed: int
+    epoch: int
+    best_validation_accuracy: float
+
+
+OnEpoch = Callable[[EpochDone], None]

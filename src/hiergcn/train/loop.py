@@ -16,16 +16,13 @@ from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Method, NodeModel, Prepared
 from hiergcn.train.batches import Batches, BatchLearner
-from hiergcn.train.config import TrainConfig
+from hiergcn.train.config import EpochDone, OnEpoch, TrainConfig
 from hiergcn.train.learners import Learner, Replicas, SingleLearner, labelled_nodes
 from hiergcn.train.optimiser import learning_rate, set_learning_rate
 from hiergcn.train.selection import Selection
 
 REPORT_EVERY = 25
 """Epochs on a GPU between two calls of the callback, each of which waits for the GPU."""
-
-OnEpoch = Callable[[int, int, float], None]
-"""Callback with a seed, the epoch, and the seed's best validation accuracy so far."""
 
 Run = tuple[Task, int]
 """Training and validation labels, and the seed."""
@@ -185,7 +182,7 @@ def _train(
             continue
         if on_epoch:
             for seed, accuracy in zip(seeds, selection.accuracies(), strict=True):
-                on_epoch(seed, epoch, accuracy)
+                on_epoch(EpochDone(seed, epoch, accuracy))
         if bool(selection.over.all()):
             break
     return selection
