@@ -26,8 +26,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.registry import build_method
 from hiergcn.run.settings import Settings, settings_for
-from hiergcn.train.learners import labelled_nodes
-from hiergcn.train.optimiser import make_optimiser
+from hiergcn.train.learners import labelled_nodes, make_optimiser
 from peers import PEERS, Step, peer_steps
 from roofline import Machine, hgcn_work
 

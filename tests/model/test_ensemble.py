@@ -26,9 +26,8 @@ from hiergcn.run.folder import load_run, write_run
 from hiergcn.run.memory_plan import plan_memory
 from hiergcn.run.predict import explain
 from hiergcn.run.settings import Settings, settings_for
-from hiergcn.train.learners import labelled_nodes
+from hiergcn.train.learners import labelled_nodes, make_optimiser
 from hiergcn.train.loop import train_seed, train_side_by_side
-from hiergcn.train.optimiser import make_optimiser
 
 CPU = torch.device("cpu")
 SMALL = {"levels": 2, "hidden": 6}

@@ -18,8 +18,8 @@ from hiergcn.model.hgcn import HGCNConfig, HGCNMethod
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
 from hiergcn.train import loop
 from hiergcn.train.config import TrainConfig
-from hiergcn.train.loop import SeedOutcome, train_seed, train_side_by_side
-from hiergcn.train.optimiser import make_optimiser, set_learning_rate
+from hiergcn.train.learners import make_optimiser
+from hiergcn.train.loop import SeedOutcome, set_learning_rate, train_seed, train_side_by_side
 
 CPU = torch.device("cpu")
 SMALL = HGCNConfig(levels=2, hidden=8, channels=2, weight_embedding=2, dropout=0.5)

@@ -3,4 +3,4 @@
 from hiergcn.estimator.classifier import HGCNClassifier as HGCNClassifier
 from hiergcn.estimator.classifier import NodeClassifier as NodeClassifier
 from hiergcn.estimator.classifier import NotFittedError as NotFittedError
-from hiergcn.estimator.on_graph import OnGraph as OnGraph
+from hiergcn.estimator.classifier import OnGraph as OnGraph

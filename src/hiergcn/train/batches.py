@@ -20,8 +20,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Labelled, Method, NodeModel, Prepared
 from hiergcn.train.config import TrainConfig
-from hiergcn.train.learners import Evaluation, Learner, LearningNodes, evaluation
-from hiergcn.train.optimiser import make_optimiser
+from hiergcn.train.learners import Evaluation, Learner, LearningNodes, evaluation, make_optimiser
 
 CLUSTERS = 4
 """Clusters per batch: more mix better, fewer keep more edges inside batches."""

@@ -1,4 +1,4 @@
-"""What the training loop trains: one model, or replicas side by side.
+"""What the training loop trains: one model, or replicas side by side, with their optimiser.
 
 Replicas are models of one method over one graph that differ in their seed, and perhaps in their training nodes. Their
 parameters are stacked on a first axis, and `torch.vmap` runs the network over all of them at once. The network itself
@@ -6,7 +6,7 @@ does not know; the rules for products and dropout are in `model.ops`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -19,7 +19,6 @@ from hiergcn.graph.task import Task
 from hiergcn.model.method import Features, Labelled, NodeModel
 from hiergcn.model.ops.dropout import ReplicaGenerator
 from hiergcn.train.config import TrainConfig
-from hiergcn.train.optimiser import make_optimiser
 
 
 class LearningNodes(NamedTuple):
@@ -53,6 +52,23 @@ def balanced_weights(labels: np.ndarray, n_classes: int) -> np.ndarray:
     count = np.bincount(labels, minlength=n_classes)
     present = np.count_nonzero(count)
     return np.where(count > 0, labels.size / (present * np.maximum(count, 1)), 1.0).astype(np.float32)
+
+
+def make_optimiser(model: NodeModel, parameters: Mapping[str, Tensor], config: TrainConfig) -> torch.optim.Optimizer:
+    """Return Adam or plain gradient descent. Weight decay adds λθ to the gradient: the penalty is λ/2 ‖θ‖².
+
+    `parameters` are the model's, by name, or those of several replicas of it.
+    """
+    regularised = {id(parameter) for parameter in model.regularised()}
+    penalised = {name for name, parameter in model.named_parameters() if id(parameter) in regularised}
+    groups = [
+        {"params": [p for name, p in parameters.items() if name in penalised], "weight_decay": config.l2},
+        {"params": [p for name, p in parameters.items() if name not in penalised], "weight_decay": 0.0},
+    ]
+    if config.optimiser == "sgd":
+        return torch.optim.SGD(groups, lr=config.learning_rate)
+    on_gpu = any(parameter.is_cuda for parameter in parameters.values())
+    return torch.optim.Adam(groups, lr=config.learning_rate, fused=True, capturable=on_gpu)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,6 @@ from hiergcn.model.method import Method, NodeModel, Prepared
 from hiergcn.train.batches import Batches, BatchLearner
 from hiergcn.train.config import EpochDone, OnEpoch, TrainConfig
 from hiergcn.train.learners import Learner, Replicas, SingleLearner, labelled_nodes
-from hiergcn.train.optimiser import learning_rate, set_learning_rate
 from hiergcn.train.selection import Selection
 
 REPORT_EVERY = 25
@@ -202,6 +201,24 @@ def _outcomes(seeds: Sequence[int], selection: Selection, began: float) -> list[
         probabilities, weights = chosen[r]
         outcomes.append(SeedOutcome(seed, rows, best[r], probabilities.numpy(), weights, seconds))
     return outcomes
+
+
+def learning_rate(config: TrainConfig, epoch: int) -> float:  # noqa: ARG001
+    """Return the rate of an epoch, counted from 1. It is constant, as in the paper; a schedule goes here."""
+    return config.learning_rate
+
+
+def set_learning_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
+    """Set the rate of the next step.
+
+    Epochs of replicas on a GPU are CUDA graphs, which see a new rate only if it is a tensor: a schedule needs
+    `lr=torch.tensor(...)` there.
+    """
+    for group in optimiser.param_groups:
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
 
 
 class Captured:
