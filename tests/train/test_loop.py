@@ -17,7 +17,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.hgcn import HGCNConfig, HGCNMethod
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
 from hiergcn.train import loop
-from hiergcn.train.config import TrainConfig
+from hiergcn.train.config import EpochDone, TrainConfig
 from hiergcn.train.learners import make_optimiser
 from hiergcn.train.loop import SeedOutcome, set_learning_rate, train_seed, train_side_by_side
 
@@ -195,10 +195,8 @@ def test_a_rate_that_is_a_tensor_is_changed_in_place() -> None:
 def test_the_callback_gets_seed_epoch_and_best_accuracy(task: Task) -> None:
     method = HGCNMethod(SMALL)
     prepared = method.prepare(task, coarsen(task.adjacency, 2), CPU)
-    calls: list[tuple[int, int, float]] = []
-    outcomes = train_side_by_side(
-        method, prepared, [task, task], TrainConfig(epochs=3), [7, 4], CPU, lambda *given: calls.append(given)
-    )
+    calls: list[EpochDone] = []
+    outcomes = train_side_by_side(method, prepared, [task, task], TrainConfig(epochs=3), [7, 4], CPU, calls.append)
     assert [call[:2] for call in calls] == [(7, 1), (4, 1), (7, 2), (4, 2), (7, 3), (4, 3)]
     assert [call[2] for call in calls[-2:]] == [outcome.validation_accuracy for outcome in outcomes]
 
