@@ -45,8 +45,13 @@ class PairedDifference:
 def compare_all(scores: Mapping[str, Scores], against: str) -> tuple[PairedDifference, ...]:
     """Compare every other model with one, with Holm's correction over all comparisons."""
     found = [paired_difference(name, scores[name], against, scores[against]) for name in scores if name != against]
+    return tuple(holm_corrected(found))
+
+
+def holm_corrected(found: Sequence[PairedDifference]) -> list[PairedDifference]:
+    """Return the differences with their p-values after Holm's correction over all that have one."""
     adjusted = iter(holm([one.p for one in found if one.p is not None]))
-    return tuple(one if one.p is None else replace(one, p_holm=next(adjusted)) for one in found)
+    return [one if one.p is None else replace(one, p_holm=next(adjusted)) for one in found]
 
 
 def paired_difference(model: str, ours: Scores, against: str, theirs: Scores) -> PairedDifference:

@@ -14,7 +14,7 @@ from hiergcn.paper.collect import CellResult, Evidence
 from hiergcn.paper.experiments import DATASET_TITLES, arm_title
 from hiergcn.paper.published import TABLE2
 from hiergcn.paper.tables import BESIDE, OF_THE_PAPER
-from hiergcn.paper.verdicts import seconds
+from hiergcn.paper.verdicts import members, seconds
 from hiergcn.report.svg import CLASS_COLOURS, FIRST, INK, MUTED, PAPER, SECOND, STYLE, legend_above, new_figure
 
 WIDTH = 9.0
@@ -123,7 +123,7 @@ def few_labels_figure(evidence: Evidence) -> Figure | None:
 
 def field_figure(evidence: Evidence) -> Figure | None:
     """Draw the receptive field: H-GCN by levels, a flat network of as many layers, and GCN's two layers."""
-    found = dict(zip(evidence.scale.datasets, evidence.measured("figure-receptive-field"), strict=True))
+    found = evidence.by_dataset("figure-receptive-field")
     known = {name: one for name, one in found.items() if one is not None}
     if not known:
         return None
@@ -215,20 +215,13 @@ def toy_figure(found: Mapping[str, Any]) -> Figure:
         panels = figure.subplots(1, 4)
         for axes, (title, groups) in zip(panels, steps.items(), strict=False):
             _draw_graph(axes, {name: TOY_PLACES[name] for name in names}, edges, title)
-            for number, members in enumerate(_members(names, groups)):
-                x, y = zip(*(TOY_PLACES[name] for name in members), strict=True)
-                if len(members) > 1:
+            for number, group in enumerate(members(names, groups)):
+                x, y = zip(*(TOY_PLACES[name] for name in group), strict=True)
+                if len(group) > 1:
                     colour = CLASS_COLOURS[number % 6]
                     axes.plot(x, y, color=colour, linewidth=30, alpha=0.35, solid_capstyle="round", zorder=0)
         _draw_coarse(panels[3], found)
         return figure
-
-
-def _members(names: Sequence[str], groups: Sequence[int]) -> list[str]:
-    """Return the names of each group as one word, in the order of the groups."""
-    return [
-        "".join(name for name, one in zip(names, groups, strict=True) if one == group) for group in sorted(set(groups))
-    ]
 
 
 def _draw_graph(
@@ -249,7 +242,7 @@ def _draw_graph(
 
 
 def _draw_coarse(axes: Axes, found: Mapping[str, Any]) -> None:
-    labels, matrix = _members(found["names"], found["groups"]), np.array(found["coarse"])
+    labels, matrix = members(found["names"], found["groups"]), np.array(found["coarse"])
     places = {label: tuple(np.mean([TOY_PLACES[name] for name in label], axis=0)) for label in labels}
     edges = [(labels[i], labels[j], matrix[i, j]) for i, j in zip(*np.nonzero(np.triu(matrix, 1)), strict=True)]
     _draw_graph(axes, places, edges, "the coarser graph")

@@ -5,6 +5,7 @@ several results of one job, the latest counts.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,17 +36,21 @@ class CellResult:
         return printed_figure(self.cell.experiment, *self.cell.place)
 
     @property
+    def found(self) -> list[Record]:
+        return [record for record in self.records if record is not None]
+
+    @property
     def missing(self) -> int:
-        return sum(record is None for record in self.records)
+        return len(self.records) - len(self.found)
 
     @property
     def failed(self) -> int:
-        return sum(record is not None and record.result["test_accuracy"] is None for record in self.records)
+        return sum(record.result["test_accuracy"] is None for record in self.found)
 
     @property
     def done(self) -> int:
         """Number of runs that have an accuracy."""
-        return len(self.records) - self.missing - self.failed
+        return len(self.found) - self.failed
 
     @property
     def splits(self) -> int:
@@ -68,21 +73,20 @@ class CellResult:
 
     def summary(self, name: str) -> Summary:
         """Summarise another figure of the runs, such as `validation_accuracy`."""
-        return Summary(tuple(record.result.get(name) for record in self.records if record is not None))
+        return Summary(tuple(record.result.get(name) for record in self.found))
 
     @cached_property
     def by_split(self) -> dict[int, list[float]]:
-        found: dict[int, list[float]] = {}
+        found = defaultdict(list)
         for (split, _), accuracy in self.scores.items():
             if accuracy is not None:
-                found.setdefault(split, []).append(accuracy)
+                found[split].append(accuracy)
         return found
 
     @property
     def spread_of_draws(self) -> float | None:
         """Standard deviation of the splits' means; the seeds' share in it is spread_of_seeds / sqrt(seeds)."""
-        means = [float(np.mean(values)) for values in self.by_split.values()]
-        return float(np.std(means, ddof=1)) if len(means) > 1 else None
+        return Summary(tuple(float(np.mean(values)) for values in self.by_split.values())).std
 
     @property
     def spread_of_seeds(self) -> float | None:
@@ -96,13 +100,12 @@ class CellResult:
     @property
     def depths(self) -> tuple[int, ...]:
         """Levels of the networks, which may be fewer than requested."""
-        found = {record.result.get("depth") for record in self.records if record is not None}
-        return tuple(sorted(depth for depth in found if depth is not None))
+        return tuple(sorted({depth for record in self.found if (depth := record.result.get("depth")) is not None}))
 
     @property
     def seconds(self) -> float | None:
         """Mean seconds per run."""
-        known = [record.made["seconds"] for record in self.records if record is not None and "seconds" in record.made]
+        known = [record.made["seconds"] for record in self.found if "seconds" in record.made]
         return math.fsum(known) / len(known) if known else None
 
 
@@ -156,16 +159,15 @@ class Evidence:
 
     def measured(self, experiment: str) -> list[dict[str, Any] | None]:
         """Return the figures of an experiment's measurements in order; None for a missing one."""
-        found = [self.results.find(one) for one in self.experiments[experiment].measurements]
-        return [None if record is None else record.result for record in found]
+        found = map(self.results.find, self.experiments[experiment].measurements)
+        return [record.result if record else None for record in found]
+
+    def by_dataset(self, experiment: str) -> dict[str, dict[str, Any] | None]:
+        """Return the figures of an experiment that measures once per dataset."""
+        return dict(zip(self.scale.datasets, self.measured(experiment), strict=True))
 
     def used(self, experiments: Iterable[str]) -> list[Record]:
         """Return every record that these experiments rest on, once."""
-        found: dict[str, Record] = {}
-        for name in experiments:
-            for cell in self.cells[name].values():
-                found |= {record.about: record for record in cell.records if record is not None}
-            for one in self.experiments[name].measurements:
-                if record := self.results.find(one):
-                    found[record.about] = record
-        return list(found.values())
+        jobs = (job for name in experiments for job in self.experiments[name].jobs())
+        found = (record for job in jobs if (record := self.results.find(job)))
+        return list({record.about: record for record in found}.values())

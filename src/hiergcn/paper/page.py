@@ -1,6 +1,5 @@
 """The pages of the paper's and of H-GCN+'s experiments: Markdown, HTML, figures, and tables of all runs."""
 
-import csv
 import json
 import re
 from collections import Counter
@@ -8,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from hiergcn.evaluate.metrics import METRICS, result_key
 from hiergcn.files import written_whole
@@ -208,8 +209,6 @@ def _place(cell: CellResult) -> dict[str, Any]:
 
 
 def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
-    with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as lines:
+    with written_whole(path) as part:
         if rows:
-            table = csv.DictWriter(lines, list(rows[0]), lineterminator="\n")
-            table.writeheader()
-            table.writerows(rows)
+            pd.DataFrame(rows, dtype=object).to_csv(part, index=False, lineterminator="\n")

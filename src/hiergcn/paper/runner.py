@@ -23,7 +23,7 @@ from hiergcn.paper.experiment import Experiment, Job, Measurement, Training
 from hiergcn.paper.experiments import Scale, paper_experiments
 from hiergcn.paper.measures import MEASURES
 from hiergcn.paper.plus_experiments import plus_experiments
-from hiergcn.paper.store import Record, Store, data_digest, made_here
+from hiergcn.paper.store import Record, Store, data_digest, identity, made_here
 from hiergcn.run.process import Send, Work, Worker
 from hiergcn.run.settings import Settings
 from hiergcn.run.trainer import Trainer
@@ -49,19 +49,12 @@ def chosen(names: Sequence[str], scale: Scale) -> list[Experiment]:
 
 def jobs_of(experiments: Iterable[Experiment], methods: Sequence[str] = (), datasets: Sequence[str] = ()) -> list[Job]:
     """Return every job of the experiments once, in order; only those of some methods and datasets if any are named."""
-    found: dict[Any, Job] = {}
+    found: dict[str, Job] = {}
     for job in (job for experiment in experiments for job in experiment.jobs()):
         method = job.settings.method if isinstance(job, Training) else None
         if (not methods or method in methods) and (not datasets or job.dataset in datasets):
-            found.setdefault(_distinct(job), job)
+            found.setdefault(identity(job.key()), job)
     return list(found.values())
-
-
-def _distinct(job: Job) -> Any:
-    if isinstance(job, Measurement):
-        return job.name, tuple(sorted(job.arguments.items()))
-    settings = job.settings
-    return job.dataset, settings.method, settings.model, settings.train, settings.coarsen, job.split, job.seed
 
 
 @dataclass(frozen=True)
@@ -91,7 +84,7 @@ def units_of(jobs: Iterable[Job], device: torch.device) -> list[Unit]:
 
 def _shared(job: Job) -> Any:
     if isinstance(job, Measurement):
-        return _distinct(job)
+        return identity(job.key())
     split = job.split
     return job.dataset, job.settings, split.kind, split.per_class, split.small_validation
 

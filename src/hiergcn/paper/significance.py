@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from hiergcn.evaluate.paired import PairedDifference, Scores, holm, paired_difference, unit_differences
+from hiergcn.evaluate.metrics import Summary
+from hiergcn.evaluate.paired import PairedDifference, Scores, holm, holm_corrected, paired_difference, unit_differences
 from hiergcn.paper.collect import CellResult
 from hiergcn.paper.published import printed_figure
 
@@ -24,7 +25,7 @@ class ToPaper:
 
 def to_paper(result: CellResult) -> ToPaper | None:
     """Test our cell against the paper's figure; None if either is missing."""
-    values, printed = _units(result), result.printed
+    values, printed = Summary(tuple(_means(result).values())).values, result.printed
     if printed is None or len(values) == 0:
         return None
     difference = float(values.mean()) - printed.mean
@@ -80,16 +81,9 @@ class Compared:
 
 def compare_cells(pairs: Iterable[tuple[str, CellResult, CellResult]]) -> list[Compared]:
     """Compare every pair (name, ours, theirs), with Holm's correction over all of them."""
-    found = [Compared(name, ours, theirs, _difference(ours, theirs)) for name, ours, theirs in pairs]
-    adjusted = iter(holm([one.found.p for one in found if one.found.p is not None]))
-    return [
-        one if one.found.p is None else replace(one, found=replace(one.found, p_holm=next(adjusted))) for one in found
-    ]
-
-
-def _difference(ours: CellResult, theirs: CellResult) -> PairedDifference:
-    mine, other = _common(_means(ours), _means(theirs))
-    return paired_difference(ours.cell.arm, mine, theirs.cell.arm, other)
+    listed = list(pairs)
+    found = [paired_difference(one.cell.arm, _means(one), other.cell.arm, _means(other)) for _, one, other in listed]
+    return [Compared(*pair, one) for pair, one in zip(listed, holm_corrected(found), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -107,7 +101,7 @@ class Grown:
 
 def growth(first: tuple[CellResult, CellResult], second: tuple[CellResult, CellResult]) -> Grown | None:
     """Compare two leads, each a pair (ours, theirs), by Welch's t-test between their paired differences."""
-    leads = [unit_differences(*_common(_means(ours), _means(theirs)))[0] for ours, theirs in (first, second)]
+    leads = [unit_differences(_means(ours), _means(theirs))[0] for ours, theirs in (first, second)]
     if min(len(lead) for lead in leads) == 0:
         return None
     p = None
@@ -133,20 +127,10 @@ def fitted_exponent(curve: Points) -> tuple[float, float]:
 
 
 def _means(result: CellResult) -> Scores:
-    """Return scores by (split, seed) if there is one split, otherwise each split's mean over its seeds."""
+    """Return the independent values: scores by (split, seed) if there is one split, otherwise the splits' means."""
     if result.splits == 1:
         return result.scores
     return {(split, 0): float(np.mean(values)) for split, values in result.by_split.items()}
-
-
-def _common(ours: Scores, theirs: Scores) -> tuple[Scores, Scores]:
-    both = ours.keys() & theirs.keys()
-    return {key: ours[key] for key in both}, {key: theirs[key] for key in both}
-
-
-def _units(result: CellResult) -> np.ndarray:
-    """Return the independent values: seeds on one split, otherwise the means of the splits."""
-    return np.array([value for value in _means(result).values() if value is not None], dtype=np.float64)
 
 
 def points(fraction: float | None, sign: bool = True) -> str:

@@ -59,7 +59,7 @@ def dataset_columns(first: str, datasets: Sequence[str]) -> tuple[str, ...]:
 
 def table1(evidence: Evidence) -> tuple[Table, list[str]]:
     """Return the statistics of the datasets, and the reasons for differences from the paper's."""
-    found = dict(zip(evidence.scale.datasets, evidence.measured("table1"), strict=True))
+    found = evidence.by_dataset("table1")
     titles = {"nodes": "vertices", "labelling": "labelling rate"}
     rows = [
         (Text(titles.get(what, what)), *(_statistic(one, what, TABLE1[name][what]) for name, one in found.items()))
@@ -188,7 +188,7 @@ def field_table(evidence: Evidence) -> Table:
     """Return the median receptive field by dataset and levels."""
     levels = range(evidence.scale.field_levels + 1)
     rows = []
-    for name, one in zip(evidence.scale.datasets, evidence.measured("figure-receptive-field"), strict=True):
+    for name, one in evidence.by_dataset("figure-receptive-field").items():
         if one is None:
             rows.append((Text(DATASET_TITLES[name]), *words(*["not run"] * (len(levels) + 2))))
             continue

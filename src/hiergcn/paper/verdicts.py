@@ -7,7 +7,7 @@ the others judge one claim each. `claims.py` has the claims.
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from hiergcn.model.registry import method_title
 from hiergcn.paper.collect import CellResult, Evidence
@@ -110,7 +110,7 @@ def at_least_as_printed(pairs: Pairs) -> Judge:
         run = [one for one in compared if one.run and one.found.high is not None and one.printed is not None]
         missing = [one.name for one in compared if one not in run]
         reached = [(one.found.high or 0.0) >= (one.printed or 0.0) for one in run]
-        return _settled(not all(reached), _listed(run), missing)
+        return _settled(not all(reached), [f"{one.name} {_figures(one)}" for one in run], missing)
 
     return judge
 
@@ -215,8 +215,8 @@ def gat_on_nell(evidence: Evidence) -> Finding:
     found = evidence.table2("gat", NELL) if NELL in evidence.scale.datasets else None
     if found is None or not found.done:
         return NOT_RUN
-    text = f"GAT ran on NELL, {found.done} seeds, with attention over the edges alone"
-    text += f": {points(found.accuracy.mean, False)} %"
+    accuracy = points(found.accuracy.mean, False)
+    text = f"GAT ran on NELL, {found.done} seeds, with attention over the edges alone: {accuracy} %"
     taken = next(iter(evidence.measured("table2")), None)
     if taken is None or taken["bytes"] is None:
         return _settled(False, [text], ["its memory"])
@@ -245,17 +245,22 @@ def toy_graph(evidence: Evidence) -> Finding:
     found = evidence.measured("figure-coarsening")[0]
     if found is None:
         return NOT_RUN
-    members: dict[int, str] = {}
-    for name, group in zip(found["names"], found["groups"], strict=True):
-        members[group] = members.get(group, "") + name
-    groups = sorted(members.values())
+    groups = sorted(members(found["names"], found["groups"]))
     return _settled(groups != ["A", "BD", "CE"], [f"Our coarsening groups it as {', '.join(groups)}"])
+
+
+def members(names: Sequence[str], groups: Sequence[int]) -> list[str]:
+    """Return the names of each group as one word, in the order of the groups."""
+    found: dict[int, str] = {}
+    for name, group in zip(names, groups, strict=True):
+        found[group] = found.get(group, "") + name
+    return [found[group] for group in sorted(found)]
 
 
 def larger_receptive_field(evidence: Evidence) -> Finding:
     """Judge the receptive field with the paper's number of levels against a GCN's."""
     lines, smaller, missing = [], False, []
-    for dataset, found in _fields(evidence):
+    for dataset, found in evidence.by_dataset("figure-receptive-field").items():
         if found is None:
             missing.append(DATASET_TITLES[dataset])
             continue
@@ -272,7 +277,8 @@ def larger_receptive_field(evidence: Evidence) -> Finding:
 
 def farther_on_nell(evidence: Evidence) -> Finding:
     """Judge the distance of test nodes to training nodes on NELL against the citation networks."""
-    found = {dataset: one["distance"] for dataset, one in _fields(evidence) if one is not None}
+    fields = evidence.by_dataset("figure-receptive-field")
+    found = {dataset: one["distance"] for dataset, one in fields.items() if one is not None}
     if NELL not in found or len(found) < 2:
         return NOT_RUN
     nearer = any(found[NELL]["mean"] <= one["mean"] for dataset, one in found.items() if dataset != NELL)
@@ -282,10 +288,6 @@ def farther_on_nell(evidence: Evidence) -> Finding:
     ]
     missing = [DATASET_TITLES[dataset] for dataset in CITATION if dataset not in found]
     return _settled(nearer, lines, missing, "Mean steps from a test node to the nearest training node: ")
-
-
-def _fields(evidence: Evidence) -> list[tuple[str, dict[str, Any] | None]]:
-    return list(zip(evidence.scale.datasets, evidence.measured("figure-receptive-field"), strict=True))
 
 
 def _share(percent: float) -> str:
@@ -350,10 +352,6 @@ def _settled(fails: bool, lines: Sequence[str], missing: Sequence[str] = (), bef
 
 def _unrun(names: Sequence[str]) -> str:
     return f" Not run: {'; '.join(names)}." if names else ""
-
-
-def _listed(compared: Sequence[Compared]) -> list[str]:
-    return [f"{one.name} {_figures(one)}" for one in compared]
 
 
 def _by_outcome(compared: Sequence[Compared]) -> tuple[str, ...]:
