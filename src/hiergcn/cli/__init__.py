@@ -25,15 +25,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # importing rich takes as long as all the rest
 )
-app.command("check")(check.check)
-app.command("fit")(fit.fit)
-app.command("predict")(predict.predict)
-app.command("explain")(explain.explain)
-app.command("compare")(compare.compare)
-app.command("tune")(tune.tune)
-app.command("reproduce")(reproduce.reproduce)
-app.command("report")(report.report)
-app.command("coarsen")(coarsen.coarsen)
+for command in (
+    *(check.check, fit.fit, predict.predict, explain.explain, compare.compare),
+    *(tune.tune, reproduce.reproduce, report.report, coarsen.coarsen),
+):
+    app.command()(command)
 app.add_typer(datasets.app, name="datasets")
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hiergcn.cli import options
+from hiergcn.cli.terminal import console, duration, graph_sizes, print_table, printable, split_sizes, warn_of_few_tests
 from hiergcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ def check(
     estimate: Annotated[bool, typer.Option(help="Train a few epochs to estimate how long a fit takes.")] = True,
 ) -> None:
     """Check your files before training: exit code 0 if a fit would work, 2 if not."""
-    from hiergcn.cli.terminal import console, graph_sizes, printable, split_sizes, warn_of_few_tests
     from hiergcn.run.source import Source
 
     source = Source(data, nodes, label, id_, weight, split_column, tuple(drop or ()))
@@ -44,8 +44,7 @@ def check(
         for note in graph.notes:
             screen.print(f"- {printable(note)}", soft_wrap=True)
     else:
-        _print_columns(screen, read.files)
-        _print_findings(screen, read.files)
+        _print_files(screen, read.files)
     read.check_labels()
 
     from hiergcn.run.fit import DRAWN_SPLIT, draw_split  # imports torch: late, so that bad files are refused at once
@@ -63,40 +62,34 @@ def check(
     screen.print("\nA fit would work.", style="green")
 
 
-def _print_columns(screen: "Console", files: "CsvGraph") -> None:
-    from hiergcn.cli.terminal import new_table, print_rows, printable
-    from hiergcn.graph.tables.findings import column_roles, understood
+def _print_files(screen: "Console", files: "CsvGraph") -> None:
+    """Print how the files are read, the role of each column, and anything suspicious."""
+    from hiergcn.graph.tables.findings import column_roles, findings, understood
 
     for line in understood(files):
         screen.print(f"- {printable(line)}", soft_wrap=True)
-    table = new_table(screen, "file", "column", "becomes", title="\nColumns", left=3)
-    rows = [(role.file, role.column, role.becomes) for role in column_roles(files)]
-    print_rows(screen, table, rows, SHOWN_ROWS, "columns", letters=SHOWN_LETTERS)
-
-
-def _print_findings(screen: "Console", files: "CsvGraph") -> None:
-    from hiergcn.cli.terminal import new_table, print_rows
-    from hiergcn.graph.tables.findings import findings
-
-    rows = [(finding.what, finding.done, f"{finding.count:,}") for finding in findings(files)]
-    if not rows:
+    columns, words = ("file", "column", "becomes"), (0, 1, 2)
+    roles = [(role.file, role.column, role.becomes) for role in column_roles(files)]
+    most, letters = SHOWN_ROWS, SHOWN_LETTERS
+    print_table(screen, columns, roles, title="\nColumns", words=words, letters=letters, most=most, what="columns")
+    found = [(finding.what, finding.done, f"{finding.count:,}") for finding in findings(files)]
+    if found:
+        columns, title = ("finding", "what is done", "how many"), "\nSuspicious, and what is done"
+        print_table(screen, columns, found, title=title, words=(0, 1), most=most, what="findings")
+    else:
         screen.print("\nNothing suspicious was found.")
-        return
-    table = new_table(screen, "finding", "what is done", "how many", title="\nSuspicious, and what is done", left=2)
-    print_rows(screen, table, rows, SHOWN_ROWS, "findings")
 
 
 def _print_classes(screen: "Console", graph: "Graph") -> None:
-    from hiergcn.cli.terminal import new_table, print_rows
     from hiergcn.graph.tables.findings import label_counts
 
     rows = [(name, f"{count:,}") for name, count in label_counts(graph)]
-    table = new_table(screen, "class", "labels", title="\nLabels")
-    print_rows(screen, table, rows, SHOWN_CLASSES, "classes", letters=SHOWN_LETTERS)
+    print_table(
+        screen, ("class", "labels"), rows, title="\nLabels", letters=SHOWN_LETTERS, most=SHOWN_CLASSES, what="classes"
+    )
 
 
 def _print_estimate(screen: "Console", graph: "Graph", split: "Split") -> None:
-    from hiergcn.cli.terminal import duration
     from hiergcn.run.estimate import estimate_fit
 
     found = estimate_fit(graph, split)

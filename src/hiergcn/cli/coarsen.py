@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hiergcn.cli import options
+from hiergcn.cli.terminal import console, duration, print_table, printable
 from hiergcn.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from hiergcn.coarsen import Hierarchy
 
 
@@ -27,7 +30,6 @@ def coarsen(
     """Coarsen a graph into a hierarchy of hyper-nodes."""
     options.check_target(out)
 
-    from hiergcn.cli.terminal import console, duration, printable
     from hiergcn.coarsen import CoarsenConfig
     from hiergcn.coarsen import coarsen as make_hierarchy
     from hiergcn.coarsen.storage import ENDINGS, write_levels
@@ -41,7 +43,7 @@ def coarsen(
     began = time.perf_counter()
     hierarchy = make_hierarchy(graph.adjacency, levels, config)
     seconds = time.perf_counter() - began
-    _print_levels(hierarchy, f"{printable(graph.name)}, coarsened by {strategy} in {duration(seconds)}")
+    _print_levels(screen, hierarchy, f"{printable(graph.name)}, coarsened by {strategy} in {duration(seconds)}")
     for note in graph.notes:
         screen.print(f"Note: {printable(note)}")
     if hierarchy.depth < levels:
@@ -53,14 +55,11 @@ def coarsen(
         screen.print(f"Written to {out}", soft_wrap=True)
 
 
-def _print_levels(hierarchy: "Hierarchy", title: str) -> None:
-    from hiergcn.cli.terminal import console, new_table
-
-    screen = console()
+def _print_levels(screen: "Console", hierarchy: "Hierarchy", title: str) -> None:
     columns = ("level", "nodes", "edges", "heaviest hyper-node", "nodes left")
-    table = new_table(screen, *columns, title=title, left=0)
     n = hierarchy.levels[0].n_nodes
-    for number, level in enumerate(hierarchy.levels):
-        heaviest = f"{level.node_weight.max():,}"
-        table.add_row(f"{number}", f"{level.n_nodes:,}", f"{level.n_edges:,}", heaviest, f"{level.n_nodes / n:.1%}")
-    screen.print(table)
+    rows = [
+        (f"{k}", f"{level.n_nodes:,}", f"{level.n_edges:,}", f"{level.node_weight.max():,}", f"{level.n_nodes / n:.1%}")
+        for k, level in enumerate(hierarchy.levels)
+    ]
+    print_table(screen, columns, rows, title=title, words=())

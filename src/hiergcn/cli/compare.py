@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hiergcn.cli import options
+from hiergcn.cli.terminal import complain, console, percent, print_table, printable
 from hiergcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 
     from hiergcn.evaluate.paired import PairedDifference
     from hiergcn.run.compare import Comparison, MethodRun
-
-PLAIN_WIDTH = 100  # columns of the table outside a terminal
 
 
 def compare(
@@ -44,7 +43,6 @@ def compare(
 ) -> None:
     """Compare methods over the same splits and seeds."""
     from hiergcn.cli.progress import CompareProgress, Progress
-    from hiergcn.cli.terminal import complain, console, printable
     from hiergcn.graph.split import parse_splits
     from hiergcn.report import write_comparison_page
     from hiergcn.report.comparison import comparison_figure
@@ -100,14 +98,10 @@ def compare(
 
 def _print_comparison(out: "Console", comparison: "Comparison") -> None:
     """Print the table and what its columns mean."""
-    from hiergcn.cli.terminal import new_table, printable
-
     columns = ("model", "mean ± std", "failed", "s/seed", "memory", "difference, 95 %", "p")
-    table = new_table(out, *columns, title=f"Test accuracy on {printable(comparison.dataset)}, %")
-    for run in comparison.runs:
-        table.add_row(*_row(run), *_difference(comparison.difference(run.model)))
+    rows = [(*_row(run), *_difference(comparison.difference(run.model))) for run in comparison.runs]
     out.print()
-    out.print(table, width=None if out.is_terminal else PLAIN_WIDTH, crop=False)
+    print_table(out, columns, rows, title=f"Test accuracy on {printable(comparison.dataset)}, %")
     for sentence in comparison.explanations:
         out.print(sentence)
     for one in comparison.differences:
@@ -119,8 +113,6 @@ def _print_comparison(out: "Console", comparison: "Comparison") -> None:
 
 
 def _row(run: "MethodRun") -> tuple[str, ...]:
-    from hiergcn.cli.terminal import percent
-
     accuracy, peak = run.test_accuracy, run.peak.gpu or run.peak.resident
     spread = "" if accuracy.std is None else f" ± {percent(accuracy.std)}"
     seconds = "-" if run.seconds is None else f"{run.seconds:.1f}"

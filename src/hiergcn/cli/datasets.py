@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from hiergcn.cli.terminal import console, print_table
+
 WIDE = 10_000  # columns outside a terminal: a wrapped path cannot be copied
 
 app = typer.Typer(help="List the named datasets, or download one.", rich_markup_mode=None)
@@ -14,25 +16,23 @@ def datasets(context: typer.Context) -> None:
     """Print the table of datasets."""
     if context.invoked_subcommand is not None:
         return
-    from hiergcn.cli.terminal import console, new_table
     from hiergcn.datasets import list_datasets
 
     screen = console()
     if not screen.is_terminal:
         screen.width = WIDE
-    table = new_table(screen, "name", "nodes", "edges", "features", "classes")
-    table.add_column("where", overflow="fold")
-    for row in list_datasets():
-        sizes = (f"{size:,}" for size in (row.nodes, row.edges, row.features, row.classes))
-        table.add_row(row.name, *sizes, row.where)
-    screen.print(table)
+    columns = ("name", "nodes", "edges", "features", "classes", "where")
+    rows = [
+        (row.name, *(f"{size:,}" for size in (row.nodes, row.edges, row.features, row.classes)), row.where)
+        for row in list_datasets()
+    ]
+    print_table(screen, columns, rows, words=(0, 5), overflow="fold")
 
 
 @app.command("get")
 def get(name: Annotated[str, typer.Argument(help="A name that `hiergcn datasets` lists.")]) -> None:
     """Download a dataset and check it; later commands find it by its name."""
     from hiergcn.cli.progress import download_progress
-    from hiergcn.cli.terminal import console
     from hiergcn.datasets import list_datasets, load_dataset
 
     with download_progress(name) as on_bytes:

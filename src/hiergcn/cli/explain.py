@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hiergcn.cli import options
+from hiergcn.cli.terminal import console, percent, print_table, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from hiergcn.explain.node import Explanation
 
+SHOWN_LETTERS = 40
 SHOWN = 8  # members of a hyper-node; the JSON file has more
 
 
@@ -29,7 +31,6 @@ def explain(
     """Explain the prediction of a node."""
     options.check_target(out)
 
-    from hiergcn.cli.terminal import console
     from hiergcn.files import written_whole
     from hiergcn.run.folder import load_run
     from hiergcn.run.predict import explain as explain_node
@@ -45,35 +46,29 @@ def explain(
 
 
 def _print(out: "Console", found: "Explanation") -> None:
-    from hiergcn.cli.terminal import new_table, percent, printable
-
     out.print(f"{printable(found.id)} is predicted to be {printable(found.predicted)}")
     out.print(
         f"Score of {printable(found.explained)}: {found.score:+.3f} (its logit less the mean of all; probability "
         f"{percent(found.probability)} %), {found.without:+.3f} without any features. Contributions to the difference:"
     )
-    by_hops = new_table(out, "distance", "share", title="By distance in edges")
-    for hops, share in found.hops.items():
-        by_hops.add_row("the node itself" if hops == "0" else hops, f"{share:+.3f}")
-    nodes = new_table(out, "node", "edges away", "share", title="Nodes")
-    for one in found.nodes:
-        nodes.add_row(printable(one.id)[:40], "-" if one.hops is None else str(one.hops), f"{one.share:+.3f}")
-    features = new_table(out, "feature", "share", title="Features")
-    for feature in found.features:
-        features.add_row(printable(feature.name)[:40], f"{feature.share:+.3f}")
-    for table in (by_hops, nodes, features):
+    by_hops = [("the node itself" if hops == "0" else hops, f"{share:+.3f}") for hops, share in found.hops.items()]
+    nodes = [(one.id, "-" if one.hops is None else str(one.hops), f"{one.share:+.3f}") for one in found.nodes]
+    features = [(one.name, f"{one.share:+.3f}") for one in found.features]
+    for title, columns, rows in (
+        ("By distance in edges", ("distance", "share"), by_hops),
+        ("Nodes", ("node", "edges away", "share"), nodes),
+        ("Features", ("feature", "share"), features),
+    ):
         out.print()
-        out.print(table)
+        print_table(out, columns, rows, title=title, letters=SHOWN_LETTERS)
     for group in found.hyper_nodes:
         out.print()
         out.print(f"Level {group.level}: one hyper-node of {group.size:,} nodes, share {group.share:+.3f}")
         out.print(f"  labels given: {_counts(group.given)}; predicted: {_counts(group.predicted)}", soft_wrap=True)
-        names = ", ".join(printable(name)[:40] for name in group.members[:SHOWN])
+        names = ", ".join(printable(name)[:SHOWN_LETTERS] for name in group.members[:SHOWN])
         more = f" and {group.size - SHOWN:,} more" if group.size > SHOWN else ""
         out.print(f"  members: {names}{more}", soft_wrap=True)
 
 
 def _counts(classes: dict[str, int]) -> str:
-    from hiergcn.cli.terminal import printable
-
     return ", ".join(f"{count:,} {printable(name)}" for name, count in list(classes.items())[:SHOWN]) or "none"

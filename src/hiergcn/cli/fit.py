@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hiergcn.cli import options
+from hiergcn.cli.terminal import complain, console, graph_sizes, print_table, printable, split_sizes
 
 if TYPE_CHECKING:
     from hiergcn.graph import Graph
@@ -54,7 +55,6 @@ def fit(
 
     from hiergcn.cli.progress import FitProgress, Progress
     from hiergcn.cli.summary import print_summary
-    from hiergcn.cli.terminal import complain, console
     from hiergcn.report import write_report
     from hiergcn.run.adapt import method_for
     from hiergcn.run.fit import BASELINES, DRAWN_SPLIT
@@ -104,8 +104,6 @@ def fit(
 
 def _announce(graph: "Graph", split_from: str, event: "SettingsChosen", verbose: bool) -> None:
     """Print the sizes of the graph and its split, and the settings if they were chosen for the graph."""
-    from hiergcn.cli.terminal import console, graph_sizes, printable, split_sizes
-
     screen = console()
     screen.print(f"{printable(graph.name)}: {graph_sizes(graph)}")
     screen.print(f"Labelled nodes: {split_sizes(event.split)}; the split is {printable(split_from)}")
@@ -116,14 +114,11 @@ def _announce(graph: "Graph", split_from: str, event: "SettingsChosen", verbose:
 
 
 def _announce_settings(chosen: "ChosenSettings", verbose: bool) -> None:
-    from hiergcn.cli.terminal import console, new_table
-
     screen, method = console(), chosen.settings.method
     if verbose:
-        table = new_table(screen, "setting", "value", "why", title=f"\nSettings of {method} for this graph", left=3)
-        for one in chosen.choices:
-            table.add_row(one.setting, one.shown, one.reason)
-        screen.print(table)
+        rows = [(one.setting, one.shown, one.reason) for one in chosen.choices]
+        title = f"\nSettings of {method} for this graph"
+        print_table(screen, ("setting", "value", "why"), rows, title=title, words=(0, 1, 2))
         return
     words = ", ".join(f"{one.setting} {one.shown}" for one in chosen.choices[:SHOWN_SETTINGS])
     more = len(chosen.choices) - SHOWN_SETTINGS

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from hiergcn.cli import options
+from hiergcn.cli.terminal import console, printable
 
 
 def predict(
@@ -28,7 +29,6 @@ def predict(
     """Predict the class of every node with the model of a run."""
     options.check_target(out)
 
-    from hiergcn.cli.terminal import console, printable
     from hiergcn.files import write_csv
     from hiergcn.run.folder import load_run
     from hiergcn.run.predict import predictions_again, predictions_on

@@ -10,22 +10,9 @@ from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bars
 
 from hiergcn.cli.terminal import console, duration, percent, printable
-from hiergcn.run.events import (
-    BaselineStarted,
-    Coarsened,
-    CompareEvent,
-    EpochDone,
-    FitEvent,
-    MemoryPlanned,
-    MethodDone,
-    MethodStarted,
-    RunDone,
-    SeedDone,
-    SettingsChosen,
-)
+from hiergcn.run import events
 
 if TYPE_CHECKING:
-    from hiergcn.run.compare import MethodRun
     from hiergcn.train.loop import SeedOutcome
 
 GIGABYTE = 1e9
@@ -76,14 +63,10 @@ class Progress:
         total: float | None = None,
         left: float | None = None,
     ) -> None:
-        """Show that `done` of the total is done.
+        """Show that `done` of the total, which may have changed, is done.
 
-        Args:
-            done: in the unit of the total.
-            text: what is going on.
-            line: a milestone, printed if there is no bar.
-            total: a new total, if it has changed.
-            left: seconds left, if the caller knows better than the pace so far.
+        `text` says what is going on. A milestone has a `line`, which is printed if there is no bar. `left` is the
+        number of seconds left, if the caller knows better than the pace so far.
         """
         self.done, self.total = done, self.total if total is None else total
         shown = ", ".join(filter(None, (text, self.left(left))))
@@ -112,39 +95,34 @@ class FitProgress:
     """Shows the events of a fit."""
 
     def __init__(
-        self, progress: Progress, seeds: int, on_settings: Callable[[SettingsChosen], None] | None = None
+        self, progress: Progress, seeds: int, on_settings: Callable[[events.SettingsChosen], None] = lambda _: None
     ) -> None:
         self.progress, self.seeds, self.on_settings = progress, seeds, on_settings
-        self.epochs = 1
-        self.finished = 0
+        self.epochs, self.finished = 1, 0
         self.running: dict[int, int] = {}  # seed: epoch; worker processes train several at once
         self.accuracies: list[float] = []
 
-    def __call__(self, event: FitEvent) -> None:
+    def __call__(self, event: events.FitEvent) -> None:
         match event:
-            case SettingsChosen():
+            case events.SettingsChosen():
                 self.epochs = event.chosen.settings.train.epochs
-                if self.on_settings is not None:
-                    self.on_settings(event)
-            case Coarsened(hierarchy, seconds):
+                self.on_settings(event)
+            case events.Coarsened(hierarchy, seconds):
                 nodes = " → ".join(f"{n:,}" for n in hierarchy.sizes().nodes)
                 self.progress.note(f"Coarsened in {duration(seconds)}: {nodes} nodes")
-            case MemoryPlanned(memory, available):
-                self._show_memory(memory, available)
+            case events.MemoryPlanned(memory, available):
+                if memory >= WORTH_SAYING:
+                    free = "" if available is None else f"; {available / GIGABYTE:.1f} GB are free"
+                    self.progress.note(f"Training needs about {memory / GIGABYTE:.1f} GB of memory{free}")
                 self.progress.start("training", self.seeds * self.epochs)
-            case EpochDone(seed, epoch, best):
+            case events.EpochDone(seed, epoch, best):
                 self.running[seed] = epoch
                 text = f"seed {seed}: epoch {epoch} of {self.epochs}, best validation {percent(best)} %"
                 self.progress.advance(self._epochs_done, text)
-            case SeedDone(outcome):
+            case events.SeedDone(outcome):
                 self._show_seed(outcome)
-            case BaselineStarted(model):
+            case events.BaselineStarted(model):
                 self.progress.start(f"{model} on the same split", 0, line=f"Fitting {model} on the same split")
-
-    def _show_memory(self, memory: int, available: int | None) -> None:
-        if memory >= WORTH_SAYING:
-            free = "" if available is None else f"; {available / GIGABYTE:.1f} GB are free"
-            self.progress.note(f"Training needs about {memory / GIGABYTE:.1f} GB of memory{free}")
 
     def _show_seed(self, outcome: "SeedOutcome") -> None:
         self.finished += 1
@@ -179,25 +157,21 @@ class CompareProgress:
         self.progress = progress
         self.done = self.runs = 0
 
-    def __call__(self, event: CompareEvent) -> None:
+    def __call__(self, event: events.CompareEvent) -> None:
         match event:
-            case MethodStarted(model, runs):
+            case events.MethodStarted(model, runs):
                 self.done, self.runs = 0, runs
                 self.progress.start(model, runs)
-            case RunDone(model, split, seed, failure):
+            case events.RunDone(model, split, seed, failure):
                 self.done += 1
                 if failure is not None:
                     self.progress.note(f"{model}, split {split}, seed {seed}: failed, it {failure}", style="yellow")
                 self.progress.advance(self.done, f"{self.done} of {self.runs} runs")
-            case MethodDone(run):
-                self._show_method(run)
-
-    def _show_method(self, run: "MethodRun") -> None:
-        if run.failure is not None:
-            self.progress.note(f"{run.model}: failed. {run.failure}", style="yellow")
-            return
-        mean, seconds = percent(run.test_accuracy.mean), duration(run.seconds or 0.0)
-        self.progress.note(f"{run.model}: test {mean} % over {len(run.scores)} runs, {seconds} each")
+            case events.MethodDone(run) if run.failure is not None:
+                self.progress.note(f"{run.model}: failed. {run.failure}", style="yellow")
+            case events.MethodDone(run):
+                mean, seconds = percent(run.test_accuracy.mean), duration(run.seconds or 0.0)
+                self.progress.note(f"{run.model}: test {mean} % over {len(run.scores)} runs, {seconds} each")
 
 
 @contextmanager

@@ -5,13 +5,14 @@ from typing import Annotated
 
 import typer
 
+from hiergcn.cli.terminal import console
+
 
 def report(
     run: Annotated[Path, typer.Argument(help="A folder that `hiergcn fit` or `hiergcn compare` wrote.")],
     open_: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Write the page of a run or a comparison again."""
-    from hiergcn.cli.terminal import console
     from hiergcn.report import write_comparison_page, write_report
     from hiergcn.run.compare import COMPARISON
 

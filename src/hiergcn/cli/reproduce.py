@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hiergcn.cli import options
+from hiergcn.cli.terminal import console, duration, print_table, printable
 from hiergcn.errors import InputError
 
 if TYPE_CHECKING:
     from hiergcn.cli.progress import Progress
     from hiergcn.paper.experiment import Job
     from hiergcn.paper.experiments import Scale
-    from hiergcn.paper.runner import OnEvent, RunSummary
+    from hiergcn.paper.runner import JobDone, RunSummary, Started, UnitFailed
 
 PAGE, LIST = "page", "list"
 
@@ -35,7 +37,7 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="A small version of everything, for a first look.")] = False,
     models: Annotated[str | None, typer.Option(help="Run only these methods; comma-separated.")] = None,
     datasets: Annotated[str | None, typer.Option(help="Run only on these datasets; comma-separated.")] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    device: options.Device = "auto",
     workers: Annotated[int | None, typer.Option(min=0, help="Processes on the CPU. [default: one per core]")] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Run also what is in the store; the new results count.")
@@ -46,20 +48,23 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments that are not in the store yet, then write the page."""
     from hiergcn.paper.experiments import FULL, QUICK
+    from hiergcn.paper.page import write_pages
 
     scale = QUICK if quick else FULL
     place = store or Path("runs") / ("reproduce-quick" if quick else "reproduce")
     folder = out or (place.parent if place.is_file() else place) / "pages"
     if what == [LIST]:
         _print_list(scale)
-    elif what == [PAGE]:
-        _write_pages(place, folder, scale)
-    else:
+        return
+    summary = None
+    if what != [PAGE]:
         if place.is_file():
             raise InputError(f"{place} is a file of results, which only `page` can read. Give --store a folder.")
         jobs = _jobs(what, scale, _names(models), _names(datasets))
         summary = _run(jobs, place, device, workers, again, budget_minutes)
-        _write_pages(place, folder, scale)
+    for page in write_pages(place, folder, scale):
+        console().print(f"Page: {page}", soft_wrap=True)
+    if summary is not None:
         _print_summary(summary)
 
 
@@ -83,7 +88,6 @@ def _run(
     jobs: "list[Job]", place: Path, device: str, workers: int | None, again: bool, budget_minutes: float | None
 ) -> "RunSummary":
     from hiergcn.cli.progress import Progress
-    from hiergcn.cli.terminal import console
     from hiergcn.paper.runner import run_jobs
     from hiergcn.paper.store import Store
     from hiergcn.run.machine import choose_device, cores
@@ -98,92 +102,70 @@ def _run(
             workers=cores() if workers is None else workers,
             device=where,
             again=again,
-            on_event=_shown_by(progress),
+            on_event=_RunProgress(progress),
             budget_seconds=60 * (math.inf if budget_minutes is None else budget_minutes),
         )
 
 
-def _shown_by(progress: "Progress") -> "OnEvent":
-    """Return a callback that shows the events of a run."""
-    from hiergcn.paper.runner import JobDone, Started, UnitFailed
+class _RunProgress:
+    """Shows the events of a run.
 
-    pace = _Pace()
-    done = 0
+    The time left is estimated: a run takes as long as those of its kind, or as the mean if there were none yet.
+    """
 
-    def show(event: Started | JobDone | UnitFailed) -> None:
-        nonlocal done
-        match event:
-            case Started(jobs, units):
-                for unit in units:
-                    pace.waiting[unit.about] += len(unit.jobs)
-                missing = pace.waiting.total()
-                before = f"{jobs - missing:,} of {jobs:,} runs are done already; " if missing < jobs else ""
-                progress.note(f"{before}{missing:,} runs to do.")
-                progress.start("runs", missing)
-            case JobDone(unit, record):
-                done += 1
-                pace.add(unit.about, record.made["seconds"])
-                if failure := record.result.get("failure"):
-                    split, seed = record.key["split"], record.key["seed"]
-                    progress.note(f"{unit.about}, {split}, seed {seed}: failed, it {failure}", style="yellow")
-                total = done + pace.waiting.total()
-                progress.advance(done, f"{done:,} of {total:,}, {unit.about}", total=total, left=pace.left())
-            case UnitFailed(unit, reason):
-                pace.waiting[unit.about] -= len(unit.jobs)
-                progress.note(f"{unit.about}: not run. {reason}", style="yellow")
-
-    return show
-
-
-class _Pace:
-    """Estimates the time left: a run takes as long as those of its kind, or as the mean if there were none yet."""
-
-    def __init__(self) -> None:
+    def __init__(self, progress: "Progress") -> None:
+        self.progress = progress
         self.waiting: Counter[str] = Counter()
-        self.seen: Counter[str] = Counter()
+        self.done: Counter[str] = Counter()
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self.began = time.monotonic()
 
-    def add(self, kind: str, seconds: float) -> None:
-        self.waiting[kind] -= 1
-        self.seen[kind] += 1
-        self.seconds[kind] += seconds
+    def __call__(self, event: "Started | JobDone | UnitFailed") -> None:
+        from hiergcn.paper.runner import JobDone, Started, UnitFailed
 
-    def left(self) -> float:
+        match event:
+            case Started(jobs, units):
+                for unit in units:
+                    self.waiting[unit.about] += len(unit.jobs)
+                missing = self.waiting.total()
+                before = f"{jobs - missing:,} of {jobs:,} runs are done already; " if missing < jobs else ""
+                self.progress.note(f"{before}{missing:,} runs to do.")
+                self.progress.start("runs", missing)
+            case JobDone(unit, record):
+                self.waiting[unit.about] -= 1
+                self.done[unit.about] += 1
+                self.seconds[unit.about] += record.made["seconds"]
+                if failure := record.result.get("failure"):
+                    split, seed = record.key["split"], record.key["seed"]
+                    self.progress.note(f"{unit.about}, {split}, seed {seed}: failed, it {failure}", style="yellow")
+                done = self.done.total()
+                total = done + self.waiting.total()
+                text = f"{done:,} of {total:,}, {unit.about}"
+                self.progress.advance(done, text, total=total, left=self._seconds_left())
+            case UnitFailed(unit, reason):
+                self.waiting[unit.about] -= len(unit.jobs)
+                self.progress.note(f"{unit.about}: not run. {reason}", style="yellow")
+
+    def _seconds_left(self) -> float:
         spent = sum(self.seconds.values())
-        mean = spent / max(self.seen.total(), 1)
+        mean = spent / max(self.done.total(), 1)
         work = sum(
-            count * (self.seconds[kind] / self.seen[kind] if self.seen[kind] else mean)
+            count * (self.seconds[kind] / self.done[kind] if self.done[kind] else mean)
             for kind, count in self.waiting.items()
         )
         return (time.monotonic() - self.began) * work / max(spent, 1e-9)
 
 
 def _print_list(scale: "Scale") -> None:
-    from hiergcn.cli.terminal import console, new_table
     from hiergcn.paper.runner import chosen
 
     screen = console()
-    table = new_table(screen, "experiment", "runs", "about")
-    table.columns[2].justify = "left"
-    for one in chosen(["all", "plus"], scale):
-        table.add_row(one.name, f"{len(one.jobs()):,}", one.about)
-    screen.print(table)
+    rows = [(one.name, f"{len(one.jobs()):,}", one.about) for one in chosen(["all", "plus"], scale)]
+    print_table(screen, ("experiment", "runs", "about"), rows, words=(0, 2))
     screen.print("Runs that two experiments share are run once.")
 
 
-def _write_pages(place: Path, folder: Path, scale: "Scale") -> None:
-    from hiergcn.cli.terminal import console
-    from hiergcn.paper.page import write_pages
-
-    for page in write_pages(place, folder, scale):
-        console().print(f"Page: {page}", soft_wrap=True)
-
-
 def _print_summary(summary: "RunSummary") -> None:
-    from hiergcn.cli.options import INTERRUPTED
-    from hiergcn.cli.terminal import console, duration, printable
-
     screen = console()
     left = summary.jobs - summary.done_before - summary.done
     screen.print(
@@ -197,6 +179,6 @@ def _print_summary(summary: "RunSummary") -> None:
         screen.print("Time is up. Run the same command to continue.", style="yellow")
     if summary.interrupted:
         screen.print("Stopped. Finished runs are kept; run the same command to continue.", style="yellow")
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(options.INTERRUPTED)
     if summary.failures:
         raise typer.Exit(1)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from hiergcn.cli.terminal import duration, new_table, percent, print_rows, printable, warn_of_few_tests
-from hiergcn.evaluate.metrics import METRICS, Summary
+from hiergcn.cli.terminal import duration, percent, print_table, printable, warn_of_few_tests
+from hiergcn.evaluate.metrics import METRICS, PartReport, Summary
 from hiergcn.run.result import Baseline, RunResult
 
 SHOWN_NOTES = 10
@@ -47,19 +47,19 @@ def _print_accuracy(out: Console, result: RunResult) -> None:
     settings, count = result.settings, len(result.seeds)
     seeds = f"{count} seed" + ("s" if count > 1 else "")
     title = f"{settings.method} on {printable(result.graph.name)}, preset {settings.preset}, {seeds}"
-    table = new_table(out, "accuracy in %", "mean", "spread", "lowest", "highest", title=title)
-    if result.test:
-        table.add_row("test", *_figures(result.test.accuracy))
-    table.add_row("validation", *_figures(result.validation_accuracy))
+    rows = [("test", *_figures(result.test.accuracy))] if result.test else []
+    rows.append(("validation", *_figures(result.validation_accuracy)))
     name, judged = ("test", result.test) if result.test else ("validation", result.validation)
-    for metric, summary in judged.items():
-        if metric != "accuracy":
-            table.add_row(f"{name}, {METRICS[metric].title}", *_figures(summary))
+    rows += [
+        (f"{name}, {METRICS[metric].title}", *_figures(summary))
+        for metric, summary in judged.items()
+        if metric != "accuracy"
+    ]
     if result.claim is not None:
-        table.add_row("the paper's claim", percent(result.claim), "", "", "")
+        rows.append(("the paper's claim", percent(result.claim), "", "", ""))
         if result.test and result.test.accuracy.mean is not None:
-            table.add_row("test minus claim", f"{100 * (result.test.accuracy.mean - result.claim):+.1f}", "", "", "")
-    out.print(table)
+            rows.append(("test minus claim", f"{100 * (result.test.accuracy.mean - result.claim):+.1f}", "", "", ""))
+    print_table(out, ("accuracy in %", "mean", "spread", "lowest", "highest"), rows, title=title)
     out.print("Spread: sample standard deviation over seeds." if count > 1 else "One seed has no spread.")
     if not result.test:
         words = "There are no test labels. Validation also chose the epoch, so its accuracy is optimistic."
@@ -77,13 +77,14 @@ def _figures(summary: Summary) -> tuple[str, str, str, str]:
 
 
 def _print_seeds(out: Console, result: RunResult) -> None:
-    table = new_table(out, "seed", "test %", "validation %", "best epoch", "seconds", title="Seeds", left=0)
+    columns = ("seed", "test %", "validation %", "best epoch", "seconds")
     tests = result.test.accuracy.per_seed if result.test else (None,) * len(result.outcomes)
+    rows = []
     for outcome, test in zip(result.outcomes, tests, strict=True):
         epoch = "-" if outcome.best_epoch is None else str(outcome.best_epoch)
-        validation = percent(outcome.validation_accuracy)
-        table.add_row(str(outcome.seed), percent(test), validation, epoch, f"{outcome.seconds:.1f}")
-    out.print(table)
+        accuracies = percent(test), percent(outcome.validation_accuracy)
+        rows.append((str(outcome.seed), *accuracies, epoch, f"{outcome.seconds:.1f}"))
+    print_table(out, columns, rows, title="Seeds", words=())
     for outcome in result.outcomes:
         if outcome.failure:
             out.print(f"Seed {outcome.seed} failed: it {printable(outcome.failure)}.", style="yellow")
@@ -93,23 +94,20 @@ def _print_levels(out: Console, result: RunResult) -> None:
     if result.hierarchy is None:
         return
     out.print()
-    table = new_table(out, "level", "nodes", "edges", title="Hierarchy", left=0)
-    sizes = result.hierarchy.sizes()
-    for level, (nodes, edges) in enumerate(zip(sizes.nodes, sizes.edges, strict=True)):
-        table.add_row(str(level), f"{nodes:,}", f"{edges:,}")
-    out.print(table)
+    rows = [(f"{k}", f"{level.n_nodes:,}", f"{level.n_edges:,}") for k, level in enumerate(result.hierarchy.levels)]
+    print_table(out, ("level", "nodes", "edges"), rows, title="Hierarchy", words=())
 
 
 def _print_classes(out: Console, result: RunResult) -> None:
     """Print precision, recall and F1 of the selected seed's model."""
     kept = result.kept
-    table = new_table(out, "class", "precision %", "recall %", "F1 %", "nodes", title=f"Classes, on {kept.on} nodes")
+    columns, title = ("class", "precision %", "recall %", "F1 %", "nodes"), f"Classes, on {kept.on} nodes"
     rows = []
     for score in kept.per_class:
         known = score.support > 0  # a class without a node has no precision and no recall
         figures = [percent(figure if known else None) for figure in (score.precision, score.recall, score.f1)]
-        rows.append((score.name[:40], *figures, f"{score.support:,}"))
-    print_rows(out, table, rows, SHOWN_CLASSES, "classes in metrics.json")
+        rows.append((score.name, *figures, f"{score.support:,}"))
+    print_table(out, columns, rows, title=title, letters=40, most=SHOWN_CLASSES, what="classes in metrics.json")
 
 
 def _print_calibration(out: Console, result: RunResult) -> None:
@@ -127,20 +125,18 @@ def _print_baselines(out: Console, result: RunResult) -> None:
     if result.baselines is None:
         return
     on = result.kept.on
-    columns = ("method", *(f"{metric.title} %" for metric in METRICS.values()), "seeds", "time")
-    table = new_table(out, *columns, title=f"Other methods on the same split, on {on} nodes")
     own = Baseline(result.settings.method, len(result.seeds), result.validation, result.test, result.seconds["train"])
-    for one in (own, *result.baselines):
-        if one.left_out is None:
-            table.add_row(one.model, *_scores(one, on), str(one.seeds), duration(one.seconds or 0.0))
-    out.print(table)
+    methods = [(one, report) for one in (own, *result.baselines) if (report := getattr(one, on)) is not None]
+    columns = ("method", *(f"{metric.title} %" for metric in METRICS.values()), "seeds", "time")
+    rows = [(one.model, *_scores(report), str(one.seeds), duration(one.seconds or 0.0)) for one, report in methods]
+    print_table(out, columns, rows, title=f"Other methods on the same split, on {on} nodes")
     for one in result.baselines:
         if one.left_out is not None:
             out.print(f"{one.model} was left out: it {printable(one.left_out)}")
-    scored = [(mean, one.model) for one in result.baselines if (mean := _accuracy(one, on)) is not None]
-    ours = _accuracy(own, on)
-    if scored and ours is not None:
-        best, model = max(scored, key=lambda pair: pair[0])
+    scored = [(report.accuracy.mean, one.model) for one, report in methods]
+    (ours, _), *others = scored
+    if others:
+        best, model = max(others, key=lambda pair: pair[0])
         out.print(_verdict(own.model, ours, model, best))
     out.print()
 
@@ -154,18 +150,8 @@ def _verdict(own: str, ours: float, other: str, theirs: float) -> str:
     return f"{own} is {abs(points):.1f} points {side} {other}, the best of the others. {caution}"
 
 
-def _summary(one: Baseline, on: str, name: str) -> Summary | None:
-    part = one.test if on == "test" else one.validation
-    return None if part is None else part[name]
-
-
-def _accuracy(one: Baseline, on: str) -> float | None:
-    summary = _summary(one, on, "accuracy")
-    return None if summary is None else summary.mean
-
-
-def _scores(one: Baseline, on: str) -> list[str]:
-    found = [_summary(one, on, name) for name in METRICS]
-    cells = [percent(None if summary is None else summary.mean) for summary in found]
-    spread = None if found[0] is None else found[0].std
-    return [cells[0] + ("" if spread is None else f" ± {percent(spread)}"), *cells[1:]]
+def _scores(report: PartReport) -> list[str]:
+    """Return the mean of each metric, with its spread for accuracy."""
+    spread = "" if report.accuracy.std is None else f" ± {percent(report.accuracy.std)}"
+    accuracy, *others = (percent(report[name].mean) for name in METRICS)
+    return [accuracy + spread, *others]

@@ -1,12 +1,11 @@
 """Printing: tables and colours on a terminal, plain text elsewhere. rich is imported when something is printed."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+    from rich.console import Console, OverflowMethod
 
     from hiergcn.graph import Graph, Split
 
@@ -33,27 +32,35 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
-def new_table(out: "Console", *columns: str, title: str | None = None, left: int = 1) -> "Table":
-    """Return a table whose first `left` columns hold words and the others figures."""
+def print_table(
+    out: "Console",
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    title: str | None = None,
+    words: Collection[int] = (0,),
+    overflow: "OverflowMethod" = "ellipsis",
+    letters: int | None = None,
+    most: int | None = None,
+    what: str = "rows",
+) -> None:
+    """Print a table in which the columns `words` are aligned on the left and the others, figures, on the right.
+
+    Cells are cut to `letters`. After `most` rows, a line says how many `what` are left out.
+    """
     from rich import box
     from rich.table import Table
 
     style = box.SIMPLE_HEAD if out.is_terminal else None
     table = Table(box=style, title=title, title_justify="left", title_style="bold", pad_edge=False)
     for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number < left else "right")
-    return table
-
-
-def print_rows(
-    out: "Console", table: "Table", rows: Sequence[Sequence[str]], most: int, what: str, letters: int | None = None
-) -> None:
-    """Print a table with at most `most` rows and cells of at most `letters` letters; say how many rows are left out."""
-    for row in rows[:most]:
+        table.add_column(column, justify="left" if number in words else "right", overflow=overflow)
+    every = list(rows)
+    for row in every[:most]:
         table.add_row(*(printable(cell[:letters]) for cell in row))
     out.print(table)
-    if len(rows) > most:
-        out.print(f"... and {len(rows) - most:,} more {what}")
+    if most is not None and len(every) > most:
+        out.print(f"... and {len(every) - most:,} more {what}")
 
 
 def percent(fraction: float | None, digits: int = 1) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hiergcn.cli import options
+from hiergcn.cli.terminal import complain, console, percent, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,7 +41,6 @@ def tune(
 ) -> None:
     """Search for good settings by validation accuracy. No test label is read."""
     from hiergcn.cli.progress import Progress
-    from hiergcn.cli.terminal import complain, console
     from hiergcn.report.figures import tuning_figure
     from hiergcn.report.svg import save_figure
     from hiergcn.run.adapt import method_for
@@ -89,8 +89,6 @@ def tune(
 
 
 def _show_trial(progress: "Progress", trial: "Trial") -> None:
-    from hiergcn.cli.terminal import percent
-
     result = f"validation {percent(trial.accuracy)} %" if trial.failure is None else f"failed: {trial.failure}"
     settings = ", ".join(f"{name}={_short(value)}" for name, value in trial.settings.items())
     progress.note(f"trial {trial.number}: {result} ({settings})")
@@ -118,14 +116,10 @@ def _fit_command(source: "Source", model: str | None, settings: dict[str, Any]) 
 
 
 def _print_best(out: "Console", tuning: "Tuning") -> None:
-    from hiergcn.cli.terminal import new_table, percent
-
     best = tuning.best
     out.print()
     title = f"Trial {best.number}: validation {percent(best.accuracy)} %"
-    table = new_table(out, "setting", "best", "importance %", title=title)
-    for name, value in best.settings.items():
-        table.add_row(name, _short(value), percent(tuning.importance.get(name)))
-    out.print(table)
+    rows = [(name, _short(value), percent(tuning.importance.get(name))) for name, value in best.settings.items()]
+    print_table(out, ("setting", "best", "importance %"), rows, title=title)
     out.print("Importance: share of the differences in validation accuracy that the setting explains.")
     out.print("The best of many trials is optimistic on validation; only a test shows how good it is. To fit with it:")
