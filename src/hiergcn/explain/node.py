@@ -97,7 +97,7 @@ def explain_node(
     class_: str | None = None,
     top: int = 10,
 ) -> Explanation:
-    """Explain the prediction for a node, or why it is not another class.
+    """Explain the prediction for the node of this id, or why it is not another class.
 
     Args:
         model_and_features: a model as a function of the features.

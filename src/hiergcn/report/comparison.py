@@ -4,13 +4,12 @@ import math
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
 from hiergcn.files import written_whole
 from hiergcn.graph.split import PUBLIC
-from hiergcn.report.svg import FIRST, INK, MUTED, SECOND, STYLE, inline_svg, new_figure
+from hiergcn.report.svg import FIRST, INK, MUTED, SECOND, inline_svg, name_rows, new_axes
 from hiergcn.report.template import rendered, settings_rows
 from hiergcn.run.compare import Comparison, MethodRun, describe_splits, read_comparison
 
@@ -56,12 +55,12 @@ def _page(comparison: Comparison) -> str:
 def comparison_figure(comparison: Comparison) -> Figure:
     """Draw a bar per method with its standard deviation and a dot per run. The axis may start above 0, and says so."""
     runs = comparison.runs
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(7.2, 1.3 + 0.5 * len(runs))
-        axes = figure.subplots()
-        start = _axis_start(runs)
-        for place, run in enumerate(runs):
-            values = 100 * run.test_accuracy.values
+    accuracies = [100 * run.test_accuracy.values for run in runs]
+    every = np.concatenate(accuracies)
+    lowest, highest = (every.min(), every.max()) if every.size else (0.0, 1.0)
+    start = _axis_start(lowest, highest)
+    with new_axes(7.2, 1.3 + 0.5 * len(runs)) as (figure, axes):
+        for place, (run, values) in enumerate(zip(runs, accuracies, strict=True)):
             if values.size == 0:
                 axes.text(start, place, "  every run failed", va="center", color=MUTED)
                 continue
@@ -73,22 +72,13 @@ def comparison_figure(comparison: Comparison) -> Figure:
                 axes.plot(values, rows, "o", markersize=2.5, color=colour, zorder=3)
             if spread is not None:
                 axes.errorbar(values.mean(), place, xerr=spread, color=INK, capsize=4, linewidth=1.4, zorder=4)
-            axes.annotate(
-                _bar_label(run, spread),
-                (max(values.max(), values.mean() + (spread or 0.0)), place),
-                xytext=(6, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=9,
-                color=MUTED,
-            )
-        axes.set_yticks(range(len(runs)), [run.model for run in runs])
-        axes.invert_yaxis()
-        axes.set_xlim(start, start + 1.3 * (_highest(runs) - start))
+            label, end = _bar_label(run, spread), max(values.max(), values.mean() + (spread or 0.0))
+            offset = {"xytext": (6, 0), "textcoords": "offset points"}
+            axes.annotate(label, (end, place), **offset, va="center", fontsize=9, color=MUTED)
+        name_rows(axes, [run.model for run in runs])
+        axes.set_xlim(start, start + 1.3 * (highest - start))
         starts = f" (axis starts at {start:g})" if start else ""
         axes.set(xlabel=f"test accuracy, %{starts}", title=_title(comparison))
-        axes.grid(axis="y", visible=False)
-        axes.tick_params(axis="y", length=0)
         return figure
 
 
@@ -105,13 +95,7 @@ def _bar_label(run: MethodRun, spread: float | None) -> str:
     return f"{label}, {run.failed} of {len(run.scores)} failed" if run.failed else label
 
 
-def _axis_start(runs: tuple[MethodRun, ...]) -> float:
+def _axis_start(lowest: float, highest: float) -> float:
     """Return 0, or a multiple of 5 well below the lowest run if all runs are close together."""
-    lowest = min((100 * run.test_accuracy.values.min() for run in runs if run.test_accuracy.values.size), default=0.0)
-    room = 0.5 * (_highest(runs) - lowest)
-    start = 5.0 * math.floor((lowest - max(room, 2.0)) / 5)
+    start = 5.0 * math.floor((lowest - max(0.5 * (highest - lowest), 2.0)) / 5)
     return start if start > 0.5 * lowest else 0.0
-
-
-def _highest(runs: tuple[MethodRun, ...]) -> float:
-    return max((100 * float(r.test_accuracy.values.max()) for r in runs if r.test_accuracy.values.size), default=1)

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
@@ -22,7 +21,7 @@ from matplotlib.figure import Figure
 from hiergcn.compiled.jit import kernel
 from hiergcn.explain.votes import Votes
 from hiergcn.report.graph_layout import RADIUS, Positions
-from hiergcn.report.svg import MUTED, STYLE, new_figure
+from hiergcn.report.svg import MUTED, new_axes
 from hiergcn.report.tree import Tree
 from hiergcn.run.folder import LoadedRun
 
@@ -49,16 +48,14 @@ class ExplorerData:
 
 def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions], colours: Sequence[str]) -> ExplorerData:
     """Pack a run, the tree of its hierarchy, the tree's layout and the colours of the classes."""
-    arrays = _predictions(run, tree)
-    levels = []
+    arrays, levels = _predictions(run, tree), []
     low = complex(min(p.real.min() for p in positions), min(p.imag.min() for p in positions))
     extent = max(max(np.ptp(p.real), np.ptp(p.imag)) for p in positions) or 1.0
     for level, place in enumerate(positions):
-        edges = _kept_edges(tree.adjacency[level])
+        edges, n_edges = _kept_edges(tree.adjacency[level]), tree.adjacency[level].nnz // 2
         arrays |= _level_arrays(tree, level, (place - low) / extent, edges)
-        if level == 0 and run.votes is not None and len(edges[0]) == tree.adjacency[0].nnz // 2:
+        if level == 0 and run.votes is not None and len(edges[0]) == n_edges:
             arrays |= _votes(run.votes, tree, edges)
-        n_edges = tree.adjacency[level].nnz // 2
         levels.append({"nodes": len(place), "edges": n_edges, "kept": len(edges[0])})
     manifest = {
         "arrays": [[name, array.dtype.str[1:], len(array)] for name, array in arrays.items()],
@@ -98,8 +95,8 @@ def _predictions(run: LoadedRun, tree: Tree) -> dict[str, Array]:
         arrays[f"probability{rank}"] = np.rint(steps * chance).astype(kind)
     table = run.predictions.iloc[tree.order]
     arrays["label"] = (table["label"].map(names).fillna(-1).to_numpy(np.int32) + 1).astype(small)  # 0: unknown
-    part = {name: number for number, name in enumerate(PARTS)}
-    arrays["part"] = table["split"].map(part).fillna(0).to_numpy(np.uint8)
+    parts = {name: number for number, name in enumerate(PARTS)}
+    arrays["part"] = table["split"].map(parts).fillna(0).to_numpy(np.uint8)
     return arrays
 
 
@@ -169,10 +166,8 @@ def levels_picture(
     """
     small = [level for level in range(tree.depth, -1, -1) if len(tree.weight[level]) <= PICTURE_NODES] or [tree.depth]
     levels = [small[round(at)] for at in np.linspace(0, len(small) - 1, min(PICTURE_PANELS, len(small)))]
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(7.2, 2.75)
-        panels = np.atleast_1d(figure.subplots(1, len(levels)))
-        for axes, level in zip(panels, levels, strict=True):
+    with new_axes(7.2, 2.75, columns=len(levels), grid=False) as (figure, panels):
+        for axes, level in zip(np.atleast_1d(panels), levels, strict=True):
             place, weight = positions[level], tree.weight[level]
             upper = tree.adjacency[level].tocoo()
             keep = np.flatnonzero(upper.row < upper.col)
@@ -181,24 +176,13 @@ def levels_picture(
             lines = np.stack([ends.real, ends.imag], axis=2)
             axes.add_collection(LineCollection(list(lines), colors=MUTED, linewidths=0.25, alpha=0.5, rasterized=True))
             width = 2 * RADIUS * np.sqrt(weight)
-            counts = _class_counts(tree, level, predicted, len(colours))
-            discs = EllipseCollection(
-                width,
-                width,
-                np.zeros(len(weight)),
-                units="xy",
-                offsets=np.c_[place.real, place.imag],
-                offset_transform=axes.transData,
-                facecolors=list(np.array(colours)[counts.argmax(axis=1)]),
-                linewidth=0,
-                rasterized=True,
-                zorder=2,
-            )
-            axes.add_collection(discs)
+            shades = list(np.array(colours)[_class_counts(tree, level, predicted, len(colours)).argmax(axis=1)])
+            where: dict[str, Any] = {"offsets": np.c_[place.real, place.imag], "offset_transform": axes.transData}
+            look: dict[str, Any] = {"facecolors": shades, "linewidth": 0, "rasterized": True, "zorder": 2}
+            axes.add_collection(EllipseCollection(width, width, np.zeros(len(width)), units="xy", **where, **look))
             axes.set(title=f"level {level}: {len(weight):,}", xticks=[], yticks=[], aspect="equal")
             axes.autoscale_view()
             axes.spines[:].set_visible(False)
-            axes.grid(visible=False)
         return figure
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import matplotlib
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -12,7 +11,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from hiergcn.report.svg import FIRST, INK, LINE, MUTED, PAPER, SECOND, STYLE, legend_above, new_figure, short
+from hiergcn.report.svg import FIRST, INK, LINE, MUTED, PAPER, SECOND, legend_above, name_rows, new_axes, short
 from hiergcn.run.tune import FEWEST_FOR_IMPORTANCE, Tuning
 
 MATRIX_NAMES = 20
@@ -28,9 +27,7 @@ def seeds_figure(
     seeds: Sequence[int], test: Sequence[float | None], validation: Sequence[float | None], claim: float | None
 ) -> Figure:
     """Draw the accuracy of every seed, with mean and standard deviation, beside the paper's figure."""
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(7.2, 2.9)
-        axes = figure.subplots()
+    with new_axes(7.2, 2.9) as (figure, axes):
         place = np.arange(len(seeds))
         size = 6 if len(seeds) <= 50 else 3
         for values, colour, marker, filled, name in (
@@ -63,9 +60,7 @@ def curves_figure(history: pd.DataFrame, selected_seed: int, best_epoch: int | N
     is a mean over nodes.
     """
     frame = history.assign(train_loss=history["train_loss"] / loss_terms)
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(7.2, 3.0)
-        panels = figure.subplots(1, 2)
+    with new_axes(7.2, 3.0, columns=2) as (figure, panels):
         for axes, what, factor in ((panels[0], "loss", 1.0), (panels[1], "accuracy", 100.0)):
             for part, colour in (("train", FIRST), ("validation", SECOND)):
                 _curve(axes, frame, f"{part}_{what}", selected_seed, colour, factor, part)
@@ -92,18 +87,13 @@ def classes_figure(rows: Sequence[Mapping[str, Any]], part: str) -> Figure:
     shown = sorted(rows, key=lambda row: -row["support"])[:CHART_CLASSES]
     place = np.arange(len(shown))
     scores = 100 * np.array([(row["precision"], row["recall"], row["f1"]) for row in shown])
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(7.2, 1.2 + 0.34 * len(shown))
-        axes = figure.subplots()
+    with new_axes(7.2, 1.2 + 0.34 * len(shown)) as (figure, axes):
         axes.hlines(place, scores[:, :2].min(axis=1), scores[:, :2].max(axis=1), color=MUTED, linewidth=1.2, zorder=2)
         axes.plot(scores[:, 0], place, "o", color=FIRST, markersize=7, label="precision", zorder=3)
         axes.plot(scores[:, 1], place, "D", color=SECOND, markersize=6, label="recall", zorder=3)
         axes.plot(scores[:, 2], place, "|", color=INK, markersize=13, markeredgewidth=2, label="F1", zorder=4)
-        axes.set_yticks(place, [f"{short(row['name'])}  ({row['support']:,})" for row in shown])
+        name_rows(axes, [f"{short(row['name'])}  ({row['support']:,})" for row in shown])
         axes.set(xlabel=f"%; in brackets: {part} nodes of the class", xlim=(min(50, scores.min() - 3), 101))
-        axes.invert_yaxis()
-        axes.grid(axis="y", visible=False)
-        axes.tick_params(axis="y", length=0)
         legend_above(figure, axes)
         return figure
 
@@ -115,9 +105,7 @@ def confusion_figure(matrix: npt.NDArray[np.int64], names: Sequence[str]) -> Fig
     shades = LinearSegmentedColormap.from_list("shades", [to_rgba(FIRST, 0.05), to_rgba(FIRST, 1.0)])
     named = n <= MATRIX_NAMES
     side = min(7.0, 2.2 + 0.42 * n) if named else 6.0
-    with matplotlib.rc_context(STYLE | {"axes.grid": False}):
-        figure = new_figure(side + 0.6, side)
-        axes = figure.subplots()
+    with new_axes(side + 0.6, side, grid=False) as (figure, axes):
         if named:  # vector squares are sharp in print, but thousands of them would make the page large
             axes.pcolormesh(share, cmap=shades, vmin=0, vmax=1, edgecolor=PAPER, linewidth=1.5)
             for row, column in np.ndindex(n, n):
@@ -137,9 +125,7 @@ def confusion_figure(matrix: npt.NDArray[np.int64], names: Sequence[str]) -> Fig
 
 def reliability_figure(calibration: Mapping[str, Any]) -> Figure:
     """Draw accuracy against confidence, before and after calibration."""
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(7.2, 3.6)
-        panels = figure.subplots(1, 2, sharey=True)
+    with new_axes(7.2, 3.6, columns=2, sharey=True) as (figure, panels):
         for axes, when, colour in ((panels[0], "before", SECOND), (panels[1], "after", FIRST)):
             bins = calibration["reliability"][when]
             confidence, accuracy = (100 * np.array(bins[name]) for name in ("confidence", "accuracy"))
@@ -147,13 +133,8 @@ def reliability_figure(calibration: Mapping[str, Any]) -> Figure:
             axes.vlines(confidence, accuracy, confidence, color=colour, alpha=0.4, linewidth=2, zorder=2)
             size = 12 + 150 * np.array(bins["nodes"]) / max(bins["nodes"], default=1)
             axes.scatter(confidence, accuracy, s=size, color=colour, zorder=3, linewidth=0)
-            axes.set(
-                title=f"{when} calibration: ECE {100 * calibration[f'ece_{when}']:.1f} %",
-                xlabel="mean confidence, %",
-                xlim=(0, 103),
-                ylim=(0, 103),
-                aspect="equal",
-            )
+            title = f"{when} calibration: ECE {100 * calibration[f'ece_{when}']:.1f} %"
+            axes.set(title=title, xlabel="mean confidence, %", xlim=(0, 103), ylim=(0, 103), aspect="equal")
         panels[0].set_ylabel("accuracy, %")
         return figure
 
@@ -163,17 +144,14 @@ def class_map_figure(probabilities: npt.NDArray[np.floating], names: Sequence[st
     step = -(-len(probabilities) // MAP_POINTS)
     rows = probabilities[::step]
     place, predicted = _principal_components(rows), rows.argmax(axis=1)
-    with matplotlib.rc_context(STYLE | {"axes.grid": False}):
-        figure = new_figure(7.2, 4.8)
-        axes = figure.subplots()
+    with new_axes(7.2, 4.8, grid=False) as (figure, axes):
         shades = np.array(colours)[predicted]
         axes.scatter(place[:, 0], place[:, 1], s=9, c=list(shades), alpha=0.75, linewidth=0, rasterized=True)
         counts = np.bincount(predicted, minlength=len(names))
         for number in np.argsort(-counts, kind="stable")[:MAP_NAMES]:
-            if counts[number] == 0:
-                continue
-            x, y = np.median(place[predicted == number], axis=0)
-            axes.text(x, y, short(names[number]), ha="center", va="center", fontsize=9, weight="bold", color=INK)
+            if counts[number]:
+                x, y = np.median(place[predicted == number], axis=0)
+                axes.text(x, y, short(names[number]), ha="center", va="center", fontsize=9, weight="bold", color=INK)
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set_visible(False)
         return figure
@@ -193,21 +171,15 @@ def _principal_components(probabilities: npt.NDArray[np.floating]) -> npt.NDArra
 
 def levels_figure(nodes: Sequence[int], edges: Sequence[int]) -> Figure:
     """Draw the number of nodes and edges at each level."""
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(7.2, 0.9 + 0.52 * len(nodes))
-        axes = figure.subplots()
+    with new_axes(7.2, 0.9 + 0.52 * len(nodes)) as (figure, axes):
         place = np.arange(len(nodes))
-        bars = ((nodes, -0.2, FIRST, "nodes"), (edges, 0.2, SECOND, "edges"))
-        for sizes, shift, colour, name in bars:
+        for sizes, shift, colour, name in ((nodes, -0.2, FIRST, "nodes"), (edges, 0.2, SECOND, "edges")):
             drawn = axes.barh(place + shift, sizes, height=0.36, color=colour, label=name)
             axes.bar_label(drawn, [f"{size:,}" for size in sizes], padding=4, fontsize=9, color=MUTED)
-        axes.set_yticks(place, [f"level {level}" for level in place])
-        axes.invert_yaxis()
+        name_rows(axes, [f"level {level}" for level in place])
         axes.set_xlim(0, 1.14 * max(*nodes, *edges, 1))
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        axes.grid(axis="y", visible=False)
-        axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_color(LINE)
         legend_above(figure, axes)
         return figure
@@ -223,29 +195,23 @@ def receptive_field_figure(sizes: npt.NDArray[np.int64], n_nodes: int) -> Figure
     share = 100 * sizes / n_nodes
     depths = range(len(share))
     low, first, middle, third, high = np.quantile(share, [0.05, 0.25, 0.5, 0.75, 0.95], axis=1)
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(7.2, 2.8)
-        axes = figure.subplots()
+    with new_axes(7.2, 2.8) as (figure, axes):
         axes.fill_between(depths, low, high, color=FIRST, alpha=0.14, linewidth=0)
         axes.fill_between(depths, first, third, color=FIRST, alpha=0.25, linewidth=0)
         axes.plot(depths, middle, "o-", color=FIRST, linewidth=1.6)
         for depth, value in zip(depths, middle, strict=True):
-            text = f"{value:.2g} %" if value < 10 else f"{value:.0f} %"
-            offset = {"xytext": (0, 9), "textcoords": "offset points", "ha": "center"}
-            axes.annotate(text, (depth, value), **offset, fontsize=9, color=INK)  # type: ignore[arg-type]
+            text, at = f"{value:.2g} %" if value < 10 else f"{value:.0f} %", (depth, value)
+            axes.annotate(text, at, xytext=(0, 9), textcoords="offset points", ha="center", fontsize=9, color=INK)
         axes.set(xlabel="coarsening levels", ylabel="receptive field, % of nodes", yscale="log")
         axes.set_ylim(top=300)
-        axes.set_xlim(-0.3, len(share) - 0.7)
-        axes.set_xticks(list(depths))
+        axes.set(xlim=(-0.3, len(share) - 0.7), xticks=depths)
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         return figure
 
 
 def tuning_figure(tuning: Tuning) -> Figure:
     """Draw the importance of each setting, and beside it the accuracy of each trial with the best so far."""
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(9.0, 3.6)
-        left, right = figure.subplots(1, 2)
+    with new_axes(9.0, 3.6, columns=2) as (figure, (left, right)):
         left.set_title("Importance for validation accuracy")
         if tuning.importance:
             names, shares = list(tuning.importance), [100 * share for share in tuning.importance.values()]
@@ -256,13 +222,12 @@ def tuning_figure(tuning: Tuning) -> Figure:
             left.axis("off")
             few = f"needs {FEWEST_FOR_IMPORTANCE} trials\nwith different accuracies"
             left.text(0.5, 0.5, few, ha="center", va="center", color=MUTED, transform=left.transAxes)
-        done = [(trial.number, trial.accuracy) for trial in tuning.trials if trial.accuracy is not None]
-        numbers, accuracy = np.array([number for number, _ in done]), 100 * np.array([value for _, value in done])
+        done = [(trial.number, 100 * trial.accuracy) for trial in tuning.trials if trial.accuracy is not None]
+        numbers, accuracy = zip(*done, strict=True)
         right.plot(numbers, accuracy, "o", markersize=3.5, color=FIRST, label="trial")
         right.step(numbers, np.maximum.accumulate(accuracy), where="post", color=SECOND, label="best so far")
         best = 100 * (tuning.best.accuracy or 0.0)
         right.plot(tuning.best.number, best, "o", color=INK, fillstyle="none", label="chosen")
-        right.set_title("Validation accuracy, %")
-        right.set_xlabel("trial")
+        right.set(title="Validation accuracy, %", xlabel="trial")
         right.legend()
     return figure

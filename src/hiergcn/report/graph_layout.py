@@ -12,6 +12,8 @@ import scipy.sparse as sp
 from hiergcn.compiled.jit import kernel
 from hiergcn.report.tree import Tree
 
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 Positions = npt.NDArray[np.complex128]  # x + iy
 
 RADIUS = 0.62
@@ -34,7 +36,7 @@ def layout(tree: Tree) -> list[Positions]:
     return positions[::-1]
 
 
-def _coarsest(adjacency: sp.csr_array, weight: npt.NDArray[np.float64]) -> Positions:
+def _coarsest(adjacency: sp.csr_array, weight: Floats) -> Positions:
     heavy = np.argsort(-weight, kind="stable")[:FORCE_NODES]
     radius = np.sqrt(weight)
     positions = _spiral(weight, np.zeros(len(weight), dtype=np.int64), np.array([weight.sum()]))
@@ -47,7 +49,7 @@ def _coarsest(adjacency: sp.csr_array, weight: npt.NDArray[np.float64]) -> Posit
     return pushed_apart(positions, GAP * RADIUS * radius, rounds=120)
 
 
-def _by_forces(adjacency: npt.NDArray[np.float64], radius: npt.NDArray[np.float64]) -> Positions:
+def _by_forces(adjacency: Floats, radius: Floats) -> Positions:
     """Lay nodes out by springs along edges, repulsion by size, and a weak pull of all nodes to the centre."""
     n = len(radius)
     if n == 1:
@@ -69,7 +71,7 @@ def _by_forces(adjacency: npt.NDArray[np.float64], radius: npt.NDArray[np.float6
     return _evened(positions - np.average(positions, weights=radius**2), radius)
 
 
-def _evened(positions: Positions, radius: npt.NDArray[np.float64]) -> Positions:
+def _evened(positions: Positions, radius: Floats) -> Positions:
     """Keep the directions and change the distances from the centre so that the discs fill a circle evenly.
 
     Forces leave a crowded centre and single nodes far out, which wastes the page's space.
@@ -83,7 +85,7 @@ def _evened(positions: Positions, radius: npt.NDArray[np.float64]) -> Positions:
     return evened
 
 
-def _spectral(similarity: npt.NDArray[np.float64]) -> Positions:
+def _spectral(similarity: Floats) -> Positions:
     """Return two eigenvectors of the normalised Laplacian as positions; a small spiral separates equal ones."""
     n = len(similarity)
     degree = similarity.sum(axis=1)
@@ -93,9 +95,8 @@ def _spectral(similarity: npt.NDArray[np.float64]) -> Positions:
     pair = pair * np.sign(pair[np.abs(pair).argmax(axis=0), [0, 1]])  # fixes the sign, which is arbitrary
     spread = np.maximum(np.abs(pair).max(axis=0), 1e-12)
     turn = np.arange(n)
-    parted: Positions = (pair / spread) @ np.array([1, 1j]) + 0.5 * np.sqrt((turn + 0.5) / n) * np.exp(
-        1j * GOLDEN_ANGLE * turn
-    )
+    spiral = 0.5 * np.sqrt((turn + 0.5) / n) * np.exp(1j * GOLDEN_ANGLE * turn)
+    parted: Positions = (pair / spread) @ np.array([1, 1j]) + spiral
     return parted
 
 
@@ -120,7 +121,7 @@ def _members(tree: Tree, level: int, around: Positions) -> Positions:
     return pushed_apart(there + spiral * turn[parent], GAP * RADIUS * np.sqrt(weight), rounds)
 
 
-def _spiral(weight: npt.NDArray[np.float64], first: npt.NDArray[np.int64], total: npt.NDArray[np.float64]) -> Positions:
+def _spiral(weight: Floats, first: Ints, total: Floats) -> Positions:
     """Return a sunflower spiral for each run of nodes that starts at `first`, in a disc of area pi `total`."""
     inside = np.cumsum(weight) - weight / 2
     before = (np.cumsum(weight) - weight)[first]
@@ -136,7 +137,7 @@ def _sums(values: Positions, group: npt.NDArray[np.int32], n: int) -> Positions:
     return total
 
 
-def pushed_apart(positions: Positions, radius: npt.NDArray[np.float64], rounds: int) -> Positions:
+def pushed_apart(positions: Positions, radius: Floats, rounds: int) -> Positions:
     """Move overlapping discs away from each other, round by round.
 
     Neighbours are found on a grid whose cells are as wide as the 99th percentile of the discs; the few larger discs
@@ -162,14 +163,7 @@ def pushed_apart(positions: Positions, radius: npt.NDArray[np.float64], rounds: 
 
 
 @kernel
-def _pushes(
-    positions: Positions,
-    radius: npt.NDArray[np.float64],
-    cell: npt.NDArray[np.int64],
-    order: npt.NDArray[np.int64],
-    start: npt.NDArray[np.int64],
-    across: int,
-) -> Positions:
+def _pushes(positions: Positions, radius: Floats, cell: Ints, order: Ints, start: Ints, across: int) -> Positions:
     push = np.zeros(len(positions), dtype=np.complex128)
     for i in range(len(positions)):
         for row in range(-1, 2):

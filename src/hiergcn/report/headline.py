@@ -1,6 +1,5 @@
 """Text at the top of a run's page: the main figure, what it means, and warnings."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from hiergcn.report.template import mean_and_std
@@ -10,41 +9,27 @@ FEW_NODES = 10
 MAX_NAMES = 5
 
 
-@dataclass(frozen=True)
-class Headline:
-    figure: str
-    """Mean and standard deviation in per cent."""
-    meaning: str
-    """What the figure measures."""
-    claim: str | None
-    """How it compares with the paper."""
-    baselines: str | None
-    """Accuracies of the baselines on the same split."""
-    warnings: tuple[str, ...]
-
-
-def headline(metrics: dict[str, Any]) -> Headline:
-    """Return the text for a run's metrics, as `metrics.json` holds them."""
+def headline(metrics: dict[str, Any]) -> dict[str, Any]:
+    """Return the main figure of `metrics.json` in per cent, what it measures, comparisons with it, and warnings."""
     test = metrics["test_accuracy"]
     accuracy = test or metrics["val_accuracy"]
     nodes = metrics["split"]["test" if test else "val"]
     done = sum(score is not None for score in accuracy["per_seed"])
     over = "one seed" if done == 1 else f"mean ± standard deviation over {done} seeds"
-    return Headline(
-        f"{mean_and_std(accuracy)} %",
-        f"{'Test' if test else 'Validation'} accuracy on {nodes:,} nodes, {over}.",
-        _claim(metrics),
-        _baselines(metrics, "test" if test else "validation"),
-        tuple(_warnings(metrics)),
-    )
+    return {
+        "figure": f"{mean_and_std(accuracy)} %",
+        "meaning": f"{'Test' if test else 'Validation'} accuracy on {nodes:,} nodes, {over}.",
+        "claim": _claim(metrics),
+        "baselines": _baselines(metrics, "test" if test else "validation"),
+        "warnings": _warnings(metrics),
+    }
 
 
 def _baselines(metrics: dict[str, Any], part: str) -> str | None:
-    accuracies = {one["model"]: one[part]["accuracy"] for one in metrics.get("baselines") or ()}
     words = [
-        f"{model} {mean_and_std(accuracy)} %"
-        for model, accuracy in accuracies.items()
-        if accuracy is not None and accuracy["mean"] is not None
+        f"{one['model']} {mean_and_std(accuracy)} %"
+        for one in metrics.get("baselines") or ()
+        if (accuracy := one[part]["accuracy"]) and accuracy["mean"] is not None
     ]
     return f"Baselines on the same split: {', '.join(words)}." if words else None
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from markupsafe import Markup
+from matplotlib.figure import Figure
 from sklearn.metrics import confusion_matrix
 
 from hiergcn.coarsen import Hierarchy
@@ -23,6 +24,9 @@ from hiergcn.report.tree import Tree
 from hiergcn.run.folder import LoadedRun, load_run
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import recipe_files
+
+Described = tuple[Figure, str]
+"""A figure, and the text that screen readers read instead."""
 
 
 def write_report(folder: Path, result: RunResult | None = None) -> Path:
@@ -134,75 +138,68 @@ def _seed_rows(metrics: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _figures(run: LoadedRun, colours: Sequence[str]) -> dict[str, Markup]:
     """Return the figures by their names in the template, without those that the run has no values for."""
-    drawn = _seed_figures(run) | _class_figures(run, colours)
-    return drawn if run.hierarchy is None else drawn | _level_figures(run.hierarchy)
+    drawn = _seed_figures(run) | _class_figures(run, colours) | _level_figures(run.hierarchy)
+    return {name: inline_svg(figure, name.replace("_", "-"), text) for name, (figure, text) in drawn.items()}
 
 
-def _seed_figures(run: LoadedRun) -> dict[str, Markup]:
+def _seed_figures(run: LoadedRun) -> dict[str, Described]:
     metrics = run.metrics
     selected = metrics["selected_seed"]
     best_epoch = metrics["best_epoch"][metrics["seeds"].index(selected)]
     loss_terms = metrics["split"]["train"] if run.settings.train.loss == "sum" else 1
     loss_terms *= getattr(run.settings.model, "networks", 1)
-    validation = metrics["val_accuracy"]["per_seed"]
+    accuracies = _test_accuracies(metrics), metrics["val_accuracy"]["per_seed"]
     return {
-        "seeds": inline_svg(
-            figures.seeds_figure(metrics["seeds"], _test_accuracies(metrics), validation, metrics["claim"]),
-            "seeds",
+        "seeds": (
+            figures.seeds_figure(metrics["seeds"], *accuracies, metrics["claim"]),
             "Accuracy of each seed, as in the table below.",
         ),
-        "curves": inline_svg(
+        "curves": (
             figures.curves_figure(run.history, selected, best_epoch, loss_terms),
-            "curves",
             f"Loss and accuracy per epoch, training and validation. Seed {selected}: epoch {best_epoch} was selected.",
         ),
     }
 
 
-def _class_figures(run: LoadedRun, colours: Sequence[str]) -> dict[str, Markup]:
+def _class_figures(run: LoadedRun, colours: Sequence[str]) -> dict[str, Described]:
     scores, names = run.metrics["per_class"], run.config["class_names"]
-    number = {name: index for index, name in enumerate(names)}
     nodes = run.predictions[run.predictions["split"] == scores["on"]]
+    number = {name: index for index, name in enumerate(names)}
     true, predicted = (nodes[column].map(number).to_numpy(np.int64) for column in ("label", "predicted"))
-    correct = f"{(true == predicted).sum():,} of {len(nodes):,} {scores['on']} nodes are correct"
+    matrix = confusion_matrix(true, predicted, labels=np.arange(len(names)))
     drawn = {
-        "classes": inline_svg(
+        "classes": (
             figures.classes_figure(scores["classes"], scores["on"]),
-            "classes",
             "Precision, recall and F1 of each class, as in the table below.",
         ),
-        "confusion": inline_svg(
-            figures.confusion_figure(confusion_matrix(true, predicted, labels=np.arange(len(names))), names),
-            "confusion",
-            f"Confusion matrix: {correct}.",
+        "confusion": (
+            figures.confusion_figure(matrix, names),
+            f"Confusion matrix: {matrix.trace():,} of {len(nodes):,} {scores['on']} nodes are correct.",
         ),
-        "map": inline_svg(
+        "map": (
             figures.class_map_figure(run.probabilities, names, colours),
-            "map",
             "Nodes placed by their probabilities and coloured by predicted class; each class forms a cloud.",
         ),
     }
     calibration = run.metrics.get("calibration")
     if calibration and calibration.get("reliability"):
         errors = ", ".join(f"{100 * calibration[f'ece_{when}']:.1f} % {when}" for when in ("before", "after"))
-        drawn["reliability"] = inline_svg(
-            figures.reliability_figure(calibration),
-            "reliability",
-            f"Accuracy against confidence. Expected calibration error: {errors} calibration.",
-        )
+        text = f"Accuracy against confidence. Expected calibration error: {errors} calibration."
+        drawn["reliability"] = figures.reliability_figure(calibration), text
     return drawn
 
 
-def _level_figures(hierarchy: Hierarchy) -> dict[str, Markup]:
+def _level_figures(hierarchy: Hierarchy | None) -> dict[str, Described]:
+    if hierarchy is None:
+        return {}
     nodes, edges = hierarchy.sizes()
     sizes = [f"level {level}: {n:,} nodes, {m:,} edges" for level, (n, m) in enumerate(zip(nodes, edges, strict=True))]
     fields = receptive_field_sizes(hierarchy)
     medians = [f"{count:,.0f} with {depth} levels" for depth, count in enumerate(np.median(fields, axis=1))]
     return {
-        "levels": inline_svg(figures.levels_figure(nodes, edges), "levels", "; ".join(sizes)),
-        "receptive_field": inline_svg(
+        "levels": (figures.levels_figure(nodes, edges), "; ".join(sizes)),
+        "receptive_field": (
             figures.receptive_field_figure(fields, nodes[0]),
-            "receptive-field",
             f"Median receptive field in nodes: {', '.join(medians)}.",
         ),
     }

@@ -2,7 +2,8 @@
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from html import escape
 from io import StringIO
 from pathlib import Path
@@ -70,6 +71,24 @@ def class_colours(counts: Sequence[int]) -> list[str]:
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure of this size in inches, without pyplot's global state."""
     return Figure(figsize=(width, height), layout="constrained")
+
+
+@contextmanager
+def new_axes(
+    width: float, height: float, columns: int = 1, *, sharey: bool = False, grid: bool = True
+) -> Iterator[tuple[Figure, Any]]:
+    """Yield a figure of this size in inches in our style, and its axes; an array of them if there are more columns."""
+    with matplotlib.rc_context(STYLE | {"axes.grid": grid}):
+        figure = new_figure(width, height)
+        yield figure, figure.subplots(1, columns, sharey=sharey)
+
+
+def name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Name the rows of a horizontal chart, the first one at the top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
 
 
 def legend_above(figure: Figure, axes: Axes) -> None:

@@ -22,10 +22,10 @@ def rendered(template: str, *, script: Markup | None = None, **values: Any) -> s
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["percent"] = _percent
-    environment.filters["mean_and_std"] = mean_and_std
-    environment.filters["with_code"] = with_code
-    return environment.get_template(template).render(script=script, script_hash=_digest(script), **values)
+    environment.filters |= {"percent": _percent, "mean_and_std": mean_and_std, "with_code": with_code}
+    digest = base64.b64encode(hashlib.sha256((script or "").encode()).digest()).decode("ascii")
+    script_hash = None if script is None else f"sha256-{digest}"
+    return environment.get_template(template).render(script=script, script_hash=script_hash, **values)
 
 
 def _percent(value: float | None) -> str:
@@ -42,9 +42,11 @@ def mean_and_std(summary: Mapping[str, float | None] | None) -> str:
 
 def settings_rows(settings: Settings, reasons: Mapping[str, str], prefix: str = "") -> list[tuple[Any, ...]]:
     """Return the rows of the table of settings: group, name, value, reason."""
-    groups = {group: settings.to_dict()[group] for group in ("model", "train", "coarsen")}
+    groups = settings.to_dict()
     return [
-        (prefix + group, name, groups[group][name], reasons.get(name, "")) for group in groups for name in groups[group]
+        (prefix + group, name, value, reasons.get(name, ""))
+        for group in ("model", "train", "coarsen")
+        for name, value in groups[group].items()
     ]
 
 
@@ -70,9 +72,3 @@ def in_script(value: Any) -> Markup:
     for letter in "<>&":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return Markup(text)  # noqa: S704  (just escaped)
-
-
-def _digest(script: Markup | None) -> str | None:
-    if script is None:
-        return None
-    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")

@@ -55,7 +55,7 @@ class Tree:
         order = np.arange(len(weight[-1]))
         orders, parents = [order], []
         for joined, heavy in zip(reversed(group), reversed(weight[:-1]), strict=True):
-            place = _inverse(order)[joined]  # the new number of each node's hyper-node
+            place = np.argsort(order)[joined]  # the new number of each node's hyper-node
             order = np.lexsort((-heavy, place))  # the heaviest member comes first
             orders.append(order)
             parents.append(place[order].astype(np.int32))
@@ -85,18 +85,12 @@ def _added_levels(adjacency: sp.csr_array) -> list[tuple[sp.csr_array, npt.NDArr
     return added
 
 
-def _inverse(order: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return place
-
-
 def _renumbered(adjacency: sp.csr_array, order: npt.NDArray[np.int64]) -> sp.csr_array:
     """Return rows and columns in the new order, without the diagonal."""
     n = len(order)
     matrix = adjacency[order]  # a copy, so its arrays may be changed
     rows = np.repeat(np.arange(n, dtype=np.int32), np.diff(matrix.indptr))
-    columns = _inverse(order).astype(np.int32)[matrix.indices]
+    columns = np.argsort(order).astype(np.int32)[matrix.indices]
     keep = rows != columns
     starts = np.concatenate(([0], np.cumsum(np.bincount(rows[keep], minlength=n))))
     return sp.csr_array((matrix.data[keep], columns[keep], starts), shape=(n, n))
