@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from hiergcn.compiled.csr import frozen
 from hiergcn.compiled.jit import kernel
 from hiergcn.errors import InputError
 
@@ -141,9 +142,9 @@ def symmetric_adjacency(
     linear, with little memory beside the result's own.
     """
     index = np.int32 if max(n, 2 * source.size) <= np.iinfo(np.int32).max else np.int64
-    indptr, listed, listed_values = _both_directions(
-        _for_kernel(source, index), _for_kernel(target, index), _for_kernel(weight, np.float64), weight is not None, n
-    )
+    weights = frozen(np.empty(0) if weight is None else weight, np.float64)
+    ends = frozen(source, index), frozen(target, index)
+    indptr, listed, listed_values = _both_directions(*ends, weights, weight is not None, n)
     neighbours, values = np.empty_like(listed), np.empty_like(listed_values)
     _transpose(indptr, listed, listed_values, neighbours, values)  # whose rows are sorted
     del listed, listed_values
@@ -158,13 +159,6 @@ def symmetric_adjacency(
     if weight is not None:
         adjacency.eliminate_zeros()
     return adjacency
-
-
-def _for_kernel(array: NDArray[Any] | None, dtype: type[np.generic]) -> NDArray[Any]:
-    """Return a contiguous read-only view, so that each kernel is compiled for one kind of array; empty for None."""
-    view = np.ascontiguousarray(() if array is None else array, dtype=dtype).view()
-    view.flags.writeable = False
-    return view
 
 
 @kernel

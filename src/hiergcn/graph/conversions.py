@@ -90,7 +90,8 @@ class Conversions:
         Columns of the nodes that are named in `drop` are left out, and so is one that is named split. docs/files.md has
         the rules; `read_csv` in `hiergcn.graph.tables.csv_files` returns the split as well.
         """
-        from hiergcn.graph.tables.csv_files import CsvOptions, read_csv
+        from hiergcn.graph.tables.column_roles import CsvOptions
+        from hiergcn.graph.tables.csv_files import read_csv
 
         options = CsvOptions(id, label, None, tuple(drop), source, target, weight, delimiter)
         return read_csv(edges, nodes, options).graph
@@ -114,8 +115,10 @@ class Conversions:
         is unknown. Every other column is a feature; if all of these are sparse, the features stay sparse.
         """
         from hiergcn.graph.formats.frames import graph_from_frames
+        from hiergcn.graph.tables.column_roles import CsvOptions
 
-        return graph_from_frames(edges, nodes, id, label, source, target, weight, name)
+        options = CsvOptions(id, label, source=source, target=target, weight=weight)
+        return graph_from_frames(edges, nodes, options, name)
 
     def to_pandas(self) -> "tuple[pd.DataFrame, pd.DataFrame]":
         """Return frames of edges (source, target, and weight unless all are 1) and nodes (id, label, x0, x1, ..)."""

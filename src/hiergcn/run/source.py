@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 from hiergcn.datasets import dataset_names, load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.tables.csv_files import CsvGraph, CsvOptions, graph_name, read_csv
+from hiergcn.graph.tables.column_roles import CsvOptions
+from hiergcn.graph.tables.csv_files import CsvGraph, graph_name, read_csv
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
 
 if TYPE_CHECKING:

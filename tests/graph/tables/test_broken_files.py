@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hiergcn.errors import InputError
-from hiergcn.graph.tables.csv_files import CsvOptions, read_csv
+from hiergcn.graph.tables.column_roles import CsvOptions
+from hiergcn.graph.tables.csv_files import read_csv
 
 BROKEN = all_broken()
 

@@ -7,7 +7,8 @@ import pytest
 
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.tables.csv_files import CsvOptions, read_csv
+from hiergcn.graph.tables.column_roles import CsvOptions
+from hiergcn.graph.tables.csv_files import read_csv
 
 EDGES = "source,target\na,b\nb,c\nc,d\nd,e\n"
 

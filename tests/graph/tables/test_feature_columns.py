@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from hiergcn.errors import InputError
-from hiergcn.graph.tables.csv_files import CsvOptions, read_csv
+from hiergcn.graph.tables.column_roles import CsvOptions
+from hiergcn.graph.tables.csv_files import read_csv
 from hiergcn.graph.tables.delimited import Origin
 from hiergcn.graph.tables.feature_columns import encode_columns, fit_columns
 

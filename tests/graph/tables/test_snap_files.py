@@ -9,7 +9,8 @@ import pytest
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.tables import delimited, text_files
-from hiergcn.graph.tables.csv_files import CsvOptions, graph_name, read_csv
+from hiergcn.graph.tables.column_roles import CsvOptions
+from hiergcn.graph.tables.csv_files import graph_name, read_csv
 from hiergcn.graph.tables.findings import understood
 
 HEAD = "# Directed graph: web.txt \n# A web graph\n# Nodes: 4 Edges: 4\n# FromNodeId\tToNodeId\n"

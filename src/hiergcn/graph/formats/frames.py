@@ -13,32 +13,24 @@ from hiergcn.errors import InputError
 from hiergcn.files import written_whole
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.tables.assemble import NodeTable, edges_of, graph_parts, nodes_of
-from hiergcn.graph.tables.column_roles import ID, EdgeColumns, NodeColumns, as_text, label_texts, labels_of
+from hiergcn.graph.tables.column_roles import ID, CsvOptions, EdgeColumns, NodeColumns, as_text, label_texts, labels_of
 from hiergcn.graph.tables.delimited import Origin
 
 ROWS = 8192  # written to CSV at once, so that sparse features never become dense as a whole
 
 
-def graph_from_frames(
-    edges: pd.DataFrame,
-    nodes: pd.DataFrame | None,
-    id: str | None,  # noqa: A002  # the word a user expects
-    label: str | None,
-    source: str | None,
-    target: str | None,
-    weight: str | None,
-    name: str,
-) -> Graph:
+def graph_from_frames(edges: pd.DataFrame, nodes: pd.DataFrame | None, options: CsvOptions, name: str) -> Graph:
     """Implement `Graph.from_pandas`."""
-    if nodes is None and (id or label):
-        raise InputError(f"Column {id or label!r} belongs to a frame of nodes, and none is given; give one.")
-    listed, origin = _with_text_names(edges, "The frame of edges"), Origin("The frame of edges")
-    columns = EdgeColumns.choose(origin, list(listed.columns), source, target, weight)
+    if nodes is None and (options.id or options.label):
+        wanted = options.id or options.label
+        raise InputError(f"Column {wanted!r} belongs to a frame of nodes, and none is given; give one.")
+    origin = Origin("The frame of edges")
+    listed = _with_text_names(edges, origin)
+    columns = EdgeColumns.choose(origin, list(listed.columns), options)
     texts = {end: as_text(listed[end]) for end in columns.ends}
-    known = None if nodes is None else _node_table(nodes, id, label)
-    given = [listed[end] for end in columns.ends] if nodes is None else [_ids(nodes, id)]
+    known, ids = (None, [listed[end] for end in columns.ends]) if nodes is None else _node_table(nodes, options)
     parts = graph_parts(edges_of(listed.assign(**texts), origin, columns), known, name)
-    if not all(pd.api.types.is_numeric_dtype(column) for column in given):
+    if not all(pd.api.types.is_numeric_dtype(column) for column in ids):
         parts["ids"] = parts["ids"].astype(str).astype(object)  # "12" was text and stays so
     return Graph(**parts)
 
@@ -95,10 +87,12 @@ def _node_columns(graph: Graph, rows: slice) -> pd.DataFrame:
     return table
 
 
-def _node_table(nodes: pd.DataFrame, id_name: str | None, label_name: str | None) -> NodeTable:
+def _node_table(nodes: pd.DataFrame, options: CsvOptions) -> tuple[NodeTable, list["pd.Series[Any]"]]:
+    """Return the content of the frame, and its column of ids as it is."""
     origin = Origin("The frame of nodes")
-    table = _with_text_names(_with_id_column(nodes, id_name), "The frame of nodes")
-    columns = NodeColumns.choose(origin, list(table.columns), id_name, label_name)
+    table = _with_text_names(_with_id_column(nodes, options.id), origin)
+    columns = NodeColumns.choose(origin, list(table.columns), options)
+    ids = [table[columns.id]]
     rest = [name for name in table.columns if name not in columns.text]
     sparse = _sparse_features(table[rest])
     if sparse is not None:
@@ -109,7 +103,7 @@ def _node_table(nodes: pd.DataFrame, id_name: str | None, label_name: str | None
     if columns.label is not None:
         labels, names = labels_of(table[columns.label], len(table))
         found = replace(found, labels=labels, class_names=names)
-    return found if sparse is None else replace(found, features=sparse)
+    return (found if sparse is None else replace(found, features=sparse)), ids
 
 
 def _with_id_column(nodes: pd.DataFrame, id_name: str | None) -> pd.DataFrame:
@@ -123,18 +117,13 @@ def _with_id_column(nodes: pd.DataFrame, id_name: str | None) -> pd.DataFrame:
     return nodes.reset_index(names=id_name or str(nodes.index.name or "id"))
 
 
-def _ids(nodes: pd.DataFrame, id_name: str | None) -> "pd.Series[Any]":
-    table = _with_text_names(_with_id_column(nodes, id_name), "The frame of nodes")
-    return table[NodeColumns.choose(Origin("The frame of nodes"), list(table.columns), id_name, None).id]
-
-
-def _with_text_names(frame: pd.DataFrame, what: str) -> pd.DataFrame:
+def _with_text_names(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     names = pd.Index([str(name) for name in frame.columns])
     if names.has_duplicates:
         twice = names[int(names.duplicated().argmax())]
-        raise InputError(f"{what} has two columns named {twice!r:.80}; give every column its own name.")
+        raise InputError(f"{origin} has two columns named {twice!r:.80}; give every column its own name.")
     if names.empty:
-        raise InputError(f"{what} has no columns; give a frame with at least a column of ids.")
+        raise InputError(f"{origin} has no columns; give a frame with at least a column of ids.")
     return frame.set_axis(names, axis=1).reset_index(drop=True)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hiergcn.errors import InputError
 from hiergcn.graph.split import PARTS, Split
 from hiergcn.graph.tables.delimited import Origin
+from hiergcn.graph.tables.feature_columns import FeatureColumn
 
 ENDS = (
     ("source", "target"),
@@ -34,6 +35,23 @@ SHOWN = 10  # columns in a sentence
 
 
 @dataclass(frozen=True)
+class CsvOptions:
+    """What the caller says about files or frames; None is found out from them."""
+
+    id: str | None = None
+    label: str | None = None
+    split: str | None = None
+    drop: tuple[str, ...] = ()
+    """Columns of the nodes to leave out."""
+    source: str | None = None
+    target: str | None = None
+    weight: str | None = None
+    delimiter: str | None = None
+    known: tuple[FeatureColumn, ...] | None = None
+    """Columns of another file of nodes, by which these are encoded; labels and splits are not read then."""
+
+
+@dataclass(frozen=True)
 class NodeColumns:
     """The roles of the columns of the nodes; columns without one are features."""
 
@@ -43,29 +61,21 @@ class NodeColumns:
     dropped: tuple[str, ...] = ()
 
     @classmethod
-    def choose(
-        cls,
-        origin: Origin,
-        columns: Sequence[str],
-        id_name: str | None,
-        label_name: str | None,
-        split_name: str | None = None,
-        drop: Sequence[str] = (),
-    ) -> "NodeColumns":
+    def choose(cls, origin: Origin, columns: Sequence[str], options: CsvOptions) -> "NodeColumns":
         """Return the roles, by the names given or by usual names."""
-        for name in drop:
-            _pick(origin, columns, name, ())
-        left = [name for name in columns if name not in drop]
+        for name in options.drop:
+            _pick(origin, columns, name)
+        left = [name for name in columns if name not in options.drop]
         if not left:
             raise InputError(f"{origin}: every column is dropped; keep at least the column of the ids.")
-        id_column = _pick(origin, left, id_name, ID) or left[0]
-        label_column = _pick(origin, left, label_name, LABEL)
-        split_column = None if split_name is None else _pick(origin, left, split_name, ())
+        id_column = _pick(origin, left, options.id, ID) or left[0]
+        label_column = _pick(origin, left, options.label, LABEL)
+        split_column = _pick(origin, left, options.split)
         if id_column == label_column:
             raise InputError(f"{origin}: column {id_column!r} is the id and cannot be the label, too; name another.")
         if split_column in (id_column, label_column) and split_column is not None:
             raise InputError(f"{origin}: column {split_column!r} cannot be split and id or label; name another.")
-        return cls(id_column, label_column, split_column, tuple(drop))
+        return cls(id_column, label_column, split_column, options.drop)
 
     @property
     def text(self) -> set[str]:
@@ -83,21 +93,18 @@ class EdgeColumns:
     """Whether the ends have usual names."""
 
     @classmethod
-    def choose(
-        cls, origin: Origin, columns: Sequence[str], source: str | None, target: str | None, weight: str | None
-    ) -> "EdgeColumns":
+    def choose(cls, origin: Origin, columns: Sequence[str], options: CsvOptions) -> "EdgeColumns":
         """Return the roles, by the names given, by usual names, or by the first two places."""
         if len(columns) < 2:
             raise InputError(f"{origin}: one column, but an edge has two ends; give a column for each.")
         usual = usual_ends(columns)
-        named = [
-            _pick(origin, columns, name, usual[k : k + 1] if usual else ()) for k, name in enumerate((source, target))
-        ]
+        given = (options.source, options.target)
+        named = [_pick(origin, columns, name, (usual or ())[k : k + 1]) for k, name in enumerate(given)]
         left = sorted((name for name in columns if name not in named), key=lambda name: name == "")  # unnamed ones last
         ends = [name if name is not None else left.pop(0) for name in named]
         if ends[0] == ends[1]:
             raise InputError(f"{origin}: column {ends[0]!r} cannot be both ends of an edge; name two columns.")
-        return cls((ends[0], ends[1]), _pick(origin, columns, weight, WEIGHT), usual is not None)
+        return cls((ends[0], ends[1]), _pick(origin, columns, options.weight, WEIGHT), usual is not None)
 
     @property
     def text(self) -> set[str]:
@@ -110,12 +117,12 @@ def usual_ends(columns: Sequence[str]) -> tuple[str, str] | None:
     return next((pair for pair in ENDS if set(pair) <= {name.lower() for name in columns}), None)
 
 
-def shown_names(columns: Sequence[str]) -> str:
-    """Return the first of the columns, for a sentence."""
-    return ", ".join(f"{name!r:.80}" for name in columns[:SHOWN]) + (", .." if len(columns) > SHOWN else "")
+def shown_names(names: Sequence[str], most: int = SHOWN, width: int = 80) -> str:
+    """Return the first of the names, for a sentence."""
+    return ", ".join(f"{name!r:.{width}}" for name in names[:most]) + (", .." if len(names) > most else "")
 
 
-def _pick(origin: Origin, columns: Sequence[str], wanted: str | None, usual: Sequence[str]) -> str | None:
+def _pick(origin: Origin, columns: Sequence[str], wanted: str | None, usual: Sequence[str] = ()) -> str | None:
     """Return the column that the caller names, which must exist, or one that has a usual name."""
     if wanted is None:
         return next((name for word in usual for name in columns if name.lower() == word), None)
@@ -151,9 +158,8 @@ class TextColumn:
 def _has_blanks(values: "pd.Index[str]") -> bool:
     """Return whether a value is empty or has a blank in it; one search through all of them, since few have."""
     joined = "\0".join(values)
-    return (
-        joined.startswith("\0") or joined.endswith("\0") or "\0\0" in joined or re.search(r"\s|^$", joined) is not None
-    )
+    empty = joined.startswith("\0") or joined.endswith("\0") or "\0\0" in joined
+    return empty or re.search(r"\s|^$", joined) is not None
 
 
 def as_text(column: "pd.Series[Any]") -> "pd.Series[Any]":

@@ -14,6 +14,7 @@ from hiergcn.graph.tables.column_roles import (
     ID,
     LABEL,
     SPLIT,
+    CsvOptions,
     EdgeColumns,
     NodeColumns,
     shown_names,
@@ -21,27 +22,9 @@ from hiergcn.graph.tables.column_roles import (
     usual_ends,
 )
 from hiergcn.graph.tables.delimited import Layout, layout_of, read_long_table, read_table
-from hiergcn.graph.tables.feature_columns import FeatureColumn
 
 USUAL_NAMES = ("edges", "edge", "edgelist", "edge_list", "links", "graph")
 """Names of files of edges that say nothing about the graph."""
-
-
-@dataclass(frozen=True)
-class CsvOptions:
-    """What the caller says about the files; None is found out from the files."""
-
-    id: str | None = None
-    label: str | None = None
-    split: str | None = None
-    drop: tuple[str, ...] = ()
-    """Columns of the nodes to leave out."""
-    source: str | None = None
-    target: str | None = None
-    weight: str | None = None
-    delimiter: str | None = None
-    known: tuple[FeatureColumn, ...] | None = None
-    """Columns of another file of nodes, by which these are encoded; labels and splits are not read then."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +42,8 @@ class CsvGraph:
     def obstacle(self) -> str | None:
         """Why no model can learn from the labels, by file and column, and what to do; None if one can."""
         if self.nodes is None:
-            path = self.edges.origin
-            return (
-                f"{path} has edges and no labels; name a CSV of nodes after it, and its column of labels with --label."
-            )
+            remedy = "name a CSV of nodes after it, and its column of labels with --label"
+            return f"{self.edges.origin} has edges and no labels; {remedy}."
         layout, column, labels = self.layouts[1], self.nodes.columns.label, self.graph.labels
         if column is None or labels is None:
             others = shown_names([name for name in layout.names if name != self.nodes.columns.id])
@@ -141,7 +122,7 @@ def _read_nodes(layout: Layout, options: CsvOptions) -> tuple[NodeTable, Layout]
         )
     names = layout.names
     usual = next((name for name in names if name.lower() == SPLIT and name not in (*options.drop, options.label)), None)
-    columns = NodeColumns.choose(layout, names, options.id, options.label, options.split or usual, options.drop)
+    columns = NodeColumns.choose(layout, names, replace(options, split=options.split or usual))
     if options.known is not None:
         columns = NodeColumns(columns.id, None)
     table = nodes_of(read_table(layout, names, text=columns.text), layout, columns, options.known)
@@ -161,7 +142,7 @@ def _read_edges(
     known = nodes is not None and bool(nodes.ids.isin([field.strip() for field in layout.first[:2]]).sum() == 2)
     layout = _with_header(layout, given, usual=usual_ends(layout.commented_names or ()) is not None, data=known)
     names = layout.names
-    columns = EdgeColumns.choose(layout, names, options.source, options.target, options.weight)
+    columns = EdgeColumns.choose(layout, names, options)
     number = () if columns.weight is None else (columns.weight,)
     table = read_long_table(layout, names, text=columns.ends, number=number)
     if table is None or (columns.weight and not np.isfinite(table[columns.weight]).all()):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.tables.assemble import NodeTable
+from hiergcn.graph.tables.column_roles import shown_names
 from hiergcn.graph.tables.csv_files import CsvGraph
 from hiergcn.graph.tables.delimited import MISSING, Layout
 
@@ -118,8 +119,7 @@ def _on_edges(read: CsvGraph) -> Iterator[Finding]:
     weighted = read.edges.weight is not None
     yield Finding("edges listed again in the same direction", again, "weights added up" if weighted else "counted once")
     if weighted:
-        zero = int(np.count_nonzero(read.edges.weight == 0))
-        yield Finding("edges of weight 0", zero, "no edge")
+        yield Finding("edges of weight 0", int(np.count_nonzero(read.edges.weight == 0)), "no edge")
     alone = int(np.count_nonzero(np.diff(read.graph.adjacency.indptr) == 0))
     yield Finding("nodes without an edge", alone, "kept; predicted from their own features alone")
 
@@ -134,22 +134,19 @@ def _on_ids(read: CsvGraph) -> Iterator[Finding]:
     absent = int((~read.nodes.ids.isin(named)).sum())
     yield Finding("ids that only the nodes name", absent, "nodes without an edge")
     alike = _alike([str(name) for name in read.graph.ids]) if read.graph.ids.dtype.kind != "i" else []
-    yield Finding(f"ids that differ by case or blanks only, such as {_shown(alike)}", len(alike), "different nodes")
+    yield _named("ids that differ by case or blanks only, such as", alike, "different nodes")
 
 
 def _on_features(nodes: NodeTable) -> Iterator[Finding]:
     columns = nodes.described
     empty = [column.name for column in columns if column.kind == "empty"]
-    yield Finding(f"empty columns: {_shown(empty)}", len(empty), "left out")
+    yield _named("empty columns:", empty, "left out")
     constant = [column.name for column in columns if column.constant and column.kind != "empty"]
-    yield Finding(
-        f"columns with one value only: {_shown(constant)}", len(constant), "kept, though they carry no information"
-    )
+    yield _named("columns with one value only:", constant, "kept, though they carry no information")
     for column in columns:
-        if column.kind == "category":
-            yield Finding(f"missing values in column {column.name!r:.60}", column.missing, "none of its categories")
-        elif column.kind != "empty":
-            yield Finding(f"missing values in column {column.name!r:.60}", column.missing, "the column's mean")
+        if column.kind != "empty":
+            done = "none of its categories" if column.kind == "category" else "the column's mean"
+            yield Finding(f"missing values in column {column.name!r:.60}", column.missing, done)
     if nodes.features is None:
         yield Finding("nodes without features", len(nodes.ids), "features made from the edges")
 
@@ -159,17 +156,11 @@ def _on_labels(graph: Graph) -> Iterator[Finding]:
         return
     yield Finding("nodes without a label", graph.n_nodes - graph.labelled.size, "predicted")
     single = [name for name, count in label_counts(graph) if count == 1]
-    yield Finding(
-        f"classes with one label: {_shown(single)}",
-        len(single),
-        "used for training; none is left to validate the class",
-    )
+    yield _named("classes with one label:", single, "used for training; none is left to validate the class")
     alike = _alike(list(graph.class_names))
-    yield Finding(f"classes that differ by case or blanks only: {_shown(alike)}", len(alike), "different classes")
+    yield _named("classes that differ by case or blanks only:", alike, "different classes")
     blank = [name for name in graph.class_names if name in MISSING]
-    yield Finding(
-        f"classes named like a missing label: {_shown(blank)}", len(blank), "classes; leave them blank if unknown"
-    )
+    yield _named("classes named like a missing label:", blank, "classes; leave them blank if unknown")
 
 
 def _alike(names: list[str]) -> list[str]:
@@ -178,8 +169,8 @@ def _alike(names: list[str]) -> list[str]:
     return [names[k] for k in np.flatnonzero(plain.duplicated(keep=False))]
 
 
-def _shown(names: list[str]) -> str:
-    return ", ".join(f"{name!r:.40}" for name in names[:SHOWN]) + (", .." if len(names) > SHOWN else "")
+def _named(what: str, names: list[str], done: str) -> Finding:
+    return Finding(f"{what} {shown_names(names, SHOWN, 40)}", len(names), done)
 
 
 def _node_roles(nodes: NodeTable, name: str) -> Iterator[ColumnRole]:
@@ -191,8 +182,7 @@ def _node_roles(nodes: NodeTable, name: str) -> Iterator[ColumnRole]:
         yield ColumnRole(name, columns.split, "split")
     for column in nodes.described:
         width = f"{column.width} features" if column.width > 1 else "a feature"
-        yield ColumnRole(
-            name, column.name, "nothing: it is empty" if column.kind == "empty" else f"{width} ({column.kind})"
-        )
+        role = "nothing: it is empty" if column.kind == "empty" else f"{width} ({column.kind})"
+        yield ColumnRole(name, column.name, role)
     for dropped in columns.dropped:
         yield ColumnRole(name, dropped, "nothing: dropped with --drop")
