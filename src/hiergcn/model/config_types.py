@@ -31,7 +31,7 @@ Share = Annotated[float, Limits(lambda value: 0.0 <= value <= 1.0, "a number fro
 TrueShare = Annotated[float, Limits(lambda value: 0.0 < value < 1.0, "a number between 0 and 1")]
 Positive = Annotated[float, Limits(lambda value: 0.0 < value < math.inf, "a number above 0")]
 NonNegative = Annotated[float, Limits(lambda value: 0.0 <= value < math.inf, "a number of at least 0")]
-Scaling = Literal["row", "l2", "binary", "standard", "none"]
+Scaling = Literal["row", "l2", "binary", "standard", "none"]  # of features; explained in `features`
 SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
 
 

@@ -66,12 +66,7 @@ class Ensemble(NodeModel):
 
 
 class EnsembleMethod(WrappedMethod):
-    """An ensemble of networks of any method whose models inherit `NodeModel.step`.
-
-    Args:
-        method: makes the networks.
-        networks: number of networks M.
-    """
+    """An ensemble of networks of any method whose models inherit `NodeModel.step`."""
 
     def __init__(self, method: Method, networks: int) -> None:
         super().__init__(method)

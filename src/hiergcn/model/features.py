@@ -1,18 +1,16 @@
 """Feature scaling, and features as tensors.
 
-`row`, `l2` and `binary` scale each row by itself. `standard` scales columns to mean 0 and standard deviation 1; these
-statistics belong to the training graph, so they are saved with the model and applied to any other graph. Standardised
-sparse features are divided only, since subtracting the mean would fill them.
+`row`, `l2` and `binary` scale each row by itself, `none` nothing. `standard` scales columns to mean 0 and standard
+deviation 1; these statistics belong to the training graph, so they are saved with the model and applied to any other
+graph. Standardised sparse features are divided only, since subtracting the mean would fill them.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from sklearn.preprocessing import normalize
-from torch import Tensor
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
@@ -43,17 +41,8 @@ def feature_tensor(task: Task, scaling: Scaling, device: torch.device) -> Featur
     return SparseFeatures.from_scipy(sp.csr_array(features), device)
 
 
-@dataclass(frozen=True, eq=False)
-class _Standardisation:
-    """What the wrapped method prepared, and the statistics of the columns."""
-
-    structure: Any
-    mean: Tensor  # (f,)
-    spread: Tensor  # (f,)
-
-
 class Standardised(WrappedMethod):
-    """Any method, on features of mean 0 and standard deviation 1."""
+    """Any method, on features of mean 0 and standard deviation 1. Its structure is the method's and the statistics."""
 
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
@@ -63,14 +52,14 @@ class Standardised(WrappedMethod):
         )
         own = replace(task, features=_standardised(task.features, mean, spread))
         prepared = self.method.prepare(own, hierarchy, device, weights)
-        tensors = (torch.from_numpy(part).to(device) for part in (mean, spread))
-        return Prepared(prepared.features, _Standardisation(prepared.structure, *tensors))
+        statistics = {_MEAN: torch.from_numpy(mean).to(device), _SPREAD: torch.from_numpy(spread).to(device)}
+        return Prepared(prepared.features, (prepared.structure, statistics))
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
-        own: _Standardisation = prepared.structure
-        model = self.method.build(Prepared(prepared.features, own.structure), n_classes, generator)
-        model.register_buffer(_MEAN, own.mean)
-        model.register_buffer(_SPREAD, own.spread)
+        structure, statistics = prepared.structure
+        model = self.method.build(Prepared(prepared.features, structure), n_classes, generator)
+        for name, statistic in statistics.items():  # (f,) each
+            model.register_buffer(name, statistic)
         return model
 
 

@@ -67,13 +67,8 @@ class GraphConvolution(nn.Module):
 
     .. math:: G = \sum_{j=1}^{c} w_j \operatorname{ReLU}(\hat A [H ‖ S] \theta_j)
 
-    Args:
-        fan_in: columns of [H ‖ S].
-        fan_out: columns of G.
-        channels: number c of channels.
-        config: the network's settings.
-        relu: False leaves out the ReLU.
-        on_features: whether H is the feature matrix, which may be sparse: dropout then draws for H and S separately.
+    [H ‖ S] has `fan_in` columns, G has `fan_out`. If H is the feature matrix (`on_features`), which may be sparse,
+    dropout draws for H and S separately.
     """
 
     def __init__(
@@ -112,15 +107,7 @@ class GraphConvolution(nn.Module):
 
 
 class HGCN(NodeModel):
-    """The network over one hierarchy. `forward(features)` returns the logits (n, classes) of every node.
-
-    Args:
-        hierarchy: the levels as tensors; their depth is L.
-        n_features: columns of the feature matrix.
-        n_classes: number of classes.
-        config: the settings; the default is the paper's text.
-        generator: draws the initial weights, then the dropout masks.
-    """
+    """The network over one hierarchy, whose depth is L. The generator draws the initial weights, then dropout masks."""
 
     def __init__(
         self,

@@ -78,11 +78,7 @@ class HierarchyTensors(nn.Module):
     """
 
     def __init__(
-        self,
-        hierarchy: Hierarchy,
-        depth: int | None = None,
-        coarsening: bool = True,
-        weights: np.ndarray | None = None,
+        self, hierarchy: Hierarchy, depth: int | None = None, coarsening: bool = True, weights: np.ndarray | None = None
     ) -> None:
         super().__init__()
         depth = hierarchy.depth if depth is None else depth

@@ -145,14 +145,6 @@ class WrappedMethod(Method):
         self.uses_hierarchy, self.replicates = method.uses_hierarchy, method.replicates
         self.learns_at_once, self.inductive = method.learns_at_once, method.inductive
 
-    def prepare(
-        self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
-    ) -> Prepared:
-        return self.method.prepare(task, hierarchy, device, weights)
-
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
-        return self.method.build(prepared, n_classes, generator)
-
     def memory(self, work: Workload) -> MemoryPlan:
         return self.method.memory(work)
 

@@ -13,9 +13,9 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines import dgcn as module
-from hiergcn.model.baselines.base import symmetrically_normalised
 from hiergcn.model.baselines.dgcn import DGCN, DGCNConfig, DGCNMethod, co_occurrence, consistency_weight, ppmi
 from hiergcn.model.method import Labelled
+from hiergcn.model.ops.sparse import symmetrically_normalised
 
 CPU = torch.device("cpu")
 

@@ -38,7 +38,6 @@ class APPNPConfig(CheckedConfig):
     alpha: Share = 0.1
     """Teleport probability α."""
     scaling: Scaling = "row"
-    """Feature scaling; `row` makes each row sum to 1."""
 
 
 class APPNP(NodeModel):
@@ -67,13 +66,10 @@ class APPNP(NodeModel):
         return Z
 
     def regularised(self) -> list[nn.Parameter]:
-        """Return W_0."""
-        return [self.first.weight]
+        return [self.first.weight]  # W_0
 
 
 class APPNPMethod(FlatMethod):
-    """APPNP as a method."""
-
     network = APPNP
     replicates = True
 

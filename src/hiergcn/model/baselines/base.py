@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from torch import Tensor
 
@@ -31,11 +30,7 @@ class OneStepModel(NodeModel):
 
 
 class FlatMethod(Method):
-    """A method over the input graph alone: features and structure are made once, each seed gets its own network.
-
-    Args:
-        config: the settings.
-    """
+    """A method over the input graph alone: features and structure are made once, each seed gets its own network."""
 
     network: type[Any]
     """Its arguments: the structure, the number of features, the number of classes, the settings and a generator,
@@ -78,15 +73,6 @@ class GraphOnlyMethod(FlatMethod):
 
     def features(self, task: Task, device: torch.device) -> Tensor:
         return torch.empty(task.n_nodes, 0, device=device)
-
-
-def symmetrically_normalised(matrix: sp.csr_array) -> sp.csr_array:
-    """Return D^-1/2 A D^-1/2, where D holds the row sums; an empty row stays empty."""
-    degree = np.asarray(matrix.sum(axis=1), dtype=np.float64)
-    inverse_root = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
-    rows = np.repeat(inverse_root, np.diff(matrix.indptr))
-    values = matrix.data * (rows * inverse_root[matrix.indices])  # this order keeps (i, j) equal to (j, i)
-    return sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 @contextmanager

@@ -29,12 +29,12 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import AdjacencyMethod, numpy_generator, symmetrically_normalised
+from hiergcn.model.baselines.base import AdjacencyMethod, numpy_generator
 from hiergcn.model.baselines.walks import Walker
 from hiergcn.model.config_types import CheckedConfig, Count, NonNegative, Positive, Rate, Scaling, Whole, at_least
 from hiergcn.model.method import Features, Labelled, NodeModel
 from hiergcn.model.ops.dropout import dropout
-from hiergcn.model.ops.sparse import csr_tensor, propagate
+from hiergcn.model.ops.sparse import csr_tensor, propagate, symmetrically_normalised
 
 _PAIRS_AT_ONCE = 1 << 23  # bounds the memory of counting, besides the counts
 
@@ -62,7 +62,6 @@ class DGCNConfig(CheckedConfig):
     shift: Positive = 1.0
     """k of the PPMI matrix."""
     scaling: Scaling = "none"
-    """Feature scaling; `none` leaves them as they are."""
 
 
 def co_occurrence(adjacency: sp.csr_array, walks: int, length: int, rng: np.random.Generator) -> sp.csr_array:

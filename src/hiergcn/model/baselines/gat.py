@@ -44,7 +44,6 @@ class GATConfig(CheckedConfig):
     slope: Rate = 0.2
     """Slope of the LeakyReLU below 0."""
     scaling: Scaling = "row"
-    """Feature scaling; `row` makes each row sum to 1."""
 
 
 class GAT(NodeModel):
@@ -72,8 +71,6 @@ class GAT(NodeModel):
 
 
 class GATMethod(EdgeMethod):
-    """GAT as a method."""
-
     network = GAT
 
     def memory(self, work: Workload) -> MemoryPlan:

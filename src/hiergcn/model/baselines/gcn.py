@@ -32,7 +32,6 @@ class GCNConfig(CheckedConfig):
     dropout: Rate = 0.5
     """Dropout rate on the input of each layer."""
     scaling: Scaling = "row"
-    """Feature scaling; `row` makes each row sum to 1."""
 
 
 class GCN(NodeModel):
@@ -57,8 +56,7 @@ class GCN(NodeModel):
         return propagate(self.adjacency, self.second(H))  # (n, classes)
 
     def regularised(self) -> list[nn.Parameter]:
-        """Return W_0."""
-        return [self.first.weight]
+        return [self.first.weight]  # W_0
 
     def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *rest: Any) -> None:
         """Rename the weights of runs that were saved when the layers were PyG's."""
@@ -69,7 +67,5 @@ class GCN(NodeModel):
 
 
 class GCNMethod(AdjacencyMethod):
-    """GCN as a method."""
-
     network = GCN
     replicates = True

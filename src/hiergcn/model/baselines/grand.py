@@ -37,7 +37,7 @@ from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, tensor_bytes
 from hiergcn.model.method import Features, Labelled, NodeModel, Prepared, Weights
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import csr_product, linear_map
-from hiergcn.model.ops.sparse_features import SparseFeatures
+from hiergcn.model.ops.sparse_features import feature_dropout
 
 MOST_IN_FULL = 2**28  # entries of X̄ that a pass may make: 1 GiB
 _BLOCK = 256  # columns propagated together on a CPU: twice as fast as 1,433 at once
@@ -60,7 +60,6 @@ class GRANDConfig(CheckedConfig):
     """Initial weights. Reference: `shifted_normal`, with mean -s and deviation s = 1 / √(output width). `uniform` is
     torch's default for linear layers; `glorot` is uniform by both widths, with biases of 0."""
     scaling: Scaling = "row"
-    """Feature scaling; `row` makes each row sum to 1."""
     networks: Count = 1
     """Networks that train separately and predict by their mean probability; see `ensemble`."""
 
@@ -187,7 +186,8 @@ class GRAND(NodeModel):
         """Return the input of the second layer; (n, hidden)."""
         keep = self._kept_nodes()
         if self.graph.smoothed is None:
-            H = self.graph.spread(self._first_product(features) * keep)
+            rate = self.config.input_dropout if self.training else 0.0
+            H = self.graph.spread(feature_dropout(features, rate, self.generator) @ self.first * keep)
         else:
             H = self._propagated(features, keep) @ self.first
         embedding: Tensor = self.hidden_norm(torch.relu(H + self.first_bias))
@@ -207,13 +207,6 @@ class GRAND(NodeModel):
         assert self.graph.smoothed is not None
         X = self.graph.spread(features * keep) if isinstance(keep, Tensor) else self.graph.smoothed * keep
         return self._dropped(self.input_norm(X), self.config.input_dropout)
-
-    def _first_product(self, features: Features) -> Tensor:
-        """Return X W with dropout on X; (n, hidden)."""
-        rate = self.config.input_dropout if self.training else 0.0
-        if isinstance(features, SparseFeatures):
-            return features.dropped(rate, self.generator) @ self.first
-        return dropout(features, rate, self.generator) @ self.first
 
     def _dropped(self, H: Tensor, rate: float) -> Tensor:
         return dropout(H, rate, self.generator) if self.training else H

@@ -40,7 +40,6 @@ class GraphUNetConfig(CheckedConfig):
     edge_dropout: Rate = 0.2
     """Share of the edges dropped in a training step."""
     scaling: Scaling = "none"
-    """Feature scaling; `none` leaves them as they are."""
 
 
 class GraphUNet(NodeModel):
@@ -80,6 +79,4 @@ class GraphUNet(NodeModel):
 
 
 class GraphUNetMethod(EdgeMethod):
-    """Graph U-Net as a method."""
-
     network = GraphUNet

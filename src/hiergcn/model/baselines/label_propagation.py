@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import GraphOnlyMethod, OneStepModel, symmetrically_normalised
+from hiergcn.model.baselines.base import GraphOnlyMethod, OneStepModel
 from hiergcn.model.config_types import CheckedConfig, Count, TrueShare
 from hiergcn.model.method import Features, Labelled
-from hiergcn.model.ops.sparse import csr_tensor
+from hiergcn.model.ops.sparse import csr_tensor, symmetrically_normalised
 
 _FLOOR = 1e-12  # of a score, whose logarithm is the logit
 _UNKNOWN = -1
@@ -61,8 +61,6 @@ class LabelPropagation(OneStepModel):
 
 
 class LabelPropagationMethod(GraphOnlyMethod):
-    """Label propagation as a method."""
-
     network = LabelPropagation
 
     def structure(self, task: Task, device: torch.device) -> Tensor:

@@ -41,13 +41,10 @@ class MLP(NodeModel):
         return logits
 
     def regularised(self) -> list[nn.Parameter]:
-        """Return W_0."""
-        return [self.first.weight]
+        return [self.first.weight]  # W_0
 
 
 class MLPMethod(FlatMethod):
-    """The perceptron as a method."""
-
     network = MLP
     replicates = True
 

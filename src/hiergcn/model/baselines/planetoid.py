@@ -68,7 +68,6 @@ class PlanetoidTConfig(CheckedConfig):
     use_features: bool = True
     """Without them p is p_h alone: the paper's Planetoid-G, and its transductive form on NELL."""
     scaling: Scaling = "none"
-    """Feature scaling; `none` leaves them as they are."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +185,8 @@ class Planetoid(NodeModel):
     def step(self, features: Features, labelled: Labelled, optimiser: torch.optim.Optimizer, epoch: int) -> float:
         """Take `steps` class steps, each perhaps after a graph-context step; all other contexts come before."""
         samples = self._samples or self._begin(features, labelled)
-        samples.sparse_gradients = _takes_sparse_gradients(optimiser)
+        decays = any(group["weight_decay"] for group in optimiser.param_groups)
+        samples.sparse_gradients = isinstance(optimiser, torch.optim.SGD) and not decays
         total = 0.0
         for _ in range(self.config.steps):
             if samples.rng.random() < self.config.graph_share:
@@ -227,10 +227,6 @@ class _Samples:
         self.batches = in_batches(len(nodes), config.batch, rng)
         self.batch = torch.arange(len(nodes), device=labelled.nodes.device)
         self.sparse_gradients = False
-
-
-def _takes_sparse_gradients(optimiser: torch.optim.Optimizer) -> bool:
-    return isinstance(optimiser, torch.optim.SGD) and not any(group["weight_decay"] for group in optimiser.param_groups)
 
 
 class PlanetoidT(Planetoid):
@@ -276,8 +272,6 @@ class PlanetoidI(Planetoid):
 
 
 class PlanetoidTMethod(FlatMethod):
-    """The transductive form as a method."""
-
     inductive = False
     network: type[Planetoid] = PlanetoidT
 
@@ -286,7 +280,5 @@ class PlanetoidTMethod(FlatMethod):
 
 
 class PlanetoidIMethod(PlanetoidTMethod):
-    """The inductive form as a method."""
-
     inductive = True
     network = PlanetoidI

@@ -23,34 +23,20 @@ ChannelMix = Literal["after_relu", "before_relu"]
 
 
 def convolve(
-    adjacency: Tensor,
-    H: Features,
-    S: Tensor | None,
-    theta: Tensor,
-    w: Tensor | None,
+    adjacency: Tensor,  # Â, CSR (n, n)
+    H: Features,  # hidden representations or features (n, k)
+    S: Tensor | None,  # node-weight embeddings (n, p)
+    theta: Tensor,  # θ of all channels (k + p, d * c)
+    w: Tensor | None,  # channel weights (c,); None for one channel
     *,
     mix: ChannelMix = "after_relu",
     relu: bool = True,
     rate: float = 0.0,
     generator: AnyGenerator = None,
-    joint: bool = True,
-    recompute: bool = False,
+    joint: bool = True,  # draw one dropout mask for [H ‖ S]; False draws one for H, then one for S
+    recompute: bool = False,  # compute again in the backward pass instead of keeping intermediate results
 ) -> Tensor:
-    """Return G, (n, d), with dropout on H and S.
-
-    Args:
-        adjacency: Â, CSR (n, n).
-        H: hidden representations (n, k); sparse features are allowed.
-        S: node-weight embeddings (n, p), or None.
-        theta: weights of all channels (k + p, d * c).
-        w: channel weights (c,), or None for one channel.
-        mix: whether the weighted sum of channels comes after the ReLU or before it.
-        relu: False leaves out the ReLU.
-        rate: dropout rate.
-        generator: draws the dropout masks.
-        joint: draw one mask for [H ‖ S]; False draws one for H, then one for S.
-        recompute: compute again in the backward pass instead of keeping intermediate results.
-    """
+    """Return G, (n, d), with dropout on H and S. The weighted sum of channels comes after or before the ReLU."""
 
     def layer(H: Features, S: Tensor | None, theta: Tensor, w: Tensor | None) -> Tensor:
         if joint and S is not None and isinstance(H, Tensor):
@@ -132,12 +118,7 @@ class _MixOfReplicas(ReplicaRule):
 
 
 def mix_product(
-    Z: Tensor | None,
-    H: Tensor,
-    theta: Tensor,
-    w: Tensor | None,
-    mix: ChannelMix = "after_relu",
-    relu: bool = True,
+    Z: Tensor | None, H: Tensor, theta: Tensor, w: Tensor | None, mix: ChannelMix = "after_relu", relu: bool = True
 ) -> Tensor:
     """Return `mix_channels` of Z + H θ, or of H θ if Z is None. Z is overwritten.
 

@@ -41,11 +41,16 @@ def csr_indices(matrix: sp.csr_array) -> tuple[Tensor, Tensor]:
 
 def normalised_adjacency(adjacency: sp.csr_array) -> sp.csr_array:
     """Return Â = D̃^-1/2 (A + I) D̃^-1/2 of Eq. 1, where D̃ holds the row sums of A + I."""
-    with_loops = sp.csr_array(adjacency + sp.eye_array(adjacency.shape[0], format="csr"))
-    inverse_root = 1.0 / np.sqrt(with_loops.sum(axis=1))
-    rows = np.repeat(inverse_root, np.diff(with_loops.indptr))
-    values = with_loops.data * (rows * inverse_root[with_loops.indices])  # this order keeps (i, j) equal to (j, i)
-    return sp.csr_array((values, with_loops.indices, with_loops.indptr), shape=with_loops.shape)
+    return symmetrically_normalised(sp.csr_array(adjacency + sp.eye_array(adjacency.shape[0], format="csr")))
+
+
+def symmetrically_normalised(matrix: sp.csr_array) -> sp.csr_array:
+    """Return D^-1/2 A D^-1/2, where D holds the row sums; an empty row stays empty."""
+    degree = np.asarray(matrix.sum(axis=1), dtype=np.float64)
+    inverse_root = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
+    rows = np.repeat(inverse_root, np.diff(matrix.indptr))
+    values = matrix.data * (rows * inverse_root[matrix.indices])  # this order keeps (i, j) equal to (j, i)
+    return sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def propagate(adjacency: Tensor, dense: Tensor) -> Tensor:

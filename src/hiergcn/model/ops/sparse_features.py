@@ -93,6 +93,9 @@ class SparseFeatures:
     def to_dense(self) -> Tensor:
         return csr(self.pattern.row_start, self.pattern.column, self.values, self.shape).to_dense()
 
+    def __mul__(self, factor: float) -> Self:
+        return replace(self, values=self.values * factor)
+
     def __matmul__(self, weight: Tensor) -> Tensor:
         return _product(self.values, weight, self.pattern)
 
@@ -108,14 +111,7 @@ def feature_dropout(features: Features, rate: float, generator: AnyGenerator = N
 
 
 class FeatureLinear(nn.Module):
-    """X W without a bias, W Glorot-initialised, with dropout on X.
-
-    Args:
-        fan_in: columns of the features.
-        fan_out: columns of the product.
-        rate: dropout rate while training.
-        generator: draws W, then the dropout masks.
-    """
+    """X W without a bias, with dropout on X in training. The generator draws W (Glorot), then the dropout masks."""
 
     def __init__(self, fan_in: int, fan_out: int, rate: float, generator: torch.Generator | None) -> None:
         super().__init__()

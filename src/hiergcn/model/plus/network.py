@@ -20,7 +20,7 @@ nodes are averaged, so levels add no parameters. Network, passes and objective a
 equals GRAND draw for draw; this file holds only what hierarchy and target add.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -161,7 +161,7 @@ class HGCNPlusMethod(GRANDMethod):
     ) -> Prepared:
         if hierarchy is None:
             raise TypeError("H-GCN+ needs the graph's hierarchy.")
-        features = scaled_by(self.config.scale, self.features(task, device))
+        features = self.features(task, device) * self.config.scale
         P = self._propagation(hierarchy, device)
         components = None
         if self.config.components and weights is not None:
@@ -187,10 +187,3 @@ def balanced(logits: Tensor, probabilities: Tensor, power: float) -> Tensor:
     """Return the logits of probabilities divided by (mean class probability)^power; all (n, classes)."""
     tiny = torch.finfo(probabilities.dtype).tiny
     return logits - power * probabilities.mean(dim=0).clamp_min(tiny).log()
-
-
-def scaled_by(factor: float, features: Features) -> Features:
-    """Return the features times a factor."""
-    if isinstance(features, Tensor):
-        return features * factor
-    return replace(features, values=features.values * factor)

@@ -21,14 +21,7 @@ from hiergcn.model.ops.sparse import linear_map
 
 
 class HierarchicalPropagation:
-    """P of one graph.
-
-    Args:
-        hierarchy: the coarsened graph.
-        shares: β_l of each level, the input graph first; a share of 0 leaves a level out.
-        orders: K_l of each level.
-        device: the device of the tensors.
-    """
+    """P of one graph, from the share β_l and the order K_l of each level. A share of 0 leaves a level out."""
 
     def __init__(
         self, hierarchy: Hierarchy, shares: Sequence[float], orders: Sequence[int], device: torch.device

@@ -6,26 +6,8 @@ leaves, and torch's operations around it each read and write everything once mor
 computes in 32 bits: if a product of two might not fit, a kernel widens one of them or takes the product itself.
 """
 
-from hiergcn.model.ops.triton.channel_kernels import (
-    can_mix_product,
-    mix_channels,
-    mix_channels_backward,
-    mix_product,
-)
+# ruff: noqa: F401 (callers take the kernels from here)
+from hiergcn.model.ops.triton.channel_kernels import can_mix_product, mix_channels, mix_channels_backward, mix_product
 from hiergcn.model.ops.triton.dropout_kernels import dropout, dropout_concat, dropout_split
 from hiergcn.model.ops.triton.layout import keep_better
 from hiergcn.model.ops.triton.product_kernels import csr_product, csr_product_of_replicas, inner_products
-
-__all__ = [
-    "can_mix_product",
-    "csr_product",
-    "csr_product_of_replicas",
-    "dropout",
-    "dropout_concat",
-    "dropout_split",
-    "inner_products",
-    "keep_better",
-    "mix_channels",
-    "mix_channels_backward",
-    "mix_product",
-]
