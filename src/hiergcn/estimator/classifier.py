@@ -94,11 +94,9 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         return names
 
     def score(self, graph: Graph, nodes: ArrayLike | None = None) -> float:
-        """Return the accuracy, by the labels of `graph`.
+        """Return the accuracy, by the labels of the fitted graph, perhaps with more labels, or of another one.
 
-        Args:
-            graph: the fitted graph, perhaps with more labels, or another one.
-            nodes: their numbers; by default every labelled node that was not used in training, recognised by its id.
+        By default every labelled node that was not used in training is scored; nodes are recognised by their ids.
         """
         self._check_fitted()
         if nodes is None:

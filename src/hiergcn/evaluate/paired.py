@@ -33,10 +33,10 @@ class PairedDifference:
     left_out: int
     """Number of (split, seed) in which one of the two failed."""
     mean: float | None
-    low: float | None
+    low: float | None = None
     """Lower end of the 95 % interval of the mean difference, by Student's t."""
-    high: float | None
-    p: float | None
+    high: float | None = None
+    p: float | None = None
     """p-value of the signed-rank test; None for fewer than two units."""
     p_holm: float | None = None
     """p-value after Holm's correction for the number of comparisons."""
@@ -58,11 +58,9 @@ def paired_difference(model: str, ours: Scores, against: str, theirs: Scores) ->
     """Return the mean difference of two models with its interval and p-value."""
     differences, left_out = unit_differences(ours, theirs)
     n = len(differences)
-    if n == 0:
-        return PairedDifference(model, against, 0, left_out, None, None, None, None)
-    mean = float(differences.mean())
-    if n == 1:
-        return PairedDifference(model, against, 1, left_out, mean, None, None, None)
+    mean = float(differences.mean()) if n else None
+    if mean is None or n == 1:
+        return PairedDifference(model, against, n, left_out, mean)
     half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * differences.std(ddof=1) / math.sqrt(n))
     return PairedDifference(model, against, n, left_out, mean, mean - half, mean + half, signed_rank_p(differences))
 

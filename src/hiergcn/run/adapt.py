@@ -86,9 +86,7 @@ def choose_settings(
     Args:
         graph: with labels.
         split: its training labels count.
-        model: name of the method; by default `method_for(preset, dataset)`.
-        preset: name of a recipe.
-        dataset: name of the dataset that the graph is, if it is one.
+        model, preset, dataset: as in `fit`; the default model is `method_for(preset, dataset)`.
         changes: settings that the user fixes, by name.
         coarsened: makes the hierarchy that shows how many levels are useful; `Trainer.coarsened` keeps it for training.
     """

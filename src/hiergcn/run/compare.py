@@ -29,6 +29,7 @@ from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.run.trainer import Trainer
 
+FitSplit = Callable[..., RunResult]
 _SAVED_AS_IS = ("dataset", "against", "interrupted", "command", "environment")
 COMPARISON, SCORES = "comparison.json", "scores.csv"
 ENOUGH_PAIRS = 6
@@ -260,12 +261,7 @@ def _chosen(
 
 
 def _run_method(
-    name: str,
-    settings: Settings,
-    fit_split: Callable[..., RunResult],
-    splits: Sequence[Split],
-    seeds: Sequence[int],
-    emit: OnCompareEvent,
+    name: str, settings: Settings, fit_split: FitSplit, splits: list[Split], seeds: Sequence[int], emit: OnCompareEvent
 ) -> MethodRun:
     """Run a method in a process of its own."""
     try:
@@ -277,7 +273,7 @@ def _run_method(
 
 
 def _train_splits(
-    send: Send, name: str, fit_split: Callable[..., RunResult], splits: Sequence[Split], seeds: Sequence[int]
+    send: Send, name: str, fit_split: FitSplit, splits: list[Split], seeds: Sequence[int]
 ) -> tuple[list[Score], float | None]:
     """Return the scores of every split and seed, and the mean seconds per epoch. Runs in the method's process."""
     scores: list[Score] = []

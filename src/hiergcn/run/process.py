@@ -55,12 +55,8 @@ class Worker:
     """A process that does one job after another.
 
     It calls `make(*arguments)` once, which returns a function of (send, job). Both must be importable: Python starts a
-    fresh interpreter, which imports the module of `make`.
-
-    Args:
-        make: prepares the work in the worker.
-        arguments: for `make`.
-        preload: modules that are imported once for all workers, by a process that they are copied from.
+    fresh interpreter, which imports the module of `make`. The modules in `preload` are imported once for all workers,
+    by a process that they are copied from.
     """
 
     def __init__(self, make: Callable[..., Work], *arguments: Any, preload: Sequence[str] = ()) -> None:
