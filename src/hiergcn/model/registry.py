@@ -1,4 +1,4 @@
-"""The table of methods: name, title, one-line summary and classes.
+"""The table of methods: name, title and classes.
 
 This is the only list of methods in the package. A method's module is imported when it is first used, so that reading
 the table does not import torch.
@@ -16,34 +16,27 @@ if TYPE_CHECKING:
 
 
 class _Entry(NamedTuple):
-    """Title in tables and sentences; a summary; module below `hiergcn.model`; prefix of its Config and Method."""
+    """Title in tables and sentences; module below `hiergcn.model`; prefix of its Config and Method."""
 
     title: str
-    summary: str
     module: str
     prefix: str
 
 
-_PLANETOID = "baselines.planetoid"
 _METHODS = {
-    "hgcn": _Entry("H-GCN", "The paper's network on a hierarchy of coarsened graphs.", "hgcn", "HGCN"),
-    "hgcn-plus": _Entry("H-GCN+", "Random propagation over the levels of the hierarchy.", "plus.network", "HGCNPlus"),
-    "gcn": _Entry("GCN", "Two graph convolutions (Kipf & Welling, 2017).", "baselines.gcn", "GCN"),
-    "gat": _Entry("GAT", "Graph attention (Veličković et al., 2018).", "baselines.gat", "GAT"),
-    "appnp": _Entry("APPNP", "Personalised PageRank of an MLP (Gasteiger et al., 2019).", "baselines.appnp", "APPNP"),
-    "graph-unet": _Entry("Graph U-Net", "Graph pooling (Gao & Ji, 2019).", "baselines.graph_unet", "GraphUNet"),
-    "mlp": _Entry("MLP", "A perceptron on the features alone, without edges.", "baselines.mlp", "MLP"),
-    "label-propagation": _Entry(
-        "label propagation",
-        "Labels spread along edges, without features.",
-        "baselines.label_propagation",
-        "LabelPropagation",
-    ),
-    "grand": _Entry("GRAND", "Random propagation on the graph (Feng et al., 2020).", "baselines.grand", "GRAND"),
-    "dgcn": _Entry("DGCN", "Adjacency and co-occurrence (Zhuang & Ma, 2018).", "baselines.dgcn", "DGCN"),
-    "planetoid-t": _Entry("Planetoid-T", "Transductive embeddings (Yang et al., 2016).", _PLANETOID, "PlanetoidT"),
-    "planetoid-i": _Entry("Planetoid-I", "Inductive embeddings (Yang et al., 2016).", _PLANETOID, "PlanetoidI"),
-    "deepwalk": _Entry("DeepWalk", "Random-walk embeddings (Perozzi et al., 2014).", "baselines.deepwalk", "DeepWalk"),
+    "hgcn": _Entry("H-GCN", "hgcn", "HGCN"),  # the paper's network on a hierarchy of coarsened graphs
+    "hgcn-plus": _Entry("H-GCN+", "plus.network", "HGCNPlus"),  # random propagation over the levels of the hierarchy
+    "gcn": _Entry("GCN", "baselines.gcn", "GCN"),  # Kipf & Welling, 2017
+    "gat": _Entry("GAT", "baselines.gat", "GAT"),  # Veličković et al., 2018
+    "appnp": _Entry("APPNP", "baselines.appnp", "APPNP"),  # Gasteiger et al., 2019
+    "graph-unet": _Entry("Graph U-Net", "baselines.graph_unet", "GraphUNet"),  # Gao & Ji, 2019
+    "mlp": _Entry("MLP", "baselines.mlp", "MLP"),  # the features alone, without edges
+    "label-propagation": _Entry("label propagation", "baselines.label_propagation", "LabelPropagation"),
+    "grand": _Entry("GRAND", "baselines.grand", "GRAND"),  # Feng et al., 2020
+    "dgcn": _Entry("DGCN", "baselines.dgcn", "DGCN"),  # Zhuang & Ma, 2018
+    "planetoid-t": _Entry("Planetoid-T", "baselines.planetoid", "PlanetoidT"),  # Yang et al., 2016
+    "planetoid-i": _Entry("Planetoid-I", "baselines.planetoid", "PlanetoidI"),  # Yang et al., 2016
+    "deepwalk": _Entry("DeepWalk", "baselines.deepwalk", "DeepWalk"),  # Perozzi et al., 2014
 }
 
 
@@ -55,11 +48,6 @@ def method_names() -> tuple[str, ...]:
 def method_title(name: str) -> str:
     """Return the method's name as people read it, such as `H-GCN`."""
     return _entry(name).title
-
-
-def method_summary(name: str) -> str:
-    """Return one sentence about the method."""
-    return _entry(name).summary
 
 
 def config_class(name: str) -> type[Any]:

@@ -18,8 +18,7 @@ from hiergcn.model.method import Labelled, NodeModel
 from hiergcn.model.ops.sparse import csr_tensor, normalised_adjacency
 from hiergcn.model.ops.sparse_features import SparseFeatures
 from hiergcn.model.plus import network as plus_module
-from hiergcn.model.plus.label_prior import label_prior
-from hiergcn.model.plus.network import HGCNPlus, HGCNPlusConfig, HGCNPlusMethod
+from hiergcn.model.plus.network import HGCNPlus, HGCNPlusConfig, HGCNPlusMethod, label_prior
 from hiergcn.model.plus.propagation import HierarchicalPropagation
 from hiergcn.run.fit import fit
 from hiergcn.run.settings import settings_for

@@ -10,9 +10,6 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
-LONGEST = 64
-"""Most entries of a chunk."""
-
 
 @dataclass(frozen=True, eq=False)
 class RowChunks:
@@ -37,8 +34,8 @@ class ChunkSums:
     chunks: RowChunks
 
 
-def row_chunks(row_start: Tensor, longest: int = LONGEST) -> RowChunks:
-    """Return the chunks of a matrix whose row i has the entries row_start[i]:row_start[i + 1].
+def row_chunks(row_start: Tensor, longest: int = 64) -> RowChunks:
+    """Return the chunks of a matrix whose row i has the entries row_start[i]:row_start[i + 1], at most `longest` each.
 
     Chunks of long rows come first, as they take longest. There is at least one chunk per row, so the index type of
     `row_start` is kept to save memory.

@@ -1,1 +1,1 @@
-"""H-GCN+: `network` is the method; `propagation`, `components` and `label_prior` are its parts."""
+"""H-GCN+: `network` is the method; `propagation` and `components` are its parts."""

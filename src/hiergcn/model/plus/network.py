@@ -11,7 +11,7 @@ A training step takes S passes. Their mean, sharpened, is the target of all of t
     L = 1/S Σ_s cross-entropy(Zˢ on the training nodes) + λ/S Σ_s mean_i ‖Z̄'_i - Zˢ_i‖²
     Z̄'_ic ∝ Z̄_ic^(1/T) Q_ic^γ / m_c^b,  Z̄ = 1/S Σ_s Zˢ,  m_c = mean_i Z̄_ic
 
-Q is the prior from the training labels nearby (`label_prior`). b > 0 evens out the class sizes (`balance_below`), which
+Q is a prior from the training labels nearby (`label_prior`). b > 0 evens out the class sizes (`balance_below`), which
 predictions can do too (`prediction_balance`). Both are off by default. λ grows during the first `warm_up` steps.
 
 H-GCN learns weights at every level, more than 20 labels per class can determine. Here the hierarchy only says which
@@ -33,8 +33,8 @@ from hiergcn.model.baselines.grand import GRAND, GRANDConfig, GRANDMethod, Propa
 from hiergcn.model.config_types import Count, NonNegative, Positive, Share, Whole
 from hiergcn.model.memory_cost import MemoryPlan, Workload
 from hiergcn.model.method import Features, Labelled, Prepared, Weights
+from hiergcn.model.ops.sparse import propagate
 from hiergcn.model.plus.components import CENTRE, DIRECTIONS, Components, principal_components
-from hiergcn.model.plus.label_prior import label_prior
 from hiergcn.model.plus.propagation import HierarchicalPropagation
 
 
@@ -181,6 +181,28 @@ class HGCNPlusMethod(GRANDMethod):
 
     def memory(self, work: Workload) -> MemoryPlan:
         return passes_memory(work, self.config, self.config.components)
+
+
+def label_prior(adjacency: Tensor, labelled: Labelled, n_classes: int) -> Tensor:
+    """Return log Q, the training labels propagated along the edges by Â; (n, classes).
+
+        F ← α Â F + (1 - α) Y,  ten times from F = Y        Y holds a 1 for the class of each training node
+        G_ic = F_ic / Σ_j F_jc                              gives every class the same mass over the graph
+        Q_ic = (1 - ϵ) G_ic / Σ_d G_id + ϵ / C              all classes are equal if no label reaches the node
+
+    With G, a label on a hub does not drown the others (class mass normalisation of Zhu, Ghahramani & Lafferty, ICML
+    2003, with equal classes).
+    """
+    alpha, epsilon, tiny = 0.5, 0.01, 1e-12
+    one = torch.ones((), device=labelled.nodes.device)
+    Y = torch.zeros(adjacency.shape[0], n_classes, device=labelled.nodes.device)
+    Y = Y.index_put((labelled.nodes, labelled.classes), one)
+    F = Y
+    for _ in range(10):
+        F = alpha * propagate(adjacency, F) + (1.0 - alpha) * Y
+    G = F / F.sum(dim=0).clamp_min(tiny)
+    Q = G / G.sum(dim=1, keepdim=True).clamp_min(tiny)
+    return ((1.0 - epsilon) * Q + epsilon / n_classes).log()
 
 
 def balanced(logits: Tensor, probabilities: Tensor, power: float) -> Tensor:
