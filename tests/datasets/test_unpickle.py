@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hiergcn.datasets.unpickle import read_pickle
+from hiergcn.datasets.planetoid_files import read_pickle
 from hiergcn.errors import InputError
 
 

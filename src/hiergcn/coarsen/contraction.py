@@ -20,10 +20,8 @@ from hiergcn.compiled.threads import even_ranges, run_over
 
 EXACT = 2.0**24
 """float32 holds whole numbers up to here."""
-
 SPREAD = 0x9E3779B1
 """2^32 over the golden ratio: the upper bits of its multiples distinguish neighbouring columns."""
-
 RANGES_PER_THREAD = 4
 """The work of a range of rows is not known beforehand, so there are more ranges than threads."""
 
@@ -50,17 +48,12 @@ def contract(rows: Rows, group: Int32s, n_coarse: int) -> Rows:
     columns, values = np.empty(start[-1], np.int32), np.empty(start[-1], kind)
     made = Buffers(start, start[:-1].copy(), np.empty(n_coarse, np.int64), columns, values)
     share = np.arange(n_coarse) / n_coarse  # of a row that is in the lower triangle, about
-    run_over(
-        even_ranges(start, RANGES_PER_THREAD),
-        lambda low, high: _sum_upper(*rows, group, members, first, low, high, made),
-    )
-    run_over(
-        even_ranges(offsets((entries * share).astype(np.int64))), lambda low, high: _mirror_to_lower(low, high, made)
-    )
-    run_over(
-        even_ranges(offsets((entries * (1 - share)).astype(np.int64))),
-        lambda low, high: _mirror_to_upper(low, high, made),
-    )
+    all_parts = even_ranges(start, RANGES_PER_THREAD)
+    lower = even_ranges(offsets((entries * share).astype(np.int64)))
+    upper = even_ranges(offsets((entries * (1 - share)).astype(np.int64)))
+    run_over(all_parts, lambda low, high: _sum_upper(*rows, group, members, first, low, high, made))
+    run_over(lower, lambda low, high: _mirror_to_lower(low, high, made))
+    run_over(upper, lambda low, high: _mirror_to_upper(low, high, made))
     indptr = _compact(made)
     columns.resize(indptr[-1], refcheck=False)  # frees the rest without a copy
     values.resize(indptr[-1], refcheck=False)

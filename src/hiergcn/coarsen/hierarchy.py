@@ -26,10 +26,8 @@ class Level:
 
     A coarser level is float32 if that holds its weights, and their sums over a node, exactly (whole numbers up to
     2^24); otherwise levels are float64."""
-
     node_weight: Int64s
     """(n_l,): the number of input nodes in each node."""
-
     group: Int32s | None = None
     """(n_l,): each node's hyper-node in the next level; None at the coarsest."""
 
@@ -78,10 +76,8 @@ class Hierarchy:
 
     levels: tuple[Level, ...]
     """Level 0 is the input graph; `levels[l].group` leads from level l to level l + 1."""
-
     config: CoarsenConfig
     """The configuration it was made with."""
-
     requested: int
     """The number of coarser levels requested; `depth` is less if the graph could not be coarsened further."""
 
@@ -97,9 +93,7 @@ class Hierarchy:
             if level.group is not None and not np.array_equal(
                 np.bincount(level.group, weights=level.node_weight), self.levels[index + 1].node_weight
             ):
-                raise InputError(
-                    f"Node weights of level {index + 1} are not the sums over the groups of level {index}."
-                )
+                raise InputError(f"Node weights of level {index + 1} are not the sums over groups of level {index}.")
 
     @property
     def depth(self) -> int:
@@ -137,9 +131,8 @@ class Hierarchy:
         self._check_level(level, self.depth - 1)
         group = self.levels[level].grouping()
         n = len(group)
-        return sp.csr_array(
-            (np.ones(n), group, np.arange(n + 1, dtype=np.int32)), shape=(n, self.levels[level + 1].n_nodes)
-        )
+        parts = (np.ones(n), group, np.arange(n + 1, dtype=np.int32))
+        return sp.csr_array(parts, shape=(n, self.levels[level + 1].n_nodes))
 
     def to_frame(self, ids: npt.ArrayLike | None = None) -> "pd.DataFrame":
         """Return a table of `node`, `level`, `hyper_node`, with a row for every input node at every coarser level."""

@@ -20,10 +20,8 @@ from hiergcn.errors import InputError
 
 PIECES = 16
 """About how many pieces a part is made of: many make parts of even size, few keep neighbours together."""
-
 SLACK = 1.1
 """The heaviest part may weigh this many times the mean."""
-
 PASSES = 8
 """The most passes over the nodes of a level; fewer if the cut no longer improves."""
 
@@ -109,7 +107,6 @@ class Part:
 
     nodes: Int64s
     """Nodes of the input graph, ascending; node i of the part's hierarchy is nodes[i]."""
-
     hierarchy: Hierarchy
 
 
@@ -143,7 +140,5 @@ def _induced(adjacency: sp.csr_array, kept: Bools, number: Int32s) -> sp.csr_arr
     rows: Any = adjacency[np.flatnonzero(kept)]
     inside = kept[rows.indices]
     ends = np.concatenate(([0], np.cumsum(inside)))[rows.indptr]
-    data = rows.data[inside]
-    return matrix_of(
-        Rows(frozen(ends, np.int64), frozen(number[rows.indices[inside]], np.int32), frozen(data, data.dtype))
-    )
+    columns, data = number[rows.indices[inside]], rows.data[inside]
+    return matrix_of(Rows(frozen(ends, np.int64), frozen(columns, np.int32), frozen(data, data.dtype)))

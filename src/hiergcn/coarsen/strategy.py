@@ -120,9 +120,7 @@ class CoarsenConfig:
         if self.isolated not in ("alone", "merge"):
             raise InputError(f"The setting isolated must be 'alone' or 'merge', not {self.isolated!r}.")
         if not isinstance(self.loops_are_neighbours, bool):
-            raise InputError(
-                f"The setting loops_are_neighbours must be true or false, not {self.loops_are_neighbours}."
-            )
+            raise InputError(f"Setting loops_are_neighbours must be true or false, not {self.loops_are_neighbours}.")
         _check_count("equivalence_limit", self.equivalence_limit, optional=True)
         _check_count("max_node_weight", self.max_node_weight, optional=True)
         _check_count("seed", self.seed, least=0)

@@ -15,7 +15,6 @@ from hiergcn.compiled.csr import Int64s
 
 MAX_THREADS = 16
 """More threads bring little, and each needs memory of its own."""
-
 SMALL = 1 << 20
 """Fewer rows and entries than this are left to the calling thread, since starting others would take as long."""
 

@@ -1,5 +1,11 @@
-"""The file layout in which Planetoid (Yang et al., 2016) published Cora, Citeseer, Pubmed and NELL."""
+"""The file layout in which Planetoid (Yang et al., 2016) published Cora, Citeseer, Pubmed and NELL.
 
+It has pickles. They are read without running any code that they name.
+"""
+
+import collections
+import io
+import pickle  # read only, through the list below; nothing is ever written as a pickle
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -7,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy._core.multiarray import _reconstruct
 from numpy.typing import NDArray
 
-from hiergcn.datasets.unpickle import read_pickle
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.adjacency import symmetric_adjacency
@@ -100,3 +106,34 @@ def read_test_index(path: Path) -> NDArray[np.int64]:
         return np.array(path.read_text(encoding="ascii").split(), dtype=np.int64)
     except ValueError as error:
         raise InputError(f"{path} is not a list of node numbers; put the original file there.") from error
+
+
+# Every global that the files name, as Python 2 spelled it, and nothing else.
+ADMITTED: dict[tuple[str, str], Any] = {
+    ("numpy", "ndarray"): np.ndarray,
+    ("numpy", "dtype"): np.dtype,
+    ("numpy.core.multiarray", "_reconstruct"): _reconstruct,
+    ("numpy._core.multiarray", "_reconstruct"): _reconstruct,
+    ("scipy.sparse.csr", "csr_matrix"): sp.csr_matrix,
+    ("scipy.sparse._csr", "csr_matrix"): sp.csr_matrix,
+    ("collections", "defaultdict"): collections.defaultdict,
+    ("__builtin__", "list"): list,
+    ("builtins", "list"): list,
+}
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        try:
+            return ADMITTED[module, name]
+        except KeyError:
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which the originals do not") from None
+
+
+def read_pickle(path: Path) -> Any:
+    """Read a pickle of Python 2 that holds numpy and scipy.sparse arrays, lists and dictionaries."""
+    try:
+        return _Unpickler(io.BytesIO(path.read_bytes()), fix_imports=False, encoding="latin1").load()
+    except Exception as error:  # a damaged pickle can fail in any way
+        reason = str(error) or type(error).__name__
+        raise InputError(f"{path} cannot be read ({reason:.200}); put the original file there.") from error

@@ -36,9 +36,7 @@ def position_of(matrix: Any, entry: int) -> tuple[int, int]:
 def checked_adjacency(adjacency: Any) -> sp.csr_array:
     """Return canonical CSR of float64: sorted, no duplicates or zeros, int32 indices if they fit, exactly symmetric."""
     if not sp.issparse(adjacency):
-        raise InputError(
-            f"The adjacency is a {type(adjacency).__name__}, not sparse; wrap it in scipy.sparse.csr_array."
-        )
+        raise InputError(f"The adjacency is a {type(adjacency).__name__}, not sparse; wrap it in a csr_array of scipy.")
     matrix: Any = adjacency
     if matrix.ndim != 2:
         raise InputError(f"The adjacency has {matrix.ndim} axis; it must be square, with a row and a column per node.")
@@ -65,10 +63,8 @@ def _check_weights(matrix: Any) -> None:
     if not data.size or (data.min() >= 0 and data.max() < np.inf):  # NaN fails both comparisons
         return
     entry = int(np.argmax(~((data >= 0) & (data < np.inf))))
-    row, column = position_of(matrix, entry)
-    raise InputError(
-        f"The edge of nodes {row} and {column} has weight {data[entry]}; weights must be finite and not negative."
-    )
+    found = "The edge of nodes {} and {} has weight {}".format(*position_of(matrix, entry), data[entry])
+    raise InputError(f"{found}; weights must be finite and not negative.")
 
 
 def _check_symmetric(matrix: Any) -> None:

@@ -59,9 +59,7 @@ class Conversions:
         """
         ends = [checked_ends(side, which) for side, which in ((source, "source"), (target, "target"))]
         if ends[0].size != ends[1].size:
-            raise InputError(
-                f"There are {ends[0].size:,} sources but {ends[1].size:,} targets; give one each per edge."
-            )
+            raise InputError(f"There are {ends[0].size:,} sources but {ends[1].size:,} targets; give both per edge.")
         highest = max(int(end.max()) if end.size else -1 for end in ends)
         n = highest + 1 if n is None else n
         if highest >= n:

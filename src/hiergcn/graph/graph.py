@@ -27,24 +27,17 @@ class Graph(Conversions):
 
     adjacency: sp.csr_array
     """(n, n) symmetric weights, finite and not negative; canonical CSR of float64, int32 indices if they fit."""
-
     features: Features | None = None
     """(n, f) float32 or float64; dense stays dense, sparse stays sparse (CSR)."""
-
     labels: NDArray[np.int64] | None = None
     """(n,) the class of each node; -1 is unknown."""
-
     ids: NDArray[Any] = None  # type: ignore[assignment]  # None is accepted, but never kept
     """(n,) the user's own names of the nodes, whole numbers or text; 0..n-1 by default."""
-
     class_names: tuple[str, ...] = ()
     """A name for each class; "0", "1", .. by default."""
-
     name: str = "graph"
-
     notes: tuple[str, ...] = ()
     """What a reader did with the data, a sentence each."""
-
     columns: tuple[FeatureColumn, ...] = ()
     """The columns of the table that the features were made of, if they were."""
 
@@ -109,9 +102,7 @@ def checked_features(features: Any, n: int) -> Features:
     if table.ndim != 2:
         raise InputError(f"The features have {table.ndim} axes; give a row per node and a column per feature.")
     if table.shape[0] != n:
-        raise InputError(
-            f"The features have {table.shape[0]:,} rows, but the graph has {n:,} nodes; give one per node."
-        )
+        raise InputError(f"The features have {table.shape[0]:,} rows, but the graph has {n:,} nodes; give one each.")
     if table.dtype not in (np.float32, np.float64):
         if table.dtype.kind not in "buif":
             raise InputError(f"The features are of type {table.dtype}; turn them into numbers first.")
@@ -138,9 +129,7 @@ def _check_finite(values: NDArray[Any], matrix: Any = None) -> None:
         if len(bad):
             place = (first + int(bad[0][0]), *map(int, bad[0][1:]))
             node, column = place if matrix is None else position_of(matrix, place[0])
-            raise InputError(
-                f"Feature {column} of node {node} is {values[place]}; replace missing and infinite values."
-            )
+            raise InputError(f"Feature {column} of node {node} is {values[place]}; replace what is not finite.")
 
 
 def _checked_labels(labels: Any, n: int) -> NDArray[np.int64]:
@@ -179,9 +168,7 @@ def _checked_class_names(names: Sequence[Any] | None, labels: NDArray[np.int64] 
         return tuple(str(k) for k in range(highest + 1))
     result = tuple(str(name) for name in names)
     if len(result) <= highest:
-        raise InputError(
-            f"There are {len(result)} class names, but a label is {highest}; give {highest + 1} names or more."
-        )
+        raise InputError(f"There are {len(result)} class names, but a label is {highest}; give {highest + 1} or more.")
     if len(set(result)) < len(result):
         twice = next(name for k, name in enumerate(result) if name in result[:k])
         raise InputError(f"Class name {twice!r} is given twice; give every class its own name.")

@@ -182,10 +182,8 @@ def _from_dicts(rows: list[dict[Any, Any]], about: dict[Any, Any]) -> sp.csr_arr
         kind = np.float32 if about.get("feature_type") == "float32" else np.float64
         values = np.array([float(value) for row in rows for value in row.values()], dtype=kind)
         ends = np.cumsum([0, *(len(row) for row in rows)])
-        widest = int(columns.max(initial=-1)) + 1
-        matrix = sp.csr_array(
-            (values, columns, ends), shape=(len(rows), max(widest, int(about.get("n_features") or 0)))
-        )
+        width = max(int(columns.max(initial=-1)) + 1, int(about.get("n_features") or 0))
+        matrix = sp.csr_array((values, columns, ends), shape=(len(rows), width))
         matrix.check_format(full_check=True)
     except (TypeError, ValueError) as error:
         raise InputError(f"Sparse features must be {{column: value}} with columns from 0 ({error!s:.100}).") from None
@@ -205,9 +203,8 @@ def _edges(g: Any, weight: str) -> tuple[NDArray[np.int64], NDArray[np.int64], N
         weights = np.array([1.0 if value is None else float(value) for *_, value in listed])
     except (TypeError, ValueError):
         bad = next((u, v, value) for u, v, value in listed if not isinstance(value, int | float | None))
-        raise InputError(
-            f"The edge {bad[0]!s:.80} to {bad[1]!s:.80} has {weight} {bad[2]!r:.80}; give a number."
-        ) from None
+        found = f"The edge {bad[0]!s:.80} to {bad[1]!s:.80} has {weight} {bad[2]!r:.80}"
+        raise InputError(f"{found}; give a number.") from None
     return ends[:, 0], ends[:, 1], weights
 
 

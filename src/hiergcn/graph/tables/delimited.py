@@ -86,10 +86,8 @@ class Layout(Origin):
         names = [name.strip() for name in self.first]
         again = pd.Index(names).duplicated()
         if again.any():
-            twice = names[int(again.argmax())]
-            raise InputError(
-                f"{self}, row {self.first_line}: two columns are named {twice!r:.80}; give every column its own name."
-            )
+            twice = f"two columns are named {names[int(again.argmax())]!r:.80}"
+            raise InputError(f"{self}, row {self.first_line}: {twice}; give every column its own name.")
         return names
 
     @property
@@ -222,9 +220,8 @@ def _sample(file: TextFile) -> tuple[list[str], int, list[str]]:
     with file.lines() as lines:
         for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), start=1):
             if len(line) == LONGEST_LINE:
-                raise InputError(
-                    f"{file.path}: a line is longer than {LONGEST_LINE:,} characters; give a row per edge or node."
-                )
+                found = f"a line is longer than {LONGEST_LINE:,} characters"
+                raise InputError(f"{file.path}: {found}; give a row per edge or node.")
             if file.comments and line.startswith("#"):
                 comments += [] if found else [line[1:].rstrip("\r\n")]
             elif line.strip():
