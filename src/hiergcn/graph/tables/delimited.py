@@ -220,8 +220,8 @@ def _sample(file: TextFile) -> tuple[list[str], int, list[str]]:
     with file.lines() as lines:
         for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), start=1):
             if len(line) == LONGEST_LINE:
-                found = f"a line is longer than {LONGEST_LINE:,} characters"
-                raise InputError(f"{file.path}: {found}; give a row per edge or node.")
+                reason = f"a line is longer than {LONGEST_LINE:,} characters"
+                raise InputError(f"{file.path}: {reason}; give a row per edge or node.")
             if file.comments and line.startswith("#"):
                 comments += [] if found else [line[1:].rstrip("\r\n")]
             elif line.strip():
