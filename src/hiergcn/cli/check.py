@@ -31,6 +31,7 @@ def check(
     estimate: Annotated[bool, typer.Option(help="Train a few epochs to estimate how long a fit takes.")] = True,
 ) -> None:
     """Check your files before training: exit code 0 if a fit would work, 2 if not."""
+    from hiergcn.graph.tables.findings import label_counts
     from hiergcn.run.source import Source
 
     source = Source(data, nodes, label, id_, weight, split_column, tuple(drop or ()))
@@ -50,7 +51,9 @@ def check(
     from hiergcn.run.fit import DRAWN_SPLIT, draw_split  # imports torch: late, so that bad files are refused at once
 
     split = read.split or draw_split(graph)
-    _print_classes(screen, graph)
+    rows = [(name, f"{count:,}") for name, count in label_counts(graph)]
+    columns, letters = ("class", "labels"), SHOWN_LETTERS
+    print_table(screen, columns, rows, title="\nLabels", letters=letters, most=SHOWN_CLASSES, what="classes")
     split.check(graph)
     split_from = printable(read.split_from or DRAWN_SPLIT)
     screen.print(f"\nThe split would be {split_sizes(split)}; it is {split_from}.", soft_wrap=True)
@@ -78,15 +81,6 @@ def _print_files(screen: "Console", files: "CsvGraph") -> None:
         print_table(screen, columns, found, title=title, words=(0, 1), most=most, what="findings")
     else:
         screen.print("\nNothing suspicious was found.")
-
-
-def _print_classes(screen: "Console", graph: "Graph") -> None:
-    from hiergcn.graph.tables.findings import label_counts
-
-    rows = [(name, f"{count:,}") for name, count in label_counts(graph)]
-    print_table(
-        screen, ("class", "labels"), rows, title="\nLabels", letters=SHOWN_LETTERS, most=SHOWN_CLASSES, what="classes"
-    )
 
 
 def _print_estimate(screen: "Console", graph: "Graph", split: "Split") -> None:

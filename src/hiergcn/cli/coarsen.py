@@ -2,18 +2,13 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hiergcn.cli import options
 from hiergcn.cli.terminal import console, duration, print_table, printable
 from hiergcn.errors import InputError
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from hiergcn.coarsen import Hierarchy
 
 
 def coarsen(
@@ -43,7 +38,14 @@ def coarsen(
     began = time.perf_counter()
     hierarchy = make_hierarchy(graph.adjacency, levels, config)
     seconds = time.perf_counter() - began
-    _print_levels(screen, hierarchy, f"{printable(graph.name)}, coarsened by {strategy} in {duration(seconds)}")
+    columns = ("level", "nodes", "edges", "heaviest hyper-node", "nodes left")
+    n = graph.n_nodes
+    rows = [
+        (f"{k}", f"{level.n_nodes:,}", f"{level.n_edges:,}", f"{level.node_weight.max():,}", f"{level.n_nodes / n:.1%}")
+        for k, level in enumerate(hierarchy.levels)
+    ]
+    title = f"{printable(graph.name)}, coarsened by {strategy} in {duration(seconds)}"
+    print_table(screen, columns, rows, title=title, words=())
     for note in graph.notes:
         screen.print(f"Note: {printable(note)}")
     if hierarchy.depth < levels:
@@ -53,13 +55,3 @@ def coarsen(
     if out is not None:
         write_levels(hierarchy, out, graph.ids)
         screen.print(f"Written to {out}", soft_wrap=True)
-
-
-def _print_levels(screen: "Console", hierarchy: "Hierarchy", title: str) -> None:
-    columns = ("level", "nodes", "edges", "heaviest hyper-node", "nodes left")
-    n = hierarchy.levels[0].n_nodes
-    rows = [
-        (f"{k}", f"{level.n_nodes:,}", f"{level.n_edges:,}", f"{level.node_weight.max():,}", f"{level.n_nodes / n:.1%}")
-        for k, level in enumerate(hierarchy.levels)
-    ]
-    print_table(screen, columns, rows, title=title, words=())

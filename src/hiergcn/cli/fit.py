@@ -10,7 +10,6 @@ from hiergcn.cli.terminal import complain, console, graph_sizes, print_table, pr
 
 if TYPE_CHECKING:
     from hiergcn.graph import Graph
-    from hiergcn.run.adapt import ChosenSettings
     from hiergcn.run.events import SettingsChosen
 
 SHOWN_SETTINGS = 4  # in a line; those that differ most from graph to graph come first
@@ -104,23 +103,17 @@ def fit(
 
 def _announce(graph: "Graph", split_from: str, event: "SettingsChosen", verbose: bool) -> None:
     """Print the sizes of the graph and its split, and the settings if they were chosen for the graph."""
-    screen = console()
+    screen, choices, method = console(), event.chosen.choices, event.chosen.settings.method
     screen.print(f"{printable(graph.name)}: {graph_sizes(graph)}")
     screen.print(f"Labelled nodes: {split_sizes(event.split)}; the split is {printable(split_from)}")
     if not len(event.split.test):
         screen.print("No labels are left for a test: validation accuracy is shown instead.", style="yellow")
-    if event.chosen.choices:
-        _announce_settings(event.chosen, verbose)
-
-
-def _announce_settings(chosen: "ChosenSettings", verbose: bool) -> None:
-    screen, method = console(), chosen.settings.method
-    if verbose:
-        rows = [(one.setting, one.shown, one.reason) for one in chosen.choices]
+    if choices and verbose:
+        rows = [(one.setting, one.shown, one.reason) for one in choices]
         title = f"\nSettings of {method} for this graph"
         print_table(screen, ("setting", "value", "why"), rows, title=title, words=(0, 1, 2))
-        return
-    words = ", ".join(f"{one.setting} {one.shown}" for one in chosen.choices[:SHOWN_SETTINGS])
-    more = len(chosen.choices) - SHOWN_SETTINGS
-    rest = f" and {more} more" if more > 0 else ""
-    screen.print(f"{method} with settings for this graph: {words}{rest} (why: --verbose, or the report)")
+    elif choices:
+        words = ", ".join(f"{one.setting} {one.shown}" for one in choices[:SHOWN_SETTINGS])
+        more = len(choices) - SHOWN_SETTINGS
+        rest = f" and {more} more" if more > 0 else ""
+        screen.print(f"{method} with settings for this graph: {words}{rest} (why: --verbose, or the report)")

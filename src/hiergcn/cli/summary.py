@@ -18,7 +18,10 @@ def print_summary(out: Console, result: RunResult, folder: Path, asked: int) -> 
     _print_accuracy(out, result)
     out.print()
     _print_seeds(out, result)
-    _print_levels(out, result)
+    if result.hierarchy is not None:
+        rows = [(f"{k}", f"{level.n_nodes:,}", f"{level.n_edges:,}") for k, level in enumerate(result.hierarchy.levels)]
+        out.print()
+        print_table(out, ("level", "nodes", "edges"), rows, title="Hierarchy", words=())
     out.print()
     _print_classes(out, result)
     out.print()
@@ -66,8 +69,7 @@ def _print_accuracy(out: Console, result: RunResult) -> None:
         out.print(words, style="yellow")
     warn_of_few_tests(out, len(result.split.test))
     if result.failed_seeds:
-        words = f"{len(result.failed_seeds)} of {count} seeds failed and are not in the mean."
-        out.print(words, style="yellow")
+        out.print(f"{len(result.failed_seeds)} of {count} seeds failed and are not in the mean.", style="yellow")
 
 
 def _figures(summary: Summary) -> tuple[str, str, str, str]:
@@ -88,14 +90,6 @@ def _print_seeds(out: Console, result: RunResult) -> None:
     for outcome in result.outcomes:
         if outcome.failure:
             out.print(f"Seed {outcome.seed} failed: it {printable(outcome.failure)}.", style="yellow")
-
-
-def _print_levels(out: Console, result: RunResult) -> None:
-    if result.hierarchy is None:
-        return
-    out.print()
-    rows = [(f"{k}", f"{level.n_nodes:,}", f"{level.n_edges:,}") for k, level in enumerate(result.hierarchy.levels)]
-    print_table(out, ("level", "nodes", "edges"), rows, title="Hierarchy", words=())
 
 
 def _print_classes(out: Console, result: RunResult) -> None:

@@ -53,10 +53,11 @@ class Attribution:
 def attribute(model: NodeModel, features: Features, node: int, class_: int) -> Attribution:
     """Attribute the score of a class at a node. The model is left in evaluation mode, its weights without gradients."""
     model.eval().requires_grad_(False)
-    values = (features.values if isinstance(features, SparseFeatures) else features).detach()
+    values, row, column = _entries(features)
 
     def score(at: Tensor) -> Tensor:
-        logits: Tensor = model(_with_values(features, at))[node].double()
+        changed = replace(features, values=at) if isinstance(features, SparseFeatures) else at
+        logits: Tensor = model(changed)[node].double()
         return logits[class_] - logits.mean()
 
     whole, nothing = score(values).item(), score(torch.zeros_like(values)).item()
@@ -67,7 +68,6 @@ def attribute(model: NodeModel, features: Features, node: int, class_: int) -> A
         if abs(missed) <= CLOSE * abs(whole - nothing) or steps >= MOST_STEPS:
             break
         steps *= 2
-    row, column = _places(features)
     return Attribution(
         row, column, share.flatten().cpu().numpy(), (features.shape[0], features.shape[1]), whole, nothing
     )
@@ -92,13 +92,10 @@ def _mean_gradient(score: Any, values: Tensor, steps: int) -> Tensor:
     return total / steps
 
 
-def _places(features: Features) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return row and column of each stored entry."""
-    n, f = features.shape
+def _entries(features: Features) -> tuple[Tensor, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the value, row and column of each stored entry."""
     if isinstance(features, SparseFeatures):
-        return features.pattern.rows().cpu().numpy(), features.pattern.column.cpu().numpy()
-    return np.repeat(np.arange(n), f), np.tile(np.arange(f), n)
-
-
-def _with_values(features: Features, values: Tensor) -> Features:
-    return replace(features, values=values) if isinstance(features, SparseFeatures) else values
+        pattern = features.pattern
+        return features.values.detach(), pattern.rows().cpu().numpy(), pattern.column.cpu().numpy()
+    n, f = features.shape
+    return features.detach(), np.repeat(np.arange(n), f), np.tile(np.arange(f), n)

@@ -101,12 +101,9 @@ def explain_node(
 
     Args:
         model_and_features: a model as a function of the features.
-        adjacency: of the graph.
         hierarchy: that the model uses, if any.
         predictions: a row for each node, with `id`, `predicted`, `given` and `label`.
         probabilities: (n, classes).
-        node: its id.
-        class_names: names of the classes.
         columns: table columns that the features were made of.
         class_: name of the class to explain; by default the predicted one.
         top: number of nodes and features to list.

@@ -186,12 +186,7 @@ def levels_figure(nodes: Sequence[int], edges: Sequence[int]) -> Figure:
 
 
 def receptive_field_figure(sizes: npt.NDArray[np.int64], n_nodes: int) -> Figure:
-    """Draw the median receptive field by depth, with the middle half and the middle nine tenths of the sample.
-
-    Args:
-        sizes: (depths, sampled nodes), as `receptive_field_sizes` returns them.
-        n_nodes: nodes of the graph.
-    """
+    """Draw the median receptive field by depth, and its middle 50 % and 90 %; `sizes` is (depths, sampled nodes)."""
     share = 100 * sizes / n_nodes
     depths = range(len(share))
     low, first, middle, third, high = np.quantile(share, [0.05, 0.25, 0.5, 0.75, 0.95], axis=1)

@@ -30,12 +30,7 @@ Described = tuple[Figure, str]
 
 
 def write_report(folder: Path, result: RunResult | None = None) -> Path:
-    """Write `report.html` into a run folder.
-
-    Args:
-        folder: the run folder.
-        result: the run that was just written there; without it, the run is read from the folder.
-    """
+    """Write `report.html` into a run folder. `result` spares reading the run if it was just written there."""
     page = render(load_run(folder) if result is None else _in_memory(folder, result))
     target = folder / "report.html"
     with written_whole(target) as part:
@@ -129,11 +124,12 @@ def _metric_rows(metrics: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _seed_rows(metrics: dict[str, Any]) -> list[dict[str, Any]]:
-    validation = metrics["val_accuracy"]["per_seed"]
+    validation, failures = metrics["val_accuracy"]["per_seed"], metrics["failed_seeds"]
     columns = zip(metrics["seeds"], _test_accuracies(metrics), validation, metrics["best_epoch"], strict=True)
-    names = ("seed", "test", "validation", "epoch")
-    rows = [dict(zip(names, values, strict=True)) for values in columns]
-    return [row | {"failure": metrics["failed_seeds"].get(str(row["seed"]))} for row in rows]
+    return [
+        {"seed": seed, "test": test, "validation": val, "epoch": epoch, "failure": failures.get(str(seed))}
+        for seed, test, val, epoch in columns
+    ]
 
 
 def _figures(run: LoadedRun, colours: Sequence[str]) -> dict[str, Markup]:
