@@ -98,9 +98,9 @@ class CellResult:
         return math.sqrt(squares / sum(len(values) - 1 for values in groups))
 
     @property
-    def depths(self) -> tuple[int, ...]:
-        """Levels of the networks, which may be fewer than requested."""
-        return tuple(sorted({depth for record in self.found if (depth := record.result.get("depth")) is not None}))
+    def depth(self) -> int | None:
+        """Levels of the deepest network, which may be fewer than requested."""
+        return max((depth for one in self.found if (depth := one.result.get("depth")) is not None), default=None)
 
     @property
     def seconds(self) -> float | None:

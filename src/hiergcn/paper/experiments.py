@@ -66,35 +66,12 @@ class Scale:
         return tuple(name for name in self.datasets if name in CITATION)
 
 
-FULL = Scale(
-    "full",
-    fewer_draws={"gat": 5},
-    fewer_splits=dict.fromkeys(("dgcn", "gat", "grand", "planetoid-i", "planetoid-t", "graph-unet", "deepwalk"), 10),
-)
-QUICK = Scale(
-    "quick",
-    datasets=("cora",),
-    few_labels_on="cora",
-    seeds=3,
-    labels=(20, 5),
-    draws=2,
-    draw_seeds=1,
-    draw_seeds_others=1,
-    levels=(1, 2, 4, 8),
-    channels=(1, 4, 8),
-    splits=3,
-    plus_labels=(20, 5),
-    plus_draws=2,
-    most_epochs=60,
-    lighter={
-        "deepwalk": {"walks": 5},
-        "planetoid-t": {"label_steps": 100, "graph_steps": 100},
-        "planetoid-i": {"label_steps": 500, "steps": 5},
-    },
-    sizes=(1_000, 10_000, 100_000),
-    degrees=(3, 10, 30),
-    degrees_at=10_000,
-)
+def _scale(name: str) -> Scale:
+    values: dict[str, Any] = packaged("scales.toml")[name]
+    return Scale(name, **values | {key: tuple(value) for key, value in values.items() if isinstance(value, list)})
+
+
+FULL, QUICK = _scale("full"), _scale("quick")
 
 # In running order: the methods of the paper's comparison and the cheap ones first.
 _BASELINES = ("gcn", "dgcn", "label-propagation", "mlp", "gat", "grand", "appnp")

@@ -5,8 +5,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
-from itertools import zip_longest
+from functools import cache, lru_cache, partial
+from itertools import chain, zip_longest
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from time import perf_counter
@@ -119,21 +119,19 @@ def _make_work(folder: Path, device: str) -> Work:
     store = Store(folder)
 
     def work(send: Send, unit: Unit) -> None:
-        for record in _records(unit, device):
+        trainings = [job for job in unit.jobs if isinstance(job, Training)]
+        measurements = (measured(job) for job in unit.jobs if isinstance(job, Measurement))
+        for record in chain(measurements, _trained(trainings, device)):
             store.write(record)
             send(record)
 
     return work
 
 
-def _records(unit: Unit, device: str) -> Iterator[Record]:
-    yield from (measured(job) for job in unit.jobs if isinstance(job, Measurement))
-    if trainings := [job for job in unit.jobs if isinstance(job, Training)]:
-        yield from _trained(trainings, device)
-
-
 def _trained(jobs: Sequence[Training], device: str) -> Iterator[Record]:
     """Train runs that share dataset and settings, and evaluate each on its test nodes."""
+    if not jobs:
+        return
     name, settings = jobs[0].dataset, jobs[0].settings
     data, trainer = dataset_of(name), _trainer(name, device)
     splits = {job.split: job.split.split(data.graph, data.split) for job in jobs}
@@ -271,10 +269,11 @@ class _Pool:
         for_gpu, for_cpu = (deque(unit for unit in units if unit.on_gpu is on_gpu) for on_gpu in (True, False))
         devices = [device] if device != "cpu" and (for_gpu or (for_cpu and not workers)) else []
         devices += ["cpu"] * min(workers, len(for_cpu))
+        new_worker = partial(Worker, _make_work, self.store.folder)
         staff: dict[Worker, str] = {}  # with the device of each
         try:
             for where in devices:
-                staff[self._new_worker(where)] = where
+                staff[new_worker(where)] = where
             while True:
                 for worker, where in staff.items():
                     queue = for_gpu if where != "cpu" and for_gpu else for_cpu
@@ -288,14 +287,11 @@ class _Pool:
                     if self._receive(worker) == "death":
                         worker.end()
                         where = staff.pop(worker)
-                        staff[self._new_worker(where)] = where
+                        staff[new_worker(where)] = where
         finally:
             for worker in staff:
                 worker.end()
         self.summary.out_of_time |= bool(for_gpu or for_cpu)
-
-    def _new_worker(self, device: str) -> Worker:
-        return Worker(_make_work, self.store.folder, device)
 
     def _receive(self, worker: Worker) -> str:
         """Handle a worker's reply and return its kind."""

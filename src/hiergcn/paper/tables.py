@@ -1,12 +1,13 @@
 """The paper's tables: our figures beside the paper's."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hiergcn.evaluate.metrics import Summary
 from hiergcn.paper.blocks import Table, Text, words
 from hiergcn.paper.collect import CellResult, Evidence
-from hiergcn.paper.experiments import DATASET_TITLES, arm_title
+from hiergcn.paper.experiments import DATASET_TITLES, TEXTS, arm_title
 from hiergcn.paper.published import TABLE1, Printed
 from hiergcn.paper.significance import compare_cells, points, probability, to_paper
 
@@ -78,30 +79,12 @@ def _statistic(one: dict[str, Any] | None, what: str, printed: float) -> Text:
 
 def _reasons(name: str, one: dict[str, Any]) -> list[str]:
     """Explain differing counts, using only the counts themselves and the dataset's files."""
-    title, notes = DATASET_TITLES[name], []
-    edges, classes, features = (int(TABLE1[name][what]) for what in ("edges", "classes", "features"))
-    if one["edges"] != edges:
-        why = _why_edges_differ(one["listed_edges"], edges)
-        notes.append(f"{title}: {edges:,} edges in the paper, {one['edges']:,} here. {why}")
-    if one["classes"] != classes:
-        notes.append(
-            f"{title}: the label matrix has {classes} columns, and all known labels fall in {one['classes']} of them. "
-            "Training has one node per class, so the labelling rate is half the paper's."
-        )
-    if one["features"] != features:
-        notes.append(
-            f"{title}: {features:,} words, and one column for each of the {one['features'] - features:,} relation "
-            "nodes, which have no words."
-        )
-    return notes
-
-
-def _why_edges_differ(listed: float | None, printed: int) -> str:
-    once = "here every pair of different nodes counts once, and loops do not count"
-    if listed == printed:
-        return f"The paper's number is half the {2 * listed:,.0f} entries of the neighbour lists; {once}."
-    text = f"The paper's number counts the citations in the original collection; {once}."
-    return text if listed is None else f"{text} The neighbour lists of the files have {2 * listed:,.0f} entries."
+    printed, listed, texts = TABLE1[name], one["listed_edges"], dict(TEXTS["reasons"])
+    if listed is None or listed == printed["edges"]:
+        texts["edges"] = texts["edges_unlisted" if listed is None else "edges_as_listed"]
+    entries, relations = 2 * (listed or 0), one["features"] - printed["features"]
+    words = {**one, "title": DATASET_TITLES[name], "printed": printed, "entries": entries, "relations": relations}
+    return [texts[what].format(**words) for what in ("edges", "classes", "features") if one[what] != printed[what]]
 
 
 def table2(evidence: Evidence) -> Table:
@@ -113,25 +96,23 @@ def table3(evidence: Evidence, small: bool, caption: str) -> Table:
     columns = [f"{count} small" if small else str(count) for count in counts]
     arms = ("gcn", "gat", "dgcn", "hgcn", "appnp", "grand")
     best = {column: _best([evidence.few(arm, column) for arm in arms]) for column in columns}
-    rows = []
-    for arm in arms:
-        texts = []
-        for column in columns:
-            result = evidence.few(arm, column)
-            text = accuracy_text(result, best[column])
-            texts.append(Text(text.main, _both_spreads(result, text.below), text.strong))
-        rows.append((Text(arm_title(arm)), *texts))
+    rows = [
+        (Text(arm_title(arm)), *(_with_spreads(evidence.few(arm, column), best[column]) for column in columns))
+        for arm in arms
+    ]
     return Table(("method", *(f"{count} per class" for count in counts)), tuple(rows), caption)
 
 
-def _both_spreads(result: CellResult, below: tuple[str, ...]) -> tuple[str, ...]:
+def _with_spreads(result: CellResult, best: float | None) -> Text:
+    """Format an accuracy with the spreads of draws and of seeds below it."""
+    text = accuracy_text(result, best)
     if result.spread_of_draws is None:
-        return below
+        return text
     parts = [f"{len(result.by_split)} draws ± {points(result.spread_of_draws, False)}"]
     if result.spread_of_seeds is not None:
         seeds = max(len(values) for values in result.by_split.values())
         parts.append(f"{seeds} seeds ± {points(result.spread_of_seeds, False)}")
-    return (*parts, *below)
+    return replace(text, below=(*parts, *text.below))
 
 
 def table4(evidence: Evidence) -> Table:
@@ -153,8 +134,9 @@ def varied_table(evidence: Evidence, experiment: str, what: str) -> Table:
 
 def _varied_text(cell: CellResult, best: float | None, with_depth: bool) -> Text:
     text = accuracy_text(cell, best)
-    shallow = with_depth and cell.depths and cell.depths[-1] < int(cell.cell.column)
-    return Text(text.main, (*text.below, f"{cell.depths[-1]} levels") if shallow else text.below, text.strong)
+    if with_depth and cell.depth is not None and cell.depth < int(cell.cell.column):
+        return replace(text, below=(*text.below, f"{cell.depth} levels"))
+    return text
 
 
 def random_table(evidence: Evidence) -> Table:
@@ -181,7 +163,7 @@ def _leads(cells: Cells, dataset: str) -> dict[str, str]:
 def _random_text(cell: CellResult, lead: str) -> Text:
     text = accuracy_text(cell)
     splits = () if cell.missing or not cell.by_split else (f"{len(cell.by_split)} splits",)
-    return Text(text.main, (*splits, *text.below, *([lead] if lead else [])))
+    return replace(text, below=(*splits, *text.below, *([lead] if lead else [])))
 
 
 def field_table(evidence: Evidence) -> Table:
