@@ -5,8 +5,7 @@ import pytest
 from hiergcn.errors import InputError
 from hiergcn.graph.split import few_labels, random_splits
 from hiergcn.paper.experiment import NUMBERED, Arm, Column, Experiment
-from hiergcn.paper.experiments import CITATION, FULL, QUICK, Scale, paper_experiments
-from hiergcn.paper.plus_experiments import plus_experiments
+from hiergcn.paper.experiments import CITATION, FULL, QUICK, Scale, paper_experiments, plus_experiments
 from hiergcn.paper.runner import chosen
 
 

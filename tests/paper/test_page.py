@@ -11,11 +11,10 @@ from made_up import TINY, records_of
 from hiergcn.paper.blocks import Table
 from hiergcn.paper.collect import Evidence, Results
 from hiergcn.paper.experiment import Cell, Measurement
-from hiergcn.paper.experiments import FULL, paper_experiments
+from hiergcn.paper.experiments import FULL, paper_experiments, plus_experiments
 from hiergcn.paper.page import markdown, paper_page, plus_page, table_lines, write_pages
-from hiergcn.paper.plus_experiments import plus_experiments
-from hiergcn.paper.plus_sections import overview_table, plus_sections
 from hiergcn.paper.runner import measured
+from hiergcn.paper.sections import overview_table, plus_sections
 from hiergcn.paper.store import PACKED, Record, Store, read_records
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"

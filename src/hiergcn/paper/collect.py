@@ -16,8 +16,7 @@ import numpy as np
 from hiergcn.evaluate.metrics import Summary
 from hiergcn.evaluate.paired import Scores
 from hiergcn.paper.experiment import Cell, Experiment, Job
-from hiergcn.paper.experiments import NELL, Scale, paper_experiments
-from hiergcn.paper.plus_experiments import plus_experiments
+from hiergcn.paper.experiments import NELL, Scale, paper_experiments, plus_experiments
 from hiergcn.paper.published import Printed, printed_figure
 from hiergcn.paper.store import Record, identity
 

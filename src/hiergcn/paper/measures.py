@@ -5,6 +5,7 @@ Each function of `MEASURES` returns figures that can be written as JSON.
 
 import timeit
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
@@ -138,10 +139,8 @@ def cost(nodes: int, degree: int) -> dict[str, Any]:
     }
     for method, largest in LARGEST.items():
         if nodes <= largest:
-            try:
+            with suppress(MissingPackageError):
                 found |= _epoch(method, graph, hierarchy)
-            except MissingPackageError:
-                continue
     return found
 
 

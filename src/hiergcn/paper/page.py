@@ -15,9 +15,8 @@ from hiergcn.files import written_whole
 from hiergcn.paper.blocks import Picture, Section, Table, Text
 from hiergcn.paper.claims import Verdict, verdicts_on
 from hiergcn.paper.collect import CellResult, Evidence, Results
-from hiergcn.paper.experiments import Scale
-from hiergcn.paper.plus_sections import overview_table, plus_sections
-from hiergcn.paper.sections import claim_counts, paper_sections
+from hiergcn.paper.experiments import TEXTS, Scale
+from hiergcn.paper.sections import claim_counts, overview_table, paper_sections, plus_sections
 from hiergcn.paper.significance import to_paper
 from hiergcn.paper.store import PACKED, Record, read_records, write_packed
 from hiergcn.report.svg import inline_svg, save_figure
@@ -90,20 +89,12 @@ def _introduction(evidence: Evidence, experiments: list[str]) -> list[str]:
     cells = [cell for name in experiments for cell in evidence.cells[name].values()]
     planned, missing = sum(len(cell.records) for cell in cells), sum(cell.missing for cell in cells)
     failed = sum(record.result.get("failure") is not None for record in used)
-    runs = (
-        f"{len(used):,} runs, {f'{failed} of which failed' if failed else 'none of which failed'}; "
-        f"{f'{missing:,}' if missing else 'none'} of the {planned:,} planned {'are' if missing else 'is'} missing "
-        "(a run that two tables show counts twice here). Every model was selected on validation; test labels were "
-        "read once, after that. Every seed that was run is in the means."
-    )
-    parts = [runs, _provenance(used)]
-    quick = "" if evidence.scale.name == "full" else f" --{evidence.scale.name}"
-    if quick:
-        parts.append(
-            f"This is the {evidence.scale.name} version with fewer datasets, seeds and epochs. It shows that "
-            "everything runs; do not compare its figures with the paper's."
-        )
-    return [*parts, f"`hiergcn reproduce page{quick} --store {PACKED}` makes this page again from the stored runs."]
+    text, scale = TEXTS["introduction"], evidence.scale.name
+    are_missing = f"{missing:,} of the {planned:,} planned are" if missing else f"none of the {planned:,} planned is"
+    parts = [text["runs"].format(runs=len(used), failed=failed or "none", are_missing=are_missing), _provenance(used)]
+    parts += [] if scale == "full" else [text["smaller"].format(scale=scale)]
+    option = "" if scale == "full" else f" --{scale}"
+    return [*parts, f"`hiergcn reproduce page{option} --store {PACKED}` makes this page again from the stored runs."]
 
 
 def _provenance(used: list[Record]) -> str:

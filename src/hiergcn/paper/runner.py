@@ -20,9 +20,8 @@ from hiergcn.evaluate.metrics import evaluate_test, result_key
 from hiergcn.model.registry import build_method
 from hiergcn.paper.collect import Results
 from hiergcn.paper.experiment import Experiment, Job, Measurement, Training
-from hiergcn.paper.experiments import Scale, paper_experiments
+from hiergcn.paper.experiments import Scale, paper_experiments, plus_experiments
 from hiergcn.paper.measures import MEASURES
-from hiergcn.paper.plus_experiments import plus_experiments
 from hiergcn.paper.store import Record, Store, data_digest, identity, made_here
 from hiergcn.run.process import Send, Work, Worker
 from hiergcn.run.settings import Settings

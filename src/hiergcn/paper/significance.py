@@ -94,10 +94,6 @@ class Grown:
     at_second: float
     p: float | None
 
-    @property
-    def growth(self) -> float:
-        return self.at_second - self.at_first
-
 
 def growth(first: tuple[CellResult, CellResult], second: tuple[CellResult, CellResult]) -> Grown | None:
     """Compare two leads, each a pair (ours, theirs), by Welch's t-test between their paired differences."""

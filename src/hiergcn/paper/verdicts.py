@@ -132,7 +132,7 @@ def grows(leads: Callable[[Evidence], Iterable[Lead]], enough: Callable[[Evidenc
         every = list(leads(evidence))
         run = [one for one in every if one.grown is not None and one.grown.p is not None]
         known = corrected([one.grown for one in run if one.grown is not None])
-        signs = [0 if one.p is None or one.p >= LEVEL else 1 if one.growth > 0 else -1 for one in known]
+        signs = [0 if one.p is None or one.p >= LEVEL else 1 if one.at_second > one.at_first else -1 for one in known]
         count = f"Grows in {signs.count(1)} of {len(run)}, shrinks in {signs.count(-1)}, chance in {signs.count(0)}."
         details = tuple(
             f"over {one.name} from {points(grown.at_first)} {one.first} to {points(grown.at_second)} {one.second} "
@@ -267,7 +267,8 @@ def larger_receptive_field(evidence: Evidence) -> Finding:
         level = min(BEST_LEVELS[dataset], found["depth"])
         medians = found["hgcn"][level]["median"], found["gcn"]["median"], found["flat"][level]["median"]
         smaller |= medians[0] <= medians[1]
-        ours, gcn, flat = (_share(100 * median / found["nodes"]) for median in medians)
+        shares = (100 * median / found["nodes"] for median in medians)
+        ours, gcn, flat = (f"{share:.2g} %" if share < 10 else f"{share:.0f} %" for share in shares)
         lines.append(
             f"{DATASET_TITLES[dataset]} {ours} with {level} levels, {gcn} for a GCN of 2 layers, {flat} for one of "
             f"{2 * level + 1}"
@@ -288,10 +289,6 @@ def farther_on_nell(evidence: Evidence) -> Finding:
     ]
     missing = [DATASET_TITLES[dataset] for dataset in CITATION if dataset not in found]
     return _settled(nearer, lines, missing, "Mean steps from a test node to the nearest training node: ")
-
-
-def _share(percent: float) -> str:
-    return f"{percent:.2g} %" if percent < 10 else f"{percent:.0f} %"
 
 
 def preprocessing(evidence: Evidence) -> Finding:
