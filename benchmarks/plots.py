@@ -119,10 +119,7 @@ def train_step(results: list[Result]) -> Figure:
                 linestyle="--",
                 label="roofline of H-GCN" if not i else None,
             )
-        axes.set_xticks(
-            range(len(parts)),
-            [dataset_name(part) for part in parts],
-        )
+        axes.set_xticks(range(len(parts)), [dataset_name(part) for part in parts])
         axes.set_yscale("log")
         axes.set_ylabel("milliseconds")
         axes.set_title(f"{kind} step")
@@ -160,10 +157,7 @@ def replicas(results: list[Result]) -> Figure:
         (0.2, "all", SECOND, f"{seeds} seeds in parallel"),
     ):
         axes.bar(np.arange(len(parts)) + shift, [part[key]["median"] for part in parts], 0.4, color=colour, label=label)
-    axes.set_xticks(
-        range(len(parts)),
-        [dataset_name(part) for part in parts],
-    )
+    axes.set_xticks(range(len(parts)), [dataset_name(part) for part in parts])
     axes.set_ylabel(f"seconds, {parts[0]['epochs']} epochs")
     legend_above(figure, axes)
     return figure

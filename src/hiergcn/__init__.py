@@ -23,21 +23,16 @@ if TYPE_CHECKING:
     from hiergcn.model.hgcn import HGCNConfig as HGCNConfig
     from hiergcn.model.levels import HierarchyTensors as HierarchyTensors
 
-_HOME = {
-    "CoarsenConfig": "hiergcn.coarsen",
-    "Graph": "hiergcn.graph",
-    "HGCN": "hiergcn.model.hgcn",
-    "HGCNClassifier": "hiergcn.estimator",
-    "HGCNConfig": "hiergcn.model.hgcn",
-    "HierGCNError": "hiergcn.errors",
-    "Hierarchy": "hiergcn.coarsen",
-    "HierarchyTensors": "hiergcn.model.levels",
-    "InputError": "hiergcn.errors",
-    "NodeClassifier": "hiergcn.estimator",
-    "Split": "hiergcn.graph",
-    "load_dataset": "hiergcn.datasets",
-    "planted_graph": "hiergcn.datasets",
+_NAMES = {
+    "hiergcn.coarsen": ("CoarsenConfig", "Hierarchy"),
+    "hiergcn.datasets": ("load_dataset", "planted_graph"),
+    "hiergcn.errors": ("HierGCNError", "InputError"),
+    "hiergcn.estimator": ("HGCNClassifier", "NodeClassifier"),
+    "hiergcn.graph": ("Graph", "Split"),
+    "hiergcn.model.hgcn": ("HGCN", "HGCNConfig"),
+    "hiergcn.model.levels": ("HierarchyTensors",),
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = ["__version__", *sorted(_HOME)]
 

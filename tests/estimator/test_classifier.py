@@ -222,11 +222,7 @@ def test_a_loaded_classifier_has_the_parameters_of_the_saved_one(
     assert (loaded.model, loaded.preset) == (model, preset)
 
 
-def test_the_commands_take_a_saved_folder(
-    graph: Graph,
-    classifier: HGCNClassifier,
-    tmp_path: Path,
-) -> None:
+def test_the_commands_take_a_saved_folder(graph: Graph, classifier: HGCNClassifier, tmp_path: Path) -> None:
     """The folder is the same as that of `hiergcn fit`, page included, and holds the graph that came from no file."""
     classifier.save(tmp_path / "run")
     page = tmp_path / "run" / "report.html"

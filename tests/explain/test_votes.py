@@ -63,9 +63,7 @@ def test_a_share_is_what_the_score_loses_without_that_vote(voted: tuple[HGCN, Pr
             np.testing.assert_allclose(found.shares.toarray()[:, j], lost, atol=1e-5)
 
 
-def test_hyper_nodes_make_the_score_without_the_short_cut(
-    voted: tuple[HGCN, Prepared, np.ndarray, Votes],
-) -> None:
+def test_hyper_nodes_make_the_score_without_the_short_cut(voted: tuple[HGCN, Prepared, np.ndarray, Votes]) -> None:
     model, prepared, logits, found = voted
     with torch.no_grad():
         coarse, _ = model.embedding_parts(prepared.features)

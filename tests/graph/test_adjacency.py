@@ -54,8 +54,7 @@ def test_bad_edges(arguments: tuple[Any, ...], sentence: str) -> None:
 
 edge_lists = st.integers(1, 9).flatmap(
     lambda n: st.tuples(
-        st.just(n),
-        st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1), st.integers(0, 4)), max_size=40),
+        st.just(n), st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1), st.integers(0, 4)), max_size=40)
     )
 )
 

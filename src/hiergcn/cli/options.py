@@ -25,8 +25,7 @@ Label = Annotated[str | None, typer.Option(help="Column of the labels in NODES; 
 Id = Annotated[str | None, typer.Option("--id", help="Column of the ids in NODES.")]
 Weight = Annotated[str | None, typer.Option(help="Column of the edge weights. [default: weight]")]
 SplitColumn = Annotated[
-    str | None,
-    typer.Option(help="Column in NODES that says train, validation, test or nothing. [default: split]"),
+    str | None, typer.Option(help="Column in NODES that says train, validation, test or nothing. [default: split]")
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Column of NODES to leave out; may be repeated.")]
 Model = Annotated[

@@ -35,8 +35,7 @@ def tune(
     ] = None,
     device: options.Device = "auto",
     out: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the search, new or to be resumed. [default: runs/DATA-MODEL-tune]"),
+        Path | None, typer.Option(help="Folder of the search, new or to be resumed. [default: runs/DATA-MODEL-tune]")
     ] = None,
 ) -> None:
     """Search for good settings by validation accuracy. No test label is read."""

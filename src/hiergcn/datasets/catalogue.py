@@ -55,11 +55,7 @@ def list_datasets(folder: str | Path | None = None) -> list[DatasetInfo]:
 
 
 def load_dataset(
-    name: str,
-    folder: str | Path | None = None,
-    progress: Progress | None = None,
-    *,
-    multiplicity: bool = False,
+    name: str, folder: str | Path | None = None, progress: Progress | None = None, *, multiplicity: bool = False
 ) -> Dataset:
     """Return a named dataset with its split.
 

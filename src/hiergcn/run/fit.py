@@ -13,14 +13,7 @@ from hiergcn.explain.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.run.adapt import ChosenSettings, choose_settings
-from hiergcn.run.events import (
-    BaselineStarted,
-    Coarsened,
-    MemoryPlanned,
-    OnFitEvent,
-    SeedDone,
-    SettingsChosen,
-)
+from hiergcn.run.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitEvent, SeedDone, SettingsChosen
 from hiergcn.run.memory_plan import available_memory, require_memory
 from hiergcn.run.result import Baseline, BestSeed, RunResult, SeedResults
 from hiergcn.run.settings import Settings, published

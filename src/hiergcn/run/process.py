@@ -97,11 +97,7 @@ class Worker:
 
 
 def in_workers(
-    workers: int,
-    make: Callable[..., Work],
-    *arguments: Any,
-    jobs: Sequence[Any],
-    on_message: OnMessage | None = None,
+    workers: int, make: Callable[..., Work], *arguments: Any, jobs: Sequence[Any], on_message: OnMessage | None = None
 ) -> Iterator[Any]:
     """Share jobs among worker processes and yield their results in the order of the jobs.
 

@@ -89,11 +89,7 @@ class Trainer:
         return with_weights(method, prepared, weights, self.graph.n_classes, self.device), prepared.features
 
     def train(
-        self,
-        settings: Settings,
-        runs: Sequence[tuple[Split, int]],
-        on_epoch: OnEpoch | None = None,
-        workers: int = 1,
+        self, settings: Settings, runs: Sequence[tuple[Split, int]], on_epoch: OnEpoch | None = None, workers: int = 1
     ) -> Iterator[SeedOutcome]:
         """Train a model for each split and seed, and yield the outcomes in that order.
 

@@ -168,12 +168,7 @@ MANY = "id,title\n" + "".join(f"{k},title {k}\n" for k in range(60))
         (EDGES, "1,2\n3,4\n", {}, r"n\.csv, row 1: numbers instead of the names"),
         (EDGES, "id,x\n", {}, r"n\.csv has no rows"),
         (EDGES, "id,x\nanna,1\n,2\n", {}, r"n\.csv, row 3, column 'id': the id is blank"),
-        (
-            EDGES,
-            "id,x\nanna,1\nbo,2\nanna ,3\n",
-            {},
-            r"n\.csv, row 4, column 'id': id 'anna' is in an earlier row",
-        ),
+        (EDGES, "id,x\nanna,1\nbo,2\nanna ,3\n", {}, r"n\.csv, row 4, column 'id': id 'anna' is in an earlier row"),
         (EDGES, "id,x\nanna,1\nbo,inf\ncy,2\n", {}, r"n\.csv, row 3, column 'x': the value is infinite"),
         ("source,target\n1,2\n", MANY, {}, r"n\.csv, column 'title': a text column with 60 distinct values"),
     ],

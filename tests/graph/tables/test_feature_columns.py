@@ -14,12 +14,7 @@ from hiergcn.graph.tables.feature_columns import encode_columns, fit_columns
 
 HERE = Origin("nodes.csv")
 FIRST = pd.DataFrame(
-    {
-        "age": [1.0, 3.0, np.nan],
-        "member": [True, False, True],
-        "colour": ["red", "blue", None],
-        "empty": [np.nan] * 3,
-    }
+    {"age": [1.0, 3.0, np.nan], "member": [True, False, True], "colour": ["red", "blue", None], "empty": [np.nan] * 3}
 )
 
 

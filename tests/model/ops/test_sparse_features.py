@@ -52,10 +52,7 @@ def test_rows_multiply_and_give_gradients_like_dense_ones(nodes: list[int], spar
     dense = (rng.random((6, 5)) * (rng.random((6, 5)) < 0.5)).astype(np.float32)
     dense[1] = 0
     chosen = torch.tensor(nodes, dtype=torch.int64)
-    rows = feature_rows(
-        SparseFeatures.from_scipy(sp.csr_array(dense)) if sparse else torch.from_numpy(dense),
-        chosen,
-    )
+    rows = feature_rows(SparseFeatures.from_scipy(sp.csr_array(dense)) if sparse else torch.from_numpy(dense), chosen)
     W = torch.randn(5, 3, generator=torch.Generator().manual_seed(0), requires_grad=True)
     expected = torch.from_numpy(dense)[chosen]
     assert tuple(rows.shape) == (len(nodes), 5)

@@ -302,13 +302,7 @@ def test_plus_is_a_preset_of_hgcn() -> None:
 
 @pytest.mark.parametrize(
     ("setting", "value"),
-    [
-        ("share", 1.2),
-        ("input_dropout_on", "both"),
-        ("first_level", 5),
-        ("scale", 0.0),
-        ("prediction_balance", 1.5),
-    ],
+    [("share", 1.2), ("input_dropout_on", "both"), ("first_level", 5), ("scale", 0.0), ("prediction_balance", 1.5)],
 )
 def test_refuses_settings_beyond_their_range(setting: str, value: Any) -> None:
     with pytest.raises(InputError, match=setting):
