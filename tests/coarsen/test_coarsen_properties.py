@@ -141,7 +141,7 @@ def test_threads_do_not_matter(strategy: str, monkeypatch: pytest.MonkeyPatch) -
     made = []
     for threads in (1, 2, 7):
         monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", threads)
-        monkeypatch.setattr("hiergcn.compiled.threads.SMALL", 0)
+        monkeypatch.setattr("hiergcn.compiled.jit.SMALL", 0)
         made.append(coarsen(adjacency, 4, CoarsenConfig(strategy=strategy)))
     assert_same(made[0], made[1])
     assert_same(made[0], made[2])

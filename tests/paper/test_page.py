@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from made_up import TINY, records_of
 
-from hiergcn.paper.blocks import Table
 from hiergcn.paper.collect import Evidence, Results
 from hiergcn.paper.experiment import Cell, Measurement
 from hiergcn.paper.experiments import FULL, paper_experiments, plus_experiments
@@ -16,6 +15,7 @@ from hiergcn.paper.page import markdown, paper_page, plus_page, table_lines, wri
 from hiergcn.paper.runner import measured
 from hiergcn.paper.sections import overview_table, plus_sections
 from hiergcn.paper.store import PACKED, Record, Store, read_records
+from hiergcn.paper.tables import Table
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 

@@ -7,10 +7,9 @@ import pytest
 from made_up import Accuracy, record_of, records_of
 
 from hiergcn.paper.claims import CLAIMS, JUDGES, verdicts_on
-from hiergcn.paper.collect import Evidence, Results
+from hiergcn.paper.collect import BEST_LEVELS, TABLE2, Evidence, Printed, Results, printed_figure
 from hiergcn.paper.experiment import Cell, Measurement
 from hiergcn.paper.experiments import FULL, paper_experiments
-from hiergcn.paper.published import BEST_LEVELS, TABLE2, Printed, printed_figure
 from hiergcn.paper.sections import claim_counts
 from hiergcn.paper.significance import Grown, corrected, fitted_exponent, points, to_paper
 from hiergcn.paper.store import Record

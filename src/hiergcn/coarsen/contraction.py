@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hiergcn.compiled.csr import Float64s, Floats, Int32s, Int64s, Rows, frozen
-from hiergcn.compiled.jit import kernel
-from hiergcn.compiled.threads import even_ranges, run_over
+from hiergcn.compiled.jit import even_ranges, kernel, run_over
 
 EXACT = 2.0**24
 """float32 holds whole numbers up to here."""

@@ -8,8 +8,7 @@ import numpy as np
 
 from hiergcn.coarsen.strategy import CoarsenConfig
 from hiergcn.compiled.csr import Int32s, Int64s, Rows, UInt64s
-from hiergcn.compiled.jit import kernel, mix
-from hiergcn.compiled.threads import even_ranges, run_over
+from hiergcn.compiled.jit import even_ranges, kernel, mix, run_over
 
 
 def equivalence_groups(rows: Rows, config: CoarsenConfig) -> Int32s:

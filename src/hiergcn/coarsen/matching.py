@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hiergcn.compiled.csr import Float64s, Floats, Int32s, Int64s, Rows
-from hiergcn.compiled.jit import kernel
-from hiergcn.compiled.threads import even_ranges, run_over
+from hiergcn.compiled.jit import even_ranges, kernel, run_over
 
 UNBOUNDED = np.iinfo(np.int64).max
 """Means that node weights have no bound."""

@@ -10,9 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from hiergcn.paper.collect import CellResult, Evidence
+from hiergcn.paper.collect import TABLE2, CellResult, Evidence
 from hiergcn.paper.experiments import DATASET_TITLES, arm_title
-from hiergcn.paper.published import TABLE2
 from hiergcn.paper.tables import BESIDE, OF_THE_PAPER
 from hiergcn.paper.verdicts import members, seconds
 from hiergcn.report.svg import CLASS_COLOURS, FIRST, INK, MUTED, PAPER, SECOND, STYLE, legend_above, new_figure

@@ -6,9 +6,8 @@ from functools import partial
 
 from hiergcn.model.registry import method_title
 from hiergcn.paper import verdicts
-from hiergcn.paper.collect import Evidence
-from hiergcn.paper.experiments import DATASET_TITLES, NELL
-from hiergcn.paper.published import BEST_CHANNELS, BEST_LEVELS, packaged
+from hiergcn.paper.collect import BEST_CHANNELS, BEST_LEVELS, Evidence
+from hiergcn.paper.experiments import DATASET_TITLES, NELL, packaged
 from hiergcn.paper.significance import growth
 from hiergcn.paper.verdicts import Finding, Judge, Lead, Pair, Pairs, at_least_as_printed, best_value, better, grows
 

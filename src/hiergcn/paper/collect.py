@@ -1,4 +1,4 @@
-"""From records to cells: which result belongs to which figure of an experiment.
+"""From records to cells: which result belongs to which figure of an experiment or of the paper (published.toml).
 
 A record is found by its identity without the digest of the data, so that a page can be made without the datasets. Of
 several results of one job, the latest counts.
@@ -16,9 +16,37 @@ import numpy as np
 from hiergcn.evaluate.metrics import Summary
 from hiergcn.evaluate.paired import Scores
 from hiergcn.paper.experiment import Cell, Experiment, Job
-from hiergcn.paper.experiments import NELL, Scale, paper_experiments, plus_experiments
-from hiergcn.paper.published import Printed, printed_figure
+from hiergcn.paper.experiments import NELL, Scale, packaged, paper_experiments, plus_experiments
 from hiergcn.paper.store import Record, identity
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A figure of the paper."""
+
+    mean: float
+    std: float | None = None
+    runs: int | None = None
+    """Number of runs, if the paper says so."""
+
+
+_TABLES = packaged("published.toml")
+TABLE1: dict[str, dict[str, float]] = _TABLES["table1"]
+TABLE2, TABLE3, TABLE4 = (
+    {arm: {place: Printed(*figure) for place, figure in row.items()} for arm, row in _TABLES[name].items()}
+    for name in ("table2", "table3", "table4")
+)
+TABLE4["hgcn"] = TABLE2["hgcn"]
+BEST_LEVELS = {"cora": 4, "citeseer": 4, "pubmed": 4, "nell": 5}
+BEST_CHANNELS = dict.fromkeys(BEST_LEVELS, 4)
+
+
+def printed_figure(experiment: str, arm: str, dataset: str, column: str) -> Printed | None:
+    """Return the paper's figure for a cell of an experiment, if it prints one."""
+    row = arm.removesuffix("-nell")
+    if experiment == "table3":
+        return TABLE3.get(row, {}).get(column) if dataset == "pubmed" else None
+    return {"table2": TABLE2, "table4": TABLE4}.get(experiment, {}).get(row, {}).get(dataset)
 
 
 @dataclass(frozen=True, eq=False)

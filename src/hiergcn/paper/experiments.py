@@ -8,14 +8,21 @@ H-GCN+ is compared with itself without hierarchy (`share=0`, nothing else change
 the paper's experiments have too are shared with them. Variants of H-GCN are choices that the paper's text leaves open.
 """
 
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from typing import Any
 
 from hiergcn.graph.split import few_labels, random_splits
 from hiergcn.model.registry import method_title
 from hiergcn.paper.experiment import NUMBERED, Arm, Column, Experiment, Measurement
-from hiergcn.paper.published import packaged
+
+
+def packaged(name: str) -> dict[str, Any]:
+    """Read a TOML file of this package."""
+    return tomllib.loads((files("hiergcn.paper") / name).read_text(encoding="utf-8"))
+
 
 CITATION = ("cora", "citeseer", "pubmed")
 NELL = "nell"

@@ -12,13 +12,13 @@ import pandas as pd
 
 from hiergcn.evaluate.metrics import METRICS, result_key
 from hiergcn.files import written_whole
-from hiergcn.paper.blocks import Picture, Section, Table, Text
 from hiergcn.paper.claims import Verdict, verdicts_on
 from hiergcn.paper.collect import CellResult, Evidence, Results
 from hiergcn.paper.experiments import TEXTS, Scale
-from hiergcn.paper.sections import claim_counts, overview_table, paper_sections, plus_sections
+from hiergcn.paper.sections import Picture, Section, claim_counts, overview_table, paper_sections, plus_sections
 from hiergcn.paper.significance import to_paper
 from hiergcn.paper.store import PACKED, Record, read_records, write_packed
+from hiergcn.paper.tables import Table, Text
 from hiergcn.report.svg import inline_svg, save_figure
 from hiergcn.report.template import rendered
 

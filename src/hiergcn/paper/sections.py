@@ -2,21 +2,41 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
 from hiergcn.evaluate.paired import TEST
 from hiergcn.paper import charts, tables
-from hiergcn.paper.blocks import Picture, Section, Table, Text, words
 from hiergcn.paper.claims import Verdict
-from hiergcn.paper.collect import CellResult, Evidence
+from hiergcn.paper.collect import BEST_CHANNELS, BEST_LEVELS, CellResult, Evidence
 from hiergcn.paper.experiments import DATASET_TITLES, NELL, RIVALS, TEXTS, Scale, arm_title
-from hiergcn.paper.published import BEST_CHANNELS, BEST_LEVELS
 from hiergcn.paper.significance import LEVEL, Compared, compare_cells, least_p, points, probability
+from hiergcn.paper.tables import Table, Text, words
 from hiergcn.paper.verdicts import Word
 
 MODELS = ("hgcn-plus", *RIVALS)
-Blocks = Sequence[Table | Picture | None]
+Blocks = Sequence["Table | Picture | None"]
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A figure, the name of its file, and a sentence that describes it."""
+
+    name: str
+    figure: Figure
+    description: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page."""
+
+    name: str
+    title: str
+    about: str
+    blocks: Sequence[Table | Picture] = ()
+    notes: Sequence[str] = ()
 
 
 def paper_sections(evidence: Evidence, found: list[Verdict]) -> list[Section]:

@@ -9,8 +9,7 @@ from scipy import stats
 
 from hiergcn.evaluate.metrics import Summary
 from hiergcn.evaluate.paired import PairedDifference, Scores, holm, holm_corrected, paired_difference, unit_differences
-from hiergcn.paper.collect import CellResult
-from hiergcn.paper.published import printed_figure
+from hiergcn.paper.collect import CellResult, printed_figure
 
 LEVEL = 0.05
 

@@ -1,14 +1,12 @@
 """The paper's tables: our figures beside the paper's."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hiergcn.evaluate.metrics import Summary
-from hiergcn.paper.blocks import Table, Text, words
-from hiergcn.paper.collect import CellResult, Evidence
+from hiergcn.paper.collect import TABLE1, CellResult, Evidence, Printed
 from hiergcn.paper.experiments import DATASET_TITLES, TEXTS, arm_title
-from hiergcn.paper.published import TABLE1, Printed
 from hiergcn.paper.significance import compare_cells, points, probability, to_paper
 
 OF_THE_PAPER = ("deepwalk", "planetoid-t", "planetoid-i", "gcn", "gat", "dgcn", "hgcn", "hgcn-nell")
@@ -16,6 +14,32 @@ BESIDE = ("appnp", "grand", "graph-unet", "mlp", "label-propagation")
 """Methods that the paper's table does not have."""
 Cells = Mapping[tuple[str, str, str], CellResult]
 """By (arm, dataset, column)."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """The content of one table cell: the main text, and smaller lines below it."""
+
+    main: str
+    below: tuple[str, ...] = ()
+    strong: bool = False
+    mark: str = ""
+    """A verdict, for its colour."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under column names; the first column holds words."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Text, ...], ...]
+    caption: str = ""
+    wordy: bool = False
+    """All columns hold words."""
+
+
+def words(*cells: str) -> tuple[Text, ...]:
+    return tuple(Text(cell) for cell in cells)
 
 
 def accuracy_text(result: CellResult | None, best: float | None = None) -> Text:

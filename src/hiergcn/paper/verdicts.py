@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from hiergcn.model.registry import method_title
-from hiergcn.paper.collect import CellResult, Evidence
+from hiergcn.paper.collect import BEST_LEVELS, CellResult, Evidence
 from hiergcn.paper.experiments import CITATION, DATASET_TITLES, NELL
-from hiergcn.paper.published import BEST_LEVELS
 from hiergcn.paper.significance import (
     LEVEL,
     Compared,

@@ -14,8 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from hiergcn.compiled.csr import frozen
-from hiergcn.compiled.jit import kernel, mix
-from hiergcn.compiled.threads import even_ranges, run_over
+from hiergcn.compiled.jit import even_ranges, kernel, mix, run_over
 from hiergcn.errors import InputError
 
 NOWHERE = -1
