@@ -50,7 +50,7 @@ def contract(rows: Rows, group: Int32s, n_coarse: int) -> Rows:
     all_parts = even_ranges(start, RANGES_PER_THREAD)
     lower = even_ranges(offsets((entries * share).astype(np.int64)))
     upper = even_ranges(offsets((entries * (1 - share)).astype(np.int64)))
-    run_over(all_parts, lambda low, high: _sum_upper(*rows, group, members, first, low, high, made))
+    run_over(all_parts, lambda low, high: _sum_upper(rows, group, members, first, low, high, made))
     run_over(lower, lambda low, high: _mirror_to_lower(low, high, made))
     run_over(upper, lambda low, high: _mirror_to_upper(low, high, made))
     indptr = _compact(made)
@@ -118,17 +118,7 @@ def _strengths(indptr: Int64s, data: Floats, start: int, stop: int, strength: Fl
 
 
 @kernel
-def _sum_upper(
-    indptr: Int64s,
-    indices: Int32s,
-    data: Floats,
-    group: Int32s,
-    members: Int32s,
-    first: Int64s,
-    low: int,
-    high: int,
-    made: Buffers,
-) -> None:
+def _sum_upper(rows: Rows, group: Int32s, members: Int32s, first: Int64s, low: int, high: int, made: Buffers) -> None:
     """Sum the upper parts of rows low:high: the diagonal first, if there is one, then the others in any order.
 
     The entries right of the diagonal are first written one after the other into the row's buffer, without a branch that
@@ -136,6 +126,7 @@ def _sum_upper(
     of the buffer, never overwrite entries that are still to be read. The hash table holds, by the hash of its column,
     the distance of a sum from the buffer's end; 0 is a free slot.
     """
+    indptr, indices, data = rows
     start, _, upper, columns, values = made
     table = np.zeros(64, np.int32)
     for c in range(low, high):

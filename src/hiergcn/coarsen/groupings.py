@@ -109,14 +109,7 @@ def _match_random(
 
 @kernel
 def _pair_listed(
-    indptr: Int64s,
-    indices: Int32s,
-    order: Int64s,
-    loops: bool,
-    node_weight: Int64s,
-    limit: int,
-    free: Bools,
-    head: Int32s,
+    indptr: Int64s, indices: Int32s, order: Int64s, loops: bool, weight: Int64s, limit: int, free: Bools, head: Int32s
 ) -> None:
     """Pair the free nodes of each list indices[indptr[i]:indptr[i + 1]] in turn; i itself only if `loops`."""
     for i in order:
@@ -125,9 +118,9 @@ def _pair_listed(
             k = indices[p]
             if not free[k] or (k == i and not loops):
                 continue
-            if waiting >= 0 and (limit == UNBOUNDED or node_weight[k] + node_weight[waiting] <= limit):
+            if waiting >= 0 and (limit == UNBOUNDED or weight[k] + weight[waiting] <= limit):
                 head[k] = waiting
                 free[k] = free[waiting] = False
                 waiting = -1
-            elif waiting < 0 or node_weight[k] < node_weight[waiting]:  # the lighter of two is easier to pair
+            elif waiting < 0 or weight[k] < weight[waiting]:  # the lighter of two is easier to pair
                 waiting = k

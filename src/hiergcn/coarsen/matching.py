@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hiergcn.compiled.csr import Float64s, Floats, Int32s, Int64s, Rows
+from hiergcn.compiled.csr import Float64s, Int32s, Int64s, Rows
 from hiergcn.compiled.jit import even_ranges, kernel, run_over
 
 UNBOUNDED = np.iinfo(np.int64).max
@@ -32,7 +32,7 @@ def visiting_order(rows: Rows, nodes: Int64s, loops_are_neighbours: bool) -> Int
     weight = np.empty(rows.n, dtype=np.float64)
 
     def work(start: int, stop: int) -> None:
-        _neighbourhoods(rows.indptr, rows.indices, rows.data, loops_are_neighbours, start, stop, count, weight)
+        _neighbourhoods(rows, loops_are_neighbours, start, stop, count, weight)
 
     run_over(even_ranges(rows.indptr), work)
     if not np.array_equal(weight, count):  # equal if all edges weigh 1
@@ -63,14 +63,12 @@ def match_most_similar(
     """
     rank = np.full(rows.n, -1, dtype=np.int32)  # place in the order; -1 if a node is taken or takes no part
     rank[order] = np.arange(len(order), dtype=np.int32)
-    limit = weight_bound(max_node_weight)
-    _match(rows.indptr, rows.indices, rows.data, order, rank, scale, node_weight, limit, head)
+    _match(rows, order, rank, scale, node_weight, weight_bound(max_node_weight), head)
 
 
 @kernel
-def _neighbourhoods(
-    indptr: Int64s, indices: Int32s, data: Floats, loops: bool, start: int, stop: int, count: Int64s, weight: Float64s
-) -> None:
+def _neighbourhoods(rows: Rows, loops: bool, start: int, stop: int, count: Int64s, weight: Float64s) -> None:
+    indptr, indices, data = rows
     for i in range(start, stop):
         total, neighbours = 0.0, 0
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
@@ -83,16 +81,9 @@ def _neighbourhoods(
 
 @kernel
 def _match(
-    indptr: Int64s,
-    indices: Int32s,
-    data: Floats,
-    order: Int64s,
-    rank: Int32s,
-    scale: Float64s,
-    node_weight: Int64s,
-    limit: int,
-    head: Int32s,
+    rows: Rows, order: Int64s, rank: Int32s, scale: Float64s, node_weight: Int64s, limit: int, head: Int32s
 ) -> None:
+    indptr, indices, data = rows
     for j in order:
         if rank[j] < 0:
             continue

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from hiergcn.coarsen.hierarchy import Hierarchy, Level
 from hiergcn.coarsen.multilevel import coarsen
 from hiergcn.coarsen.strategy import CoarsenConfig
-from hiergcn.compiled.csr import Bools, Float64s, Floats, Int32s, Int64s, Rows, frozen, matrix_of, rows_of
+from hiergcn.compiled.csr import Bools, Float64s, Int32s, Int64s, Rows, frozen, matrix_of, rows_of
 from hiergcn.compiled.jit import kernel
 from hiergcn.errors import InputError
 
@@ -40,25 +40,17 @@ def part_labels(hierarchy: Hierarchy, count: int) -> Int64s:
     room = np.ceil(SLACK * weights[0].sum() / count)
     label = np.full(above.levels[-1].n_nodes, -1, dtype=np.int64)
     load = np.zeros(count)
-    _pack(*rows_of(above.levels[-1].adjacency), np.argsort(-weights[-1], kind="stable"), weights[-1], room, label, load)
+    _pack(rows_of(above.levels[-1].adjacency), np.argsort(-weights[-1], kind="stable"), weights[-1], room, label, load)
     for level, weight in zip(reversed(above.levels), reversed(weights), strict=True):
         label = label if level.group is None else label[level.group]
-        _improve(*rows_of(level.adjacency), weight, room, label, load)
+        _improve(rows_of(level.adjacency), weight, room, label, load)
     return label
 
 
 @kernel
-def _pack(
-    indptr: Int64s,
-    indices: Int32s,
-    data: Floats,
-    order: Int64s,
-    weight: Float64s,
-    room: float,
-    part: Int64s,
-    load: Float64s,
-) -> None:
+def _pack(rows: Rows, order: Int64s, weight: Float64s, room: float, part: Int64s, load: Float64s) -> None:
     """Put each piece into the part that most of its edges lead to and that has room, or else into the lightest."""
+    indptr, indices, data = rows
     joined = np.zeros(len(load))
     for i in order:
         joined[:] = 0.0
@@ -74,10 +66,9 @@ def _pack(
 
 
 @kernel
-def _improve(
-    indptr: Int64s, indices: Int32s, data: Floats, weight: Float64s, room: float, part: Int64s, load: Float64s
-) -> None:
+def _improve(rows: Rows, weight: Float64s, room: float, part: Int64s, load: Float64s) -> None:
     """Move nodes to the part that more of their edges lead to, if it has room; out of a full part, to any such part."""
+    indptr, indices, data = rows
     joined = np.zeros(len(load))
     for _ in range(PASSES):
         moved = 0

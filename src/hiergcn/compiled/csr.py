@@ -9,6 +9,7 @@ import scipy.sparse as sp
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Int32s: TypeAlias = npt.NDArray[np.int32]
 Int64s: TypeAlias = npt.NDArray[np.int64]
+Integers: TypeAlias = npt.NDArray[np.integer]
 UInt64s: TypeAlias = npt.NDArray[np.uint64]
 Floats: TypeAlias = npt.NDArray[np.floating]
 Float64s: TypeAlias = npt.NDArray[np.float64]

@@ -44,16 +44,11 @@ class APPNP(NodeModel):
     """A perceptron whose logits are propagated by personalised PageRank."""
 
     def __init__(
-        self,
-        adjacency: SparseFeatures,
-        n_features: int,
-        n_classes: int,
-        config: APPNPConfig,
-        generator: torch.Generator,
+        self, graph: SparseFeatures, n_features: int, n_classes: int, config: APPNPConfig, generator: torch.Generator
     ) -> None:
         super().__init__()
         self.config, self.generator = config, generator
-        self.adjacency = adjacency  # Â (n, n), whose entries can be dropped
+        self.adjacency = graph  # Â (n, n), whose entries can be dropped
         self.first = FeatureLinear(n_features, config.hidden, config.dropout, generator)
         self.second = FeatureLinear(config.hidden, n_classes, config.dropout, generator)
 

@@ -36,6 +36,7 @@ from hiergcn.model.method import Features, Labelled, NodeModel
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import csr_tensor, propagate, symmetrically_normalised
 
+Matrices = tuple[sp.csr_array, Tensor]  # A (n, n) and Â
 _PAIRS_AT_ONCE = 1 << 23  # bounds the memory of counting, besides the counts
 
 
@@ -100,18 +101,13 @@ def consistency_weight(t: int, ramp: int, w_max: float) -> float:
 
 
 class DGCN(NodeModel):
-    """The two networks over one graph, given as A (n, n) and Â. `forward` gives the logits of Z^A."""
+    """The two networks over one graph; `forward` gives the logits of Z^A."""
 
     adjacency: Tensor  # Â
     P: Tensor | None  # P̂, made when training begins; predictions do not need it
 
     def __init__(
-        self,
-        graph: tuple[sp.csr_array, Tensor],
-        n_features: int,
-        n_classes: int,
-        config: DGCNConfig,
-        generator: torch.Generator,
+        self, graph: Matrices, n_features: int, n_classes: int, config: DGCNConfig, generator: torch.Generator
     ) -> None:
         super().__init__()
         self.graph, self.config, self.generator = graph[0], config, generator

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from hiergcn.compiled.csr import frozen
+from hiergcn.compiled.csr import Float64s, Int32s, Int64s, Integers, frozen
 from hiergcn.compiled.jit import even_ranges, kernel, mix, run_over
 from hiergcn.errors import InputError
 
@@ -25,9 +24,9 @@ NOWHERE = -1
 class Walker:
     """A graph ready for walks: CSR rows with cumulative weights."""
 
-    indptr: npt.NDArray[np.int64]  # (n + 1,)
-    indices: npt.NDArray[np.int32]  # (nnz,)
-    cumulative: npt.NDArray[np.float64]  # (nnz,) sum of the row's weights up to each entry
+    indptr: Int64s  # (n + 1,)
+    indices: Int32s  # (nnz,)
+    cumulative: Float64s  # (nnz,) sum of the row's weights up to each entry
 
     @classmethod
     def on(cls, adjacency: sp.csr_array) -> Self:
@@ -42,11 +41,11 @@ class Walker:
     def n_nodes(self) -> int:
         return len(self.indptr) - 1
 
-    def walks(self, starts: npt.NDArray[np.integer], length: int, seed: int) -> npt.NDArray[np.int32]:
+    def walks(self, starts: Integers, length: int, seed: int) -> Int32s:
         """Return a walk of `length` nodes from each start, the start included; (walks, length)."""
         if length < 1:
             raise InputError("Walk length must be at least 1.")
-        begin: npt.NDArray[np.int64] = frozen(starts, np.int64)
+        begin: Int64s = frozen(starts, np.int64)
         if begin.size and not 0 <= begin.min() <= begin.max() < self.n_nodes:
             raise InputError(f"Walks must start at nodes 0 to {self.n_nodes - 1}.")
         draw = np.uint64(mix(np.uint64(seed % 2**64)))  # numba returns a plain int
@@ -59,9 +58,7 @@ class Walker:
 
 
 @kernel
-def _cumulative_sums(
-    indptr: npt.NDArray[np.int64], weights: npt.NDArray[np.float64], cumulative: npt.NDArray[np.float64]
-) -> None:
+def _cumulative_sums(indptr: Int64s, weights: Float64s, cumulative: Float64s) -> None:
     for i in range(len(indptr) - 1):
         total = 0.0
         for p in range(indptr[i], indptr[i + 1]):
@@ -71,14 +68,14 @@ def _cumulative_sums(
 
 @kernel
 def _walk(
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    cumulative: npt.NDArray[np.float64],
-    starts: npt.NDArray[np.int64],
+    indptr: Int64s,
+    indices: Int32s,
+    cumulative: Float64s,
+    starts: Int64s,
     draw: np.uint64,
     low: int,
     high: int,
-    walks: npt.NDArray[np.int32],
+    walks: Int32s,
 ) -> None:
     unit = 1.0 / 9007199254740992.0  # 2^-53: the upper 53 bits of a hash as a number in [0, 1)
     for w in range(low, high):
@@ -108,18 +105,13 @@ class Contexts:
     A node occurs in many pairs, but its softmax over all nodes is needed once. Negative samples have negative counts.
     """
 
-    nodes: npt.NDArray[np.int64]  # (s,), ascending
-    row: npt.NDArray[np.int64]  # (entries,), ascending; nodes[row] is the node of an entry
-    context: npt.NDArray[np.int64]  # (entries,)
-    count: npt.NDArray[np.int64]  # (entries,)
+    nodes: Int64s  # (s,), ascending
+    row: Int64s  # (entries,), ascending; nodes[row] is the node of an entry
+    context: Int64s  # (entries,)
+    count: Int64s  # (entries,)
 
     @classmethod
-    def of(
-        cls,
-        nodes: npt.NDArray[np.integer],
-        contexts: npt.NDArray[np.integer],
-        negatives: npt.NDArray[np.integer] | None = None,
-    ) -> Self:
+    def of(cls, nodes: Integers, contexts: Integers, negatives: Integers | None = None) -> Self:
         """Return the batch of pairs (nodes[i], contexts[i]), with negatives[i] (k,) as negative samples of nodes[i]."""
         distinct, row = np.unique(nodes.astype(np.int64), return_inverse=True)
         row, column = 2 * row + 1, contexts  # odd rows hold contexts, even rows negative samples
@@ -131,7 +123,7 @@ class Contexts:
         return cls(distinct, row // 2, entries % width, np.where(row % 2, count, -count))
 
 
-def in_batches(n: int, size: int, rng: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
+def in_batches(n: int, size: int, rng: np.random.Generator) -> Iterator[Int64s]:
     """Yield 0 .. n-1 in random order, `size` at a time, for ever."""
     while True:
         order = rng.permutation(n)
@@ -155,11 +147,7 @@ def graph_contexts(
 
 
 def label_contexts(
-    nodes: npt.NDArray[np.int64],
-    classes: npt.NDArray[np.int64],
-    batch: int,
-    rng: np.random.Generator,
-    negatives: int = 0,
+    nodes: Int64s, classes: Int64s, batch: int, rng: np.random.Generator, negatives: int = 0
 ) -> Iterator[Contexts]:
     """Yield `batch` pairs of labelled nodes of the same class.
 
