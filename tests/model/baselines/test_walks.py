@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hiergcn.compiled import threads
+from hiergcn.compiled import jit
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.model.baselines.walks import NOWHERE, Contexts, Walker, graph_contexts, in_batches, label_contexts
@@ -67,8 +67,8 @@ def test_walks_repeat_whatever_the_number_of_threads(count: int, monkeypatch: py
     walker = Walker.on(planted_graph(400, seed=2).adjacency)
     starts = np.tile(np.arange(400), 10)
     expected = walker.walks(starts, 30, seed=11)
-    monkeypatch.setattr(threads, "thread_count", lambda: count)
-    monkeypatch.setattr(threads, "SMALL", 1)
+    monkeypatch.setattr(jit, "thread_count", lambda: count)
+    monkeypatch.setattr(jit, "SMALL", 1)
     np.testing.assert_array_equal(walker.walks(starts, 30, seed=11), expected)
     assert not np.array_equal(walker.walks(starts, 30, seed=12), expected)
 
