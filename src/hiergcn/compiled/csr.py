@@ -15,11 +15,16 @@ Floats: TypeAlias = npt.NDArray[np.floating]
 Float64s: TypeAlias = npt.NDArray[np.float64]
 
 
-def frozen(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Return a contiguous read-only view, copied only if the type differs, so that kernels are compiled once."""
-    view = np.ascontiguousarray(array, dtype=dtype).view()
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view that cannot be written through; nothing is copied."""
+    view = array.view()
     view.flags.writeable = False
     return view
+
+
+def frozen(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return a contiguous read-only view, copied only if the type differs, so that kernels are compiled once."""
+    return read_only(np.ascontiguousarray(array, dtype=dtype))
 
 
 class Rows(NamedTuple):

@@ -6,16 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from hiergcn.compiled.csr import frozen
+from hiergcn.compiled.csr import frozen, read_only
 from hiergcn.compiled.jit import kernel
 from hiergcn.errors import InputError
-
-
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a view that cannot be written through; nothing is copied."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def read_only_csr(matrix: Any) -> sp.csr_array:
@@ -23,9 +16,9 @@ def read_only_csr(matrix: Any) -> sp.csr_array:
     fits = max(*matrix.shape, matrix.nnz) <= np.iinfo(np.int32).max
     index = np.int32 if fits else np.int64
     parts = (matrix.data, matrix.indices.astype(index, copy=False), matrix.indptr.astype(index, copy=False))
-    frozen = sp.csr_array(tuple(read_only(part) for part in parts), shape=matrix.shape)
-    frozen.has_canonical_format = True
-    return frozen
+    result = sp.csr_array(tuple(read_only(part) for part in parts), shape=matrix.shape)
+    result.has_canonical_format = True
+    return result
 
 
 def position_of(matrix: Any, entry: int) -> tuple[int, int]:
@@ -53,9 +46,9 @@ def checked_adjacency(adjacency: Any) -> sp.csr_array:
         matrix = matrix.copy()  # never change the caller's own matrix
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
-    frozen = read_only_csr(matrix)
-    _check_symmetric(frozen)
-    return frozen
+    result = read_only_csr(matrix)
+    _check_symmetric(result)
+    return result
 
 
 def _check_weights(matrix: Any) -> None:

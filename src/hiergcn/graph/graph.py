@@ -9,8 +9,9 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from hiergcn.compiled.csr import read_only
 from hiergcn.errors import InputError
-from hiergcn.graph.adjacency import checked_adjacency, position_of, read_only, read_only_csr
+from hiergcn.graph.adjacency import checked_adjacency, position_of, read_only_csr
 from hiergcn.graph.conversions import Conversions
 from hiergcn.graph.tables.feature_columns import FeatureColumn
 

@@ -6,8 +6,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hiergcn.compiled.csr import read_only
 from hiergcn.errors import InputError
-from hiergcn.graph.adjacency import read_only
 from hiergcn.graph.graph import Graph
 
 PARTS = ("train", "validation", "test")

@@ -77,7 +77,6 @@ def _draw_far(axes: Axes, value: int, cell: CellResult) -> None:
         xy=(value, 0.0),
         xytext=(value, 0.3),
         xycoords=("data", "axes fraction"),
-        textcoords=("data", "axes fraction"),
         ha="center",
         rotation=90,  # beside the next value's bar
         color=FIRST,

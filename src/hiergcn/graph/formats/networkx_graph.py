@@ -53,17 +53,9 @@ def graph_from_networkx(
     notes += [*notes_on(columns), *_unused(attributes, {label, *used})]
     if g.is_directed() and g.number_of_edges():
         notes.append("directed edges were made undirected")
-    source, target, weights = _edges(g, weight)
+    name = name or str(g.graph.get("name") or "graph")
     graph = Graph.from_edges(
-        source,
-        target,
-        weights,
-        len(attributes),
-        features=matrix,
-        labels=labels,
-        ids=ids,
-        class_names=class_names,
-        name=name or str(g.graph.get("name") or "graph"),
+        *_edges(g, weight), len(ids), features=matrix, labels=labels, ids=ids, class_names=class_names, name=name
     )
     return replace(graph, notes=(*graph.notes, *notes), columns=tuple(columns))
 
@@ -278,10 +270,8 @@ def _check_xml(file: Path) -> None:
 
 
 def _kept(g: Any, file: Path) -> dict[str, Any]:
-    if KEPT not in g.graph:
-        return {}
     try:
-        kept = json.loads(g.graph[KEPT])
+        kept = json.loads(g.graph.get(KEPT, "{}"))
     except (TypeError, ValueError) as error:
         raise InputError(f"{file}: attribute {KEPT!r} of the graph is not JSON; take it out.") from error
     if not isinstance(kept, dict):

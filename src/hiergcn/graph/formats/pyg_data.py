@@ -17,17 +17,14 @@ def graph_from_pyg(data: Any, name: str | None) -> Graph:
     source, target, weight = _edges(data)
     features = None if data.x is None else _features(data.x)
     n = int(data.num_nodes) if features is None else int(features.shape[0])
+    labels = None if data.y is None else _labels(data.y, n)
     ids = getattr(data, "ids", None)
+    if ids is not None:
+        ids = np.asarray(ids, dtype=None if hasattr(ids, "numpy") else object)
+    names = tuple(getattr(data, "class_names", None) or ())
+    name = name or str(getattr(data, "name", None) or "graph")
     return Graph.from_edges(
-        source,
-        target,
-        weight,
-        n,
-        features=features,
-        labels=None if data.y is None else _labels(data.y, n),
-        ids=None if ids is None else np.asarray(ids, dtype=None if hasattr(ids, "numpy") else object),
-        class_names=tuple(getattr(data, "class_names", None) or ()),
-        name=name or str(getattr(data, "name", None) or "graph"),
+        source, target, weight, n, features=features, labels=labels, ids=ids, class_names=names, name=name
     )
 
 

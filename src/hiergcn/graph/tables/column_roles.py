@@ -106,11 +106,6 @@ class EdgeColumns:
             raise InputError(f"{origin}: column {ends[0]!r} cannot be both ends of an edge; name two columns.")
         return cls((ends[0], ends[1]), _pick(origin, columns, options.weight, WEIGHT), usual is not None)
 
-    @property
-    def text(self) -> set[str]:
-        """The columns that are kept as written."""
-        return set(self.ends)
-
 
 def usual_ends(columns: Sequence[str]) -> tuple[str, str] | None:
     """Return the usual names of the ends of an edge that are among the columns."""

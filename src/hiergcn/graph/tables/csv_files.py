@@ -146,7 +146,7 @@ def _read_edges(
     number = () if columns.weight is None else (columns.weight,)
     table = read_long_table(layout, names, text=columns.ends, number=number)
     if table is None or (columns.weight and not np.isfinite(table[columns.weight]).all()):
-        table = read_table(layout, names, text=columns.text)
+        table = read_table(layout, names, text=columns.ends)
     found = edges_of(table, layout, columns)
     notes = [f"column {name!r} of the edges was not used" for name in names if name not in table.columns]
     if layout.header and not columns.usual and not (options.source or options.target):
