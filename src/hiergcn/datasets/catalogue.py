@@ -5,9 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hiergcn.datasets.city import city_graph, city_points
 from hiergcn.datasets.cora import read_cora
 from hiergcn.datasets.folders import FileSet, Progress, Source, find, obtain
 from hiergcn.datasets.nell import NELL, RECOVERED, read_nell
+from hiergcn.datasets.places import read_coordinates, read_place
 from hiergcn.datasets.planetoid_files import read_planetoid
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
@@ -25,8 +30,10 @@ class DatasetInfo:
     features: int
     classes: int
     where: str = ""
-    """As `list_datasets` finds it: "embedded", the folder that has the files, "to download", or "to bring" if there
-    is no public file with a known digest."""
+    """As `list_datasets` finds it: "embedded", "generated", the folder that has the files, "to download", or "to bring"
+    if no public address is known."""
+    credit: str = ""
+    """Authors and licence of data that need them to be named."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,18 +44,25 @@ class Dataset:
     graph: Graph
     split: Split
     info: DatasetInfo
+    coordinates: NDArray[np.float64] | None = None
+    """(n, 2) longitude and latitude, or metres if generated; None if nodes have no position."""
 
 
 def dataset_names() -> tuple[str, ...]:
-    """Return the names that `load_dataset` knows."""
+    """Return the names of the catalogue. `load_dataset` also knows `city-N` for any number of nodes N."""
     return tuple(_CATALOGUE)
+
+
+def is_dataset(name: str) -> bool:
+    """Return whether `load_dataset` knows the name."""
+    return name in _CATALOGUE or _city_size(name) is not None
 
 
 def list_datasets(folder: str | Path | None = None) -> list[DatasetInfo]:
     """Describe every named dataset and where it is now. Nothing is read or downloaded."""
     found = []
     for entry in _CATALOGUE.values():
-        place = find(entry.files, folder) if entry.files else "embedded"
+        place = find(entry.files, folder) if entry.files else entry.where
         absent = "to download" if entry.files and entry.files.source else "to bring"
         found.append(replace(entry.info, where=str(place or absent)))
     return found
@@ -61,20 +75,22 @@ def load_dataset(
 
     Files are looked for in `folder` (by default the folder that the environment variable HIERGCN_DATA names), directly
     or in its sub-folders planetoid, nell and more, then in the user's cache. If they are in neither, they are
-    downloaded into the cache, and `progress(bytes so far, bytes in all)` is called. Cora is part of the package.
+    downloaded into the cache, and `progress(bytes so far, bytes in all)` is called. Cora, Helsinki and the power grids
+    are part of the package; `city-N` generates a city of N nodes.
 
     Edges weigh 1. With `multiplicity` an edge of Citeseer, Pubmed or NELL weighs as often as a neighbour list names it.
     """
-    if name not in _CATALOGUE:
+    if not is_dataset(name):
         near = difflib.get_close_matches(name.lower().replace("_", "-"), _CATALOGUE, n=1)
         meant = f"; did you mean {near[0]!r}?" if near else "."
         raise InputError(f"There is no dataset {name!r}{meant} The names are {', '.join(_CATALOGUE)}.")
-    entry = _CATALOGUE[name]
+    entry = _CATALOGUE.get(name) or _city(int(name.removeprefix(CITY)))
     if multiplicity and not entry.counted:
         raise InputError(f"The files of {name} do not say how often an edge is listed; leave multiplicity out.")
     place = Path() if entry.files is None else obtain(entry.files, folder, progress)
     graph, split = entry.read(place, multiplicity)
-    return Dataset(name, graph, split, entry.info)
+    coordinates = entry.coordinates() if entry.coordinates else None
+    return Dataset(name, graph, split, entry.info, coordinates)
 
 
 @dataclass(frozen=True)
@@ -83,9 +99,12 @@ class _Entry:
     read: Callable[[Path, bool], tuple[Graph, Split]]
     """Takes the folder of the files, and whether an edge weighs as often as it is listed."""
     files: FileSet | None = None
-    """None: embedded in the package."""
+    """None: embedded in the package, or generated."""
     counted: bool = False
     """Whether the files say how often an edge is listed."""
+    where: str = "embedded"
+    """What `list_datasets` says if there are no files."""
+    coordinates: Callable[[], NDArray[np.float64] | None] | None = None
 
 
 def _citation(info: DatasetInfo, size: int) -> _Entry:
@@ -115,8 +134,43 @@ def _npz(info: DatasetInfo, file: str, original: str) -> _Entry:
     return _Entry(info, read, FileSet(info.name, "more", (file,), hint=hint))
 
 
+def _place(info: DatasetInfo, file: str, label: str) -> _Entry:
+    return _Entry(info, lambda *_: read_place(info.name, file, label), coordinates=lambda: read_coordinates(file))
+
+
+def _city(n: int) -> _Entry:
+    """A generated city of n nodes, with a split of 10 % train, 10 % validation and 80 % test."""
+
+    def read(_: Path, __: bool) -> tuple[Graph, Split]:
+        graph = city_graph(n)
+        assert graph.labels is not None
+        return graph, Split.holdout(graph.labels, validation=0.1, test=0.8)
+
+    info = DatasetInfo(f"{CITY}{n}", "Generated city, accessibility of street corners", n, round(n * 1.55), 8, 10)
+    return _Entry(info, read, where="generated", coordinates=lambda: city_points(n))
+
+
+def _city_size(name: str) -> int | None:
+    """Return N of the name `city-N`; None for other names."""
+    number = name.removeprefix(CITY)
+    return int(number) if number != name and number.isdecimal() and number == str(int(number)) else None
+
+
+CITY = "city-"
 _PHOTO = DatasetInfo("amazon-photo", "Amazon Photo, goods bought together", 7650, 119081, 745, 8)
 _COAUTHOR = DatasetInfo("coauthor-cs", "Coauthor CS, authors who wrote together", 18333, 81894, 6805, 15)
+_OSM = "(c) OpenStreetMap contributors, ODbL 1.0"
+_RTE = "C. Josz, S. Fliscounakis, J. Maeght, P. Panciatici (MATPOWER), CC BY 4.0"
+_TAMU = "A.B. Birchfield, T. Xu, K.M. Gegner, K.S. Shetye, T.J. Overbye (MATPOWER), CC BY 4.0"
+_HELSINKI = DatasetInfo("helsinki", "Helsinki, accessibility of street corners", 5878, 7009, 20, 10, credit=_OSM)
+_PEGASE = DatasetInfo("pegase", "Zones of a European power grid", 9241, 14207, 4, 24, credit=_RTE)
+_PEGASE_ECCENTRICITY = replace(
+    _PEGASE, name="pegase-eccentricity", title="Accessibility of buses in a European power grid", classes=10
+)
+_ACTIVSG2000 = DatasetInfo("activsg2000", "Zones of a synthetic grid of Texas", 2000, 2667, 4, 28, credit=_TAMU)
+_ACTIVSG10K = DatasetInfo(
+    "activsg10k", "Areas of a synthetic grid of the western USA", 10000, 12217, 4, 16, credit=_TAMU
+)
 
 _CATALOGUE: dict[str, _Entry] = {
     entry.info.name: entry
@@ -127,5 +181,11 @@ _CATALOGUE: dict[str, _Entry] = {
         _nell(DatasetInfo("nell", "NELL, a knowledge graph (0.001 split)", 65755, 125775, 61278, 105)),
         _npz(_PHOTO, "amazon_photo.npz", "amazon_electronics_photo.npz"),
         _npz(_COAUTHOR, "coauthor_cs.npz", "ms_academic_cs.npz"),
+        _place(_HELSINKI, "helsinki", "eccentricity"),
+        _place(_PEGASE, "pegase", "zone"),
+        _place(_PEGASE_ECCENTRICITY, "pegase", "eccentricity"),
+        _place(_ACTIVSG2000, "activsg2000", "zone"),
+        _place(_ACTIVSG10K, "activsg10k", "area"),
+        _city(50_000),
     )
 }

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from hiergcn.datasets import dataset_names, load_dataset
+from hiergcn.datasets import dataset_names, is_dataset, load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.tables.column_roles import CsvOptions
@@ -60,7 +60,7 @@ class Source:
 
     @property
     def is_dataset(self) -> bool:
-        return self.data in dataset_names()
+        return is_dataset(self.data)
 
     @property
     def is_whole_graph(self) -> bool:
