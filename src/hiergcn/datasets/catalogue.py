@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hiergcn.datasets.city import city_graph, city_points
+from hiergcn.datasets.city import DEGREE, city_graph, city_points
 from hiergcn.datasets.cora import read_cora
 from hiergcn.datasets.folders import FileSet, Progress, Source, find, obtain
 from hiergcn.datasets.nell import NELL, RECOVERED, read_nell
@@ -146,7 +146,7 @@ def _city(n: int) -> _Entry:
         assert graph.labels is not None
         return graph, Split.holdout(graph.labels, validation=0.1, test=0.8)
 
-    info = DatasetInfo(f"{CITY}{n}", "Generated city, accessibility of street corners", n, round(n * 1.55), 8, 10)
+    info = DatasetInfo(f"{CITY}{n}", "Generated city, accessibility of street corners", n, round(n * DEGREE / 2), 8, 10)
     return _Entry(info, read, where="generated", coordinates=lambda: city_points(n))
 
 

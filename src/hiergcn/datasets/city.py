@@ -11,25 +11,27 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.adjacency import symmetric_adjacency
 
+DEGREE = 3.1  # mean
 SMALLEST = 10  # nodes; labels are deciles
 SPACING = 100.0  # metres between neighbouring points, roughly
 PER_DISTRICT = 1000  # points per cluster, on average
 CLUSTERED = 0.6  # share of the points that lie in clusters; the others lie anywhere
+ORDINARY = 0.95  # share of the edges that may be streets; the others are slivers along the edge of the map
 NOISE = 4  # columns
 
 
-def city_graph(n: int = 50_000, *, degree: float = 3.1, hops: int = HOPS, seed: int = 0) -> Graph:
+def city_graph(n: int = 50_000, *, degree: float = DEGREE, hops: int = HOPS, seed: int = 0) -> Graph:
     """Generate a connected street network.
 
     Points lie in clusters, and edges are those of their Delaunay triangulation. The shortest spanning tree is kept, and
-    so many of the other edges, drawn at random, that the mean degree is `degree`.
+    so many of the other edges, drawn at random but for the longest, that the mean degree is `degree`.
 
     The label of a node is the decile of its largest distance, by length of streets, to any node within `hops` edges.
     Its features are its degree, the logarithms of the mean, longest and shortest length of its edges, and four columns
     of noise. Edges weigh 1. The same arguments give the same graph.
     """
-    if not 2 <= degree < 6:
-        raise InputError(f"Degree {degree} is impossible for streets; give at least 2 and less than 6.")
+    if not 2 <= degree <= 5:
+        raise InputError(f"Degree {degree} is impossible for streets; give 2 to 5.")
     if hops < 1:
         raise InputError("The number of hops must be at least 1.")
     points = city_points(n, seed=seed)
@@ -82,7 +84,7 @@ def _streets(
     length = np.maximum(np.linalg.norm(points[low] - points[high], axis=1), 1e-3)
     tree = minimum_spanning_tree(sp.csr_array((length, (low, high)), shape=(n, n))).tocoo()
     kept = np.isin(low * n + high, tree.row.astype(np.int64) * n + tree.col)
-    others = np.flatnonzero(~kept)
+    others = np.flatnonzero(~kept & (length <= np.quantile(length, ORDINARY)))
     more = min(max(round(n * degree / 2) - (n - 1), 0), others.size)
     kept[rng.choice(others, more, replace=False)] = True
     return low[kept], high[kept], length[kept]
