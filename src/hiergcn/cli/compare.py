@@ -30,7 +30,11 @@ def compare(
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Run each method with seeds 0 to N-1 on each split.")] = 5,
     splits: Annotated[
-        str, typer.Option(help="public, or random:N (20 training nodes per class, 500 validation, rest test).")
+        str,
+        typer.Option(
+            help="public; or N of a kind: random:N (20 training nodes per class, 500 validation, rest test), tenths:N "
+            "(10, 10 and 80 %), blocked:N (training and test nodes in different halves of the graph)."
+        ),
     ] = "public",
     against: Annotated[
         str | None, typer.Option(help="The method that the others are compared with. [default: the first]")

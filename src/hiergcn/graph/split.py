@@ -1,5 +1,6 @@
 """Splits: which nodes train a model, which select it (validation) and which evaluate it (test)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -8,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hiergcn.compiled.csr import read_only
 from hiergcn.errors import InputError
+from hiergcn.graph.breadth_first import breadth_first
 from hiergcn.graph.graph import Graph
 
 PARTS = ("train", "validation", "test")
@@ -86,6 +88,39 @@ class Split:
             parts.append(np.split(nodes, [nodes.size - tested - validated, nodes.size - tested]))
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
+    @classmethod
+    def blocked(
+        cls, graph: Graph, train: float = 0.1, validation: float = 0.1, test: float = 0.5, gap: int = 0, seed: int = 0
+    ) -> "Split":
+        """Draw training and validation nodes from one part of the graph; the part farthest from it tests.
+
+        The labelled nodes are sorted by hops from a node drawn by the seed; other components follow, one after the
+        other. The last ones test, and the others give the training and validation nodes at random. A random split asks
+        a model to fill gaps between known labels; this one asks what it has learned that holds elsewhere.
+
+        Args:
+            graph: with labels.
+            train: share of the labelled nodes.
+            validation: share of the labelled nodes.
+            test: share of the labelled nodes, those farthest away.
+            gap: test nodes have at least so many hops to all training and validation nodes; nearer ones are left out.
+            seed: of the first node and the draw.
+        """
+        if graph.labels is None or not graph.labelled.size:
+            raise InputError(f"{graph.name} has no labels to draw a split from.")
+        if min(train, validation, test) < 0 or train + validation + test > 1 or gap < 0:
+            raise InputError("Train, validation and test must be shares that sum to at most 1, and gap at least 0.")
+        rng = _generator(seed)
+        order, level = breadth_first(graph.adjacency, rng.permutation(graph.n_nodes))
+        order = order[graph.labels[order] >= 0]
+        n_near = order.size - round(test * order.size)
+        near, far = order[:n_near], order[n_near:]
+        if near.size:
+            far = far[level[far] >= level[near[-1]] + gap]
+        n_train = min(round(train * order.size), n_near)
+        drawn = rng.permutation(near)[: n_train + round(validation * order.size)]
+        return cls(drawn[:n_train], drawn[n_train:], far)
+
     def check(self, graph: Graph) -> None:
         """Refuse a split with which no model of `graph` can be trained and selected."""
         labels = graph.labels
@@ -135,9 +170,11 @@ def _checked_part(nodes: Any, part: str) -> NDArray[np.int64]:
 class SplitSpec:
     """The name of a split. The same spec gives the same split of a graph on every machine."""
 
-    kind: Literal["public", "few", "random"] = "public"
+    kind: Literal["public", "few", "random", "tenths", "blocked"] = "public"
     """`public`: the graph's own. `few`: some of its training nodes. `random`: drawn from all labelled nodes, 20 per
-    class to train, 500 to validate, the rest to test."""
+    class to train, 500 to validate, the rest to test. `tenths`: one tenth of each class to train, one to validate, the
+    rest to test. `blocked`: one tenth of the nodes to train and one to validate, all in the half of the graph nearest
+    to a random node; the other half tests."""
     number: int = 0
     """Number of the draw."""
     per_class: int = 0
@@ -150,8 +187,8 @@ class SplitSpec:
         """The name in result files."""
         if self.kind == "public":
             return "public"
-        if self.kind == "random":
-            return f"random-{self.number}"
+        if self.kind != "few":
+            return f"{self.kind}-{self.number}"
         return f"few-{self.per_class}-draw-{self.number}{'-small' if self.small_validation else ''}"
 
     def split(self, graph: Graph, public: Split) -> Split:
@@ -162,6 +199,10 @@ class SplitSpec:
             return public
         if self.kind == "random":
             return Split.random(graph.labels, seed=self.number)
+        if self.kind == "tenths":
+            return Split.holdout(graph.labels, validation=0.1, test=0.8, seed=self.number)
+        if self.kind == "blocked":
+            return Split.blocked(graph, seed=self.number)
         rng = _generator(self.number)
         train = _first_of_each_class(rng.permutation(public.train), graph.labels, self.per_class)
         validation = public.validation
@@ -171,6 +212,7 @@ class SplitSpec:
 
 
 PUBLIC = SplitSpec()
+_DRAWN: tuple[Literal["random", "tenths", "blocked"], ...] = ("random", "tenths", "blocked")
 
 
 def random_splits(count: int) -> tuple[SplitSpec, ...]:
@@ -187,13 +229,19 @@ def few_labels(per_class: int, draws: int, *, small_validation: bool) -> tuple[S
 
 
 def parse_splits(text: str) -> tuple[SplitSpec, ...]:
-    """Return the splits that a user names: `public`, or `random:N` for N random ones."""
-    kind, colon, number = text.partition(":")
+    """Return the splits that a user names: `public`, or N of a kind by `random:N`, `tenths:N` or `blocked:N`."""
+    kind, _, number = text.partition(":")
     if text == "public":
         return (PUBLIC,)
-    if kind == "random" and colon and number.isdecimal() and int(number) > 0:
-        return random_splits(int(number))
-    raise InputError(f"splits is {text!r}; give public, or random:N for N random splits.")
+    for drawn in _DRAWN:
+        if kind == drawn and number.isdecimal() and int(number) > 0:
+            return tuple(SplitSpec(drawn, k) for k in range(int(number)))
+    raise InputError(f"splits is {text!r}; give public, or random:N, tenths:N or blocked:N for N splits.")
+
+
+def splits_text(splits: Sequence[SplitSpec]) -> str:
+    """Return the text that `parse_splits` turns into the splits."""
+    return "public" if tuple(splits) == (PUBLIC,) else f"{splits[0].kind}:{len(splits)}"
 
 
 def _first_of_each_class(nodes: NDArray[np.int64], labels: NDArray[Any], count: int) -> NDArray[np.int64]:

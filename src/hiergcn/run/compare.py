@@ -19,7 +19,7 @@ from hiergcn.evaluate.metrics import METRICS, Summary, result_key
 from hiergcn.evaluate.paired import TEST, PairedDifference, Scores, compare_all
 from hiergcn.files import written_whole
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.split import PUBLIC, SplitSpec, parse_splits
+from hiergcn.graph.split import PUBLIC, SplitSpec, parse_splits, splits_text
 from hiergcn.run.adapt import choose_settings
 from hiergcn.run.events import FitEvent, MethodDone, MethodStarted, OnCompareEvent, RunDone, SeedDone
 from hiergcn.run.fit import AllSeedsFailedError, draw_split, fit
@@ -159,7 +159,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _SAVED_AS_IS} | {
-            "splits": "public" if self.splits == (PUBLIC,) else f"random:{len(self.splits)}",
+            "splits": splits_text(self.splits),
             "splits_about": describe_splits(self.splits),
             "seeds": list(self.seeds),
             "test": TEST,
@@ -187,10 +187,15 @@ def describe_splits(splits: Sequence[SplitSpec]) -> str:
     """Return what the splits are, in words."""
     if tuple(splits) == (PUBLIC,):
         return "the graph's own split"
-    return (
-        f"{len(splits)} random splits of the whole graph, not of its largest component: "
-        "20 nodes per class train, 500 validate, the rest test"
-    )
+    drawn = f"{len(splits)} random splits of the whole graph, not of its largest component"
+    if splits[0].kind == "blocked":
+        return (
+            f"{len(splits)} blocked splits of the whole graph: in the half nearest to a random node 10 % of all nodes "
+            "train and 10 % validate, the other half tests"
+        )
+    if splits[0].kind == "tenths":
+        return f"{drawn}: 10 % of each class train, 10 % validate, 80 % test"
+    return f"{drawn}: 20 nodes per class train, 500 validate, the rest test"
 
 
 def compare(
