@@ -22,11 +22,16 @@ def datasets(context: typer.Context) -> None:
     if not screen.is_terminal:
         screen.width = WIDE
     columns = ("name", "nodes", "edges", "features", "classes", "where")
+    found = list_datasets()
     rows = [
         (row.name, *(f"{size:,}" for size in (row.nodes, row.edges, row.features, row.classes)), row.where)
-        for row in list_datasets()
+        for row in found
     ]
     print_table(screen, columns, rows, words=(0, 5), overflow="fold")
+    screen.print("\nAny size: city-N generates a city of N nodes. Licences of data:")
+    for credit in dict.fromkeys(row.credit for row in found if row.credit):
+        names = ", ".join(row.name for row in found if row.credit == credit)
+        screen.print(f"{names}: {credit}", soft_wrap=True, highlight=False)
 
 
 @app.command("get")
@@ -37,6 +42,6 @@ def get(name: Annotated[str, typer.Argument(help="A name that `hiergcn datasets`
 
     with download_progress(name) as on_bytes:
         graph = load_dataset(name, progress=on_bytes).graph
-    where = next(row.where for row in list_datasets() if row.name == name)
-    place = "in the package" if where == "embedded" else f"in {where}"
+    where = next((row.where for row in list_datasets() if row.name == name), "generated")
+    place = {"embedded": "in the package", "generated": "generated when it is needed"}.get(where, f"in {where}")
     console().print(f"{name} is {place}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges", soft_wrap=True)

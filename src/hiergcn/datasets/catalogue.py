@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hiergcn.datasets.city import DEGREE, city_graph, city_points
+from hiergcn.datasets.city_networks import ADDRESS, FILES, read_city_network
 from hiergcn.datasets.cora import read_cora
 from hiergcn.datasets.folders import FileSet, Progress, Source, find, obtain
 from hiergcn.datasets.nell import NELL, RECOVERED, read_nell
@@ -33,7 +34,7 @@ class DatasetInfo:
     """As `list_datasets` finds it: "embedded", "generated", the folder that has the files, "to download", or "to bring"
     if no public address is known."""
     credit: str = ""
-    """Authors and licence of data that need them to be named."""
+    """Authors and licence, if the licence asks for them; `NOTICE.txt` has them in full."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +75,9 @@ def load_dataset(
     """Return a named dataset with its split.
 
     Files are looked for in `folder` (by default the folder that the environment variable HIERGCN_DATA names), directly
-    or in its sub-folders planetoid, nell and more, then in the user's cache. If they are in neither, they are
-    downloaded into the cache, and `progress(bytes so far, bytes in all)` is called. Cora, Helsinki and the power grids
-    are part of the package; `city-N` generates a city of N nodes.
+    or in its sub-folders planetoid, nell, more and city-networks, then in the user's cache. If they are in neither,
+    they are downloaded into the cache, and `progress(bytes so far, bytes in all)` is called. Cora, Helsinki and the
+    power grids are part of the package; `city-N` generates a city of N nodes.
 
     Edges weigh 1. With `multiplicity` an edge of Citeseer, Pubmed or NELL weighs as often as a neighbour list names it.
     """
@@ -138,6 +139,12 @@ def _place(info: DatasetInfo, file: str, label: str) -> _Entry:
     return _Entry(info, lambda *_: read_place(info.name, file, label), coordinates=lambda: read_coordinates(file))
 
 
+def _city_network(name: str, title: str, nodes: int, edges: int) -> _Entry:
+    info = DatasetInfo(name, f"{title}, accessibility of street corners", nodes, edges, 37, 10, credit=_OSM)
+    files = FileSet(name, f"city-networks/{name}", FILES, source=Source(f"{ADDRESS}/{name}.tar.gz"))
+    return _Entry(info, lambda folder, _: read_city_network(folder, name, nodes), files)
+
+
 def _city(n: int) -> _Entry:
     """A generated city of n nodes, with a split of 10 % train, 10 % validation and 80 % test."""
 
@@ -160,8 +167,8 @@ CITY = "city-"
 _PHOTO = DatasetInfo("amazon-photo", "Amazon Photo, goods bought together", 7650, 119081, 745, 8)
 _COAUTHOR = DatasetInfo("coauthor-cs", "Coauthor CS, authors who wrote together", 18333, 81894, 6805, 15)
 _OSM = "(c) OpenStreetMap contributors, ODbL 1.0"
-_RTE = "C. Josz, S. Fliscounakis, J. Maeght, P. Panciatici (MATPOWER), CC BY 4.0"
-_TAMU = "A.B. Birchfield, T. Xu, K.M. Gegner, K.S. Shetye, T.J. Overbye (MATPOWER), CC BY 4.0"
+_RTE = "C. Josz et al. (MATPOWER), CC BY 4.0"
+_TAMU = "A.B. Birchfield et al. (MATPOWER), CC BY 4.0"
 _HELSINKI = DatasetInfo("helsinki", "Helsinki, accessibility of street corners", 5878, 7009, 20, 10, credit=_OSM)
 _PEGASE = DatasetInfo("pegase", "Zones of a European power grid", 9241, 14207, 4, 24, credit=_RTE)
 _PEGASE_ECCENTRICITY = replace(
@@ -187,5 +194,9 @@ _CATALOGUE: dict[str, _Entry] = {
         _place(_ACTIVSG2000, "activsg2000", "zone"),
         _place(_ACTIVSG10K, "activsg10k", "area"),
         _city(50_000),
+        _city_network("paris", "Paris", 114_127, 182_511),
+        _city_network("shanghai", "Shanghai", 183_917, 262_092),
+        _city_network("la", "Los Angeles", 240_587, 341_523),
+        _city_network("london", "London", 568_795, 756_502),
     )
 }
