@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hiergcn.datasets import load_dataset, planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.split import PUBLIC, SplitSpec, few_labels, parse_splits, random_splits
+from hiergcn.graph.split import PUBLIC, SplitSpec, few_labels, parse_splits, random_splits, splits_text
 
 
 def test_parts_are_sorted_int64_and_read_only() -> None:
@@ -147,10 +147,88 @@ def test_holdout_keeps_every_class_to_train_and_spends_few_labels_on_tests() -> 
         Split.holdout(labels, validation=0.5, test=0.5)
 
 
-@pytest.mark.parametrize("text", ["", "private", "random", "random:0", "random:x", "random:-1"])
+@pytest.mark.parametrize("text", ["", "private", "random", "random:0", "random:x", "random:-1", "blocked", "few:2"])
 def test_bad_splits_are_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"give public, or random:N"):
         parse_splits(text)
+
+
+def grid(width: int, height: int, labels: Any = None) -> Graph:
+    """Streets on squared paper; nodes are numbered along the rows."""
+    node = np.arange(width * height).reshape(height, width)
+    across, down = (node[:, :-1], node[:, 1:]), (node[:-1], node[1:])
+    source, target = (np.concatenate([across[k].ravel(), down[k].ravel()]) for k in (0, 1))
+    given = np.arange(node.size) % 2 if labels is None else labels
+    return Graph.from_edges(source, target, n=node.size, labels=given)
+
+
+def hops_between(graph: Graph, sources: Any, targets: Any) -> float:
+    """Fewest hops between two sets of nodes; infinity if no path joins them."""
+    return float(sp.csgraph.dijkstra(graph.adjacency, unweighted=True, indices=sources, min_only=True)[targets].min())
+
+
+class TestBlocked:
+    @given(st.integers(0, 10_000), st.integers(20, 120), st.floats(0.5, 2), st.integers(0, 4))
+    @settings(max_examples=60, deadline=None)
+    def test_test_nodes_are_farther_than_all_others(self, seed: int, n: int, density: float, gap: int) -> None:
+        """On graphs of any number of components, some nodes without a label."""
+        rng = np.random.default_rng(seed)
+        source, target = rng.integers(n, size=(2, round(n * density)))
+        graph = Graph.from_edges(source, target, n=n, labels=rng.integers(-1, 3, n))
+        labelled = graph.labelled
+        split = Split.blocked(graph, gap=gap, seed=seed)
+        drawn = np.concatenate([split.train, split.validation])
+        assert split.train.size == split.validation.size == round(0.1 * labelled.size)
+        assert split.test.size <= round(0.5 * labelled.size)
+        assert np.isin(np.concatenate([drawn, split.test]), labelled).all()
+        if split.test.size and drawn.size:
+            assert hops_between(graph, drawn, split.test) >= gap
+        if gap == 0:
+            assert split.test.size == round(0.5 * labelled.size)
+        again = Split.blocked(graph, gap=gap, seed=seed)
+        assert all(np.array_equal(getattr(split, part), getattr(again, part)) for part in ("train", "test"))
+
+    def test_parts_are_halves_of_a_long_strip(self) -> None:
+        """On a strip, the test nodes lie beyond all the others, at one end or at both."""
+        graph = grid(60, 5)
+        starts = set()
+        for seed in range(6):
+            split = Split.blocked(graph, gap=3, seed=seed)
+            columns = [nodes % 60 for nodes in (np.concatenate([split.train, split.validation]), split.test)]
+            inside = (columns[1] > columns[0].min()) & (columns[1] < columns[0].max())
+            assert inside.mean() < 0.1
+            assert hops_between(graph, split.train, split.test) >= 3
+            starts.add(int(split.test.sum()))
+        assert len(starts) == 6  # another seed, another half
+
+    def test_distance_is_measured_from_one_node(self) -> None:
+        graph = grid(21, 21)
+        split = Split.blocked(graph, train=0.25, validation=0.25, test=0.5, seed=4)
+        near = np.concatenate([split.train, split.validation])
+        every = sp.csgraph.shortest_path(graph.adjacency, unweighted=True)
+        assert (every[:, near].max(axis=1) <= every[:, split.test].min(axis=1)).any()
+
+    def test_whole_components_may_test(self) -> None:
+        blocks = sp.block_diag([grid(10, 10).adjacency] * 2, format="csr")
+        split = Split.blocked(Graph(sp.csr_array(blocks), labels=np.arange(200) % 2), gap=5, seed=1)
+        assert split.test.size == 100  # none is too near
+        assert len({int(node) // 100 for node in split.test}) == 1
+        assert {int(node) // 100 for node in split.train}.isdisjoint({int(split.test[0]) // 100})
+
+    def test_shares(self) -> None:
+        split = Split.blocked(grid(20, 20), train=0.3, validation=0.05, test=0.25)
+        assert repr(split) == "Split(train=120, validation=20, test=100)"
+        split.check(grid(20, 20))
+
+    @pytest.mark.parametrize("shares", [{"train": 0.6}, {"train": -0.1}, {"test": 0.9}, {"gap": -1}])
+    def test_bad_shares(self, shares: dict[str, Any]) -> None:
+        with pytest.raises(InputError, match="sum to at most 1, and gap at least 0"):
+            Split.blocked(grid(5, 5), **shares)
+
+    def test_a_graph_without_labels(self) -> None:
+        for graph in (grid(5, 5, np.full(25, -1)), grid(5, 5).with_labels(None, ())):
+            with pytest.raises(InputError, match="no labels to draw a split from"):
+                Split.blocked(graph)
 
 
 class TestSplitSpec:
@@ -182,10 +260,27 @@ class TestSplitSpec:
         assert np.array_equal(first.train, SplitSpec("random", 0).split(graph, own).train)
         assert (first.train.size, first.validation.size) == (140, 500)
 
+    def test_tenths_and_blocked_splits_by_name(self) -> None:
+        graph, own = self.cora.graph, self.cora.split
+        tenths, blocked = (parse_splits(text) for text in ("tenths:2", "blocked:2"))
+        assert [spec.name for spec in (*tenths, *blocked)] == ["tenths-0", "tenths-1", "blocked-0", "blocked-1"]
+        first, second = (spec.split(graph, own) for spec in tenths)
+        assert first.train.size == pytest.approx(271, abs=9)
+        assert first.validation.size == pytest.approx(271, abs=3)
+        assert set(first.train) != set(second.train)
+        for k, spec in enumerate(blocked):
+            assert np.array_equal(spec.split(graph, own).test, Split.blocked(graph, seed=k).test)
+
+    @pytest.mark.parametrize("text", ["public", "random:3", "tenths:1", "blocked:12"])
+    def test_splits_have_one_text(self, text: str) -> None:
+        assert splits_text(parse_splits(text)) == text
+
     def test_names_tell_splits_apart(self) -> None:
         every = [
             PUBLIC,
             *random_splits(3),
+            *parse_splits("tenths:3"),
+            *parse_splits("blocked:3"),
             *(spec for small in (True, False) for n in (5, 10) for spec in few_labels(n, 3, small_validation=small)),
         ]
         assert len({spec.name for spec in every}) == len(every)

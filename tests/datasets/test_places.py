@@ -1,0 +1,205 @@
+"""The embedded street network and power grids: their facts, their labels computed anew, and the script's parts."""
+
+import importlib.util
+from importlib.resources import files
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from hiergcn.datasets import list_datasets, load_dataset
+from hiergcn.datasets.places import read_coordinates
+
+EMBEDDED = ("helsinki", "pegase", "activsg2000", "activsg10k")
+ZONES = [
+    1203,
+    89,
+    985,
+    682,
+    1354,
+    560,
+    149,
+    517,
+    1078,
+    198,
+    54,
+    199,
+    166,
+    67,
+    76,
+    33,
+    13,
+    809,
+    404,
+    52,
+    305,
+    167,
+    59,
+    22,
+]
+TEXAS = [*(34, 32, 136, 135, 52, 43, 73, 87, 91, 45, 88, 53, 58, 41), *(25, 130, 132, 44, 71, 49, 76, 81, 122, 25)]
+TEXAS += [50, 80, 108, 39]
+WEST = [1082, 700, 546, 761, 516, 1239, 1085, 462, 1018, 461, 308, 897, 191, 337, 296, 101]
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "per_class"),
+    [
+        ("helsinki", (5878, 7009, 20), [588] * 4 + [587] + [588] * 4 + [587]),
+        ("pegase", (9241, 14207, 4), ZONES),
+        ("pegase-eccentricity", (9241, 14207, 4), [925] + [924] * 9),
+        ("activsg2000", (2000, 2667, 4), TEXAS),
+        ("activsg10k", (10000, 12217, 4), WEST),
+    ],
+)
+def test_facts(bare: Path, name: str, sizes: tuple[int, ...], per_class: list[int]) -> None:
+    dataset = load_dataset(name)
+    graph, split, info = dataset.graph, dataset.split, dataset.info
+    assert (graph.n_nodes, graph.n_edges, graph.n_features) == sizes == (info.nodes, info.edges, info.features)
+    assert graph.labels is not None
+    assert np.bincount(graph.labels).tolist() == per_class
+    assert (graph.name, graph.n_classes) == (name, info.classes)
+    assert nx.is_connected(graph.to_networkx())
+    assert set(graph.adjacency.data.tolist()) == {1.0}
+    assert np.array_equal(np.asarray(graph.features)[:, 0], np.diff(graph.adjacency.indptr))  # the degree
+    split.check(graph)
+    assert split.train.size == pytest.approx(0.1 * graph.n_nodes, rel=0.07)
+    assert split.test.size == pytest.approx(0.8 * graph.n_nodes, rel=0.01)
+    assert split.train.size + split.validation.size + split.test.size == graph.n_nodes
+
+
+def streets() -> tuple[nx.Graph, Any]:
+    with np.load(str(files("hiergcn.datasets").joinpath("helsinki.npz")), allow_pickle=False) as parts:
+        found = {name: parts[name] for name in parts.files}
+    graph = nx.Graph()
+    graph.add_weighted_edges_from(
+        zip(found["edge_source"].tolist(), found["edge_target"].tolist(), found["edge_length"].tolist(), strict=True)
+    )
+    return graph, found
+
+
+def test_helsinkis_labels_are_deciles_of_the_eccentricity_within_16_hops() -> None:
+    graph, parts = streets()
+    nodes = np.random.default_rng(5).choice(5878, 60, replace=False).tolist()
+    value = []
+    for node in nodes:
+        near = nx.single_source_shortest_path_length(graph, node, cutoff=16)
+        metres = nx.single_source_dijkstra_path_length(graph, node)
+        value.append(max(metres[other] for other in near))
+    labels = parts["eccentricity"][nodes]
+    assert len(set(labels.tolist())) > 6
+    order = np.argsort(value)
+    assert (np.diff(labels[order]) >= 0).all()
+
+
+def test_pegases_second_labels_are_deciles_of_the_eccentricity_in_hops() -> None:
+    graph = load_dataset("pegase-eccentricity").graph
+    assert graph.labels is not None
+    hops = nx.Graph(np.transpose(graph.adjacency.tocoo().coords).tolist())
+    nodes = np.random.default_rng(6).choice(graph.n_nodes, 40, replace=False).tolist()
+    value = [max(nx.single_source_shortest_path_length(hops, node).values()) for node in nodes]
+    order = np.lexsort((value, graph.labels[nodes]))
+    assert (np.diff(np.array(value)[order]) >= 0).all()
+    assert min(value) < max(value)
+
+
+def test_both_pegases_are_one_graph() -> None:
+    one, other = (load_dataset(name).graph for name in ("pegase", "pegase-eccentricity"))
+    assert np.array_equal(one.adjacency.indices, other.adjacency.indices)
+    assert one.class_names == tuple(str(zone) for zone in range(1, 25))
+    assert other.class_names == tuple(str(decile) for decile in range(10))
+
+
+def test_zones_are_regions() -> None:
+    for name in ("pegase", "activsg2000", "activsg10k"):
+        graph = load_dataset(name).graph
+        assert graph.labels is not None
+        source, target = graph.adjacency.tocoo().coords
+        assert np.mean(graph.labels[source] == graph.labels[target]) > 0.85
+
+
+def test_coordinates_are_those_of_helsinki() -> None:
+    found = load_dataset("helsinki").coordinates
+    assert found is not None
+    assert found.shape == (5878, 2)
+    assert ((found > (24.9, 60.1)) & (found < (25.0, 60.2))).all()
+    _, parts = streets()
+    ends = np.radians([found[parts[end]] for end in ("edge_source", "edge_target")])
+    east = (ends[0, :, 0] - ends[1, :, 0]) * np.cos(ends[0, :, 1])
+    metres = 6_371_000 * np.hypot(east, ends[0, :, 1] - ends[1, :, 1])
+    assert metres == pytest.approx(parts["edge_length"], rel=0.01, abs=0.5)
+    assert read_coordinates("pegase") is None
+    assert load_dataset("cora").coordinates is None
+
+
+def test_files_are_small_and_credited() -> None:
+    folder = files("hiergcn.datasets")
+    assert sum(len(folder.joinpath(f"{name}.npz").read_bytes()) for name in EMBEDDED) < 500_000
+    notice = folder.joinpath("NOTICE.txt").read_text(encoding="utf-8")
+    credit = {row.name: row.credit for row in list_datasets() if row.where == "embedded" and row.name != "cora"}
+    for name in EMBEDDED:
+        assert f"{name}.npz" in notice
+        assert credit[name].endswith("ODbL 1.0" if name == "helsinki" else "CC BY 4.0")
+    assert "OpenStreetMap contributors" in notice
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    path = Path(__file__).parents[2] / "scripts" / "build_places.py"
+    monkeypatch.syspath_prepend(str(path.parent))
+    spec = importlib.util.spec_from_file_location("build_places", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+CASE = """
+mpc.bus = [  % id type Pd Qd Gs Bs area Vm Va kV zone
+	70	1	5.5	1	0	0	1	1	0	110	4	1.1	0.9;
+	20	1	0	0	0	0	1	1	0	220	4	1.1	0.9;
+	% a comment
+	31	2	-2	0	0	0	2	1	0	110	9	1.1	0.9;
+	99	2	7	0	0	0	2	1	0	110	9	1.1	0.9;
+];
+mpc.branch = [
+	70	20	0.1	0.2;
+	20	70	0.1	0.2;
+	20	31	0.1	0.2;
+	31	31	0.1	0.2;
+];
+"""
+
+
+def test_the_script_reads_a_case(script: ModuleType) -> None:
+    arrays = script.grid_arrays(CASE, "zone", with_eccentricity=True)
+    assert arrays["ids"].tolist() == [70, 20, 31]  # bus 99 has no line
+    assert list(zip(arrays["edge_source"].tolist(), arrays["edge_target"].tolist(), strict=True)) == [(0, 1), (1, 2)]
+    assert arrays["features"].tolist() == [[1, 5.5, 1, 110], [2, 0, 0, 220], [1, -2, 0, 110]]
+    assert arrays["zone"].tolist() == [0, 0, 1]
+    assert arrays["zone_names"].tolist() == ["4", "9"]
+    assert arrays["eccentricity"].tolist() == [3, 0, 6]  # the middle of the path first
+
+
+def test_the_script_keeps_the_shortest_of_parallel_edges(script: ModuleType) -> None:
+    ends = np.array([[5, 2], [2, 5], [0, 1], [3, 3], [2, 3]])
+    members, edges, chosen = script.simple_graph(ends, np.array([3.0, 2.0, 1.0, 1.0, 4.0]), 6)
+    assert members.tolist() == [2, 3, 5]
+    assert edges.T.tolist() == [[0, 1], [0, 2]]
+    assert chosen.tolist() == [4, 1]
+
+
+def test_the_graph_of_the_files_is_what_load_dataset_gives() -> None:
+    graph, parts = streets()
+    dataset = load_dataset("helsinki").graph
+    assert dataset.n_edges == graph.number_of_edges()
+    assert np.array_equal(dataset.ids, parts["ids"])
+    columns = dict(zip(parts["feature_names"].tolist(), np.asarray(dataset.features).T, strict=True))
+    longest = [max(edge["weight"] for edge in graph[node].values()) for node in range(200)]
+    assert np.expm1(columns["log_longest"][:200]) == pytest.approx(longest, rel=1e-4)
+    shares = [column for name, column in columns.items() if name != "degree" and not name.startswith("log_")]
+    assert np.sum(shares, axis=0) == pytest.approx(np.ones(5878))
