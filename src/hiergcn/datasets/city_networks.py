@@ -31,5 +31,7 @@ def read_city_network(folder: Path, name: str, nodes: int) -> tuple[Graph, Split
         )
     if ends.ndim != 2 or len(ends) != 2:
         raise InputError(f"{folder / EDGES} has shape {ends.shape}; put the original file with two rows there.")
-    graph = Graph.from_edges(*ends, n=nodes, features=features, labels=labels.reshape(-1).astype(np.int64), name=name)
+    graph = Graph.from_edges(
+        ends[0], ends[1], n=nodes, features=features, labels=labels.reshape(-1).astype(np.int64), name=name
+    )
     return graph, Split.from_masks(*(read_tensor(folder / file) for file in MASKS))

@@ -1,6 +1,7 @@
 """Embedded graphs of large diameter: a street network and three power grids, made by `scripts/build_places.py`."""
 
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,7 @@ def read_coordinates(file: str) -> NDArray[np.float64] | None:
     return None if found is None else found / DEGREE
 
 
-def _parts(file: str) -> dict[str, NDArray[np.generic]]:
+def _parts(file: str) -> dict[str, NDArray[Any]]:
     with (
         files("hiergcn.datasets").joinpath(f"{file}.npz").open("rb") as stream,
         np.load(stream, allow_pickle=False) as parts,
