@@ -8,8 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hiergcn.compiled.csr import rows_of
-from hiergcn.compiled.jit import kernel
-from hiergcn.compiled.threads import run_over, thread_count
+from hiergcn.compiled.jit import kernel, run_over, thread_count
 
 HOPS = 16
 
