@@ -43,7 +43,9 @@ def test_every_class_and_the_confidence_are_shown(command: Command, own_files: P
     assert (table["given"] == table["split"].isin(["train", "validation"])).all()
     assert found["calibration"]["on"] == "test"
     assert found["calibration"]["temperature"] == 1.0  # 12 validation nodes are too few
-    assert "Confidence is not calibrated" in " ".join(outcome.out.split())
+    said = " ".join(outcome.out.split())
+    assert "Confidence is not calibrated, because 12 validation nodes are too few; the expected" in said
+    assert said.count("calibrated") == 1
 
 
 def test_settings_are_adapted_to_the_graph_unless_given(command: Command, own_files: Path) -> None:

@@ -4,41 +4,76 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from hiergcn.evaluate.calibration import Temperature, fit_temperature, reliability
+from hiergcn.evaluate import calibration
+from hiergcn.evaluate.calibration import Temperature, describe_calibration, fit_temperature, reliability
 
 
-def overconfident(m: int = 4000, factor: float = 3.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def drawn(m: int = 4000, factor: float = 1.0, classes: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Labels drawn from softmax(z), and the probabilities that `factor` times as large logits claim."""
     rng = np.random.default_rng(seed)
-    z = rng.normal(0.0, 1.5, (m, 4))
+    z = rng.normal(0.0, 1.5, (m, classes))
+    z[np.arange(m), rng.integers(classes, size=m)] += np.log(classes)  # with many classes too, one stands out
     truth = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
     labels = (rng.random((m, 1)) > truth.cumsum(axis=1)).sum(axis=1)
     claimed = np.exp(factor * z) / np.exp(factor * z).sum(axis=1, keepdims=True)
     return claimed.astype(np.float32), labels
 
 
-def test_a_planted_temperature_is_found() -> None:
-    probabilities, labels = overconfident(factor=3.0)
-    temperature = fit_temperature(probabilities, labels)
-    assert temperature.value == pytest.approx(3.0, rel=0.05)
+@pytest.mark.parametrize("factor", [3.0, 0.4])
+def test_over_and_under_confidence_are_mended_on_other_nodes(factor: float) -> None:
+    temperature = fit_temperature(*drawn(factor=factor))
+    assert temperature.value == pytest.approx(factor, rel=0.1)
+    assert temperature.note is None
+    probabilities, labels = drawn(factor=factor, seed=1)
     before, after = reliability(probabilities, labels).error, reliability(temperature.of(probabilities), labels).error
     assert before > 0.15
     assert after < 0.03
 
 
-def test_temperature_minimises_the_loss_like_scipy() -> None:
-    probabilities, labels = overconfident(m=60, factor=0.7, seed=3)
+def test_temperature_minimises_the_penalised_loss_like_scipy() -> None:
+    probabilities, labels = drawn(m=60, factor=4.0, seed=3)
+    target = np.eye(4)[labels] + calibration.PRIOR / 60 * probabilities
 
     def loss(T: float) -> float:
-        target = (60 * np.eye(4)[labels] + 1) / 64
-        return -float((target * np.log(Temperature(T).of(probabilities))).sum(axis=1).mean())
+        return -float((target * np.log(Temperature(T).of(probabilities))).sum())
 
-    found = minimize_scalar(loss, bounds=(0.1, 10), method="bounded", options={"xatol": 1e-9}).x
-    assert fit_temperature(probabilities, labels).value == pytest.approx(found, rel=1e-5)
+    found = minimize_scalar(loss, bounds=(0.1, 10), method="bounded").x
+    assert found > 1.2
+    steps = np.abs(np.log(calibration.CANDIDATES / found))
+    assert fit_temperature(probabilities, labels).value == calibration.CANDIDATES[steps.argmin()]
+
+
+def test_calibrated_probabilities_stay_as_they_are() -> None:
+    fitted = [fit_temperature(*drawn(m=300, seed=seed)) for seed in range(40)]
+    unchanged = [one for one in fitted if one.value == 1]
+    assert len(unchanged) >= 36  # chance exceeds two standard errors in 1 of 20
+    assert all(one.note is not None and "by more than chance" in one.note for one in unchanged)
+    assert all(one.value == pytest.approx(1, abs=0.2) for one in fitted)
+
+
+def test_many_classes_do_not_flatten_the_probabilities() -> None:
+    """241 nodes, 150 classes: confidence was far too low, and must not fall further."""
+    probabilities, labels = drawn(m=2241, factor=0.5, classes=150)
+    temperature = fit_temperature(probabilities[:241], labels[:241])
+    assert 0.4 < temperature.value < 0.75
+    others, truth = probabilities[241:], labels[241:]
+    assert reliability(temperature.of(others), truth).error < reliability(others, truth).error / 2
+
+
+def test_20_nodes_move_the_confidence_little() -> None:
+    """The prior of 50 nodes outweighs them: calibrated probabilities stay almost calibrated, whatever is drawn."""
+    others, truth = drawn(seed=99)
+    before = reliability(others, truth).error
+    fitted = [fit_temperature(*drawn(m=20, seed=seed)) for seed in range(60)]
+    worse = [reliability(one.of(others), truth).error - before for one in fitted]
+    assert max(worse) < 0.08
+    assert np.mean(worse) < 0.005
+    strongly = [fit_temperature(*drawn(m=20, factor=6.0, seed=seed)).value for seed in range(60)]
+    assert np.mean(np.array(strongly) > 1.2) > 0.3  # 20 nodes can show that a network is far too sure
 
 
 def test_scaling_keeps_the_predicted_class_and_sums_to_one() -> None:
-    probabilities, _ = overconfident(m=200)
+    probabilities, _ = drawn(m=200, factor=3.0)
     for T in (0.2, 5.0):
         scaled = Temperature(T).of(probabilities)
         np.testing.assert_allclose(scaled.sum(axis=1), 1.0)
@@ -47,25 +82,23 @@ def test_scaling_keeps_the_predicted_class_and_sums_to_one() -> None:
 
 
 def test_too_few_validation_nodes_leave_it_at_1() -> None:
-    probabilities, labels = overconfident(m=19)
-    few = fit_temperature(probabilities, labels)
-    assert few.value == 1.0
-    assert few.note is not None
-    assert "19 validation nodes" in few.note
-    probabilities, labels = overconfident(m=50)
+    few = fit_temperature(*drawn(m=19, factor=5.0))
+    assert (few.value, few.note) == (1.0, "19 validation nodes are too few")
+
+
+def test_one_class_leaves_it_at_1() -> None:
+    probabilities, labels = drawn(m=50)
     one = fit_temperature(probabilities, np.zeros_like(labels))
-    assert one.value == 1.0
-    assert one.note is not None
-    assert "one class" in one.note
+    assert (one.value, one.note) == (1.0, "all validation nodes are of one class")
+    np.testing.assert_array_equal(one.of(probabilities), probabilities)
 
 
 def test_perfect_validation_does_not_make_certain() -> None:
-    """30 of 30 right is worth 31 of 32, the rule of succession, however sure the model was."""
+    """30 of 30 right at 0.7, with the prior's 50 of which 0.7 are right, is (30 + 35) / 80."""
     labels = np.arange(30) % 2
-    for sure in (0.7, 1 - 1e-9):
-        probabilities = np.where(np.eye(2)[labels] > 0, sure, 1 - sure)
-        mended = fit_temperature(probabilities, labels).of(probabilities)
-        np.testing.assert_allclose(mended.max(axis=1), 31 / 32, rtol=1e-6)
+    probabilities = np.where(np.eye(2)[labels] > 0, 0.7, 0.3)
+    mended = fit_temperature(probabilities, labels).of(probabilities)
+    np.testing.assert_allclose(mended.max(axis=1), 65 / 80, atol=0.01)
 
 
 def test_probabilities_of_0() -> None:
@@ -89,3 +122,24 @@ def test_calibration_error_by_hand() -> None:
 def test_full_confidence_is_in_the_last_bin() -> None:
     curve = reliability(np.array([[1.0, 0.0], [0.95, 0.05]]), np.array([0, 0]))
     assert curve.nodes.tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("temperature", "before", "after", "end"),
+    [
+        (0.5, 0.229, 0.045, "temperature 0.50, fitted on validation nodes; the {} falls from 22.9 % to 4.5 %."),
+        (0.9, 0.01, 0.02, "fitted on validation nodes; the {} rises from 1.0 % to 2.0 %, so it did not help there."),
+        (1.1, 0.0301, 0.0302, "the {} stays at 3.0 %."),
+    ],
+)
+def test_one_sentence_tells_what_calibration_did(temperature: float, before: float, after: float, end: str) -> None:
+    text = describe_calibration({"temperature": temperature, "ece_before": before, "ece_after": after, "on": "test"})
+    assert text.startswith("Confidence is calibrated with ")
+    assert text.endswith(end.format("expected calibration error (ECE) on test nodes"))
+
+
+def test_one_sentence_tells_why_nothing_was_done() -> None:
+    kept = {"temperature": 1.0, "note": "12 validation nodes are too few", "ece_before": 0.1, "ece_after": 0.1}
+    text = describe_calibration(kept | {"on": "test"})
+    assert text.startswith("Confidence is not calibrated, because 12 validation nodes are too few; the expected")
+    assert text.endswith("is 10.0 %.")

@@ -16,10 +16,11 @@ import pytest
 from matplotlib.figure import Figure
 
 from hiergcn.datasets import planted_graph
+from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.metrics import METRICS, result_key
 from hiergcn.graph import Graph, Split
 from hiergcn.report import write_report
-from hiergcn.report.figures import curves_figure
+from hiergcn.report.figures import curves_figure, reliability_figure
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import write_run
 from hiergcn.run.result import RunResult
@@ -195,6 +196,16 @@ def test_warnings_are_shown(run: Path) -> None:
     assert "over 2 seeds" in text
     assert "The run was stopped early, after 3 seeds." in text
     assert "self-loops dropped: 3" in text
+
+
+@pytest.mark.parametrize(("temperature", "panels"), [(1.0, 1), (0.5, 2)])
+def test_one_sentence_tells_of_calibration(run: Path, temperature: float, panels: int) -> None:
+    found = change(run)["calibration"] | {"temperature": temperature, "note": None, "ece_before": 0.3, "ece_after": 0.1}
+    change(run, calibration=found)
+    text = page_of(run).text
+    assert text.count("calibrated") == 1
+    assert describe_calibration(found) in text
+    assert len(reliability_figure(found).axes) == panels
 
 
 def test_without_test_labels_the_headline_is_validation_accuracy(run: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from rich.console import Console
 
 from hiergcn.cli.terminal import duration, percent, print_table, printable, warn_of_few_tests
+from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.metrics import METRICS, PartReport, Summary
 from hiergcn.run.result import Baseline, RunResult
 
@@ -26,7 +27,7 @@ def print_summary(out: Console, result: RunResult, folder: Path, asked: int) -> 
     _print_classes(out, result)
     out.print()
     _print_baselines(out, result)
-    _print_calibration(out, result)
+    out.print(describe_calibration(result.kept.calibration()))
     seconds = result.seconds
     out.print(
         f"Time: coarsening {duration(seconds['coarsen'])}, training {duration(seconds['train'])}, "
@@ -102,16 +103,6 @@ def _print_classes(out: Console, result: RunResult) -> None:
         figures = [percent(figure if known else None) for figure in (score.precision, score.recall, score.f1)]
         rows.append((score.name, *figures, f"{score.support:,}"))
     print_table(out, columns, rows, title=title, letters=40, most=SHOWN_CLASSES, what="classes in metrics.json")
-
-
-def _print_calibration(out: Console, result: RunResult) -> None:
-    """Print the calibration error; a note replaces it if too few nodes validate to learn a temperature."""
-    kept = result.kept
-    if kept.temperature.note is None:
-        out.print(
-            f"Confidence: off by {percent(kept.before.error)} points on average on {kept.on} nodes, after calibration "
-            f"by {percent(kept.after.error)} (temperature {kept.temperature.value:.2f}, learned on validation)."
-        )
 
 
 def _print_baselines(out: Console, result: RunResult) -> None:

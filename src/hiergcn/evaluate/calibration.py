@@ -2,24 +2,37 @@ r"""Temperature scaling and expected calibration error.
 
 Temperature scaling (Guo et al., On Calibration of Modern Neural Networks, ICML 2017) divides every logit by T,
 
-.. math:: q = \operatorname{softmax}(z / T), \qquad T = \arg\min_T -\sum_v \sum_k t_{vk} \log q_{vk},
+.. math:: q = \operatorname{softmax}(z / T), \qquad T = \arg\min_T -\sum_v \log q_{v, y_v}
+    - \frac{50}{m} \sum_v \sum_k p_{vk} \log q_{vk},
 
-summed over validation nodes v. It changes no predicted class. The target t is (m + 1) / (m + K) for the true class and
-1 / (m + K) for the K - 1 others, as in Platt's scaling: m nodes without a mistake do not make the next one certain.
+summed over the m validation nodes v of class y. It changes no predicted class. The second sum is a prior worth 50
+nodes whose labels are distributed as the network's probabilities p claim, so it is smallest at T = 1. It does not
+depend on the number of classes, and a few validation nodes without a mistake do not make the next node certain.
+
+T is used only if it helps on nodes that it was not fitted to. Each validation node is scored with the T of all others.
+The mean log loss has to fall by more than twice its standard error, and the calibration error must not rise.
+
 The expected calibration error is the mean distance between confidence and accuracy over 15 bins of equal width,
 weighted by their numbers of nodes.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import sem
 
 BINS = 15
 FEWEST = 20
 """Fewest validation nodes to fit a temperature to."""
-COLDEST, HOTTEST = 0.05, 20.0
-_FLOOR = 1e-30  # of a probability, whose logarithm is the logit; single precision ends at about 1e-38
+PRIOR = 50
+"""Number of nodes that the prior at T = 1 is worth."""
+CANDIDATES = 10.0 ** np.linspace(-1, 1, 101)
+"""Temperatures to choose from, in steps of 5 %."""
+_UNCHANGED = 50  # the place of T = 1
+_FLOOR = 1e-8  # of a probability, whose logarithm is the logit; in single precision, 1 - 1e-8 is 1
 
 
 @dataclass(frozen=True)
@@ -32,28 +45,46 @@ class Temperature:
 
     def of(self, probabilities: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the scaled probabilities, (n, classes)."""
-        scaled = _logits(probabilities) / self.value
-        scaled = np.exp(scaled - scaled.max(axis=1, keepdims=True))
-        calibrated: NDArray[np.float64] = scaled / scaled.sum(axis=1, keepdims=True)
-        return calibrated
+        if self.value == 1:
+            return probabilities.astype(np.float64)
+        return _softmax(_logits(probabilities) / self.value)
 
 
 def fit_temperature(probabilities: NDArray[np.floating], labels: NDArray[np.integer]) -> Temperature:
-    """Return the temperature that makes the labels of validation nodes most likely; probabilities are (m, classes)."""
-    if labels.size < FEWEST:
-        return Temperature(note=f"Confidence is not calibrated: {labels.size} validation nodes are too few.")
+    """Return the temperature that suits validation nodes, or 1 if none helps; probabilities are (m, classes)."""
+    m = labels.size
+    if m < FEWEST:
+        return Temperature(note=f"{m} validation nodes are too few")
     if np.unique(labels).size < 2:
-        return Temperature(note="Confidence is not calibrated: all validation nodes are of one class.")
-    z = _logits(probabilities)
-    m, K = z.shape
-    wanted = (m * z[np.arange(m), labels] + z.sum(axis=1)).mean() / (m + K)
-    low, high = 1 / HOTTEST, 1 / COLDEST
-    for _ in range(60):  # the loss is convex in 1 / T: its slope is the mean logit under q minus that under t
-        middle = (low + high) / 2
-        q = np.exp(middle * (z - z.max(axis=1, keepdims=True)))
-        expected = ((q * z).sum(axis=1) / q.sum(axis=1)).mean()
-        low, high = (low, middle) if expected > wanted else (middle, high)
-    return Temperature(float(2 / (low + high)))
+        return Temperature(note="all validation nodes are of one class")
+    z, nodes = _logits(probabilities), np.arange(m)
+    normaliser = np.stack([np.log(np.exp(z / T).sum(axis=1)) for T in CANDIDATES], axis=1)
+    losses = normaliser - z[nodes, labels, None] / CANDIDATES  # (m, candidates)
+    claimed = normaliser - (_softmax(z) * z).sum(axis=1, keepdims=True) / CANDIDATES
+    total = losses.sum(axis=0) + PRIOR * claimed.mean(axis=0)
+    without = (total - losses).argmin(axis=1)  # the best candidate for all nodes but this one
+    gain = losses[:, _UNCHANGED] - losses[nodes, without]
+    scaled = _softmax(z / CANDIDATES[without, None])
+    if gain.mean() <= 2 * sem(gain) or reliability(scaled, labels).error > reliability(probabilities, labels).error:
+        return Temperature(note="no temperature improves it on validation nodes by more than chance")
+    return Temperature(float(CANDIDATES[total.argmin()]))
+
+
+def describe_calibration(calibration: Mapping[str, Any]) -> str:
+    """Return what was done and how well it worked in one sentence, from `calibration` in `metrics.json`."""
+    before, after = (f"{100 * calibration[f'ece_{when}']:.1f} %" for when in ("before", "after"))
+    error = f"expected calibration error (ECE) on {calibration['on']} nodes"
+    if calibration["temperature"] == 1:
+        why = f", because {note}" if (note := calibration.get("note")) else ""
+        return f"Confidence is not calibrated{why}; the {error} is {before}."
+    if before == after:
+        change = f"stays at {before}"
+    elif calibration["ece_after"] < calibration["ece_before"]:
+        change = f"falls from {before} to {after}"
+    else:
+        change = f"rises from {before} to {after}, so it did not help there"
+    done = f"Confidence is calibrated with temperature {calibration['temperature']:.2f}, fitted on validation nodes"
+    return f"{done}; the {error} {change}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +122,13 @@ def reliability(probabilities: NDArray[np.floating], labels: NDArray[np.integer]
 
 
 def _logits(probabilities: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return the logits up to a constant for each node, which softmax ignores."""
-    found: NDArray[np.float64] = np.log(np.maximum(probabilities.astype(np.float64), _FLOOR))
-    return found
+    """Return the logits, of which the largest of each node is 0."""
+    z = np.log(np.maximum(probabilities.astype(np.float64), _FLOOR))
+    z -= z.max(axis=1, keepdims=True)
+    return z
+
+
+def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    q = np.exp(logits)
+    q /= q.sum(axis=1, keepdims=True)
+    return q

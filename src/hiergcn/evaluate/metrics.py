@@ -106,6 +106,7 @@ class ModelReport:
     def calibration(self) -> dict[str, Any]:
         return {
             "temperature": self.temperature.value,
+            "note": self.temperature.note,
             "ece_before": self.before.error,
             "ece_after": self.after.error,
             "on": self.on,

@@ -124,16 +124,20 @@ def confusion_figure(matrix: npt.NDArray[np.int64], names: Sequence[str]) -> Fig
 
 
 def reliability_figure(calibration: Mapping[str, Any]) -> Figure:
-    """Draw accuracy against confidence, before and after calibration."""
-    with new_axes(7.2, 3.6, columns=2, sharey=True) as (figure, panels):
-        for axes, when, colour in ((panels[0], "before", SECOND), (panels[1], "after", FIRST)):
+    """Draw accuracy against confidence, before and after calibration; one panel if there was none."""
+    drawn = {"before": ("before calibration: ", SECOND), "after": ("after calibration: ", FIRST)}
+    if calibration["temperature"] == 1:
+        drawn = {"before": ("", FIRST)}
+    with new_axes(3.6 * len(drawn), 3.6, columns=len(drawn), sharey=True) as (figure, made):
+        panels = np.atleast_1d(made)
+        for axes, (when, (title, colour)) in zip(panels, drawn.items(), strict=True):
             bins = calibration["reliability"][when]
             confidence, accuracy = (100 * np.array(bins[name]) for name in ("confidence", "accuracy"))
             axes.plot([0, 100], [0, 100], color=MUTED, linewidth=1.2, linestyle=DASHED, zorder=1)
             axes.vlines(confidence, accuracy, confidence, color=colour, alpha=0.4, linewidth=2, zorder=2)
             size = 12 + 150 * np.array(bins["nodes"]) / max(bins["nodes"], default=1)
             axes.scatter(confidence, accuracy, s=size, color=colour, zorder=3, linewidth=0)
-            title = f"{when} calibration: ECE {100 * calibration[f'ece_{when}']:.1f} %"
+            title += f"ECE {100 * calibration[f'ece_{when}']:.1f} %"
             axes.set(title=title, xlabel="mean confidence, %", xlim=(0, 103), ylim=(0, 103), aspect="equal")
         panels[0].set_ylabel("accuracy, %")
         return figure

@@ -12,6 +12,7 @@ from sklearn.metrics import confusion_matrix
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.coarsen.receptive_field import receptive_field_sizes
+from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.metrics import METRICS, result_key
 from hiergcn.files import written_whole
 from hiergcn.report import figures
@@ -70,6 +71,7 @@ def render(run: LoadedRun) -> str:
         **_explorer(run, colours),
         config=run.config,
         metrics=run.metrics,
+        calibration=describe_calibration(run.metrics["calibration"]),
         machine=run.environment,
         headline=headline(run.metrics),
         classes=run.metrics["per_class"]["classes"],
@@ -177,10 +179,9 @@ def _class_figures(run: LoadedRun, colours: Sequence[str]) -> dict[str, Describe
             "Nodes placed by their probabilities and coloured by predicted class; each class forms a cloud.",
         ),
     }
-    calibration = run.metrics.get("calibration")
-    if calibration and calibration.get("reliability"):
-        errors = ", ".join(f"{100 * calibration[f'ece_{when}']:.1f} % {when}" for when in ("before", "after"))
-        text = f"Accuracy against confidence. Expected calibration error: {errors} calibration."
+    calibration = run.metrics["calibration"]
+    if calibration.get("reliability"):
+        text = f"Accuracy against confidence on {calibration['on']} nodes; the sentence above gives its error."
         drawn["reliability"] = figures.reliability_figure(calibration), text
     return drawn
 

@@ -160,7 +160,7 @@ def _evaluated(
     assert graph.labels is not None
     temperature = fit_temperature(best.probabilities[split.validation], graph.labels[split.validation])
     hierarchy, history = trainer.hierarchy(settings), trained.history()
-    notes = [] if temperature.note is None else [temperature.note]
+    notes = []
     if hierarchy is not None and hierarchy.depth < settings.model.levels:
         notes.append(
             f"The graph can be coarsened {hierarchy.depth} times, not the {settings.model.levels} that were asked for; "
