@@ -18,11 +18,12 @@ from scipy.sparse.csgraph import dijkstra
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.coarsen.contraction import number_groups
 from hiergcn.coarsen.equivalence import equivalence_groups
-from hiergcn.coarsen.receptive_field import flat_receptive_field_sizes, receptive_field_sizes
+from hiergcn.coarsen.receptive_field import receptive_field_sizes
 from hiergcn.compiled.csr import rows_of
 from hiergcn.datasets import Dataset, load_dataset, planted_graph
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.neighbourhoods import neighbourhood_sizes
 from hiergcn.run.process import peak_memory
 from hiergcn.run.settings import settings_for
 from hiergcn.run.trainer import Trainer
@@ -90,8 +91,8 @@ def receptive_field(dataset: str, levels: int) -> dict[str, Any]:
         "nodes": found.graph.n_nodes,
         "depth": hierarchy.depth,
         "hgcn": [_quantiles(row) for row in receptive_field_sizes(hierarchy)],
-        "gcn": _quantiles(flat_receptive_field_sizes(A, GCN_LAYERS)),
-        "flat": [_quantiles(flat_receptive_field_sizes(A, 2 * depth + 1)) for depth in range(hierarchy.depth + 1)],
+        "gcn": _quantiles(neighbourhood_sizes(A, [GCN_LAYERS])[0]),
+        "flat": [_quantiles(row) for row in neighbourhood_sizes(A, range(1, 2 * hierarchy.depth + 2, 2))],
         "distance": _distance_to_labels(found),
     }
 

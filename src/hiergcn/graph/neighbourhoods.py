@@ -1,0 +1,62 @@
+"""Sizes of neighbourhoods: how many nodes lie within some steps of a sample of nodes.
+
+Each sampled node is one bit of a mark. A step gives every node the bits of its neighbours, for all samples at once.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from hiergcn.compiled.csr import Int32s, Int64s, UInt64s, rows_of
+from hiergcn.compiled.jit import kernel
+
+SAMPLE = 64  # nodes; each is one bit of a mark
+
+Marks = UInt64s  # (n,): the sampled nodes that have reached a node
+
+
+def neighbourhood_sizes(adjacency: sp.csr_array, steps: Sequence[int]) -> Int64s:
+    """Return (steps, sampled nodes): the nodes within that many steps, itself included; `steps` ascend."""
+    marks, sample = sampled_marks(int(adjacency.shape[0]))
+    sizes, taken, ended = [], 0, False
+    for step in steps:
+        while taken < step and not ended:
+            spread = spread_marks(adjacency, marks)
+            ended, marks, taken = np.array_equal(spread, marks), spread, taken + 1
+        sizes.append(count_marks(marks)[:sample])
+    return np.array(sizes)
+
+
+def sampled_marks(n: int) -> tuple[Marks, int]:
+    """Return one bit for each of some nodes, evenly spread, and how many there are."""
+    sample = min(SAMPLE, n)
+    marks = np.zeros(n, dtype=np.uint64)
+    marks[np.linspace(0, n - 1, sample).astype(np.int64)] = np.uint64(1) << np.arange(sample, dtype=np.uint64)
+    return marks, sample
+
+
+def spread_marks(adjacency: sp.csr_array, marks: Marks) -> Marks:
+    """Return the marks after one step along the edges."""
+    rows = rows_of(adjacency)
+    return _spread(rows.indptr, rows.indices, marks)
+
+
+@kernel
+def count_marks(marks: Marks) -> Int64s:
+    """Return how many nodes have each bit; (64,)."""
+    counts = np.zeros(64, dtype=np.int64)
+    for mark in marks:
+        for bit in range(64 if mark else 0):
+            if (mark >> np.uint64(bit)) & np.uint64(1):
+                counts[bit] += 1
+    return counts
+
+
+@kernel
+def _spread(indptr: Int64s, indices: Int32s, marks: Marks) -> Marks:
+    spread = marks.copy()
+    for i in range(len(marks)):
+        for at in range(indptr[i], indptr[i + 1]):
+            spread[i] |= marks[indices[at]]
+    return spread

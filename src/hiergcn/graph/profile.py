@@ -1,0 +1,198 @@
+"""What a graph looks like: components, distances, growth of neighbourhoods, homophily and labels.
+
+Only training labels are read, so settings may be chosen by a profile.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hiergcn.graph.breadth_first import breadth_first
+from hiergcn.graph.graph import Graph
+from hiergcn.graph.neighbourhoods import neighbourhood_sizes
+from hiergcn.graph.split import Split
+
+STEPS = (1, 2, 4, 8, 16)
+"""Steps for which the growth of neighbourhoods is measured."""
+LARGE_DIAMETER = 4.0  # times log2(n); random graphs, citation and co-purchase networks have 1 to 2.5 times
+FEWEST_EDGES = 20  # between training nodes, to estimate homophily from
+WEAK_HOMOPHILY = 0.1  # adjusted: below it, neighbours share their class hardly more often than by chance
+FEW_PER_CLASS = 5
+
+
+@dataclass(frozen=True)
+class Homophily:
+    """How often two training nodes at the ends of an edge, or of a path of two edges, have the same class."""
+
+    same: float
+    """Share of pairs with the same class."""
+    chance: float
+    """Expected share if classes were dealt to the ends of the pairs at random."""
+    steps: int
+    """1: neighbours. 2: nodes with a common neighbour, if too few edges join training nodes."""
+    pairs: int
+
+    @property
+    def adjusted(self) -> float:
+        """1 if all pairs have the same class, 0 if as many as by chance, negative if fewer."""
+        return (self.same - self.chance) / (1.0 - self.chance) if self.chance < 1.0 else 0.0
+
+
+@dataclass(frozen=True)
+class GraphProfile:
+    """Measures of a graph and of the training labels of a split."""
+
+    nodes: int
+    edges: int
+    components: int
+    largest: float
+    """Share of the nodes in the largest component."""
+    isolated: int
+    """Nodes without an edge to another node."""
+    diameter: int
+    """Lower bound of the largest component's diameter, in steps, by two breadth-first searches; usually exact."""
+    growth: tuple[float, ...]
+    """Mean share of the graph within each number of `STEPS` from a node, over a fixed sample of nodes."""
+    labels_per_class: tuple[int, ...]
+    """Training labels of each class."""
+    pairs: Homophily | None
+    """None if too few training nodes are neighbours or have a common neighbour."""
+
+    @property
+    def classes(self) -> int:
+        return len(self.labels_per_class)
+
+    @property
+    def label_rate(self) -> float:
+        """Share of the nodes that have a training label."""
+        return sum(self.labels_per_class) / self.nodes
+
+    @property
+    def large_diameter(self) -> bool:
+        """Whether the diameter is far above that of networks whose neighbourhoods grow exponentially."""
+        return self.diameter > LARGE_DIAMETER * math.log2(self.nodes)
+
+    @property
+    def homophily(self) -> float | None:
+        """Share of edges between training nodes that join equal classes; see `pairs`. None if unknown."""
+        return None if self.pairs is None else self.pairs.same
+
+    @property
+    def adjusted_homophily(self) -> float | None:
+        """The same, with 0 for what chance gives and 1 for equal classes everywhere. None if unknown."""
+        return None if self.pairs is None else self.pairs.adjusted
+
+    def sentences(self) -> list[str]:
+        """Describe the graph, a sentence each; what may make classes hard to predict is left to `warnings`."""
+        return [remark.text for remark in self._remarks() if not remark.warns]
+
+    def warnings(self) -> list[str]:
+        """Describe what may make classes hard to predict, a sentence each."""
+        return [remark.text for remark in self._remarks() if remark.warns]
+
+    def _remarks(self) -> list["_Remark"]:
+        return [self._components(), self._distances(), self._neighbours(), self._labels()]
+
+    def _components(self) -> "_Remark":
+        if self.components == 1:
+            return _Remark("The graph is connected.")
+        whole = (
+            f"The graph has {self.components:,} components, and the largest holds {_percent(self.largest)} of the nodes"
+        )
+        return _Remark(f"{whole}; {self.isolated:,} nodes have no edge." if self.isolated else f"{whole}.")
+
+    def _distances(self) -> "_Remark":
+        near, far = (_percent(self.growth[STEPS.index(steps)]) for steps in (4, 16))
+        across = "The graph is large across" if self.large_diameter else "The graph is not large across"
+        reached = f"In 4 steps a node reaches {near} of it on average, in 16 steps {far}."
+        return _Remark(f"{across}: at least {self.diameter:,} steps. {reached}", warns=self.large_diameter)
+
+    def _neighbours(self) -> "_Remark":
+        found = self.pairs
+        if found is None:
+            return _Remark("Too few training nodes are near each other to tell whether neighbours share their class.")
+        one, other = "Neighbours", f"of {found.pairs:,} edges between training nodes join"
+        if found.steps == 2:
+            one, other = "Nodes two steps apart", f"of {found.pairs:,} such pairs of training nodes have"
+        weak = found.adjusted < WEAK_HOMOPHILY
+        often = "often differ in class" if weak else "tend to share their class"
+        text = f"{one} {often}: {_percent(found.same)} {other} equal classes, chance gives {_percent(found.chance)}."
+        return _Remark(text, warns=weak)
+
+    def _labels(self) -> "_Remark":
+        fewest, most = min(self.labels_per_class), max(self.labels_per_class)
+        each = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+        share = f"{_percent(self.label_rate)} of the nodes have a training label"
+        return _Remark(f"{share}: {each} per class.", warns=fewest < FEW_PER_CLASS)
+
+
+class _Remark(NamedTuple):
+    text: str
+    warns: bool = False
+
+
+def _percent(share: float) -> str:
+    """Return a share as people read it: 92 %, 3.4 %, 0.06 %."""
+    return f"{100 * share:.{0 if share >= 0.1 or share == 0 else 1 if share >= 0.01 else 2}f} %"
+
+
+def profile_graph(graph: Graph, split: Split) -> GraphProfile:
+    """Measure a graph and the training labels of a split; a million nodes take about a second."""
+    assert graph.labels is not None
+    n, labels = graph.n_nodes, graph.labels[split.train]
+    nodes = np.arange(n)
+    order, level = breadth_first(graph.adjacency, nodes)
+    sizes = np.bincount(level // n)
+    end = int(np.cumsum(sizes)[sizes.argmax()])  # components follow each other, so that its farthest node is its last
+    farthest = order[end - 1]
+    _, distance = breadth_first(graph.adjacency, np.concatenate([[farthest], np.delete(nodes, farthest)]))
+    return GraphProfile(
+        nodes=n,
+        edges=graph.n_edges,
+        components=sizes.size,
+        largest=float(sizes.max() / n),
+        isolated=int(np.count_nonzero(sizes == 1)),
+        diameter=int(distance[distance < n].max()),
+        growth=tuple(float(size) for size in neighbourhood_sizes(graph.adjacency, STEPS).mean(axis=1) / n),
+        labels_per_class=tuple(np.bincount(labels, minlength=graph.n_classes).tolist()),
+        pairs=_homophily(graph.adjacency, split.train, labels),
+    )
+
+
+def _homophily(adjacency: sp.csr_array, train: NDArray[np.int64], labels: NDArray[np.int64]) -> Homophily | None:
+    """Compare the classes of neighbouring training nodes; if these are too few, of those with a common neighbour.
+
+    Classes with one training label are left out, since they cannot have a pair.
+    """
+    several = np.bincount(labels)[labels] > 1 if labels.size else np.empty(0, np.bool_)
+    train, labels = train[several], labels[several]
+    if not labels.size:
+        return None
+    classes = int(labels.max()) + 1
+    # (n, classes): training neighbours of each node by class; self-loops do not count
+    given = sp.csr_array((np.ones(train.size), (train, labels)), shape=(adjacency.shape[0], classes))
+    links = sp.csr_array((np.ones(adjacency.nnz), adjacency.indices, adjacency.indptr), shape=adjacency.shape)
+    beside = sp.csr_array(links @ given - sp.diags_array(links.diagonal()) @ given)
+    beside.eliminate_zeros()
+    joined = sp.csr_array(given.T @ beside)  # (classes, classes): ends of edges between training nodes
+    if joined.sum() >= 2 * FEWEST_EDGES:
+        return _compared(joined, steps=1)
+    # Each path through a common neighbour weighs 1 / (its training neighbours - 1): hubs do not outweigh all others
+    count: NDArray[np.float64] = beside.sum(axis=1)
+    middle = count > 1
+    if count[middle].sum() < 2 * FEWEST_EDGES:
+        return None
+    beside, count = beside[middle], count[middle]
+    weighted = sp.diags_array(1.0 / (count - 1.0)) @ beside
+    return _compared(sp.csr_array(beside.T @ weighted - sp.diags_array(weighted.sum(axis=0))), steps=2)
+
+
+def _compared(joined: sp.csr_array, steps: int) -> Homophily:
+    """Return how often pairs have the same class; `joined` (classes, classes) counts them from both ends."""
+    ends = joined.sum(axis=1) / joined.sum()
+    same = float(joined.diagonal().sum() / joined.sum())
+    return Homophily(same, float(ends @ ends), steps, round(joined.sum() / 2))
