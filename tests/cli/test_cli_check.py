@@ -18,8 +18,25 @@ def test_good_files_pass(command: Command, own_files: Path) -> None:
     for words in ("nodes.csv", "comma", "ids are text", "label; blank is unknown", "007", "A fit would take", "GB"):
         assert words in outcome.out
     assert "nodes without a label" in outcome.out
+    for words in ("The graph is connected", "Neighbours tend to share their class", "features alone give"):
+        assert words in outcome.out
     assert outcome.out.rstrip().endswith("A fit would work.")
     assert sorted(path.name for path in own_files.iterdir()) == ["edges.csv", "nodes.csv"]
+
+
+def test_graph_that_is_large_across(command: Command, own_files: Path) -> None:
+    n = 200  # nodes in a row, of classes a and b in turn
+    ids = range(n)
+    pd.DataFrame({"source": ids[:-1], "target": ids[1:]}).to_csv(own_files / "edges.csv", index=False)
+    rows = pd.DataFrame({"paper": ids, "topic": ["ab"[k % 2] for k in ids]})
+    rows.to_csv(own_files / "nodes.csv", index=False)
+    outcome = command("check", *CSV, "--no-estimate")
+    assert outcome.code == 0, outcome.err
+    assert "The graph is large across: at least 199 steps." in outcome.out
+    assert "Neighbours often differ in class: 0 %" in outcome.out
+    rows["topic"] = rows["topic"].where(rows.index < 5, "")
+    rows.to_csv(own_files / "nodes.csv", index=False)
+    assert "too few training labels" in command("check", *CSV, "--no-estimate").out
 
 
 def test_unusable_files_are_refused(command: Command, own_files: Path) -> None:

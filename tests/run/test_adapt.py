@@ -7,15 +7,35 @@ import pytest
 import scipy.sparse as sp
 
 from hiergcn.coarsen import coarsen
-from hiergcn.datasets import planted_graph
+from hiergcn.datasets import list_datasets, load_dataset, planted_graph
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.profile import profile_graph
 from hiergcn.graph.structure import with_structural_features
-from hiergcn.run.adapt import MOST_LEVELS, NODES_PER_CLASS, choose_settings, method_for, scaling_for
+from hiergcn.run import adapt
+from hiergcn.run.adapt import (
+    MOST_LEVELS,
+    MOST_LEVELS_LARGE,
+    MOST_STEPS,
+    NODES_PER_CLASS,
+    NODES_PER_CLASS_LARGE,
+    choose_settings,
+    method_for,
+    scaling_for,
+)
+from hiergcn.run.settings import settings_for
 
 
 def with_split(graph: Graph) -> tuple[Graph, Split]:
     assert graph.labels is not None
     return graph, Split.holdout(graph.labels, seed=0)
+
+
+def grid(rows: int, columns: int, classes: int = 2) -> Graph:
+    """A grid of streets; its classes are stripes from left to right."""
+    down, right = (sp.csr_array(np.eye(k, k=1) + np.eye(k, k=-1)) for k in (rows, columns))
+    adjacency = sp.csr_array(sp.kron(down, sp.eye_array(columns)) + sp.kron(sp.eye_array(rows), right))
+    features = np.random.default_rng(0).standard_normal((rows * columns, 4))
+    return Graph(adjacency, features, np.arange(rows * columns) % columns * classes // columns)
 
 
 @pytest.mark.parametrize("n", [24, 60, 200, 1500])
@@ -119,3 +139,61 @@ def test_other_methods_take_the_settings_they_have() -> None:
     assert (gcn.model.scaling, gcn.model.hidden, gcn.train.epochs) == ("standard", 64, 200)
     spread = choose_settings(graph, split, "label-propagation")
     assert (spread.settings.preset, spread.reasons) == ("default", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "order", "levels"),
+    [("cora", 6, 4), ("citeseer", 8, 4), ("pubmed", 7, 4), ("amazon-photo", 3, 4), ("coauthor-cs", 5, 4)],
+)
+def test_citation_and_co_purchase_graphs_keep_their_settings(name: str, order: int, levels: int) -> None:
+    if next(info.where for info in list_datasets() if info.name == name).startswith("to "):
+        pytest.skip("needs the dataset's files: set HIERGCN_DATA")
+    dataset = load_dataset(name)
+    plus = choose_settings(dataset.graph, dataset.split).settings.model
+    assert (plus.order, plus.levels, plus.share) == (order, levels, 0.1)
+
+
+def test_large_diameters_take_more_levels_steps_and_share() -> None:
+    graph, split = with_split(grid(40, 100, classes=3))
+    chosen = choose_settings(graph, split)
+    plus = chosen.settings.model
+    sizes = coarsen(graph.adjacency, MOST_LEVELS_LARGE).sizes().nodes
+    least = NODES_PER_CLASS_LARGE * 3
+    assert MOST_LEVELS < plus.levels <= MOST_LEVELS_LARGE
+    assert sizes[plus.levels] >= least
+    assert plus.levels == MOST_LEVELS_LARGE or sizes[plus.levels + 1] < least
+    assert (plus.share, plus.level_order, plus.order) == (0.7, 4, MOST_STEPS)
+    assert "138 steps across" in chosen.reasons["levels"]
+
+
+def test_number_of_steps_follows_the_measured_growth(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapt, "MOST_STEPS", 1000)
+    orders = {}
+    for size in (30, 60, 120):
+        graph, split = with_split(grid(size, size))
+        orders[size] = choose_settings(graph, split, changes={"levels": 1}).settings.model.order
+        assert size / 2 <= orders[size] <= 2 * size  # the corners of a square are 2 * size steps apart
+    assert orders[30] < orders[60] < orders[120]
+
+
+def test_hgcn_takes_its_recipe_for_large_diameters() -> None:
+    graph, split = with_split(grid(40, 100))
+    chosen, recipe = choose_settings(graph, split, "hgcn"), settings_for("hgcn", "long-range")
+    assert chosen.settings.train == recipe.train
+    assert replace(chosen.settings.model, levels=recipe.model.levels) == recipe.model
+    assert {"levels", "pooling", "dropout", "channels", "l2"} <= set(chosen.reasons)
+    assert (recipe.model.levels, recipe.model.channels, recipe.model.dropout, recipe.model.pooling) == (8, 1, 0, "mean")
+    assert (recipe.train.epochs, recipe.train.patience, recipe.train.l2) == (600, 150, 1e-5)
+    own = choose_settings(graph, split, "hgcn", changes={"dropout": "0.5"}).settings
+    assert (own.model.dropout, own.model.channels) == (0.5, 1)
+
+
+def test_a_given_profile_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, split = with_split(planted_graph(200, seed=1))
+    measured = profile_graph(graph, split)
+    wanted = choose_settings(graph, split)
+    monkeypatch.setattr(adapt, "profile_graph", None)  # cannot be called
+    assert choose_settings(graph, split, profile=measured) == wanted
+    assert choose_settings(graph, split, "gcn").settings.model.hidden == 32
+    far = choose_settings(graph, split, profile=replace(measured, diameter=150)).settings.model
+    assert far.share > wanted.settings.model.share

@@ -60,6 +60,7 @@ def check(
     if not len(split.test):
         screen.print("No labels are left for a test: a fit would show validation accuracy.", style="yellow")
     warn_of_few_tests(screen, len(split.test))
+    _print_profile(screen, graph, split)
     if estimate:
         _print_estimate(screen, graph, split)
     screen.print("\nA fit would work.", style="green")
@@ -81,6 +82,21 @@ def _print_files(screen: "Console", files: "CsvGraph") -> None:
         print_table(screen, columns, found, title=title, words=(0, 1), most=most, what="findings")
     else:
         screen.print("\nNothing suspicious was found.")
+
+
+def _print_profile(screen: "Console", graph: "Graph", split: "Split") -> None:
+    """Print what the graph looks like, and how much features and edges say alone."""
+    from hiergcn.graph.profile import profile_graph
+    from hiergcn.run.evidence import measure_evidence
+
+    profile, evidence = profile_graph(graph, split), measure_evidence(graph, split)
+    screen.print("\nThe graph", style="bold")
+    for sentence in profile.sentences():
+        screen.print(f"- {sentence}", soft_wrap=True)
+    for warning in profile.warnings():
+        screen.print(f"- {warning}", style="yellow", soft_wrap=True)
+    few = "There are too few training labels to compare features with edges."
+    screen.print(f"- {few if evidence is None else evidence.sentence()}", soft_wrap=True)
 
 
 def _print_estimate(screen: "Console", graph: "Graph", split: "Split") -> None:

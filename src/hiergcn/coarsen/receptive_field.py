@@ -8,7 +8,7 @@ from it to the other. Sizes are counted for a sample of nodes. Without coarsenin
 import numpy as np
 
 from hiergcn.coarsen.hierarchy import Hierarchy
-from hiergcn.compiled.csr import Int64s
+from hiergcn.compiled.csr import Int64s, rows_of
 from hiergcn.graph.neighbourhoods import Marks, count_marks, sampled_marks, spread_marks
 
 
@@ -17,7 +17,7 @@ def receptive_field_sizes(hierarchy: Hierarchy) -> Int64s:
     marks, sample = sampled_marks(hierarchy.levels[0].n_nodes)
     sizes = []
     for depth, level in enumerate(hierarchy.levels):
-        marks = spread_marks(level.adjacency, marks)
+        marks = spread_marks(rows_of(level.adjacency), marks)
         sizes.append(_refined(hierarchy, depth, marks)[:sample])
         if level.group is not None:
             pooled = np.zeros(hierarchy.levels[depth + 1].n_nodes, dtype=np.uint64)
@@ -29,5 +29,5 @@ def receptive_field_sizes(hierarchy: Hierarchy) -> Int64s:
 def _refined(hierarchy: Hierarchy, depth: int, marks: Marks) -> Int64s:
     """Go back up from `depth` and count the input nodes that have each bit."""
     for level in reversed(hierarchy.levels[:depth]):
-        marks = spread_marks(level.adjacency, marks[level.grouping()])
+        marks = spread_marks(rows_of(level.adjacency), marks[level.grouping()])
     return count_marks(marks)

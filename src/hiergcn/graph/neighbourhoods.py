@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from hiergcn.compiled.csr import Int32s, Int64s, UInt64s, rows_of
+from hiergcn.compiled.csr import Int64s, Rows, UInt64s, rows_of
 from hiergcn.compiled.jit import kernel
 
 SAMPLE = 64  # nodes; each is one bit of a mark
@@ -18,11 +18,12 @@ Marks = UInt64s  # (n,): the sampled nodes that have reached a node
 
 def neighbourhood_sizes(adjacency: sp.csr_array, steps: Sequence[int]) -> Int64s:
     """Return (steps, sampled nodes): the nodes within that many steps, itself included; `steps` ascend."""
-    marks, sample = sampled_marks(int(adjacency.shape[0]))
+    rows = rows_of(adjacency)
+    marks, sample = sampled_marks(rows.n)
     sizes, taken, ended = [], 0, False
     for step in steps:
         while taken < step and not ended:
-            spread = spread_marks(adjacency, marks)
+            spread = spread_marks(rows, marks)
             ended, marks, taken = np.array_equal(spread, marks), spread, taken + 1
         sizes.append(count_marks(marks)[:sample])
     return np.array(sizes)
@@ -36,10 +37,14 @@ def sampled_marks(n: int) -> tuple[Marks, int]:
     return marks, sample
 
 
-def spread_marks(adjacency: sp.csr_array, marks: Marks) -> Marks:
+@kernel
+def spread_marks(rows: Rows, marks: Marks) -> Marks:
     """Return the marks after one step along the edges."""
-    rows = rows_of(adjacency)
-    return _spread(rows.indptr, rows.indices, marks)
+    spread = marks.copy()
+    for i in range(len(marks)):
+        for at in range(rows.indptr[i], rows.indptr[i + 1]):
+            spread[i] |= marks[rows.indices[at]]
+    return spread
 
 
 @kernel
@@ -51,12 +56,3 @@ def count_marks(marks: Marks) -> Int64s:
             if (mark >> np.uint64(bit)) & np.uint64(1):
                 counts[bit] += 1
     return counts
-
-
-@kernel
-def _spread(indptr: Int64s, indices: Int32s, marks: Marks) -> Marks:
-    spread = marks.copy()
-    for i in range(len(marks)):
-        for at in range(indptr[i], indptr[i + 1]):
-            spread[i] |= marks[indices[at]]
-    return spread

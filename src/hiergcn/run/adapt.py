@@ -3,9 +3,12 @@
 The paper's settings suit citation networks with thousands of words. On other graphs its dropout of 0.85, the ReLU
 before the softmax and the summed loss can stop the network from learning. The choices here were made by validation
 accuracy on a set of other graphs. Each one comes with its reason.
+
+On graphs of large diameter, such as streets and power grids, a few steps see a small part of the graph. There the
+measured growth of neighbourhoods decides the number of steps, and the hierarchy has more levels and a larger share.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,19 +18,22 @@ import scipy.sparse as sp
 
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.profile import STEPS, GraphProfile, profile_graph
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.run.settings import Settings, settings_for
 
 PRESET = "adapted"
+LONG_RANGE = "long-range"
 DEFAULT = "hgcn-plus"
 """Method for a graph without a recipe; it had the best validation accuracy on the graphs that were tried."""
-MOST_LEVELS = 4  # as in the paper on citation networks
-NODES_PER_CLASS = 4  # fewest at the coarsest level
+MOST_LEVELS, MOST_LEVELS_LARGE = 4, 10  # 4 as in the paper on citation networks; more on graphs of large diameter
+NODES_PER_CLASS, NODES_PER_CLASS_LARGE = 4, 2  # fewest at the coarsest level
 LEAST_REDUCTION = 0.9  # a level that keeps a larger share of the nodes is not worth its two layers
 SMALL = 500  # nodes below which a narrower network overfits less
 FEW_LABELS, MANY_LABELS = 20, 100  # training labels per class, for dropout
 IMBALANCE = 10.0  # ratio of the largest to the smallest class from which on class weights are advised
-ORDERS = (2, 8)  # fewest and most propagation steps
+ORDERS = (2, 8)  # fewest and most propagation steps if neighbourhoods grow exponentially
+MOST_STEPS = 16  # if they do not; what is farther away comes through the levels, at less cost
 WORDS = "l2"  # scaling of word counts and similar features
 MOSTLY_ZERO = 0.25  # share of non-zero entries below which features are taken for word counts
 
@@ -78,6 +84,7 @@ def choose_settings(
     dataset: str | None = None,
     changes: Mapping[str, Any] | None = None,
     coarsened: Coarsened | None = None,
+    profile: GraphProfile | None = None,
 ) -> ChosenSettings:
     """Return the recipe of a preset or a named dataset; without either, settings adapted to the graph.
 
@@ -89,29 +96,51 @@ def choose_settings(
         model, preset, dataset: as in `fit`; the default model is `method_for(preset, dataset)`.
         changes: settings that the user fixes, by name.
         coarsened: makes the hierarchy that shows how many levels are useful; `Trainer.coarsened` keeps it for training.
+        profile: of this graph and split; measured if it is needed and not given.
     """
     changes, method = changes or {}, model or method_for(preset, dataset)
     base = settings_for(method, preset, dataset).override(changes)
     if preset or dataset or not hasattr(base.model, "scaling"):
         return ChosenSettings(base)
-    levels = []
-    if "levels" not in changes and hasattr(base.model, "levels"):  # only then is the graph coarsened here
-        levels = [_levels(graph, split, (coarsened or partial(coarsen, graph.adjacency))(MOST_LEVELS, base.coarsen))]
-    choices = tuple(one for one in _choices(graph, split, method, levels) if one.setting not in changes)
+    if method in ("hgcn", "hgcn-plus"):
+        made = coarsened or partial(coarsen, graph.adjacency)
+        found = _with_levels(graph, split, base, profile or profile_graph(graph, split), changes, made)
+    else:
+        found = _without_levels(graph, method)
+    choices = tuple(one for one in found if one.setting not in changes)
     adapted = base.override({one.setting: one.value for one in choices})
     advice = () if "class_weight" in changes else _advice(graph, split)
     return ChosenSettings(replace(adapted, preset=PRESET), choices, advice)
 
 
-def _choices(graph: Graph, split: Split, method: str, levels: Sequence[Choice]) -> list[Choice]:
+def _with_levels(
+    graph: Graph, split: Split, base: Settings, profile: GraphProfile, changes: Mapping[str, Any], coarsened: Coarsened
+) -> list[Choice]:
+    scaling, large = Choice("scaling", *scaling_for(graph)), profile.large_diameter
+    levels = []
+    if "levels" not in changes:  # only then is the graph coarsened here
+        deepest = coarsened(MOST_LEVELS_LARGE if large else MOST_LEVELS, base.coarsen)
+        levels = [_levels(profile, deepest)]
+    if base.method == "hgcn-plus":
+        rate = _learning_rate(scaling, 0.05)
+        hierarchy = _PLUS_LARGE if large else _PLUS_SMALL
+        return [_order(graph, profile), *levels, *hierarchy, scaling, _hidden(graph), rate, *_FOR_PLUS]
+    if large:
+        return [*levels, scaling, *_long_range()]
+    return [*levels, scaling, _hidden(graph), _dropout(graph, split), _learning_rate(scaling), *_FOR_HGCN]
+
+
+def _without_levels(graph: Graph, method: str) -> list[Choice]:
     scaling = Choice("scaling", *scaling_for(graph))
-    if method == "hgcn":
-        return [*levels, scaling, _hidden(graph), _dropout(graph, split), _learning_rate(scaling), *_FOR_HGCN]
-    if method == "hgcn-plus":
-        return [_order(graph), *levels, scaling, _hidden(graph), _learning_rate(scaling, 0.05), *_FOR_PLUS]
     if method == "gcn":
         return [scaling, _hidden(graph), _learning_rate(scaling)]
     return [scaling, _hidden(graph)] if method == "mlp" else [scaling]
+
+
+def _long_range() -> list[Choice]:
+    """Return the settings of `recipes/hgcn/long-range.toml`, but levels and scaling, with their reasons."""
+    values = settings_for("hgcn", LONG_RANGE).values()
+    return [Choice(setting, values[setting], reason) for setting, reason in _FOR_LONG_RANGE.items()]
 
 
 _FOR_HGCN = (
@@ -123,8 +152,29 @@ _FOR_HGCN = (
     Choice("patience", 100, "training stops after this many epochs without a better one"),
 )
 
+_FOR_LONG_RANGE = {
+    "hidden": "narrower networks were not tried on graphs of large diameter",
+    "channels": "more channels did not help on graphs of large diameter",
+    "weight_embedding": "the size of a hyper-node tells how much of the graph it stands for",
+    "dropout": "through many layers, dropout leaves little of what comes from far away",
+    "pooling": "hyper-nodes of many levels differ much in size; a mean does not depend on it",
+    "output_relu": "a ReLU before the softmax can stop a node from learning",
+    "loss": "keeps learning rate and penalty independent of the number of labels",
+    "learning_rate": "suits most graphs",
+    "l2": "streets and power grids were learned with a weak penalty",
+    "epochs": "an upper bound; many layers learn slowly, and validation chooses the epoch",
+    "patience": "training stops after this many epochs without a better one",
+}
+"""Settings of H-GCN that are taken from its recipe for graphs of large diameter, and why."""
+
+_PLUS_SMALL = (Choice("share", 0.1, "a larger share of the hyper-nodes does harm if they mix classes"),)
+_PLUS_LARGE = (
+    Choice("share", 0.7, "steps see a small part of the graph; hyper-nodes bring in what is farther away"),
+    Choice("level_order", 4, "hyper-nodes have small neighbourhoods, too"),
+)
+"""The hierarchy's part in H-GCN+, on graphs of small and of large diameter."""
+
 _FOR_PLUS = (
-    Choice("share", 0.1, "a larger share of the hyper-nodes does harm if they mix classes"),
     Choice("drop_node", 0.3, "half of the nodes, as on citation networks, is too many for most graphs"),
     Choice("input_dropout", 0.2, "dropping nodes leaves little to gain from dropping single features"),
     Choice("hidden_dropout", 0.2, "as for the input"),
@@ -134,21 +184,35 @@ _FOR_PLUS = (
 )
 
 
-def _levels(graph: Graph, split: Split, hierarchy: Hierarchy) -> Choice:
+def _levels(profile: GraphProfile, hierarchy: Hierarchy) -> Choice:
     """Choose as many levels as leave the coarsest one enough nodes."""
-    assert graph.labels is not None
-    least = NODES_PER_CLASS * np.unique(graph.labels[split.train]).size
+    per_class = NODES_PER_CLASS_LARGE if profile.large_diameter else NODES_PER_CLASS
+    least = per_class * np.count_nonzero(profile.labels_per_class)
     sizes = hierarchy.sizes().nodes
     deep = 0
     while deep + 1 < len(sizes) and sizes[deep + 1] >= least and sizes[deep + 1] <= LEAST_REDUCTION * sizes[deep]:
         deep += 1
     levels = max(deep, 1)
     kept = sizes[min(levels, len(sizes) - 1)]
-    return Choice("levels", levels, f"the coarsest level then has {kept:,} of {sizes[0]:,} nodes")
+    reason = f"the coarsest level then has {kept:,} of {sizes[0]:,} nodes"
+    if profile.large_diameter:
+        reason = f"the graph is at least {profile.diameter:,} steps across, and {reason}"
+    return Choice("levels", levels, reason)
 
 
-def _order(graph: Graph) -> Choice:
-    """Choose the number of steps after which a node of mean degree reaches about as many nodes as there are."""
+def _order(graph: Graph, profile: GraphProfile) -> Choice:
+    """Choose the number of steps after which a node reaches about as many nodes as there are.
+
+    Neighbourhoods usually grow by the mean degree with each step. If the diameter is large they grow by a power of the
+    steps, which is measured.
+    """
+    if profile.large_diameter:
+        (_, nearer), (far, farther) = list(zip(STEPS, profile.growth, strict=True))[-2:]
+        power = np.log2(farther / nearer)  # each of STEPS is twice the one before
+        steps = far * farther ** (-1 / power) if power else far
+        return Choice(
+            "order", min(round(steps), MOST_STEPS), f"{far} steps reach {farther:.1%} of the graph on average"
+        )
     degree = np.diff(graph.adjacency.indptr)
     mean = float(degree[degree > 0].mean()) if degree.any() else 0.0
     steps = np.log(graph.n_nodes) / np.log(mean) if mean > 1 else np.inf

@@ -261,7 +261,7 @@ def _chosen(
     name: str, trainer: Trainer, split: Split, dataset: str | None, changes: Mapping[str, Any] | None
 ) -> Settings:
     model, _, preset = name.partition(":")
-    recipe = {"model": model, "preset": preset or None, "dataset": dataset}
+    recipe: dict[str, Any] = {"model": model, "preset": preset or None, "dataset": dataset}
     return choose_settings(trainer.graph, split, **recipe, changes=changes, coarsened=trainer.coarsened).settings
 
 

@@ -107,7 +107,7 @@ def draw_split(graph: Graph, validation: float = 0.2, test: float = 0.2, seed: i
 
 
 def _chosen(
-    trainer: Trainer, split: Split, settings: Settings | None, changes: Mapping[str, Any] | None, **names: str | None
+    trainer: Trainer, split: Split, settings: Settings | None, changes: Mapping[str, Any] | None, **names: Any
 ) -> ChosenSettings:
     if settings is None:
         return choose_settings(trainer.graph, split, changes=changes, coarsened=trainer.coarsened, **names)

@@ -1,0 +1,124 @@
+"""What features alone and edges alone say about the classes, by cross-validation on the training labels.
+
+Features are judged by a logistic regression, edges by label propagation. Both are quick: of a large graph,
+they see a part of the labels, columns or folds, and edges are left out if one fold would take long.
+"""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer, StandardScaler
+
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.graph import Features
+from hiergcn.graph.tables.feature_columns import STRUCTURAL
+from hiergcn.graph.task import Task
+from hiergcn.model.baselines.label_propagation import LabelPropagationConfig, LabelPropagationMethod
+from hiergcn.model.method import Labelled
+from hiergcn.run.adapt import WORDS, scaling_for
+
+FOLDS = 5
+"""Also the fewest training labels of a class that takes part."""
+MOST_ROWS, MOST_COLUMNS = 500, 500  # of the logistic regression
+MOST_STEPS = 100  # of its optimiser
+MOST_PRODUCTS = 20_000_000  # entries of the adjacency times classes times folds; about two seconds
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Accuracies on held-out training labels."""
+
+    labels: int
+    """Training labels that took part."""
+    largest: float
+    """Share of the largest class among them."""
+    features: float | None
+    """None if the nodes have no features of their own."""
+    edges: float | None
+    """None if there are none, or too many for a quick answer."""
+
+    def sentence(self) -> str:
+        """Say what features and edges give."""
+        told = (("features", self.features), ("edges", self.edges))
+        parts = [f"{name} alone give {100 * accuracy:.0f} %" for name, accuracy in told if accuracy is not None]
+        given = f"Of {self.labels:,} training labels, held out in turn"
+        return f"{given}, {' and '.join(parts)}; always naming the largest class gives {100 * self.largest:.0f} %."
+
+
+def measure_evidence(graph: Graph, split: Split) -> Evidence | None:
+    """Return the accuracy of features alone and of edges alone; None if neither can be judged.
+
+    Only classes with at least `FOLDS` training labels take part; there must be two.
+    """
+    assert graph.labels is not None
+    count = np.bincount(graph.labels[split.train], minlength=graph.n_classes)
+    if np.count_nonzero(count >= FOLDS) < 2:
+        return None
+    nodes = split.train[count[graph.labels[split.train]] >= FOLDS]
+    features, edges = _accuracy_of_features(graph, nodes), _accuracy_of_edges(graph, nodes)
+    if features is None and edges is None:
+        return None
+    return Evidence(nodes.size, float(count.max() / nodes.size), features, edges)
+
+
+def _accuracy_of_features(graph: Graph, nodes: NDArray[np.int64]) -> float | None:
+    if graph.features is None or any(column.kind == STRUCTURAL for column in graph.columns):
+        return None
+    assert graph.labels is not None
+    nodes = nodes[np.linspace(0, nodes.size - 1, min(MOST_ROWS, nodes.size)).astype(np.int64)]
+    X, labels = _most_varied(graph.features[nodes]), graph.labels[nodes]
+    words = scaling_for(graph)[0] == WORDS
+    scaler = Normalizer() if words else StandardScaler(with_mean=not sp.issparse(X))
+    model = make_pipeline(scaler, LogisticRegression(C=10.0 if words else 0.1, max_iter=MOST_STEPS))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # near enough for an estimate
+        correct = [
+            model.fit(X[known], labels[known]).predict(X[held_out]) == labels[held_out]
+            for known, held_out in _folds(labels)
+        ]
+    return float(np.concatenate(correct).mean())
+
+
+def _most_varied(X: Features) -> Features:
+    """Return the columns that vary most, if there are many."""
+    if X.shape[1] <= MOST_COLUMNS:
+        return X
+    squares = X.power(2) if isinstance(X, sp.csr_array) else np.square(X)
+    variance = squares.mean(axis=0) - np.square(X.mean(axis=0))
+    kept = np.sort(np.argsort(-variance, kind="stable")[:MOST_COLUMNS])
+    columns: Features = X[:, kept]
+    return columns
+
+
+def _accuracy_of_edges(graph: Graph, nodes: NDArray[np.int64]) -> float | None:
+    folds = min(MOST_PRODUCTS // max(graph.adjacency.nnz * graph.n_classes, 1), FOLDS)
+    if not graph.n_edges or not folds:
+        return None
+    assert graph.labels is not None
+    labels = graph.labels[nodes]
+    method, cpu = LabelPropagationMethod(LabelPropagationConfig()), torch.device("cpu")
+    prepared = method.prepare(Task.unlabelled(graph, graph.n_classes), None, cpu)
+    correct = []
+    for known, held_out in islice(_folds(labels), folds):
+        model = method.build(prepared, graph.n_classes, torch.Generator())
+        model.solve(Labelled(torch.from_numpy(nodes[known]), torch.from_numpy(labels[known])))
+        predicted = model(prepared.features).argmax(dim=1).numpy()
+        correct.append(predicted[nodes[held_out]] == labels[held_out])
+    return float(np.concatenate(correct).mean())
+
+
+def _folds(labels: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield positions with a known label, and those whose label is held out, with the classes in proportion."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a class may have lost labels to the limit on rows
+        yield from StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(labels, labels)
