@@ -76,6 +76,15 @@ def test_named_datasets_are_not_large_across(name: str) -> None:
         assert 0.7 < profile.homophily < 0.9
 
 
+@pytest.mark.parametrize(("name", "diameter"), [("helsinki", 161), ("pegase", 91), ("activsg10k", 51)])
+def test_streets_and_power_grids_are_large_across(name: str, diameter: int) -> None:
+    dataset = load_dataset(name)
+    profile = profile_graph(dataset.graph, dataset.split)
+    assert profile.large_diameter
+    assert profile.diameter == diameter
+    assert profile.growth[-1] < 0.3  # ordinary graphs: more than 0.4
+
+
 def test_only_training_labels_count() -> None:
     graph = planted_graph(400, seed=1)
     assert graph.labels is not None

@@ -18,7 +18,7 @@ from hiergcn.graph.split import Split
 
 STEPS = (1, 2, 4, 8, 16)
 """Steps for which the growth of neighbourhoods is measured."""
-LARGE_DIAMETER = 4.0  # times log2(n); random graphs, citation and co-purchase networks have 1 to 2.5 times
+LARGE_DIAMETER = 3.5  # times log2(n); random graphs, citation and co-purchase networks have 1 to 2.5 times
 FEWEST_EDGES = 20  # between training nodes, to estimate homophily from
 WEAK_HOMOPHILY = 0.1  # adjusted: below it, neighbours share their class hardly more often than by chance
 FEW_PER_CLASS = 5
