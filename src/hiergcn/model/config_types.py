@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -44,6 +45,14 @@ class CheckedConfig:
             value = getattr(self, name)
             if not limits.allow(value):
                 raise InputError(f"{name} is {value!r}; give {limits.words}.")
+
+
+@dataclass(frozen=True)
+class InputConfig(CheckedConfig):
+    """Settings that every method with features has."""
+
+    harmonic: bool = field(default=False, kw_only=True)
+    """Add the training labels, diffused over the graph to convergence, as columns; see `label_columns`."""
 
 
 @cache

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
-from hiergcn.model.config_types import CheckedConfig, Count, Rate, Scaling, Whole
+from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling, Whole
 from hiergcn.model.features import feature_tensor
 from hiergcn.model.levels import HierarchyTensors, LevelTensors, Pooling
 from hiergcn.model.memory_cost import Layer, MemoryPlan, Workload, layers_memory
@@ -31,7 +31,7 @@ from hiergcn.model.ops.convolve import ChannelMix, convolve
 
 
 @dataclass(frozen=True)
-class HGCNConfig(CheckedConfig):
+class HGCNConfig(InputConfig):
     """Settings of the network. The defaults follow the paper's text (preset `paper`)."""
 
     levels: Whole = 4

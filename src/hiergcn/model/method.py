@@ -115,6 +115,9 @@ class Method(ABC):
     inductive: bool = True
     """Whether a trained model applies to other nodes; False if it has parameters for each node."""
 
+    uses_labels: bool = False
+    """Whether `prepare` uses the training labels, so that each split is prepared by itself."""
+
     @abstractmethod
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
@@ -144,6 +147,7 @@ class WrappedMethod(Method):
         self.method = method
         self.uses_hierarchy, self.replicates = method.uses_hierarchy, method.replicates
         self.learns_at_once, self.inductive = method.learns_at_once, method.inductive
+        self.uses_labels = method.uses_labels
 
     def memory(self, work: Workload) -> MemoryPlan:
         return self.method.memory(work)

@@ -32,6 +32,8 @@ _METHODS = {
     "graph-unet": _Entry("Graph U-Net", "baselines.graph_unet", "GraphUNet"),  # Gao & Ji, 2019
     "mlp": _Entry("MLP", "baselines.mlp", "MLP"),  # the features alone, without edges
     "label-propagation": _Entry("label propagation", "baselines.label_propagation", "LabelPropagation"),
+    "harmonic": _Entry("harmonic function", "baselines.harmonic", "Harmonic"),  # Zhu et al., 2003
+    "graphsage": _Entry("GraphSAGE", "baselines.graphsage", "GraphSAGE"),  # Hamilton et al., 2017
     "grand": _Entry("GRAND", "baselines.grand", "GRAND"),  # Feng et al., 2020
     "dgcn": _Entry("DGCN", "baselines.dgcn", "DGCN"),  # Zhuang & Ma, 2018
     "planetoid-t": _Entry("Planetoid-T", "baselines.planetoid", "PlanetoidT"),  # Yang et al., 2016
@@ -61,13 +63,19 @@ def method_class(name: str) -> type[Any]:
 
 
 def build_method(name: str, config: Any) -> "Method":
-    """Make the method; `networks` above 1 and `scaling="standard"` wrap it."""
+    """Make the method; `networks` above 1, `harmonic` and `scaling="standard"` wrap it."""
     from hiergcn.model.ensemble import EnsembleMethod
     from hiergcn.model.features import Standardised
+    from hiergcn.model.label_columns import HarmonicColumns
 
     if getattr(config, "networks", 1) > 1:
         return EnsembleMethod(build_method(name, replace(config, networks=1)), config.networks)
-    if getattr(config, "scaling", None) == "standard":
+    scaling = getattr(config, "scaling", "none")
+    if getattr(config, "harmonic", False):
+        rows = "none" if scaling == "standard" else scaling  # columns are standardised after the labels joined them
+        inner = replace(config, harmonic=False, scaling="standard" if scaling == "standard" else "none")
+        return HarmonicColumns(build_method(name, inner), rows)
+    if scaling == "standard":
         return Standardised(method_class(name)(replace(config, scaling="none")))
     method: Method = method_class(name)(config)
     return method

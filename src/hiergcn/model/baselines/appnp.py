@@ -17,14 +17,14 @@ from torch import Tensor, nn
 
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import FlatMethod
-from hiergcn.model.config_types import CheckedConfig, Count, Rate, Scaling, Share, Whole
+from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling, Share, Whole
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.sparse import normalised_adjacency
 from hiergcn.model.ops.sparse_features import FeatureLinear, SparseFeatures
 
 
 @dataclass(frozen=True)
-class APPNPConfig(CheckedConfig):
+class APPNPConfig(InputConfig):
     """The settings; the defaults are the paper's."""
 
     hidden: Count = 64

@@ -31,7 +31,7 @@ from torch import Tensor, nn
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import AdjacencyMethod, numpy_generator
 from hiergcn.model.baselines.walks import Walker
-from hiergcn.model.config_types import CheckedConfig, Count, NonNegative, Positive, Rate, Scaling, Whole, at_least
+from hiergcn.model.config_types import Count, InputConfig, NonNegative, Positive, Rate, Scaling, Whole, at_least
 from hiergcn.model.method import Features, Labelled, NodeModel
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import csr_tensor, propagate, symmetrically_normalised
@@ -41,7 +41,7 @@ _PAIRS_AT_ONCE = 1 << 23  # bounds the memory of counting, besides the counts
 
 
 @dataclass(frozen=True)
-class DGCNConfig(CheckedConfig):
+class DGCNConfig(InputConfig):
     """The settings; the defaults are those of the authors' script."""
 
     hidden: Count = 32

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from hiergcn.model.baselines.base import drawing_from
 from hiergcn.model.baselines.pyg import EdgeMethod, Edges, on_projected, pyg_layers
-from hiergcn.model.config_types import CheckedConfig, Count, Rate, Scaling
+from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling
 from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, flat_memory
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.dropout import dropout
@@ -28,7 +28,7 @@ from hiergcn.model.ops.sparse_features import FeatureLinear
 
 
 @dataclass(frozen=True)
-class GATConfig(CheckedConfig):
+class GATConfig(InputConfig):
     """The settings; the defaults are the paper's on Cora and Citeseer."""
 
     hidden: Count = 8

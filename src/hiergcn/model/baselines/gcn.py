@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.model.baselines.base import AdjacencyMethod, drawing_from
-from hiergcn.model.config_types import CheckedConfig, Count, Rate, Scaling
+from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import propagate
@@ -24,7 +24,7 @@ from hiergcn.model.ops.sparse_features import FeatureLinear
 
 
 @dataclass(frozen=True)
-class GCNConfig(CheckedConfig):
+class GCNConfig(InputConfig):
     """Settings of a two-layer network; the defaults are those of Kipf & Welling on citation networks."""
 
     hidden: Count = 16

@@ -32,7 +32,7 @@ from torch import Tensor, nn
 from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import AdjacencyMethod
-from hiergcn.model.config_types import CheckedConfig, Count, NonNegative, Positive, Rate, Scaling, Whole
+from hiergcn.model.config_types import Count, InputConfig, NonNegative, Positive, Rate, Scaling, Whole
 from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, tensor_bytes
 from hiergcn.model.method import Features, Labelled, NodeModel, Prepared, Weights
 from hiergcn.model.ops.dropout import dropout
@@ -44,7 +44,7 @@ _BLOCK = 256  # columns propagated together on a CPU: twice as fast as 1,433 at 
 
 
 @dataclass(frozen=True)
-class GRANDConfig(CheckedConfig):
+class GRANDConfig(InputConfig):
     """The settings; the defaults are the authors' for Cora."""
 
     # Network

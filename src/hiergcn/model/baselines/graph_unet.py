@@ -18,13 +18,13 @@ from torch import Tensor
 
 from hiergcn.model.baselines.base import drawing_from
 from hiergcn.model.baselines.pyg import EdgeMethod, Edges, on_projected, pyg_layers
-from hiergcn.model.config_types import CheckedConfig, Count, Rate, Scaling, TrueShare
+from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling, TrueShare
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.sparse_features import FeatureLinear
 
 
 @dataclass(frozen=True)
-class GraphUNetConfig(CheckedConfig):
+class GraphUNetConfig(InputConfig):
     """The settings; the defaults are those of PyG's example on Cora."""
 
     hidden: Count = 32

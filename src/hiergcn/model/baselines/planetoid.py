@@ -30,7 +30,7 @@ from torch import Tensor, nn
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import FlatMethod, numpy_generator
 from hiergcn.model.baselines.walks import Contexts, Walker, graph_contexts, in_batches, label_contexts
-from hiergcn.model.config_types import CheckedConfig, Count, Positive, Scaling, Share, Whole
+from hiergcn.model.config_types import Count, InputConfig, Positive, Scaling, Share, Whole
 from hiergcn.model.method import Features, Labelled, NodeModel
 from hiergcn.model.ops.sparse_features import FewColumns, feature_rows, few_rows
 
@@ -38,7 +38,7 @@ _SCORES_AT_ONCE = 1 << 26  # entries of the (nodes, contexts) matrix in memory t
 
 
 @dataclass(frozen=True)
-class PlanetoidTConfig(CheckedConfig):
+class PlanetoidTConfig(InputConfig):
     """Settings of the transductive form; the defaults are those of the authors' demo."""
 
     embedding: Count = 50

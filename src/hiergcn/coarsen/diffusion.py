@@ -1,0 +1,164 @@
+r"""Labels diffused over a graph to convergence: the harmonic function of Zhu, Ghahramani & Lafferty (ICML 2003).
+
+.. math:: (D - A)_{UU} F_U = A_{UL} Y_L
+
+L are the nodes with a label, U all others: each node without a label holds the mean of its neighbours. Small graphs are
+solved exactly by a sparse factorisation. Larger ones are solved by conjugate gradients, with the hierarchy of coarser
+graphs as multigrid preconditioner: smooth the error on a level, pass what is left to the next, add its correction.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.linalg import splu
+
+from hiergcn.coarsen.hierarchy import Hierarchy
+from hiergcn.coarsen.multilevel import coarsen
+
+EXACT = 3_000
+"""Most nodes without a label that are solved by factorisation."""
+TOLERANCE = 1e-6
+"""Largest residual of conjugate gradients, relative to the right-hand side of each class."""
+FOLDS = 5
+"""Parts of the training nodes, each of which gets values from the labels of the others."""
+
+_COARSEST = 1_000  # nodes at which coarsening stops and the factorisation takes over
+_MOST_STEPS = 300
+_DAMPING = 0.7  # of Jacobi's smoothing
+_GROUND = 1e-8  # share of a node's degree that is added to the diagonal: a part without labels is singular otherwise
+_AT_ONCE = 16  # classes that are solved side by side
+
+Floats = NDArray[np.float64]
+
+
+class Diffusion:
+    """Diffuses labels over one graph; the hierarchy is made when it is first needed.
+
+    Args:
+        adjacency: symmetric, (n, n), non-negative weights.
+    """
+
+    def __init__(self, adjacency: sp.csr_array) -> None:
+        self.adjacency = adjacency
+        self._hierarchy: Hierarchy | None = None
+
+    def harmonic(self, nodes: NDArray[np.integer], classes: NDArray[np.integer], n_classes: int) -> Floats:
+        """Return the share of each class at each node, (n, classes).
+
+        Nodes with a label hold it. A part of the graph without any label gets the shares of the labels.
+        """
+        n = self.adjacency.shape[0]
+        F = np.zeros((n, n_classes))
+        F[nodes, classes] = 1.0
+        prior = F[nodes].mean(axis=0) if len(nodes) else np.full(n_classes, 1.0 / n_classes)
+        unknown = np.setdiff1d(np.arange(n), nodes)
+        if not unknown.size:
+            return F
+        A = self.adjacency[unknown]
+        F[nodes] -= prior  # so that 0 is the answer far from any label
+        right = A @ F
+        system = _laplacian(self.adjacency, unknown, A)
+        F[unknown] = self._solve(system, right, unknown)
+        return np.clip(F + prior, 0.0, 1.0)
+
+    def cross_fitted(self, nodes: NDArray[np.integer], classes: NDArray[np.integer], n_classes: int) -> Floats:
+        """Return the harmonic function, but at each labelled node what the labels of the other folds give there."""
+        F = self.harmonic(nodes, classes, n_classes)
+        fold = folds(classes)
+        for number in np.unique(fold):
+            inside = fold == number
+            F[nodes[inside]] = self.harmonic(nodes[~inside], classes[~inside], n_classes)[nodes[inside]]
+        return F
+
+    def _solve(self, system: sp.csr_array, right: Floats, unknown: NDArray[np.integer]) -> Floats:
+        if len(unknown) <= EXACT:
+            exact: Floats = splu(sp.csc_matrix(system)).solve(right)
+            return exact
+        if self._hierarchy is None:
+            levels = int(np.log2(self.adjacency.shape[0] / _COARSEST)) + 1
+            self._hierarchy = coarsen(self.adjacency, levels)
+        cycle = _Multigrid(system, self._hierarchy, unknown)
+        parts = range(0, right.shape[1], _AT_ONCE)
+        return np.hstack([conjugate_gradients(system, right[:, start : start + _AT_ONCE], cycle) for start in parts])
+
+
+def folds(classes: NDArray[np.integer], n_folds: int = FOLDS) -> NDArray[np.int64]:
+    """Return the fold of each labelled node; each class is spread over the folds, in an order that is always the same."""
+    order = np.lexsort((np.random.default_rng(0).random(len(classes)), classes))
+    fold = np.empty(len(classes), dtype=np.int64)
+    fold[order] = np.arange(len(classes)) % n_folds
+    return fold
+
+
+def conjugate_gradients(A: sp.csr_array, B: Floats, preconditioner: Callable[[Floats], Floats]) -> Floats:
+    """Solve A X = B for all columns of B side by side."""
+    X, R = np.zeros_like(B), B.copy()
+    enough = TOLERANCE * np.linalg.norm(B, axis=0)
+    P = Z = preconditioner(R)
+    rz = (R * Z).sum(axis=0)
+    for _ in range(_MOST_STEPS):
+        if (np.linalg.norm(R, axis=0) <= enough).all():
+            break
+        AP = A @ P
+        step = _quotient(rz, (P * AP).sum(axis=0))
+        X += step * P
+        R -= step * AP
+        Z = preconditioner(R)
+        before, rz = rz, (R * Z).sum(axis=0)
+        P = Z + _quotient(rz, before) * P
+    return X
+
+
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """The system of one level, the inverse of its diagonal, and the node of the next level that each node is in."""
+
+    A: sp.csr_array
+    inverse: Floats  # (n, 1)
+    M: sp.csr_array | None
+
+
+class _Multigrid:
+    """One V-cycle over the levels of the hierarchy, as a symmetric preconditioner."""
+
+    def __init__(self, system: sp.csr_array, hierarchy: Hierarchy, unknown: NDArray[np.integer]) -> None:
+        self.grids: list[_Grid] = []
+        A, inside = system, unknown  # nodes of the level that hold a node without a label
+        for level in hierarchy.levels[:-1]:
+            inside, group = np.unique(level.grouping()[inside], return_inverse=True)
+            n = A.shape[0]
+            M = sp.csr_array((np.ones(n), group.astype(np.int32), np.arange(n + 1)), shape=(n, len(inside)))
+            self.grids.append(_grid(A, M))
+            A = sp.csr_array(M.T @ A @ M)
+        self.solve_coarsest = splu(sp.csc_matrix(A)).solve if A.shape[0] <= 10 * _COARSEST else None
+        self.grids.append(_grid(A, None))
+
+    def __call__(self, R: Floats) -> Floats:
+        return self._cycle(R, self.grids)
+
+    def _cycle(self, R: Floats, grids: Sequence[_Grid]) -> Floats:
+        grid = grids[0]
+        if grid.M is None:
+            return self.solve_coarsest(R) if self.solve_coarsest else grid.inverse * R
+        X = _DAMPING * grid.inverse * R
+        coarse = self._cycle(grid.M.T @ (R - grid.A @ X), grids[1:])
+        X = X + grid.M @ coarse
+        return X + _DAMPING * grid.inverse * (R - grid.A @ X)
+
+
+def _grid(A: sp.csr_array, M: sp.csr_array | None) -> _Grid:
+    return _Grid(A, 1.0 / A.diagonal()[:, None], M)
+
+
+def _laplacian(adjacency: sp.csr_array, unknown: NDArray[np.integer], rows: sp.csr_array) -> sp.csr_array:
+    """Return (D - A) between nodes without a label, with a slightly larger diagonal."""
+    degree = rows.sum(axis=1)
+    ground = _GROUND * np.maximum(degree, 1.0)
+    return sp.csr_array(sp.diags_array(degree + ground) - rows[:, unknown])
+
+
+def _quotient(above: Floats, below: Floats) -> Floats:
+    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)

@@ -1,0 +1,66 @@
+"""Weights for the mean of several models' probabilities, from their validation nodes alone.
+
+With many validation nodes, greedy ensemble selection (Caruana et al., ICML 2004) decides: add the model that lowers the
+loss of the mean most, a model perhaps more than once. With few, that would follow chance. Then every model that may well
+be the best is in the mean, weighted by how plausible that is; the mean over doubtful cases loses less than any one pick.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+ENOUGH = 150
+"""Validation nodes from which on greedy selection decides."""
+
+_STEPS = 20
+_LEAST_SHARE = 0.2  # of the largest weight, below which a model is left out
+_FLOOR = 1e-3  # of a probability in the loss, so that one confident error does not decide
+
+Floats = NDArray[np.float64]
+
+
+def combination_weights(probabilities: Sequence[NDArray[np.floating]], labels: NDArray[np.integer]) -> Floats:
+    """Return the weight of each model, (models,), summing to 1; most are 0.
+
+    Args:
+        probabilities: of each model at the validation nodes, (v, classes).
+        labels: classes of the validation nodes, (v,).
+    """
+    each = np.stack([np.asarray(one, dtype=np.float64) for one in probabilities])  # (models, v, classes)
+    return greedy_weights(each, labels) if len(labels) >= ENOUGH else plausible_weights(each, labels)
+
+
+def greedy_weights(each: Floats, labels: NDArray[np.integer]) -> Floats:
+    """Add models one by one, with replacement, so that the loss of the mean falls most; keep the best mean."""
+    given = each[:, np.arange(len(labels)), labels]  # (models, v) probability of the given class
+    counts, total = np.zeros(len(each)), np.zeros(len(labels))
+    best, best_loss = counts, np.inf
+    for step in range(1, _STEPS + 1):
+        losses = -np.log(np.maximum((total + given) / step, _FLOOR)).mean(axis=1)
+        added = int(losses.argmin())
+        counts = counts + np.eye(len(each))[added]
+        total = total + given[added]
+        if losses[added] < best_loss:
+            best, best_loss = counts, losses[added]
+    weights: Floats = best / best.sum()
+    return weights
+
+
+def plausible_weights(each: Floats, labels: NDArray[np.integer]) -> Floats:
+    """Weigh each model by exp(-z²/2), z being how many standard errors it is behind the best on the same nodes."""
+    scores = node_scores(each, labels)
+    behind = scores[scores.mean(axis=1).argmax()] - scores  # (models, v)
+    error = behind.std(axis=1) / np.sqrt(len(labels))
+    z = np.divide(behind.mean(axis=1), error, out=np.zeros(len(each)), where=error > 0)
+    weights = np.exp(-0.5 * z**2)
+    weights[weights < _LEAST_SHARE * weights.max()] = 0.0
+    return weights / weights.sum()
+
+
+def node_scores(each: Floats, labels: NDArray[np.integer]) -> Floats:
+    """Return a model's score at each node, (models, v): 1 if it is right, less half of its Brier score."""
+    truth = np.eye(each.shape[2])[labels]
+    right = each.argmax(axis=2) == labels
+    scores: Floats = right - 0.5 * ((each - truth) ** 2).sum(axis=2)
+    return scores
