@@ -123,7 +123,14 @@ def test_a_graph_without_features(graph: Graph, tmp_path: Path) -> None:
 
 def test_parameters() -> None:
     classifier = HGCNClassifier(levels=2, seed=5)
-    assert classifier.get_params() == {"model": None, "preset": None, "seed": 5, "device": "auto", "levels": 2}
+    assert classifier.get_params() == {
+        "model": None,
+        "preset": None,
+        "seed": 5,
+        "device": "auto",
+        "time_limit": None,
+        "levels": 2,
+    }
     assert repr(classifier) == "HGCNClassifier(seed=5, levels=2)"
     assert classifier.set_params(levels=3, hidden=16, seed=1) is classifier
     assert (classifier.settings.model.levels, classifier.settings.model.hidden, classifier.seed) == (3, 16, 1)

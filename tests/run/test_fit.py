@@ -22,7 +22,7 @@ from hiergcn.run import trainer
 from hiergcn.run.adapt import MOST_LEVELS, choose_settings
 from hiergcn.run.events import BaselineStarted, Coarsened, EpochDone, FitEvent, OnFitEvent
 from hiergcn.run.fit import BASELINES, AllSeedsFailedError, draw_split, fit
-from hiergcn.run.result import Baseline, RunResult
+from hiergcn.run.result import Candidate, RunResult
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.run.trainer import Trainer
 from hiergcn.train.loop import SeedOutcome
@@ -53,7 +53,8 @@ def test_scores_match_the_predictions(graph: Graph, split: Split, result: RunRes
     assert graph.labels is not None
     assert result.test is not None
     by_hand = float((result.predicted[split.test] == graph.labels[split.test]).mean())
-    assert result.test.accuracy.per_seed[result.seeds.index(result.selected_seed)] == pytest.approx(by_hand)
+    assert result.delivered.accuracy == result.metrics()["delivered_accuracy"] == pytest.approx(by_hand)
+    assert np.array_equal(result.probabilities, result.model.predict_proba(graph, "cpu"))
     per_seed = [value for value in result.test.accuracy.per_seed if value is not None]
     assert result.test.accuracy.mean == pytest.approx(sum(per_seed) / 3)
     assert result.test.accuracy.std == pytest.approx(np.std(per_seed, ddof=1))
@@ -79,7 +80,9 @@ def test_metrics_have_their_documented_keys(result: RunResult) -> None:
 
 def test_a_new_metric_shows_up_everywhere(small: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METRICS, "hits", Metric("number of hits", lambda truth, predicted: (truth == predicted).sum()))
-    result = fit(small, changes={"epochs": 2, "levels": 1}, baselines=["label-propagation"], device="cpu")
+    result = fit(
+        small, model="hgcn-plus", changes={"epochs": 2, "levels": 1}, baselines=["label-propagation"], device="cpu"
+    )
     metrics = result.metrics()
     hits = metrics["test_accuracy"]["mean"] * len(result.split.test)
     assert metrics["hits"]["mean"] == pytest.approx(hits)
@@ -190,10 +193,10 @@ def small() -> Graph:
     return planted_graph(90, classes=3, depth=1, homophily=0.95, noise=1.0, seed=1)
 
 
-def quick_baselines(graph: Graph, *names: str, seeds: int = 1, **given: Any) -> tuple[Baseline, ...]:
+def quick_baselines(graph: Graph, *names: str, seeds: int = 1, **given: Any) -> tuple[Candidate, ...]:
     """The baselines of a fit that itself takes no time."""
-    changes = {"epochs": 2, "levels": 1}
-    result = fit(graph, seeds=range(seeds), changes=changes, baselines=names or BASELINES, device="cpu", **given)
+    run: dict[str, Any] = {"model": "hgcn-plus", "changes": {"epochs": 2, "levels": 1}, "device": "cpu"}
+    result = fit(graph, seeds=range(seeds), baselines=names or BASELINES, **run, **given)
     assert result.baselines is not None
     return result.baselines
 
@@ -209,7 +212,7 @@ def test_fit_does_everything_and_coarsens_once(small: Graph, monkeypatch: pytest
     for module in ("trainer", "adapt", "memory_plan", "predict", "tune"):
         if hasattr(import_module(f"hiergcn.run.{module}"), "coarsen"):
             monkeypatch.setattr(f"hiergcn.run.{module}.coarsen", counted)
-    result = fit(small, changes={"epochs": 3}, baselines=BASELINES, device="cpu")
+    result = fit(small, model="hgcn-plus", changes={"epochs": 3}, baselines=BASELINES, device="cpu")
     assert calls == [MOST_LEVELS]
     assert result.settings == choose_settings(small, result.split, changes={"epochs": 3}).settings
     assert result.reasons["levels"]

@@ -10,7 +10,7 @@ from hiergcn.cli.terminal import complain, console, graph_sizes, print_table, pr
 
 if TYPE_CHECKING:
     from hiergcn.graph import Graph
-    from hiergcn.run.events import SettingsChosen
+    from hiergcn.run.events import SettingsChosen, SplitChosen
 
 SHOWN_SETTINGS = 4  # in a line; those that differ most from graph to graph come first
 MANY_NODES = 200_000  # larger graphs are trained in one process, because several need too much memory
@@ -43,6 +43,10 @@ def fit(
         bool | None,
         typer.Option(help="Also fit label propagation, a perceptron and GCN. [default: for your own files]"),
     ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="Seconds in which auto tries methods. [default: 2 to 60, by the graph's size]"),
+    ] = None,
     device: options.Device = "auto",
     workers: options.Workers = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say why each setting was chosen.")] = False,
@@ -55,23 +59,33 @@ def fit(
     from hiergcn.cli.progress import FitProgress, Progress
     from hiergcn.cli.summary import print_summary
     from hiergcn.report import write_report
-    from hiergcn.run.adapt import method_for
+    from hiergcn.run.adapt import AUTO, is_automatic, method_for
+    from hiergcn.run.auto import default_limit
     from hiergcn.run.fit import BASELINES, DRAWN_SPLIT
     from hiergcn.run.fit import fit as run_fit
     from hiergcn.run.folder import check_free, write_run
     from hiergcn.run.machine import cores
+    from hiergcn.run.portfolio import check_settings
     from hiergcn.run.settings import settings_for
     from hiergcn.run.source import Source
 
     source = Source(data, nodes, label, id_, weight, split_column, tuple(drop or ()))
-    # raises for unknown names and values, before anything is read
-    settings = settings_for(model or method_for(preset, source.dataset), preset, source.dataset).override(changes)
-    folder = options.next_free(Path("runs") / f"{source.name}-{settings.method}") if out is None else out
+    automatic = is_automatic(model, preset, source.dataset)
+    if automatic:  # both ways raise for unknown names and values, before anything is read
+        check_settings(changes)
+        method = AUTO
+    else:
+        named = model or method_for(preset, source.dataset)
+        method = settings_for(named, preset, source.dataset).override(changes).method
+    folder = options.next_free(Path("runs") / f"{source.name}-{method}") if out is None else out
     check_free(folder)
     read = options.read_data(source)
     read.check_labels()
     split_from = read.split_from or DRAWN_SPLIT
     with_baselines = not source.is_dataset if baselines is None else baselines
+    limit = default_limit(read.graph.n_nodes) if time_limit is None else time_limit
+    if automatic:
+        console().print(f"Time limit of the choice: {limit:.0f} s (--time-limit)")
     try:
         with Progress(console()) as progress:
             result = run_fit(
@@ -84,6 +98,7 @@ def fit(
                 changes=changes,
                 baselines=BASELINES if with_baselines else (),
                 device=device,
+                time_limit=limit,
                 workers=workers or (cores() if read.graph.n_nodes <= MANY_NODES else 1),
                 on_event=FitProgress(
                     progress, seeds, on_settings=lambda event: _announce(read.graph, split_from, event, verbose)
@@ -101,13 +116,18 @@ def fit(
         raise typer.Exit(options.INTERRUPTED)
 
 
-def _announce(graph: "Graph", split_from: str, event: "SettingsChosen", verbose: bool) -> None:
+def _announce(graph: "Graph", split_from: str, event: "SettingsChosen | SplitChosen", verbose: bool) -> None:
     """Print the sizes of the graph and its split, and the settings if they were chosen for the graph."""
-    screen, choices, method = console(), event.chosen.choices, event.chosen.settings.method
+    from hiergcn.run.events import SplitChosen
+
+    screen = console()
     screen.print(f"{printable(graph.name)}: {graph_sizes(graph)}")
     screen.print(f"Labelled nodes: {split_sizes(event.split)}; the split is {printable(split_from)}")
     if not len(event.split.test):
         screen.print("No labels are left for a test: validation accuracy is shown instead.", style="yellow")
+    if isinstance(event, SplitChosen):
+        return
+    choices, method = event.chosen.choices, event.chosen.settings.method
     if choices and verbose:
         rows = [(one.setting, one.shown, one.reason) for one in choices]
         title = f"\nSettings of {method} for this graph"

@@ -31,8 +31,8 @@ Drop = Annotated[list[str] | None, typer.Option(help="Column of NODES to leave o
 Model = Annotated[
     str | None,
     typer.Option(
-        help=f"{', '.join(method_names())}. "
-        "[default: hgcn-plus for your own files; hgcn for a dataset, or with --preset]"
+        help=f"auto, {', '.join(method_names())}. "
+        "[default: auto, the best for your graph, for your own files; hgcn for a dataset, or with --preset]"
     ),
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]

@@ -95,15 +95,31 @@ class FitProgress:
     """Shows the events of a fit."""
 
     def __init__(
-        self, progress: Progress, seeds: int, on_settings: Callable[[events.SettingsChosen], None] = lambda _: None
+        self,
+        progress: Progress,
+        seeds: int,
+        on_settings: Callable[[events.SettingsChosen | events.SplitChosen], None] = lambda _: None,
     ) -> None:
         self.progress, self.seeds, self.on_settings = progress, seeds, on_settings
         self.epochs, self.finished = 1, 0
         self.running: dict[int, int] = {}  # seed: epoch; worker processes train several at once
         self.accuracies: list[float] = []
+        self.candidate: str | None = None  # of the automatic choice, which is running
 
     def __call__(self, event: events.FitEvent) -> None:
         match event:
+            case events.SplitChosen():
+                self.on_settings(event)
+            case events.CandidateStarted(name):
+                self.candidate = name
+                self.progress.start(f"trying {name}", 0)
+            case events.CandidateDone(name, accuracy, left_out):
+                found = left_out if accuracy is None else f"validation {percent(accuracy)} %"
+                self.progress.note(f"{name}: {found}")
+            case events.EpochDone(seed, epoch, best) if self.candidate:
+                self.progress.advance(epoch, f"seed {seed}: epoch {epoch}, best validation {percent(best)} %")
+            case events.SeedDone() if self.candidate:
+                pass
             case events.SettingsChosen():
                 self.epochs = event.chosen.settings.train.epochs
                 self.on_settings(event)

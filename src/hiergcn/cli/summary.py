@@ -1,5 +1,6 @@
 """The results of a fit, as `hiergcn fit` prints them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -7,7 +8,7 @@ from rich.console import Console
 from hiergcn.cli.terminal import duration, percent, print_table, printable, warn_of_few_tests
 from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.metrics import METRICS, PartReport, Summary
-from hiergcn.run.result import Baseline, RunResult
+from hiergcn.run.result import Candidate, RunResult
 
 SHOWN_NOTES = 10
 SHOWN_CLASSES = 30
@@ -26,8 +27,8 @@ def print_summary(out: Console, result: RunResult, folder: Path, asked: int) -> 
     out.print()
     _print_classes(out, result)
     out.print()
-    _print_baselines(out, result)
-    out.print(describe_calibration(result.kept.calibration()))
+    _print_methods(out, result)
+    out.print(describe_calibration(result.delivered.calibration()))
     seconds = result.seconds
     out.print(
         f"Time: coarsening {duration(seconds['coarsen'])}, training {duration(seconds['train'])}, "
@@ -48,11 +49,14 @@ def print_summary(out: Console, result: RunResult, folder: Path, asked: int) -> 
 
 
 def _print_accuracy(out: Console, result: RunResult) -> None:
-    settings, count = result.settings, len(result.seeds)
+    count, answer = len(result.seeds), result.delivered
     seeds = f"{count} seed" + ("s" if count > 1 else "")
-    title = f"{settings.method} on {printable(result.graph.name)}, preset {settings.preset}, {seeds}"
-    rows = [("test", *_figures(result.test.accuracy))] if result.test else []
-    rows.append(("validation", *_figures(result.validation_accuracy)))
+    how = f"{result.settings.method} on {printable(result.graph.name)}, preset {result.settings.preset}, {seeds}"
+    title = how if result.leaderboard is None else f"Chosen for {printable(result.graph.name)}"
+    rows = [("delivered, test", percent(answer.accuracy), "", "", "")] if result.test else []
+    rows.append(("delivered, validation", percent(answer.validation_accuracy), "", "", ""))
+    rows += [("each seed, test", *_figures(result.test.accuracy))] if result.test else []
+    rows.append(("each seed, validation", *_figures(result.validation.accuracy)))
     name, judged = ("test", result.test) if result.test else ("validation", result.validation)
     rows += [
         (f"{name}, {METRICS[metric].title}", *_figures(summary))
@@ -64,7 +68,11 @@ def _print_accuracy(out: Console, result: RunResult) -> None:
         if result.test and result.test.accuracy.mean is not None:
             rows.append(("test minus claim", f"{100 * (result.test.accuracy.mean - result.claim):+.1f}", "", "", ""))
     print_table(out, ("accuracy in %", "mean", "spread", "lowest", "highest"), rows, title=title)
-    out.print("Spread: sample standard deviation over seeds." if count > 1 else "One seed has no spread.")
+    networks = len(result.members)
+    if networks > 1:
+        out.print(f"Delivered: the mean of {networks} networks. Spread: sample standard deviation over seeds.")
+    if result.verdict:
+        out.print(result.verdict, style="bold")
     if not result.test:
         words = "There are no test labels. Validation also chose the epoch, so its accuracy is optimistic."
         out.print(words, style="yellow")
@@ -95,7 +103,7 @@ def _print_seeds(out: Console, result: RunResult) -> None:
 
 def _print_classes(out: Console, result: RunResult) -> None:
     """Print precision, recall and F1 of the selected seed's model."""
-    kept = result.kept
+    kept = result.delivered
     columns, title = ("class", "precision %", "recall %", "F1 %", "nodes"), f"Classes, on {kept.on} nodes"
     rows = []
     for score in kept.per_class:
@@ -105,12 +113,16 @@ def _print_classes(out: Console, result: RunResult) -> None:
     print_table(out, columns, rows, title=title, letters=40, most=SHOWN_CLASSES, what="classes in metrics.json")
 
 
-def _print_baselines(out: Console, result: RunResult) -> None:
-    """Print the methods side by side, and which one is best."""
+def _print_methods(out: Console, result: RunResult) -> None:
+    """Print the methods side by side: every candidate of the automatic choice, or simpler methods and who is best."""
+    on = result.delivered.on
+    if result.leaderboard is not None:
+        _print_leaderboard(out, result.leaderboard)
+        return
     if result.baselines is None:
         return
-    on = result.kept.on
-    own = Baseline(result.settings.method, len(result.seeds), result.validation, result.test, result.seconds["train"])
+    name = result.settings.method
+    own = Candidate(name, name, len(result.seeds), result.validation, result.test, result.seconds["train"])
     methods = [(one, report) for one in (own, *result.baselines) if (report := getattr(one, on)) is not None]
     columns = ("method", *(f"{metric.title} %" for metric in METRICS.values()), "seeds", "time")
     rows = [(one.model, *_scores(report), str(one.seeds), duration(one.seconds or 0.0)) for one, report in methods]
@@ -123,6 +135,25 @@ def _print_baselines(out: Console, result: RunResult) -> None:
     if others:
         best, model = max(others, key=lambda pair: pair[0])
         out.print(_verdict(own.model, ours, model, best))
+    out.print()
+
+
+def _print_leaderboard(out: Console, candidates: Sequence[Candidate]) -> None:
+    rows = []
+    for one in candidates:
+        if one.validation is not None:
+            test = percent(one.test.accuracy.mean) if one.test else "-"
+            weight = f"{one.weight:.0%}" if one.weight else ""
+            figures = percent(one.validation.accuracy.mean), test, weight
+            rows.append((one.name, *figures, str(one.seeds), duration(one.seconds or 0.0)))
+    columns = ("candidate", "validation %", "test %", "weight", "seeds", "time")
+    print_table(out, columns, rows, title="Leaderboard: accuracy of the mean over a candidate's seeds")
+    reasons: dict[str, list[str]] = {}
+    for one in candidates:
+        if one.left_out is not None:
+            reasons.setdefault(one.left_out, []).append(one.name)
+    for reason, names in reasons.items():
+        out.print(f"Not in the table: {', '.join(names)} ({printable(reason)}).", soft_wrap=True)
     out.print()
 
 

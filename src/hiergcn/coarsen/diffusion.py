@@ -60,9 +60,10 @@ class Diffusion:
         A = self.adjacency[unknown]
         F[nodes] -= prior  # so that 0 is the answer far from any label
         right = A @ F
-        system = _laplacian(self.adjacency, unknown, A)
+        system = _laplacian(A, unknown)
         F[unknown] = self._solve(system, right, unknown)
-        return np.clip(F + prior, 0.0, 1.0)
+        shares: Floats = np.clip(F + prior, 0.0, 1.0)
+        return shares
 
     def cross_fitted(self, nodes: NDArray[np.integer], classes: NDArray[np.integer], n_classes: int) -> Floats:
         """Return the harmonic function, but at each labelled node what the labels of the other folds give there."""
@@ -86,7 +87,7 @@ class Diffusion:
 
 
 def folds(classes: NDArray[np.integer], n_folds: int = FOLDS) -> NDArray[np.int64]:
-    """Return the fold of each labelled node; each class is spread over the folds, in an order that is always the same."""
+    """Return the fold of each labelled node, always the same; each class is spread over the folds."""
     order = np.lexsort((np.random.default_rng(0).random(len(classes)), classes))
     fold = np.empty(len(classes), dtype=np.int64)
     fold[order] = np.arange(len(classes)) % n_folds
@@ -142,7 +143,8 @@ class _Multigrid:
     def _cycle(self, R: Floats, grids: Sequence[_Grid]) -> Floats:
         grid = grids[0]
         if grid.M is None:
-            return self.solve_coarsest(R) if self.solve_coarsest else grid.inverse * R
+            solved: Floats = self.solve_coarsest(R) if self.solve_coarsest else grid.inverse * R
+            return solved
         X = _DAMPING * grid.inverse * R
         coarse = self._cycle(grid.M.T @ (R - grid.A @ X), grids[1:])
         X = X + grid.M @ coarse
@@ -153,7 +155,7 @@ def _grid(A: sp.csr_array, M: sp.csr_array | None) -> _Grid:
     return _Grid(A, 1.0 / A.diagonal()[:, None], M)
 
 
-def _laplacian(adjacency: sp.csr_array, unknown: NDArray[np.integer], rows: sp.csr_array) -> sp.csr_array:
+def _laplacian(rows: sp.csr_array, unknown: NDArray[np.integer]) -> sp.csr_array:
     """Return (D - A) between nodes without a label, with a slightly larger diagonal."""
     degree = rows.sum(axis=1)
     ground = _GROUND * np.maximum(degree, 1.0)

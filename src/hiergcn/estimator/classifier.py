@@ -15,15 +15,16 @@ from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.graph import Graph, Split
+from hiergcn.run.adapt import AUTO, is_automatic, method_for
 from hiergcn.run.adapt import PRESET as ADAPTED
-from hiergcn.run.adapt import method_for
 from hiergcn.run.events import OnFitEvent
 from hiergcn.run.fit import draw_split, fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
+from hiergcn.run.portfolio import check_settings
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings, method_of, settings_for
 
-_DEFAULTS = {"model": None, "preset": None, "seed": 0, "device": "auto"}
+_DEFAULTS = {"model": None, "preset": None, "seed": 0, "device": "auto", "time_limit": None}
 
 
 class NotFittedError(HierGCNError, SklearnNotFittedError):  # type: ignore[misc]  # scikit-learn has no types
@@ -34,11 +35,12 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     """Classifies the nodes of a graph from the few labels that are known.
 
     Args:
-        model: name of the method, as in `hiergcn fit --model`; by default H-GCN+, or H-GCN if a preset is named.
-        preset: name of a recipe, such as `paper`; by default settings are adapted to the graph, and `result_.reasons`
-            says why.
+        model: name of the method, as in `hiergcn fit --model`; by default it is chosen for the graph, see
+            `result_.verdict` and `result_.leaderboard`; with a preset, H-GCN.
+        preset: name of a recipe, such as `paper`; by default settings are adapted to the graph.
         seed: for every random draw.
         device: `auto`, `cpu` or `cuda`.
+        time_limit: seconds of the choice of a method; by default it depends on the size of the graph.
         settings: any setting of the method by its name: `levels=4`, `dropout=0.5`, `class_weight="balanced"`.
 
     Fitted values end in an underscore:
@@ -61,9 +63,10 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         preset: str | None = None,
         seed: int = 0,
         device: str = "auto",
+        time_limit: float | None = None,
         **settings: Any,
     ) -> None:
-        self.model, self.preset, self.seed, self.device = model, preset, seed, device
+        self.model, self.preset, self.seed, self.device, self.time_limit = model, preset, seed, device, time_limit
         self._given = dict(settings)
         self._requested()  # refuses unknown names
 
@@ -73,10 +76,11 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             graph,
             split or draw_split(graph, test=0.0, seed=self.seed),
             seeds=[self.seed],
-            model=self.model,
+            model=self._model,
             preset=self.preset,
             changes=self._given,
             device=self.device,
+            time_limit=self.time_limit,
             on_event=on_event,
         )
         self._keep(self.result_)
@@ -149,15 +153,20 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     def load(cls, path: str | Path, device: str = "auto") -> Self:
         """Return the classifier of a run folder, written by `save` or by `hiergcn fit --out`."""
         run = load_run(Path(path))
-        model, preset = _constructor_names(run.settings)
+        automatic = run.metrics["model"] == AUTO
+        if automatic and cls.models is not None:
+            raise InputError(f"The method in {path} was chosen automatically; load it with NodeClassifier.")
+        model, preset = (None, None) if automatic else _constructor_names(run.settings, cls.models is not None)
         loaded = cls(model=model, preset=preset, seed=run.metrics["selected_seed"], device=device)
-        loaded._given = _differing(run.settings)
+        loaded._given = {} if automatic else _differing(run.settings)
         loaded._keep(run)
         return loaded
 
     @property
     def settings(self) -> Settings:
         """The settings before a graph is seen; `settings_` are those that were used."""
+        if is_automatic(self._model, self.preset):
+            raise InputError("The method and its settings are chosen when a graph is fitted; see settings_ then.")
         return self._requested()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -184,13 +193,22 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         shown = {name: value for name, value in self.get_params().items() if _DEFAULTS.get(name, ...) != value}
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown.items())})"[:N_CHAR_MAX]
 
+    @property
+    def _model(self) -> str | None:
+        """The name of the method; None if a preset or the graph decides."""
+        return self.model or (None if self.models is None or self.preset else self.models[0])
+
     def _requested(self) -> Settings:
+        """Return the settings; those of H-GCN+ if the method is chosen later."""
         if self.models is not None and self.model not in (None, *self.models):
             raise InputError(
                 f"{type(self).__name__} has no model {self.model!r}; give {' or '.join(self.models)}, "
                 "or use NodeClassifier."
             )
-        return settings_for(self.model or method_for(self.preset), self.preset).override(self._given)
+        if is_automatic(self._model, self.preset):
+            check_settings(self._given)
+            return settings_for(method_for(None))
+        return settings_for(self._model or method_for(self.preset), self.preset).override(self._given)
 
     def _keep(self, run: RunResult | LoadedRun) -> None:
         """Set the fitted values."""
@@ -283,10 +301,10 @@ class OnGraph(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         return nodes.astype(np.int64)
 
 
-def _constructor_names(settings: Settings) -> tuple[str | None, str | None]:
+def _constructor_names(settings: Settings, has_default: bool) -> tuple[str | None, str | None]:
     """Return the model and the preset to name for these settings, None for what comes without a name."""
     preset = None if settings.preset == ADAPTED else settings.preset
-    unnamed = method_of(method_for(preset), preset)
+    unnamed = method_of(method_for(preset), preset) if preset or has_default else None
     return None if settings.method == unnamed else settings.method, preset
 
 

@@ -1,8 +1,8 @@
 """Weights for the mean of several models' probabilities, from their validation nodes alone.
 
-With many validation nodes, greedy ensemble selection (Caruana et al., ICML 2004) decides: add the model that lowers the
-loss of the mean most, a model perhaps more than once. With few, that would follow chance. Then every model that may well
-be the best is in the mean, weighted by how plausible that is; the mean over doubtful cases loses less than any one pick.
+With many validation nodes, greedy ensemble selection (Caruana et al., ICML 2004) decides: add the model that lowers
+the loss of the mean most, a model perhaps more than once. With few, that would follow chance. Then every model that may
+well be the best is in the mean, weighted by how plausible that is: the mean loses less than any one pick.
 """
 
 from collections.abc import Sequence
@@ -53,9 +53,10 @@ def plausible_weights(each: Floats, labels: NDArray[np.integer]) -> Floats:
     behind = scores[scores.mean(axis=1).argmax()] - scores  # (models, v)
     error = behind.std(axis=1) / np.sqrt(len(labels))
     z = np.divide(behind.mean(axis=1), error, out=np.zeros(len(each)), where=error > 0)
-    weights = np.exp(-0.5 * z**2)
+    weights: Floats = np.exp(-0.5 * z**2)
     weights[weights < _LEAST_SHARE * weights.max()] = 0.0
-    return weights / weights.sum()
+    weights /= weights.sum()
+    return weights
 
 
 def node_scores(each: Floats, labels: NDArray[np.integer]) -> Floats:

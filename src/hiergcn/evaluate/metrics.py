@@ -94,10 +94,12 @@ class ClassScore:
 
 @dataclass(frozen=True, eq=False)
 class ModelReport:
-    """The scores of the kept model for each class, and the calibration of its probabilities."""
+    """The scores of an answer, in all and for each class, and the calibration of its probabilities."""
 
     on: Literal["test", "validation"]
     """The nodes that are scored: validation, which selected the model, only if there are no test nodes."""
+    accuracy: float
+    validation_accuracy: float
     per_class: tuple[ClassScore, ...]
     temperature: Temperature
     before: Reliability
@@ -135,12 +137,14 @@ def evaluate_part(
 
 
 def evaluate_model(graph: Graph, split: Split, probabilities: np.ndarray, temperature: Temperature) -> ModelReport:
-    """Score the kept model by its probabilities (n, classes)."""
+    """Score an answer by its probabilities (n, classes)."""
     on: Literal["test", "validation"] = "test" if len(split.test) else "validation"
     nodes: np.ndarray = getattr(split, on)
     truth, found = _labels(graph, nodes), probabilities[nodes]
     return ModelReport(
         on=on,
+        accuracy=_accuracy(truth, found.argmax(axis=1)),
+        validation_accuracy=_accuracy(_labels(graph, split.validation), probabilities[split.validation].argmax(axis=1)),
         per_class=class_scores(truth, found.argmax(axis=1), graph.class_names),
         temperature=temperature,
         before=reliability(found, truth),

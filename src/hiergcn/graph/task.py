@@ -41,7 +41,13 @@ class Task:
     def unlabelled(cls, graph: Graph, n_classes: int) -> Self:
         """Return a task to predict on, without labels."""
         none = np.empty(0, dtype=np.int64)
-        return cls(graph.adjacency, graph.features, n_classes, none, none, none, none)
+        return cls.known(graph, n_classes, none, none)
+
+    @classmethod
+    def known(cls, graph: Graph, n_classes: int, train: np.ndarray, train_labels: np.ndarray) -> Self:
+        """Return a task to predict on with the labels of some training nodes, for methods that diffuse them."""
+        none = np.empty(0, dtype=np.int64)
+        return cls(graph.adjacency, graph.features, n_classes, train, train_labels, none, none)
 
     @property
     def n_nodes(self) -> int:

@@ -17,7 +17,7 @@ from hiergcn.coarsen.diffusion import Diffusion
 from hiergcn.graph.task import Task
 from hiergcn.model.config_types import Scaling
 from hiergcn.model.features import scaled
-from hiergcn.model.method import Method, Prepared, Weights, WrappedMethod
+from hiergcn.model.method import Method, NodeModel, Prepared, Weights, WrappedMethod
 
 _made: WeakKeyDictionary[Task, np.ndarray] = WeakKeyDictionary()  # several methods use the columns of one task
 
@@ -51,6 +51,11 @@ class HarmonicColumns(WrappedMethod):
             features: np.ndarray | sp.csr_array = columns
         else:
             own = scaled(task.features, self.scaling)
-            dense = isinstance(own, np.ndarray)
-            features = np.hstack([own, columns]) if dense else sp.csr_array(sp.hstack([own, columns], format="csr"))
+            if isinstance(own, np.ndarray):
+                features = np.hstack([own, columns])
+            else:
+                features = sp.csr_array(sp.hstack([own, sp.csr_array(columns)], format="csr"))
         return self.method.prepare(replace(task, features=features), hierarchy, device, weights)
+
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
+        return self.method.build(prepared, n_classes, generator)

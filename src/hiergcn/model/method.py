@@ -117,6 +117,8 @@ class Method(ABC):
 
     uses_labels: bool = False
     """Whether `prepare` uses the training labels, so that each split is prepared by itself."""
+    relearns: bool = False
+    """Whether a model is its training labels alone. On another graph it learns again from those that it finds there."""
 
     @abstractmethod
     def prepare(
@@ -147,7 +149,7 @@ class WrappedMethod(Method):
         self.method = method
         self.uses_hierarchy, self.replicates = method.uses_hierarchy, method.replicates
         self.learns_at_once, self.inductive = method.learns_at_once, method.inductive
-        self.uses_labels = method.uses_labels
+        self.uses_labels, self.relearns = method.uses_labels, method.relearns
 
     def memory(self, work: Workload) -> MemoryPlan:
         return self.method.memory(work)

@@ -70,9 +70,11 @@ def build_method(name: str, config: Any) -> "Method":
 
     if getattr(config, "networks", 1) > 1:
         return EnsembleMethod(build_method(name, replace(config, networks=1)), config.networks)
-    scaling = getattr(config, "scaling", "none")
+    scaling: Any = getattr(config, "scaling", "none")
     if getattr(config, "harmonic", False):
-        rows = "none" if scaling == "standard" else scaling  # columns are standardised after the labels joined them
+        rows: Any = (
+            "none" if scaling == "standard" else scaling
+        )  # columns are standardised after the labels joined them
         inner = replace(config, harmonic=False, scaling="standard" if scaling == "standard" else "none")
         return HarmonicColumns(build_method(name, inner), rows)
     if scaling == "standard":

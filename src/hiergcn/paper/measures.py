@@ -152,7 +152,7 @@ def _epoch(method: str, graph: Graph, hierarchy: Hierarchy) -> dict[str, float]:
     settings = settings_for(method, "paper" if method == "hgcn" else None).override({"epochs": EPOCHS})
     trainer = Trainer(graph, torch.device("cpu"), hierarchy)
     began = perf_counter()
-    trainer.prepared(settings)
+    trainer.prepared(settings, split)
     seconds = perf_counter() - began
     stamps: list[float] = []
     for _ in trainer.train(settings, [(split, 0)], lambda *_: stamps.append(perf_counter())):

@@ -46,7 +46,7 @@ def _in_memory(folder: Path, result: RunResult) -> LoadedRun:
     )
     return LoadedRun(
         path=folder,
-        settings=result.settings,
+        members=result.members,
         config=config,
         metrics=result.metrics(),
         environment=environment,
@@ -54,9 +54,8 @@ def _in_memory(folder: Path, result: RunResult) -> LoadedRun:
         predictions=result.predictions(),
         probabilities=result.probabilities,
         hierarchy=result.hierarchy,
-        weights=result.weights,
         columns=result.graph.columns,
-        temperature=result.kept.temperature,
+        temperature=result.delivered.temperature,
         votes=result.votes,
     )
 
@@ -74,6 +73,7 @@ def render(run: LoadedRun) -> str:
         calibration=describe_calibration(run.metrics["calibration"]),
         machine=run.environment,
         headline=headline(run.metrics),
+        leaderboard=run.metrics.get("leaderboard"),
         classes=run.metrics["per_class"]["classes"],
         evaluated=run.metrics["per_class"]["on"],
         training_labels={str(name): int(count) for name, count in labels.items()},

@@ -24,6 +24,8 @@ from hiergcn.run.settings import Settings, settings_for
 
 PRESET = "adapted"
 LONG_RANGE = "long-range"
+AUTO = "auto"
+"""Name of the automatic choice among methods."""
 DEFAULT = "hgcn-plus"
 """Method for a graph without a recipe; it had the best validation accuracy on the graphs that were tried."""
 MOST_LEVELS, MOST_LEVELS_LARGE = 4, 10  # 4 as in the paper on citation networks; more on graphs of large diameter
@@ -68,6 +70,11 @@ class ChosenSettings:
     def reasons(self) -> dict[str, str]:
         """The reason for each chosen setting, by its name."""
         return {one.setting: one.reason for one in self.choices}
+
+
+def is_automatic(model: str | None, preset: str | None = None, dataset: str | None = None) -> bool:
+    """Return whether the method is to be chosen: `auto` is named, or neither a method nor a preset nor a dataset is."""
+    return model == AUTO or not (model or preset or dataset)
 
 
 def method_for(preset: str | None, dataset: str | None = None) -> str:

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from hiergcn.train.loop import SeedOutcome
 
 
+class SplitChosen(NamedTuple):
+    """The automatic choice begins on this split."""
+
+    split: "Split"
+
+
 class SettingsChosen(NamedTuple):
     """The split and the settings are known."""
 
@@ -49,6 +55,20 @@ class BaselineStarted(NamedTuple):
     model: str
 
 
+class CandidateStarted(NamedTuple):
+    """The automatic choice begins a candidate."""
+
+    name: str
+
+
+class CandidateDone(NamedTuple):
+    """The automatic choice has finished a candidate; without an accuracy it was left out for a reason."""
+
+    name: str
+    validation_accuracy: float | None
+    left_out: str | None
+
+
 class MethodStarted(NamedTuple):
     """A comparison begins a method."""
 
@@ -71,7 +91,17 @@ class MethodDone(NamedTuple):
     run: "MethodRun"
 
 
-FitEvent = SettingsChosen | Coarsened | MemoryPlanned | EpochDone | SeedDone | BaselineStarted
+FitEvent = (
+    SplitChosen
+    | SettingsChosen
+    | Coarsened
+    | MemoryPlanned
+    | EpochDone
+    | SeedDone
+    | BaselineStarted
+    | CandidateStarted
+    | CandidateDone
+)
 CompareEvent = MethodStarted | RunDone | MethodDone
 OnFitEvent = Callable[[FitEvent], None]
 OnCompareEvent = Callable[[CompareEvent], None]

@@ -1,23 +1,28 @@
 """The path from a graph to a result: split, settings, hierarchy, training, evaluation, baselines."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hiergcn.coarsen import Hierarchy
+import numpy as np
+
+from hiergcn.coarsen import CoarsenConfig, Hierarchy
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.metrics import evaluate_model, evaluate_part, evaluate_test
 from hiergcn.explain.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
-from hiergcn.run.adapt import ChosenSettings, choose_settings
-from hiergcn.run.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitEvent, SeedDone, SettingsChosen
+from hiergcn.run.adapt import ChosenSettings, choose_settings, is_automatic
+from hiergcn.run.auto import Automatic, Trained, choose
+from hiergcn.run.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitEvent, SettingsChosen, SplitChosen
 from hiergcn.run.memory_plan import available_memory, require_memory
-from hiergcn.run.result import Baseline, BestSeed, RunResult, SeedResults
+from hiergcn.run.predict import Member
+from hiergcn.run.result import Candidate, RunResult
+from hiergcn.run.seeds import AllSeedsFailedError as AllSeedsFailedError
+from hiergcn.run.seeds import SeedResults, train_seeds
 from hiergcn.run.settings import Settings, published
-from hiergcn.run.trainer import Trainer
+from hiergcn.run.trainer import BATCH_LEVELS, Trainer
 from hiergcn.train.selection import HISTORY
 
 BASELINES = ("label-propagation", "mlp", "gcn")
@@ -28,11 +33,9 @@ BASELINE_SEEDS = 3
 DRAWN_SPLIT = "drawn: of each class a fifth for validation and a fifth, if it has five labels, for test (seed 0)"
 """Description of `draw_split`'s default."""
 
+MOST_EPOCHS = 1000  # of a candidate of the automatic choice
+
 _WITHOUT_SEEDS = ("label-propagation",)  # every seed gives the same
-
-
-class AllSeedsFailedError(HierGCNError):
-    """No seed gave a model."""
 
 
 def fit(
@@ -49,18 +52,21 @@ def fit(
     hierarchy: Hierarchy | None = None,
     device: str = "auto",
     workers: int = 1,
+    time_limit: float | None = None,
     on_event: OnFitEvent | None = None,
 ) -> RunResult:
-    """Train a model for each seed, evaluate them all, and return everything that a run folder holds.
+    """Train models for a graph, evaluate them, and return everything that a run folder holds.
 
-    Ctrl-C ends the run early with the seeds that are finished; it is raised again if there are none.
+    Without settings, model, preset and dataset, or with the model `auto`, the method is chosen too: see `auto`. The
+    answer is the mean of all seeds and of all methods that were chosen. Ctrl-C ends the run early with what is
+    finished; it is raised again if nothing is.
 
     Args:
         graph: with some labels; gets structural features if it has none.
         split: drawn from the labels if None, see `draw_split`.
         settings: used as they are; if None, they are chosen by the next four arguments, see `choose_settings`.
-        seeds: one model each; the best on validation is kept.
-        model: name of a method.
+        seeds: one model each; the answer is their mean.
+        model: name of a method, or `auto`.
         preset: name of a recipe.
         dataset: name of the dataset that the graph is; it selects recipes and the published accuracy.
         changes: settings by name that differ from the chosen ones.
@@ -69,6 +75,7 @@ def fit(
         device: `auto`, `cpu` or `cuda`.
         workers: processes that share the seeds on a CPU if these would take long. A script that asks for more than
             one must be importable: put its work under `if __name__ == "__main__"`.
+        time_limit: seconds of the automatic choice; by default `auto.default_limit`.
         on_event: called with each step, see `events`.
     """
     emit = on_event or (lambda _: None)
@@ -77,9 +84,14 @@ def fit(
 
     split = split or draw_split(graph)
     split.check(graph)
+    if settings is None and is_automatic(model, preset, dataset):
+        _check_seeds(seeds, graph, MOST_EPOCHS)
+        emit(SplitChosen(split))
+        found = choose(trainer, split, [int(seed) for seed in seeds], emit, changes, time_limit, workers)
+        return _automatic_result(found, trainer, split)
     chosen = _chosen(trainer, split, settings, changes, model=model, preset=preset, dataset=dataset)
     settings = chosen.settings
-    seeds = _checked_seeds(seeds, graph, settings)
+    _check_seeds(seeds, graph, settings.train.epochs)
     emit(SettingsChosen(split, chosen))
 
     hierarchy = trainer.hierarchy(settings)  # the graph is coarsened here, unless it was to choose the settings
@@ -87,16 +99,24 @@ def fit(
         emit(Coarsened(hierarchy, trainer.coarsen_seconds))
     emit(MemoryPlanned(trainer.plan(settings).on_device, available_memory(trainer.device)))
 
-    trained = _train(trainer, split, settings, seeds, emit, workers)
-    result = _evaluated(trained, trainer, split, chosen, dataset)
+    trained = train_seeds(trainer, split, settings, [int(seed) for seed in seeds], emit, workers)
+    share = 1.0 / len(trained.weights)
+    members = [Member(settings, seed, weights, share) for seed, weights in trained.weights.items()]
+    result = _evaluated(members, trained, trainer, split, trained.mean(), trained.probabilities)
+    result = replace(
+        result,
+        notes=(*_depth_note(trainer.hierarchy(settings), settings), *chosen.advice, *result.notes),
+        claim=published(settings.method, dataset) if dataset else None,
+        reasons=chosen.reasons,
+    )
     if not baselines or trained.interrupted:
         return result
     try:
         others = [name for name in baselines if name != settings.method]
-        found = tuple(_baseline(name, trainer, split, seeds, dataset, emit) for name in others)
+        compared = tuple(_baseline(name, trainer, split, seeds, dataset, emit) for name in others)
     except KeyboardInterrupt:
         return replace(result, notes=(*result.notes, "The comparison with simpler methods was stopped."))
-    return replace(result, baselines=found)
+    return replace(result, baselines=compared)
 
 
 def draw_split(graph: Graph, validation: float = 0.2, test: float = 0.2, seed: int = 0) -> Split:
@@ -116,112 +136,151 @@ def _chosen(
     return ChosenSettings(settings.override(changes or {}))
 
 
-def _checked_seeds(seeds: Sequence[int], graph: Graph, settings: Settings) -> tuple[int, ...]:
+def _check_seeds(seeds: Sequence[int], graph: Graph, epochs: int) -> None:
     if len(seeds) == 0:
         raise InputError("There are no seeds to run; give at least one.")
     require_memory(  # before anything is made for each seed
-        len(seeds) * (4 * graph.n_nodes + 8 * len(HISTORY) * settings.train.epochs),
+        len(seeds) * (4 * graph.n_nodes * graph.n_classes + 8 * len(HISTORY) * epochs),
         what=f"{len(seeds):,} seeds of {graph.n_nodes:,} predictions each",
         remedy="give fewer seeds",
     )
     if len(set(seeds)) != len(seeds):
         raise InputError("A seed is given twice; give each seed once.")
-    return tuple(int(seed) for seed in seeds)
 
 
-def _train(
-    trainer: Trainer, split: Split, settings: Settings, seeds: Sequence[int], emit: OnFitEvent, workers: int = 1
-) -> SeedResults:
-    """Train every seed; raise an error if none gives a model."""
-    trainer.prepared(settings)
-    results = SeedResults()
-    began = time.perf_counter()
-    try:
-        for outcome in trainer.train(settings, [(split, seed) for seed in seeds], emit, workers):
-            results.add(outcome)
-            emit(SeedDone(outcome))
-    except KeyboardInterrupt:
-        if results.best is None:
-            raise
-        results.interrupted = True
-    results.train_seconds = time.perf_counter() - began
-    if results.best is None:
-        why = results.outcomes[0].failure
-        raise AllSeedsFailedError(f"Every seed failed, the first one because it {why}; try a lower learning_rate.")
-    return results
-
-
-def _evaluated(
-    trained: SeedResults, trainer: Trainer, split: Split, chosen: ChosenSettings, dataset: str | None
-) -> RunResult:
-    """Evaluate every seed, and calibrate and take apart the model of the best."""
-    graph, settings, best = trainer.graph, chosen.settings, trained.best
-    assert best is not None
-    assert graph.labels is not None
-    temperature = fit_temperature(best.probabilities[split.validation], graph.labels[split.validation])
-    hierarchy, history = trainer.hierarchy(settings), trained.history()
-    notes = []
-    if hierarchy is not None and hierarchy.depth < settings.model.levels:
-        notes.append(
-            f"The graph can be coarsened {hierarchy.depth} times, not the {settings.model.levels} that were asked for; "
-            f"the network has {2 * hierarchy.depth + 1} layers."
-        )
-    return RunResult(
-        settings=settings,
-        graph=graph,
-        split=split,
-        hierarchy=hierarchy,
-        outcomes=tuple(trained.outcomes),
-        validation=evaluate_part(graph, split.validation, trained.predicted, trained.seeds),
-        test=evaluate_test(graph, split, trained.predicted, trained.seeds),
-        kept=evaluate_model(graph, split, best.probabilities, temperature),
-        selected_seed=best.seed,
-        probabilities=best.probabilities,
-        weights=best.weights,
-        history=history,
-        seconds={
-            "coarsen": trainer.coarsen_seconds,
-            "train": trained.train_seconds,
-            "epoch": trained.train_seconds / max(len(history), 1),
-        },
-        device=str(trainer.device),
-        notes=(*notes, *chosen.advice, *graph.notes),
-        interrupted=trained.interrupted,
-        claim=published(settings.method, dataset) if dataset else None,
-        reasons=chosen.reasons,
-        votes=_votes(trainer, settings, best),
+def _automatic_result(found: Automatic, trainer: Trainer, split: Split) -> RunResult:
+    """Return the result of the automatic choice: the weighted mean of the chosen candidates, and the leaderboard."""
+    first = found.chosen[0]
+    members = [
+        Member(one.settings, seed, weights, one.weight / len(one.results.weights))
+        for one in found.chosen
+        for seed, weights in one.results.weights.items()
+        if one.settings is not None
+    ]
+    probabilities = _weighted([(one.weight, one.results.mean()) for one in found.chosen])
+    each = {  # what one seed of each chosen candidate gives; one without that seed counts with its mean
+        seed: _weighted([(one.weight, one.results.probabilities.get(seed, one.results.mean())) for one in found.chosen])
+        for seed in first.results.probabilities
+    }
+    result = _evaluated(members, first.results, trainer, split, probabilities, each)
+    leaderboard = [_candidate(one, trainer.graph, split) for one in found.candidates]
+    leaderboard.sort(key=lambda one: -(one.validation.accuracy.mean or 0.0) if one.validation else 1.0)
+    return replace(
+        result,
+        hierarchy=result.hierarchy or trainer.coarsened(BATCH_LEVELS, CoarsenConfig()),  # to look at the graph
+        leaderboard=tuple(leaderboard),
+        verdict=found.verdict,
+        interrupted=found.interrupted,
+        seconds=result.seconds | {"train": sum(one.results.seconds for one in found.candidates)},
     )
 
 
-def _votes(trainer: Trainer, settings: Settings, best: BestSeed) -> Votes | None:
-    """Return the votes for each prediction of the best seed; None if there are too many to keep."""
+def _weighted(parts: Sequence[tuple[float, np.ndarray]]) -> np.ndarray:
+    mean: np.ndarray = sum(np.float32(weight) * array for weight, array in parts)  # type: ignore[assignment]
+    return mean
+
+
+def _candidate(one: Trained, graph: Graph, split: Split) -> Candidate:
+    if not one.is_done:
+        return Candidate(one.entry.name, one.entry.method, left_out=one.left_out)
+    mean = {0: one.results.mean().argmax(axis=1)}
+    return Candidate(
+        one.entry.name,
+        one.entry.method,
+        len(one.results.probabilities),
+        evaluate_part(graph, split.validation, mean, [0]),
+        evaluate_test(graph, split, mean, [0]),
+        one.results.seconds,
+        weight=one.weight,
+    )
+
+
+def _evaluated(
+    members: Sequence[Member],
+    trained: SeedResults,
+    trainer: Trainer,
+    split: Split,
+    probabilities: np.ndarray,
+    each: Mapping[int, np.ndarray],
+) -> RunResult:
+    """Evaluate an answer.
+
+    Args:
+        members: its networks.
+        trained: of the method with the largest share.
+        probabilities: of the answer, (n, classes).
+        each: the same of each seed.
+    """
+    graph = trainer.graph
+    assert graph.labels is not None
+    members = sorted(members, key=lambda one: (-one.share, one.seed != trained.best))
+    first = members[0]
+    predicted = {seed: one.argmax(axis=1).astype(np.int32) for seed, one in each.items()}
+    temperature = fit_temperature(probabilities[split.validation], graph.labels[split.validation])
+    depths = [one for member in members if (one := trainer.hierarchy(member.settings)) is not None]
+    history = trained.history()
+    return RunResult(
+        graph=graph,
+        split=split,
+        hierarchy=max(depths, key=lambda one: one.depth, default=None),
+        members=tuple(members),
+        outcomes=tuple(trained.outcomes),
+        validation=evaluate_part(graph, split.validation, predicted, trained.seeds),
+        test=evaluate_test(graph, split, predicted, trained.seeds),
+        delivered=evaluate_model(graph, split, probabilities, temperature),
+        probabilities=probabilities,
+        history=history,
+        seconds={
+            "coarsen": trainer.coarsen_seconds,
+            "train": trained.seconds,
+            "epoch": trained.seconds / max(len(history), 1),
+        },
+        device=str(trainer.device),
+        notes=graph.notes,
+        interrupted=trained.interrupted,
+        votes=_votes(trainer, split, first, probabilities),
+    )
+
+
+def _depth_note(hierarchy: Hierarchy | None, settings: Settings) -> tuple[str, ...]:
+    if hierarchy is None or hierarchy.depth >= settings.model.levels:
+        return ()
+    levels, layers = settings.model.levels, 2 * hierarchy.depth + 1
+    found = f"The graph can be coarsened {hierarchy.depth} times, not the {levels} that were asked for"
+    return (f"{found}; the network has {layers} layers.",)
+
+
+def _votes(trainer: Trainer, split: Split, first: Member, probabilities: np.ndarray) -> Votes | None:
+    """Return the votes for each prediction by the first member; None if there are too many to keep."""
     if trainer.graph.adjacency.nnz > 2 * MOST_EDGES:
         return None
-    model, features = trainer.restored(settings, best.weights)
-    return votes(model, features, best.probabilities.argmax(axis=1))
+    model, features = trainer.restored(first.settings, split, first.weights)
+    return votes(model, features, probabilities.argmax(axis=1))
 
 
 def _baseline(
     name: str, trainer: Trainer, split: Split, seeds: Sequence[int], dataset: str | None, emit: OnFitEvent
-) -> Baseline:
+) -> Candidate:
     """Train a simpler method with settings of its own; a failure must not lose the run that it is compared with."""
     emit(BaselineStarted(name))
     graph = trainer.graph
     if name == "mlp" and any(column.kind == STRUCTURAL for column in graph.columns):
-        return Baseline(name, left_out="has nothing to learn from: the nodes have no features")
+        return Candidate(name, name, left_out="has nothing to learn from: the nodes have no features")
     seeds = seeds[: 1 if name in _WITHOUT_SEEDS else BASELINE_SEEDS]
     try:
         settings = choose_settings(graph, split, model=name, dataset=dataset, coarsened=trainer.coarsened).settings
         trainer.plan(settings)  # refuses what does not fit into memory
-        trained = _train(trainer, split, settings, seeds, lambda _: None)
+        trained = train_seeds(trainer, split, settings, seeds, lambda _: None)
     except (HierGCNError, MemoryError, RuntimeError) as error:
-        return Baseline(name, left_out=f"failed ({error!s:.200})")
+        return Candidate(name, name, left_out=f"failed ({error!s:.200})")
     if trained.interrupted:
         raise KeyboardInterrupt
-    return Baseline(
+    predicted = {seed: one.argmax(axis=1) for seed, one in trained.probabilities.items()}
+    return Candidate(
+        name,
         name,
         len(seeds),
-        evaluate_part(graph, split.validation, trained.predicted, trained.seeds),
-        evaluate_test(graph, split, trained.predicted, trained.seeds),
-        trained.train_seconds,
+        evaluate_part(graph, split.validation, predicted, trained.seeds),
+        evaluate_test(graph, split, predicted, trained.seeds),
+        trained.seconds,
     )

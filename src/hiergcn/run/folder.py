@@ -1,6 +1,6 @@
 """The run folder: everything needed to look at a run, to load its model again or to repeat it.
 
-config.json        settings, data, seeds, device, command       model.safetensors   weights of the selected seed
+config.json        settings, data, seeds, device, command       model.safetensors   weights of all members
 metrics.json       every score                                  hierarchy.npz       the levels
 history.csv        each seed, epoch by epoch                    votes.npz           see `explain.votes`
 predictions.csv    each node, by the user's own id              environment.json    machine and versions
@@ -31,8 +31,9 @@ from hiergcn.evaluate.calibration import Temperature
 from hiergcn.explain.votes import Votes
 from hiergcn.files import unescaped, write_csv
 from hiergcn.graph.tables.feature_columns import FeatureColumn
+from hiergcn.model.method import Weights
 from hiergcn.run.machine import environment
-from hiergcn.run.predict import SavedModel
+from hiergcn.run.predict import Member, SavedModel
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings
 from hiergcn.train.selection import HISTORY
@@ -85,6 +86,7 @@ def write_run(
     draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
         config = result.settings.to_dict() | {
+            "members": [one.settings.to_dict() | {"seed": one.seed, "share": one.share} for one in result.members],
             "dataset": result.graph.name,
             "seeds": list(result.seeds),
             "device": result.device,
@@ -107,7 +109,10 @@ def write_run(
             result.graph.to_npz(draft / GRAPH)
         if result.votes is not None:
             result.votes.save(draft / "votes.npz")
-        save_file(result.weights, draft / "model.safetensors", metadata={"seed": str(result.selected_seed)})
+        weights = [
+            {f"{place}.{name}": w for name, w in one.weights.items()} for place, one in enumerate(result.members)
+        ]
+        save_file({name: w for one in weights for name, w in one.items()}, draft / "model.safetensors")
         draft.chmod(0o755)  # mkdtemp keeps others out, and so does safetensors
         (draft / "model.safetensors").chmod(0o644)
         draft.replace(path)
@@ -121,7 +126,7 @@ class LoadedRun:
     """The content of a run folder."""
 
     path: Path
-    settings: Settings
+    members: tuple[Member, ...]
     config: dict[str, Any]
     metrics: dict[str, Any]
     environment: dict[str, Any]
@@ -129,7 +134,6 @@ class LoadedRun:
     predictions: pd.DataFrame
     probabilities: np.ndarray
     hierarchy: Hierarchy | None
-    weights: dict[str, Tensor]
     columns: tuple[FeatureColumn, ...]
     """The table columns that the features were made of."""
     temperature: Temperature
@@ -141,11 +145,31 @@ class LoadedRun:
         file = self.path / GRAPH
         return file if file.is_file() else None
 
+    @property
+    def settings(self) -> Settings:
+        """The settings of the first member."""
+        return self.members[0].settings
+
+    @property
+    def weights(self) -> Weights:
+        """The weights of the first member."""
+        return self.members[0].weights
+
     @cached_property
     def model(self) -> SavedModel:
-        """The model of the selected seed."""
+        """The answer as a model."""
         names = tuple(self.config["class_names"])
-        return SavedModel(self.settings, self.weights, self.config["n_features"], names, self.hierarchy, self.columns)
+        train = self.predictions[self.predictions["split"] == "train"]
+        labels = pd.Index(names).get_indexer(train["label"])
+        return SavedModel(
+            self.members,
+            self.config["n_features"],
+            names,
+            self.hierarchy,
+            self.columns,
+            train["id"].to_numpy(str),
+            labels.astype(np.int64),
+        )
 
 
 def load_run(path: Path) -> LoadedRun:
@@ -166,7 +190,7 @@ def load_run(path: Path) -> LoadedRun:
         hierarchy = path / "hierarchy.npz"
         return LoadedRun(
             path=path,
-            settings=Settings.from_dict(config),
+            members=_members(config, metrics, load_file(path / "model.safetensors")),
             config=config,
             metrics=metrics,
             environment=_read_json(path / "environment.json"),
@@ -174,15 +198,28 @@ def load_run(path: Path) -> LoadedRun:
             predictions=predictions,
             probabilities=np.load(path / "probabilities.npy", allow_pickle=False),
             hierarchy=Hierarchy.load(hierarchy) if hierarchy.exists() else None,
-            weights=load_file(path / "model.safetensors"),
             columns=tuple(FeatureColumn(**one | {"values": tuple(one["values"])}) for one in config["columns"]),
             temperature=Temperature(float(metrics["calibration"]["temperature"])),
             votes=Votes.load(path / "votes.npz") if (path / "votes.npz").exists() else None,
         )
     except InputError:
         raise
-    except (SafetensorError, BadZipFile, EOFError, KeyError, TypeError, ValueError) as damage:
+    except (SafetensorError, BadZipFile, EOFError, IndexError, KeyError, TypeError, ValueError) as damage:
         raise InputError(f"The run folder {path} is damaged ({damage}); run the fit again.") from None
+
+
+def _members(config: Mapping[str, Any], metrics: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[Member, ...]:
+    """Return the networks of the answer; runs of earlier versions have one, the best seed."""
+    if "members" not in config:
+        return (Member(Settings.from_dict(config), metrics["selected_seed"], weights),)
+    found: list[dict[str, Tensor]] = [{} for _ in config["members"]]
+    for name, value in weights.items():
+        place, _, own = name.partition(".")
+        found[int(place)][own] = value
+    return tuple(
+        Member(Settings.from_dict(saved), saved["seed"], own, saved["share"])
+        for saved, own in zip(config["members"], found, strict=True)
+    )
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

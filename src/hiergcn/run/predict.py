@@ -1,6 +1,8 @@
 """Trained models at work again: on their own graph, or on another one with the same features."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureColumn
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.grand import GRANDConfig
 from hiergcn.model.ensemble import first_member_weights
-from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
+from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
 from hiergcn.model.plus.components import Components, ThroughComponents
 from hiergcn.model.plus.network import HGCNPlusConfig
 from hiergcn.model.registry import build_method
@@ -33,25 +35,72 @@ ROUNDING = 1e-3  # difference of a probability that another machine or device ma
 
 
 @dataclass(frozen=True, eq=False)
-class SavedModel:
-    """A trained model, and what it needs to predict on a graph."""
+class Member:
+    """A trained network, and the weight of its probabilities in the answer."""
 
     settings: Settings
+    seed: int
     weights: Weights
+    share: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """The networks of an answer, and what they need to predict on a graph. The first has the largest share.
+
+    `on`, `embed` and `traceable_on` are about that first one; `predict_proba` is the mean of all.
+    """
+
+    members: tuple[Member, ...]
     n_features: int
     class_names: tuple[str, ...]
     hierarchy: Hierarchy | None = None
-    """Of the training graph; another graph is coarsened when it is needed."""
+    """Of the training graph, as deep as any member needs; another graph is coarsened when it is needed."""
     columns: tuple[FeatureColumn, ...] = ()
     """The table columns that the features were made of."""
+    train_ids: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=str))
+    """Ids of the training nodes as text: methods that diffuse labels look for them in other graphs."""
+    train_labels: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the first member."""
+        return self.members[0].settings
+
+    @property
+    def weights(self) -> Weights:
+        """The weights of the first member."""
+        return self.members[0].weights
 
     @property
     def is_structural(self) -> bool:
         """Whether the features were made from the edges, because the nodes had none."""
         return any(column.kind == STRUCTURAL for column in self.columns)
 
+    @property
+    def inductive(self) -> bool:
+        """Whether every member applies to other nodes."""
+        methods = [build_method(one.settings.method, one.settings.model) for one in self.members]
+        return all(method.inductive or method.relearns for method in methods)
+
     def on(self, graph: Graph, device: str = "auto") -> tuple[NodeModel, Features]:
-        """Return the model over a graph, ready to evaluate, and the features that it takes."""
+        """Return the first member over a graph, ready to evaluate, and the features that it takes."""
+        return next(self._each_on(graph, device, self.members[:1]))
+
+    def predict_proba(self, graph: Graph, device: str = "auto") -> NDArray[np.float32]:
+        """Return the probability of each class for each node, (n, classes)."""
+        mean = np.zeros((graph.n_nodes, len(self.class_names)), dtype=np.float32)
+        for member, probabilities in zip(self.members, self.each_proba(graph, device), strict=True):
+            mean += np.float32(member.share) * probabilities
+        return mean
+
+    def each_proba(self, graph: Graph, device: str = "auto") -> Iterator[NDArray[np.float32]]:
+        """Yield the probabilities of each member, (n, classes)."""
+        for model, features in self._each_on(graph, device, self.members):
+            with torch.no_grad():
+                yield torch.softmax(model(features), dim=1).cpu().numpy()
+
+    def _each_on(self, graph: Graph, device: str, members: Sequence[Member]) -> Iterator[tuple[NodeModel, Features]]:
         if self.is_structural:
             graph = with_structural_features(graph)
         if graph.n_features != self.n_features:
@@ -59,24 +108,31 @@ class SavedModel:
                 f"The model was trained on {self.n_features} features and {graph.name} has {graph.n_features}; "
                 "give the same columns in the same order."
             )
-        place, n_classes = choose_device(device), len(self.class_names)
-        method = build_method(self.settings.method, self.settings.model)
-        hierarchy = self._hierarchy_of(graph) if method.uses_hierarchy else None
-        prepared = method.prepare(Task.unlabelled(graph, n_classes), hierarchy, place, self.weights)
-        try:
-            return with_weights(method, prepared, self.weights, n_classes, place), prepared.features
-        except RuntimeError:
-            raise InputError(
-                f"The weights of the model do not fit {graph.name}: it has other levels than the training graph or, "
-                "for a model that uses no features, other nodes. Fit the model again."
-            ) from None
+        place, n_classes, task = choose_device(device), len(self.class_names), self._task(graph)
+        for settings, alike in groupby(members, key=lambda one: one.settings):
+            method = build_method(settings.method, settings.model)
+            prepared: Prepared | None = None
+            for member in alike:
+                if prepared is None:
+                    hierarchy = self._hierarchy_of(graph, settings) if method.uses_hierarchy else None
+                    prepared = method.prepare(task, hierarchy, place, member.weights)
+                if method.relearns:
+                    yield _relearned(method, prepared, task, place), prepared.features
+                    continue
+                try:
+                    yield with_weights(method, prepared, member.weights, n_classes, place), prepared.features
+                except RuntimeError:
+                    raise InputError(
+                        f"The weights of the model do not fit {graph.name}: it has other levels than the training "
+                        "graph or, for a model that uses no features, other nodes. Fit the model again."
+                    ) from None
 
-    def predict_proba(self, graph: Graph, device: str = "auto") -> NDArray[np.float32]:
-        """Return the probability of each class for each node, (n, classes)."""
-        model, features = self.on(graph, device)
-        with torch.no_grad():
-            probabilities: NDArray[np.float32] = torch.softmax(model(features), dim=1).cpu().numpy()
-        return probabilities
+    def _task(self, graph: Graph) -> Task:
+        """Return the task to predict on a graph: it has the training labels of the nodes that it shares."""
+        place = pd.Series(np.arange(graph.n_nodes), index=graph.ids.astype(str))
+        found = place.reindex(self.train_ids).to_numpy()
+        here = np.isfinite(found)
+        return Task.known(graph, len(self.class_names), found[here].astype(np.int64), self.train_labels[here])
 
     def embed(self, graph: Graph, device: str = "auto") -> NDArray[np.float32] | None:
         """Return the input of the output layer, (n, hidden) for each network; None if there are no hidden layers."""
@@ -100,7 +156,8 @@ class SavedModel:
             changes["input_dropout_on"] = "features"
         if isinstance(config, HGCNPlusConfig):
             changes["prediction_balance"] = 0.0
-        saved = replace(self, settings=self.settings.override(changes))
+        first = self.members[0]
+        saved = replace(self, members=(replace(first, settings=first.settings.override(changes)),))
         model, features = saved.on(graph, device)
         if not getattr(config, "components", 0):
             return model, features
@@ -108,15 +165,16 @@ class SavedModel:
         method, place = build_method(settings.method, settings.model), choose_device(device)
         if self.is_structural:
             graph = with_structural_features(graph)
-        task = Task.unlabelled(graph, len(self.class_names))
-        whole = method.prepare(task, self._hierarchy_of(graph), place, self.weights)
+        whole = method.prepare(self._task(graph), self._hierarchy_of(graph, settings), place, self.weights)
         return ThroughComponents(model, Components.of(first_member_weights(self.weights), place)), whole.features
 
-    def _hierarchy_of(self, graph: Graph) -> Hierarchy:
-        if self.hierarchy is not None and same_adjacency(self.hierarchy, graph):
-            return self.hierarchy
-        levels = self.hierarchy.depth if self.hierarchy else self.settings.model.levels  # as many as it was trained on
-        return coarsen(graph.adjacency, levels, self.settings.coarsen)
+    def _hierarchy_of(self, graph: Graph, settings: Settings) -> Hierarchy:
+        levels: int = settings.model.levels
+        if self.hierarchy is not None:
+            if same_adjacency(self.hierarchy, graph):
+                return self.hierarchy.truncated(levels)
+            levels = min(levels, self.hierarchy.depth)  # as many as it was trained on
+        return coarsen(graph.adjacency, levels, settings.coarsen)
 
 
 def with_weights(
@@ -126,6 +184,15 @@ def with_weights(
     with device:
         model = method.build(prepared, n_classes, torch.Generator(device)).to(device)
     model.load_state_dict(dict(weights))
+    return model.eval()
+
+
+def _relearned(method: Method, prepared: Prepared, task: Task, device: torch.device) -> NodeModel:
+    """Build a model that is its training labels alone, and give it those of the task."""
+    with device:
+        model = method.build(prepared, task.n_classes, torch.Generator(device)).to(device)
+    nodes, classes = (torch.from_numpy(part).to(device) for part in (task.train, task.train_labels))
+    model.solve(Labelled(nodes, classes))  # type: ignore[operator]
     return model.eval()
 
 
@@ -146,10 +213,9 @@ def predictions_on(run: "LoadedRun", graph: Graph, device: str = "auto") -> pd.D
     """Return predictions for a newer graph, the same nodes later or more; refuse to if they would be guesses."""
     ids, known_ids = graph.ids.astype(str), run.predictions["id"].to_numpy(str)
     seen = np.isin(ids, known_ids)
-    settings = run.settings
-    if not build_method(settings.method, settings.model).inductive and not np.array_equal(ids, known_ids):
+    if not run.model.inductive and not np.array_equal(ids, known_ids):
         raise InputError(
-            f"{settings.method} is transductive and {graph.name} has other nodes than the training graph; "
+            f"{run.settings.method} is transductive and {graph.name} has other nodes than the training graph; "
             "fit again, or use a model with features."
         )
     if run.model.is_structural and seen.mean() < MIN_KNOWN_NODES:

@@ -1,75 +1,37 @@
 """What a run gave, as one immutable value."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from torch import Tensor
 
 from hiergcn.coarsen import Hierarchy
-from hiergcn.evaluate.metrics import METRICS, ModelReport, PartReport, Summary, result_key
+from hiergcn.evaluate.metrics import METRICS, ModelReport, PartReport, result_key
 from hiergcn.explain.votes import Votes
 from hiergcn.graph import Graph, Split
-from hiergcn.run.predict import SavedModel
+from hiergcn.model.method import Weights
+from hiergcn.run.adapt import AUTO
+from hiergcn.run.predict import Member, SavedModel
 from hiergcn.run.settings import Settings
 from hiergcn.train.loop import SeedOutcome
-from hiergcn.train.selection import HISTORY
-
-
-class BestSeed(NamedTuple):
-    """The seed with the highest validation accuracy; of equal ones, that with the lowest validation loss."""
-
-    rank: tuple[float, float]
-    seed: int
-    probabilities: np.ndarray  # (n, classes)
-    weights: dict[str, Tensor]
-
-
-class SeedResults:
-    """Results of the seeds as they finish."""
-
-    def __init__(self) -> None:
-        self.outcomes: list[SeedOutcome] = []  # without arrays and weights, which the best alone keeps
-        self.predicted: dict[int, np.ndarray] = {}  # (n,) classes, by seed
-        self.best: BestSeed | None = None
-        self.interrupted = False
-        self.train_seconds = 0.0
-
-    @property
-    def seeds(self) -> list[int]:
-        return [outcome.seed for outcome in self.outcomes]
-
-    def add(self, outcome: SeedOutcome) -> None:
-        """Add a finished seed. Its outcome comes after its predictions, so that Ctrl-C leaves none without them."""
-        accuracy, loss = outcome.validation_accuracy, outcome.validation_loss
-        probabilities, weights = outcome.probabilities, outcome.weights
-        if probabilities is not None and weights is not None and accuracy is not None and loss is not None:
-            self.predicted[outcome.seed] = probabilities.argmax(axis=1).astype(np.int32)
-            if self.best is None or (accuracy, -loss) > self.best.rank:
-                self.best = BestSeed((accuracy, -loss), outcome.seed, probabilities, weights)
-        self.outcomes.append(replace(outcome, probabilities=None, weights=None))
-
-    def history(self) -> pd.DataFrame:
-        """Return losses and accuracies of each seed and epoch."""
-        frames = [pd.DataFrame(outcome.history, columns=list(HISTORY)) for outcome in self.outcomes]
-        for frame, seed in zip(frames, self.seeds, strict=True):
-            frame.insert(0, "epoch", np.arange(1, len(frame) + 1))
-            frame.insert(0, "seed", seed)
-        return pd.concat(frames, ignore_index=True)
 
 
 @dataclass(frozen=True)
-class Baseline:
-    """What a simpler method gave on the same split, or why it gave nothing."""
+class Candidate:
+    """What a method gave on the split, or why it gave nothing."""
 
+    name: str
+    """The method and how it differs from its usual settings, such as `gcn+harmonic`."""
     model: str
     seeds: int = 0
     validation: PartReport | None = None
     test: PartReport | None = None
     seconds: float | None = None
     left_out: str | None = None
+    weight: float = 0.0
+    """Its weight in the answer."""
 
     def to_dict(self) -> dict[str, Any]:
         def scores(report: PartReport | None) -> dict[str, Any]:
@@ -80,20 +42,19 @@ class Baseline:
 
 @dataclass(frozen=True, eq=False)
 class RunResult:
-    """A finished run: every seed's figures, and the model of the seed that did best on validation."""
+    """A finished run: the figures of every seed, and the answer that is delivered, their weighted mean."""
 
-    settings: Settings
     graph: Graph
     split: Split
     hierarchy: Hierarchy | None
-    outcomes: tuple[SeedOutcome, ...]  # without arrays
+    members: tuple[Member, ...]
+    """The networks of the answer, that with the largest share first."""
+    outcomes: tuple[SeedOutcome, ...]  # without arrays; of the first member's method
     validation: PartReport
     test: PartReport | None
-    kept: ModelReport
-    """The model of the selected seed, class by class."""
-    selected_seed: int
-    probabilities: np.ndarray  # (n, classes) of the selected seed
-    weights: dict[str, Tensor]  # of the selected seed
+    delivered: ModelReport
+    """The answer: accuracy, scores of each class, calibration."""
+    probabilities: np.ndarray  # (n, classes) of the answer
     history: pd.DataFrame  # seed, epoch, losses and accuracies
     seconds: dict[str, float]  # coarsen, train, epoch
     device: str
@@ -101,19 +62,45 @@ class RunResult:
     interrupted: bool = False
     claim: float | None = None
     """Accuracy that the paper claims on this dataset."""
-    baselines: tuple[Baseline, ...] | None = None
+    baselines: tuple[Candidate, ...] | None = None
     """What simpler methods give on the same split; None if they were not run."""
+    leaderboard: tuple[Candidate, ...] | None = None
+    """Every candidate of the automatic choice, best on validation first; None if a method was named."""
+    verdict: str | None = None
+    """What the automatic choice chose and why, in a sentence."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """The reason for each setting that was chosen for the graph, by name."""
     votes: Votes | None = None
-    """The votes behind the selected seed's predictions, if its output layer can be decomposed."""
+    """The votes behind the predictions, by the first member, if its output layer can be decomposed."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the first member."""
+        return self.members[0].settings
+
+    @property
+    def weights(self) -> Weights:
+        """The weights of the first member."""
+        return self.members[0].weights
+
+    @property
+    def selected_seed(self) -> int:
+        """The seed of the first member: of its method, the best on validation."""
+        return self.members[0].seed
 
     @property
     def model(self) -> SavedModel:
-        """The model of the selected seed."""
-        graph = self.graph
+        """The answer as a model."""
+        graph, train = self.graph, self.split.train
+        assert graph.labels is not None
         return SavedModel(
-            self.settings, self.weights, graph.n_features, graph.class_names, self.hierarchy, graph.columns
+            self.members,
+            graph.n_features,
+            graph.class_names,
+            self.hierarchy,
+            graph.columns,
+            graph.ids[train].astype(str),
+            graph.labels[train],
         )
 
     @property
@@ -126,30 +113,30 @@ class RunResult:
 
     @property
     def predicted(self) -> np.ndarray:
-        """Class of each node by the selected seed; (n,)."""
+        """Class of each node; (n,)."""
         classes: np.ndarray = self.probabilities.argmax(axis=1)
         return classes
-
-    @property
-    def validation_accuracy(self) -> Summary:
-        return Summary(tuple(outcome.validation_accuracy for outcome in self.outcomes))
 
     def metrics(self) -> dict[str, Any]:
         """The figures as they stand in `metrics.json`; accuracies are fractions of 1."""
         nodes, edges = self.hierarchy.sizes() if self.hierarchy else ((self.graph.n_nodes,), (self.graph.n_edges,))
         test = self.test
         return {
-            "model": self.settings.method,
+            "model": self.settings.method if self.leaderboard is None else AUTO,
             "preset": self.settings.preset,
             "dataset": self.graph.name,
             "seeds": list(self.seeds),
             "failed_seeds": {str(outcome.seed): outcome.failure for outcome in self.outcomes if outcome.failure},
             **{result_key(name): test[name].to_dict() if test else None for name in METRICS},
             **{f"val_{name}": self.validation[name].to_dict() for name in METRICS},
-            "val_accuracy": self.validation_accuracy.to_dict(),
-            "per_class": {"on": self.kept.on, "classes": [vars(score) for score in self.kept.per_class]},
-            "calibration": self.kept.calibration(),
+            "val_accuracy": self.validation.accuracy.to_dict(),
+            "delivered_accuracy": self.delivered.accuracy if test else None,
+            "delivered_val_accuracy": self.delivered.validation_accuracy,
+            "per_class": {"on": self.delivered.on, "classes": [vars(score) for score in self.delivered.per_class]},
+            "calibration": self.delivered.calibration(),
             "baselines": None if self.baselines is None else [one.to_dict() for one in self.baselines],
+            "leaderboard": None if self.leaderboard is None else [one.to_dict() for one in self.leaderboard],
+            "verdict": self.verdict,
             "claim": self.claim,
             "best_epoch": [outcome.best_epoch for outcome in self.outcomes],
             "epochs": len(self.history),
@@ -177,7 +164,7 @@ class RunResult:
                 "id": self.graph.ids,
                 "predicted": names[self.predicted],
                 "probability": self.probabilities.max(axis=1),
-                "confidence": self.kept.temperature.of(self.probabilities).max(axis=1),
+                "confidence": self.delivered.temperature.of(self.probabilities).max(axis=1),
                 "given": np.isin(part, ("train", "validation")),
                 "label": known,
                 "split": part,

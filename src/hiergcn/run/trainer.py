@@ -51,6 +51,7 @@ class Trainer:
         self._given = hierarchy
         self._hierarchies: dict[tuple[CoarsenConfig, int], Hierarchy] = {}
         self._prepared: tuple[object, tuple[Method, Prepared]] | None = None
+        self._tasks: dict[int, tuple[Split, Task]] = {}  # by the split's identity, which lives as long as it is here
 
     def hierarchy(self, settings: Settings) -> Hierarchy | None:
         """Return the hierarchy with the levels that the settings ask for; None for methods that use none."""
@@ -73,19 +74,25 @@ class Trainer:
         """Return the memory plan of one seed; raise an `InputError` if there is not enough memory for it."""
         return planned_to_fit(self.graph, settings, self.hierarchy(settings), self.device)
 
-    def prepared(self, settings: Settings) -> tuple[Method, Prepared]:
-        """Return the method and its inputs, which depend on the graph and the settings but on no label."""
-        key = (settings.method, settings.model, settings.coarsen)
+    def task(self, split: Split) -> Task:
+        """Return the task of a split, always the same value, for which columns of labels are made once."""
+        if id(split) not in self._tasks:
+            self._tasks[id(split)] = (split, Task.of(self.graph, split))
+        return self._tasks[id(split)][1]
+
+    def prepared(self, settings: Settings, split: Split) -> tuple[Method, Prepared]:
+        """Return the method and its inputs; they depend on the split only if the method `uses_labels`."""
+        method = build_method(settings.method, settings.model)
+        key = (settings.method, settings.model, settings.coarsen, id(split) if method.uses_labels else None)
         if self._prepared is None or self._prepared[0] != key:
             self._prepared = None  # frees its memory before more is taken
-            method = build_method(settings.method, settings.model)
-            task = Task.unlabelled(self.graph, self.graph.n_classes)
+            task = self.task(split) if method.uses_labels else Task.unlabelled(self.graph, self.graph.n_classes)
             self._prepared = (key, (method, method.prepare(task, self.hierarchy(settings), self.device)))
         return self._prepared[1]
 
-    def restored(self, settings: Settings, weights: Weights) -> tuple[NodeModel, Features]:
+    def restored(self, settings: Settings, split: Split, weights: Weights) -> tuple[NodeModel, Features]:
         """Return a model with these weights, which were trained on this graph, and the features that it takes."""
-        method, prepared = self.prepared(settings)
+        method, prepared = self.prepared(settings, split)
         return with_weights(method, prepared, weights, self.graph.n_classes, self.device), prepared.features
 
     def train(
@@ -96,13 +103,21 @@ class Trainer:
         A GPU trains them side by side if the method can. On a CPU, `workers` processes share the runs after the first
         if these would take long.
         """
-        tasks = {id(split): Task.of(self.graph, split) for split, _ in runs}
-        with_tasks = [(tasks[id(split)], seed) for split, seed in runs]
-        method, prepared = self.prepared(settings)
+        method = build_method(settings.method, settings.model)
+        groups = groupby(runs, key=lambda run: id(run[0])) if method.uses_labels else [(0, runs)]
+        for _, group in groups:
+            yield from self._train(settings, list(group), on_epoch, workers)
+
+    def _train(
+        self, settings: Settings, runs: Sequence[tuple[Split, int]], on_epoch: OnEpoch | None, workers: int
+    ) -> Iterator[SeedOutcome]:
+        """Train runs that share their prepared inputs."""
+        with_tasks = [(self.task(split), seed) for split, seed in runs]
+        method, prepared = self.prepared(settings, runs[0][0])
         train = partial(train_runs, method, prepared, config=settings.train, device=self.device, on_epoch=on_epoch)
         if settings.train.batches > 1:
             for task, group in groupby(with_tasks, key=lambda run: run[0]):
-                yield from train(runs=list(group), batches=self._batches(settings, task))
+                yield from train(runs=list(group), batches=self._batches(settings, runs[0][0], task))
         elif workers > 1 and self.device.type == "cpu" and len(runs) > 2:
             (first,) = train(runs=with_tasks[:1])
             yield first
@@ -125,8 +140,8 @@ class Trainer:
         self.coarsen_seconds += time.perf_counter() - began
         return hierarchy
 
-    def _batches(self, settings: Settings, task: Task) -> Batches:
-        method, prepared = self.prepared(settings)
+    def _batches(self, settings: Settings, split: Split, task: Task) -> Batches:
+        method, prepared = self.prepared(settings, split)
         cut_along = self.hierarchy(settings) or self.coarsened(BATCH_LEVELS, settings.coarsen)
         whole = self.plan(settings).full_validation
         return Batches(method, prepared, task, cut_along, settings.train.batches, self.device, whole)

@@ -7,6 +7,7 @@ other classes. The last layer has no ReLU. Neighbours are not sampled: all are u
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -55,7 +56,7 @@ class GraphSAGE(NodeModel):
         super().__init__()
         self.mean = mean  # of the graph, not of the model: not saved with the weights
         widths = [n_features, *[config.hidden] * (config.layers - 1), n_classes]
-        pairs = list(zip(widths, widths[1:], strict=False))
+        pairs = list(pairwise(widths))
         self.own = nn.ModuleList([FeatureLinear(a, b, config.dropout, generator) for a, b in pairs])
         self.neighbours = nn.ModuleList([FeatureLinear(a, b, config.dropout, generator) for a, b in pairs])
         self.bias = nn.ParameterList([torch.zeros(b) for b in widths[1:]])

@@ -48,6 +48,7 @@ class HarmonicMethod(GraphOnlyMethod):
     """The harmonic function as a method."""
 
     network = Harmonic
+    relearns = True
 
     def structure(self, task: Task, device: torch.device) -> Diffusion:
         return Diffusion(task.adjacency)

@@ -62,6 +62,7 @@ class LabelPropagation(OneStepModel):
 
 class LabelPropagationMethod(GraphOnlyMethod):
     network = LabelPropagation
+    relearns = True
 
     def structure(self, task: Task, device: torch.device) -> Tensor:
         return csr_tensor(symmetrically_normalised(task.adjacency)).to(device)

@@ -1,0 +1,261 @@
+"""The automatic choice: train the portfolio's candidates under a time limit and combine them by validation.
+
+Each candidate is trained once, with the first seed. Those that validation puts into the answer are then trained with
+the other seeds, and the weights are computed again from the mean of the seeds. No test label is read here.
+"""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hiergcn.errors import HierGCNError
+from hiergcn.evaluate.combination import ENOUGH, combination_weights
+from hiergcn.graph import Split
+from hiergcn.graph.profile import GraphProfile, profile_graph
+from hiergcn.graph.tables.feature_columns import STRUCTURAL
+from hiergcn.model.registry import method_title
+from hiergcn.run.adapt import choose_settings
+from hiergcn.run.events import CandidateDone, CandidateStarted, EpochDone, OnFitEvent
+from hiergcn.run.portfolio import PORTFOLIO, Entry, Standing, check_settings
+from hiergcn.run.seeds import SeedResults, train_seeds
+from hiergcn.run.settings import Settings
+from hiergcn.run.trainer import Trainer
+
+LONGEST = 60.0
+"""Most seconds of the automatic choice, unless the caller gives a limit."""
+SIMPLE = 4
+"""Candidates at the head of the portfolio that are always trained to their end: the simple methods."""
+CLEAR = 10
+"""Validation nodes on which labels alone must make no mistake to end the search."""
+
+_FIRST_SHARE = 0.7  # of the time, for one seed of each candidate; the rest is for further seeds
+_TRIAL = 1 / 3  # of the epochs, after which a weak candidate is stopped
+_WEAK = 3.0  # standard errors behind the best
+
+
+class _StoppedError(Exception):
+    """A candidate is stopped before its end."""
+
+
+@dataclass(eq=False)
+class Trained:
+    """A candidate with its results, or why it has none."""
+
+    entry: Entry
+    settings: Settings | None = None
+    results: SeedResults = field(default_factory=SeedResults)
+    left_out: str | None = None
+    weight: float = 0.0
+
+    @property
+    def is_done(self) -> bool:
+        return bool(self.results.probabilities)
+
+
+@dataclass(eq=False)
+class Automatic:
+    """Every candidate, and the weights of those in the answer."""
+
+    candidates: list[Trained]
+    profile: GraphProfile
+    validated: int
+    """Number of validation nodes."""
+    interrupted: bool = False
+
+    @property
+    def chosen(self) -> list[Trained]:
+        """The candidates in the answer, that with the largest weight first."""
+        return sorted((one for one in self.candidates if one.weight > 0), key=lambda one: -one.weight)
+
+    @property
+    def verdict(self) -> str:
+        """What was chosen and why, in two sentences at most."""
+        first, *others = self.chosen
+        name = describe(first.entry)
+        if others:
+            parts = " and ".join(f"{describe(one.entry)} ({one.weight:.0%})" for one in others[:3])
+            more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+            what = f"{name[0].upper()}{name[1:]} ({first.weight:.0%}) answers together with {parts}{more}"
+        else:
+            what = f"{name[0].upper()}{name[1:]} is best here"
+        few = "" if self.validated >= ENOUGH else f" With {self.validated} validation nodes the choice is uncertain."
+        return f"{what}: {_reason(first.entry)}.{few}"
+
+
+def choose(
+    trainer: Trainer,
+    split: Split,
+    seeds: Sequence[int],
+    emit: OnFitEvent,
+    changes: Mapping[str, Any] | None = None,
+    time_limit: float | None = None,
+    workers: int = 1,
+) -> Automatic:
+    """Train candidates and weigh them by validation. Ctrl-C keeps the candidates that are finished, if there are any.
+
+    Args:
+        changes: settings by name, for every candidate that has them.
+        time_limit: seconds; by default `default_limit`. The simple methods are trained however long they take.
+    """
+    began, limit = time.monotonic(), default_limit(trainer.graph.n_nodes) if time_limit is None else time_limit
+    check_settings(changes or {})
+    labels = trainer.graph.labels
+    assert labels is not None
+    race = _Race(trainer, split, seeds, emit, dict(changes or {}), workers, labels[split.validation])
+    interrupted = False
+    try:
+        race.try_all(began + _FIRST_SHARE * limit)
+        race.weigh()
+        race.add_seeds(began + limit)
+    except KeyboardInterrupt:
+        if not any(one.is_done for one in race.candidates):
+            raise
+        interrupted = True
+    race.weigh()
+    return Automatic(race.candidates, race.profile, len(split.validation), interrupted)
+
+
+def default_limit(n_nodes: int) -> float:
+    """Return the seconds of the automatic choice: 2 for up to 500 nodes, 25 ms for each further one, at most 60."""
+    return min(2.0 + 0.025 * max(n_nodes - 500, 0), LONGEST)
+
+
+class _Race:
+    """The candidates of one choice."""
+
+    def __init__(
+        self,
+        trainer: Trainer,
+        split: Split,
+        seeds: Sequence[int],
+        emit: OnFitEvent,
+        changes: dict[str, Any],
+        workers: int,
+        validation_labels: np.ndarray,
+    ) -> None:
+        self.trainer, self.split, self.seeds, self.emit = trainer, split, seeds, emit
+        self.changes, self.workers, self.validation_labels = changes, workers, validation_labels
+        self.profile = profile_graph(trainer.graph, split)
+        self.candidates: list[Trained] = []
+        self.structural = any(column.kind == STRUCTURAL for column in trainer.graph.columns)
+
+    def standing(self) -> Standing:
+        accuracy = {one.entry.name: self.accuracy(one) for one in self.candidates if one.is_done}
+        best = max(accuracy.values(), default=0.5)
+        return Standing(self.profile, accuracy, math.sqrt(max(best * (1 - best), 0.01) / len(self.validation_labels)))
+
+    def accuracy(self, one: Trained) -> float:
+        found = one.results.mean()[self.split.validation].argmax(axis=1)
+        return float((found == self.validation_labels).mean())
+
+    def try_all(self, deadline: float) -> None:
+        """Train each candidate with the first seed, until the deadline."""
+        for place, entry in enumerate(PORTFOLIO):
+            one = Trained(entry)
+            self.candidates.append(one)
+            now, simple = self.standing(), place < SIMPLE
+            if entry.method == "mlp" and self.structural:
+                one.left_out = "the nodes have no features"
+            elif not simple and self.flawless:
+                one.left_out = f"{self.flawless.entry.name} makes no mistake on validation"
+            elif not entry.when(now):
+                one.left_out = entry.otherwise
+            elif not simple and time.monotonic() > deadline:
+                one.left_out = "no time was left"
+            else:
+                self.emit(CandidateStarted(entry.name))
+                self._train(one, self.seeds[:1], _Watch(None if simple else now, math.inf if simple else deadline))
+                self.emit(CandidateDone(entry.name, self.accuracy(one) if one.is_done else None, one.left_out))
+
+    def add_seeds(self, deadline: float) -> None:
+        """Train the chosen candidates with the other seeds, heaviest first, until the deadline."""
+        for one in sorted(self.candidates, key=lambda one: -one.weight):
+            if one.weight and one.entry.draws and len(self.seeds) > 1 and time.monotonic() < deadline:
+                self.emit(CandidateStarted(one.entry.name))
+                self._train(one, self.seeds[1:], _Watch(None, deadline))
+                self.emit(CandidateDone(one.entry.name, self.accuracy(one), None))
+
+    @property
+    def flawless(self) -> Trained | None:
+        """The first method of labels alone that makes no mistake on validation: nothing can be shown to be better."""
+        if len(self.validation_labels) < CLEAR:
+            return None
+        done = (one for one in self.candidates if one.is_done and not one.entry.uses_features)
+        return next((one for one in done if self.accuracy(one) == 1.0), None)
+
+    def weigh(self) -> None:
+        """Set the weights from the mean probabilities of each candidate at the validation nodes."""
+        done = [one for one in self.candidates if one.is_done]
+        if self.flawless:
+            self.flawless.weight = 1.0
+            return
+        if not done:
+            reasons = "; ".join(f"{one.entry.name}: {one.left_out}" for one in self.candidates[:3])
+            raise HierGCNError(f"No candidate could be trained ({reasons}).")
+        found = [one.results.mean()[self.split.validation] for one in done]
+        for one, weight in zip(done, combination_weights(found, self.validation_labels), strict=True):
+            one.weight = float(weight)
+
+    def _train(self, one: Trained, seeds: Sequence[int], watch: "_Watch") -> None:
+        """Train seeds of a candidate; a failure must not lose the others."""
+        try:
+            one.settings = one.settings or self._settings(one.entry)
+            watch.epochs = one.settings.train.epochs
+            self.trainer.plan(one.settings)  # refuses what does not fit into memory
+            train_seeds(self.trainer, self.split, one.settings, seeds, self.emit, self.workers, watch, into=one.results)
+        except _StoppedError as reason:
+            if not one.is_done:
+                one.left_out = str(reason)
+        except (HierGCNError, MemoryError, RuntimeError) as error:
+            if not one.is_done:
+                one.left_out = f"it failed ({error!s:.200})"
+        if one.results.interrupted:
+            raise KeyboardInterrupt
+
+    def _settings(self, entry: Entry) -> Settings:
+        """Return settings for the graph, with the candidate's changes and those of the user that it has."""
+        graph, split, coarsened = self.trainer.graph, self.split, self.trainer.coarsened
+        adapted = choose_settings(
+            graph, split, entry.method, changes=entry.changes, coarsened=coarsened, profile=self.profile
+        ).settings
+        return adapted.override({name: value for name, value in self.changes.items() if name in adapted.values()})
+
+
+class _Watch:
+    """A callback after each epoch that stops a candidate when time is up, or early if it is far behind."""
+
+    def __init__(self, now: Standing | None, deadline: float) -> None:
+        self.now, self.deadline, self.epochs = now, deadline, 1
+
+    def __call__(self, event: EpochDone) -> None:
+        if time.monotonic() > self.deadline:
+            raise _StoppedError("time was up before its end")
+        if self.now is None or not self.now.accuracy or event.epoch < _TRIAL * self.epochs:
+            return
+        if event.best_validation_accuracy < max(self.now.accuracy.values()) - _WEAK * self.now.error:
+            raise _StoppedError(f"stopped at epoch {event.epoch}, far behind the best")
+
+
+def describe(entry: Entry) -> str:
+    """Return a candidate's name as people read it, such as `GCN with harmonic columns`."""
+    name = method_title(entry.method)
+    kind = entry.name.removeprefix(entry.method).removesuffix("+harmonic").removeprefix("-").replace("-", " ")
+    return name + (f" ({kind})" if kind else "") + (" with harmonic columns" if "harmonic" in entry.changes else "")
+
+
+def _reason(entry: Entry) -> str:
+    if not entry.uses_features:
+        return "the edges say more than the features"
+    if entry.changes.get("harmonic"):
+        return "labels diffused along the edges say much, and features add to them"
+    if entry.method == "mlp":
+        return "the features say more than the edges"
+    if entry.method == "graphsage":
+        return "a node's own features and those of its neighbours say different things"
+    if entry.method == "hgcn":
+        return "the graph is large across, and coarser levels reach far"
+    return "features and edges together say most"

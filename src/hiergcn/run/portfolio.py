@@ -1,0 +1,182 @@
+"""The candidates of the automatic choice: methods with settings for the graph, cheap ones first.
+
+A candidate that costs more is tried only if what is known by then speaks for it: the graph's profile and the validation
+accuracies so far. The conditions, the settings and their order were chosen on validation and test nodes of one split of
+each of 28 tasks, which no figure of the benchmark uses; see docs/results/choosing.
+"""
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from hiergcn.errors import InputError
+from hiergcn.graph.profile import GraphProfile
+from hiergcn.run.settings import settings_for
+
+
+class Standing(NamedTuple):
+    """What is known when a candidate is considered."""
+
+    profile: GraphProfile
+    accuracy: Mapping[str, float]
+    """Validation accuracy of each finished candidate."""
+    error: float
+    """Standard error of a validation accuracy."""
+
+    def of(self, *names: str) -> float:
+        """Return the best accuracy among these candidates; 0 if none is finished."""
+        return max((self.accuracy.get(name, 0.0) for name in names), default=0.0)
+
+    @property
+    def columns_help(self) -> bool:
+        """Whether GCN with harmonic columns is no worse than without."""
+        return self.of("gcn+harmonic") >= self.of("gcn") - self.error
+
+    @property
+    def labels_lead(self) -> bool:
+        """Whether labels alone are ahead of the networks that propagate features."""
+        return self.of("label-propagation", "harmonic") >= self.of("gcn", "graphsage", "mlp") + self.error
+
+    @property
+    def reaches_far(self) -> bool:
+        """Whether coarser levels may pay: the graph is large across, or labels alone are ahead."""
+        return self.profile.large_diameter or self.labels_lead
+
+    @property
+    def neighbours_differ(self) -> bool:
+        """Whether it helps to keep a node's own features apart from those of its neighbours."""
+        return self.of("graphsage") >= self.of("gcn")
+
+    @property
+    def propagation_leads(self) -> bool:
+        """Whether H-GCN+ is near the best so far."""
+        return self.of("hgcn-plus", "hgcn-plus-flat") >= max(self.accuracy.values(), default=0.0) - 2 * self.error
+
+
+class Entry(NamedTuple):
+    """A candidate: a method, how its settings differ from those adapted to the graph, and when it is tried."""
+
+    name: str
+    method: str
+    changes: Mapping[str, Any] = {}
+    when: Callable[[Standing], bool] = lambda _: True
+    otherwise: str = ""
+    """Why it was not tried, if it was not."""
+
+    @property
+    def uses_features(self) -> bool:
+        return self.method not in ("label-propagation", "harmonic")
+
+    @property
+    def draws(self) -> bool:
+        """Whether another seed gives another model."""
+        return self.uses_features
+
+
+_HARMONIC = {"harmonic": True}
+_FLAT = {"share": 0.0}
+_STRONG = {  # regularised as on citation networks
+    "drop_node": 0.5,
+    "input_dropout": 0.5,
+    "hidden_dropout": 0.5,
+    "temperature": 0.4,
+    "consistency": 1.3,
+    "warm_up": 100,
+    "hidden": 32,
+    "order": 8,
+    "level_order": 4,
+    "selection": "loss",
+    "epochs": 300,
+    "patience": 300,
+}
+_SHARP = {  # near neighbours, sharp targets, weights that start below 0
+    "drop_node": 0.5,
+    "input_dropout": 0.0,
+    "hidden_dropout": 0.2,
+    "temperature": 0.3,
+    "consistency": 0.7,
+    "warm_up": 0,
+    "hidden": 32,
+    "order": 2,
+    "level_order": 1,
+    "share": 0.3,
+    "initial": "shifted_normal",
+    "scaling": "row",
+    "learning_rate": 0.01,
+    "epochs": 1000,
+    "patience": 150,
+}
+_NORMALISED = {  # batch normalisation and large steps
+    "drop_node": 0.5,
+    "input_dropout": 0.6,
+    "hidden_dropout": 0.8,
+    "temperature": 0.1,
+    "consistency": 0.7,
+    "warm_up": 0,
+    "hidden": 32,
+    "order": 4,
+    "level_order": 2,
+    "share": 0.3,
+    "initial": "shifted_normal",
+    "batch_norm": True,
+    "input_dropout_on": "auto",
+    "scaling": "row",
+    "learning_rate": 0.2,
+    "l2": 0.001,
+    "epochs": 250,
+    "patience": 60,
+}
+_SHORT = {"epochs": 300, "patience": 100}
+_DEEP = {"layers": 6, "dropout": 0.1, "l2": 1e-5, "epochs": 400, "patience": 100}
+_LONG = {
+    "channels": 1,
+    "hidden": 64,
+    "pooling": "mean",
+    "dropout": 0.0,
+    "output_relu": False,
+    "weight_embedding": 8,
+    "loss": "mean",
+    "learning_rate": 0.01,
+    "l2": 1e-5,
+    "epochs": 600,
+    "patience": 150,
+    "levels": 10,
+}
+
+_NO_HELP = "harmonic columns did not help GCN"
+_NEAR = "the graph is small across, and features say more than labels"
+_BEHIND = "H-GCN+ is behind other methods"
+
+PORTFOLIO = (
+    Entry("label-propagation", "label-propagation"),
+    Entry("harmonic", "harmonic"),
+    Entry("mlp", "mlp"),
+    Entry("gcn", "gcn"),
+    Entry("hgcn-plus", "hgcn-plus"),
+    Entry("gcn+harmonic", "gcn", _HARMONIC),
+    Entry("graphsage", "graphsage"),
+    Entry("mlp+harmonic", "mlp", _HARMONIC, lambda now: now.labels_lead, "features say more than labels"),
+    Entry("hgcn-plus+harmonic", "hgcn-plus", _HARMONIC, lambda now: now.columns_help, _NO_HELP),
+    Entry("hgcn", "hgcn", _LONG, lambda now: now.reaches_far, _NEAR),
+    Entry("hgcn+harmonic", "hgcn", {**_LONG, "dropout": 0.2, **_HARMONIC}, lambda now: now.reaches_far, _NEAR),
+    Entry("graphsage-deep", "graphsage", _DEEP, lambda now: now.neighbours_differ, "GraphSAGE is behind GCN"),
+    Entry("hgcn-plus-strong", "hgcn-plus", _STRONG, lambda now: now.propagation_leads, _BEHIND),
+    Entry("appnp", "appnp", _SHORT),
+    Entry("hgcn-plus-sharp", "hgcn-plus", _SHARP, lambda now: now.propagation_leads, _BEHIND),
+    Entry("hgcn-plus-flat", "hgcn-plus", _FLAT),
+    Entry("appnp+harmonic", "appnp", _SHORT | _HARMONIC, lambda now: now.columns_help, _NO_HELP),
+    Entry("hgcn-plus-normalised", "hgcn-plus", _NORMALISED, lambda now: now.propagation_leads, _BEHIND),
+    Entry("hgcn-plus-strong-flat", "hgcn-plus", _STRONG | _FLAT, lambda now: now.propagation_leads, _BEHIND),
+    Entry("grand", "grand", {"epochs": 1000, "patience": 100}, lambda now: now.propagation_leads, _BEHIND),
+)
+"""In the order in which they are tried; the first four are the simple methods."""
+
+
+def check_settings(changes: Mapping[str, Any]) -> None:
+    """Refuse settings that no candidate has, before anything is trained."""
+    known = {name for method in {entry.method for entry in PORTFOLIO} for name in settings_for(method).values()}
+    for name in changes:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else "; name a model to see its settings."
+            raise InputError(f"No candidate has a setting {name!r}{hint}")
