@@ -148,7 +148,8 @@ class _Multigrid:
         X = _DAMPING * grid.inverse * R
         coarse = self._cycle(grid.M.T @ (R - grid.A @ X), grids[1:])
         X = X + grid.M @ coarse
-        return X + _DAMPING * grid.inverse * (R - grid.A @ X)
+        smoothed: Floats = X + _DAMPING * grid.inverse * (R - grid.A @ X)
+        return smoothed
 
 
 def _grid(A: sp.csr_array, M: sp.csr_array | None) -> _Grid:

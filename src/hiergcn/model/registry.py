@@ -72,9 +72,7 @@ def build_method(name: str, config: Any) -> "Method":
         return EnsembleMethod(build_method(name, replace(config, networks=1)), config.networks)
     scaling: Any = getattr(config, "scaling", "none")
     if getattr(config, "harmonic", False):
-        rows: Any = (
-            "none" if scaling == "standard" else scaling
-        )  # columns are standardised after the labels joined them
+        rows: Any = "none" if scaling == "standard" else scaling  # else after the columns joined
         inner = replace(config, harmonic=False, scaling="standard" if scaling == "standard" else "none")
         return HarmonicColumns(build_method(name, inner), rows)
     if scaling == "standard":
