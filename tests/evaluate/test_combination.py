@@ -1,0 +1,131 @@
+"""Weights of models in a mean: worked examples of both rules, and which rule applies."""
+
+import numpy as np
+import pytest
+
+from hiergcn.evaluate import combination
+from hiergcn.evaluate.combination import ENOUGH, combination_weights, greedy_weights, node_scores, plausible_weights
+
+
+def model(labels: np.ndarray, given: np.ndarray | float, n_classes: int = 2) -> np.ndarray:
+    """Probabilities that give each label this probability and share the rest among the other classes."""
+    given = np.broadcast_to(given, labels.shape)
+    each = np.repeat((1 - given)[:, None] / (n_classes - 1), n_classes, axis=1)
+    each[np.arange(len(labels)), labels] = given
+    return each
+
+
+def drawn(count: int, seed: int, models: int = 5, n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(n_classes, size=count)
+    return rng.dirichlet(np.ones(n_classes), size=(models, count)), labels
+
+
+@pytest.mark.parametrize("count", [1, 7, ENOUGH - 1, ENOUGH, 400])
+@pytest.mark.parametrize("models", [1, 2, 6])
+def test_weights_sum_to_1_and_are_not_negative(count: int, models: int) -> None:
+    each, labels = drawn(count, seed=count, models=models)
+    weights = combination_weights(list(each), labels)
+    assert weights.shape == (models,)
+    assert weights.sum() == pytest.approx(1.0)
+    assert (weights >= 0).all()
+
+
+@pytest.mark.parametrize("count", [20, ENOUGH])
+@pytest.mark.parametrize("perfect", [1.0, 0.99])
+def test_a_useless_model_is_left_out(count: int, perfect: float) -> None:
+    """Also if the difference is the same at every node, so that it has no standard error."""
+    labels = np.arange(count) % 2
+    weights = combination_weights([model(labels, 1 - perfect), model(labels, perfect), model(labels, 0.5)], labels)
+    assert weights.tolist() == [0.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("count", [20, ENOUGH])
+def test_the_order_of_the_models_does_not_matter(count: int) -> None:
+    each, labels = drawn(count, seed=3)
+    order = np.array([3, 0, 4, 1, 2])
+    np.testing.assert_allclose(
+        combination_weights(list(each[order]), labels), combination_weights(list(each), labels)[order]
+    )
+
+
+def test_duplicates_share_a_weight_if_few_nodes_decide() -> None:
+    labels = np.arange(10) % 2
+    one = model(labels, np.linspace(0.3, 0.9, 10))
+    np.testing.assert_allclose(combination_weights([one] * 4, labels), 0.25)
+
+
+def test_duplicates_of_the_best_are_one_model_if_many_nodes_decide() -> None:
+    labels = np.arange(ENOUGH) % 2
+    good, bad = model(labels, 0.9), model(labels, 0.2)
+    assert combination_weights([good, bad, good, good], labels).tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_greedy_by_hand() -> None:
+    """Two models, each sure of one half of the nodes and undecided on the other, are best in equal parts.
+
+    The first is picked for being first, the second lowers the loss; no later mean is better than 1 to 1.
+    """
+    labels = np.zeros(4, dtype=np.int64)
+    left, right = model(labels, np.array([0.9, 0.9, 0.5, 0.5])), model(labels, np.array([0.5, 0.5, 0.9, 0.9]))
+    poor = model(labels, 0.1)
+    assert greedy_weights(np.stack([left, right, poor]), labels).tolist() == [0.5, 0.5, 0.0]
+
+
+def test_greedy_takes_a_model_more_than_once() -> None:
+    """The loss of w a + (1 - w) b has the derivative 0 if 8 * 0.3 (0.9 - 0.85 w) = 0.85 (0.5 + 0.3 w)."""
+    labels = np.zeros(9, dtype=np.int64)
+    a, b = (model(labels, np.repeat(given, [8, 1])) for given in ([0.8, 0.05], [0.5, 0.9]))
+    found = greedy_weights(np.stack([a, b]), labels)
+    np.testing.assert_allclose(found, [1.735 / 2.295, 0.56 / 2.295], atol=0.03)  # of at most 20 steps
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_greedy_is_never_worse_than_the_best_model(seed: int) -> None:
+    each, labels = drawn(200, seed)
+
+    def loss(weights: np.ndarray) -> float:
+        mean = np.tensordot(weights, each, 1)[np.arange(200), labels]
+        return float(-np.log(np.maximum(mean, combination._FLOOR)).mean())
+
+    assert loss(greedy_weights(each, labels)) <= min(loss(one) for one in np.eye(5)) + 1e-12
+
+
+def test_one_confident_error_does_not_decide() -> None:
+    """A probability of 0 would be an infinite loss; it counts as 0.001."""
+    labels = np.zeros(ENOUGH, dtype=np.int64)
+    given = np.full(ENOUGH, 0.95)
+    given[0] = 0.0
+    weights = combination_weights([model(labels, given), model(labels, 0.6)], labels)
+    assert weights[0] > 0.5
+
+
+def test_scores_by_hand() -> None:
+    """Right with 0.8: 1 - (0.04 + 0.04) / 2. Wrong with 0.8: -(0.64 + 0.64) / 2."""
+    each = np.array([[[0.8, 0.2], [0.8, 0.2]]])
+    np.testing.assert_allclose(node_scores(each, np.array([0, 1])), [[0.96, -0.64]])
+
+
+def test_plausible_by_hand() -> None:
+    """Model b is as good as a at three nodes and wrong at the fourth.
+
+    There it is 0.96 + 0.64 = 1.6 behind: mean 0.4, standard error sqrt(0.48) / 2, z² = 0.16 / 0.12 = 4 / 3.
+    """
+    labels = np.zeros(4, dtype=np.int64)
+    each = np.stack([model(labels, 0.8), model(labels, np.array([0.8, 0.8, 0.8, 0.2]))])
+    b = np.exp(-2 / 3)
+    np.testing.assert_allclose(plausible_weights(each, labels), [1 / (1 + b), b / (1 + b)])
+
+
+def test_a_model_far_behind_is_left_out() -> None:
+    """Behind by 1.6 at 8 of 12 nodes: z² = 24, below a fifth of the best weight."""
+    labels = np.zeros(12, dtype=np.int64)
+    each = np.stack([model(labels, 0.8), model(labels, np.repeat([0.2, 0.8], [8, 4]))])
+    assert plausible_weights(each, labels).tolist() == [1.0, 0.0]
+
+
+def test_the_number_of_nodes_selects_the_rule() -> None:
+    """The two rules disagree about equal models: greedy selection takes the first, the other rule both."""
+    for count, expected in ((ENOUGH - 1, [0.5, 0.5]), (ENOUGH, [1.0, 0.0])):
+        labels = np.arange(count) % 2
+        assert combination_weights([model(labels, 0.7)] * 2, labels).tolist() == expected

@@ -1,0 +1,159 @@
+"""Harmonic columns beside the features: which values they hold, what they may know, and saved models that use them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from sklearn.preprocessing import normalize
+
+from hiergcn.coarsen.diffusion import Diffusion
+from hiergcn.datasets import planted_graph
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.task import Task
+from hiergcn.model.baselines.mlp import MLPConfig
+from hiergcn.model.config_types import Scaling
+from hiergcn.model.label_columns import harmonic_columns
+from hiergcn.model.ops.sparse_features import SparseFeatures
+from hiergcn.model.registry import build_method
+from hiergcn.run.fit import fit
+from hiergcn.run.folder import load_run, write_run
+from hiergcn.run.predict import predictions_again
+from hiergcn.run.settings import settings_for
+from hiergcn.run.trainer import Trainer
+
+CPU = torch.device("cpu")
+SHORT = {
+    "mlp": {"hidden": 8},
+    "gcn": {"hidden": 8},
+    "hgcn-plus": {"hidden": 8, "levels": 2, "order": 2},
+    "hgcn": {"hidden": 8, "levels": 2},
+}
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return planted_graph(90, homophily=0.7, seed=3)
+
+
+@pytest.fixture(scope="module")
+def split(graph: Graph) -> Split:
+    assert graph.labels is not None
+    return Split.holdout(graph.labels, seed=0)
+
+
+def inputs(graph: Graph, split: Split, scaling: Scaling = "row") -> np.ndarray:
+    prepared = build_method("mlp", MLPConfig(harmonic=True, scaling=scaling)).prepare(Task.of(graph, split), None, CPU)
+    assert isinstance(prepared.features, torch.Tensor)
+    array: np.ndarray = prepared.features.numpy()
+    return array
+
+
+def test_columns_are_added_after_rows_are_scaled(graph: Graph, split: Split) -> None:
+    assert graph.labels is not None
+    found = inputs(graph, split, "row")
+    columns = Diffusion(graph.adjacency).cross_fitted(split.train, graph.labels[split.train], 4)
+    np.testing.assert_allclose(found[:, :16], normalize(np.asarray(graph.features), norm="l1"), rtol=1e-5)
+    np.testing.assert_allclose(found[:, 16:], columns, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(np.abs(found[:, :16]).sum(axis=1), 1.0, rtol=1e-5)
+    np.testing.assert_allclose(found[:, 16:].sum(axis=1), 1.0, rtol=1e-4)
+
+
+def test_standardised_inputs_are_standardised_with_their_columns(graph: Graph, split: Split) -> None:
+    found = inputs(graph, split, "standard")
+    assert found.shape == (90, 20)
+    np.testing.assert_allclose(found.mean(axis=0), 0.0, atol=1e-4)
+    np.testing.assert_allclose(found.std(axis=0), 1.0, rtol=1e-4)
+
+
+def test_a_graph_without_features_gets_the_columns_alone(graph: Graph, split: Split) -> None:
+    bare = replace(graph, features=None)
+    np.testing.assert_array_equal(inputs(bare, split), harmonic_columns(Task.of(bare, split)))
+
+
+@pytest.mark.parametrize("scaling", ["row", "l2", "binary", "none", "standard"])
+def test_sparse_features_stay_sparse(graph: Graph, split: Split, scaling: Scaling) -> None:
+    words = sp.csr_array(sp.random_array((90, 300), density=0.02, rng=np.random.default_rng(0)))
+    wordy = replace(graph, features=words)
+    prepared = build_method("mlp", MLPConfig(harmonic=True, scaling=scaling)).prepare(Task.of(wordy, split), None, CPU)
+    assert isinstance(prepared.features, SparseFeatures)
+    assert prepared.features.pattern.shape == (90, 304)
+    assert len(prepared.features.values) <= words.nnz + 4 * 90
+
+
+def test_inputs_do_not_depend_on_validation_and_test_labels(graph: Graph, split: Split) -> None:
+    assert graph.labels is not None
+    poisoned = graph.labels.copy()
+    for part in (split.validation, split.test):
+        poisoned[part] = (poisoned[part] + 1) % 4
+    np.testing.assert_array_equal(inputs(replace(graph, labels=poisoned), split), inputs(graph, split))
+
+
+def test_no_training_node_sees_its_own_label() -> None:
+    """Two nodes that only know each other: the one without the other's fold is left with the shares of the labels."""
+    pairs = sp.csr_array(sp.kron(sp.eye_array(10), np.array([[0.0, 1.0], [1.0, 0.0]])))
+    labels = np.repeat(np.arange(10) % 2, 2)
+    graph = Graph(pairs, np.ones((20, 1)), labels)
+    train = np.arange(0, 20, 2)  # one of each pair
+    columns = harmonic_columns(Task.of(graph, Split(train, np.arange(1, 20, 2), np.empty(0, np.int64))))
+    np.testing.assert_allclose(columns[train], 0.5, atol=1e-6)
+    np.testing.assert_allclose(columns[1::2], np.eye(2)[labels[1::2]], atol=1e-6)
+
+
+def test_another_split_has_other_columns(graph: Graph, split: Split) -> None:
+    """A trainer keeps prepared inputs, but not beyond the split that they were made for."""
+    assert graph.labels is not None
+    other = Split.holdout(graph.labels, seed=1)
+    settings = settings_for("mlp").override({"harmonic": True, "epochs": 5})
+    trainer = Trainer(graph, "cpu")
+    for part in (split, other, split):
+        _, prepared = trainer.prepared(settings, part)
+        assert isinstance(prepared.features, torch.Tensor)
+        columns = harmonic_columns(Task.of(graph, part))
+        np.testing.assert_allclose(prepared.features.numpy()[:, -4:], columns, rtol=1e-6)
+
+
+def test_splits_trained_together_give_what_each_gives_alone(graph: Graph, split: Split) -> None:
+    assert graph.labels is not None
+    other = Split.holdout(graph.labels, seed=1)
+    settings = settings_for("gcn").override({"harmonic": True, "epochs": 10})
+    together = [one.probabilities for one in Trainer(graph, "cpu").train(settings, [(split, 0), (other, 0)])]
+    for part, found in zip((split, other), together, strict=True):
+        (alone,) = Trainer(graph, "cpu").train(settings, [(part, 0)])
+        assert found is not None
+        assert alone.probabilities is not None
+        np.testing.assert_allclose(found, alone.probabilities, rtol=1e-5)
+
+
+@pytest.mark.parametrize("scaling", ["row", "standard"])
+@pytest.mark.parametrize("method", SHORT)
+def test_a_saved_model_predicts_the_same(
+    method: str, scaling: Scaling, graph: Graph, split: Split, tmp_path: Path
+) -> None:
+    changes = {"harmonic": True, "scaling": scaling, "epochs": 15, **SHORT[method]}
+    settings = settings_for(method).override(changes)
+    result = fit(graph, split, settings, [0, 1], device="cpu")
+    write_run(result, tmp_path / "run")
+    run = load_run(tmp_path / "run")
+    assert run.settings.model.harmonic
+    np.testing.assert_allclose(run.model.predict_proba(graph, "cpu"), result.probabilities, rtol=1e-4, atol=1e-6)
+    assert len(predictions_again(run, graph, "cpu")) == 90
+
+
+def test_a_saved_model_predicts_on_a_graph_in_another_order(graph: Graph, split: Split) -> None:
+    """Labels are found by the nodes' ids, not by their places."""
+    settings = settings_for("gcn").override({"harmonic": True, "epochs": 15})
+    result = fit(graph, split, settings, device="cpu")
+    order = np.random.default_rng(0).permutation(90)
+    shuffled = Graph(
+        sp.csr_array(graph.adjacency[order][:, order]), np.asarray(graph.features)[order], None, graph.ids[order]
+    )
+    np.testing.assert_allclose(result.model.predict_proba(shuffled, "cpu"), result.probabilities[order], atol=1e-4)
+
+
+def test_columns_of_a_task_are_made_once(graph: Graph, split: Split) -> None:
+    task = Task.of(graph, split)
+    assert harmonic_columns(task) is harmonic_columns(task)
+    assert harmonic_columns(Task.of(graph, split)) is not harmonic_columns(task)
