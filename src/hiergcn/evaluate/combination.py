@@ -52,7 +52,9 @@ def plausible_weights(each: Floats, labels: NDArray[np.integer]) -> Floats:
     scores = node_scores(each, labels)
     behind = scores[scores.mean(axis=1).argmax()] - scores  # (models, v)
     error = behind.std(axis=1) / np.sqrt(len(labels))
-    z = np.divide(behind.mean(axis=1), error, out=np.zeros(len(each)), where=error > 0)
+    mean = behind.mean(axis=1)
+    always = np.where(mean > 0, np.inf, 0.0)  # of a model that is as far behind at every node, or equal to the best
+    z = np.divide(mean, error, out=always, where=error > 0)
     weights: Floats = np.exp(-0.5 * z**2)
     weights[weights < _LEAST_SHARE * weights.max()] = 0.0
     weights /= weights.sum()
