@@ -57,8 +57,8 @@ def plausible_weights(each: Floats, labels: NDArray[np.integer]) -> Floats:
     z = np.divide(mean, error, out=always, where=error > 0)
     weights: Floats = np.exp(-0.5 * z**2)
     weights[weights < _LEAST_SHARE * weights.max()] = 0.0
-    weights /= weights.sum()
-    return weights
+    shares: Floats = weights / weights.sum()
+    return shares
 
 
 def node_scores(each: Floats, labels: NDArray[np.integer]) -> Floats:
