@@ -222,7 +222,7 @@ class _Race:
         adapted = choose_settings(
             graph, split, entry.method, changes=entry.changes, coarsened=coarsened, profile=self.profile
         ).settings
-        return adapted.override({name: value for name, value in self.changes.items() if name in adapted.values()})
+        return adapted.override(adapted.effective(self.changes))
 
 
 class _Watch:

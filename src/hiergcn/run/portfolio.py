@@ -173,10 +173,13 @@ PORTFOLIO = (
 
 
 def check_settings(changes: Mapping[str, Any]) -> None:
-    """Refuse settings that no candidate has, before anything is trained."""
-    known = {name for method in {entry.method for entry in PORTFOLIO} for name in settings_for(method).values()}
+    """Refuse settings that no candidate has, and values that they do not take, before anything is trained."""
+    candidates = [settings_for(method) for method in dict.fromkeys(entry.method for entry in PORTFOLIO)]
+    known = {name for one in candidates for name in one.values()}
     for name in changes:
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else "; name a model to see its settings."
             raise InputError(f"No candidate has a setting {name!r}{hint}")
+    for one in candidates:
+        one.override(one.effective(changes))

@@ -52,6 +52,11 @@ class Settings:
             grouped.setdefault(group, {})[name] = parse(name, value, kind) if isinstance(value, str) else value
         return replace(self, **{group: replace(getattr(self, group), **part) for group, part in grouped.items()})
 
+    def effective(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of the changes that the method has and that matter to it."""
+        groups = [group for group in GROUPS if not self.without_effect(group)]
+        return {name: changes[name] for name in changes if any(name in vars(getattr(self, one)) for one in groups)}
+
     def without_effect(self, group: str) -> str | None:
         """Return why the settings of a group do not matter to the method; None if they do."""
         method = method_class(self.method)
