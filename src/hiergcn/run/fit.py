@@ -206,15 +206,15 @@ def _evaluated(
     """Evaluate an answer.
 
     Args:
-        members: its networks.
-        trained: of the method with the largest share.
+        members: its networks, those of the method with the largest weight first.
+        trained: of that method.
         probabilities: of the answer, (n, classes).
         each: the same of each seed.
     """
     graph = trainer.graph
     assert graph.labels is not None
-    members = sorted(members, key=lambda one: (-one.share, one.seed != trained.best))
-    first = members[0]
+    first = next(one for one in members if one.seed == trained.best)
+    members = [first, *(one for one in members if one is not first)]
     predicted = {seed: one.argmax(axis=1).astype(np.int32) for seed, one in each.items()}
     temperature = fit_temperature(probabilities[split.validation], graph.labels[split.validation])
     depths = [one for member in members if (one := trainer.hierarchy(member.settings)) is not None]
