@@ -1,0 +1,234 @@
+"""The automatic choice: what is chosen, from which labels, in which time, and what the saved answer gives again."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from hiergcn.datasets import planted_graph
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph, Split
+from hiergcn.run import auto, portfolio
+from hiergcn.run.events import CandidateDone, CandidateStarted, FitEvent
+from hiergcn.run.fit import draw_split, fit
+from hiergcn.run.folder import LoadedRun, load_run, write_run
+from hiergcn.run.predict import explain, predictions_again, predictions_on
+from hiergcn.run.result import RunResult
+
+LONG = 1000.0  # seconds, so that time decides nothing
+SHORT = {"epochs": 25}
+TRIED = ("label-propagation", "harmonic", "mlp", "gcn", "hgcn-plus", "gcn+harmonic", "graphsage")
+
+
+def communities() -> Graph:
+    """Three communities of 100 nodes, whose features hardly say anything."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, 300)
+    upper = np.triu(rng.random((300, 300)) < np.where(labels[:, None] == labels, 0.1, 0.005), 1)
+    features = np.eye(3, 8)[labels] + 4.0 * rng.normal(size=(300, 8))
+    return Graph(sp.csr_array((upper | upper.T).astype(float)), features, labels)
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    planted = planted_graph(150, homophily=0.5, noise=2.0, seed=3)
+    ids = np.array([f"node {i}" for i in range(150)], dtype=object)
+    return Graph(planted.adjacency, planted.features, planted.labels, ids, ("a", "b", "c", "d"), "mine")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_candidates() -> Any:
+    """Try fewer candidates, to save time."""
+    with pytest.MonkeyPatch.context() as patch:
+        few = tuple(entry for entry in portfolio.PORTFOLIO if entry.name in TRIED)
+        patch.setattr(auto, "PORTFOLIO", few)
+        yield
+
+
+def chosen(graph: Graph, split: Split | None = None, seeds: Sequence[int] = (0, 1), **options: Any) -> RunResult:
+    return fit(graph, split, seeds=seeds, device="cpu", **{"time_limit": LONG, "changes": SHORT, **options})
+
+
+@pytest.fixture(scope="module")
+def result(graph: Graph, few_candidates: None) -> RunResult:
+    return chosen(graph)
+
+
+@pytest.fixture(scope="module")
+def mixed(graph: Graph, few_candidates: None) -> RunResult:
+    """An answer of label propagation, GCN with harmonic columns, H-GCN+ and MLP, with these weights."""
+    with pytest.MonkeyPatch.context() as patch:
+        weights = {"label-propagation": 0.3, "gcn+harmonic": 0.4, "hgcn-plus": 0.2, "mlp": 0.1}
+
+        def weigh(race: Any) -> None:
+            for one in race.candidates:
+                one.weight = weights.get(one.entry.name, 0.0)
+
+        patch.setattr(auto._Race, "weigh", weigh)
+        return chosen(graph)
+
+
+@pytest.fixture(scope="module")
+def run(mixed: RunResult, tmp_path_factory: pytest.TempPathFactory) -> LoadedRun:
+    folder: Path = tmp_path_factory.mktemp("runs") / "run"
+    write_run(mixed, folder)
+    return load_run(folder)
+
+
+def board(result: RunResult) -> dict[str, Any]:
+    return {one.name: one for one in result.leaderboard or ()}
+
+
+def test_labels_alone_are_chosen_on_communities() -> None:
+    found = chosen(communities())
+    assert found.settings.method in ("label-propagation", "harmonic")
+    assert found.delivered.accuracy == 1.0
+    assert board(found)["hgcn-plus"].left_out == f"{found.settings.method} makes no mistake on validation"
+    assert "the edges say more than the features" in (found.verdict or "")
+
+
+def test_weights_and_shares_sum_to_1(result: RunResult) -> None:
+    assert sum(one.share for one in result.members) == pytest.approx(1.0)
+    assert sum(one.weight for one in result.leaderboard or ()) == pytest.approx(1.0)
+    np.testing.assert_allclose(result.probabilities.sum(axis=1), 1.0, rtol=1e-4)
+
+
+def test_the_same_seed_gives_the_same_answer(graph: Graph, result: RunResult) -> None:
+    again = chosen(graph)
+    assert np.array_equal(again.probabilities, result.probabilities)
+    assert again.verdict == result.verdict
+
+
+def test_test_labels_are_not_used(graph: Graph, result: RunResult) -> None:
+    assert graph.labels is not None
+    split, poisoned = result.split, graph.labels.copy()
+    poisoned[split.test] = (poisoned[split.test] + 1) % 4
+    other = chosen(replace(graph, labels=poisoned), split)
+    assert np.array_equal(other.probabilities, result.probabilities)
+    assert other.delivered.accuracy != result.delivered.accuracy
+
+
+def test_without_time_the_simple_methods_answer(graph: Graph) -> None:
+    found = board(chosen(graph, time_limit=0.0))
+    assert all(found[name].seeds == 1 for name in TRIED[: auto.SIMPLE])
+    assert {found[name].left_out for name in TRIED[auto.SIMPLE :]} == {"no time was left"}
+
+
+def test_an_interruption_keeps_what_is_finished(graph: Graph) -> None:
+    done = []
+
+    def stop(event: FitEvent) -> None:
+        if isinstance(event, CandidateDone):
+            done.append(event.name)
+            if len(done) == 2:
+                raise KeyboardInterrupt
+
+    found = chosen(graph, on_event=stop)
+    assert found.interrupted
+    assert found.metrics()["interrupted"]
+    assert [one.name for one in found.leaderboard or () if one.seeds] == done == ["label-propagation", "harmonic"]
+
+
+def test_an_interruption_before_anything_is_finished_is_raised(graph: Graph) -> None:
+    def stop(event: FitEvent) -> None:
+        if isinstance(event, CandidateStarted):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        chosen(graph, on_event=stop)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [({"hiden": 8}, "No candidate has a setting 'hiden'; did you mean hidden"), ({"hidden": -1}, "hidden is -1; give")],
+)
+def test_wrong_settings_are_refused_before_anything_is_trained(
+    graph: Graph, changes: dict[str, Any], message: str
+) -> None:
+    started: list[str] = []
+    with pytest.raises(InputError, match=message):
+        chosen(
+            graph,
+            changes=changes,
+            on_event=lambda event: started.append(event.name) if isinstance(event, CandidateStarted) else None,
+        )
+    assert not started
+
+
+def test_settings_reach_the_candidates_that_have_them(graph: Graph) -> None:
+    """Label propagation has no epochs and is trained all the same; levels are for candidates that are not reached."""
+    found = chosen(graph, changes={"epochs": 7, "levels": 2}, time_limit=0.0)
+    assert board(found)["label-propagation"].seeds == 1
+    assert board(found)["gcn"].seeds == 1
+
+
+def test_the_accuracy_is_that_of_the_table(mixed: RunResult) -> None:
+    table = mixed.predictions()
+    test = table[table["split"] == "test"]
+    assert mixed.metrics()["delivered_accuracy"] == pytest.approx((test["predicted"] == test["label"]).mean())
+
+
+def test_the_first_member_is_of_the_heaviest_method(mixed: RunResult) -> None:
+    """GCN has 40 % in two seeds of 20 %, label propagation 30 % in one."""
+    assert [one.settings.method for one in mixed.members] == ["gcn"] * 2 + ["label-propagation"] + [
+        "hgcn-plus",
+        "hgcn-plus",
+        "mlp",
+        "mlp",
+    ]
+    assert mixed.settings.model.harmonic
+    assert set(mixed.seeds) == {0, 1}
+    assert mixed.verdict is not None
+    assert mixed.verdict.startswith("GCN with harmonic columns (40%)")
+
+
+def test_a_saved_answer_predicts_the_same(run: LoadedRun, mixed: RunResult, graph: Graph) -> None:
+    np.testing.assert_allclose(run.model.predict_proba(graph, "cpu"), mixed.probabilities, atol=1e-5)
+    assert len(predictions_again(run, graph, "cpu")) == 150
+
+
+def newer(graph: Graph) -> Graph:
+    """The graph with ten further nodes in front, each of which is joined to three nodes of class a."""
+    assert graph.labels is not None
+    adjacency = np.zeros((160, 160))
+    adjacency[10:, 10:] = graph.adjacency.toarray()
+    for new in range(10):
+        near = 10 + np.flatnonzero(graph.labels == 0)[new : new + 3]
+        adjacency[new, near] = adjacency[near, new] = 1.0
+    features = np.vstack([np.zeros((10, graph.n_features)), np.asarray(graph.features)])
+    ids = np.concatenate([np.array([f"new {i}" for i in range(10)], dtype=object), graph.ids])
+    return Graph(sp.csr_array(adjacency), features, None, ids, name="newer")
+
+
+def test_a_saved_answer_predicts_on_a_newer_graph(run: LoadedRun, graph: Graph) -> None:
+    table = predictions_on(run, newer(graph), "cpu")
+    assert table["seen"].tolist() == [False] * 10 + [True] * 150
+    before = run.predictions["predicted"].to_numpy()
+    assert (table["predicted"].to_numpy()[10:] == before).mean() > 0.9
+
+
+@pytest.mark.parametrize("method", ["label-propagation", "harmonic"])
+def test_labels_spread_to_new_nodes(method: str, graph: Graph, tmp_path: Path) -> None:
+    write_run(fit(graph, draw_split(graph), model=method, device="cpu"), tmp_path / "run")
+    table = predictions_on(load_run(tmp_path / "run"), newer(graph), "cpu")
+    assert (table["predicted"][:10] == "a").mean() >= 0.8
+
+
+def test_explanation_of_a_mixed_answer(run: LoadedRun, graph: Graph) -> None:
+    found = explain(run, graph, "node 7", device="cpu")
+    assert found.predicted == run.predictions["predicted"][7]
+    assert found.nodes
+
+
+def test_labels_alone_are_not_explained_by_features(graph: Graph, tmp_path: Path) -> None:
+    write_run(fit(graph, draw_split(graph), model="harmonic", device="cpu"), tmp_path / "run")
+    with pytest.raises(InputError, match="does not compute its predictions from the features"):
+        explain(load_run(tmp_path / "run"), graph, "node 7", device="cpu")
+
+
+def test_the_simple_methods_are_the_first() -> None:
+    assert tuple(entry.name for entry in portfolio.PORTFOLIO[: auto.SIMPLE]) == TRIED[: auto.SIMPLE]
