@@ -17,7 +17,7 @@ def test_the_list_says_where_each_dataset_is(bare: Path, tmp_path: Path) -> None
     places = ("helsinki", "pegase", "pegase-eccentricity", "activsg2000", "activsg10k")
     cities = ("paris", "shanghai", "la", "london")
     papers = ("cora", "citeseer", "pubmed", "nell", "amazon-photo", "coauthor-cs")
-    assert dataset_names() == (*papers, *places, "city-50000", *cities)
+    assert dataset_names() == (*papers, *places, "city-50000", *cities, "chameleon", "minesweeper")
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "amazon_photo.npz").touch()
     where = {row.name: row.where for row in list_datasets(tmp_path)}
@@ -31,6 +31,8 @@ def test_the_list_says_where_each_dataset_is(bare: Path, tmp_path: Path) -> None
         **dict.fromkeys(places, "embedded"),
         "city-50000": "generated",
         **dict.fromkeys(cities, "to download"),
+        "chameleon": "to bring",
+        "minesweeper": "to bring",
     }
     cora = list_datasets()[0]
     assert (cora.nodes, cora.edges, cora.features, cora.classes) == (2708, 5278, 1433, 7)

@@ -24,10 +24,25 @@ def test_sizes_and_split(published: Path, name: str) -> None:
     assert set(np.unique(graph.adjacency.data)) == {1.0}
     assert sp.issparse(graph.features)
     assert graph.labels is not None
+    dataset.split.check(graph)
+    if dataset.splits:
+        return
     assert dataset.split.validation.size == 500
     per_class = np.bincount(graph.labels[dataset.split.train], minlength=graph.n_classes)
     assert set(per_class.tolist()) == {1 if name == "nell" else 20}
-    dataset.split.check(graph)
+
+
+@pytest.mark.parametrize(("name", "sizes"), [("chameleon", (427, 302, 161)), ("minesweeper", (5000, 2500, 2500))])
+def test_ten_published_splits(published: Path, name: str, sizes: tuple[int, ...]) -> None:
+    dataset = load_dataset(name, published)
+    assert len(dataset.splits) == 10
+    assert len({split.train.tobytes() for split in dataset.splits}) == 10
+    assert np.array_equal(dataset.split.test, dataset.splits[0].test)
+    for split in dataset.splits:
+        split.check(dataset.graph)
+        assert sum(part.size for part in (split.train, split.validation, split.test)) == dataset.graph.n_nodes
+    first = dataset.splits[1]
+    assert (first.train.size, first.validation.size, first.test.size) == sizes
 
 
 def test_citeseers_gaps_have_neither_features_nor_label(published: Path) -> None:

@@ -12,6 +12,7 @@ from hiergcn.datasets.city import DEGREE, city_graph, city_points
 from hiergcn.datasets.city_networks import ADDRESS, FILES, read_city_network
 from hiergcn.datasets.cora import read_cora
 from hiergcn.datasets.folders import FileSet, Progress, Source, find, obtain
+from hiergcn.datasets.masks import read_masks
 from hiergcn.datasets.nell import NELL, RECOVERED, read_nell
 from hiergcn.datasets.places import read_coordinates, read_place
 from hiergcn.datasets.planetoid_files import read_planetoid
@@ -47,6 +48,8 @@ class Dataset:
     info: DatasetInfo
     coordinates: NDArray[np.float64] | None = None
     """(n, 2) longitude and latitude, or metres if generated; None if nodes have no position."""
+    splits: tuple[Split, ...] = ()
+    """All published splits, if there are several; `split` is the first."""
 
 
 def dataset_names() -> tuple[str, ...]:
@@ -91,7 +94,8 @@ def load_dataset(
     place = Path() if entry.files is None else obtain(entry.files, folder, progress)
     graph, split = entry.read(place, multiplicity)
     coordinates = entry.coordinates() if entry.coordinates else None
-    return Dataset(name, graph, split, entry.info, coordinates)
+    splits = entry.splits(place) if entry.splits else ()
+    return Dataset(name, graph, split, entry.info, coordinates, splits)
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,8 @@ class _Entry:
     where: str = "embedded"
     """What `list_datasets` says if there are no files."""
     coordinates: Callable[[], NDArray[np.float64] | None] | None = None
+    splits: Callable[[Path], tuple[Split, ...]] | None = None
+    """Takes the folder of the files; None if a single split is published."""
 
 
 def _citation(info: DatasetInfo, size: int) -> _Entry:
@@ -178,6 +184,21 @@ _ACTIVSG2000 = DatasetInfo("activsg2000", "Zones of a synthetic grid of Texas", 
 _ACTIVSG10K = DatasetInfo(
     "activsg10k", "Areas of a synthetic grid of the western USA", 10000, 12217, 4, 16, credit=_TAMU
 )
+def _masked(info: DatasetInfo, file: str) -> _Entry:
+    """A graph of Platonov et al. (2023) in the npz layout, with masks of ten published splits."""
+
+    def splits(folder: Path) -> tuple[Split, ...]:
+        return read_masks(folder / file)
+
+    def read(folder: Path, _: bool) -> tuple[Graph, Split]:
+        return replace(Graph.from_npz(folder / file), name=info.name), splits(folder)[0]
+
+    hint = " (from github.com/yandex-research/heterophilous-graphs, as CSR arrays adj_* and attr_*, labels and masks)"
+    return _Entry(info, read, FileSet(info.name, "more", (file,), hint=hint), splits=splits)
+
+
+_CHAMELEON = DatasetInfo("chameleon", "Chameleon, pages that link to each other, without duplicates", 890, 8854, 2325, 5)
+_MINESWEEPER = DatasetInfo("minesweeper", "Minesweeper, fields of a grid, a fifth with mines", 10000, 39402, 7, 2)
 
 _CATALOGUE: dict[str, _Entry] = {
     entry.info.name: entry
@@ -198,5 +219,7 @@ _CATALOGUE: dict[str, _Entry] = {
         _city_network("shanghai", "Shanghai", 183_917, 262_092),
         _city_network("la", "Los Angeles", 240_587, 341_523),
         _city_network("london", "London", 568_795, 756_502),
+        _masked(_CHAMELEON, "chameleon_filtered.npz"),
+        _masked(_MINESWEEPER, "minesweeper.npz"),
     )
 }
