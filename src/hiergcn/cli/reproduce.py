@@ -14,7 +14,7 @@ from hiergcn.errors import InputError
 
 if TYPE_CHECKING:
     from hiergcn.cli.progress import Progress
-    from hiergcn.paper.experiment import Job
+    from hiergcn.paper.experiment import Experiment, Job
     from hiergcn.paper.experiments import Scale
     from hiergcn.paper.runner import JobDone, RunSummary, Started, UnitFailed
 
@@ -25,8 +25,8 @@ def reproduce(
     what: Annotated[
         list[str],
         typer.Argument(
-            help="Experiments by name; all: the paper's; plus: those of H-GCN+; page: write the pages from the store; "
-            "list: show the names."
+            help="Experiments by name; all: the paper's; plus: those of H-GCN+; choosing: the automatic choice; "
+            "page: write the pages from the store; list: show the names."
         ),
     ],
     store: Annotated[
@@ -37,8 +37,15 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="A small version of everything, for a first look.")] = False,
     models: Annotated[str | None, typer.Option(help="Run only these methods; comma-separated.")] = None,
     datasets: Annotated[str | None, typer.Option(help="Run only on these datasets; comma-separated.")] = None,
+    tasks: Annotated[str | None, typer.Option(help="For choosing: run only these tasks; comma-separated.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0.0, help="For choosing: seconds of an automatic choice. [default: 120]")
+    ] = None,
     device: options.Device = "auto",
-    workers: Annotated[int | None, typer.Option(min=0, help="Processes on the CPU. [default: one per core]")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=0, help="Processes on the CPU; for choosing, on the device. [default: one per core]"),
+    ] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Run also what is in the store; the new results count.")
     ] = False,
@@ -47,20 +54,23 @@ def reproduce(
     ] = None,
 ) -> None:
     """Run the paper's experiments that are not in the store yet, then write the page."""
+    from hiergcn.paper.choosing import TIME_LIMIT, choosing_experiment
     from hiergcn.paper.experiments import FULL, QUICK
     from hiergcn.paper.page import write_pages
 
     scale = QUICK if quick else FULL
     place = store or Path("runs") / ("reproduce-quick" if quick else "reproduce")
     folder = out or (place.parent if place.is_file() else place) / "pages"
+    limit = TIME_LIMIT if time_limit is None else time_limit
+    choosing = choosing_experiment(limit, _names(tasks), splits=1 if quick else None)
     if what == [LIST]:
-        _print_list(scale)
+        _print_list(scale, choosing)
         return
     summary = None
     if what != [PAGE]:
         if place.is_file():
             raise InputError(f"{place} is a file of results, which only `page` can read. Give --store a folder.")
-        jobs = _jobs(what, scale, _names(models), _names(datasets))
+        jobs = _jobs(what, scale, choosing, _names(models), _names(datasets))
         summary = _run(jobs, place, device, workers, again, budget_minutes)
     for page in write_pages(place, folder, scale):
         console().print(f"Page: {page}", soft_wrap=True)
@@ -72,7 +82,9 @@ def _names(text: str | None) -> list[str]:
     return [name.strip() for name in text.split(",")] if text else []
 
 
-def _jobs(what: list[str], scale: "Scale", models: list[str], datasets: list[str]) -> "list[Job]":
+def _jobs(
+    what: list[str], scale: "Scale", choosing: "Experiment", models: list[str], datasets: list[str]
+) -> "list[Job]":
     from hiergcn.model.registry import config_class
     from hiergcn.paper.runner import chosen, jobs_of
 
@@ -81,7 +93,7 @@ def _jobs(what: list[str], scale: "Scale", models: list[str], datasets: list[str
     unknown = [name for name in datasets if name not in scale.datasets]
     if unknown:
         raise InputError(f"--datasets {unknown[0]}: choose some of {', '.join(scale.datasets)}.")
-    return jobs_of(chosen(what, scale), models, datasets)
+    return jobs_of(chosen(what, scale, choosing), models, datasets)
 
 
 def _run(
@@ -136,8 +148,12 @@ class _RunProgress:
                 self.done[unit.about] += 1
                 self.seconds[unit.about] += record.made["seconds"]
                 if failure := record.result.get("failure"):
-                    split, seed = record.key["split"], record.key["seed"]
-                    self.progress.note(f"{unit.about}, {split}, seed {seed}: failed, it {failure}", style="yellow")
+                    key = record.key
+                    if key["kind"] == "training":
+                        run, reason = f"{key['split']}, seed {key['seed']}", f"failed, it {failure}"
+                    else:
+                        run, reason = f"split {key['arguments'].get('split')}", f"failed. {failure}"
+                    self.progress.note(f"{unit.about}, {run}: {printable(reason)}", style="yellow")
                 done = self.done.total()
                 total = done + self.waiting.total()
                 text = f"{done:,} of {total:,}, {unit.about}"
@@ -156,11 +172,13 @@ class _RunProgress:
         return (time.monotonic() - self.began) * work / max(spent, 1e-9)
 
 
-def _print_list(scale: "Scale") -> None:
+def _print_list(scale: "Scale", choosing: "Experiment") -> None:
     from hiergcn.paper.runner import chosen
 
     screen = console()
-    rows = [(one.name, f"{len(one.jobs()):,}", one.about) for one in chosen(["all", "plus"], scale)]
+    rows = [
+        (one.name, f"{len(one.jobs()):,}", one.about) for one in chosen(["all", "plus", "choosing"], scale, choosing)
+    ]
     print_table(screen, ("experiment", "runs", "about"), rows, words=(0, 2))
     screen.print("Runs that two experiments share are run once.")
 

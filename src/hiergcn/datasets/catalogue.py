@@ -184,6 +184,8 @@ _ACTIVSG2000 = DatasetInfo("activsg2000", "Zones of a synthetic grid of Texas", 
 _ACTIVSG10K = DatasetInfo(
     "activsg10k", "Areas of a synthetic grid of the western USA", 10000, 12217, 4, 16, credit=_TAMU
 )
+
+
 def _masked(info: DatasetInfo, file: str) -> _Entry:
     """A graph of Platonov et al. (2023) in the npz layout, with masks of ten published splits."""
 
@@ -197,7 +199,7 @@ def _masked(info: DatasetInfo, file: str) -> _Entry:
     return _Entry(info, read, FileSet(info.name, "more", (file,), hint=hint), splits=splits)
 
 
-_CHAMELEON = DatasetInfo("chameleon", "Chameleon, pages that link to each other, without duplicates", 890, 8854, 2325, 5)
+_CHAMELEON = DatasetInfo("chameleon", "Chameleon, pages with links between them, no duplicates", 890, 8854, 2325, 5)
 _MINESWEEPER = DatasetInfo("minesweeper", "Minesweeper, fields of a grid, a fifth with mines", 10000, 39402, 7, 2)
 
 _CATALOGUE: dict[str, _Entry] = {

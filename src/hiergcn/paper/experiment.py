@@ -45,6 +45,8 @@ class Measurement:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     alone: bool = False
     """Nothing else may run at the same time, because it measures seconds."""
+    on_device: bool = False
+    """Runs on the given device, one process each; the function takes an argument `device`."""
 
     @property
     def dataset(self) -> str | None:
@@ -55,7 +57,7 @@ class Measurement:
 
     @property
     def about(self) -> str:
-        return self.name
+        return f"{self.name} {self.arguments['task']}" if "task" in self.arguments else self.name
 
 
 Job = Training | Measurement

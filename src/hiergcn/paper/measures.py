@@ -24,6 +24,7 @@ from hiergcn.datasets import Dataset, load_dataset, planted_graph
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.neighbourhoods import neighbourhood_sizes
+from hiergcn.paper.choosing import choosing, choosing_recipes
 from hiergcn.run.process import peak_memory
 from hiergcn.run.settings import settings_for
 from hiergcn.run.trainer import Trainer
@@ -194,5 +195,6 @@ def _reset_peak() -> int | None:
 
 
 MEASURES: dict[str, Callable[..., dict[str, Any]]] = {
-    one.__name__.replace("_", "-"): one for one in (statistics, toy_graph, receptive_field, cost, memory)
+    one.__name__.replace("_", "-"): one
+    for one in (statistics, toy_graph, receptive_field, cost, memory, choosing, choosing_recipes)
 }

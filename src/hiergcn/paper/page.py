@@ -12,6 +12,8 @@ import pandas as pd
 
 from hiergcn.evaluate.metrics import METRICS, result_key
 from hiergcn.files import written_whole
+from hiergcn.paper.choosing_results import choosing_records
+from hiergcn.paper.choosing_tables import choosing_sections
 from hiergcn.paper.claims import Verdict, verdicts_on
 from hiergcn.paper.collect import CellResult, Evidence, Results
 from hiergcn.paper.experiments import TEXTS, Scale
@@ -46,19 +48,34 @@ def paper_page(evidence: Evidence) -> Page:
 
 def plus_page(evidence: Evidence) -> Page:
     """Return the page of H-GCN+'s experiments."""
-    overview = Section("overview", "Overview", "Public splits.", [overview_table(evidence)])
+    overview = Section("overview", "Overview", "Public splits.", [overview_table(evidence)], is_experiment=False)
     intro = _introduction(evidence, list(evidence.plus))
     return Page("H-GCN+: all results", intro, [overview, *plus_sections(evidence)])
+
+
+def choosing_page(records: Sequence[Record]) -> Page:
+    """Return the page of the automatic choice."""
+    again = f"`hiergcn reproduce page --store {PACKED}` makes this page again from the stored runs."
+    return Page("The automatic choice", [_provenance(list(records)), again], choosing_sections(records))
 
 
 def write_pages(place: Path, folder: Path, scale: Scale) -> list[Path]:
     """Write the pages and tables of all runs from a store or a packed file; return the HTML files.
 
-    H-GCN+'s page is written only if there are runs of it.
+    The pages of H-GCN+ and of the automatic choice are written only if there are runs of them, the others not if there
+    are runs of the automatic choice alone.
     """
-    evidence = Evidence(Results(read_records(place)), scale)
+    records = read_records(place)
+    of_choice = choosing_records(records)
+    pages = []
+    if of_choice:
+        pages.append(write_page(choosing_page(of_choice), folder / "choosing"))
+        write_packed(of_choice, folder / "choosing" / PACKED)
+        if len(of_choice) == len(records):
+            return pages
+    evidence = Evidence(Results(records), scale)
     paper = paper_page(evidence)
-    pages = [write_page(paper, folder / "paper")]
+    pages.append(write_page(paper, folder / "paper"))
     if any(record.key.get("method") == "hgcn-plus" for record in evidence.used(evidence.plus)):
         pages.append(write_page(plus_page(evidence), folder / "plus", "results.md"))
     write_results(evidence, paper.verdicts, folder)
@@ -112,7 +129,7 @@ def _provenance(used: list[Record]) -> str:
 def markdown(page: Page) -> str:
     lines = [f"# {page.title}", "", *(line for text in page.intro for line in (text, ""))]
     for part in page.sections:
-        experiment = f" (`{part.name}`)" if part.name not in ("claims", "overview") else ""
+        experiment = f" (`{part.name}`)" if part.is_experiment else ""
         lines += [f"## {part.title}{experiment}", "", part.about, ""]
         for block in part.blocks:
             if isinstance(block, Picture):

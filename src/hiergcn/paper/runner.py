@@ -35,10 +35,11 @@ LARGE = 10_000
 """Nodes from which on a GPU pays off even for one run at a time."""
 
 
-def chosen(names: Sequence[str], scale: Scale) -> list[Experiment]:
-    """Return the named experiments in order; `all` means the paper's, `plus` H-GCN+'s."""
+def chosen(names: Sequence[str], scale: Scale, *others: Experiment) -> list[Experiment]:
+    """Return the named experiments, of the scale or others, in order; `all` means the paper's, `plus` H-GCN+'s."""
     paper, plus = paper_experiments(scale), plus_experiments(scale)
-    every, groups = paper | plus, {"all": list(paper), "plus": list(plus)}
+    groups = {"all": list(paper), "plus": list(plus)}
+    every = paper | plus | {one.name: one for one in others}
     for name in names:
         if name not in every and name not in groups:
             raise InputError(f"There is no experiment named {name!r}. Choose all, plus, or some of {', '.join(every)}.")
@@ -63,6 +64,8 @@ class Unit:
     jobs: tuple[Job, ...]
     on_gpu: bool = False
     alone: bool = False
+    shares_gpu: bool = False
+    """Several workers may do such units on the GPU at the same time."""
 
     @property
     def about(self) -> str:
@@ -91,7 +94,8 @@ def _shared(job: Job) -> Any:
 def _group_units(group: list[Job], device: torch.device) -> list[Unit]:
     first = group[0]
     if isinstance(first, Measurement):
-        return [Unit((job,), alone=first.alone) for job in group]
+        on_gpu = first.on_device and device.type == "cuda"
+        return [Unit((job,), on_gpu, first.alone, shares_gpu=on_gpu) for job in group]
     together = device.type == "cuda" and build_method(first.settings.method, first.settings.model).replicates
     size = SIDE_BY_SIDE if together else IN_TURN
     on_gpu = device.type == "cuda" and (together or dataset_of(first.dataset).graph.n_nodes >= LARGE)
@@ -119,7 +123,7 @@ def _make_work(folder: Path, device: str) -> Work:
 
     def work(send: Send, unit: Unit) -> None:
         trainings = [job for job in unit.jobs if isinstance(job, Training)]
-        measurements = (measured(job) for job in unit.jobs if isinstance(job, Measurement))
+        measurements = (measured(job, device) for job in unit.jobs if isinstance(job, Measurement))
         for record in chain(measurements, _trained(trainings, device)):
             store.write(record)
             send(record)
@@ -155,11 +159,14 @@ def _trainer(dataset: str, device: str) -> Trainer:
     return Trainer(dataset_of(dataset).graph, torch.device(device))
 
 
-def measured(job: Measurement) -> Record:
+def measured(job: Measurement, device: str = "cpu") -> Record:
     """Do a measurement."""
     began = perf_counter()
-    result = MEASURES[job.name](**job.arguments)
-    return Record(job.key(), digest_of(job.dataset), result, made_here(perf_counter() - began, "cpu"))
+    where = {"device": device} if job.on_device else {}
+    result = MEASURES[job.name](**job.arguments, **where)
+    return Record(
+        job.key(), digest_of(job.dataset), result, made_here(perf_counter() - began, where.get("device", "cpu"))
+    )
 
 
 def _depth(trainer: Trainer, settings: Settings) -> int | None:
@@ -225,7 +232,7 @@ def run_jobs(
     Args:
         jobs: in the order of their importance.
         store: holds earlier results and gets the new ones.
-        workers: processes on the CPU, one thread each.
+        workers: processes on the CPU, one thread each; as many on the GPU for units that share it.
         device: `cpu` or `cuda`; on `cuda` one more process uses the GPU.
         again: do all jobs, also those that the store has.
         on_event: called as runs finish or fail.
@@ -239,7 +246,8 @@ def run_jobs(
     on_event(Started(len(jobs), units))
     pool = _Pool(store, on_event, summary, began + budget_seconds)
     try:
-        pool.work([unit for unit in units if not unit.alone], workers, device)
+        pool.work([unit for unit in units if not unit.alone and not unit.shares_gpu], workers, device)
+        pool.work([unit for unit in units if unit.shares_gpu], 0, device, gpu_workers=max(workers, 1))
         pool.work([unit for unit in units if unit.alone], 1, "cpu")  # seconds are measured on an idle machine
     except KeyboardInterrupt:
         summary.interrupted = True
@@ -248,10 +256,16 @@ def run_jobs(
 
 
 def _missing(jobs: Sequence[Job], store: Store) -> list[Job]:
-    """Return the jobs without a result on the same data."""
+    """Return the jobs without a result on the same data, and measurements that failed."""
     have = Results(store.records())
     found = ((job, have.find(job)) for job in jobs)
-    return [job for job, record in found if record is None or record.data != digest_of(job.dataset)]
+    return [
+        job
+        for job, record in found
+        if record is None
+        or record.data != digest_of(job.dataset)
+        or (isinstance(job, Measurement) and record.result.get("failure"))
+    ]
 
 
 @dataclass
@@ -263,10 +277,11 @@ class _Pool:
     summary: RunSummary
     deadline: float
 
-    def work(self, units: Sequence[Unit], workers: int, device: str) -> None:
+    def work(self, units: Sequence[Unit], workers: int, device: str, gpu_workers: int = 1) -> None:
         """Give every unit to a worker; a worker that dies is replaced."""
         for_gpu, for_cpu = (deque(unit for unit in units if unit.on_gpu is on_gpu) for on_gpu in (True, False))
-        devices = [device] if device != "cpu" and (for_gpu or (for_cpu and not workers)) else []
+        on_gpu = min(gpu_workers, len(for_gpu)) or (1 if for_cpu and not workers else 0)
+        devices = [device] * on_gpu if device != "cpu" else []
         devices += ["cpu"] * min(workers, len(for_cpu))
         new_worker = partial(Worker, _make_work, self.store.folder)
         staff: dict[Worker, str] = {}  # with the device of each

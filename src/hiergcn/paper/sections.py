@@ -132,7 +132,7 @@ def _claims(found: list[Verdict]) -> Section:
         rows.append((*words(one.claim.place, f"“{one.claim.quote}”"), verdict, reading))
     table = Table(("where", "the paper says", "verdict", "our runs"), tuple(rows), wordy=True)
     text = TEXTS["claims"]
-    return Section("claims", text["title"], text["about"].format(level=LEVEL), [table])
+    return Section("claims", text["title"], text["about"].format(level=LEVEL), [table], is_experiment=False)
 
 
 def _failures(evidence: Evidence, name: str) -> list[str]:
