@@ -149,8 +149,8 @@ def _candidates(tasks: Sequence[TaskResult]) -> Section:
     about = (
         "Means over tasks, each task being the mean of its splits. *Mean there* and *automatic there* compare on the "
         "splits where the candidate finished. In *mean over all tasks* a split without a result of the candidate "
-        "counts with the accuracy of the automatic choice. This favours a candidate that was stopped or left out because "
-        "it was behind, and may disfavour one for which no time was left."
+        "counts with the accuracy of the automatic choice. This favours a candidate that was stopped or left out "
+        "because it was behind, and may disfavour one for which no time was left."
     )
     return Section("candidates", "Every candidate", about, [Table(columns, tuple(rows))], is_experiment=False)
 
