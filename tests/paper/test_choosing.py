@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hiergcn.paper.blocks import Section, Table
 
 from hiergcn.errors import InputError
 from hiergcn.paper.choosing import NAME, RECIPES_NAME, TASKS, choosing_experiment
@@ -13,7 +12,9 @@ from hiergcn.paper.choosing_results import TaskResult, choosing_records
 from hiergcn.paper.choosing_tables import choosing_sections
 from hiergcn.paper.experiments import QUICK
 from hiergcn.paper.page import write_pages
+from hiergcn.paper.sections import Section
 from hiergcn.paper.store import Record, write_packed
+from hiergcn.paper.tables import Table
 
 Accuracies = dict[str, float | None]
 
@@ -129,6 +130,8 @@ def test_every_task_has_its_jobs_and_the_first_splits_come_first() -> None:
 def test_generated_tasks_differ_by_split() -> None:
     (first, split), (other, _) = (TASKS["communities"].draw(number) for number in (1, 2))
     assert (split.train.size, split.validation.size, split.test.size) == (48, 12, 240)
+    assert first.labels is not None
+    assert other.labels is not None
     assert not np.array_equal(first.labels, other.labels)
     split.check(first)
     assert list(TASKS["cora-public"].seeds(2)) == [5, 6, 7, 8, 9]

@@ -37,6 +37,8 @@ class Section:
     about: str
     blocks: Sequence[Table | Picture] = ()
     notes: Sequence[str] = ()
+    is_experiment: bool = True
+    """Whether `hiergcn reproduce` knows an experiment of that name."""
 
 
 def paper_sections(evidence: Evidence, found: list[Verdict]) -> list[Section]:
