@@ -19,7 +19,9 @@ from hiergcn.coarsen.hierarchy import Hierarchy
 from hiergcn.coarsen.multilevel import coarsen
 
 EXACT = 3_000
-"""Most nodes without a label that are solved by factorisation."""
+"""Most nodes without a label that are always solved by factorisation."""
+EXACT_SPARSE = 100_000
+"""The same if a node has at most four neighbours on average, as in streets and grids, whose factors stay sparse."""
 TOLERANCE = 1e-6
 """Largest residual of conjugate gradients, relative to the right-hand side of each class."""
 FOLDS = 5
@@ -75,7 +77,8 @@ class Diffusion:
         return F
 
     def _solve(self, system: sp.csr_array, right: Floats, unknown: NDArray[np.integer]) -> Floats:
-        if len(unknown) <= EXACT:
+        is_sparse = self.adjacency.nnz <= 4 * self.adjacency.shape[0] and len(unknown) <= EXACT_SPARSE
+        if len(unknown) <= EXACT or is_sparse:
             exact: Floats = splu(sp.csc_matrix(system)).solve(right)
             return exact
         if self._hierarchy is None:

@@ -38,6 +38,11 @@ class Standing(NamedTuple):
         return self.of("label-propagation", "harmonic") >= self.of("gcn", "graphsage", "mlp") + self.error
 
     @property
+    def labels_far_ahead(self) -> bool:
+        """Whether labels alone are so far ahead that propagated features cannot be expected to catch up."""
+        return self.of("label-propagation", "harmonic") >= self.of("gcn", "mlp") + 6 * self.error
+
+    @property
     def reaches_far(self) -> bool:
         """Whether coarser levels may pay: the graph is large across, or labels alone are ahead."""
         return self.profile.large_diameter or self.labels_lead
@@ -45,7 +50,7 @@ class Standing(NamedTuple):
     @property
     def neighbours_differ(self) -> bool:
         """Whether it helps to keep a node's own features apart from those of its neighbours."""
-        return self.of("graphsage") >= self.of("gcn")
+        return 0 < self.of("graphsage") >= self.of("gcn")
 
     @property
     def propagation_leads(self) -> bool:
@@ -89,23 +94,7 @@ _STRONG = {  # regularised as on citation networks
     "epochs": 300,
     "patience": 300,
 }
-_SHARP = {  # near neighbours, sharp targets, weights that start below 0
-    "drop_node": 0.5,
-    "input_dropout": 0.0,
-    "hidden_dropout": 0.2,
-    "temperature": 0.3,
-    "consistency": 0.7,
-    "warm_up": 0,
-    "hidden": 32,
-    "order": 2,
-    "level_order": 1,
-    "share": 0.3,
-    "initial": "shifted_normal",
-    "scaling": "row",
-    "learning_rate": 0.01,
-    "epochs": 1000,
-    "patience": 150,
-}
+_NEAR = _STRONG | {"order": 2, "level_order": 1, "share": 0.3}  # the same over nearer neighbours
 _NORMALISED = {  # batch normalisation and large steps
     "drop_node": 0.5,
     "input_dropout": 0.6,
@@ -144,7 +133,8 @@ _LONG = {
 }
 
 _NO_HELP = "harmonic columns did not help GCN"
-_NEAR = "the graph is small across, and features say more than labels"
+_NOT_FAR = "the graph is small across, and features say more than labels"
+_LOST = "labels alone are far ahead of propagated features"
 _BEHIND = "H-GCN+ is behind other methods"
 
 PORTFOLIO = (
@@ -152,19 +142,19 @@ PORTFOLIO = (
     Entry("harmonic", "harmonic"),
     Entry("mlp", "mlp"),
     Entry("gcn", "gcn"),
-    Entry("hgcn-plus", "hgcn-plus"),
+    Entry("hgcn-plus", "hgcn-plus", {}, lambda now: not now.labels_far_ahead, _LOST),
     Entry("gcn+harmonic", "gcn", _HARMONIC),
-    Entry("graphsage", "graphsage"),
     Entry("mlp+harmonic", "mlp", _HARMONIC, lambda now: now.labels_lead, "features say more than labels"),
     Entry("hgcn-plus+harmonic", "hgcn-plus", _HARMONIC, lambda now: now.columns_help, _NO_HELP),
-    Entry("hgcn", "hgcn", _LONG, lambda now: now.reaches_far, _NEAR),
-    Entry("hgcn+harmonic", "hgcn", {**_LONG, "dropout": 0.2, **_HARMONIC}, lambda now: now.reaches_far, _NEAR),
+    Entry("graphsage", "graphsage", {}, lambda now: not now.labels_far_ahead, _LOST),
+    Entry("hgcn", "hgcn", _LONG, lambda now: now.reaches_far, _NOT_FAR),
+    Entry("hgcn+harmonic", "hgcn", {**_LONG, "dropout": 0.2, **_HARMONIC}, lambda now: now.reaches_far, _NOT_FAR),
     Entry("graphsage-deep", "graphsage", _DEEP, lambda now: now.neighbours_differ, "GraphSAGE is behind GCN"),
     Entry("hgcn-plus-strong", "hgcn-plus", _STRONG, lambda now: now.propagation_leads, _BEHIND),
-    Entry("appnp", "appnp", _SHORT),
-    Entry("hgcn-plus-sharp", "hgcn-plus", _SHARP, lambda now: now.propagation_leads, _BEHIND),
-    Entry("hgcn-plus-flat", "hgcn-plus", _FLAT),
+    Entry("hgcn-plus-near", "hgcn-plus", _NEAR, lambda now: now.propagation_leads, _BEHIND),
     Entry("appnp+harmonic", "appnp", _SHORT | _HARMONIC, lambda now: now.columns_help, _NO_HELP),
+    Entry("appnp", "appnp", _SHORT, lambda now: not now.labels_far_ahead, _LOST),
+    Entry("hgcn-plus-flat", "hgcn-plus", _FLAT, lambda now: not now.labels_far_ahead, _LOST),
     Entry("hgcn-plus-normalised", "hgcn-plus", _NORMALISED, lambda now: now.propagation_leads, _BEHIND),
     Entry("hgcn-plus-strong-flat", "hgcn-plus", _STRONG | _FLAT, lambda now: now.propagation_leads, _BEHIND),
     Entry("grand", "grand", {"epochs": 1000, "patience": 100}, lambda now: now.propagation_leads, _BEHIND),
