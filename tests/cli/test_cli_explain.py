@@ -14,7 +14,7 @@ FIT = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--
 
 @pytest.fixture
 def run(command: Command, own_files: Path) -> Path:
-    assert command(*FIT, *FEW_EPOCHS, "--levels", 2, "--out", "run").code == 0
+    assert command(*FIT, "--model", "hgcn-plus", *FEW_EPOCHS, "--levels", 2, "--out", "run").code == 0
     return own_files / "run"
 
 
@@ -105,7 +105,7 @@ def test_a_model_without_features_cannot_be_explained(command: Command, own_file
 def test_structural_features_have_names_too(command: Command, own_files: Path) -> None:
     nodes = pd.read_csv(own_files / "nodes.csv", dtype={"topic": str}, keep_default_na=False)
     nodes[["paper", "topic"]].to_csv(own_files / "nodes.csv", index=False)
-    assert command(*FIT, *FEW_EPOCHS, "--out", "run").code == 0
+    assert command(*FIT, "--model", "hgcn-plus", *FEW_EPOCHS, "--out", "run").code == 0
     outcome = command("explain", "run", "--node", "node 4")
     assert outcome.code == 0, outcome.err
     assert "structure " in outcome.out

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 COMMAND = [sys.executable, "-c", "from hiergcn.cli import main; main()", "fit", "edges.csv", "nodes.csv"]
-OPTIONS = ["--label", "topic", "--id", "paper", "--out", "run", "--set", "hidden=8"]
+OPTIONS = ["--label", "topic", "--id", "paper", "--model", "hgcn-plus", "--out", "run", "--set", "hidden=8"]
 
 
 def start(folder: Path, *words: str) -> "subprocess.Popen[str]":

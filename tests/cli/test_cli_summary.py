@@ -10,6 +10,7 @@ import pytest
 from cli_shell import FEW_EPOCHS, Command
 
 OWN = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--seeds", 2)
+NAMED = (*OWN, "--model", "hgcn-plus")
 
 
 def metrics(folder: Path) -> Any:
@@ -18,7 +19,7 @@ def metrics(folder: Path) -> Any:
 
 def test_own_files_are_compared_with_simpler_methods(command: Command, own_files: Path) -> None:
     pytest.importorskip("torch_geometric")
-    outcome = command(*OWN, *FEW_EPOCHS, "--out", "run")
+    outcome = command(*NAMED, *FEW_EPOCHS, "--out", "run")
     assert outcome.code == 0, outcome.err
     found = metrics(own_files / "run")
     assert [one["model"] for one in found["baselines"]] == ["label-propagation", "mlp", "gcn"]
@@ -29,7 +30,7 @@ def test_own_files_are_compared_with_simpler_methods(command: Command, own_files
 
 
 def test_every_class_and_the_confidence_are_shown(command: Command, own_files: Path) -> None:
-    outcome = command(*OWN, *FEW_EPOCHS, "--no-baselines", "--out", "run")
+    outcome = command(*NAMED, *FEW_EPOCHS, "--no-baselines", "--out", "run")
     assert outcome.code == 0, outcome.err
     found = metrics(own_files / "run")
     assert found["baselines"] is None
@@ -49,7 +50,7 @@ def test_every_class_and_the_confidence_are_shown(command: Command, own_files: P
 
 
 def test_settings_are_adapted_to_the_graph_unless_given(command: Command, own_files: Path) -> None:
-    outcome = command(*OWN, "--set", "epochs=4", "--no-baselines", "--verbose", "--out", "mine")
+    outcome = command(*NAMED, "--set", "epochs=4", "--no-baselines", "--verbose", "--out", "mine")
     assert outcome.code == 0, outcome.err
     assert "features are measurements on different scales" in " ".join(outcome.out.split())
     config = json.loads((own_files / "mine" / "config.json").read_text(encoding="utf-8"))
