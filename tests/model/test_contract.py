@@ -31,9 +31,9 @@ CHEAP: dict[str, dict[str, Any]] = {  # what a small graph and few epochs need i
     "planetoid-i": {"label_steps": 100, "graph_steps": 20},
     "deepwalk": {"walks": 10},
 }
-WITHOUT_CHANCE = {"label-propagation"}  # methods that draw nothing, so that every seed gives the same model
+WITHOUT_CHANCE = {"label-propagation", "harmonic"}  # methods that draw nothing, so that every seed gives the same model
 
-AT_ONCE = {"label-propagation", "deepwalk"}  # methods whose first step learns everything, without gradients
+AT_ONCE = {"label-propagation", "harmonic", "deepwalk"}  # methods whose first step learns everything, without gradients
 
 each_method = pytest.mark.parametrize("method", method_names())
 
@@ -85,17 +85,17 @@ def test_learns_an_easy_graph(method: str) -> None:
 
 @each_method
 def test_repeats_bit_for_bit_whatever_ran_before(method: str) -> None:
-    """Alone or after another seed, whatever the state of the global generators, which do not change."""
+    """Before or after another seed, whatever the state of the global generators, which do not change."""
     first = two_seeds(method)
     torch.manual_seed(2)
     np.random.seed(2)  # noqa: NPY002
     before, before_numpy = torch.random.get_rng_state(), numpy_state()
-    again = fitted(method, easy_graph(), (first.selected_seed,))
+    again = fitted(method, easy_graph(), (1, 0))
     assert torch.equal(torch.random.get_rng_state(), before)
     assert np.array_equal(numpy_state(), before_numpy)
     assert same_weights(again, first)
     assert np.array_equal(again.probabilities, first.probabilities)
-    assert np.array_equal(history(again, first.selected_seed), history(first, first.selected_seed))
+    assert all(np.array_equal(history(again, seed), history(first, seed)) for seed in (0, 1))
 
 
 @each_method
@@ -114,11 +114,11 @@ def test_never_sees_test_labels(method: str) -> None:
     labels = graph.labels.copy()
     unseen = np.setdiff1d(np.arange(graph.n_nodes), np.concatenate([split.train, split.validation]))
     labels[unseen] = (labels[unseen] + 1) % CLASSES
-    poisoned = fitted(method, graph.with_labels(labels), (honest.selected_seed,))
+    poisoned = fitted(method, graph.with_labels(labels), (0, 1))
     assert same_weights(poisoned, honest)
     assert np.array_equal(poisoned.probabilities, honest.probabilities)
     assert poisoned.test is not None
-    assert poisoned.test.accuracy.values[0] < honest.test.accuracy.values.min()
+    assert poisoned.test.accuracy.values.max() < honest.test.accuracy.values.min()
 
 
 @each_method
