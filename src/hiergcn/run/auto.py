@@ -28,11 +28,12 @@ from hiergcn.run.trainer import Trainer
 LONGEST = 60.0
 """Most seconds of the automatic choice, unless the caller gives a limit."""
 SIMPLE = 4
-"""Candidates at the head of the portfolio that are always trained to their end: the simple methods."""
+"""Candidates at the head of the portfolio that are never stopped for being behind: the simple methods."""
 CLEAR = 10
 """Validation nodes on which labels alone must make no mistake to end the search."""
 
 _FIRST_SHARE = 0.7  # of the time, for one seed of each candidate; the rest is for further seeds
+_GRACE = 20.0  # seconds that each simple method gets in any case
 _TRIAL = 1 / 3  # of the epochs, after which a weak candidate is stopped
 _WEAK = 3.0  # standard errors behind the best
 
@@ -99,7 +100,7 @@ def choose(
 
     Args:
         changes: settings by name, for every candidate that has them.
-        time_limit: seconds; by default `default_limit`. The simple methods are trained however long they take.
+        time_limit: seconds; by default `default_limit`. Each simple method gets 20 s in any case.
     """
     began, limit = time.monotonic(), default_limit(trainer.graph.n_nodes) if time_limit is None else time_limit
     check_settings(changes or {})
@@ -168,7 +169,8 @@ class _Race:
                 one.left_out = "no time was left"
             else:
                 self.emit(CandidateStarted(entry.name))
-                self._train(one, self.seeds[:1], _Watch(None if simple else now, math.inf if simple else deadline))
+                until = max(deadline, time.monotonic() + _GRACE) if simple else deadline
+                self._train(one, self.seeds[:1], _Watch(None if simple else now, until if now.accuracy else math.inf))
                 self.emit(CandidateDone(entry.name, self.accuracy(one) if one.is_done else None, one.left_out))
 
     def add_seeds(self, deadline: float) -> None:
