@@ -47,7 +47,7 @@ def check(outcome: Outcome, *expected: str) -> None:
         (("fit", "edges.csv", "--label", "topic"), "file of nodes"),
         (("fit", "edges.csv", "nodes.csv", "--label", "tpoic"), "did you mean 'topic'?"),
         (("fit", "edges.csv", "nodes.csv", "--id", "paper"), "nodes.csv has no column named label or class; name"),
-        ((*CSV, "--set", "learning_rate=1e30", "--set", "epochs=20", "--seeds", "2"), "Every seed failed"),
+        ((*CSV, "--model", "gcn", "--set", "learning_rate=1e30", "--set", "epochs=20"), "Every seed failed"),
         (("fit", "citeseer"), "HIERGCN_DATA"),
         (("coarsen", "corra"), "did you mean cora?"),
         (("coarsen", "cora", "--strategy", "magic"), "two-hop"),

@@ -12,7 +12,7 @@ from pandas.testing import assert_frame_equal
 @pytest.fixture
 def run(command: Command, own_files: Path) -> Path:
     words = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--seeds", 2, *FEW_EPOCHS)
-    assert command(*words, "--no-baselines", "--out", "run").code == 0
+    assert command(*words, "--model", "hgcn-plus", "--no-baselines", "--out", "run").code == 0
     return own_files / "run"
 
 
@@ -139,10 +139,14 @@ def test_without_features_other_nodes_are_refused(command: Command, own_files: P
     assert "trained on features made from the edges" in outcome.err
 
 
-def test_a_transductive_method_is_refused_on_other_nodes(command: Command, own_files: Path) -> None:
-    words = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--model", "label-propagation")
-    assert command(*words, "--seeds", 1, "--no-baselines", "--out", "spread").code == 0
+@pytest.mark.parametrize(("model", "applies"), [("deepwalk", False), ("label-propagation", True)])
+def test_a_transductive_method_is_refused_on_other_nodes(
+    command: Command, own_files: Path, model: str, applies: bool
+) -> None:
+    """Label propagation is not: it starts again from the training labels that it finds in the other graph."""
+    words = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--model", model)
+    assert command(*words, "--seeds", 1, "--no-baselines", "--out", "run").code == 0
     grown(own_files)
-    outcome = command("predict", "spread", "more-edges.csv", "more-nodes.csv")
-    assert (outcome.code, "is transductive" in outcome.err) == (2, True)
-    assert command("predict", "spread", "edges.csv", "nodes.csv").code == 0
+    outcome = command("predict", "run", "more-edges.csv", "more-nodes.csv")
+    assert (outcome.code, "is transductive" in outcome.err) == ((0, False) if applies else (2, True))
+    assert command("predict", "run", "edges.csv", "nodes.csv").code == 0

@@ -136,7 +136,8 @@ def test_parameters() -> None:
     assert (classifier.settings.model.levels, classifier.settings.model.hidden, classifier.seed) == (3, 16, 1)
     with pytest.raises(InputError, match="did you mean levels"):
         classifier.set_params(seed=9, level=2)
-    changed = {"model": None, "preset": None, "seed": 1, "device": "auto", "levels": 3, "hidden": 16}
+    changed = {"model": None, "preset": None, "seed": 1, "device": "auto", "time_limit": None}
+    changed |= {"levels": 3, "hidden": 16}
     assert classifier.get_params() == changed
     sibling = NodeClassifier(model="mlp", epochs=3)
     assert repr(sibling) == "NodeClassifier(model='mlp', epochs=3)"

@@ -80,7 +80,7 @@ def tune(
     write_tuning(tuning, folder, options.command_line())
     save_figure(tuning_figure(tuning), folder, "tuning")
     _print_best(screen, tuning)
-    screen.print(_fit_command(source, model, changes | tuning.best.settings), soft_wrap=True)
+    screen.print(_fit_command(source, method, changes | tuning.best.settings), soft_wrap=True)
     screen.print(f"Trials, recipe and figure: {folder}", soft_wrap=True)
     if tuning.interrupted:
         screen.print("Stopped early; run the same command to continue.", style="yellow")
