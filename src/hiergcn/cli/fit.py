@@ -41,7 +41,9 @@ def fit(
     ] = None,
     baselines: Annotated[
         bool | None,
-        typer.Option(help="Also fit label propagation, a perceptron and GCN. [default: for your own files]"),
+        typer.Option(
+            help="Also fit label propagation, a perceptron and GCN. [default: for your own files; auto tries them anyway]"
+        ),
     ] = None,
     time_limit: Annotated[
         float | None,

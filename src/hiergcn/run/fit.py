@@ -1,4 +1,7 @@
-"""The path from a graph to a result: split, settings, hierarchy, training, evaluation, baselines."""
+"""The path from a graph to a result: split, settings, hierarchy, training, evaluation, baselines.
+
+If no method is named, `auto.choose` takes the place of settings to training.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
