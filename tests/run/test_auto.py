@@ -230,5 +230,14 @@ def test_labels_alone_are_not_explained_by_features(graph: Graph, tmp_path: Path
         explain(load_run(tmp_path / "run"), graph, "node 7", device="cpu")
 
 
+def test_an_explanation_says_what_each_method_says(mixed: RunResult, graph: Graph, tmp_path: Path) -> None:
+    write_run(mixed, tmp_path / "run")
+    run = load_run(tmp_path / "run")
+    found = explain(run, graph, "node 7", device="cpu")
+    assert {one.name for one in found.methods} == {member.name for member in mixed.members}
+    assert sum(one.weight for one in found.methods) == pytest.approx(1.0)
+    assert sum(one.weight * one.probability for one in found.methods) == pytest.approx(found.probability, abs=1e-5)
+
+
 def test_the_simple_methods_are_the_first() -> None:
     assert tuple(entry.name for entry in portfolio.PORTFOLIO[: auto.SIMPLE]) == TRIED[: auto.SIMPLE]

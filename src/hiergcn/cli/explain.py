@@ -51,6 +51,9 @@ def _print(out: "Console", found: "Explanation") -> None:
         f"Score of {printable(found.explained)}: {found.score:+.3f} (its logit less the mean of all; probability "
         f"{percent(found.probability)} %), {found.without:+.3f} without any features. Contributions to the difference:"
     )
+    if found.methods:
+        said = [(one.name, f"{one.weight:.0%}", one.predicted, percent(one.probability)) for one in found.methods]
+        print_table(out, ("method", "weight", "says", f"{found.explained} %"), said, title="The methods of the answer")
     by_hops = [("the node itself" if hops == "0" else hops, f"{share:+.3f}") for hops, share in found.hops.items()]
     nodes = [(one.id, "-" if one.hops is None else str(one.hops), f"{one.share:+.3f}") for one in found.nodes]
     features = [(one.name, f"{one.share:+.3f}") for one in found.features]

@@ -42,7 +42,8 @@ def fit(
     baselines: Annotated[
         bool | None,
         typer.Option(
-            help="Also fit label propagation, a perceptron and GCN. [default: for your own files; auto tries them anyway]"
+            help="Also fit label propagation, a perceptron and GCN; auto tries them anyway. "
+            "[default: for your own files]"
         ),
     ] = None,
     time_limit: Annotated[

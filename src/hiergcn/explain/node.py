@@ -60,6 +60,18 @@ class HyperNode:
 
 
 @dataclass(frozen=True)
+class MethodShare:
+    """What a method of the answer says about the node."""
+
+    name: str
+    weight: float
+    """Of its probabilities in the answer."""
+    predicted: str
+    probability: float
+    """Of the explained class."""
+
+
+@dataclass(frozen=True)
 class Explanation:
     """Contributions to the score of a class; they add up to `score - without`, apart from `missed`."""
 
@@ -79,6 +91,8 @@ class Explanation:
     nodes: tuple[NodeShare, ...]
     features: tuple[FeatureShare, ...]
     hyper_nodes: tuple[HyperNode, ...]
+    methods: tuple[MethodShare, ...] = ()
+    """The methods of the answer, if there are several; the contributions are about the first that uses features."""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -115,7 +129,7 @@ def explain_node(
     found = attribute(*model_and_features, place, target)
     shares, by_feature = found.by_node(), found.by_feature()
     distance = csgraph.shortest_path(adjacency, unweighted=True, directed=False, indices=place)
-    names = feature_names(columns, found.shape[1])
+    names = feature_names(columns, found.shape[1], class_names)
     return Explanation(
         id=node,
         predicted=class_names[predicted],
@@ -134,10 +148,14 @@ def explain_node(
     )
 
 
-def feature_names(columns: Sequence[FeatureColumn], n_features: int) -> list[str]:
-    """Return the names of the features, or numbers if they are unknown."""
+def feature_names(columns: Sequence[FeatureColumn], n_features: int, class_names: Sequence[str] = ()) -> list[str]:
+    """Return the names of the features, or numbers if they are unknown; harmonic columns are named by their class."""
     names = [name for column in columns for name in column.features]
-    return names if len(names) == n_features else [f"feature {k}" for k in range(n_features)]
+    harmonic = [f"labels nearby: {name}" for name in class_names]
+    for known in (names, names + harmonic):
+        if len(known) == n_features:
+            return known
+    return [f"feature {k}" for k in range(n_features)]
 
 
 def _position(ids: NDArray[Any], wanted: str) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.errors import InputError
-from hiergcn.explain.node import Explanation, explain_node
+from hiergcn.explain.node import Explanation, MethodShare, explain_node
 from hiergcn.graph import Graph
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureColumn
@@ -42,6 +42,15 @@ class Member:
     seed: int
     weights: Weights
     share: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """The method, and whether it has harmonic columns."""
+        return self.settings.method + ("+harmonic" if getattr(self.settings.model, "harmonic", False) else "")
+
+    @property
+    def uses_features(self) -> bool:
+        return not build_method(self.settings.method, self.settings.model).relearns
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,13 +159,13 @@ class SavedModel:
         Models that start from propagated features or their principal components are rewritten to start from the
         features; scores are those before `prediction_balance`.
         """
-        config = self.settings.model
+        first = next((one for one in self.members if one.uses_features), self.members[0])
+        config = first.settings.model
         changes: dict[str, Any] = {}
         if isinstance(config, GRANDConfig) and not config.batch_norm:
             changes["input_dropout_on"] = "features"
         if isinstance(config, HGCNPlusConfig):
             changes["prediction_balance"] = 0.0
-        first = self.members[0]
         saved = replace(self, members=(replace(first, settings=first.settings.override(changes)),))
         model, features = saved.on(graph, device)
         if not getattr(config, "components", 0):
@@ -165,8 +174,8 @@ class SavedModel:
         method, place = build_method(settings.method, settings.model), choose_device(device)
         if self.is_structural:
             graph = with_structural_features(graph)
-        whole = method.prepare(self._task(graph), self._hierarchy_of(graph, settings), place, self.weights)
-        return ThroughComponents(model, Components.of(first_member_weights(self.weights), place)), whole.features
+        whole = method.prepare(self._task(graph), self._hierarchy_of(graph, settings), place, first.weights)
+        return ThroughComponents(model, Components.of(first_member_weights(first.weights), place)), whole.features
 
     def _hierarchy_of(self, graph: Graph, settings: Settings) -> Hierarchy:
         levels: int = settings.model.levels
@@ -234,7 +243,7 @@ def explain(
     The graph is the training graph; `top` is the number of nodes and features to list.
     """
     graph = _training_graph(run, graph)
-    return explain_node(
+    found = explain_node(
         run.model.traceable_on(graph, device),
         graph.adjacency,
         run.hierarchy,
@@ -245,6 +254,23 @@ def explain(
         columns=run.model.columns,
         class_=class_,
         top=top,
+    )
+    return replace(found, methods=_method_shares(run.model, graph, found, device))
+
+
+def _method_shares(model: SavedModel, graph: Graph, found: Explanation, device: str) -> tuple[MethodShare, ...]:
+    """Return what each method of an answer says about the explained node; nothing if there is only one."""
+    place, names = int(np.flatnonzero(graph.ids.astype(str) == found.id)[0]), model.class_names
+    said: dict[str, tuple[float, NDArray[Any]]] = {}  # by method: its weight, and its probabilities times that
+    for member, each in zip(model.members, model.each_proba(graph, device), strict=True):
+        weight, total = said.get(member.name, (0.0, np.zeros(len(names))))
+        said[member.name] = (weight + member.share, total + member.share * each[place])
+    if len(said) == 1:
+        return ()
+    explained = names.index(found.explained)
+    return tuple(
+        MethodShare(name, weight, names[int(total.argmax())], float(total[explained] / weight))
+        for name, (weight, total) in said.items()
     )
 
 
