@@ -31,9 +31,8 @@ from hiergcn.evaluate.calibration import Temperature
 from hiergcn.explain.votes import Votes
 from hiergcn.files import unescaped, write_csv
 from hiergcn.graph.tables.feature_columns import FeatureColumn
-from hiergcn.model.method import Weights
 from hiergcn.run.machine import environment
-from hiergcn.run.predict import Member, SavedModel
+from hiergcn.run.predict import Answer, Member, SavedModel
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings
 from hiergcn.train.selection import HISTORY
@@ -122,7 +121,7 @@ def write_run(
 
 
 @dataclass(frozen=True, eq=False)
-class LoadedRun:
+class LoadedRun(Answer):
     """The content of a run folder."""
 
     path: Path
@@ -144,16 +143,6 @@ class LoadedRun:
         """The file of the graph; None if the folder has none."""
         file = self.path / GRAPH
         return file if file.is_file() else None
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of the first member."""
-        return self.members[0].settings
-
-    @property
-    def weights(self) -> Weights:
-        """The weights of the first member."""
-        return self.members[0].weights
 
     @cached_property
     def model(self) -> SavedModel:

@@ -53,8 +53,24 @@ class Member:
         return not build_method(self.settings.method, self.settings.model).relearns
 
 
+class Answer:
+    """Base of what holds the networks of an answer, that with the largest weight first."""
+
+    members: tuple[Member, ...]
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the first member."""
+        return self.members[0].settings
+
+    @property
+    def weights(self) -> Weights:
+        """The weights of the first member."""
+        return self.members[0].weights
+
+
 @dataclass(frozen=True, eq=False)
-class SavedModel:
+class SavedModel(Answer):
     """The networks of an answer, and what they need to predict on a graph. The first has the largest share.
 
     `on`, `embed` and `traceable_on` are about that first one; `predict_proba` is the mean of all.
@@ -70,16 +86,6 @@ class SavedModel:
     train_ids: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=str))
     """Ids of the training nodes as text: methods that diffuse labels look for them in other graphs."""
     train_labels: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of the first member."""
-        return self.members[0].settings
-
-    @property
-    def weights(self) -> Weights:
-        """The weights of the first member."""
-        return self.members[0].weights
 
     @property
     def is_structural(self) -> bool:

@@ -11,10 +11,8 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.evaluate.metrics import METRICS, ModelReport, PartReport, result_key
 from hiergcn.explain.votes import Votes
 from hiergcn.graph import Graph, Split
-from hiergcn.model.method import Weights
 from hiergcn.run.adapt import AUTO
-from hiergcn.run.predict import Member, SavedModel
-from hiergcn.run.settings import Settings
+from hiergcn.run.predict import Answer, Member, SavedModel
 from hiergcn.train.loop import SeedOutcome
 
 
@@ -41,7 +39,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False)
-class RunResult:
+class RunResult(Answer):
     """A finished run: the figures of every seed, and the answer that is delivered, their weighted mean."""
 
     graph: Graph
@@ -72,16 +70,6 @@ class RunResult:
     """The reason for each setting that was chosen for the graph, by name."""
     votes: Votes | None = None
     """The votes behind the predictions, by the first member, if its output layer can be decomposed."""
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of the first member."""
-        return self.members[0].settings
-
-    @property
-    def weights(self) -> Weights:
-        """The weights of the first member."""
-        return self.members[0].weights
 
     @property
     def selected_seed(self) -> int:
