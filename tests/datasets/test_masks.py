@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hiergcn.datasets.masks import read_masks
 from hiergcn.errors import InputError
+from hiergcn.graph.formats.npz_graph import read_masks
 
 
 def test_each_row_is_a_split(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hiergcn.datasets import list_datasets, load_dataset
-from hiergcn.datasets.places import read_coordinates
+from hiergcn.datasets.embedded import read_coordinates
 
 EMBEDDED = ("helsinki", "pegase", "activsg2000", "activsg10k")
 ZONES = [

@@ -15,7 +15,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.mlp import MLPConfig
 from hiergcn.model.config_types import Scaling
-from hiergcn.model.label_columns import harmonic_columns
+from hiergcn.model.features import harmonic_columns
 from hiergcn.model.ops.sparse_features import SparseFeatures
 from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 
 from hiergcn.datasets.city import DEGREE, city_graph, city_points
 from hiergcn.datasets.city_networks import ADDRESS, FILES, read_city_network
-from hiergcn.datasets.cora import read_cora
+from hiergcn.datasets.embedded import read_coordinates, read_cora, read_place
 from hiergcn.datasets.folders import FileSet, Progress, Source, find, obtain
-from hiergcn.datasets.masks import read_masks
 from hiergcn.datasets.nell import NELL, RECOVERED, read_nell
-from hiergcn.datasets.places import read_coordinates, read_place
 from hiergcn.datasets.planetoid_files import read_planetoid
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.formats.npz_graph import read_masks
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hiergcn.graph.breadth_first import breadth_first
 from hiergcn.graph.graph import Graph
-from hiergcn.graph.neighbourhoods import neighbourhood_sizes
+from hiergcn.graph.neighbourhoods import breadth_first, neighbourhood_sizes
 from hiergcn.graph.split import Split
 
 STEPS = (1, 2, 4, 8, 16)

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from hiergcn.compiled.csr import read_only
 from hiergcn.errors import InputError
-from hiergcn.graph.breadth_first import breadth_first
 from hiergcn.graph.graph import Graph
+from hiergcn.graph.neighbourhoods import breadth_first
 
 PARTS = ("train", "validation", "test")
 

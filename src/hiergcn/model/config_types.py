@@ -52,7 +52,7 @@ class InputConfig(CheckedConfig):
     """Settings that every method with features has."""
 
     harmonic: bool = field(default=False, kw_only=True)
-    """Add the training labels, diffused over the graph to convergence, as columns; see `label_columns`."""
+    """Add the training labels, diffused over the graph to convergence, as columns; see `features`."""
 
 
 @cache

@@ -32,7 +32,7 @@ _METHODS = {
     "graph-unet": _Entry("Graph U-Net", "baselines.graph_unet", "GraphUNet"),  # Gao & Ji, 2019
     "mlp": _Entry("MLP", "baselines.mlp", "MLP"),  # the features alone, without edges
     "label-propagation": _Entry("label propagation", "baselines.label_propagation", "LabelPropagation"),
-    "harmonic": _Entry("harmonic function", "baselines.harmonic", "Harmonic"),  # Zhu et al., 2003
+    "harmonic": _Entry("harmonic function", "baselines.label_propagation", "Harmonic"),  # Zhu et al., 2003
     "graphsage": _Entry("GraphSAGE", "baselines.graphsage", "GraphSAGE"),  # Hamilton et al., 2017
     "grand": _Entry("GRAND", "baselines.grand", "GRAND"),  # Feng et al., 2020
     "dgcn": _Entry("DGCN", "baselines.dgcn", "DGCN"),  # Zhuang & Ma, 2018
@@ -65,8 +65,7 @@ def method_class(name: str) -> type[Any]:
 def build_method(name: str, config: Any) -> "Method":
     """Make the method; `networks` above 1, `harmonic` and `scaling="standard"` wrap it."""
     from hiergcn.model.ensemble import EnsembleMethod
-    from hiergcn.model.features import Standardised
-    from hiergcn.model.label_columns import HarmonicColumns
+    from hiergcn.model.features import HarmonicColumns, Standardised
 
     if getattr(config, "networks", 1) > 1:
         return EnsembleMethod(build_method(name, replace(config, networks=1)), config.networks)

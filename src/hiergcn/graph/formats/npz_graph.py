@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
 from hiergcn.graph.graph import Graph
+from hiergcn.graph.split import PARTS, Split
 from hiergcn.graph.tables.feature_columns import FeatureColumn
 
 FORMAT = "hiergcn graph 1"
@@ -112,3 +113,13 @@ def _matrix(name: str, parts: Any) -> Any:
     matrix = sp.csr_array((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))
     matrix.check_format(full_check=True)  # an index out of range would read foreign memory
     return matrix
+
+
+def read_masks(path: Path) -> tuple[Split, ...]:
+    """Return the splits of `train_masks`, `validation_masks` and `test_masks`, each (splits, nodes)."""
+    try:
+        with np.load(path, allow_pickle=False) as parts:
+            masks = [parts[f"{part}_masks"] for part in PARTS]
+        return tuple(Split.from_masks(*of_split) for of_split in zip(*masks, strict=True))
+    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path} has no masks of splits ({error!s:.200}); get the original.") from error

@@ -5,6 +5,9 @@ r"""Label propagation, Zhou et al., Learning with Local and Global Consistency (
 Y holds a 1 for the class of each training node. The method uses no features, draws nothing and has no gradients: one
 epoch sets Y, and every seed gives the same model. A row of F, scaled to sum to 1, holds the node's probabilities; they
 are all equal if no label reaches the node.
+
+The harmonic function (Zhu et al., 2003) is the other method of labels alone: they are diffused to convergence, see
+`coarsen.diffusion`. One epoch solves the system, and every seed gives the same model.
 """
 
 from dataclasses import dataclass
@@ -12,6 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from hiergcn.coarsen.diffusion import Diffusion
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import GraphOnlyMethod, OneStepModel
 from hiergcn.model.config_types import CheckedConfig, Count, TrueShare
@@ -66,3 +70,41 @@ class LabelPropagationMethod(GraphOnlyMethod):
 
     def structure(self, task: Task, device: torch.device) -> Tensor:
         return csr_tensor(symmetrically_normalised(task.adjacency)).to(device)
+
+
+@dataclass(frozen=True)
+class HarmonicConfig:
+    """There are no settings."""
+
+
+class Harmonic(OneStepModel):
+    """The shares of the classes at each node, once the labels are known."""
+
+    weighs_classes = False
+    shares: Tensor  # (n, classes)
+
+    def __init__(
+        self, diffusion: Diffusion, n_features: int, n_classes: int, config: HarmonicConfig, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        self.diffusion = diffusion
+        n = diffusion.adjacency.shape[0]
+        self.register_buffer("shares", torch.full((n, n_classes), 1.0 / n_classes, device=generator.device))
+
+    def solve(self, labelled: Labelled) -> None:
+        nodes, classes = labelled.nodes.cpu().numpy(), labelled.classes.cpu().numpy()
+        shares = self.diffusion.harmonic(nodes, classes, self.shares.shape[1])
+        self.shares.copy_(torch.from_numpy(shares))
+
+    def forward(self, features: Features) -> Tensor:
+        return torch.log(self.shares + _FLOOR)
+
+
+class HarmonicMethod(GraphOnlyMethod):
+    """The harmonic function as a method."""
+
+    network = Harmonic
+    relearns = True
+
+    def structure(self, task: Task, device: torch.device) -> Diffusion:
+        return Diffusion(task.adjacency)

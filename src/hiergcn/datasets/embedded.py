@@ -1,14 +1,33 @@
-"""Embedded graphs of large diameter: a street network and three power grids, made by `scripts/build_places.py`."""
+"""Embedded datasets: Cora, made by `scripts/build_cora.py`; streets and power grids, by `scripts/build_places.py`."""
 
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hiergcn.graph import Graph, Split
 
 DEGREE = 1e7  # coordinates are stored as whole multiples of 1e-7 degrees
+
+
+def read_cora() -> tuple[Graph, Split]:
+    """Return Cora (Sen et al., 2008) as Planetoid numbers it, and its public split; ids are those of LINQS."""
+    parts = _parts("cora")
+    words, starts = parts["feature_indices"].astype(np.int32), parts["feature_indptr"].astype(np.int32)
+    n, width = starts.size - 1, int(parts["n_features"])
+    graph = Graph.from_edges(
+        parts["edge_source"],
+        parts["edge_target"],
+        n=n,
+        features=sp.csr_array((np.ones(words.size, np.float32), words, starts), shape=(n, width)),
+        labels=parts["labels"].astype(np.int64),
+        ids=parts["paper_ids"].astype(np.int64),
+        class_names=parts["class_names"].tolist(),
+        name="cora",
+    )
+    return graph, Split(parts["train"], parts["validation"], parts["test"])
 
 
 def read_place(name: str, file: str, label: str) -> tuple[Graph, Split]:
