@@ -16,6 +16,7 @@ from hiergcn.evaluate.metrics import evaluate_model, evaluate_part, evaluate_tes
 from hiergcn.explain.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
+from hiergcn.model.registry import method_class
 from hiergcn.run.adapt import ChosenSettings, choose_settings, is_automatic
 from hiergcn.run.auto import Automatic, Trained, choose
 from hiergcn.run.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitEvent, SettingsChosen, SplitChosen
@@ -37,8 +38,6 @@ DRAWN_SPLIT = "drawn: of each class a fifth for validation and a fifth, if it ha
 """Description of `draw_split`'s default."""
 
 MOST_EPOCHS = 1000  # of a candidate of the automatic choice
-
-_WITHOUT_SEEDS = ("label-propagation",)  # every seed gives the same
 
 
 def fit(
@@ -269,7 +268,7 @@ def _baseline(
     graph = trainer.graph
     if name == "mlp" and any(column.kind == STRUCTURAL for column in graph.columns):
         return Candidate(name, name, left_out="has nothing to learn from: the nodes have no features")
-    seeds = seeds[: 1 if name in _WITHOUT_SEEDS else BASELINE_SEEDS]
+    seeds = seeds[: 1 if method_class(name).relearns else BASELINE_SEEDS]  # labels alone give the same for every seed
     try:
         settings = choose_settings(graph, split, model=name, dataset=dataset, coarsened=trainer.coarsened).settings
         trainer.plan(settings)  # refuses what does not fit into memory

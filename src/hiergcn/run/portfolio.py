@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from hiergcn.errors import InputError
 from hiergcn.graph.profile import GraphProfile
+from hiergcn.model.registry import method_class
 from hiergcn.run.settings import settings_for
 
 
@@ -70,7 +71,8 @@ class Entry(NamedTuple):
 
     @property
     def uses_features(self) -> bool:
-        return self.method not in ("label-propagation", "harmonic")
+        relearns: bool = method_class(self.method).relearns  # from labels alone
+        return not relearns
 
     @property
     def draws(self) -> bool:
