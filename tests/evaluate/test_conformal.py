@@ -1,0 +1,72 @@
+"""Conformal thresholds and prediction sets: worked examples, exact coverage, bad input."""
+
+import math
+
+import numpy as np
+import pytest
+
+from hiergcn.errors import InputError
+from hiergcn.evaluate.conformal import PredictionSets, adaptive_scores, conformal_threshold, fewest_nodes, random_shares
+
+
+def test_the_threshold_is_an_order_statistic() -> None:
+    scores = np.arange(1.0, 20.0)  # 19 scores: (19 + 1) * 0.9 = 18
+    assert conformal_threshold(scores[::-1], 0.9) == 18
+    assert conformal_threshold(scores, 0.95) == 19
+    assert conformal_threshold(scores, 0.96) == math.inf
+
+
+@pytest.mark.parametrize(("coverage", "nodes"), [(0.5, 1), (0.8, 4), (0.9, 9), (0.95, 19), (0.99, 99)])
+def test_fewest_nodes_is_where_the_threshold_becomes_finite(coverage: float, nodes: int) -> None:
+    assert fewest_nodes(coverage) == nodes
+    assert math.isfinite(conformal_threshold(np.zeros(nodes), coverage))
+    assert conformal_threshold(np.zeros(nodes - 1), coverage) == math.inf
+
+
+@pytest.mark.parametrize("coverage", [0.0, 1.0, -0.1, 90.0, math.nan])
+def test_coverage_is_a_probability(coverage: float) -> None:
+    with pytest.raises(InputError, match="between 0 and 1"):
+        conformal_threshold(np.zeros(9), coverage)
+
+
+def test_adaptive_scores_by_hand() -> None:
+    scores = adaptive_scores(np.array([[0.5, 0.2, 0.3]]), np.array([0.5]))
+    np.testing.assert_allclose(scores, [[0.25, 0.9, 0.65]])
+
+
+def test_sets_by_hand() -> None:
+    p, shares = np.array([[0.6, 0.3, 0.1], [0.9, 0.1, 0.0]]), np.array([1.0, 1.0])
+    sets = PredictionSets(0.8, threshold=0.89, nodes=10)
+    assert sets.exact(p, shares).tolist() == [[True, False, False], [False, False, False]]
+    assert sets.of(p, shares).tolist() == [[True, False, False], [True, False, False]]
+    assert PredictionSets(0.8, math.inf, 0).of(p, shares).all()
+
+
+def test_coverage_is_what_was_asked_for() -> None:
+    """Over many draws of calibrating nodes, for probabilities that are far too confident."""
+    rng = np.random.default_rng(0)
+    n, classes = 4000, 5
+    logits = rng.normal(size=(n, classes))
+    truth = np.array([rng.choice(classes, p=row) for row in _softmax(logits)])
+    p, shares = _softmax(4 * logits), rng.random(n)
+    for coverage in (0.8, 0.95):
+        held = []
+        for _ in range(100):
+            order = rng.permutation(n)
+            known, rest = order[:60], order[60:]
+            sets = PredictionSets.calibrated(p[known], truth[known], shares[known], coverage)
+            held.append(sets.exact(p[rest], shares[rest])[np.arange(len(rest)), truth[rest]].mean())
+        assert coverage - 0.01 < np.mean(held) < coverage + 1 / 61 + 0.01
+
+
+def test_shares_belong_to_the_id() -> None:
+    ids = np.array([f"node {k}" for k in range(2000)])
+    shares = random_shares(ids)
+    np.testing.assert_array_equal(random_shares(ids[::-1])[::-1], shares)
+    np.testing.assert_array_equal(random_shares(np.arange(5)), random_shares(np.array(list("01234"))))
+    assert np.histogram(shares, bins=10, range=(0, 1))[0].min() > 150
+
+
+def _softmax(logits: np.ndarray) -> np.ndarray:
+    q = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return q / q.sum(axis=1, keepdims=True)
