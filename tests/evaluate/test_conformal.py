@@ -69,4 +69,5 @@ def test_shares_belong_to_the_id() -> None:
 
 def _softmax(logits: np.ndarray) -> np.ndarray:
     q = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return q / q.sum(axis=1, keepdims=True)
+    shares: np.ndarray = q / q.sum(axis=1, keepdims=True)
+    return shares
