@@ -43,7 +43,7 @@ def test_unusable_files_are_refused(command: Command, own_files: Path) -> None:
     nodes = pd.read_csv(own_files / "nodes.csv")
     for change, words in (
         (nodes.assign(topic="only"), "'only'"),
-        (nodes.assign(title=[f"title {k}" for k in range(len(nodes))]), "--drop"),
+        (nodes.assign(size=[f"{k} kg" for k in range(len(nodes))]), "numbers with units, such as '0 kg'"),
         (nodes.assign(split="tset"), "train, validation, test or nothing"),
     ):
         change.to_csv(own_files / "nodes.csv", index=False)

@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 
 from hiergcn.errors import InputError
-from hiergcn.run.source import Source
+from hiergcn.run.fit import fit
+from hiergcn.run.folder import load_run, write_run
+from hiergcn.run.predict import predictions_on
+from hiergcn.run.settings import settings_for
+from hiergcn.run.source import Source, newer_graph
 
 
 @pytest.fixture
@@ -44,3 +48,22 @@ def test_files_without_labels_are_read_and_then_refused(files: Path) -> None:
     assert read.graph.n_nodes == 4
     with pytest.raises(InputError, match="no labels"):
         read.check_labels()
+
+
+def test_free_text_is_encoded_in_the_same_way_for_a_saved_model(files: Path) -> None:
+    """The same files give the same predictions, and a new node of known words the class of these words."""
+    words = ("red apple juice", "blue ocean waves")
+    rows = [f"{k},{'ab'[k % 2]},{words[k % 2]} number n{k}" for k in range(60)]
+    Path("nodes.csv").write_text("\n".join(["id,label,remark", *rows, ""]))
+    Path("edges.csv").write_text("source,target\n" + "".join(f"{k},{(k + 2) % 60}\n" for k in range(60)))
+    source = Source("edges.csv", "nodes.csv")
+    settings = settings_for("gcn").override({"epochs": 20, "scaling": "none"})
+    write_run(fit(source.read().graph, settings=settings, device="cpu"), files / "run", source.to_dict())
+    run = load_run(files / "run")
+    again = predictions_on(run, newer_graph(run, "edges.csv", "nodes.csv"), "cpu")
+    assert again["predicted"].tolist() == run.predictions["predicted"].tolist()
+    assert again["probability"].to_numpy() == pytest.approx(run.predictions["probability"].to_numpy(), abs=1e-4)
+    Path("new.csv").write_text("\n".join(["id,remark", "n,an apple never seen", "m,OCEAN waves", ""]))
+    Path("new_edges.csv").write_text("source,target\nn,n\nm,m\n")
+    new = predictions_on(run, newer_graph(run, "new_edges.csv", "new.csv"), "cpu")
+    assert new["predicted"].tolist() == ["a", "b"]

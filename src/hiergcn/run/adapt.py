@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.profile import STEPS, GraphProfile, profile_graph
-from hiergcn.graph.tables.feature_columns import STRUCTURAL
+from hiergcn.graph.tables.feature_columns import STRUCTURAL, TEXT
 from hiergcn.run.settings import Settings, settings_for
 
 PRESET = "adapted"
@@ -253,6 +253,9 @@ def scaling_for(graph: Graph) -> tuple[str, str]:
     X = graph.features
     if X is None or any(column.kind == STRUCTURAL for column in graph.columns):
         return "none", "features made from the edges are scaled already"
+    kinds = {column.kind for column in graph.columns if column.width}
+    if TEXT in kinds and kinds != {TEXT}:
+        return "none", "words have weights up to 1, and numbers beside them are standardised"
     stored = X.data if isinstance(X, sp.csr_array) else X
     entries = np.count_nonzero(stored)
     if (stored >= 0).all() and entries < MOSTLY_ZERO * X.shape[0] * X.shape[1]:

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -77,9 +78,12 @@ def _accuracy_of_features(graph: Graph, nodes: NDArray[np.int64]) -> float | Non
     assert graph.labels is not None
     nodes = nodes[np.linspace(0, nodes.size - 1, min(MOST_ROWS, nodes.size)).astype(np.int64)]
     X, labels = _most_varied(graph.features[nodes]), graph.labels[nodes]
-    words = scaling_for(graph)[0] == WORDS
-    scaler = Normalizer() if words else StandardScaler(with_mean=not sp.issparse(X))
-    model = make_pipeline(scaler, LogisticRegression(C=10.0 if words else 0.1, max_iter=MOST_STEPS))
+    scaling = scaling_for(graph)[0]
+    standard: Any = StandardScaler(with_mean=not sp.issparse(X)) if scaling == "standard" else "passthrough"
+    model = make_pipeline(
+        Normalizer() if scaling == WORDS else standard,
+        LogisticRegression(C=0.1 if scaling == "standard" else 10.0, max_iter=MOST_STEPS),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # near enough for an estimate
         correct = [

@@ -187,7 +187,7 @@ def load_run(path: Path) -> LoadedRun:
             predictions=predictions,
             probabilities=np.load(path / "probabilities.npy", allow_pickle=False),
             hierarchy=Hierarchy.load(hierarchy) if hierarchy.exists() else None,
-            columns=tuple(FeatureColumn(**one | {"values": tuple(one["values"])}) for one in config["columns"]),
+            columns=tuple(map(FeatureColumn.from_dict, config["columns"])),
             temperature=Temperature(float(metrics["calibration"]["temperature"])),
             votes=Votes.load(path / "votes.npz") if (path / "votes.npz").exists() else None,
         )

@@ -136,9 +136,6 @@ def test_ids_that_only_edges_name(write: Write) -> None:
         Graph.from_csv(edges, write("m.csv", "id,label,f\nb,x,1\na,y,2\n"))
 
 
-MANY = "id,title\n" + "".join(f"{k},title {k}\n" for k in range(60))
-
-
 @pytest.mark.parametrize(
     ("edges", "nodes", "options", "sentence"),
     [
@@ -170,7 +167,6 @@ MANY = "id,title\n" + "".join(f"{k},title {k}\n" for k in range(60))
         (EDGES, "id,x\nanna,1\n,2\n", {}, r"n\.csv, row 3, column 'id': the id is blank"),
         (EDGES, "id,x\nanna,1\nbo,2\nanna ,3\n", {}, r"n\.csv, row 4, column 'id': id 'anna' is in an earlier row"),
         (EDGES, "id,x\nanna,1\nbo,inf\ncy,2\n", {}, r"n\.csv, row 3, column 'x': the value is infinite"),
-        ("source,target\n1,2\n", MANY, {}, r"n\.csv, column 'title': a text column with 60 distinct values"),
     ],
 )
 def test_defects(write: Write, edges: str | bytes, nodes: str | None, options: dict[str, Any], sentence: str) -> None:

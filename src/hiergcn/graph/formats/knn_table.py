@@ -10,7 +10,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph.graph import Features, Graph, checked_features
 from hiergcn.graph.tables.column_roles import labels_of
 from hiergcn.graph.tables.delimited import Origin
-from hiergcn.graph.tables.feature_columns import FeatureColumn, fit_columns, notes_on
+from hiergcn.graph.tables.feature_columns import TEXT, FeatureColumn, fit_columns, notes_on
 
 Join = Literal["union", "mutual"]
 
@@ -28,7 +28,7 @@ def graph_from_table(
     n = int(matrix.shape[0])
     if n < 2:
         raise InputError(f"The table has {n} row; give at least two.")
-    if standardise:
+    if standardise and not any(column.kind == TEXT for column in columns):  # numbers beside text already are
         matrix = _standardised(matrix)
     if k >= n:
         notes.append(f"each of the {n:,} rows has at most {n - 1:,} neighbours, not {k:,}")

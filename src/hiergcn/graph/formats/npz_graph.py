@@ -82,7 +82,7 @@ def _graph(parts: Any) -> Graph:
         class_names=tuple(about["class_names"]),
         name=about["name"],
         notes=tuple(about["notes"]),
-        columns=tuple(FeatureColumn(**(column | {"values": tuple(column["values"])})) for column in about["columns"]),
+        columns=tuple(map(FeatureColumn.from_dict, about["columns"])),
     )
 
 

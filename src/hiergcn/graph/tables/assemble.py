@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
@@ -180,11 +181,13 @@ def _all_ids(edges: EdgeTable, nodes: NodeTable | None) -> tuple["pd.Index[str]"
 
 def _with_blank_rows(nodes: NodeTable, n_nodes: int) -> Features | None:
     """Return the features, with a row of missing values for each node that the table does not list."""
-    extra = n_nodes - len(nodes.ids)
-    if not extra or not isinstance(nodes.features, np.ndarray):  # nodes with sparse features are all listed
-        return nodes.features
+    extra, features = n_nodes - len(nodes.ids), nodes.features
+    if not extra or features is None:
+        return features
     rows = np.tile(np.concatenate([column.blank for column in nodes.described]), (extra, 1))
-    return np.vstack([nodes.features, rows])
+    if isinstance(features, np.ndarray):
+        return np.vstack([features, rows])
+    return sp.csr_array(sp.vstack([features, sp.csr_array(rows)], format="csr"))
 
 
 def _notes_on_edges(ends: list[NDArray[Any]], entries: int) -> list[str]:

@@ -1,28 +1,39 @@
 """The encoder of feature columns: from a table of nodes to a matrix of numbers, and of other tables in the same way.
 
-Numbers and booleans stay; a column of words becomes a column for each of its values. A missing number becomes the mean
-of its column. `fit_columns` learns from a table how each column is encoded; `encode_columns` encodes another table so.
-There, a missing number becomes the mean of the first table, and a new word is in none of the columns.
+Numbers and booleans stay. A column of words with at most 50 distinct values is a category and becomes a column for each
+value. With more it is free text and becomes TF-IDF weights of its words (`text_columns`), unless its entries look like
+ids: such a column is left out. A missing number becomes the mean of its column. Text makes the features sparse, and
+numbers beside it are standardised, since its weights are at most 1.
+
+`fit_columns` learns from a table how each column is encoded; `encode_columns` encodes another table so. There, a
+missing number becomes the mean of the first table, and a new word is in none of the columns.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
 from hiergcn.graph.tables.delimited import Origin
+from hiergcn.graph.tables.text_columns import MOST_WORDS, encode_words, fit_words, looks_like_ids
 
 MOST_CATEGORIES = 50
-"""A text column with more distinct values is taken for prose or names, not for a category."""
-STRUCTURAL = "structural"
+"""A column of words with more distinct values is taken for free text or ids, not for a category."""
+STRUCTURAL, TEXT = "structural", "text"
 COMMA_NUMBER = r"\s*[-+]?\d+(?:,\d+)?\s*"
 THOUSANDS = r"\s*[-+]?\d{1,3}(?:,\d{3})?\s*"
 """Numbers such as 1,234: in a column of these alone, the comma may mean thousands or decimals."""
+WITH_UNIT = r"^\s*[-+]?\d[\d.,]*\s*([^\d\s]{1,10})\s*$"
+MOST_UNITS = 3
 TRUTH = {"true": 1.0, "false": 0.0}
+
+Block: TypeAlias = NDArray[np.float64] | sp.csr_array
+"""The features that a column becomes, (n,) or (n, width)."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +42,7 @@ class FeatureColumn:
 
     name: str
     kind: str
-    """number, boolean, category, empty, or structural: not in the table, but made from the edges."""
+    """number, boolean, category, text, id or empty (both left out), or structural: made from the edges."""
     width: int
     """The number of feature columns that it becomes."""
     missing: int
@@ -40,44 +51,62 @@ class FeatureColumn:
     mean: float | None = None
     """Replaces missing numbers."""
     values: tuple[str, ...] = ()
-    """The values of a category; each becomes a feature column."""
+    """The values of a category or the words of a text; each becomes a feature column."""
     decimal_comma: bool = False
     """Whether numbers are written as 2,5."""
+    weights: tuple[float, ...] = ()
+    """The inverse document frequency of each word of a text."""
+    spread: float | None = None
+    """Standard deviation that numbers beside text are divided by, after the mean is subtracted; None keeps them."""
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Self:
+        """Return the column that `dataclasses.asdict` turned into plain values, perhaps by way of JSON."""
+        lists = {name: tuple(saved[name]) for name in ("values", "weights") if name in saved}
+        return cls(**(dict(saved) | lists))
 
     @property
     def features(self) -> tuple[str, ...]:
         """Names of the feature columns."""
         if self.kind == "category":
             return tuple(f"{self.name}={value}" for value in self.values)
+        if self.kind == TEXT:
+            return tuple(f"{self.name}: {word}" for word in self.values)
         return (self.name,) if self.width == 1 else tuple(f"{self.name} {k}" for k in range(self.width))
 
     @property
     def blank(self) -> NDArray[np.float64]:
         """The features of a missing value."""
-        return np.full(self.width, 0.0 if self.kind == "category" or self.mean is None else self.mean)
+        return np.full(self.width, 0.0 if self.mean is None or self.spread is not None else self.mean)
 
     @property
     def note(self) -> str | None:
         """What a user may not expect of the encoding."""
         if self.kind == "empty":
             return f"column {self.name!r} is empty and was left out"
+        if self.kind == "id":
+            return f"column {self.name!r} was left out: its entries look like ids, hardly any word occurs twice"
         if self.kind == "category":
             return f"column {self.name!r} became {self.width} columns, one for each of its values"
+        if self.kind == TEXT:
+            limit = ", the limit" if self.width == MOST_WORDS else ""
+            return f"column {self.name!r} is free text and became TF-IDF weights of {self.width:,} words{limit}"
         notes = [f"missing values of column {self.name!r} set to its mean: {self.missing:,}"] if self.missing else []
         notes += [f"commas in column {self.name!r} were read as decimal points"] if self.decimal_comma else []
         return "; ".join(notes) or None
 
 
-def fit_columns(table: pd.DataFrame, origin: Origin) -> tuple[NDArray[np.float64] | None, list[FeatureColumn]]:
+def fit_columns(table: pd.DataFrame, origin: Origin) -> tuple[Block | None, list[FeatureColumn]]:
     """Return the features of a table, None if it has none, and how each column was encoded."""
     found = [_fit(table[name], origin) for name in table.columns]
-    blocks = [block for block, _ in found if block is not None]
-    return (np.column_stack(blocks) if blocks else None), [column for _, column in found]
+    if any(column.kind == TEXT for _, column in found):
+        found = [_beside_text(block, column) for block, column in found]
+    return _joined([block for block, _ in found if block is not None]), [column for _, column in found]
 
 
 def encode_columns(
     table: pd.DataFrame, origin: Origin, columns: Sequence[FeatureColumn]
-) -> tuple[NDArray[np.float64] | None, list[str]]:
+) -> tuple[Block | None, list[str]]:
     """Encode another table as the first one was, and return notes on its new values.
 
     The table must have every column that became features; other columns are ignored.
@@ -88,13 +117,15 @@ def encode_columns(
         more = f" ({len(absent):,} such columns)" if len(absent) > 1 else ""
         raise InputError(f"{origin} has no column {absent[0]!r:.80}, which the model was trained on; add it{more}.")
     notes: list[str] = []
-    blocks = [
-        _encode_category(table[column.name], column, notes)
-        if column.kind == "category"
-        else _encode_number(table[column.name], column, origin)
-        for column in used
-    ]
-    return (np.column_stack(blocks) if blocks else None), notes
+
+    def block(column: FeatureColumn) -> Block:
+        if column.kind == TEXT:
+            return encode_words(table[column.name], column.values, column.weights)
+        if column.kind == "category":
+            return _encode_category(table[column.name], column, notes)
+        return _encode_number(table[column.name], column, origin)
+
+    return _joined([block(column) for column in used]), notes
 
 
 def notes_on(columns: Sequence[FeatureColumn]) -> list[str]:
@@ -113,7 +144,32 @@ def numbers(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.float64]:
     return values
 
 
-def _fit(column: "pd.Series[Any]", origin: Origin) -> tuple[NDArray[np.float64] | None, FeatureColumn]:
+def _joined(blocks: Sequence[Block]) -> Block | None:
+    """Return the blocks side by side: sparse if one of them is, None if there are none."""
+    if not blocks:
+        return None
+    dense = [block for block in blocks if isinstance(block, np.ndarray)]
+    if len(dense) == len(blocks):
+        return np.column_stack(dense)
+    columns = [block.reshape(len(block), -1) if isinstance(block, np.ndarray) else block for block in blocks]
+    return sp.csr_array(sp.hstack([sp.csr_array(block) for block in columns], format="csr"))
+
+
+def _beside_text(block: Block | None, column: FeatureColumn) -> tuple[Block | None, FeatureColumn]:
+    """Standardise a column of numbers, so that its unit does not drown the words; others stay."""
+    if column.kind != "number" or column.mean is None or not isinstance(block, np.ndarray):
+        return block, column
+    with np.errstate(over="ignore"):
+        spread = float(block.std())
+    scaled = replace(column, spread=spread if 0 < spread < np.inf else 1.0)
+    return _standardised(block, scaled), scaled
+
+
+def _standardised(values: NDArray[np.float64], column: FeatureColumn) -> NDArray[np.float64]:
+    return values if column.spread is None or column.mean is None else (values - column.mean) / column.spread
+
+
+def _fit(column: "pd.Series[Any]", origin: Origin) -> tuple[Block | None, FeatureColumn]:
     name = str(column.name)
     if column.isna().all():
         return None, FeatureColumn(name, "empty", 0, len(column), True)
@@ -129,12 +185,22 @@ def _fit(column: "pd.Series[Any]", origin: Origin) -> tuple[NDArray[np.float64] 
     if int(values.notna().sum()) == len(known):  # decimal commas, or whole numbers too large for the reader
         return _fit_number(values.to_numpy(), name, "number", origin, _has_decimal_commas(column))
     if len(words) > MOST_CATEGORIES or known.str.fullmatch(COMMA_NUMBER).all():
-        raise InputError(_no_feature(column, values.notna().to_numpy(), origin))
+        _check_not_numbers(column, values.notna().to_numpy(), origin)
+        return _fit_text(column, known)
     categories = tuple(sorted(known.unique()))
     code = _codes(column, categories)
     missing = int(np.count_nonzero(code < 0))
     described = FeatureColumn(name, "category", len(categories), missing, len(categories) == 1, values=categories)
     return _one_hot(code, categories), described
+
+
+def _fit_text(column: "pd.Series[Any]", known: "pd.Series[Any]") -> tuple[Block | None, FeatureColumn]:
+    name, missing = str(column.name), len(column) - len(known)
+    words, weights = ((), ()) if looks_like_ids(known) else fit_words(column)
+    if not words:
+        return None, FeatureColumn(name, "id", 0, missing, False)
+    described = FeatureColumn(name, TEXT, len(words), missing, False, values=words, weights=weights)
+    return encode_words(column, words, weights), described
 
 
 def _fit_number(
@@ -163,7 +229,8 @@ def _encode_number(column: "pd.Series[Any]", known: FeatureColumn, origin: Origi
         where, found = origin.at(wrong[0], known.name), str(column.iloc[wrong[0]])
         trained = f"but the model was trained on a {known.kind}"
         raise InputError(f"{where}: {found!r:.80}, {trained}; correct it or leave it blank.")
-    return np.where(np.isnan(values), 0.0 if known.mean is None else known.mean, values).astype(np.float64)
+    filled = np.where(np.isnan(values), 0.0 if known.mean is None else known.mean, values).astype(np.float64)
+    return _standardised(filled, known)
 
 
 def _encode_category(column: "pd.Series[Any]", known: FeatureColumn, notes: list[str]) -> NDArray[np.float64]:
@@ -225,20 +292,20 @@ def _has_decimal_commas(column: "pd.Series[Any]") -> bool:
     )
 
 
-def _no_feature(column: "pd.Series[Any]", numeric: NDArray[np.bool_], origin: Origin) -> str:
-    """Return why a column of text cannot be encoded, as close to the cause as possible."""
+def _check_not_numbers(column: "pd.Series[Any]", numeric: NDArray[np.bool_], origin: Origin) -> None:
+    """Refuse a column that is meant to hold numbers, but has entries that are none."""
     known = column.notna().to_numpy()
     texts = column[known].astype(str)
-    where = f"{origin}, column {str(column.name)!r:.80}"
+    whole = f"{origin}, column {str(column.name)!r:.80}"
     with_comma = texts[texts.str.fullmatch(r"\s*[-+]?[\d.]*,\d+\s*")]
     if len(with_comma) > 0.5 * len(texts):
-        example = with_comma.iloc[0]
-        return f"{where}: commas in numbers, such as {example!r:.60}; write decimals with a point, thousands without."
+        example, remedy = with_comma.iloc[0], "write decimals with a point, thousands without"
+        raise InputError(f"{whole}: commas in numbers, such as {example!r:.60}; {remedy}.")
+    units = texts.str.extract(WITH_UNIT, expand=False).dropna()
+    if len(units) > 0.5 * len(texts) and units.nunique() <= MOST_UNITS:
+        example = texts[units.index[0]]
+        raise InputError(f"{whole}: numbers with units, such as {example!r:.60}; write the numbers alone.")
     if np.count_nonzero(numeric) > np.count_nonzero(known & ~numeric):
         position = int(np.flatnonzero(known & ~numeric)[0])
         where, entry = origin.at(position, column.name), str(column.iloc[position])
-        return f"{where}: {entry!r:.80} in a column of numbers; correct it or leave it blank."
-    return (
-        f"{where}: a text column with {texts.nunique():,} distinct values (such as {texts.min()!r:.60}) cannot be "
-        f"one-hot encoded; drop it (--drop, drop=[..]) or turn it into numbers first."
-    )
+        raise InputError(f"{where}: {entry!r:.80} in a column of numbers; correct it or leave it blank.")

@@ -15,6 +15,9 @@ from hiergcn.graph.tables.delimited import MISSING, Layout
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blanks"}
 SHOWN = 5  # examples in a sentence
+_MISSING = {"category": "none of its categories", "text": "no words", "id": "nothing"}  # what a missing value becomes
+_KINDS = {"text": "free text: TF-IDF weights of its words"}
+_LEFT_OUT = {"empty": "nothing: it is empty", "id": "nothing: its entries look like ids"}
 
 
 @dataclass(frozen=True)
@@ -141,11 +144,13 @@ def _on_features(nodes: NodeTable) -> Iterator[Finding]:
     columns = nodes.described
     empty = [column.name for column in columns if column.kind == "empty"]
     yield _named("empty columns:", empty, "left out")
+    ids = [column.name for column in columns if column.kind == "id"]
+    yield _named("columns that look like ids, since hardly any word occurs twice:", ids, "left out")
     constant = [column.name for column in columns if column.constant and column.kind != "empty"]
     yield _named("columns with one value only:", constant, "kept, though they carry no information")
     for column in columns:
         if column.kind != "empty":
-            done = "none of its categories" if column.kind == "category" else "the column's mean"
+            done = _MISSING.get(column.kind, "the column's mean")
             yield Finding(f"missing values in column {column.name!r:.60}", column.missing, done)
     if nodes.features is None:
         yield Finding("nodes without features", len(nodes.ids), "features made from the edges")
@@ -181,8 +186,9 @@ def _node_roles(nodes: NodeTable, name: str) -> Iterator[ColumnRole]:
     if columns.split is not None:
         yield ColumnRole(name, columns.split, "split")
     for column in nodes.described:
-        width = f"{column.width} features" if column.width > 1 else "a feature"
-        role = "nothing: it is empty" if column.kind == "empty" else f"{width} ({column.kind})"
-        yield ColumnRole(name, column.name, role)
+        width = f"{column.width:,} features" if column.width > 1 else "a feature"
+        yield ColumnRole(
+            name, column.name, _LEFT_OUT.get(column.kind, f"{width} ({_KINDS.get(column.kind, column.kind)})")
+        )
     for dropped in columns.dropped:
         yield ColumnRole(name, dropped, "nothing: dropped with --drop")
