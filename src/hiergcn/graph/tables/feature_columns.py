@@ -1,7 +1,7 @@
 """The encoder of feature columns: from a table of nodes to a matrix of numbers, and of other tables in the same way.
 
 Numbers and booleans stay. A column of words with at most 50 distinct values is a category and becomes a column for each
-value. With more it is free text and becomes TF-IDF weights of its words (`text_columns`), unless its entries look like
+value. With more it is free text and becomes TF-IDF weights of its words (`free_text`), unless its entries look like
 ids: such a column is left out. A missing number becomes the mean of its column. Text makes the features sparse, and
 numbers beside it are standardised, since its weights are at most 1.
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
 from hiergcn.graph.tables.delimited import Origin
-from hiergcn.graph.tables.text_columns import MOST_WORDS, encode_words, fit_words, looks_like_ids
+from hiergcn.graph.tables.free_text import MOST_WORDS, encode_words, fit_words, looks_like_ids
 
 MOST_CATEGORIES = 50
 """A column of words with more distinct values is taken for free text or ids, not for a category."""

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from hiergcn.graph import Graph
-from hiergcn.graph.tables import text_columns
+from hiergcn.graph.tables import free_text
 from hiergcn.graph.tables.csv_files import read_csv
 from hiergcn.graph.tables.delimited import Origin
 from hiergcn.graph.tables.feature_columns import FeatureColumn, encode_columns, fit_columns
@@ -64,7 +64,7 @@ def test_another_table_is_encoded_as_scikit_learn_does_after_json() -> None:
 
 def test_the_limit_keeps_the_words_in_most_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [" ".join(f"word{j}" for j in range(9) if k % (j + 2) == 0) + f" own{k}" for k in range(120)]
-    monkeypatch.setattr(text_columns, "MOST_WORDS", 3)
+    monkeypatch.setattr(free_text, "MOST_WORDS", 3)
     _, column = fitted(texts)
     assert column.values == ("word0", "word1", "word2")  # in every second, third and fourth row
 
