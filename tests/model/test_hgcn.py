@@ -53,7 +53,9 @@ def convolve(A: np.ndarray, H: np.ndarray, layer: GraphConvolution) -> np.ndarra
     D = np.diag(A_loops.sum(axis=1) ** -0.5)
     theta = layer.theta.detach().numpy().astype(np.float64)
     w = np.ones(1) if layer.w is None else layer.w.detach().numpy()
-    Z = [D @ A_loops @ D @ H @ theta[:, j :: layer.channels] for j in range(layer.channels)]
+    phi = np.zeros_like(theta) if layer.phi is None else layer.phi.detach().numpy().astype(np.float64)
+    each = [(theta[:, j :: layer.channels], phi[:, j :: layer.channels]) for j in range(layer.channels)]
+    Z = [D @ A_loops @ D @ H @ theta_j + H @ phi_j for theta_j, phi_j in each]
     if not layer.relu:
         return sum_of(w, Z)
     if layer.config.channel_mix == "before_relu":
@@ -103,6 +105,8 @@ def section_3(model: HGCN, hierarchy: Hierarchy, X: np.ndarray) -> np.ndarray:
         pytest.param(replace(PAPER, coarsening=False), id="no-coarsening"),
         pytest.param(replace(PAPER, output_relu=False, output_channels=2), id="output"),
         pytest.param(replace(PAPER, levels=0), id="no-levels"),
+        pytest.param(replace(PAPER, own_weights=True), id="own-weights"),
+        pytest.param(replace(REFERENCE, own_weights=True, channels=1), id="own-weights-one-channel"),
     ],
 )
 @pytest.mark.parametrize("sparse", [False, True])
@@ -142,7 +146,10 @@ def test_channel_weights_begin_as_an_average(adjacency: sp.csr_array) -> None:
     assert weights.tolist() == [0.25] * 4
 
 
-@pytest.mark.parametrize("config", [PAPER, REFERENCE], ids=["paper", "reference"])
+OWN = replace(PAPER, own_weights=True)
+
+
+@pytest.mark.parametrize("config", [PAPER, REFERENCE, OWN], ids=["paper", "reference", "own"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_gradients_agree_with_finite_differences(
     adjacency: sp.csr_array, features: np.ndarray, config: HGCNConfig, sparse: bool
@@ -173,6 +180,13 @@ def test_gradients_agree_with_finite_differences(
             parameter.add_(direction, alpha=step)
         numeric = float(above - below) / (2 * step)
         assert float((parameter.grad * direction).sum()) == pytest.approx(numeric, rel=1e-4, abs=1e-8), name
+
+
+def test_l2_penalty_is_on_theta_and_phi_alone(adjacency: sp.csr_array) -> None:
+    model = network(coarsen(adjacency, 2), OWN)
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    penalised = {names[id(parameter)].rpartition(".")[2] for parameter in model.regularised()}
+    assert penalised == {"theta", "phi"}
 
 
 def test_no_levels_is_a_graph_convolution_of_pyg(adjacency: sp.csr_array, features: np.ndarray) -> None:

@@ -73,6 +73,17 @@ def test_each_replica_gives_the_same_as_alone(graph: Graph, name: str, changes: 
     assert not np.array_equal(together[0].history, together[2].history)  # the same seed on another split
 
 
+def test_replicas_of_the_options_that_the_paper_lacks(graph: Graph) -> None:
+    changes = {"own_weights": True, "exchange": 2, "weight_embedding": 2, "epochs": 5, "patience": None}
+    settings = settings_for("hgcn", "paper").override(SMALLER["hgcn"] | changes)
+    method, tasks = build_method("hgcn", settings.model), tasks_of(graph, 2)
+    prepared = method.prepare(tasks[0], coarsen(graph.adjacency, 2), CPU)
+    together = train_side_by_side(method, prepared, tasks, settings.train, [0, 1], CPU)
+    for outcome, task in zip(together, tasks, strict=True):
+        alone = train_seed(method, prepared, task, settings.train, outcome.seed, CPU)
+        np.testing.assert_allclose(outcome.history, alone.history, rtol=1e-4, atol=1e-5)
+
+
 def small_run(graph: Graph, seeds: list[int], **train: Any) -> tuple[list[SeedOutcome], list[SeedOutcome]]:
     """Seeds of a small H-GCN side by side, and alone."""
     settings = settings_for("hgcn", "paper").override(SMALLER["hgcn"])

@@ -63,6 +63,11 @@ class HGCNConfig(InputConfig):
     """Feature scaling: rows sum to 1, as in Kipf & Welling, whose setting the paper follows."""
     coarsening: bool = True
     """False keeps layers and short-cuts, but every level is the input graph (the paper's first ablation)."""
+    own_weights: bool = False
+    """Weights φ of its own for each node beside θ: Â [H ‖ S] θ + [H ‖ S] φ instead of Â [H ‖ S] θ. Not in the paper."""
+    exchange: Whole = 0
+    """Layers in which all levels convolve and then exchange (`exchange.py`), instead of once down and once up; 0: the
+    paper's network."""
     networks: Count = 1
     """Networks in an ensemble, trained independently; their mean probabilities predict."""
 
@@ -83,14 +88,16 @@ class GraphConvolution(nn.Module):
         self.fan_out, self.channels, self.config, self.relu = fan_out, channels, config, relu
         self.on_features, self.recompute = on_features, False
         self.theta = nn.Parameter(torch.empty(fan_in, fan_out * channels))  # θ_j is every c-th column from j on
+        self.phi = nn.Parameter(torch.empty(fan_in, fan_out * channels)) if config.own_weights else None
         self.w = nn.Parameter(torch.empty(channels)) if channels > 1 else None
 
     def reset_parameters(self, generator: torch.Generator | None) -> None:
         """Draw θ and w, and from now on the dropout masks, from the generator."""
         self.generator = generator
-        _glorot(self.theta, self.theta.shape[0], self.fan_out, generator)  # each channel by itself
+        for weights in (self.theta,) if self.phi is None else (self.theta, self.phi):
+            glorot(weights, weights.shape[0], self.fan_out, generator)  # each channel by itself
         if self.w is not None and self.config.channel_mix == "before_relu":
-            _glorot(self.w, self.channels, 1, generator)
+            glorot(self.w, self.channels, 1, generator)
         elif self.w is not None:
             nn.init.constant_(self.w, 1.0 / self.channels)
 
@@ -99,6 +106,7 @@ class GraphConvolution(nn.Module):
 
     def _options(self) -> dict[str, Any]:
         return {
+            "own": self.phi,
             "mix": self.config.channel_mix,
             "relu": self.relu,
             "rate": self.config.dropout if self.training else 0.0,
@@ -125,23 +133,26 @@ class HGCN(NodeModel):
         super().__init__()
         self.config = config = config or HGCNConfig()
         self.hierarchy = hierarchy
-        L, d, p = hierarchy.depth, config.hidden, config.weight_embedding
+        L, p = hierarchy.depth, config.weight_embedding
         self.V = nn.Parameter(torch.empty(len(hierarchy.weights), p)) if p and L else None
         self.register_buffer("T", torch.from_numpy(hierarchy.weights))  # saved with V: the weight of each row
-        fan_in = [n_features + p * config.embed_input] + [d + p] * (2 * L - 1) if L else []
-        self.layers = nn.ModuleList(
-            GraphConvolution(f, d, config.channels, config, on_features=i == 0) for i, f in enumerate(fan_in)
-        )
-        width = d if L else n_features
+        self.layers = nn.ModuleList(self.hidden_layers(n_features) if L else ())
+        width = config.hidden if L else n_features
         self.output = GraphConvolution(width, n_classes, config.output_channels, config, config.output_relu)
         self.reset_parameters(generator)
+
+    def hidden_layers(self, n_features: int) -> list[nn.Module]:
+        """Return new layers: L for coarsening, then L for refining."""
+        config, d, p = self.config, self.config.hidden, self.config.weight_embedding
+        fan_in = [n_features + p * config.embed_input] + [d + p] * (2 * self.hierarchy.depth - 1)
+        return [GraphConvolution(f, d, config.channels, config, on_features=i == 0) for i, f in enumerate(fan_in)]
 
     def reset_parameters(self, generator: torch.Generator | None) -> None:
         """Draw the initial weights, and from now on the dropout masks, from the generator."""
         for layer in (*self.layers, self.output):
             layer.reset_parameters(generator)
         if self.V is not None:
-            _glorot(self.V, self.V.shape[0], self.V.shape[1], generator)
+            glorot(self.V, self.V.shape[0], self.V.shape[1], generator)
 
     def forward(self, features: Features) -> Tensor:
         """Return the logits of Eq. 8; (n, f) -> (n, classes)."""
@@ -180,16 +191,17 @@ class HGCN(NodeModel):
         return [None] * first + self.hierarchy.weight_embeddings(self.V, first)
 
     def recompute_layers(self, on: bool = True) -> bool:
-        for layer in (*self.layers, self.output):
-            layer.recompute = on
+        for layer in self.modules():
+            if isinstance(layer, GraphConvolution):
+                layer.recompute = on
         return True
 
     def regularised(self) -> list[nn.Parameter]:
-        """Return every θ, as in the authors' code; V and w are not penalised."""
-        return [parameter for name, parameter in self.named_parameters() if name.endswith("theta")]
+        """Return every θ, as in the authors' code, and φ; V and w are not penalised."""
+        return [parameter for name, parameter in self.named_parameters() if name.rpartition(".")[2] not in ("V", "w")]
 
 
-def _glorot(parameter: nn.Parameter, fan_in: int, fan_out: int, generator: torch.Generator | None) -> None:
+def glorot(parameter: nn.Parameter, fan_in: int, fan_out: int, generator: torch.Generator | None) -> None:
     bound = (6.0 / (fan_in + fan_out)) ** 0.5
     with torch.no_grad():
         parameter.uniform_(-bound, bound, generator=generator)
@@ -215,14 +227,18 @@ class HGCNMethod(Method):
         return Prepared(feature_tensor(task, self.config.scaling, device), levels)
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> HGCN:
-        return HGCN(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
+        from hiergcn.model.exchange import ExchangeHGCN  # a network on top of this module
+
+        network = ExchangeHGCN if self.config.exchange else HGCN
+        return network(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
 
     def memory(self, work: Workload) -> MemoryPlan:
         config, n = self.config, work.nodes
         d, p, width = config.hidden, config.weight_embedding, config.hidden * config.channels
         levels = work.levels if config.coarsening else work.levels[:1] * (config.levels + 1)
         first = Layer(n, work.dense, p * config.embed_input, width)
-        inner = [Layer(level.nodes, 0, d + p, width) for level in [*levels[1:-1], *levels[:0:-1]]]
+        visited = [*levels] * config.exchange if config.exchange else [*levels[1:-1], *levels[:0:-1]]
+        inner = [Layer(level.nodes, 0, d + p, width) for level in visited]
         hidden = [first, *inner] if len(levels) > 1 else []
         fixed, learned = (0, d) if hidden else (work.dense, 0)
         output = Layer(n, fixed, learned, work.n_classes * config.output_channels)

@@ -89,10 +89,10 @@ def tensor_bytes(levels: Sequence[LevelSize]) -> int:
     return sum(_CSR * level.entries + _LEVEL * level.nodes for level in levels)
 
 
-def flat_memory(work: Workload, hidden: int, per_entry: int = 32) -> MemoryPlan:
-    """Return a rule of thumb: features and six arrays of hidden width per node, `per_entry` bytes per entry of Â."""
+def flat_memory(work: Workload, hidden: int, per_entry: int = 32, layers: int = 2) -> MemoryPlan:
+    """Return a rule of thumb: features, three arrays of hidden width per layer, `per_entry` bytes per entry of Â."""
     (nodes, entries), batches = work.levels[0], work.batches
-    kept = WORD * nodes * (work.dense + 6 * hidden) // batches
+    kept = WORD * nodes * (work.dense + 3 * layers * hidden) // batches
     return MemoryPlan(work.features + _CSR * entries, kept, per_entry * entries // batches)
 
 

@@ -34,6 +34,7 @@ _METHODS = {
     "label-propagation": _Entry("label propagation", "baselines.label_propagation", "LabelPropagation"),
     "harmonic": _Entry("harmonic function", "baselines.label_propagation", "Harmonic"),  # Zhu et al., 2003
     "graphsage": _Entry("GraphSAGE", "baselines.graphsage", "GraphSAGE"),  # Hamilton et al., 2017
+    "gcnii": _Entry("GCNII", "baselines.gcnii", "GCNII"),  # Chen et al., 2020
     "grand": _Entry("GRAND", "baselines.grand", "GRAND"),  # Feng et al., 2020
     "dgcn": _Entry("DGCN", "baselines.dgcn", "DGCN"),  # Zhuang & Ma, 2018
     "planetoid-t": _Entry("Planetoid-T", "baselines.planetoid", "PlanetoidT"),  # Yang et al., 2016

@@ -1,4 +1,4 @@
-"""GCN, APPNP, GAT, Graph U-Net and the perceptron against PyG's own layers with the same weights."""
+"""GCN, GCNII, APPNP, GAT, Graph U-Net and the perceptron against PyG's own layers with the same weights."""
 
 import sys
 from collections.abc import Callable
@@ -17,6 +17,7 @@ from hiergcn.model.baselines.appnp import APPNPConfig, APPNPMethod
 from hiergcn.model.baselines.base import drawing_from
 from hiergcn.model.baselines.gat import GAT, GATConfig, GATMethod
 from hiergcn.model.baselines.gcn import GCNConfig, GCNMethod
+from hiergcn.model.baselines.gcnii import GCNIIConfig, GCNIIMethod
 from hiergcn.model.baselines.graph_unet import GraphUNet, GraphUNetConfig, GraphUNetMethod
 from hiergcn.model.baselines.mlp import MLPConfig, MLPMethod
 from hiergcn.model.baselines.pyg import Edges
@@ -73,6 +74,31 @@ def test_gcn_equals_pyg(task: Task, layers: Any) -> None:
     edges = edges_of(task)
     theirs = second(torch.relu(first(dense_features(task), *edges)), *edges)
     torch.testing.assert_close(model(features), theirs)
+
+
+def test_deeper_gcn_equals_pyg(task: Task, layers: Any) -> None:
+    model, features = built(GCNMethod(GCNConfig(layers=4, hidden=5, scaling="none")), task)
+    weights = [model.first.weight, *(layer.weight for layer in model.between), model.second.weight.T]
+    assert [tuple(weight.shape) for weight in weights] == [(F, 5), (5, 5), (5, 5), (5, CLASSES)]
+    H = dense_features(task)
+    for number, weight in enumerate(weights):
+        layer = layers.GCNConv(*weight.shape, bias=False)
+        give(layer.lin, weight)
+        H = layer(H if number == 0 else torch.relu(H), *edges_of(task))
+    torch.testing.assert_close(model(features), H)
+
+
+def test_gcnii_equals_pyg(task: Task, layers: Any) -> None:
+    model, features = built(GCNIIMethod(GCNIIConfig(layers=3, hidden=5, alpha=0.2, scaling="none")), task)
+    with torch.no_grad():
+        model.first_bias.uniform_()
+        model.last_bias.uniform_()
+    H = first = torch.relu(dense_features(task) @ model.first.weight + model.first_bias)
+    for number, ours in enumerate(model.convolutions, start=1):
+        layer = layers.GCN2Conv(5, alpha=0.2, theta=0.5, layer=number)
+        layer.load_state_dict({"weight1": ours.weight})
+        H = torch.relu(layer(H, first, *edges_of(task)))
+    torch.testing.assert_close(model(features), H @ model.last.weight + model.last_bias)
 
 
 def test_gat_equals_pyg(task: Task, layers: Any) -> None:
@@ -147,6 +173,8 @@ def test_graph_unet_on_a_small_graph_keeps_a_share(task: Task, layers: Any) -> N
     ("method", "regularised"),
     [
         (GCNMethod(GCNConfig()), ["first.weight"]),
+        (GCNMethod(GCNConfig(layers=3)), ["first.weight", "between.0.weight"]),
+        (GCNIIMethod(GCNIIConfig()), None),
         (APPNPMethod(APPNPConfig()), ["first.weight"]),
         (MLPMethod(MLPConfig()), ["first.weight"]),
         (GATMethod(GATConfig()), None),

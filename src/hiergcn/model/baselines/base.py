@@ -55,7 +55,8 @@ class FlatMethod(Method):
         return self.network(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
 
     def memory(self, work: Workload) -> MemoryPlan:
-        return flat_memory(work, getattr(self.config, "hidden", 32))
+        hidden, layers = getattr(self.config, "hidden", 32), getattr(self.config, "layers", 2)
+        return flat_memory(work, hidden, layers=layers)
 
 
 class AdjacencyMethod(FlatMethod):

@@ -2,21 +2,22 @@ r"""GCN, Kipf & Welling, Semi-Supervised Classification with Graph Convolutional
 
 .. math:: Z = \hat A \operatorname{ReLU}(\hat A X W_0) W_1, \quad \hat A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}
 
-As in the authors' code there is no bias, and each layer drops entries of its input; of sparse features, non-zeros.
-The L2 penalty is on :math:`W_0` alone.
+Further layers between the two are :math:`H' = \operatorname{ReLU}(\hat A H W)`. As in the authors' code there is no
+bias, and each layer drops entries of its input; of sparse features, non-zeros. The L2 penalty is on all weights but
+those of the last layer.
 
 Reference: stops when the validation loss rises above its mean of ten epochs and keeps the last weights. Here
 validation chooses the epoch, as for every method. Neither reads test labels.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor, nn
 
 from hiergcn.model.baselines.base import AdjacencyMethod, drawing_from
-from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling
+from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling, at_least
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import propagate
@@ -25,17 +26,19 @@ from hiergcn.model.ops.sparse_features import FeatureLinear
 
 @dataclass(frozen=True)
 class GCNConfig(InputConfig):
-    """Settings of a two-layer network; the defaults are those of Kipf & Welling on citation networks."""
+    """The settings; the defaults are those of Kipf & Welling on citation networks."""
 
+    layers: Annotated[int, at_least(2)] = 2
+    """Number of layers: the neighbourhood that a node sees, in edges."""
     hidden: Count = 16
-    """Width of the hidden layer."""
+    """Width of the hidden layers."""
     dropout: Rate = 0.5
     """Dropout rate on the input of each layer."""
     scaling: Scaling = "row"
 
 
 class GCN(NodeModel):
-    """Two graph convolutions."""
+    """Graph convolutions, two or more."""
 
     def __init__(
         self, adjacency: Tensor, n_features: int, n_classes: int, config: GCNConfig, generator: torch.Generator
@@ -49,14 +52,20 @@ class GCN(NodeModel):
                 torch.rand(config.hidden, config.hidden)
             self.second = nn.Linear(config.hidden, n_classes, bias=False)
             nn.init.xavier_uniform_(self.second.weight)
+        self.between = nn.ModuleList(
+            FeatureLinear(config.hidden, config.hidden, config.dropout, generator) for _ in range(config.layers - 2)
+        )
 
     def forward(self, features: Features) -> Tensor:
-        H = torch.relu(propagate(self.adjacency, self.first(features)))  # (n, hidden)
+        H: Features = features
+        for layer in (self.first, *self.between):
+            H = torch.relu(propagate(self.adjacency, layer(H)))  # (n, hidden)
+        assert isinstance(H, Tensor)
         H = dropout(H, self.config.dropout if self.training else 0.0, self.generator)
         return propagate(self.adjacency, self.second(H))  # (n, classes)
 
     def regularised(self) -> list[nn.Parameter]:
-        return [self.first.weight]  # W_0
+        return [parameter for name, parameter in self.named_parameters() if not name.startswith("second")]
 
     def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *rest: Any) -> None:
         """Rename the weights of runs that were saved when the layers were PyG's."""

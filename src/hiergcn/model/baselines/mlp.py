@@ -13,14 +13,20 @@ from torch import Tensor, nn
 
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import FlatMethod
-from hiergcn.model.baselines.gcn import GCNConfig
+from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.sparse_features import FeatureLinear
 
 
 @dataclass(frozen=True)
-class MLPConfig(GCNConfig):
-    """The settings of GCN."""
+class MLPConfig(InputConfig):
+    """The settings; the defaults are those of Kipf & Welling for GCN."""
+
+    hidden: Count = 16
+    """Width of the hidden layer."""
+    dropout: Rate = 0.5
+    """Dropout rate on the input of each layer."""
+    scaling: Scaling = "row"
 
 
 class MLP(NodeModel):

@@ -2,8 +2,10 @@ r"""H-GCN's graph convolution: Eq. 1 in c channels and their weighted sum.
 
 .. math:: G = \sum_{j=1}^{c} w_j \operatorname{ReLU}(\hat A [H ‖ S] \theta_j)
 
-Column k of channel j is column k * c + j of θ, so that the channels of an output column are neighbours. Products are
-fused with the weighted sum for replicas on a GPU.
+If a node has weights φ of its own, Â [H ‖ S] θ_j + [H ‖ S] φ_j takes the place of Â [H ‖ S] θ_j.
+
+Column k of channel j is column k * c + j of θ and φ, so that the channels of an output column are neighbours. Products
+are fused with the weighted sum for replicas on a GPU.
 """
 
 from collections.abc import Callable
@@ -29,6 +31,7 @@ def convolve(
     theta: Tensor,  # θ of all channels (k + p, d * c)
     w: Tensor | None,  # channel weights (c,); None for one channel
     *,
+    own: Tensor | None = None,  # φ of all channels (k + p, d * c); None without
     mix: ChannelMix = "after_relu",
     relu: bool = True,
     rate: float = 0.0,
@@ -38,14 +41,17 @@ def convolve(
 ) -> Tensor:
     """Return G, (n, d), with dropout on H and S. The weighted sum of channels comes after or before the ReLU."""
 
-    def layer(H: Features, S: Tensor | None, theta: Tensor, w: Tensor | None) -> Tensor:
+    def layer(H: Features, S: Tensor | None, theta: Tensor, w: Tensor | None, own: Tensor | None) -> Tensor:
         if joint and S is not None and isinstance(H, Tensor):
             H, S = dropout_concat(H, S, rate, generator), None
         else:
             H, S = feature_dropout(H, rate, generator), None if S is None else dropout(S, rate, generator)
+        if own is not None:
+            return mix_channels(_with_own(adjacency, H, S, theta, own), w, mix, relu)
         return _convolve(adjacency, H, S, theta, w, mix, relu)
 
-    return recomputed(layer, generator, H, S, theta, w) if recompute else layer(H, S, theta, w)
+    given = H, S, theta, w, own
+    return recomputed(layer, generator, *given) if recompute else layer(*given)
 
 
 def _convolve(
@@ -60,11 +66,23 @@ def _convolve(
     return mix_channels(_propagated(adjacency, H, theta), w, mix, relu)
 
 
+def _with_own(adjacency: Tensor, H: Features, S: Tensor | None, theta: Tensor, own: Tensor) -> Tensor:
+    """Return Â [H ‖ S] θ + [H ‖ S] φ."""
+    if S is not None:
+        (theta_H, theta_S), (own_H, own_S) = (weight.split([H.shape[1], S.shape[1]]) for weight in (theta, own))
+        return _with_own(adjacency, H, None, theta_H, own_H) + _with_own(adjacency, S, None, theta_S, own_S)
+    return _propagated(adjacency, H, theta) + _product(H, own)
+
+
+def _product(H: Features, weight: Tensor) -> Tensor:
+    return dense_product(H, weight) if isinstance(H, Tensor) else H @ weight
+
+
 def _propagated(adjacency: Tensor, H: Features, theta: Tensor) -> Tensor:
     """Return Â H θ, propagated on the narrower side."""
     if _is_narrow(H, theta):
         return dense_product(propagate(adjacency, H), theta)
-    return propagate(adjacency, dense_product(H, theta) if isinstance(H, Tensor) else H @ theta)
+    return propagate(adjacency, _product(H, theta))
 
 
 def _is_narrow(H: Features, theta: Tensor) -> TypeGuard[Tensor]:
