@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.metrics import f1_score, precision_recall_fscore_support, recall_score
 
 from hiergcn.evaluate.calibration import Temperature
-from hiergcn.evaluate.metrics import METRICS, evaluate_model, evaluate_part, evaluate_test
+from hiergcn.evaluate.metrics import METRICS, evaluate_model, evaluate_part, evaluate_test, per_class
 from hiergcn.graph import Graph, Split
 
 LABELS = np.array([0, 0, 1, 1, 0, 0, 0, 1, 0, 0])
@@ -73,3 +74,18 @@ def test_accuracy_comes_first_and_every_metric_is_reported(graph: Graph, split: 
     assert list(report) == list(METRICS)
     assert next(iter(METRICS)) == "accuracy"
     assert {name: summary.mean for name, summary in report.items()} == dict.fromkeys(METRICS, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_scores_are_those_of_scikit_learn(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    truth, predicted = rng.integers(0, 6, 40), rng.integers(1, 8, 40)  # classes that occur on one side only
+    support = precision_recall_fscore_support(truth, predicted, labels=np.arange(8), zero_division=0)
+    np.testing.assert_allclose(np.array(per_class(truth, predicted, 8)), np.array(support), rtol=1e-15)
+    seen = np.unique(truth)
+    assert METRICS["macro_f1"].score(truth, predicted) == pytest.approx(
+        f1_score(truth, predicted, labels=seen, average="macro", zero_division=0)
+    )
+    assert METRICS["balanced_accuracy"].score(truth, predicted) == pytest.approx(
+        recall_score(truth, predicted, labels=seen, average="macro", zero_division=0)
+    )

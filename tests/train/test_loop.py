@@ -15,7 +15,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Split
 from hiergcn.graph.task import Task
 from hiergcn.model.hgcn import HGCNConfig, HGCNMethod
-from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
+from hiergcn.model.method import Features, Labelled, Method, NodeModel, Optimiser, Prepared, Weights
 from hiergcn.train import loop
 from hiergcn.train.config import EpochDone, TrainConfig
 from hiergcn.train.learners import make_optimiser
@@ -93,7 +93,7 @@ class Scripted(NodeModel):
 
     epoch: Tensor
 
-    def step(self, features: Features, labelled: Labelled, optimiser: torch.optim.Optimizer, epoch: int) -> float:
+    def step(self, features: Features, labelled: Labelled, optimiser: Optimiser, epoch: int) -> float:
         self.epoch.fill_(epoch)
         return 1.0
 

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import sem
 
 BINS = 15
 FEWEST = 20
@@ -65,7 +64,11 @@ def fit_temperature(probabilities: NDArray[np.floating], labels: NDArray[np.inte
     without = (total - losses).argmin(axis=1)  # the best candidate for all nodes but this one
     gain = losses[:, _UNCHANGED] - losses[nodes, without]
     scaled = _softmax(z / CANDIDATES[without, None])
-    if gain.mean() <= 2 * sem(gain) or reliability(scaled, labels).error > reliability(probabilities, labels).error:
+    standard_error = gain.std(ddof=1) / np.sqrt(m)
+    if (
+        gain.mean() <= 2 * standard_error
+        or reliability(scaled, labels).error > reliability(probabilities, labels).error
+    ):
         return Temperature(note="no temperature improves it on validation nodes by more than chance")
     return Temperature(float(CANDIDATES[total.argmin()]))
 

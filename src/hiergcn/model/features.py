@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import scipy.sparse as sp
 import torch
-from sklearn.preprocessing import normalize
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.coarsen.diffusion import Diffusion
@@ -34,6 +33,8 @@ def scaled(features: np.ndarray | sp.csr_array, scaling: Scaling) -> np.ndarray 
         return features
     if scaling == "binary":
         return features.astype(bool).astype(np.float32)
+    from sklearn.preprocessing import normalize  # takes a second to import, and most scalings do not need it
+
     result: np.ndarray | sp.csr_array = normalize(features, norm="l1" if scaling == "row" else "l2", axis=1)
     return result
 

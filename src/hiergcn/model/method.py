@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -45,6 +45,16 @@ class Labelled:
         return (logits.index_select(0, self.nodes).argmax(dim=1) == self.classes).double().mean()
 
 
+class Optimiser(Protocol):
+    """What a training step needs of an optimiser."""
+
+    param_groups: list[dict[str, Any]]
+
+    def zero_grad(self) -> None: ...
+
+    def step(self) -> object: ...
+
+
 class NodeModel(nn.Module):
     """A network over one graph that returns the logits of every node.
 
@@ -68,9 +78,7 @@ class NodeModel(nn.Module):
         """Return the loss of one training step, without the L2 penalty. Called in training mode."""
         return labelled.cross_entropy(self(features))
 
-    def step(
-        self, features: Features, labelled: Labelled, optimiser: torch.optim.Optimizer, epoch: int
-    ) -> Tensor | float:
+    def step(self, features: Features, labelled: Labelled, optimiser: Optimiser, epoch: int) -> Tensor | float:
         """Train for one epoch and return the loss."""
         optimiser.zero_grad()
         loss = self.objective(features, labelled, epoch)

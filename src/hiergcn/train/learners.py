@@ -16,8 +16,9 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from hiergcn.graph.task import Task
-from hiergcn.model.method import Features, Labelled, NodeModel
+from hiergcn.model.method import Features, Labelled, NodeModel, Optimiser
 from hiergcn.model.ops.dropout import ReplicaGenerator
+from hiergcn.train.adam import Adam
 from hiergcn.train.config import TrainConfig
 
 
@@ -54,7 +55,7 @@ def balanced_weights(labels: np.ndarray, n_classes: int) -> np.ndarray:
     return np.where(count > 0, labels.size / (present * np.maximum(count, 1)), 1.0).astype(np.float32)
 
 
-def make_optimiser(model: NodeModel, parameters: Mapping[str, Tensor], config: TrainConfig) -> torch.optim.Optimizer:
+def make_optimiser(model: NodeModel, parameters: Mapping[str, Tensor], config: TrainConfig) -> Optimiser:
     """Return Adam or plain gradient descent. Weight decay adds λθ to the gradient: the penalty is λ/2 ‖θ‖².
 
     `parameters` are the model's, by name, or those of several replicas of it.
@@ -67,8 +68,7 @@ def make_optimiser(model: NodeModel, parameters: Mapping[str, Tensor], config: T
     ]
     if config.optimiser == "sgd":
         return torch.optim.SGD(groups, lr=config.learning_rate)
-    on_gpu = any(parameter.is_cuda for parameter in parameters.values())
-    return torch.optim.Adam(groups, lr=config.learning_rate, fused=True, capturable=on_gpu)
+    return Adam(groups, config.learning_rate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Evaluation:
 class Learner(ABC):
     """Models in training, with their optimiser."""
 
-    optimiser: torch.optim.Optimizer
+    optimiser: Optimiser
 
     @abstractmethod
     def step(self, epoch: int) -> Tensor:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.method import Method, NodeModel, Prepared
+from hiergcn.model.method import Method, NodeModel, Optimiser, Prepared
 from hiergcn.train.batches import Batches, BatchLearner
 from hiergcn.train.config import EpochDone, OnEpoch, TrainConfig
 from hiergcn.train.learners import Learner, Replicas, SingleLearner, labelled_nodes
@@ -208,7 +208,7 @@ def learning_rate(config: TrainConfig, epoch: int) -> float:  # noqa: ARG001
     return config.learning_rate
 
 
-def set_learning_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
+def set_learning_rate(optimiser: Optimiser, rate: float) -> None:
     """Set the rate of the next step.
 
     Epochs of replicas on a GPU are CUDA graphs, which see a new rate only if it is a tensor: a schedule needs

@@ -13,7 +13,7 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.features import feature_tensor
 from hiergcn.model.memory_cost import MemoryPlan, Workload, flat_memory
-from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
+from hiergcn.model.method import Features, Labelled, Method, NodeModel, Optimiser, Prepared, Weights
 from hiergcn.model.ops.sparse import csr_tensor, normalised_adjacency
 
 
@@ -24,7 +24,7 @@ class OneStepModel(NodeModel):
     def solve(self, labelled: Labelled) -> None:
         """Learn from the training nodes."""
 
-    def step(self, features: Features, labelled: Labelled, optimiser: torch.optim.Optimizer, epoch: int) -> float:
+    def step(self, features: Features, labelled: Labelled, optimiser: Optimiser, epoch: int) -> float:
         self.solve(labelled)
         return labelled.cross_entropy(self(features)).item()
 

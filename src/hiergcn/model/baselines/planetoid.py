@@ -31,7 +31,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import FlatMethod, numpy_generator
 from hiergcn.model.baselines.walks import Contexts, Walker, graph_contexts, in_batches, label_contexts
 from hiergcn.model.config_types import Count, InputConfig, Positive, Scaling, Share, Whole
-from hiergcn.model.method import Features, Labelled, NodeModel
+from hiergcn.model.method import Features, Labelled, NodeModel, Optimiser
 from hiergcn.model.ops.sparse_features import FewColumns, feature_rows, few_rows
 
 _SCORES_AT_ONCE = 1 << 26  # entries of the (nodes, contexts) matrix in memory together
@@ -182,7 +182,7 @@ class Planetoid(NodeModel):
         joined = torch.cat([torch.softmax(z_x, dim=1), torch.softmax(z_h, dim=1)], dim=1)
         return z_x, z_h, self.output(joined)
 
-    def step(self, features: Features, labelled: Labelled, optimiser: torch.optim.Optimizer, epoch: int) -> float:
+    def step(self, features: Features, labelled: Labelled, optimiser: Optimiser, epoch: int) -> float:
         """Take `steps` class steps, each perhaps after a graph-context step; all other contexts come before."""
         samples = self._samples or self._begin(features, labelled)
         decays = any(group["weight_decay"] for group in optimiser.param_groups)
