@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
 TEST = "Wilcoxon signed-rank test, two-sided, exact, zero differences left out"
 CONFIDENCE = 0.95
@@ -61,7 +62,7 @@ def paired_difference(model: str, ours: Scores, against: str, theirs: Scores) ->
     mean = float(differences.mean()) if n else None
     if mean is None or n == 1:
         return PairedDifference(model, against, n, left_out, mean)
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * differences.std(ddof=1) / math.sqrt(n))
+    half = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2) * differences.std(ddof=1) / math.sqrt(n))
     return PairedDifference(model, against, n, left_out, mean, mean - half, mean + half, signed_rank_p(differences))
 
 
@@ -93,7 +94,7 @@ def signed_rank_p(differences: ArrayLike) -> float:
     nonzero = rounded[rounded != 0]
     if nonzero.size == 0:
         return 1.0
-    ranks = np.rint(2 * stats.rankdata(np.abs(nonzero))).astype(np.int64)
+    ranks = (2 * pd.Series(np.abs(nonzero)).rank().to_numpy()).astype(np.int64)
     probability = np.zeros(int(ranks.sum()) + 1)
     probability[0] = 1.0
     for rank in ranks:
