@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hiergcn.model.hgcn import HGCN as HGCN
     from hiergcn.model.hgcn import HGCNConfig as HGCNConfig
     from hiergcn.model.levels import HierarchyTensors as HierarchyTensors
+    from hiergcn.run.suggest import suggest as suggest
 
 _NAMES = {
     "hiergcn.coarsen": ("CoarsenConfig", "Hierarchy"),
@@ -31,6 +32,7 @@ _NAMES = {
     "hiergcn.graph": ("Graph", "Split"),
     "hiergcn.model.hgcn": ("HGCN", "HGCNConfig"),
     "hiergcn.model.levels": ("HierarchyTensors",),
+    "hiergcn.run.suggest": ("suggest",),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -192,7 +192,7 @@ def test_embedding_of_loaded_and_of_flat_models(graph: Graph, classifier: HGCNCl
     np.testing.assert_allclose(loaded.embedding_, classifier.embed(graph))
     (tmp_path / "run" / "graph.npz").unlink()  # as in a folder of `hiergcn fit`
     bare = HGCNClassifier.load(tmp_path / "run", device="cpu")
-    with pytest.raises(NotFittedError, match=r"call embed\(graph\)"):
+    with pytest.raises(NotFittedError, match=r"give it: embed\(graph\)"):
         _ = bare.embedding_
     np.testing.assert_allclose(bare.embed(graph), classifier.embed(graph))
 
@@ -267,3 +267,17 @@ def test_public_names() -> None:
         assert getattr(hiergcn, name) is getattr(import_module(home), name)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = hiergcn.nonsense
+
+
+def test_suggestions_of_a_fitted_and_of_a_loaded_classifier(
+    graph: Graph, classifier: HGCNClassifier, tmp_path: Path
+) -> None:
+    table = classifier.suggest(4)
+    assert set(table["id"]) <= set(graph.ids[np.arange(150) % 3 != 0])
+    classifier.save(tmp_path / "run")
+    loaded = HGCNClassifier.load(tmp_path / "run", device="cpu")
+    pd.testing.assert_frame_equal(loaded.suggest(4), table)
+    with pytest.raises(InputError, match="other nodes than the fitted graph"):
+        loaded.suggest(4, planted_graph(60, seed=0))
+    with pytest.raises(NotFittedError):
+        HGCNClassifier().suggest(4)

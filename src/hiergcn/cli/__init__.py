@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from hiergcn.cli import check, coarsen, compare, datasets, explain, fit, predict, report, reproduce, tune
+from hiergcn.cli import check, coarsen, compare, datasets, explain, fit, predict, report, reproduce, suggest, tune
 from hiergcn.cli.terminal import complain
 from hiergcn.errors import HierGCNError
 from hiergcn.version import __version__
@@ -26,8 +26,8 @@ app = typer.Typer(
     rich_markup_mode=None,  # importing rich takes as long as all the rest
 )
 for command in (
-    *(check.check, fit.fit, predict.predict, explain.explain, compare.compare),
-    *(tune.tune, reproduce.reproduce, report.report, coarsen.coarsen),
+    *(check.check, fit.fit, predict.predict, explain.explain, suggest.suggest),
+    *(compare.compare, tune.tune, reproduce.reproduce, report.report, coarsen.coarsen),
 ):
     app.command()(command)
 app.add_typer(datasets.app, name="datasets")

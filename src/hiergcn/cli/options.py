@@ -28,6 +28,12 @@ SplitColumn = Annotated[
     str | None, typer.Option(help="Column in NODES that says train, validation, test or nothing. [default: split]")
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Column of NODES to leave out; may be repeated.")]
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        help="CSV of further labels (columns id and label), as `hiergcn suggest` writes it and you fill it in."
+    ),
+]
 Model = Annotated[
     str | None,
     typer.Option(

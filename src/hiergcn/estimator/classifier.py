@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
@@ -23,6 +24,7 @@ from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.portfolio import check_settings
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings, method_of, settings_for
+from hiergcn.run.suggest import suggest
 
 _DEFAULTS = {"model": None, "preset": None, "seed": 0, "device": "auto", "time_limit": None}
 
@@ -128,10 +130,18 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     @cached_property
     def embedding_(self) -> NDArray[Any] | None:
         self._check_fitted()
-        if not hasattr(self, "result_") and self._graph_file is None:
-            raise NotFittedError("The run folder holds no graph to embed; call embed(graph).")
-        graph = self.result_.graph if self._graph_file is None else Graph.from_npz(self._graph_file)
-        return self._saved.embed(graph, self.device)
+        return self._saved.embed(self._fitted_graph(), self.device)
+
+    def suggest(self, budget: int, graph: Graph | None = None, seed: int = 0) -> pd.DataFrame:
+        """Return nodes of the fitted graph to label next, by `id`, with a `reason` and an empty `label`.
+
+        The graph must be given after `load` if the run folder does not hold it.
+        """
+        self._check_fitted()
+        graph = self._fitted_graph() if graph is None else graph
+        if graph.n_nodes != len(self._confidence):
+            raise InputError(f"{graph.name} has other nodes than the fitted graph; give that one, or fit again.")
+        return suggest(graph, budget, confidence=self._confidence, seed=seed)
 
     def on(self, graph: Graph) -> "OnGraph":
         """Return the same classifier for nodes of this graph, for scikit-learn's model selection."""
@@ -216,13 +226,20 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         self._saved, self._probabilities = run.model, run.probabilities
         if isinstance(run, LoadedRun):
             self._graph_file = run.graph_file
+            self._confidence = run.predictions["confidence"].to_numpy(np.float64)
             learned = run.predictions.loc[run.predictions["given"], "id"].to_numpy()
         else:
             self._graph_file = None
+            self._confidence = run.delivered.temperature.of(run.probabilities).max(axis=1)
             learned = run.graph.ids[np.concatenate([run.split.train, run.split.validation])]
         self._learned: NDArray[Any] = learned.astype(str)
         self.settings_, self.hierarchy_ = run.settings, run.hierarchy
         self.classes_: NDArray[Any] = np.array(run.model.class_names, dtype=object)
+
+    def _fitted_graph(self) -> Graph:
+        if not hasattr(self, "result_") and self._graph_file is None:
+            raise NotFittedError("The run folder does not hold the graph; give it: embed(graph), suggest(20, graph).")
+        return self.result_.graph if self._graph_file is None else Graph.from_npz(self._graph_file)
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():

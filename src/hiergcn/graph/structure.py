@@ -57,14 +57,22 @@ def _surroundings(adjacency: sp.csr_array) -> NDArray[np.float32]:
 
 
 def _position(adjacency: sp.csr_array, ids: NDArray[Any]) -> NDArray[np.float32]:
-    walked = _signs(ids)
-    degree = np.asarray(adjacency.sum(axis=1)).ravel()
+    return lazy_walk(adjacency, _signs(ids), STEPS)
+
+
+def lazy_walk(adjacency: sp.csr_array, values: NDArray[np.float32], steps: int) -> NDArray[np.float32]:
+    """Average rows of values over each node's surroundings and scale them to length 1, (n, columns).
+
+    A walker stays or moves to a random neighbour, with probability 1/2 each, in each of the steps.
+    """
+    degree = np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
+    walked = values
     if degree.any():  # subtract the limit of every walk, which would be all that is left in a well-mixed graph
-        walked -= (degree @ walked / degree.sum()).astype(np.float32)
+        walked = walked - (degree @ walked / degree.sum()).astype(np.float32)
     share = np.divide(0.5, degree, out=np.zeros_like(degree), where=degree > 0).astype(np.float32)
     stay = np.where(degree > 0, 0.5, 1.0).astype(np.float32)
     weights = adjacency.astype(np.float32)
-    for _ in range(STEPS):
+    for _ in range(steps):
         walked = stay[:, None] * walked + share[:, None] * (weights @ walked)
     length = np.linalg.norm(walked, axis=1, keepdims=True)
     position: NDArray[np.float32] = walked / np.maximum(length, np.finfo(np.float32).tiny)

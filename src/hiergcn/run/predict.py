@@ -213,7 +213,7 @@ def _relearned(method: Method, prepared: Prepared, task: Task, device: torch.dev
 
 def predictions_again(run: "LoadedRun", graph: Graph, device: str = "auto") -> pd.DataFrame:
     """Return the table of predictions, computed again from the weights; refuse to if the run folder differs."""
-    graph = _training_graph(run, graph)
+    graph = training_graph(run, graph)
     probabilities = run.model.predict_proba(graph, device)
     apart = int(np.count_nonzero(~(np.abs(probabilities - run.probabilities) <= ROUNDING).all(axis=1)))
     if apart:
@@ -248,7 +248,7 @@ def explain(
 
     The graph is the training graph; `top` is the number of nodes and features to list.
     """
-    graph = _training_graph(run, graph)
+    graph = training_graph(run, graph)
     found = explain_node(
         run.model.traceable_on(graph, device),
         graph.adjacency,
@@ -286,7 +286,7 @@ def same_adjacency(hierarchy: Hierarchy, graph: Graph) -> bool:
     return all(np.array_equal(getattr(ours, part), getattr(theirs, part)) for part in ("indptr", "indices", "data"))
 
 
-def _training_graph(run: "LoadedRun", graph: Graph) -> Graph:
+def training_graph(run: "LoadedRun", graph: Graph) -> Graph:
     """Return the graph with the features that the model takes; refuse another graph than the training graph."""
     model = run.model
     if model.is_structural:

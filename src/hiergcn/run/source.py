@@ -6,12 +6,15 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from hiergcn.datasets import dataset_names, is_dataset, load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.tables.column_roles import CsvOptions
 from hiergcn.graph.tables.csv_files import CsvGraph, graph_name, read_csv
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
+from hiergcn.graph.tables.further_labels import with_further_labels
 
 if TYPE_CHECKING:
     from hiergcn.run.folder import LoadedRun
@@ -32,6 +35,8 @@ class Source:
     weight: str | None = None
     split_column: str | None = None
     drop: Sequence[str] = ()
+    labels: str | None = None
+    """A CSV of further labels."""
 
     def __post_init__(self) -> None:
         if not self.is_dataset and not Path(self.data).exists():
@@ -82,6 +87,10 @@ class Source:
 
     def read(self, on_bytes: OnBytes | None = None) -> "Data":
         """Read the graph, and its split if it has one; a dataset is downloaded if it is not here."""
+        data = self._read(on_bytes)
+        return data if self.labels is None else data.with_labels(self.labels)
+
+    def _read(self, on_bytes: OnBytes | None) -> "Data":
         if self.is_dataset:
             dataset = load_dataset(self.data, progress=on_bytes)
             return Data(dataset.graph, dataset.split, "the dataset's own")
@@ -103,10 +112,12 @@ class Source:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a run folder records, with paths that hold from any working directory."""
+        labels = str(Path(self.labels).resolve()) if self.labels else None
         if self.is_dataset:
-            return {"data": self.data}
+            return {"data": self.data} | ({"labels": labels} if labels else {})
         nodes = str(Path(self.nodes).resolve()) if self.nodes else None
-        return asdict(replace(self, data=str(Path(self.data).resolve()), nodes=nodes, drop=list(self.drop)))
+        data = str(Path(self.data).resolve())
+        return asdict(replace(self, data=data, nodes=nodes, labels=labels, drop=list(self.drop)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,10 +133,29 @@ class Data:
     files: CsvGraph | None = None
     """How the CSV files were understood; None for datasets and whole graphs."""
 
+    def with_labels(self, path: str) -> "Data":
+        """Return the data with further labels from a CSV file. Nodes that are in no part of the split join training."""
+        graph, split = with_further_labels(self.graph, path), self.split
+        if split is not None:
+            used = np.concatenate([split.train, split.validation, split.test])
+            added = np.setdiff1d(graph.labelled, np.union1d(used, self.graph.labelled))
+            split = replace(split, train=np.concatenate([split.train, added]))
+        return replace(self, graph=graph, split=split, obstacle=_obstacle(graph, split, path))
+
     def check_labels(self) -> None:
         """Raise an `InputError` if no model can learn from the labels."""
         if self.obstacle is not None:
             raise InputError(self.obstacle)
+
+
+def _obstacle(graph: Graph, split: Split | None, path: str) -> str | None:
+    """Return why no model can learn from the labels, to which a file added some; None if one can."""
+    counts = np.bincount(graph.labels[graph.labelled]) if graph.labels is not None else np.zeros(1)
+    if np.count_nonzero(counts) == 1:
+        return f"With {path}, every label is {graph.class_names[counts.argmax()]!r}; give two classes or more."
+    if split is None and counts.max() == 1:
+        return f"With {path}, every class has one label; give one of them a second, so that some can validate."
+    return None
 
 
 def newer_graph(run: "LoadedRun", edges: str, nodes: str | None) -> Graph:

@@ -1,0 +1,63 @@
+"""`hiergcn suggest`: which nodes to label next, before any fit or after one."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hiergcn.cli import options
+from hiergcn.cli.terminal import console, printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hiergcn.run.source import Source
+
+
+def suggest(
+    data: Annotated[
+        str, typer.Argument(help="A folder that `hiergcn fit` wrote; or a CSV of edges, a whole graph, or a dataset.")
+    ],
+    nodes: options.Nodes = None,
+    budget: Annotated[int, typer.Option(min=1, help="Number of nodes to suggest.")] = 20,
+    label: options.Label = None,
+    id_: options.Id = None,
+    weight: options.Weight = None,
+    drop: options.Drop = None,
+    labels: options.Labels = None,
+    seed: Annotated[int, typer.Option(min=0, help="For the random draws.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="A CSV to write. [default: standard output]")] = None,
+    spreadsheet_safe: options.SpreadsheetSafe = False,
+) -> None:
+    """Suggest which nodes to label next; fill in the labels and give the file to `fit --labels`."""
+    options.check_target(out)
+
+    from hiergcn.files import write_csv
+    from hiergcn.run.source import Source
+
+    if Path(data).is_dir():
+        frame = _after(Path(data), budget, seed)
+    else:
+        frame = _before(Source(data, nodes, label, id_, weight, None, tuple(drop or ()), labels=labels), budget, seed)
+    write_csv(frame, sys.stdout if out is None else out, spreadsheet=spreadsheet_safe)
+    where = "" if out is None else f", written to {out}. Fill in its column label and give it to fit: --labels {out}"
+    console(stderr=True).print(f"{len(frame):,} nodes to label{where}", soft_wrap=True)  # stdout may hold the table
+
+
+def _after(folder: Path, budget: int, seed: int) -> "pd.DataFrame":
+    from hiergcn.run.folder import load_run
+    from hiergcn.run.source import Source
+    from hiergcn.run.suggest import suggest_after
+
+    run = load_run(folder)
+    return suggest_after(run, options.read_data(Source.of_run(run)).graph, budget, seed)
+
+
+def _before(source: "Source", budget: int, seed: int) -> "pd.DataFrame":
+    from hiergcn.run.suggest import suggest as suggest_nodes
+
+    graph = options.read_data(source).graph
+    for note in graph.notes:
+        console(stderr=True).print(f"Note: {printable(note)}", style="yellow", soft_wrap=True)
+    return suggest_nodes(graph, budget, seed=seed)

@@ -1,0 +1,118 @@
+"""Which nodes to label next: spread over the graph and, after a fit, where the answer is unsure.
+
+Before a fit every node counts the same. After a fit a node counts by the probability that its prediction is wrong,
+1 - confidence: parts of the graph that are known weigh nothing, and parts where the methods of the answer disagree
+weigh much, since their mean is unsure there.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hiergcn.coarsen import Hierarchy, coarsen
+from hiergcn.coarsen.sampling import DEPTH, Sample, spread_sample
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph
+from hiergcn.graph.tables.feature_columns import STRUCTURAL
+from hiergcn.run.adapt import scaling_for
+from hiergcn.run.predict import training_graph
+
+if TYPE_CHECKING:
+    from hiergcn.run.folder import LoadedRun
+
+_LEAST_DOUBT = 1e-3  # of a prediction: no node is ruled out by a model that is sure of everything
+
+
+def suggest(
+    graph: Graph,
+    budget: int,
+    *,
+    confidence: NDArray[np.floating] | None = None,
+    hierarchy: Hierarchy | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return nodes that are worth a label, the most useful first: `id`, `reason` and an empty `label` to fill in.
+
+    Args:
+        graph: nodes that have a label are not suggested.
+        budget: number of nodes.
+        confidence: of each node's prediction, (n,), if a model was fitted.
+        hierarchy: of the graph, as deep as coarsening goes; made if None.
+        seed: of the random draws.
+    """
+    nodes, reasons = suggested_nodes(graph, budget, confidence=confidence, hierarchy=hierarchy, seed=seed)
+    return pd.DataFrame({"id": graph.ids[nodes], "reason": reasons, "label": ""})
+
+
+def suggest_after(run: "LoadedRun", graph: Graph, budget: int, seed: int = 0) -> pd.DataFrame:
+    """Return the nodes of a run's graph that are worth a label next, by the confidence of its predictions."""
+    confidence = run.predictions["confidence"].to_numpy(np.float64)
+    return suggest(training_graph(run, graph), budget, confidence=confidence, seed=seed)
+
+
+def suggested_nodes(
+    graph: Graph,
+    budget: int,
+    *,
+    confidence: NDArray[np.floating] | None = None,
+    hierarchy: Hierarchy | None = None,
+    seed: int = 0,
+) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the numbers of the nodes that `suggest` names, and the reasons."""
+    known = _checked(graph, budget)
+    plan: dict[str, Any] = {"seed": seed, "features": _own_features(graph)}
+    if plan["features"] is not None:
+        plan["scaling"] = scaling_for(graph)[0]
+    hierarchy = hierarchy or coarsen(graph.adjacency, DEPTH)
+    if confidence is None:
+        found = _unknown_clusters(spread_sample(hierarchy, np.ones(graph.n_nodes), budget + known.sum(), **plan), known)
+        found = Sample(found.nodes[:budget], found.cluster)
+    else:
+        doubt = np.maximum(1.0 - confidence.astype(np.float64), _LEAST_DOUBT)
+        found = spread_sample(hierarchy, np.where(known, 0.0, doubt), budget, **plan)
+    return found.nodes, _reasons(found, known, confidence)
+
+
+def _checked(graph: Graph, budget: int) -> NDArray[np.bool_]:
+    """Return whether each node has a label; refuse a budget that cannot be met."""
+    if budget < 1:
+        raise InputError(f"The budget is {budget}; ask for at least 1 node.")
+    known = np.zeros(graph.n_nodes, dtype=np.bool_)
+    known[graph.labelled] = True
+    left = graph.n_nodes - int(known.sum())
+    if not left:
+        raise InputError(f"Every node of {graph.name} has a label already; there is nothing to suggest.")
+    if budget > left:
+        raise InputError(f"{graph.name} has {left:,} nodes without a label; ask for at most that many.")
+    return known
+
+
+def _own_features(graph: Graph) -> Any:
+    """Return the features, but not those that were made from the edges, which the plan uses anyway."""
+    return None if any(column.kind == STRUCTURAL for column in graph.columns) else graph.features
+
+
+def _unknown_clusters(found: Sample, known: NDArray[np.bool_]) -> Sample:
+    """Return the clusters in which no node has a label, in their order."""
+    clusters = len(found.nodes)
+    seen = np.zeros(clusters + 1, dtype=np.bool_)  # the last one is for nodes without a cluster
+    seen[found.cluster[known]] = True
+    kept = np.flatnonzero(~seen[:clusters])
+    place = np.full(clusters + 1, -1, dtype=np.int64)
+    place[kept] = np.arange(len(kept))
+    return Sample(found.nodes[kept], place[found.cluster])
+
+
+def _reasons(found: Sample, known: NDArray[np.bool_], confidence: NDArray[np.floating] | None) -> list[str]:
+    inside = (found.cluster >= 0) & ~known
+    count = np.bincount(found.cluster[inside], minlength=len(found.nodes))[: len(found.nodes)]
+    reasons = [f"one of {n:,} nodes without a label" if n > 1 else "stands for itself alone" for n in count]
+    if confidence is None:
+        return reasons
+    total = np.bincount(found.cluster[inside], weights=confidence[inside], minlength=len(found.nodes))
+    return [
+        f"{reason}, {'mean ' if n > 1 else ''}confidence {sure / n:.2f}"
+        for reason, n, sure in zip(reasons, count, total, strict=False)
+    ]

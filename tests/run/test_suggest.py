@@ -1,0 +1,67 @@
+"""Suggestions: never a node with a label, in favour of what is unsure, better than random nodes."""
+
+import re
+
+import numpy as np
+import pytest
+
+import hiergcn
+from hiergcn import Graph, InputError, planted_graph, suggest
+from hiergcn.coarsen.diffusion import Diffusion
+from hiergcn.run.suggest import suggested_nodes
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return planted_graph(400, classes=4, depth=2, degree=8, homophily=0.9, seed=3)
+
+
+def test_a_table_to_fill_in(graph: Graph) -> None:
+    table = suggest(graph.with_labels(None), 12)
+    assert list(table) == ["id", "reason", "label"]
+    assert table["id"].nunique() == 12
+    assert (table["label"] == "").all()
+    assert table["reason"].str.fullmatch(r"one of \d+ nodes without a label|stands for itself alone").all()
+    assert "suggest" in hiergcn.__all__
+
+
+def test_nodes_with_a_label_are_never_suggested(graph: Graph) -> None:
+    assert graph.labels is not None
+    labels = np.where(np.arange(400) < 300, graph.labels, -1)
+    some = graph.with_labels(labels)
+    for confidence in (None, np.full(400, 0.5)):
+        nodes, _ = suggested_nodes(some, 40, confidence=confidence)
+        assert len(set(nodes)) == 40
+        assert nodes.min() >= 300
+    assert sorted(suggested_nodes(some, 100)[0]) == list(range(300, 400))
+
+
+def test_unsure_parts_come_first(graph: Graph) -> None:
+    assert graph.labels is not None
+    unsure: np.ndarray = graph.labels == 2
+    nodes, reasons = suggested_nodes(graph.with_labels(None), 10, confidence=np.where(unsure, 0.4, 1.0))
+    assert unsure[nodes].mean() > 0.8
+    assert re.search(r"one of \d+ nodes without a label, mean confidence 0\.[456]", reasons[0])
+
+
+def test_better_than_random_nodes(graph: Graph) -> None:
+    """By the harmonic function, over ten draws."""
+    truth, bare, diffusion = graph.labels, graph.with_labels(None), Diffusion(graph.adjacency)
+    assert truth is not None
+
+    def accuracy(nodes: np.ndarray) -> float:
+        found = diffusion.harmonic(nodes, truth[nodes], 4).argmax(axis=1)
+        return float((found == truth).mean())
+
+    ours = np.mean([accuracy(suggested_nodes(bare, 12, seed=seed)[0]) for seed in range(10)])
+    random = np.mean([accuracy(np.random.default_rng(seed).choice(400, 12, replace=False)) for seed in range(10)])
+    assert ours > random + 0.03
+
+
+def test_budgets_that_cannot_be_met(graph: Graph) -> None:
+    with pytest.raises(InputError, match="Every node of planted-400 has a label already"):
+        suggest(graph, 5)
+    with pytest.raises(InputError, match="400 nodes without a label"):
+        suggest(graph.with_labels(None), 401)
+    with pytest.raises(InputError, match="at least 1"):
+        suggest(graph.with_labels(None), 0)
