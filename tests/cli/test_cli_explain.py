@@ -95,11 +95,12 @@ def test_unknown_names_are_refused(command: Command, run: Path, words: tuple[str
     assert sentence in outcome.err
 
 
-def test_a_model_without_features_cannot_be_explained(command: Command, own_files: Path) -> None:
+def test_labels_alone_are_explained_by_labelled_nodes(command: Command, own_files: Path) -> None:
     assert command(*FIT, "--model", "label-propagation", "--out", "run").code == 0
     outcome = command("explain", "run", "--node", "node 4")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "does not compute its predictions from the features" in outcome.err
+    assert outcome.code == 0
+    assert "its share of the labels nearby" in outcome.out
+    assert "Labelled nodes" in outcome.out
 
 
 def test_structural_features_have_names_too(command: Command, own_files: Path) -> None:

@@ -11,10 +11,11 @@ from torch import Tensor
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
-from hiergcn.explain.attribution import CLOSE, attribute
+from hiergcn.explain.attribution import CLOSE, attribute, attribute_labels
 from hiergcn.graph import Graph
 from hiergcn.graph.task import Task
-from hiergcn.model.method import Features, NodeModel, Prepared
+from hiergcn.model.baselines.base import LabelModel
+from hiergcn.model.method import Features, Labelled, NodeModel, Prepared
 from hiergcn.model.ops.sparse_features import SparseFeatures
 from hiergcn.model.registry import build_method
 from hiergcn.run.settings import settings_for
@@ -103,3 +104,21 @@ def test_label_propagation_has_no_attribution(graph: Graph) -> None:
     model = method.build(prepared, 3, torch.Generator())
     with pytest.raises(InputError, match="does not compute its predictions from the features"):
         attribute(model, prepared.features, 0, 0)
+
+
+@pytest.mark.parametrize("method", ["label-propagation", "harmonic"])
+def test_labels_contribute_what_the_shares_of_the_classes_are(method: str, graph: Graph) -> None:
+    made = build_method(method, settings_for(method).model)
+    prepared = made.prepare(Task.unlabelled(graph, 3), None, CPU)
+    model = made.build(prepared, 3, torch.Generator())
+    assert isinstance(model, LabelModel)
+    nodes, classes = torch.tensor([3, 8, 20, 41]), torch.tensor([0, 1, 2, 1])
+    model.solve(Labelled(nodes, classes))
+    shares = torch.softmax(model(prepared.features), dim=1)
+    for node in (5, 60, 8):  # the last has a label
+        for class_ in range(3):
+            found = attribute_labels(model, node, class_, 3)
+            assert found.score == pytest.approx(shares[node, class_].item() - 1 / 3, abs=1e-5)
+            assert found.score == pytest.approx(found.share.sum())
+            assert found.row.tolist() == nodes.tolist()
+            assert ((found.share > 0) == (classes.numpy() == class_))[np.abs(found.share) > 1e-9].all()

@@ -157,3 +157,14 @@ def test_columns_of_a_task_are_made_once(graph: Graph, split: Split) -> None:
     task = Task.of(graph, split)
     assert harmonic_columns(task) is harmonic_columns(task)
     assert harmonic_columns(Task.of(graph, split)) is not harmonic_columns(task)
+
+
+def test_sharp_columns_are_those_of_a_sharp_diffusion(graph: Graph, split: Split) -> None:
+    assert graph.labels is not None
+    task = Task.of(graph, split)
+    sharp = Diffusion(graph.adjacency, sharp=True).cross_fitted(split.train, graph.labels[split.train], 4)
+    np.testing.assert_allclose(harmonic_columns(task, sharp=True), sharp, rtol=1e-5, atol=1e-7)
+    assert not np.allclose(harmonic_columns(task), sharp, atol=0.05)
+    prepared = build_method("mlp", MLPConfig(harmonic=True, sharp=True, scaling="none")).prepare(task, None, CPU)
+    assert isinstance(prepared.features, torch.Tensor)
+    np.testing.assert_allclose(prepared.features.numpy()[:, 16:], sharp, rtol=1e-5, atol=1e-7)

@@ -224,10 +224,16 @@ def test_explanation_of_a_mixed_answer(run: LoadedRun, graph: Graph) -> None:
     assert found.nodes
 
 
-def test_labels_alone_are_not_explained_by_features(graph: Graph, tmp_path: Path) -> None:
-    write_run(fit(graph, draw_split(graph), model="harmonic", device="cpu"), tmp_path / "run")
-    with pytest.raises(InputError, match="does not compute its predictions from the features"):
-        explain(load_run(tmp_path / "run"), graph, "node 7", device="cpu")
+@pytest.mark.parametrize("method", ["label-propagation", "harmonic"])
+def test_labels_alone_are_explained_by_labelled_nodes(method: str, graph: Graph, tmp_path: Path) -> None:
+    split = draw_split(graph)
+    write_run(fit(graph, split, model=method, device="cpu"), tmp_path / "run")
+    found = explain(load_run(tmp_path / "run"), graph, "node 7", device="cpu", top=1000)
+    assert found.by_labels
+    assert found.score == pytest.approx(found.probability - 1 / 4, abs=1e-4)
+    assert sum(one.share for one in found.nodes) == pytest.approx(found.score)
+    assert {one.id for one in found.nodes} <= set(graph.ids[split.train])
+    assert {one.name for one in found.features} <= {f"labels nearby: {name}" for name in "abcd"}
 
 
 def test_an_explanation_says_what_each_method_says(mixed: RunResult, graph: Graph, tmp_path: Path) -> None:

@@ -47,10 +47,15 @@ def explain(
 
 def _print(out: "Console", found: "Explanation") -> None:
     out.print(f"{printable(found.id)} is predicted to be {printable(found.predicted)}")
-    out.print(
-        f"Score of {printable(found.explained)}: {found.score:+.3f} (its logit less the mean of all; probability "
-        f"{percent(found.probability)} %), {found.without:+.3f} without any features. Contributions to the difference:"
-    )
+    what = f"Score of {printable(found.explained)}: {found.score:+.3f}"
+    probability = f"probability {percent(found.probability)} %"
+    if found.by_labels:
+        out.print(f"{what} (its share of the labels nearby less the mean of all; {probability}). Contributions:")
+    else:
+        out.print(
+            f"{what} (its logit less the mean of all; {probability}), {found.without:+.3f} without any features. "
+            "Contributions to the difference:"
+        )
     if found.methods:
         said = [(one.name, f"{one.weight:.0%}", one.predicted, percent(one.probability)) for one in found.methods]
         print_table(out, ("method", "weight", "says", f"{found.explained} %"), said, title="The methods of the answer")
@@ -59,8 +64,8 @@ def _print(out: "Console", found: "Explanation") -> None:
     features = [(one.name, f"{one.share:+.3f}") for one in found.features]
     for title, columns, rows in (
         ("By distance in edges", ("distance", "share"), by_hops),
-        ("Nodes", ("node", "edges away", "share"), nodes),
-        ("Features", ("feature", "share"), features),
+        ("Labelled nodes" if found.by_labels else "Nodes", ("node", "edges away", "share"), nodes),
+        ("Labels" if found.by_labels else "Features", ("feature", "share"), features),
     ):
         out.print()
         print_table(out, columns, rows, title=title, letters=SHOWN_LETTERS)

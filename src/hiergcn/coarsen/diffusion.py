@@ -5,6 +5,10 @@ r"""Labels diffused over a graph to convergence: the harmonic function of Zhu, G
 L are the nodes with a label, U all others: each node without a label holds the mean of its neighbours. Small graphs are
 solved exactly by a sparse factorisation. Larger ones are solved by conjugate gradients, with the hierarchy of coarser
 graphs as multigrid preconditioner: smooth the error on a level, pass what is left to the next, add its correction.
+
+A sharp diffusion moves the borders between classes to the bottlenecks of the graph. It minimises the sum over edges of
+w_ij |F_i - F_j|^p with p = 1.3 in place of 2 (the graph p-Laplacian), by two rounds in which each edge is weighted by
+|F_i - F_j|^(p-2) of the last solution. An edge starts with the weight A_ij sqrt(d_i d_j), so hubs conduct better.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,12 +30,18 @@ TOLERANCE = 1e-6
 """Largest residual of conjugate gradients, relative to the right-hand side of each class."""
 FOLDS = 5
 """Parts of the training nodes, each of which gets values from the labels of the others."""
+POWER = 1.3
+"""The p of a sharp diffusion; it and the next two were chosen by validation accuracy on power grids."""
+ROUNDS = 2
+"""Times that a sharp diffusion weighs the edges again."""
+_LEAST_DIFFERENCE = 0.03  # added to |F_i - F_j|, so that the weight of an edge between equals stays finite
 
 _COARSEST = 1_000  # nodes at which coarsening stops and the factorisation takes over
 _MOST_STEPS = 300
 _DAMPING = 0.7  # of Jacobi's smoothing
 _GROUND = 1e-8  # share of a node's degree that is added to the diagonal: a part without labels is singular otherwise
 _AT_ONCE = 16  # classes that are solved side by side
+_EDGES_AT_ONCE = 1_000_000
 
 Floats = NDArray[np.float64]
 
@@ -41,10 +51,12 @@ class Diffusion:
 
     Args:
         adjacency: symmetric, (n, n), non-negative weights.
+        sharp: whether borders between classes move to bottlenecks.
     """
 
-    def __init__(self, adjacency: sp.csr_array) -> None:
-        self.adjacency = adjacency
+    def __init__(self, adjacency: sp.csr_array, sharp: bool = False) -> None:
+        self.adjacency = _hubs_conduct(adjacency) if sharp else adjacency
+        self.rounds = ROUNDS if sharp else 0
         self._hierarchy: Hierarchy | None = None
 
     def harmonic(self, nodes: NDArray[np.integer], classes: NDArray[np.integer], n_classes: int) -> Floats:
@@ -52,14 +64,22 @@ class Diffusion:
 
         Nodes with a label hold it. A part of the graph without any label gets the shares of the labels.
         """
-        n = self.adjacency.shape[0]
+        F = self._solved(self.adjacency, nodes, classes, n_classes)
+        for _ in range(self.rounds):
+            F = self._solved(_weighted_by_agreement(self.adjacency, F), nodes, classes, n_classes)
+        return F
+
+    def _solved(
+        self, weights: sp.csr_array, nodes: NDArray[np.integer], classes: NDArray[np.integer], n_classes: int
+    ) -> Floats:
+        n = weights.shape[0]
         F = np.zeros((n, n_classes))
         F[nodes, classes] = 1.0
         prior = F[nodes].mean(axis=0) if len(nodes) else np.full(n_classes, 1.0 / n_classes)
         unknown = np.setdiff1d(np.arange(n), nodes)
         if not unknown.size:
             return F
-        A = self.adjacency[unknown]
+        A = weights[unknown]
         F[nodes] -= prior  # so that 0 is the answer far from any label
         right = A @ F
         system = _laplacian(A, unknown)
@@ -75,6 +95,20 @@ class Diffusion:
             inside = fold == number
             F[nodes[inside]] = self.harmonic(nodes[~inside], classes[~inside], n_classes)[nodes[inside]]
         return F
+
+    def label_weights(self, node: int, nodes: NDArray[np.integer]) -> Floats:
+        """Return the weight of each label in the harmonic function at a node, (len(nodes),).
+
+        The weights add up to 1, or to 0 if no label reaches the node. A node with a label has no other weight.
+        """
+        if node in nodes:
+            return np.asarray(nodes == node, dtype=np.float64)
+        unknown = np.setdiff1d(np.arange(self.adjacency.shape[0]), nodes)
+        A = self.adjacency[unknown]
+        asked = (unknown == node)[:, None].astype(np.float64)
+        reached = self._solve(_laplacian(A, unknown), asked, unknown)  # the system is symmetric: a row by its column
+        weights: Floats = (A[:, nodes].T @ reached)[:, 0]
+        return weights
 
     def _solve(self, system: sp.csr_array, right: Floats, unknown: NDArray[np.integer]) -> Floats:
         is_sparse = self.adjacency.nnz <= 4 * self.adjacency.shape[0] and len(unknown) <= EXACT_SPARSE
@@ -153,6 +187,23 @@ class _Multigrid:
         X = X + grid.M @ coarse
         smoothed: Floats = X + _DAMPING * grid.inverse * (R - grid.A @ X)
         return smoothed
+
+
+def _hubs_conduct(adjacency: sp.csr_array) -> sp.csr_array:
+    """Multiply the weight of each edge by the root of its ends' degrees."""
+    root = sp.diags_array(np.sqrt(adjacency.sum(axis=1)))
+    return sp.csr_array(root @ adjacency @ root)
+
+
+def _weighted_by_agreement(adjacency: sp.csr_array, F: Floats) -> sp.csr_array:
+    """Weigh each edge by |F_i - F_j|^(p-2), where |F_i - F_j| is half of the sum over the classes."""
+    weighted = adjacency.copy()
+    ends = np.repeat(np.arange(len(F)), np.diff(adjacency.indptr))
+    for first in range(0, len(ends), _EDGES_AT_ONCE):
+        part = slice(first, first + _EDGES_AT_ONCE)
+        differ = 0.5 * np.abs(F[ends[part]] - F[adjacency.indices[part]]).sum(axis=1)
+        weighted.data[part] *= (differ + _LEAST_DIFFERENCE) ** (POWER - 2.0)
+    return weighted
 
 
 def _grid(A: sp.csr_array, M: sp.csr_array | None) -> _Grid:

@@ -7,6 +7,9 @@ minus the mean of all logits, which is what softmax sees. Along the straight lin
 
 so the contributions add up to the effect of all features. Nothing is random. Sparse features stay sparse: entries that
 are not stored are zero along the whole line and contribute nothing.
+
+A method of labels alone has no features. Its shares of the classes at a node are a weighted mean of the training
+labels, so a label of class k contributes its weight, less the mean over all classes, to the score of class k.
 """
 
 from dataclasses import dataclass, replace
@@ -18,6 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hiergcn.errors import InputError
+from hiergcn.model.baselines.base import LabelModel
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.sparse_features import SparseFeatures
 
@@ -71,6 +75,19 @@ def attribute(model: NodeModel, features: Features, node: int, class_: int) -> A
     return Attribution(
         row, column, share.flatten().cpu().numpy(), (features.shape[0], features.shape[1]), whole, nothing
     )
+
+
+def attribute_labels(model: LabelModel, node: int, class_: int, n_classes: int) -> Attribution:
+    """Attribute the share of a class at a node, less the mean of all classes, to the training labels.
+
+    The columns are the classes of the labels. Without any label, all classes have the same share.
+    """
+    labelled = torch.nonzero(model.known >= 0).squeeze(1)
+    weights = model.label_weights(node).double().cpu().numpy()
+    total = weights.sum()
+    classes = model.known[labelled].cpu().numpy()
+    share = weights / (total if total > 0 else 1.0) * ((classes == class_) - 1.0 / n_classes)
+    return Attribution(labelled.cpu().numpy(), classes, share, (len(model.known), n_classes), float(share.sum()), 0.0)
 
 
 def _sums(place: NDArray[np.int64], share: NDArray[np.float64], n: int) -> NDArray[np.float64]:

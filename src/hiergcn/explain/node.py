@@ -1,6 +1,6 @@
 """Explanation of one prediction: contributions of nodes and features, and the hyper-nodes that the node belongs to."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -13,9 +13,8 @@ from scipy.sparse import csgraph
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
-from hiergcn.explain.attribution import attribute
+from hiergcn.explain.attribution import Attribution
 from hiergcn.graph.tables.feature_columns import FeatureColumn
-from hiergcn.model.method import Features, NodeModel
 
 MEMBERS = 20
 """Most members of a hyper-node that are listed."""
@@ -27,7 +26,7 @@ MOST_COMPARED = 20_000
 
 @dataclass(frozen=True)
 class NodeShare:
-    """Contribution of a node's features to the score."""
+    """Contribution of a node's features, or of its label, to the score."""
 
     id: str
     hops: int | None
@@ -82,15 +81,18 @@ class Explanation:
     probability: float
     """Of that class."""
     score: float
-    """Logit of that class minus the mean of all logits, before any `prediction_balance`."""
+    """Logit of that class minus the mean of all logits, before any `prediction_balance`. If labels alone answer, the
+    share of that class minus the mean of all shares."""
     without: float
-    """The score if no node had any features."""
+    """The score if no node had any features; 0 if labels alone answer."""
     missed: float
     hops: dict[str, float]
     """Contributions by distance; "0" is the node itself."""
     nodes: tuple[NodeShare, ...]
     features: tuple[FeatureShare, ...]
     hyper_nodes: tuple[HyperNode, ...]
+    by_labels: bool = False
+    """Whether the contributions are those of labels, because no method of the answer uses features."""
     methods: tuple[MethodShare, ...] = ()
     """The methods of the answer, if there are several; the contributions are about the first that uses features."""
 
@@ -99,7 +101,7 @@ class Explanation:
 
 
 def explain_node(
-    model_and_features: tuple[NodeModel, Features],
+    attribute: Callable[[int, int], Attribution],
     adjacency: sp.csr_array,
     hierarchy: Hierarchy | None,
     predictions: pd.DataFrame,
@@ -114,7 +116,7 @@ def explain_node(
     """Explain the prediction for the node of this id, or why it is not another class.
 
     Args:
-        model_and_features: a model as a function of the features.
+        attribute: returns the contributions to the score of a class, given a node and the class by their numbers.
         hierarchy: that the model uses, if any.
         predictions: a row for each node, with `id`, `predicted`, `given` and `label`.
         probabilities: (n, classes).
@@ -126,7 +128,7 @@ def explain_node(
     place = _position(ids, node)
     predicted = int(probabilities[place].argmax())
     target = predicted if class_ is None else _class_number(class_names, class_)
-    found = attribute(*model_and_features, place, target)
+    found = attribute(place, target)
     shares, by_feature = found.by_node(), found.by_feature()
     distance = csgraph.shortest_path(adjacency, unweighted=True, directed=False, indices=place)
     names = feature_names(columns, found.shape[1], class_names)

@@ -53,6 +53,8 @@ class InputConfig(CheckedConfig):
 
     harmonic: bool = field(default=False, kw_only=True)
     """Add the training labels, diffused over the graph to convergence, as columns; see `features`."""
+    sharp: bool = field(default=False, kw_only=True)
+    """Diffuse them so that borders between classes move to bottlenecks of the graph; see `coarsen.diffusion`."""
 
 
 @cache

@@ -93,15 +93,16 @@ def _standardised(
     return sp.csr_array(features @ sp.diags_array(1.0 / spread))
 
 
-_made: WeakKeyDictionary[Task, np.ndarray] = WeakKeyDictionary()  # several methods use the columns of one task
+_made: WeakKeyDictionary[Task, dict[bool, np.ndarray]] = WeakKeyDictionary()  # several methods use a task's columns
 
 
-def harmonic_columns(task: Task) -> np.ndarray:
+def harmonic_columns(task: Task, sharp: bool = False) -> np.ndarray:
     """Return the cross-fitted columns of a task, (n, classes)."""
-    if task not in _made:
-        columns = Diffusion(task.adjacency).cross_fitted(task.train, task.train_labels, task.n_classes)
-        _made[task] = columns.astype(np.float32)
-    return _made[task]
+    made = _made.setdefault(task, {})
+    if sharp not in made:
+        columns = Diffusion(task.adjacency, sharp).cross_fitted(task.train, task.train_labels, task.n_classes)
+        made[sharp] = columns.astype(np.float32)
+    return made[sharp]
 
 
 class HarmonicColumns(WrappedMethod):
@@ -110,17 +111,18 @@ class HarmonicColumns(WrappedMethod):
     Args:
         method: takes the features as they are, apart from standardising.
         scaling: of the rows, before the columns are added.
+        sharp: whether the labels are diffused sharply.
     """
 
-    def __init__(self, method: Method, scaling: Scaling) -> None:
+    def __init__(self, method: Method, scaling: Scaling, sharp: bool = False) -> None:
         super().__init__(method)
-        self.scaling = scaling
+        self.scaling, self.sharp = scaling, sharp
         self.uses_labels = True
 
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
     ) -> Prepared:
-        columns = harmonic_columns(task)
+        columns = harmonic_columns(task, self.sharp)
         if task.features is None:
             features: np.ndarray | sp.csr_array = columns
         else:

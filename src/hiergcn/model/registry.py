@@ -74,7 +74,7 @@ def build_method(name: str, config: Any) -> "Method":
     if getattr(config, "harmonic", False):
         rows: Any = "none" if scaling == "standard" else scaling  # else after the columns joined
         inner = replace(config, harmonic=False, scaling="standard" if scaling == "standard" else "none")
-        return HarmonicColumns(build_method(name, inner), rows)
+        return HarmonicColumns(build_method(name, inner), rows, config.sharp)
     if scaling == "standard":
         return Standardised(method_class(name)(replace(config, scaling="none")))
     method: Method = method_class(name)(config)

@@ -245,8 +245,10 @@ class _Watch:
 def describe(entry: Entry) -> str:
     """Return a candidate's name as people read it, such as `GCN with harmonic columns`."""
     name = method_title(entry.method)
-    kind = entry.name.removeprefix(entry.method).removesuffix("+harmonic").removeprefix("-").replace("-", " ")
-    return name + (f" ({kind})" if kind else "") + (" with harmonic columns" if "harmonic" in entry.changes else "")
+    kind, _, columns = entry.name.removeprefix(entry.method).partition("+")
+    kind = kind.removeprefix("-").replace("-", " ")
+    what = {"": "", "harmonic": " with harmonic columns", "sharp": " with sharp harmonic columns"}[columns]
+    return name + (f" ({kind})" if kind else "") + what
 
 
 def _reason(entry: Entry) -> str:

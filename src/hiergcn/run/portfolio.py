@@ -81,6 +81,7 @@ class Entry(NamedTuple):
 
 
 _HARMONIC = {"harmonic": True}
+_SHARP = _HARMONIC | {"sharp": True}
 _FLAT = {"share": 0.0}
 _STRONG = {  # regularised as on citation networks
     "drop_node": 0.5,
@@ -147,6 +148,8 @@ PORTFOLIO = (
     Entry("hgcn-plus", "hgcn-plus", {}, lambda now: not now.labels_far_ahead, _LOST),
     Entry("gcn+harmonic", "gcn", _HARMONIC),
     Entry("mlp+harmonic", "mlp", _HARMONIC, lambda now: now.labels_lead, "features say more than labels"),
+    Entry("mlp+sharp", "mlp", _SHARP, lambda now: now.labels_lead, "features say more than labels"),
+    Entry("gcn+sharp", "gcn", _SHARP, lambda now: now.labels_lead, "features say more than labels"),
     Entry("hgcn-plus+harmonic", "hgcn-plus", _HARMONIC, lambda now: now.columns_help, _NO_HELP),
     Entry("graphsage", "graphsage", {}, lambda now: not now.labels_far_ahead, _LOST),
     Entry("hgcn", "hgcn", _LONG, lambda now: now.reaches_far, _NOT_FAR),

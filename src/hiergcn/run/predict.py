@@ -1,7 +1,8 @@
 """Trained models at work again: on their own graph, or on another one with the same features."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,13 @@ from numpy.typing import NDArray
 
 from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.errors import InputError
+from hiergcn.explain.attribution import Attribution, attribute, attribute_labels
 from hiergcn.explain.node import Explanation, MethodShare, explain_node
 from hiergcn.graph import Graph
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureColumn
 from hiergcn.graph.task import Task
+from hiergcn.model.baselines.base import LabelModel
 from hiergcn.model.baselines.grand import GRANDConfig
 from hiergcn.model.ensemble import first_member_weights
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
@@ -45,8 +48,10 @@ class Member:
 
     @property
     def name(self) -> str:
-        """The method, and whether it has harmonic columns."""
-        return self.settings.method + ("+harmonic" if getattr(self.settings.model, "harmonic", False) else "")
+        """The method, and which harmonic columns it has."""
+        model: Any = self.settings.model
+        columns = "" if not getattr(model, "harmonic", False) else "+sharp" if model.sharp else "+harmonic"
+        return self.settings.method + columns
 
     @property
     def uses_features(self) -> bool:
@@ -183,6 +188,16 @@ class SavedModel(Answer):
         whole = method.prepare(self._task(graph), self._hierarchy_of(graph, settings), place, first.weights)
         return ThroughComponents(model, Components.of(first_member_weights(first.weights), place)), whole.features
 
+    def feature_attribution_on(self, graph: Graph, device: str = "auto") -> Callable[[int, int], Attribution]:
+        """Return the attribution of scores, given a node and a class, to the features."""
+        return partial(attribute, *self.traceable_on(graph, device))
+
+    def label_attribution_on(self, graph: Graph, device: str = "auto") -> Callable[[int, int], Attribution]:
+        """Return the attribution of scores to the training labels, for an answer of labels alone."""
+        model, _ = self.on(graph, device)
+        assert isinstance(model, LabelModel)
+        return lambda node, class_: attribute_labels(model, node, class_, len(self.class_names))
+
     def _hierarchy_of(self, graph: Graph, settings: Settings) -> Hierarchy:
         levels: int = settings.model.levels
         if self.hierarchy is not None:
@@ -249,19 +264,21 @@ def explain(
     The graph is the training graph; `top` is the number of nodes and features to list.
     """
     graph = training_graph(run, graph)
+    model, by_labels = run.model, not any(one.uses_features for one in run.model.members)
+    attribution = model.label_attribution_on if by_labels else model.feature_attribution_on
     found = explain_node(
-        run.model.traceable_on(graph, device),
+        attribution(graph, device),
         graph.adjacency,
         run.hierarchy,
         run.predictions,
         run.probabilities,
         node,
         class_names=run.model.class_names,
-        columns=run.model.columns,
+        columns=() if by_labels else model.columns,
         class_=class_,
         top=top,
     )
-    return replace(found, methods=_method_shares(run.model, graph, found, device))
+    return replace(found, by_labels=by_labels, methods=_method_shares(model, graph, found, device))
 
 
 def _method_shares(model: SavedModel, graph: Graph, found: Explanation, device: str) -> tuple[MethodShare, ...]:

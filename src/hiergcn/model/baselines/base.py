@@ -29,6 +29,16 @@ class OneStepModel(NodeModel):
         return labelled.cross_entropy(self(features)).item()
 
 
+class LabelModel(OneStepModel):
+    """A model of labels alone: at each node, the shares of the classes are a weighted mean of the training labels."""
+
+    known: Tensor  # (n,) class of each training node, -1 for all others
+
+    @abstractmethod
+    def label_weights(self, node: int) -> Tensor:
+        """Return the weight of each training node's label at a node, up to a common factor, (training nodes,)."""
+
+
 class FlatMethod(Method):
     """A method over the input graph alone: features and structure are made once, each seed gets its own network."""
 

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from hiergcn.coarsen.diffusion import Diffusion
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import GraphOnlyMethod, OneStepModel
+from hiergcn.model.baselines.base import GraphOnlyMethod, LabelModel
 from hiergcn.model.config_types import CheckedConfig, Count, TrueShare
 from hiergcn.model.method import Features, Labelled
 from hiergcn.model.ops.sparse import csr_tensor, symmetrically_normalised
@@ -36,11 +36,10 @@ class LabelPropagationConfig(CheckedConfig):
     """Steps of the iteration."""
 
 
-class LabelPropagation(OneStepModel):
+class LabelPropagation(LabelModel):
     """The training labels of one graph and S, a CSR tensor (n, n)."""
 
     weighs_classes = False
-    known: Tensor  # (n,) class of each training node, -1 for all others
 
     def __init__(
         self, S: Tensor, n_features: int, n_classes: int, config: LabelPropagationConfig, generator: torch.Generator
@@ -58,10 +57,19 @@ class LabelPropagation(OneStepModel):
         Y = torch.zeros(len(self.known), self.n_classes, device=self.known.device)
         nodes = torch.nonzero(self.known != _UNKNOWN).squeeze(1)
         Y[nodes, self.known[nodes]] = 1.0
+        return torch.log(self._propagated(Y) + _FLOOR)
+
+    @torch.no_grad()
+    def label_weights(self, node: int) -> Tensor:
+        asked = torch.zeros(len(self.known), 1, device=self.known.device)
+        asked[node] = 1.0
+        return self._propagated(asked)[self.known != _UNKNOWN, 0]  # S is symmetric: a row is a column
+
+    def _propagated(self, Y: Tensor) -> Tensor:
         F = Y
         for _ in range(self.config.steps):
-            F = self.config.alpha * (self.S @ F) + (1.0 - self.config.alpha) * Y  # (n, classes)
-        return torch.log(F + _FLOOR)
+            F = self.config.alpha * (self.S @ F) + (1.0 - self.config.alpha) * Y  # (n, columns)
+        return F
 
 
 class LabelPropagationMethod(GraphOnlyMethod):
@@ -77,7 +85,7 @@ class HarmonicConfig:
     """There are no settings."""
 
 
-class Harmonic(OneStepModel):
+class Harmonic(LabelModel):
     """The shares of the classes at each node, once the labels are known."""
 
     weighs_classes = False
@@ -90,11 +98,17 @@ class Harmonic(OneStepModel):
         self.diffusion = diffusion
         n = diffusion.adjacency.shape[0]
         self.register_buffer("shares", torch.full((n, n_classes), 1.0 / n_classes, device=generator.device))
+        self.register_buffer("known", torch.full((n,), _UNKNOWN), persistent=False)
 
     def solve(self, labelled: Labelled) -> None:
         nodes, classes = labelled.nodes.cpu().numpy(), labelled.classes.cpu().numpy()
         shares = self.diffusion.harmonic(nodes, classes, self.shares.shape[1])
         self.shares.copy_(torch.from_numpy(shares))
+        self.known[labelled.nodes] = labelled.classes
+
+    def label_weights(self, node: int) -> Tensor:
+        nodes = torch.nonzero(self.known != _UNKNOWN).squeeze(1).cpu().numpy()
+        return torch.from_numpy(self.diffusion.label_weights(node, nodes))
 
     def forward(self, features: Features) -> Tensor:
         return torch.log(self.shares + _FLOOR)
