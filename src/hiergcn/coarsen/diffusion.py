@@ -3,8 +3,9 @@ r"""Labels diffused over a graph to convergence: the harmonic function of Zhu, G
 .. math:: (D - A)_{UU} F_U = A_{UL} Y_L
 
 L are the nodes with a label, U all others: each node without a label holds the mean of its neighbours. Small graphs are
-solved exactly by a sparse factorisation. Larger ones are solved by conjugate gradients, with the hierarchy of coarser
-graphs as multigrid preconditioner: smooth the error on a level, pass what is left to the next, add its correction.
+solved exactly by a sparse factorisation. Larger ones are solved by conjugate gradients. A few dozen steps with the
+diagonal as preconditioner are enough if neighbourhoods grow fast. If not, the hierarchy of coarser graphs is the
+multigrid preconditioner: smooth the error on a level, pass what is left to the next, add its correction.
 
 A sharp diffusion moves the borders between classes to the bottlenecks of the graph. It minimises the sum over edges of
 w_ij |F_i - F_j|^p with p = 1.3 in place of 2 (the graph p-Laplacian), by two rounds in which each edge is weighted by
@@ -37,10 +38,11 @@ ROUNDS = 2
 _LEAST_DIFFERENCE = 0.03  # added to |F_i - F_j|, so that the weight of an edge between equals stays finite
 
 _COARSEST = 1_000  # nodes at which coarsening stops and the factorisation takes over
+_PLAIN_STEPS = 40  # with the diagonal as preconditioner, before the hierarchy is made
 _MOST_STEPS = 300
 _DAMPING = 0.7  # of Jacobi's smoothing
 _GROUND = 1e-8  # share of a node's degree that is added to the diagonal: a part without labels is singular otherwise
-_AT_ONCE = 16  # classes that are solved side by side
+_AT_ONCE = 80_000_000  # values that are solved side by side; each of the solver's six arrays has so many
 _EDGES_AT_ONCE = 1_000_000
 
 Floats = NDArray[np.float64]
@@ -115,12 +117,25 @@ class Diffusion:
         if len(unknown) <= EXACT or is_sparse:
             exact: Floats = splu(sp.csc_matrix(system)).solve(right)
             return exact
+        solution, cycle = np.empty_like(right), None
+        inverse = 1.0 / system.diagonal()[:, None]
+        columns = max(_AT_ONCE // len(unknown), 1)
+        for first in range(0, right.shape[1], columns):
+            B = right[:, first : first + columns]
+            found, is_solved = None, False
+            if cycle is None:
+                found, is_solved = conjugate_gradients(system, B, lambda R: inverse * R, _PLAIN_STEPS)
+            if not is_solved:
+                cycle = cycle or self._multigrid(system, unknown)
+                found, _ = conjugate_gradients(system, B, cycle, start=found)
+            solution[:, first : first + columns] = found
+        return solution
+
+    def _multigrid(self, system: sp.csr_array, unknown: NDArray[np.integer]) -> "_Multigrid":
         if self._hierarchy is None:
             levels = int(np.log2(self.adjacency.shape[0] / _COARSEST)) + 1
             self._hierarchy = coarsen(self.adjacency, levels)
-        cycle = _Multigrid(system, self._hierarchy, unknown)
-        parts = range(0, right.shape[1], _AT_ONCE)
-        return np.hstack([conjugate_gradients(system, right[:, start : start + _AT_ONCE], cycle) for start in parts])
+        return _Multigrid(system, self._hierarchy, unknown)
 
 
 def folds(classes: NDArray[np.integer], n_folds: int = FOLDS) -> NDArray[np.int64]:
@@ -131,23 +146,29 @@ def folds(classes: NDArray[np.integer], n_folds: int = FOLDS) -> NDArray[np.int6
     return fold
 
 
-def conjugate_gradients(A: sp.csr_array, B: Floats, preconditioner: Callable[[Floats], Floats]) -> Floats:
-    """Solve A X = B for all columns of B side by side."""
-    X, R = np.zeros_like(B), B.copy()
+def conjugate_gradients(
+    A: sp.csr_array,
+    B: Floats,
+    preconditioner: Callable[[Floats], Floats],
+    steps: int = _MOST_STEPS,
+    start: Floats | None = None,
+) -> tuple[Floats, bool]:
+    """Solve A X = B for all columns of B side by side; return X and whether the residual is within the tolerance."""
+    X, R = (np.zeros_like(B), B.copy()) if start is None else (start, B - A @ start)
     enough = TOLERANCE * np.linalg.norm(B, axis=0)
     P = Z = preconditioner(R)
-    rz = (R * Z).sum(axis=0)
-    for _ in range(_MOST_STEPS):
+    rz = _products(R, Z)
+    for _ in range(steps):
         if (np.linalg.norm(R, axis=0) <= enough).all():
-            break
+            return X, True
         AP = A @ P
-        step = _quotient(rz, (P * AP).sum(axis=0))
+        step = _quotient(rz, _products(P, AP))
         X += step * P
         R -= step * AP
         Z = preconditioner(R)
-        before, rz = rz, (R * Z).sum(axis=0)
+        before, rz = rz, _products(R, Z)
         P = Z + _quotient(rz, before) * P
-    return X
+    return X, bool((np.linalg.norm(R, axis=0) <= enough).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,6 +236,12 @@ def _laplacian(rows: sp.csr_array, unknown: NDArray[np.integer]) -> sp.csr_array
     degree = rows.sum(axis=1)
     ground = _GROUND * np.maximum(degree, 1.0)
     return sp.csr_array(sp.diags_array(degree + ground) - rows[:, unknown])
+
+
+def _products(one: Floats, other: Floats) -> Floats:
+    """Return the inner product of each column with the same column of the other."""
+    products: Floats = np.einsum("ij,ij->j", one, other)
+    return products
 
 
 def _quotient(above: Floats, below: Floats) -> Floats:
