@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hiergcn.errors import InputError
-from hiergcn.evaluate.conformal import PredictionSets, adaptive_scores, conformal_threshold, fewest_nodes, random_shares
+from hiergcn.evaluate.conformal import PredictionSets, adaptive_scores, conformal_threshold, fewest_nodes
 
 
 def test_the_threshold_is_an_order_statistic() -> None:
@@ -30,16 +30,16 @@ def test_coverage_is_a_probability(coverage: float) -> None:
 
 
 def test_adaptive_scores_by_hand() -> None:
-    scores = adaptive_scores(np.array([[0.5, 0.2, 0.3]]), np.array([0.5]))
-    np.testing.assert_allclose(scores, [[0.25, 0.9, 0.65]])
+    np.testing.assert_allclose(adaptive_scores(np.array([[0.5, 0.2, 0.3]])), [[0.0, 0.8, 0.5]])
 
 
 def test_sets_by_hand() -> None:
-    p, shares = np.array([[0.6, 0.3, 0.1], [0.9, 0.1, 0.0]]), np.array([1.0, 1.0])
-    sets = PredictionSets(0.8, threshold=0.89, nodes=10)
-    assert sets.exact(p, shares).tolist() == [[True, False, False], [False, False, False]]
-    assert sets.of(p, shares).tolist() == [[True, False, False], [True, False, False]]
-    assert PredictionSets(0.8, math.inf, 0).of(p, shares).all()
+    p = np.array([[0.6, 0.3, 0.1], [0.9, 0.1, 0.0]])
+    assert PredictionSets(0.8, threshold=0.7, nodes=10).of(p).tolist() == [[True, True, False], [True, False, False]]
+    assert PredictionSets(0.8, threshold=0.0, nodes=10).of(p).sum(axis=1).tolist() == [1, 1]
+    nothing_known = PredictionSets.calibrated(p[:1], np.array([0]), 0.8)
+    assert nothing_known.holds_every_class
+    assert nothing_known.of(p).all()
 
 
 def test_coverage_is_what_was_asked_for() -> None:
@@ -48,23 +48,16 @@ def test_coverage_is_what_was_asked_for() -> None:
     n, classes = 4000, 5
     logits = rng.normal(size=(n, classes))
     truth = np.array([rng.choice(classes, p=row) for row in _softmax(logits)])
-    p, shares = _softmax(4 * logits), rng.random(n)
+    p = _softmax(4 * logits)
     for coverage in (0.8, 0.95):
         held = []
         for _ in range(100):
             order = rng.permutation(n)
             known, rest = order[:60], order[60:]
-            sets = PredictionSets.calibrated(p[known], truth[known], shares[known], coverage)
-            held.append(sets.exact(p[rest], shares[rest])[np.arange(len(rest)), truth[rest]].mean())
+            inside = PredictionSets.calibrated(p[known], truth[known], coverage).of(p[rest])
+            assert inside.any(axis=1).all()
+            held.append(inside[np.arange(len(rest)), truth[rest]].mean())
         assert coverage - 0.01 < np.mean(held) < coverage + 1 / 61 + 0.01
-
-
-def test_shares_belong_to_the_id() -> None:
-    ids = np.array([f"node {k}" for k in range(2000)])
-    shares = random_shares(ids)
-    np.testing.assert_array_equal(random_shares(ids[::-1])[::-1], shares)
-    np.testing.assert_array_equal(random_shares(np.arange(5)), random_shares(np.array(list("01234"))))
-    assert np.histogram(shares, bins=10, range=(0, 1))[0].min() > 150
 
 
 def _softmax(logits: np.ndarray) -> np.ndarray:

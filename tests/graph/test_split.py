@@ -293,3 +293,33 @@ class TestSplitSpec:
         few = few_labels(5, 1, small_validation=True)[0], few_labels(10, 2, small_validation=False)[1]
         names = [spec.name for spec in (*parse_splits("public"), *parse_splits("random:2"), *few)]
         assert names == ["public", "random-0", "random-1", "few-5-draw-0-small", "few-10-draw-1"]
+
+
+def test_calibration_takes_half_of_many_validation_nodes() -> None:
+    labels = np.repeat([0, 1], 60)
+    split = Split(np.arange(55, 65), np.arange(20, 50), np.arange(70, 90))
+    found = split.with_calibration(labels, fewest=9)
+    assert (found.train.size, found.validation.size, found.test.size, found.calibration.size) == (10, 15, 20, 15)
+    assert set(found.validation) | set(found.calibration) == set(split.validation)
+    assert "calibration=15" in repr(found)
+    np.testing.assert_array_equal(found.with_calibration(labels, 9).calibration, found.calibration)
+
+
+def test_calibration_takes_a_third_of_each_class_if_that_is_more() -> None:
+    labels = np.array([0] * 30 + [1] * 12 + [2] * 2 + [1] * 6)
+    split = Split(np.arange(44), np.arange(44, 50), np.array([]))
+    found = split.with_calibration(labels, fewest=9)
+    np.testing.assert_array_equal(np.bincount(labels[found.calibration], minlength=3), [10, 4, 0])
+    assert set(found.train) | set(found.calibration) == set(split.train)
+    assert found.validation.size == 6
+
+
+def test_few_labels_are_not_spent_on_calibration() -> None:
+    split = Split(np.arange(12), np.arange(12, 20), np.array([]))
+    assert split.with_calibration(np.arange(20) % 2, fewest=9) is split
+    assert split.with_calibration(np.arange(20) % 2, fewest=4).calibration.size == 4
+
+
+def test_calibration_nodes_belong_to_no_other_part() -> None:
+    with pytest.raises(InputError, match="Node 3 is in test and in calibration"):
+        Split(*(np.array(part) for part in ([0], [1], [2, 3], [3, 4])))

@@ -47,6 +47,8 @@ def explain(
 
 def _print(out: "Console", found: "Explanation") -> None:
     out.print(f"{printable(found.id)} is predicted to be {printable(found.predicted)}")
+    if found.set is not None and found.coverage is not None:
+        out.print(f"Prediction set of {100 * found.coverage:g} %: {printable(found.set)}", soft_wrap=True)
     what = f"Score of {printable(found.explained)}: {found.score:+.3f}"
     probability = f"probability {percent(found.probability)} %"
     if found.by_labels:

@@ -51,6 +51,13 @@ def fit(
         float | None,
         typer.Option(min=0.0, help="Seconds in which auto tries methods. [default: 2 to 60, by the graph's size]"),
     ] = None,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            help="Give each node the set of classes that holds the true one with this probability, such as 0.9. "
+            "Some labels calibrate the sets and do not train."
+        ),
+    ] = None,
     device: options.Device = "auto",
     workers: options.Workers = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say why each setting was chosen.")] = False,
@@ -59,6 +66,10 @@ def fit(
 ) -> None:
     """Train a model on a graph and predict the class of every node."""
     changes = options.parse_changes(set_, levels)
+    if coverage is not None:
+        from hiergcn.evaluate.conformal import check_coverage
+
+        check_coverage(coverage)
 
     from hiergcn.cli.progress import FitProgress, Progress
     from hiergcn.cli.summary import print_summary
@@ -103,6 +114,7 @@ def fit(
                 baselines=BASELINES if with_baselines else (),
                 device=device,
                 time_limit=limit,
+                coverage=coverage,
                 workers=workers or (cores() if read.graph.n_nodes <= MANY_NODES else 1),
                 on_event=FitProgress(
                     progress, seeds, on_settings=lambda event: _announce(read.graph, split_from, event, verbose)

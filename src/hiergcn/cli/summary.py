@@ -7,7 +7,7 @@ from rich.console import Console
 
 from hiergcn.cli.terminal import duration, percent, print_table, printable, warn_of_few_tests
 from hiergcn.evaluate.calibration import describe_calibration
-from hiergcn.evaluate.metrics import METRICS, PartReport, Summary
+from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, describe_sets
 from hiergcn.run.result import Candidate, RunResult
 
 SHOWN_NOTES = 10
@@ -29,6 +29,9 @@ def print_summary(out: Console, result: RunResult, folder: Path, asked: int) -> 
     out.print()
     _print_methods(out, result)
     out.print(describe_calibration(result.delivered.calibration()))
+    if result.sets is not None:
+        few = result.sets.sets.holds_every_class
+        out.print(describe_sets(result.sets.to_dict()), style="yellow" if few else None)
     seconds = result.seconds
     out.print(
         f"Time: coarsening {duration(seconds['coarsen'])}, training {duration(seconds['train'])}, "

@@ -85,7 +85,8 @@ def graph_sizes(graph: "Graph") -> str:
 
 
 def split_sizes(split: "Split") -> str:
-    return ", ".join(f"{len(getattr(split, part)):,} {part}" for part in ("train", "validation", "test"))
+    parts = ("train", "validation", "test", *(("calibration",) if len(split.calibration) else ()))
+    return ", ".join(f"{len(getattr(split, part)):,} {part}" for part in parts)
 
 
 def warn_of_few_tests(out: "Console", nodes: int) -> None:

@@ -26,7 +26,7 @@ from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings, method_of, settings_for
 from hiergcn.run.suggest import suggest
 
-_DEFAULTS = {"model": None, "preset": None, "seed": 0, "device": "auto", "time_limit": None}
+_DEFAULTS = {"model": None, "preset": None, "seed": 0, "device": "auto", "time_limit": None, "coverage": None}
 
 
 class NotFittedError(HierGCNError, SklearnNotFittedError):  # type: ignore[misc]  # scikit-learn has no types
@@ -43,6 +43,8 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         seed: for every random draw.
         device: `auto`, `cpu` or `cuda`.
         time_limit: seconds of the choice of a method; by default it depends on the size of the graph.
+        coverage: probability with which a node's prediction set holds its class, for `predict_set`. Some labels then
+            calibrate the sets and do not train.
         settings: any setting of the method by its name: `levels=4`, `dropout=0.5`, `class_weight="balanced"`.
 
     Fitted values end in an underscore:
@@ -66,9 +68,11 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         seed: int = 0,
         device: str = "auto",
         time_limit: float | None = None,
+        coverage: float | None = None,
         **settings: Any,
     ) -> None:
-        self.model, self.preset, self.seed, self.device, self.time_limit = model, preset, seed, device, time_limit
+        self.model, self.preset, self.seed, self.device = model, preset, seed, device
+        self.time_limit, self.coverage = time_limit, coverage
         self._given = dict(settings)
         self._requested()  # refuses unknown names
 
@@ -83,6 +87,7 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             changes=self._given,
             device=self.device,
             time_limit=self.time_limit,
+            coverage=self.coverage,
             on_event=on_event,
         )
         self._keep(self.result_)
@@ -98,6 +103,13 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         best = self.predict_proba(graph).argmax(axis=1)
         names: NDArray[Any] = self.classes_[best]
         return names
+
+    def predict_set(self, graph: Graph | None = None) -> NDArray[np.bool_]:
+        """Return whether each class is in the prediction set of each node, (n, classes), as `coverage` promises."""
+        self._check_fitted()
+        if self._sets is None:
+            raise InputError(f"Prediction sets need a coverage; fit {type(self).__name__}(coverage=0.9), for example.")
+        return self._sets.of(self._temperature.of(self.predict_proba(graph)))
 
     def score(self, graph: Graph, nodes: ArrayLike | None = None) -> float:
         """Return the accuracy, by the labels of the fitted graph, perhaps with more labels, or of another one.
@@ -167,7 +179,8 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         if automatic and cls.models is not None:
             raise InputError(f"The method in {path} was chosen automatically; load it with NodeClassifier.")
         model, preset = (None, None) if automatic else _constructor_names(run.settings, cls.models is not None)
-        loaded = cls(model=model, preset=preset, seed=run.metrics["selected_seed"], device=device)
+        coverage = None if run.sets is None else run.sets.coverage
+        loaded = cls(model, preset=preset, seed=run.metrics["selected_seed"], device=device, coverage=coverage)
         loaded._given = {} if automatic else _differing(run.settings)
         loaded._keep(run)
         return loaded
@@ -226,11 +239,14 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         self._saved, self._probabilities = run.model, run.probabilities
         if isinstance(run, LoadedRun):
             self._graph_file = run.graph_file
+            self._sets, self._temperature = run.sets, run.temperature
             self._confidence = run.predictions["confidence"].to_numpy(np.float64)
             learned = run.predictions.loc[run.predictions["given"], "id"].to_numpy()
         else:
             self._graph_file = None
-            self._confidence = run.delivered.temperature.of(run.probabilities).max(axis=1)
+            self._sets = None if run.sets is None else run.sets.sets
+            self._temperature = run.delivered.temperature
+            self._confidence = self._temperature.of(run.probabilities).max(axis=1)
             learned = run.graph.ids[np.concatenate([run.split.train, run.split.validation])]
         self._learned: NDArray[Any] = learned.astype(str)
         self.settings_, self.hierarchy_ = run.settings, run.hierarchy

@@ -5,19 +5,25 @@ expected its truth. The threshold q is the :math:`\lceil (m + 1) \cdot coverage 
 A value of another node belongs to its set or interval if its score is at most q. If the calibrating nodes and the other
 nodes are exchangeable, the truth belongs to it with probability `coverage` or a little more.
 
-Sets of classes use adaptive scores (Romano, Sesia & Candès, NeurIPS 2020): the probability of all classes that are more
-likely, and a random share of the class's own. The share makes the coverage exact.
+Sets of classes use adaptive scores (Romano, Sesia & Candès, NeurIPS 2020) without the class's own probability: the sum
+of the probabilities of all classes that are more likely. The most likely class has score 0, so no set is empty and
+nothing is drawn at random. Coverage exceeds what was asked for only if the most likely class alone is right more often.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
+
+SEPARATOR = " | "
+"""Between the classes of a set in `predictions.csv`."""
+EVERY_CLASS = "every class"
+"""The text of a set if there are too few calibrating nodes."""
 
 Floats = NDArray[np.float64]
 
@@ -40,25 +46,15 @@ def conformal_threshold(scores: NDArray[np.floating], coverage: float) -> float:
     return float(np.sort(scores)[rank - 1]) if rank <= len(scores) else math.inf
 
 
-def random_shares(ids: NDArray[Any]) -> Floats:
-    """Return a number between 0 and 1 for each node, (n,), from a hash of its id: always the same for a node."""
-    hashed = pd.util.hash_array(ids.astype(str).astype(object), categorize=False)
-    return hashed.astype(np.float64) / 2.0**64
-
-
-def adaptive_scores(probabilities: NDArray[np.floating], shares: Floats) -> Floats:
-    """Return the score of each class at each node, (n, classes).
-
-    Args:
-        probabilities: (n, classes).
-        shares: of the class's own probability that counts, between 0 and 1, (n,); see `random_shares`.
-    """
+def adaptive_scores(probabilities: NDArray[np.floating]) -> Floats:
+    """Return the score of each class at each node, (n, classes): the probability of all more likely classes."""
     p = probabilities.astype(np.float64)
     order = np.argsort(-p, axis=1, kind="stable")
     ranked = np.take_along_axis(p, order, axis=1)
-    above = np.cumsum(ranked, axis=1) - ranked  # probability of all classes that are more likely
+    above = np.cumsum(ranked, axis=1) - ranked
+    above[:, 0] = 0.0  # exactly
     scores = np.empty_like(p)
-    np.put_along_axis(scores, order, above + shares[:, None] * ranked, axis=1)
+    np.put_along_axis(scores, order, above, axis=1)
     return scores
 
 
@@ -75,22 +71,29 @@ class PredictionSets:
 
     @classmethod
     def calibrated(
-        cls, probabilities: NDArray[np.floating], labels: NDArray[np.integer], shares: Floats, coverage: float
+        cls, probabilities: NDArray[np.floating], labels: NDArray[np.integer], coverage: float
     ) -> "PredictionSets":
-        """Return the sets that the calibrating nodes give: probabilities (m, classes), labels and shares (m,)."""
-        scores = adaptive_scores(probabilities, shares)[np.arange(len(labels)), labels]
+        """Return the sets that the calibrating nodes give: probabilities (m, classes), labels (m,)."""
+        scores = adaptive_scores(probabilities)[np.arange(len(labels)), labels]
         return cls(coverage, conformal_threshold(scores, coverage), len(labels))
 
-    def exact(self, probabilities: NDArray[np.floating], shares: Floats) -> NDArray[np.bool_]:
-        """Return whether each class is in the set of each node, (n, classes). A set may be empty.
+    @property
+    def holds_every_class(self) -> bool:
+        """Whether there were too few calibrating nodes to leave any class out."""
+        return math.isinf(self.threshold)
 
-        That happens if the predicted class alone is right more often than `coverage`.
-        """
-        inside: NDArray[np.bool_] = adaptive_scores(probabilities, shares) <= self.threshold
+    def of(self, probabilities: NDArray[np.floating]) -> NDArray[np.bool_]:
+        """Return whether each class is in the set of each node, (n, classes); the most likely one always is."""
+        inside: NDArray[np.bool_] = adaptive_scores(probabilities) <= self.threshold
         return inside
 
-    def of(self, probabilities: NDArray[np.floating], shares: Floats) -> NDArray[np.bool_]:
-        """Return the same, with the predicted class in every set: none is empty."""
-        inside = self.exact(probabilities, shares)
-        inside[np.arange(len(inside)), probabilities.argmax(axis=1)] = True
-        return inside
+    def names(self, probabilities: NDArray[np.floating], class_names: Sequence[str]) -> NDArray[Any]:
+        """Return the classes of each node's set in one text, the most likely first, (n,)."""
+        if self.holds_every_class:
+            return np.full(len(probabilities), EVERY_CLASS, dtype=object)
+        order = np.argsort(-probabilities, axis=1, kind="stable")
+        size = self.of(probabilities).sum(axis=1)
+        return np.array(
+            [SEPARATOR.join(class_names[k] for k in row[:count]) for row, count in zip(order, size, strict=True)],
+            dtype=object,
+        )

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hiergcn.evaluate.calibration import Reliability, Temperature, reliability
+from hiergcn.evaluate.conformal import PredictionSets, fewest_nodes
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.split import Split
 
@@ -177,6 +178,57 @@ def evaluate_model(graph: Graph, split: Split, probabilities: np.ndarray, temper
         before=reliability(found, truth),
         after=reliability(temperature.of(found), truth),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class SetReport:
+    """Prediction sets, their sizes over all nodes, and how often they hold the truth at test nodes."""
+
+    sets: PredictionSets
+    sizes: tuple[int, ...]
+    """Number of nodes whose set has 1, 2, ... classes."""
+    measured: float | None
+    """Share of the test nodes whose set holds their class; None without test nodes."""
+
+    @property
+    def mean_size(self) -> float:
+        return float(np.average(np.arange(1, len(self.sizes) + 1), weights=self.sizes))
+
+    def to_dict(self) -> dict[str, Any]:
+        sets = self.sets
+        return {
+            "coverage": sets.coverage,
+            "threshold": None if sets.holds_every_class else sets.threshold,
+            "calibration_nodes": sets.nodes,
+            "measured_coverage": self.measured,
+            "mean_size": self.mean_size,
+            "sizes": list(self.sizes),
+        }
+
+
+def evaluate_sets(graph: Graph, split: Split, probabilities: np.ndarray, coverage: float) -> SetReport:
+    """Calibrate prediction sets on the calibration nodes and measure their coverage on the test nodes."""
+    nodes = split.calibration
+    sets = PredictionSets.calibrated(probabilities[nodes], _labels(graph, nodes), coverage)
+    inside = sets.of(probabilities)
+    sizes = np.bincount(inside.sum(axis=1), minlength=graph.n_classes + 1)[1:]
+    held = inside[split.test, _labels(graph, split.test)]
+    return SetReport(sets, tuple(sizes.tolist()), float(held.mean()) if held.size else None)
+
+
+def describe_sets(sets: Mapping[str, Any]) -> str:
+    """Return what the sets promise and how well they keep it, from `prediction_sets` in `metrics.json`."""
+    asked, nodes = f"{100 * sets['coverage']:g} %", sets["calibration_nodes"]
+    if sets["threshold"] is None:
+        needed = fewest_nodes(sets["coverage"])
+        return (
+            f"Prediction sets of {asked} need at least {needed} labels that neither train nor validate, and there are "
+            f"too few labels for that: every set holds every class."
+        )
+    said = f"Prediction sets of {asked} hold {sets['mean_size']:.2f} classes on average, calibrated on {nodes:,} nodes"
+    if sets["measured_coverage"] is None:
+        return f"{said}; there are no test nodes to measure their coverage on."
+    return f"{said}; {100 * sets['measured_coverage']:.1f} % of the sets of test nodes hold the true class."
 
 
 def class_scores(truth: Classes, predicted: Classes, names: Sequence[str]) -> tuple[ClassScore, ...]:

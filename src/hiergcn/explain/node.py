@@ -95,6 +95,9 @@ class Explanation:
     """Whether the contributions are those of labels, because no method of the answer uses features."""
     methods: tuple[MethodShare, ...] = ()
     """The methods of the answer, if there are several; the contributions are about the first that uses features."""
+    set: str | None = None
+    """The classes of the prediction set, if a coverage was asked for."""
+    coverage: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -1,7 +1,11 @@
-"""Splits: which nodes train a model, which select it (validation) and which evaluate it (test)."""
+"""Splits: which nodes train a model, which select it (validation) and which evaluate it (test).
+
+A fourth part calibrates prediction sets, if these are wanted: it neither trains nor selects.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -13,26 +17,30 @@ from hiergcn.graph.graph import Graph
 from hiergcn.graph.neighbourhoods import breadth_first
 
 PARTS = ("train", "validation", "test")
+ALL_PARTS = (*PARTS, "calibration")
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Three sets of nodes, as ascending int64 indices that have no node in common."""
+    """Sets of nodes, as ascending int64 indices that have no node in common."""
 
     train: NDArray[np.int64]
     validation: NDArray[np.int64]
     test: NDArray[np.int64]
+    calibration: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    """Empty unless prediction sets are wanted, see `with_calibration`."""
 
     def __post_init__(self) -> None:
-        for part in PARTS:
+        for part in ALL_PARTS:
             object.__setattr__(self, part, _checked_part(getattr(self, part), part))
-        for one, other in (("train", "validation"), ("train", "test"), ("validation", "test")):
+        for one, other in combinations(ALL_PARTS, 2):
             shared = np.intersect1d(getattr(self, one), getattr(self, other), assume_unique=True)
             if shared.size:
                 raise InputError(f"Node {shared[0]} is in {one} and in {other}; take it out of one of them.")
 
     def __repr__(self) -> str:
-        return f"Split(train={self.train.size}, validation={self.validation.size}, test={self.test.size})"
+        more = f", calibration={self.calibration.size}" if self.calibration.size else ""
+        return f"Split(train={self.train.size}, validation={self.validation.size}, test={self.test.size}{more})"
 
     @classmethod
     def from_masks(cls, train: ArrayLike, validation: ArrayLike, test: ArrayLike) -> "Split":
@@ -121,12 +129,28 @@ class Split:
         drawn = rng.permutation(near)[: n_train + round(validation * order.size)]
         return cls(drawn[:n_train], drawn[n_train:], far)
 
+    def with_calibration(self, labels: ArrayLike, fewest: int, seed: int = 0) -> "Split":
+        """Return the split with a part that calibrates: half of the validation nodes, drawn at random.
+
+        If a third of each class's training nodes are more, it is these; each class keeps one. The split stays as it is
+        if the part would have fewer nodes than `fewest`, so that few labels are not spent in vain, or if it has one.
+        """
+        rng, known = _generator(seed), np.asarray(labels)
+        validation, train = rng.permutation(self.validation), rng.permutation(self.train)
+        half = validation[: validation.size // 2]
+        classes = [train[known[train] == k] for k in np.unique(known[train])]
+        third = np.concatenate([nodes[: nodes.size // 3] for nodes in classes]) if classes else train
+        taken = half if half.size >= third.size else third
+        if self.calibration.size or taken.size < max(fewest, 1):
+            return self
+        return Split(np.setdiff1d(self.train, taken), np.setdiff1d(self.validation, taken), self.test, taken)
+
     def check(self, graph: Graph) -> None:
         """Refuse a split with which no model of `graph` can be trained and selected."""
         labels = graph.labels
         if labels is None or not (labels >= 0).any():
             raise InputError(f"{graph.name} has no labels; give the class of some nodes.")
-        for part in PARTS:
+        for part in ALL_PARTS:
             nodes = getattr(self, part)
             if nodes.size and nodes[-1] >= graph.n_nodes:
                 raise InputError(f"The {part} part names node {nodes[-1]}, but {graph.name} has {graph.n_nodes} nodes.")

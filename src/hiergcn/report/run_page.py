@@ -19,6 +19,7 @@ from hiergcn.report import figures
 from hiergcn.report.explorer import explorer_data, levels_picture
 from hiergcn.report.graph_layout import layout
 from hiergcn.report.headline import headline
+from hiergcn.report.label_advice import label_advice
 from hiergcn.report.svg import class_colours, inline_svg
 from hiergcn.report.template import explorer_script, in_script, rendered, settings_rows
 from hiergcn.report.tree import Tree
@@ -68,6 +69,7 @@ def render(run: LoadedRun) -> str:
     return rendered(
         "run.html",
         **_explorer(run, colours),
+        **label_advice(run),
         config=run.config,
         metrics=run.metrics,
         calibration=describe_calibration(run.metrics["calibration"]),

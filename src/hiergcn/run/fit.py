@@ -12,7 +12,8 @@ import numpy as np
 from hiergcn.coarsen import CoarsenConfig, Hierarchy
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.calibration import fit_temperature
-from hiergcn.evaluate.metrics import evaluate_model, evaluate_part, evaluate_test
+from hiergcn.evaluate.conformal import check_coverage, fewest_nodes
+from hiergcn.evaluate.metrics import evaluate_model, evaluate_part, evaluate_sets, evaluate_test
 from hiergcn.explain.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
@@ -55,6 +56,7 @@ def fit(
     device: str = "auto",
     workers: int = 1,
     time_limit: float | None = None,
+    coverage: float | None = None,
     on_event: OnFitEvent | None = None,
 ) -> RunResult:
     """Train models for a graph, evaluate them, and return everything that a run folder holds.
@@ -78,6 +80,8 @@ def fit(
         workers: processes that share the seeds on a CPU if these would take long. A script that asks for more than
             one must be importable: put its work under `if __name__ == "__main__"`.
         time_limit: seconds of the automatic choice; by default `auto.default_limit`.
+        coverage: probability with which a node's prediction set holds its class, such as 0.9. Some labels then
+            neither train nor validate, see `Split.with_calibration`. None makes no sets.
         on_event: called with each step, see `events`.
     """
     emit = on_event or (lambda _: None)
@@ -85,12 +89,15 @@ def fit(
     graph = trainer.graph
 
     split = split or draw_split(graph)
+    if coverage is not None and graph.labels is not None:
+        check_coverage(coverage)
+        split = split.with_calibration(graph.labels, fewest_nodes(coverage))
     split.check(graph)
     if settings is None and is_automatic(model, preset, dataset):
         _check_seeds(seeds, graph, MOST_EPOCHS)
         emit(SplitChosen(split))
         found = choose(trainer, split, [int(seed) for seed in seeds], emit, changes, time_limit, workers)
-        return _automatic_result(found, trainer, split)
+        return _with_sets(_automatic_result(found, trainer, split), coverage)
     chosen = _chosen(trainer, split, settings, changes, model=model, preset=preset, dataset=dataset)
     settings = chosen.settings
     _check_seeds(seeds, graph, settings.train.epochs)
@@ -106,7 +113,7 @@ def fit(
     members = [Member(settings, seed, weights, share) for seed, weights in trained.weights.items()]
     result = _evaluated(members, trained, trainer, split, trained.mean(), trained.probabilities)
     result = replace(
-        result,
+        _with_sets(result, coverage),
         notes=(*_depth_note(trainer.hierarchy(settings), settings), *chosen.advice, *result.notes),
         claim=published(settings.method, dataset) if dataset else None,
         reasons=chosen.reasons,
@@ -242,6 +249,13 @@ def _evaluated(
         interrupted=trained.interrupted,
         votes=_votes(trainer, split, first, probabilities),
     )
+
+
+def _with_sets(result: RunResult, coverage: float | None) -> RunResult:
+    if coverage is None:
+        return result
+    confidence = result.delivered.temperature.of(result.probabilities)
+    return replace(result, sets=evaluate_sets(result.graph, result.split, confidence, coverage))
 
 
 def _depth_note(hierarchy: Hierarchy | None, settings: Settings) -> tuple[str, ...]:

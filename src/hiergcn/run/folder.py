@@ -9,6 +9,7 @@ graph.npz          the graph, if it came from Python instead of files or a named
 """
 
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -28,6 +29,7 @@ from torch import Tensor
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.evaluate.calibration import Temperature
+from hiergcn.evaluate.conformal import PredictionSets
 from hiergcn.explain.votes import Votes
 from hiergcn.files import unescaped, write_csv
 from hiergcn.graph.tables.feature_columns import FeatureColumn
@@ -39,6 +41,7 @@ from hiergcn.train.selection import HISTORY
 
 _PREDICTIONS: dict[str, type] = dict.fromkeys(("id", "predicted", "label", "split"), str)  # a class may be 007
 _PREDICTIONS |= {"probability": float, "confidence": float, "given": bool}
+_OPTIONAL = {"set": str}
 _HISTORY = {"seed": int, "epoch": int} | dict.fromkeys(HISTORY, float)
 
 GRAPH = "graph.npz"
@@ -139,6 +142,15 @@ class LoadedRun(Answer):
     votes: Votes | None
 
     @property
+    def sets(self) -> PredictionSets | None:
+        """What makes prediction sets; None if no coverage was asked for."""
+        saved = self.metrics.get("prediction_sets")
+        if saved is None:
+            return None
+        threshold = math.inf if saved["threshold"] is None else float(saved["threshold"])
+        return PredictionSets(saved["coverage"], threshold, saved["calibration_nodes"])
+
+    @property
     def graph_file(self) -> Path | None:
         """The file of the graph; None if the folder has none."""
         file = self.path / GRAPH
@@ -220,7 +232,7 @@ def _read_table(path: Path, types: Mapping[str, type], blank_is_nan: bool = Fals
     with path.open("rb") as stream:
         if stream.seek(0, os.SEEK_END) and stream.seek(-1, os.SEEK_END) and stream.read(1) != b"\n":
             raise InputError(f"{path} ends in the middle of a row; run the fit again.")
-    table = pd.read_csv(path, dtype=dict(types), keep_default_na=blank_is_nan)
+    table = pd.read_csv(path, dtype=_OPTIONAL | dict(types), keep_default_na=blank_is_nan)
     absent = [name for name in types if name not in table]
     if absent:
         raise InputError(f"{path} has no column {absent[0]!r}; run the fit again.")

@@ -278,7 +278,11 @@ def explain(
         class_=class_,
         top=top,
     )
-    return replace(found, by_labels=by_labels, methods=_method_shares(model, graph, found, device))
+    found = replace(found, by_labels=by_labels, methods=_method_shares(model, graph, found, device))
+    if run.sets is None:
+        return found
+    inside = run.predictions.set_index("id")["set"][node.strip()]
+    return replace(found, set=inside, coverage=run.sets.coverage)
 
 
 def _method_shares(model: SavedModel, graph: Graph, found: Explanation, device: str) -> tuple[MethodShare, ...]:
@@ -320,8 +324,10 @@ def training_graph(run: "LoadedRun", graph: Graph) -> Graph:
 
 
 def _columns(run: "LoadedRun", probabilities: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
+    confidence, names = run.temperature.of(probabilities), run.model.class_names
     return {
-        "predicted": np.array(run.model.class_names, dtype=object)[probabilities.argmax(axis=1)],
+        "predicted": np.array(names, dtype=object)[probabilities.argmax(axis=1)],
         "probability": probabilities.max(axis=1).astype(np.float64),
-        "confidence": run.temperature.of(probabilities).max(axis=1),
+        "confidence": confidence.max(axis=1),
+        **({} if run.sets is None else {"set": run.sets.names(confidence, names)}),
     }

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 from hiergcn.coarsen import Hierarchy
-from hiergcn.evaluate.metrics import METRICS, ModelReport, PartReport, result_key
+from hiergcn.evaluate.metrics import METRICS, ModelReport, PartReport, SetReport, result_key
 from hiergcn.explain.votes import Votes
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.split import ALL_PARTS
 from hiergcn.run.adapt import AUTO
 from hiergcn.run.predict import Answer, Member, SavedModel
 from hiergcn.train.loop import SeedOutcome
@@ -68,6 +69,8 @@ class RunResult(Answer):
     """What the automatic choice chose and why, in a sentence."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """The reason for each setting that was chosen for the graph, by name."""
+    sets: SetReport | None = None
+    """Prediction sets, if a coverage was asked for."""
     votes: Votes | None = None
     """The votes behind the predictions, by the first member, if its output layer can be decomposed."""
 
@@ -122,6 +125,7 @@ class RunResult(Answer):
             "delivered_val_accuracy": self.delivered.validation_accuracy,
             "per_class": {"on": self.delivered.on, "classes": [vars(score) for score in self.delivered.per_class]},
             "calibration": self.delivered.calibration(),
+            "prediction_sets": None if self.sets is None else self.sets.to_dict(),
             "baselines": None if self.baselines is None else [one.to_dict() for one in self.baselines],
             "leaderboard": None if self.leaderboard is None else [one.to_dict() for one in self.leaderboard],
             "verdict": self.verdict,
@@ -131,7 +135,12 @@ class RunResult(Answer):
             "selected_seed": self.selected_seed,
             "selection": self.settings.train.selection_rule,
             "hierarchy": {"nodes": [int(n) for n in nodes], "edges": [int(e) for e in edges]},
-            "split": {"train": len(self.split.train), "val": len(self.split.validation), "test": len(self.split.test)},
+            "split": {
+                "train": len(self.split.train),
+                "val": len(self.split.validation),
+                "test": len(self.split.test),
+                "calibration": len(self.split.calibration),
+            },
             "seconds": self.seconds,
             "device": self.device,
             "interrupted": self.interrupted,
@@ -143,16 +152,19 @@ class RunResult(Answer):
         """A row for each node, by the user's own ids."""
         names = np.array(self.graph.class_names, dtype=object)
         part, known = (np.full(self.graph.n_nodes, "", dtype=object) for _ in range(2))
-        for name in ("train", "validation", "test"):
+        for name in ALL_PARTS:
             part[getattr(self.split, name)] = name
         if self.graph.labels is not None:
             known[self.graph.labelled] = names[self.graph.labels[self.graph.labelled]]
+        confidence = self.delivered.temperature.of(self.probabilities)
+        sets = {} if self.sets is None else {"set": self.sets.sets.names(confidence, self.graph.class_names)}
         return pd.DataFrame(
             {
                 "id": self.graph.ids,
                 "predicted": names[self.predicted],
                 "probability": self.probabilities.max(axis=1),
-                "confidence": self.delivered.temperature.of(self.probabilities).max(axis=1),
+                "confidence": confidence.max(axis=1),
+                **sets,
                 "given": np.isin(part, ("train", "validation")),
                 "label": known,
                 "split": part,

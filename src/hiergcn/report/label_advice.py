@@ -1,0 +1,22 @@
+"""The part of a run's page about labels: prediction sets."""
+
+from typing import Any
+
+from hiergcn.evaluate.metrics import describe_sets
+from hiergcn.run.folder import LoadedRun
+
+SHOWN_SIZES = 8
+"""Sizes of prediction sets that have a row of their own."""
+
+
+def label_advice(run: LoadedRun) -> dict[str, Any]:
+    """Return the values of the template `labels.html`."""
+    sets = run.metrics.get("prediction_sets")
+    return {"sets": describe_sets(sets) if sets else None, "set_sizes": size_rows(sets["sizes"]) if sets else ()}
+
+
+def size_rows(sizes: list[int]) -> list[dict[str, Any]]:
+    """Return a row for each size of prediction sets that occurs: its name, nodes and share; large sizes together."""
+    rows = {str(size): nodes for size, nodes in enumerate(sizes[:SHOWN_SIZES], start=1)}
+    rows[f"more than {SHOWN_SIZES}"] = sum(sizes[SHOWN_SIZES:])
+    return [{"size": size, "nodes": nodes, "share": nodes / sum(sizes)} for size, nodes in rows.items() if nodes]
