@@ -9,7 +9,8 @@ import torch
 
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.errors import InputError
-from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNConfig
+from hiergcn.graph.task import Task
+from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNConfig, HGCNMethod
 from hiergcn.model.levels import HierarchyTensors
 from hiergcn.model.ops.sparse_features import SparseFeatures
 from hiergcn.run.settings import settings_for
@@ -137,6 +138,23 @@ def test_weight_table_has_a_row_for_each_weight_that_occurs(adjacency: sp.csr_ar
     model = network(hierarchy, PAPER)
     assert model.V is not None
     assert model.V.shape == (len(occurring), 3)
+
+
+def test_rounded_weights_share_rows(adjacency: sp.csr_array) -> None:
+    """Weights 1 to 14 in rows 1, 2, 4, 8 and 16; of two that are as near, the lower one."""
+    none = np.empty(0, dtype=np.int64)
+    hierarchy = coarsen(adjacency, 3)
+    method = HGCNMethod(replace(PAPER, levels=3, round_weights=True))
+    levels = method.prepare(
+        Task(adjacency, np.ones((14, 2)), 3, none, none, none, none), hierarchy, torch.device("cpu")
+    ).structure
+    largest = int(hierarchy.levels[3].node_weight.max())
+    assert largest > 2
+    assert levels.weights.tolist() == [2**k for k in range(largest.bit_length() + 1)]
+    for level, tensors in zip(hierarchy.levels, levels.levels, strict=True):
+        rounded = levels.weights[tensors.weight_row.numpy()]
+        nearest = np.abs(levels.weights[:, None] - level.node_weight).min(axis=0)
+        np.testing.assert_array_equal(np.abs(rounded - level.node_weight), nearest)
 
 
 def test_channel_weights_begin_as_an_average(adjacency: sp.csr_array) -> None:

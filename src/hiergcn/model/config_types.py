@@ -55,6 +55,10 @@ class InputConfig(CheckedConfig):
     """Add the training labels, diffused over the graph to convergence, as columns; see `features`."""
     sharp: bool = field(default=False, kw_only=True)
     """Diffuse them so that borders between classes move to bottlenecks of the graph; see `coarsen.diffusion`."""
+    fade: NonNegative = field(default=0.0, kw_only=True)
+    """How fast the diffused labels fade with distance: on a path by half every 0.5 / √fade edges."""
+    column_dropout: Rate = field(default=0.0, kw_only=True)
+    """Probability that a training step gets none of these columns, so that the model learns to do without, too."""
 
 
 @cache

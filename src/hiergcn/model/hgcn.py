@@ -19,6 +19,7 @@ softmax and the loss (Eq. 9) of training are in `Labelled.cross_entropy`, the so
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -63,6 +64,9 @@ class HGCNConfig(InputConfig):
     """Feature scaling: rows sum to 1, as in Kipf & Welling, whose setting the paper follows."""
     coarsening: bool = True
     """False keeps layers and short-cuts, but every level is the input graph (the paper's first ablation)."""
+    round_weights: bool = False
+    """Round node weights to powers of two. Otherwise many large hyper-nodes have a row of V to themselves, which then
+    stands for their place. Not in the paper."""
     own_weights: bool = False
     """Weights φ of its own for each node beside θ: Â [H ‖ S] θ + [H ‖ S] φ instead of Â [H ‖ S] θ. Not in the paper."""
     exchange: Whole = 0
@@ -223,6 +227,8 @@ class HGCNMethod(Method):
             raise TypeError("H-GCN needs the graph's hierarchy.")
         depth = min(self.config.levels, hierarchy.depth) if self.config.coarsening else self.config.levels
         T = None if weights is None else weights["T"].numpy()
+        if weights is None and self.config.round_weights:
+            T = 2 ** np.arange(int(hierarchy.levels[depth].node_weight.max()).bit_length() + 1)
         levels = HierarchyTensors(hierarchy, depth, self.config.coarsening, T).to(device)
         return Prepared(feature_tensor(task, self.config.scaling, device), levels)
 

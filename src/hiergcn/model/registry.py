@@ -43,6 +43,9 @@ _METHODS = {
 }
 
 
+_WITHOUT_COLUMNS: dict[str, Any] = {"harmonic": False, "sharp": False, "fade": 0.0, "column_dropout": 0.0}
+
+
 def method_names() -> tuple[str, ...]:
     """Return the names of all methods."""
     return tuple(_METHODS)
@@ -73,8 +76,13 @@ def build_method(name: str, config: Any) -> "Method":
     scaling: Any = getattr(config, "scaling", "none")
     if getattr(config, "harmonic", False):
         rows: Any = "none" if scaling == "standard" else scaling  # else after the columns joined
-        inner = replace(config, harmonic=False, scaling="standard" if scaling == "standard" else "none")
-        return HarmonicColumns(build_method(name, inner), rows, config.sharp)
+        inner = replace(config, **_WITHOUT_COLUMNS, scaling="standard" if scaling == "standard" else "none")
+        return HarmonicColumns(build_method(name, inner), rows, config)
+    for setting, off in _WITHOUT_COLUMNS.items():
+        if hasattr(config, "harmonic") and getattr(config, setting) != off:
+            raise InputError(
+                f"{setting} has no effect without harmonic columns; set harmonic to true, or leave it out."
+            )
     if scaling == "standard":
         return Standardised(method_class(name)(replace(config, scaling="none")))
     method: Method = method_class(name)(config)
