@@ -18,6 +18,8 @@ from hiergcn.run.fit import draw_split, fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.predict import explain, predictions_again, predictions_on
 from hiergcn.run.result import RunResult
+from hiergcn.run.settings import settings_for
+from hiergcn.run.trainer import Trainer
 
 LONG = 1000.0  # seconds, so that time decides nothing
 SHORT = {"epochs": 25}
@@ -45,7 +47,7 @@ def few_candidates() -> Any:
     """Try fewer candidates, to save time."""
     with pytest.MonkeyPatch.context() as patch:
         few = tuple(entry for entry in portfolio.PORTFOLIO if entry.name in TRIED)
-        patch.setattr(auto, "PORTFOLIO", few)
+        patch.setattr(auto, "candidates_for", lambda _: few)
         yield
 
 
@@ -247,3 +249,13 @@ def test_an_explanation_says_what_each_method_says(mixed: RunResult, graph: Grap
 
 def test_the_simple_methods_are_the_first() -> None:
     assert tuple(entry.name for entry in portfolio.PORTFOLIO[: auto.SIMPLE]) == TRIED[: auto.SIMPLE]
+
+
+def test_a_dataset_with_recipes_is_fitted_by_them(graph: Graph) -> None:
+    assert portfolio.candidates_for("cora") == portfolio.WITH_RECIPES
+    assert portfolio.candidates_for("helsinki") == portfolio.candidates_for(None) == portfolio.PORTFOLIO
+    split = draw_split(graph)
+    race = auto._Race(Trainer(graph, "cpu"), split, [0], lambda _: None, {}, 1, np.zeros(1), "citeseer")
+    entry = next(one for one in portfolio.WITH_RECIPES if one.name == "hgcn-plus")
+    assert race._settings(entry) == settings_for("hgcn-plus", None, "citeseer")
+    assert race._settings(portfolio.PORTFOLIO[4]) != race._settings(entry)

@@ -49,7 +49,7 @@ def fit(
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(min=0.0, help="Seconds in which auto tries methods. [default: 2 to 60, by the graph's size]"),
+        typer.Option(min=0.0, help="Seconds in which auto tries methods. [default: 2 to 45, by the graph's size]"),
     ] = None,
     coverage: Annotated[
         float | None,

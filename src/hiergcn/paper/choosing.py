@@ -163,7 +163,7 @@ def choosing_experiment(
             about = {"task": name, "split": split}
             found.append(Measurement(NAME, about | {"time_limit": float(time_limit)}, on_device=True))
             if TASKS[name].public:
-                found.append(Measurement(RECIPES_NAME, about, on_device=True))
+                found.append(Measurement(RECIPES_NAME, about | {"time_limit": float(time_limit)}, on_device=True))
     return Experiment(NAME, "The automatic choice", "the automatic choice on 15 tasks", measurements=tuple(found))
 
 
@@ -172,10 +172,16 @@ def choosing_experiment(
 
 def choosing(task: str, split: int, time_limit: float, device: str = "auto") -> dict[str, Any]:
     """Fit a split of a task by the automatic choice, and by the methods of `NAMED`."""
+    return _choice(task, split, time_limit, device, NAMED)
+
+
+def _choice(
+    task: str, split: int, time_limit: float, device: str, named: Sequence[str], dataset: str | None = None
+) -> dict[str, Any]:
     try:
         graph, drawn = TASKS[task].draw(split)
         seeds, began = TASKS[task].seeds(split), perf_counter()
-        result = fit(graph, drawn, seeds=seeds, model="auto", time_limit=time_limit, device=device)
+        result = fit(graph, drawn, seeds=seeds, model="auto", dataset=dataset, time_limit=time_limit, device=device)
     except (HierGCNError, MemoryError, RuntimeError) as error:
         return {"failure": f"{error!s:.300}"}
     candidates = [
@@ -191,22 +197,12 @@ def choosing(task: str, split: int, time_limit: float, device: str = "auto") -> 
         for one in result.leaderboard or ()
     ]
     found = _figures(result, perf_counter() - began) | {"verdict": result.verdict, "candidates": candidates}
-    return found | {"named": {name: _named(name, graph, drawn, seeds, device) for name in NAMED}}
+    return found | {"named": {name: _named(name, graph, drawn, seeds, device, dataset) for name in named}}
 
 
-def choosing_recipes(task: str, split: int, device: str = "auto") -> dict[str, Any]:
-    """Fit the recipes for a citation network and choose between them by validation."""
-    dataset, seeds = task.removesuffix("-public"), TASKS[task].seeds(split)
-    try:
-        graph, drawn = TASKS[task].draw(split)
-    except HierGCNError as error:
-        return {"failure": f"{error!s:.300}"}
-    models = {name: _named(name, graph, drawn, seeds, device, dataset) for name in RECIPES}
-    done = {name: one for name, one in models.items() if one["failure"] is None}
-    if not done:
-        return {"failure": models[RECIPES[0]]["failure"]}
-    chosen = max(done, key=lambda name: done[name]["validation_accuracy"])
-    return done[chosen] | {"chosen": chosen, "models": models}
+def choosing_recipes(task: str, split: int, time_limit: float, device: str = "auto") -> dict[str, Any]:
+    """Fit a citation network by the automatic choice among its recipes, and by the recipes of `RECIPES`."""
+    return _choice(task, split, time_limit, device, RECIPES, dataset=task.removesuffix("-public"))
 
 
 def _named(

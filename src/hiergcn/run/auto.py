@@ -20,12 +20,12 @@ from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.model.registry import method_title
 from hiergcn.run.adapt import choose_settings
 from hiergcn.run.events import CandidateDone, CandidateStarted, EpochDone, OnFitEvent
-from hiergcn.run.portfolio import PORTFOLIO, Entry, Standing, check_settings
+from hiergcn.run.portfolio import Entry, Standing, candidates_for, check_settings
 from hiergcn.run.seeds import SeedResults, train_seeds
 from hiergcn.run.settings import Settings
 from hiergcn.run.trainer import Trainer
 
-LONGEST = 60.0
+LONGEST = 45.0
 """Most seconds of the automatic choice, unless the caller gives a limit."""
 SIMPLE = 4
 """Candidates at the head of the portfolio that are never stopped for being behind: the simple methods."""
@@ -95,18 +95,20 @@ def choose(
     changes: Mapping[str, Any] | None = None,
     time_limit: float | None = None,
     workers: int = 1,
+    dataset: str | None = None,
 ) -> Automatic:
     """Train candidates and weigh them by validation. Ctrl-C keeps the candidates that are finished, if there are any.
 
     Args:
         changes: settings by name, for every candidate that has them.
         time_limit: seconds; by default `default_limit`. Each simple method gets 20 s in any case.
+        dataset: name of the graph, if it is a named dataset; candidates then have its recipes.
     """
     began, limit = time.monotonic(), default_limit(trainer.graph.n_nodes) if time_limit is None else time_limit
     check_settings(changes or {})
     labels = trainer.graph.labels
     assert labels is not None
-    race = _Race(trainer, split, seeds, emit, dict(changes or {}), workers, labels[split.validation])
+    race = _Race(trainer, split, seeds, emit, dict(changes or {}), workers, labels[split.validation], dataset)
     interrupted = False
     try:
         race.try_all(began + _FIRST_SHARE * limit)
@@ -121,7 +123,7 @@ def choose(
 
 
 def default_limit(n_nodes: int) -> float:
-    """Return the seconds of the automatic choice: 2 for up to 500 nodes, 25 ms for each further one, at most 60."""
+    """Return the seconds of the automatic choice: 2 for up to 500 nodes, 25 ms for each further one, at most 45."""
     return min(2.0 + 0.025 * max(n_nodes - 500, 0), LONGEST)
 
 
@@ -137,9 +139,11 @@ class _Race:
         changes: dict[str, Any],
         workers: int,
         validation_labels: np.ndarray,
+        dataset: str | None,
     ) -> None:
         self.trainer, self.split, self.seeds, self.emit = trainer, split, seeds, emit
         self.changes, self.workers, self.validation_labels = changes, workers, validation_labels
+        self.dataset = dataset
         self.profile = profile_graph(trainer.graph, split)
         self.candidates: list[Trained] = []
         self.structural = any(column.kind == STRUCTURAL for column in trainer.graph.columns)
@@ -155,7 +159,7 @@ class _Race:
 
     def try_all(self, deadline: float) -> None:
         """Train each candidate with the first seed, until the deadline."""
-        for place, entry in enumerate(PORTFOLIO):
+        for place, entry in enumerate(candidates_for(self.dataset)):
             one = Trained(entry)
             self.candidates.append(one)
             now, simple = self.standing(), place < SIMPLE
@@ -219,10 +223,16 @@ class _Race:
             raise KeyboardInterrupt
 
     def _settings(self, entry: Entry) -> Settings:
-        """Return settings for the graph, with the candidate's changes and those of the user that it has."""
+        """Return the recipe or settings for the graph, with the changes of the candidate and of the user."""
         graph, split, coarsened = self.trainer.graph, self.split, self.trainer.coarsened
         adapted = choose_settings(
-            graph, split, entry.method, changes=entry.changes, coarsened=coarsened, profile=self.profile
+            graph,
+            split,
+            entry.method,
+            dataset=self.dataset if entry.recipe else None,
+            changes=entry.changes,
+            coarsened=coarsened,
+            profile=self.profile,
         ).settings
         return adapted.override(adapted.effective(self.changes))
 

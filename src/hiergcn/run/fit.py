@@ -96,7 +96,7 @@ def fit(
     if settings is None and is_automatic(model, preset, dataset):
         _check_seeds(seeds, graph, MOST_EPOCHS)
         emit(SplitChosen(split))
-        found = choose(trainer, split, [int(seed) for seed in seeds], emit, changes, time_limit, workers)
+        found = choose(trainer, split, [int(seed) for seed in seeds], emit, changes, time_limit, workers, dataset)
         return _with_sets(_automatic_result(found, trainer, split), coverage)
     chosen = _chosen(trainer, split, settings, changes, model=model, preset=preset, dataset=dataset)
     settings = chosen.settings

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from hiergcn.errors import InputError
 from hiergcn.graph.profile import GraphProfile
 from hiergcn.model.registry import method_class
-from hiergcn.run.settings import settings_for
+from hiergcn.run.settings import has_recipe, settings_for
 
 
 class Standing(NamedTuple):
@@ -68,6 +68,8 @@ class Entry(NamedTuple):
     when: Callable[[Standing], bool] = lambda _: True
     otherwise: str = ""
     """Why it was not tried, if it was not."""
+    recipe: bool = False
+    """Whether its settings are the recipe for a named dataset, not those adapted to the graph."""
 
     @property
     def uses_features(self) -> bool:
@@ -96,6 +98,23 @@ _STRONG = {  # regularised as on citation networks
     "selection": "loss",
     "epochs": 300,
     "patience": 300,
+}
+_LIGHT = {  # little dropout and a sharp target, over near neighbours; learns slowly
+    "drop_node": 0.5,
+    "input_dropout": 0.0,
+    "hidden_dropout": 0.2,
+    "temperature": 0.3,
+    "consistency": 0.7,
+    "warm_up": 0,
+    "hidden": 32,
+    "order": 2,
+    "level_order": 1,
+    "share": 0.3,
+    "initial": "shifted_normal",
+    "scaling": "row",
+    "learning_rate": 0.01,
+    "epochs": 2000,
+    "patience": 200,
 }
 _NEAR = _STRONG | {"order": 2, "level_order": 1, "share": 0.3}  # the same over nearer neighbours
 _NORMALISED = {  # batch normalisation and large steps
@@ -162,9 +181,21 @@ PORTFOLIO = (
     Entry("hgcn-plus-flat", "hgcn-plus", _FLAT, lambda now: not now.labels_far_ahead, _LOST),
     Entry("hgcn-plus-normalised", "hgcn-plus", _NORMALISED, lambda now: now.propagation_leads, _BEHIND),
     Entry("hgcn-plus-strong-flat", "hgcn-plus", _STRONG | _FLAT, lambda now: now.propagation_leads, _BEHIND),
+    Entry("hgcn-plus-light", "hgcn-plus", _LIGHT, lambda now: now.propagation_leads, _BEHIND),
     Entry("grand", "grand", {"epochs": 1000, "patience": 100}, lambda now: now.propagation_leads, _BEHIND),
 )
 """In the order in which they are tried; the first four are the simple methods."""
+
+WITH_RECIPES = tuple(
+    Entry(name, name, recipe=True)
+    for name in ("label-propagation", "harmonic", "mlp", "gcn", "appnp", "hgcn-plus", "grand")
+)
+"""Candidates for a named dataset that has recipes of its own."""
+
+
+def candidates_for(dataset: str | None) -> tuple[Entry, ...]:
+    """Return the candidates for a named dataset, or for any other graph."""
+    return WITH_RECIPES if dataset and has_recipe("hgcn-plus", dataset) else PORTFOLIO
 
 
 def check_settings(changes: Mapping[str, Any]) -> None:

@@ -134,6 +134,11 @@ def preset_names(method: str) -> tuple[str, ...]:
     return tuple(sorted(names | {"default"} if "paper" in names else names))
 
 
+def has_recipe(method: str, dataset: str) -> bool:
+    """Return whether a method has a recipe for this very dataset."""
+    return any(name.endswith(f".{dataset}") for name in recipe_files(method))
+
+
 def published(method: str, dataset: str) -> float | None:
     """Return the accuracy that was published for the method on the dataset, a fraction of 1."""
     found = (recipe.get("published", {}).get(dataset) for recipe in recipe_files(method).values())
