@@ -28,13 +28,15 @@ def check(
     weight: options.Weight = None,
     split_column: options.SplitColumn = None,
     drop: options.Drop = None,
+    unknown: options.Unknown = None,
+    delimiter: options.Delimiter = None,
     estimate: Annotated[bool, typer.Option(help="Train a few epochs to estimate how long a fit takes.")] = True,
 ) -> None:
     """Check your files before training: exit code 0 if a fit would work, 2 if not."""
     from hiergcn.graph.tables.findings import label_counts
     from hiergcn.run.source import Source
 
-    source = Source(data, nodes, label, id_, weight, split_column, tuple(drop or ()))
+    source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter)
     if source.is_dataset:
         raise InputError(f"{data} is a dataset, which needs no check; name files, or write ./{data} for a file.")
     screen = console()
@@ -48,9 +50,9 @@ def check(
         _print_files(screen, read.files)
     read.check_labels()
 
-    from hiergcn.run.fit import DRAWN_SPLIT, draw_split  # imports torch: late, so that bad files are refused at once
+    from hiergcn.run.fit import DRAWN_SPLIT, own_split  # imports torch: late, so that bad files are refused at once
 
-    split = read.split or draw_split(graph)
+    split = own_split(graph, read.split)
     rows = [(name, f"{count:,}") for name, count in label_counts(graph)]
     columns, letters = ("class", "labels"), SHOWN_LETTERS
     print_table(screen, columns, rows, title="\nLabels", letters=letters, most=SHOWN_CLASSES, what="classes")

@@ -15,6 +15,7 @@ def coarsen(
     data: options.Data,
     nodes: Annotated[str | None, typer.Argument(help="A CSV of nodes; needed only if some nodes have no edge.")] = None,
     id_: options.Id = None,
+    delimiter: options.Delimiter = None,
     levels: Annotated[int, typer.Option(min=0, help="Coarser levels to make.")] = 4,
     strategy: Annotated[str, typer.Option(help="hgcn (the paper's), random, heavy-edge or two-hop.")] = "hgcn",
     out: Annotated[
@@ -33,7 +34,7 @@ def coarsen(
     if out is not None and out.suffix not in ENDINGS:
         raise InputError(f"--out {out}: the ending must be one of {', '.join(ENDINGS)}.")
     config = CoarsenConfig(strategy=strategy)
-    graph = options.read_data(Source(data, nodes, id=id_)).graph
+    graph = options.read_data(Source(data, nodes, id=id_, delimiter=delimiter)).graph
     screen = console()
     began = time.perf_counter()
     hierarchy = make_hierarchy(graph.adjacency, levels, config)

@@ -24,6 +24,8 @@ def compare(
     weight: options.Weight = None,
     split_column: options.SplitColumn = None,
     drop: options.Drop = None,
+    unknown: options.Unknown = None,
+    delimiter: options.Delimiter = None,
     models: Annotated[
         str | None,
         typer.Option(help="Comma-separated; NAME or NAME:PRESET. [default: gcn and the default of `hiergcn fit`]"),
@@ -57,7 +59,7 @@ def compare(
     from hiergcn.run.folder import check_free
     from hiergcn.run.source import Source
 
-    source = Source(data, nodes, label, id_, weight, split_column, tuple(drop or ()))
+    source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter)
     specs = parse_splits(splits)
     changes = options.parse_changes(set_)
     models = models or f"gcn,{method_for(None, source.dataset)}"

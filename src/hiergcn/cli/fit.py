@@ -24,6 +24,8 @@ def fit(
     weight: options.Weight = None,
     split_column: options.SplitColumn = None,
     drop: options.Drop = None,
+    unknown: options.Unknown = None,
+    delimiter: options.Delimiter = None,
     labels: options.Labels = None,
     model: options.Model = None,
     preset: Annotated[
@@ -84,7 +86,7 @@ def fit(
     from hiergcn.run.settings import settings_for
     from hiergcn.run.source import Source
 
-    source = Source(data, nodes, label, id_, weight, split_column, tuple(drop or ()), labels=labels)
+    source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter, labels)
     automatic = is_automatic(model, preset, source.dataset)
     if automatic:  # both ways raise for unknown names and values, before anything is read
         check_settings(changes)

@@ -34,6 +34,14 @@ Labels = Annotated[
         help="CSV of further labels (columns id and label), as `hiergcn suggest` writes it and you fill it in."
     ),
 ]
+Unknown = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A label that means unknown, instead of unknown, -1, NA and other usual words; may be repeated. A blank "
+        "always does."
+    ),
+]
+Delimiter = Annotated[str | None, typer.Option(help="Character between columns, or tab. [default: guessed]")]
 Model = Annotated[
     str | None,
     typer.Option(

@@ -25,6 +25,8 @@ def suggest(
     id_: options.Id = None,
     weight: options.Weight = None,
     drop: options.Drop = None,
+    unknown: options.Unknown = None,
+    delimiter: options.Delimiter = None,
     labels: options.Labels = None,
     seed: Annotated[int, typer.Option(min=0, help="For the random draws.")] = 0,
     out: Annotated[Path | None, typer.Option(help="A CSV to write. [default: standard output]")] = None,
@@ -39,7 +41,8 @@ def suggest(
     if Path(data).is_dir():
         frame = _after(Path(data), budget, seed)
     else:
-        frame = _before(Source(data, nodes, label, id_, weight, None, tuple(drop or ()), labels=labels), budget, seed)
+        source = Source(data, nodes, label, id_, weight, None, drop or (), unknown, delimiter, labels)
+        frame = _before(source, budget, seed)
     write_csv(frame, sys.stdout if out is None else out, spreadsheet=spreadsheet_safe)
     where = "" if out is None else f", written to {out}. Fill in its column label and give it to fit: --labels {out}"
     console(stderr=True).print(f"{len(frame):,} nodes to label{where}", soft_wrap=True)  # stdout may hold the table

@@ -25,6 +25,8 @@ def tune(
     weight: options.Weight = None,
     split_column: options.SplitColumn = None,
     drop: options.Drop = None,
+    unknown: options.Unknown = None,
+    delimiter: options.Delimiter = None,
     model: options.Model = None,
     trials: Annotated[int, typer.Option(min=1, help="Settings to try, those of an earlier search included.")] = 50,
     seeds: Annotated[
@@ -49,7 +51,7 @@ def tune(
     from hiergcn.run.tune import JOURNAL, write_tuning
     from hiergcn.run.tune import tune as search
 
-    source = Source(data, nodes, label, id_, weight, split_column, tuple(drop or ()))
+    source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter)
     changes = options.parse_changes(set_)
     method = model or method_for(None, source.dataset)
     settings_for(method, None, source.dataset).override(changes)  # raises for unknown names and values
@@ -107,10 +109,12 @@ def _fit_command(source: "Source", model: str | None, settings: dict[str, Any]) 
         ("--weight", source.weight),
         ("--split-column", source.split_column),
         *(("--drop", name) for name in source.drop),
+        *(("--unknown", word) for word in source.unknown or ()),
+        ("--delimiter", source.delimiter),
         ("--model", model),
         *(("--set", f"{name}={value}") for name, value in settings.items()),
     ):
-        words += [option, value] if value else []
+        words += [] if value is None else [option, value]
     return shlex.join(words)
 
 

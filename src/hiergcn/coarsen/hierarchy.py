@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from hiergcn.coarsen.strategy import CoarsenConfig
 from hiergcn.compiled.csr import Int32s, Int64s
 from hiergcn.errors import InputError
+from hiergcn.graph.adjacency import reordered_adjacency
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,6 +111,15 @@ class Hierarchy:
             return self
         kept = self.levels[: levels + 1]
         return Hierarchy((*kept[:-1], replace(kept[-1], group=None)), self.config, levels)
+
+    def reordered(self, order: Int64s | None) -> "Hierarchy":
+        """Return the hierarchy of the same graph with its nodes in another order; None is the order they have."""
+        if order is None:
+            return self
+        first = self.levels[0]
+        adjacency = reordered_adjacency(first.adjacency, order)
+        group = None if first.group is None else first.group[order]
+        return replace(self, levels=(Level(adjacency, first.node_weight[order], group), *self.levels[1:]))
 
     def hyper_nodes(self, level: int) -> Int32s:
         """Return the hyper-node of every input node at `level`, (n_0,)."""

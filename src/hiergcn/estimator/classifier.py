@@ -4,6 +4,7 @@
 could be cut into folds. For scikit-learn's model selection use `classifier.on(graph)`: see `OnGraph`.
 """
 
+import warnings
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -16,10 +17,11 @@ from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.alignment import encoded_like
 from hiergcn.run.adapt import AUTO, is_automatic, method_for
 from hiergcn.run.adapt import PRESET as ADAPTED
 from hiergcn.run.events import OnFitEvent
-from hiergcn.run.fit import draw_split, fit
+from hiergcn.run.fit import check_graph, fit, own_split
 from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.portfolio import check_settings
 from hiergcn.run.result import RunResult
@@ -77,10 +79,15 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         self._requested()  # refuses unknown names
 
     def fit(self, graph: Graph, split: Split | None = None, on_event: OnFitEvent | None = None) -> Self:
-        """Train on the labelled nodes; without a split, a fifth of each class is kept to select the best epoch."""
+        """Train on the labelled nodes.
+
+        Without a split, that of the graph is used; if it has none, a fifth of each class is kept to select the best
+        epoch.
+        """
+        check_graph(graph)
         self.result_: RunResult = fit(
             graph,
-            split or draw_split(graph, test=0.0, seed=self.seed),
+            own_split(graph, split, test=0.0, seed=self.seed),
             seeds=[self.seed],
             model=self._model,
             preset=self.preset,
@@ -94,9 +101,12 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         return self
 
     def predict_proba(self, graph: Graph | None = None) -> NDArray[Any]:
-        """Return probabilities (n, classes) for the fitted graph, or for another one with the same features."""
+        """Return probabilities (n, classes) for the fitted graph, or for another one with the same features.
+
+        Features are matched by the names of their columns, with the categories and means of the fitted graph.
+        """
         self._check_fitted()
-        return self._probabilities if graph is None else self._saved.predict_proba(graph, self.device)
+        return self._probabilities if graph is None else self._saved.predict_proba(self._encoded(graph), self.device)
 
     def predict(self, graph: Graph | None = None) -> NDArray[Any]:
         """Return the name of each node's class, (n,)."""
@@ -117,6 +127,7 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         By default every labelled node that was not used in training is scored; nodes are recognised by their ids.
         """
         self._check_fitted()
+        check_graph(graph)
         if nodes is None:
             known = graph.labelled
             chosen = known[~np.isin(graph.ids[known].astype(str), self._learned)]
@@ -134,7 +145,7 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     def embed(self, graph: Graph) -> NDArray[Any]:
         """Return the input of the output layer for a graph, (n, hidden); several networks side by side."""
         self._check_fitted()
-        found = self._saved.embed(graph, self.device)
+        found = self._saved.embed(self._encoded(graph), self.device)
         if found is None:
             raise InputError(f"{self.settings_.method} has no hidden layers here, so it has no embedding.")
         return found
@@ -256,6 +267,14 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         if not hasattr(self, "result_") and self._graph_file is None:
             raise NotFittedError("The run folder does not hold the graph; give it: embed(graph), suggest(20, graph).")
         return self.result_.graph if self._graph_file is None else Graph.from_npz(self._graph_file)
+
+    def _encoded(self, graph: Graph) -> Graph:
+        """Return a graph with the features of the fitted one, and warn of values that it did not have."""
+        check_graph(graph)
+        encoded = encoded_like(graph, self._saved.columns, self._saved.n_features)
+        for note in encoded.notes[len(graph.notes) :]:
+            warnings.warn(note, stacklevel=3)
+        return encoded
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():

@@ -24,6 +24,7 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
+from hiergcn.graph.adjacency import reordered_adjacency
 from hiergcn.model.baselines.grand import mixed_order
 from hiergcn.model.ensemble import Ensemble
 from hiergcn.model.hgcn import HGCN
@@ -45,6 +46,10 @@ class Votes:
     """(n,): what hyper-nodes add to the score, or how much of the sum of a row came through them."""
     hyper_nodes_vote: bool = False
     """Whether hyper-nodes add to the sum of a row; else they are part of it, because their votes come through nodes."""
+
+    def reordered(self, order: NDArray[np.int64]) -> "Votes":
+        """Return the votes with the nodes in another order."""
+        return Votes(reordered_adjacency(self.shares, order), self.by_hyper_nodes[order], self.hyper_nodes_vote)
 
     def save(self, path: Path) -> None:
         np.savez_compressed(

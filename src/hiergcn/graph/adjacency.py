@@ -93,6 +93,13 @@ def _first_asymmetry(indptr: Any, indices: Any, data: Any) -> tuple[int, int]:
     return -1, -1
 
 
+def reordered_adjacency(adjacency: sp.csr_array, order: NDArray[np.int64]) -> sp.csr_array:
+    """Return the adjacency with the nodes in another order."""
+    moved = sp.csr_array(adjacency[order][:, order])
+    moved.sort_indices()
+    return moved
+
+
 def checked_ends(ends: ArrayLike, which: str) -> NDArray[Any]:
     """Return one end of each edge, `which` is source or target, as node numbers."""
     array = np.asarray(ends)

@@ -77,21 +77,33 @@ class Conversions:
         *,
         id: str | None = None,  # noqa: A002  # the word a user expects
         label: str | None = None,
+        split: str | None = None,
         drop: Sequence[str] = (),
         source: str | None = None,
         target: str | None = None,
         weight: str | None = None,
         delimiter: str | None = None,
+        unknown: Sequence[str] | None = None,
+        like: "Graph | None" = None,
     ) -> "Graph":
-        """Return a graph from a file of edges and, if there is one, a file of nodes; either may be gzipped.
+        """Return a graph from a file of edges and, if there is one, a file of nodes. docs/files.md has the rules.
 
-        Columns of the nodes that are named in `drop` are left out, and so is one that is named split. docs/files.md has
-        the rules; `read_csv` in `hiergcn.graph.tables.csv_files` returns the split as well.
+        Args:
+            edges: a row per edge.
+            nodes: a row per node.
+            id, label, split: columns of the nodes; by default those with usual names. `fit` uses the split.
+            drop: columns of the nodes to leave out; all others are features.
+            source, target, weight: columns of the edges; by default those with usual names.
+            delimiter: between columns; by default it is guessed.
+            unknown: labels that mean unknown, instead of "unknown", "-1", "NA" and other usual words.
+            like: a graph whose columns of features these are: its categories and means are used, so that a model that
+                was trained on it can predict here. Other columns are ignored.
         """
         from hiergcn.graph.tables.column_roles import CsvOptions
         from hiergcn.graph.tables.csv_files import read_csv
 
-        options = CsvOptions(id, label, None, tuple(drop), source, target, weight, delimiter)
+        known = None if like is None else like.columns
+        options = CsvOptions(id, label, split, drop, source, target, weight, delimiter, unknown, known)
         return read_csv(edges, nodes, options).graph
 
     @staticmethod
@@ -101,25 +113,32 @@ class Conversions:
         *,
         id: str | None = None,  # noqa: A002  # the word a user expects
         label: str | None = None,
+        split: str | None = None,
+        drop: Sequence[str] = (),
         source: str | None = None,
         target: str | None = None,
         weight: str | None = None,
+        unknown: Sequence[str] | None = None,
+        like: "Graph | None" = None,
         name: str = "graph",
     ) -> "Graph":
         """Return a graph from a frame of edges and, if there is one, a frame of nodes, by the rules of `from_csv`.
 
         The ids of the nodes are in the column `id`, in one with a usual name (id, node, ..), in the index if it is not
-        0, 1, 2, .., or in the first column. Ids that are text stay text. A label of None, NaN, "" or the number -1
-        is unknown. Every other column is a feature; if all of these are sparse, the features stay sparse.
+        0, 1, 2, .., or in the first column. Ids that are text stay text. If all features are sparse, they stay so.
         """
         from hiergcn.graph.formats.frames import graph_from_frames
         from hiergcn.graph.tables.column_roles import CsvOptions
 
-        options = CsvOptions(id, label, source=source, target=target, weight=weight)
+        known = None if like is None else like.columns
+        options = CsvOptions(id, label, split, drop, source, target, weight, None, unknown, known)
         return graph_from_frames(edges, nodes, options, name)
 
     def to_pandas(self) -> "tuple[pd.DataFrame, pd.DataFrame]":
-        """Return frames of edges (source, target, and weight unless all are 1) and nodes (id, label, x0, x1, ..)."""
+        """Return frames of edges (source, target, and weight unless all are 1) and nodes (id, label, split, features).
+
+        Features have the columns that they were made of; those without names are x0, x1, ..
+        """
         from hiergcn.graph.formats.frames import frames_of
 
         return frames_of(self._graph)
@@ -138,8 +157,11 @@ class Conversions:
         g: Any,
         *,
         label: str | None = None,
+        split: str | None = None,
         features: str | Sequence[str] | None = None,
         weight: str = "weight",
+        drop: Sequence[str] = (),
+        unknown: Sequence[str] | None = None,
         name: str | None = None,
     ) -> "Graph":
         """Return a graph from a NetworkX graph of any kind, made undirected; its nodes are the ids, in their order.
@@ -147,18 +169,23 @@ class Conversions:
         Args:
             g: a networkx.Graph, DiGraph or multigraph. Parallel edges add up if they have weights.
             label: the node attribute that holds the class; by default `label` or `class` if there is one. Nodes without
-                it, or with None, NaN, "" or the number -1, are unlabelled.
+                it are unlabelled; None, NaN and words mean the same as in `from_csv`.
+            split: the node attribute that says train, validation or test; by default `split` if there is one.
             features: the node attribute that holds a list of numbers (or {column: value}), by default `x` if there is
                 one; or a list of attributes that hold a number, a truth value or a word each.
             weight: the edge attribute that holds the weight; an edge without it weighs 1.
+            drop: ["split"] if that attribute is not a split.
+            unknown: labels that mean unknown, instead of the usual words.
             name: name of the graph; by default that of `g`.
         """
         from hiergcn.graph.formats.networkx_graph import graph_from_networkx
+        from hiergcn.graph.tables.column_roles import CsvOptions
 
-        return graph_from_networkx(g, label, features, weight, name)
+        options = CsvOptions(label=label, split=split, drop=drop, unknown=unknown)
+        return graph_from_networkx(g, features, options, weight, name)
 
     def to_networkx(self) -> Any:
-        """Return a networkx.Graph by the user's ids; node attributes are `label` (if known) and `x` (the features)."""
+        """Return a networkx.Graph by the user's ids; node attributes are `label`, `split` and `x` (the features)."""
         from hiergcn.graph.formats.networkx_graph import networkx_of
 
         return networkx_of(self._graph)
@@ -168,16 +195,21 @@ class Conversions:
         path: str | Path,
         *,
         label: str | None = None,
+        split: str | None = None,
         features: str | Sequence[str] | None = None,
         weight: str = "weight",
+        drop: Sequence[str] = (),
+        unknown: Sequence[str] | None = None,
     ) -> "Graph":
         """Return a graph from a GraphML file, as from a NetworkX graph. A document type is refused.
 
         Gephi and yEd write the name that is drawn beside a node as its `label`: give the attribute of the class then.
         """
         from hiergcn.graph.formats.networkx_graph import graph_from_graphml
+        from hiergcn.graph.tables.column_roles import CsvOptions
 
-        return graph_from_graphml(path, label, features, weight)
+        options = CsvOptions(label=label, split=split, drop=drop, unknown=unknown)
+        return graph_from_graphml(path, features, options, weight)
 
     def to_graphml(self, path: str | Path) -> None:
         """Write a GraphML file: edges with weights, nodes with labels, features as text that `from_graphml` reads."""
@@ -190,7 +222,7 @@ class Conversions:
         """Return a graph from a `torch_geometric.data.Data`, made undirected. It has edge_index, edge_weight
         (or an edge_attr of one column), x and y, which is -1 if the class is unknown.
 
-        Its masks are a split: `Split.from_masks(data.train_mask, data.val_mask, data.test_mask)`.
+        Its train_mask, val_mask and test_mask are the graph's split, unless they hold several.
         """
         from hiergcn.graph.formats.pyg_data import graph_from_pyg
 
@@ -238,7 +270,7 @@ class Conversions:
 
         Args:
             X: numbers, dense or sparse, or a frame, whose words are one-hot encoded. It becomes the features, too.
-            y: the class of each row; None, NaN, "" or the number -1 if it is unknown.
+            y: the class of each row; None, NaN, -1, "unknown" and so on if it is unknown, as in `from_csv`.
             k: number of neighbours of each row.
             join: `union` joins two rows if either is among the other's nearest, so that every row has k neighbours or
                 more; `mutual` only if both are, which drops chance neighbours but can leave rows without any.

@@ -1,7 +1,7 @@
 """A graph with features and labels: an immutable value whose parts have been checked."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from hiergcn.compiled.csr import read_only
 from hiergcn.errors import InputError
-from hiergcn.graph.adjacency import checked_adjacency, position_of, read_only_csr
+from hiergcn.graph.adjacency import checked_adjacency, position_of, read_only_csr, reordered_adjacency
 from hiergcn.graph.conversions import Conversions
-from hiergcn.graph.tables.feature_columns import FeatureColumn
+from hiergcn.graph.split import PARTS, Split
+from hiergcn.graph.tables.feature_columns import FeatureColumn, FeatureTable
 
 Features: TypeAlias = NDArray[Any] | sp.csr_array
 
@@ -41,22 +42,31 @@ class Graph(Conversions):
     """What a reader did with the data, a sentence each."""
     columns: tuple[FeatureColumn, ...] = ()
     """The columns of the table that the features were made of, if they were."""
+    missing: NDArray[np.bool_] | None = None
+    """(n, columns) where a number was missing and became the mean of its column; None if none was."""
+    texts: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """The entries, (n,), of columns of text, whose features are weights of chosen words."""
+    split: Split | None = None
+    """The split that the data name, which `fit` uses unless it is given another; None if they name none."""
 
     def __post_init__(self) -> None:
         adjacency = checked_adjacency(self.adjacency)
         n = adjacency.shape[0]
         labels = None if self.labels is None else _checked_labels(self.labels, n)
+        features = None if self.features is None else checked_features(self.features, n)
+        _check_columns(self, 0 if features is None else int(features.shape[1]), n)
+        _check_split(self.split, n)
         checked = {
             "adjacency": adjacency,
-            "features": None if self.features is None else checked_features(self.features, n),
+            "features": features,
             "labels": labels,
             "ids": _checked_ids(self.ids, n),
             "class_names": _checked_class_names(self.class_names, labels),
             "notes": tuple(self.notes),
             "columns": tuple(self.columns),
         }
-        for field, value in checked.items():
-            object.__setattr__(self, field, value)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     @property
     def n_nodes(self) -> int:
@@ -81,10 +91,28 @@ class Graph(Conversions):
         """The nodes whose label is known, ascending."""
         return np.empty(0, np.int64) if self.labels is None else np.flatnonzero(self.labels >= 0)
 
+    @property
+    def feature_table(self) -> FeatureTable:
+        """The features with all that is known about the columns that they were made of."""
+        return FeatureTable(self.features, self.columns, self.missing, self.texts)
+
     def with_labels(self, labels: ArrayLike | None, class_names: Sequence[str] | None = None) -> "Graph":
-        """Return the same graph with other labels; class names stay unless others are given."""
+        """Return the same graph with other labels and no split; class names stay unless others are given."""
         names = self.class_names if class_names is None else tuple(class_names)
-        return replace(self, labels=None if labels is None else np.asarray(labels), class_names=names)
+        return replace(self, labels=None if labels is None else np.asarray(labels), class_names=names, split=None)
+
+    def reordered(self, order: NDArray[np.int64]) -> "Graph":
+        """Return the same graph with its nodes in another order; `order` holds the node numbers."""
+        return replace(
+            self,
+            adjacency=reordered_adjacency(self.adjacency, order),
+            features=None if self.features is None else self.features[order],
+            labels=None if self.labels is None else self.labels[order],
+            ids=self.ids[order],
+            missing=None if self.missing is None else self.missing[order],
+            texts={name: texts[order] for name, texts in self.texts.items()},
+            split=None if self.split is None else self.split.reordered(order),
+        )
 
     def __deepcopy__(self, memo: object) -> "Graph":
         return self  # nothing in it changes
@@ -118,6 +146,22 @@ def checked_features(features: Any, n: int) -> Features:
         matrix.sum_duplicates()
     _check_finite(matrix.data, matrix)
     return read_only_csr(matrix)
+
+
+def _check_columns(graph: Graph, n_features: int, n: int) -> None:
+    """Refuse columns that do not describe the features."""
+    width = sum(column.width for column in graph.columns)
+    if graph.columns and width != n_features:
+        raise InputError(f"The columns describe {width:,} features, but there are {n_features:,}; leave them out.")
+    if graph.missing is not None and graph.missing.shape != (n, len(graph.columns)):
+        raise InputError("The array of missing numbers must have a row per node and a column per table column.")
+
+
+def _check_split(split: Split | None, n: int) -> None:
+    for part in PARTS if split is not None else ():
+        nodes = getattr(split, part)
+        if nodes.size and nodes[-1] >= n:
+            raise InputError(f"The {part} part of the split names node {nodes[-1]}, but the graph has {n:,} nodes.")
 
 
 def _check_finite(values: NDArray[Any], matrix: Any = None) -> None:

@@ -6,15 +6,17 @@ A fourth part calibrates prediction sets, if these are wanted: it neither trains
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hiergcn.compiled.csr import read_only
 from hiergcn.errors import InputError
-from hiergcn.graph.graph import Graph
 from hiergcn.graph.neighbourhoods import breadth_first
+
+if TYPE_CHECKING:
+    from hiergcn.graph.graph import Graph
 
 PARTS = ("train", "validation", "test")
 ALL_PARTS = (*PARTS, "calibration")
@@ -78,16 +80,25 @@ class Split:
         return cls(train, rest[:validation], rest[validation:end])
 
     @classmethod
-    def holdout(cls, labels: ArrayLike, validation: float = 0.2, test: float = 0.2, seed: int = 0) -> "Split":
+    def holdout(
+        cls,
+        labels: ArrayLike,
+        validation: float = 0.2,
+        test: float = 0.2,
+        seed: int = 0,
+        order: NDArray[np.int64] | None = None,
+    ) -> "Split":
         """Divide the labelled nodes of each class: a share for validation, a share for test, the rest trains.
 
         A class keeps at least one training node. It gives at least one node to validation if it has two, and to test
-        only whole shares (from five nodes on by default), so that few labels are not spent on a test set.
+        only whole shares (from five nodes on by default), so that few labels are not spent on a test set. The nodes are
+        drawn as if they were listed in `order`, by default as they are.
         """
         if not (0 <= validation < 1 and 0 <= test < 1 and validation + test < 1):
             raise InputError(f"Validation {validation} and test {test} must be shares that leave some nodes to train.")
         known = np.asarray(labels)
-        shuffled = _generator(seed).permutation(np.flatnonzero(known >= 0))
+        listed = np.arange(known.size) if order is None else order
+        shuffled = _generator(seed).permutation(listed[known[listed] >= 0])
         parts = [np.split(np.empty(0, np.int64), [0, 0])]  # train, validation and test nodes of each class
         for k in np.unique(known[shuffled]):
             nodes = shuffled[known[shuffled] == k]
@@ -98,7 +109,7 @@ class Split:
 
     @classmethod
     def blocked(
-        cls, graph: Graph, train: float = 0.1, validation: float = 0.1, test: float = 0.5, gap: int = 0, seed: int = 0
+        cls, graph: "Graph", train: float = 0.1, validation: float = 0.1, test: float = 0.5, gap: int = 0, seed: int = 0
     ) -> "Split":
         """Draw training and validation nodes from one part of the graph; the part farthest from it tests.
 
@@ -145,7 +156,13 @@ class Split:
             return self
         return Split(np.setdiff1d(self.train, taken), np.setdiff1d(self.validation, taken), self.test, taken)
 
-    def check(self, graph: Graph) -> None:
+    def reordered(self, order: NDArray[np.int64]) -> "Split":
+        """Return the split of the same nodes, listed in another order."""
+        place = np.empty_like(order)
+        place[order] = np.arange(order.size)
+        return Split(*(place[getattr(self, part)] for part in ALL_PARTS))
+
+    def check(self, graph: "Graph") -> None:
         """Refuse a split with which no model of `graph` can be trained and selected."""
         labels = graph.labels
         if labels is None or not (labels >= 0).any():
@@ -215,7 +232,7 @@ class SplitSpec:
             return f"{self.kind}-{self.number}"
         return f"few-{self.per_class}-draw-{self.number}{'-small' if self.small_validation else ''}"
 
-    def split(self, graph: Graph, public: Split) -> Split:
+    def split(self, graph: "Graph", public: Split) -> Split:
         """Return the split of a graph whose own one is `public`."""
         if graph.labels is None:
             raise InputError(f"{graph.name} has no labels to draw a split from.")

@@ -22,7 +22,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import PUBLIC, SplitSpec, parse_splits, splits_text
 from hiergcn.run.adapt import choose_settings
 from hiergcn.run.events import FitEvent, MethodDone, MethodStarted, OnCompareEvent, RunDone, SeedDone
-from hiergcn.run.fit import AllSeedsFailedError, draw_split, fit
+from hiergcn.run.fit import AllSeedsFailedError, fit, in_canonical_order, own_split
 from hiergcn.run.machine import environment
 from hiergcn.run.process import Peak, Send, WorkFailedError, in_own_process
 from hiergcn.run.result import RunResult
@@ -216,7 +216,7 @@ def compare(
 
     Args:
         graph: with labels.
-        split: the graph's own; drawn from the labels if None.
+        split: that of the graph, or drawn from the labels, if None.
         methods: settings by the name to show; or names, as NAME or NAME:PRESET, whose settings are chosen as in `fit`.
         seeds: run on each split.
         dataset, device: as in `fit`.
@@ -226,7 +226,8 @@ def compare(
         on_event: gets every step: see `events`.
         command: the command line, kept with the result.
     """
-    emit, own = on_event or (lambda _: None), split or draw_split(graph)
+    graph, split = in_canonical_order(graph, split)
+    emit, own = on_event or (lambda _: None), own_split(graph, split)
     against = against or next(iter(methods))
     if against not in methods:
         raise InputError(f"{against!r} is not among the models compared; give one of {', '.join(methods)}.")

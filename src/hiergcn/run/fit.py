@@ -17,6 +17,7 @@ from hiergcn.evaluate.metrics import evaluate_model, evaluate_part, evaluate_set
 from hiergcn.explain.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
+from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.model.registry import method_class
 from hiergcn.run.adapt import ChosenSettings, choose_settings, is_automatic
 from hiergcn.run.auto import Automatic, Trained, choose
@@ -67,7 +68,7 @@ def fit(
 
     Args:
         graph: with some labels; gets structural features if it has none.
-        split: drawn from the labels if None, see `draw_split`.
+        split: that of the graph if None; drawn from the labels if it has none, see `draw_split`.
         settings: used as they are; if None, they are chosen by the next four arguments, see `choose_settings`.
         seeds: one model each; the answer is their mean.
         model: name of a method, or `auto`.
@@ -85,10 +86,12 @@ def fit(
         on_event: called with each step, see `events`.
     """
     emit = on_event or (lambda _: None)
-    trainer = Trainer(graph, device, hierarchy)
-    graph = trainer.graph
+    check_graph(graph)
+    order = canonical_order(graph.ids)
+    graph, split = in_canonical_order(graph, split)
+    trainer = Trainer(graph, device, hierarchy and hierarchy.reordered(order))
 
-    split = split or draw_split(graph)
+    split = own_split(graph, split)
     if coverage is not None and graph.labels is not None:
         check_coverage(coverage)
         split = split.with_calibration(graph.labels, fewest_nodes(coverage))
@@ -97,10 +100,27 @@ def fit(
         _check_seeds(seeds, graph, MOST_EPOCHS)
         emit(SplitChosen(split))
         found = choose(trainer, split, [int(seed) for seed in seeds], emit, changes, time_limit, workers, dataset)
-        return _with_sets(_automatic_result(found, trainer, split), coverage)
-    chosen = _chosen(trainer, split, settings, changes, model=model, preset=preset, dataset=dataset)
+        result = _automatic_result(found, trainer, split)
+    else:
+        chosen = _chosen(trainer, split, settings, changes, model=model, preset=preset, dataset=dataset)
+        result = _fit_method(trainer, split, chosen, seeds, dataset, baselines, emit, workers)
+    result = _with_sets(result, coverage)
+    return result if order is None else result.reordered(np.argsort(order))
+
+
+def _fit_method(
+    trainer: Trainer,
+    split: Split,
+    chosen: ChosenSettings,
+    seeds: Sequence[int],
+    dataset: str | None,
+    baselines: Sequence[str],
+    emit: OnFitEvent,
+    workers: int,
+) -> RunResult:
+    """Train one method, and simpler ones to compare with."""
     settings = chosen.settings
-    _check_seeds(seeds, graph, settings.train.epochs)
+    _check_seeds(seeds, trainer.graph, settings.train.epochs)
     emit(SettingsChosen(split, chosen))
 
     hierarchy = trainer.hierarchy(settings)  # the graph is coarsened here, unless it was to choose the settings
@@ -113,8 +133,8 @@ def fit(
     members = [Member(settings, seed, weights, share) for seed, weights in trained.weights.items()]
     result = _evaluated(members, trained, trainer, split, trained.mean(), trained.probabilities)
     result = replace(
-        _with_sets(result, coverage),
-        notes=(*_depth_note(trainer.hierarchy(settings), settings), *chosen.advice, *result.notes),
+        result,
+        notes=(*_depth_note(hierarchy, settings), *chosen.advice, *result.notes),
         claim=published(settings.method, dataset) if dataset else None,
         reasons=chosen.reasons,
     )
@@ -128,11 +148,35 @@ def fit(
     return replace(result, baselines=compared)
 
 
+def check_graph(graph: object) -> None:
+    """Refuse a table, such as scikit-learn's estimators take, in place of a graph."""
+    if not isinstance(graph, Graph):
+        raise InputError(
+            f"A graph is needed here, not a {type(graph).__name__}: its edges help to classify its nodes. "
+            "Make one with Graph.from_csv or Graph.from_pandas, or from a table with Graph.from_table(X, y)."
+        )
+
+
+def in_canonical_order(graph: Graph, split: Split | None) -> tuple[Graph, Split | None]:
+    """Return the graph with its nodes in the order of their ids, in which `fit` works, and its split."""
+    check_graph(graph)
+    order = canonical_order(graph.ids)
+    return (graph, split) if order is None else (graph.reordered(order), split and split.reordered(order))
+
+
+def own_split(graph: Graph, split: Split | None = None, *, test: float = 0.2, seed: int = 0) -> Split:
+    """Return the split that is given, or that the data name, or one drawn from the labels."""
+    return split or graph.split or draw_split(graph, test=test, seed=seed)
+
+
 def draw_split(graph: Graph, validation: float = 0.2, test: float = 0.2, seed: int = 0) -> Split:
-    """Draw a share of the labels of each class for validation and, if it has enough, for test; see `Split.holdout`."""
+    """Draw a share of the labels of each class for validation and, if it has enough, for test; see `Split.holdout`.
+
+    The draw depends on ids and labels, not on the order of the nodes.
+    """
     if graph.labels is None:
         raise InputError(f"{graph.name} has no labels to learn from; give the class of some nodes.")
-    return Split.holdout(graph.labels, validation, test, seed)
+    return Split.holdout(graph.labels, validation, test, seed, canonical_order(graph.ids))
 
 
 def _chosen(
@@ -245,7 +289,7 @@ def _evaluated(
             "epoch": trained.seconds / max(len(history), 1),
         },
         device=str(trainer.device),
-        notes=graph.notes,
+        notes=(*_single_labels(graph), *graph.notes),
         interrupted=trained.interrupted,
         votes=_votes(trainer, split, first, probabilities),
     )
@@ -264,6 +308,16 @@ def _depth_note(hierarchy: Hierarchy | None, settings: Settings) -> tuple[str, .
     levels, layers = settings.model.levels, 2 * hierarchy.depth + 1
     found = f"The graph can be coarsened {hierarchy.depth} times, not the {levels} that were asked for"
     return (f"{found}; the network has {layers} layers.",)
+
+
+def _single_labels(graph: Graph) -> list[str]:
+    """Return a note on classes with one label, which validation and test cannot judge."""
+    assert graph.labels is not None
+    single = np.flatnonzero(np.bincount(graph.labels[graph.labelled], minlength=graph.n_classes) == 1)
+    if not single.size:
+        return []
+    names = ", ".join(f"{graph.class_names[k]!r:.40}" for k in single[:5]) + (", .." if single.size > 5 else "")
+    return [f"classes with one label, which trains and leaves none to validate the class: {names}"]
 
 
 def _votes(trainer: Trainer, split: Split, first: Member, probabilities: np.ndarray) -> Votes | None:

@@ -33,6 +33,7 @@ from hiergcn.evaluate.conformal import PredictionSets
 from hiergcn.explain.votes import Votes
 from hiergcn.files import unescaped, write_csv
 from hiergcn.graph.tables.feature_columns import FeatureColumn
+from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.run.machine import environment
 from hiergcn.run.predict import Answer, Member, SavedModel
 from hiergcn.run.result import RunResult
@@ -159,16 +160,17 @@ class LoadedRun(Answer):
     @cached_property
     def model(self) -> SavedModel:
         """The answer as a model."""
-        names = tuple(self.config["class_names"])
-        train = self.predictions[self.predictions["split"] == "train"]
-        labels = pd.Index(names).get_indexer(train["label"])
+        names, ids = tuple(self.config["class_names"]), self.predictions["id"].to_numpy(str)
+        train = np.flatnonzero(self.predictions["split"] == "train")
+        labels = pd.Index(names).get_indexer(self.predictions["label"].iloc[train])
         return SavedModel(
             self.members,
             self.config["n_features"],
             names,
-            self.hierarchy,
+            None if self.hierarchy is None else self.hierarchy.reordered(canonical_order(ids)),
             self.columns,
-            train["id"].to_numpy(str),
+            ids,
+            train,
             labels.astype(np.int64),
         )
 

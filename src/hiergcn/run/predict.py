@@ -16,8 +16,10 @@ from hiergcn.errors import InputError
 from hiergcn.explain.attribution import Attribution, attribute, attribute_labels
 from hiergcn.explain.node import Explanation, MethodShare, explain_node
 from hiergcn.graph import Graph
+from hiergcn.graph.alignment import encoded_like
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureColumn
+from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import LabelModel
 from hiergcn.model.baselines.grand import GRANDConfig
@@ -78,18 +80,20 @@ class Answer:
 class SavedModel(Answer):
     """The networks of an answer, and what they need to predict on a graph. The first has the largest share.
 
-    `on`, `embed` and `traceable_on` are about that first one; `predict_proba` is the mean of all.
+    `embed` and `traceable_on` are about that first one; `predict_proba` is the mean of all.
     """
 
     members: tuple[Member, ...]
     n_features: int
     class_names: tuple[str, ...]
     hierarchy: Hierarchy | None = None
-    """Of the training graph, as deep as any member needs; another graph is coarsened when it is needed."""
+    """Of the training graph in canonical order, as deep as any member needs; another graph is coarsened if needed."""
     columns: tuple[FeatureColumn, ...] = ()
     """The table columns that the features were made of."""
-    train_ids: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=str))
-    """Ids of the training nodes as text: methods that diffuse labels look for them in other graphs."""
+    ids: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=str))
+    """Ids of the nodes of the training graph, as text."""
+    train: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """The training nodes among them: methods that diffuse labels look for them in other graphs."""
     train_labels: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
@@ -103,12 +107,12 @@ class SavedModel(Answer):
         methods = [build_method(one.settings.method, one.settings.model) for one in self.members]
         return all(method.inductive or method.relearns for method in methods)
 
-    def on(self, graph: Graph, device: str = "auto") -> tuple[NodeModel, Features]:
-        """Return the first member over a graph, ready to evaluate, and the features that it takes."""
-        return next(self._each_on(graph, device, self.members[:1]))
+    def encoded(self, graph: Graph) -> Graph:
+        """Return a graph with the features that the model takes: matched by name, or made from the edges."""
+        return with_structural_features(encoded_like(graph, self.columns, self.n_features))
 
     def predict_proba(self, graph: Graph, device: str = "auto") -> NDArray[np.float32]:
-        """Return the probability of each class for each node, (n, classes)."""
+        """Return the probability of each class for each node, (n, classes); refuse to if they would be guesses."""
         mean = np.zeros((graph.n_nodes, len(self.class_names)), dtype=np.float32)
         for member, probabilities in zip(self.members, self.each_proba(graph, device), strict=True):
             mean += np.float32(member.share) * probabilities
@@ -116,18 +120,29 @@ class SavedModel(Answer):
 
     def each_proba(self, graph: Graph, device: str = "auto") -> Iterator[NDArray[np.float32]]:
         """Yield the probabilities of each member, (n, classes)."""
-        for model, features in self._each_on(graph, device, self.members):
+        self._check_applies(graph)
+        ordered, back = _ordered(self.encoded(graph))
+        for model, features in self._each_on(ordered, device, self.members):
             with torch.no_grad():
-                yield torch.softmax(model(features), dim=1).cpu().numpy()
+                yield torch.softmax(model(features), dim=1).cpu().numpy()[back]
+
+    def _check_applies(self, graph: Graph) -> None:
+        """Refuse a graph that the model could only guess about."""
+        ids = graph.ids.astype(str)
+        seen = np.isin(ids, self.ids)
+        if not self.inductive and not (seen.all() and ids.size == self.ids.size):
+            raise InputError(
+                f"{self.settings.method} is transductive and {graph.name} has other nodes than the training graph; "
+                "fit again, or use a model with features."
+            )
+        if self.is_structural and seen.mean() < MIN_KNOWN_NODES:
+            raise InputError(
+                f"The model was trained on features made from the edges and needs at least half of the nodes it has "
+                f"seen; {graph.name} has {seen.sum():,} of {graph.n_nodes:,}. Fit again, or add features."
+            )
 
     def _each_on(self, graph: Graph, device: str, members: Sequence[Member]) -> Iterator[tuple[NodeModel, Features]]:
-        if self.is_structural:
-            graph = with_structural_features(graph)
-        if graph.n_features != self.n_features:
-            raise InputError(
-                f"The model was trained on {self.n_features} features and {graph.name} has {graph.n_features}; "
-                "give the same columns in the same order."
-            )
+        """Yield each member over an encoded graph in canonical order, ready to evaluate, and the features it takes."""
         place, n_classes, task = choose_device(device), len(self.class_names), self._task(graph)
         for settings, alike in groupby(members, key=lambda one: one.settings):
             method = build_method(settings.method, settings.model)
@@ -149,23 +164,25 @@ class SavedModel(Answer):
 
     def _task(self, graph: Graph) -> Task:
         """Return the task to predict on a graph: it has the training labels of the nodes that it shares."""
-        place = pd.Series(np.arange(graph.n_nodes), index=graph.ids.astype(str))
-        found = place.reindex(self.train_ids).to_numpy()
-        here = np.isfinite(found)
+        found = pd.Index(graph.ids.astype(str)).get_indexer(self.ids[self.train])
+        listed = np.argsort(found)  # as in training, where the nodes of a split ascend
+        here = listed[found[listed] >= 0]
         return Task.known(graph, len(self.class_names), found[here].astype(np.int64), self.train_labels[here])
 
     def embed(self, graph: Graph, device: str = "auto") -> NDArray[np.float32] | None:
         """Return the input of the output layer, (n, hidden) for each network; None if there are no hidden layers."""
-        model, features = self.on(graph, device)
+        self._check_applies(graph)
+        ordered, back = _ordered(self.encoded(graph))
+        model, features = next(self._each_on(ordered, device, self.members[:1]))
         embed: Any = getattr(model, "embed", None)
         if embed is None or (self.hierarchy is not None and self.hierarchy.depth == 0):
             return None
         with torch.no_grad():
-            embedding: NDArray[np.float32] = embed(features).cpu().numpy()
+            embedding: NDArray[np.float32] = embed(features).cpu().numpy()[back]
         return embedding
 
     def traceable_on(self, graph: Graph, device: str = "auto") -> tuple[NodeModel, Features]:
-        """Return the model over a graph as a function of its original features, for attribution.
+        """Return the model over an encoded graph in canonical order as a function of its features, for attribution.
 
         Models that start from propagated features or their principal components are rewritten to start from the
         features; scores are those before `prediction_balance`.
@@ -178,23 +195,21 @@ class SavedModel(Answer):
         if isinstance(config, HGCNPlusConfig):
             changes["prediction_balance"] = 0.0
         saved = replace(self, members=(replace(first, settings=first.settings.override(changes)),))
-        model, features = saved.on(graph, device)
+        model, features = next(saved._each_on(graph, device, saved.members))
         if not getattr(config, "components", 0):
             return model, features
         settings = replace(saved.settings, model=replace(saved.settings.model, components=0))
         method, place = build_method(settings.method, settings.model), choose_device(device)
-        if self.is_structural:
-            graph = with_structural_features(graph)
         whole = method.prepare(self._task(graph), self._hierarchy_of(graph, settings), place, first.weights)
         return ThroughComponents(model, Components.of(first_member_weights(first.weights), place)), whole.features
 
     def feature_attribution_on(self, graph: Graph, device: str = "auto") -> Callable[[int, int], Attribution]:
-        """Return the attribution of scores, given a node and a class, to the features."""
+        """Return the attribution of scores, given a node and a class, to the features of a graph in canonical order."""
         return partial(attribute, *self.traceable_on(graph, device))
 
     def label_attribution_on(self, graph: Graph, device: str = "auto") -> Callable[[int, int], Attribution]:
         """Return the attribution of scores to the training labels, for an answer of labels alone."""
-        model, _ = self.on(graph, device)
+        model, _ = next(self._each_on(graph, device, self.members[:1]))
         assert isinstance(model, LabelModel)
         return lambda node, class_: attribute_labels(model, node, class_, len(self.class_names))
 
@@ -205,6 +220,12 @@ class SavedModel(Answer):
                 return self.hierarchy.truncated(levels)
             levels = min(levels, self.hierarchy.depth)  # as many as it was trained on
         return coarsen(graph.adjacency, levels, settings.coarsen)
+
+
+def _ordered(graph: Graph) -> tuple[Graph, NDArray[np.int64] | slice]:
+    """Return the graph in canonical order, and the index that leads back to its own."""
+    order = canonical_order(graph.ids)
+    return (graph, slice(None)) if order is None else (graph.reordered(order), np.argsort(order))
 
 
 def with_weights(
@@ -241,19 +262,8 @@ def predictions_again(run: "LoadedRun", graph: Graph, device: str = "auto") -> p
 
 def predictions_on(run: "LoadedRun", graph: Graph, device: str = "auto") -> pd.DataFrame:
     """Return predictions for a newer graph, the same nodes later or more; refuse to if they would be guesses."""
-    ids, known_ids = graph.ids.astype(str), run.predictions["id"].to_numpy(str)
-    seen = np.isin(ids, known_ids)
-    if not run.model.inductive and not np.array_equal(ids, known_ids):
-        raise InputError(
-            f"{run.settings.method} is transductive and {graph.name} has other nodes than the training graph; "
-            "fit again, or use a model with features."
-        )
-    if run.model.is_structural and seen.mean() < MIN_KNOWN_NODES:
-        raise InputError(
-            f"The model was trained on features made from the edges and needs at least half of the nodes it has seen; "
-            f"{graph.name} has {seen.sum():,} of {graph.n_nodes:,}. Fit again, or add features."
-        )
-    return pd.DataFrame({"id": graph.ids, **_columns(run, run.model.predict_proba(graph, device)), "seen": seen})
+    found = _columns(run, run.model.predict_proba(graph, device))
+    return pd.DataFrame({"id": graph.ids, **found, "seen": np.isin(graph.ids.astype(str), run.model.ids)})
 
 
 def explain(
@@ -264,14 +274,16 @@ def explain(
     The graph is the training graph; `top` is the number of nodes and features to list.
     """
     graph = training_graph(run, graph)
+    ordered, _ = _ordered(graph)
+    order = pd.Index(run.model.ids).get_indexer(ordered.ids.astype(str))
     model, by_labels = run.model, not any(one.uses_features for one in run.model.members)
     attribution = model.label_attribution_on if by_labels else model.feature_attribution_on
     found = explain_node(
-        attribution(graph, device),
-        graph.adjacency,
-        run.hierarchy,
-        run.predictions,
-        run.probabilities,
+        attribution(ordered, device),
+        ordered.adjacency,
+        model.hierarchy,
+        run.predictions.iloc[order].reset_index(drop=True),
+        run.probabilities[order],
         node,
         class_names=run.model.class_names,
         columns=() if by_labels else model.columns,
@@ -308,19 +320,16 @@ def same_adjacency(hierarchy: Hierarchy, graph: Graph) -> bool:
 
 
 def training_graph(run: "LoadedRun", graph: Graph) -> Graph:
-    """Return the graph with the features that the model takes; refuse another graph than the training graph."""
+    """Return the graph as the run holds it: its order and features; refuse another graph than the training graph."""
     model = run.model
-    if model.is_structural:
-        graph = with_structural_features(graph)
-    same = (
-        graph.class_names == model.class_names
-        and graph.n_features == model.n_features
-        and np.array_equal(graph.ids.astype(str), run.predictions["id"].to_numpy(str))
-        and (model.hierarchy is None or same_adjacency(model.hierarchy, graph))
-    )
-    if not same:
-        raise InputError(f"{graph.name} is no longer the graph that {run.path} was trained on; run the fit again.")
-    return graph
+    changed = InputError(f"{graph.name} is no longer the graph that {run.path} was trained on; run the fit again.")
+    place = pd.Index(graph.ids.astype(str)).get_indexer(model.ids)
+    if graph.class_names != model.class_names or graph.n_nodes != place.size or (place < 0).any():
+        raise changed
+    encoded = model.encoded(graph if (np.diff(place) == 1).all() else graph.reordered(place))
+    if model.hierarchy is not None and not same_adjacency(model.hierarchy, _ordered(encoded)[0]):
+        raise changed
+    return encoded
 
 
 def _columns(run: "LoadedRun", probabilities: NDArray[np.float32]) -> dict[str, NDArray[Any]]:

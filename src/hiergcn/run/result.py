@@ -1,7 +1,7 @@
 """What a run gave, as one immutable value."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from hiergcn.evaluate.metrics import METRICS, ModelReport, PartReport, SetReport
 from hiergcn.explain.votes import Votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import ALL_PARTS
+from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.run.adapt import AUTO
 from hiergcn.run.predict import Answer, Member, SavedModel
 from hiergcn.train.loop import SeedOutcome
@@ -88,10 +89,22 @@ class RunResult(Answer):
             self.members,
             graph.n_features,
             graph.class_names,
-            self.hierarchy,
+            None if self.hierarchy is None else self.hierarchy.reordered(canonical_order(graph.ids)),
             graph.columns,
-            graph.ids[train].astype(str),
+            graph.ids.astype(str),
+            train,
             graph.labels[train],
+        )
+
+    def reordered(self, order: np.ndarray) -> "RunResult":
+        """Return the same run with the nodes of its graph in another order."""
+        return replace(
+            self,
+            graph=self.graph.reordered(order),
+            split=self.split.reordered(order),
+            hierarchy=None if self.hierarchy is None else self.hierarchy.reordered(order),
+            probabilities=self.probabilities[order],
+            votes=None if self.votes is None else self.votes.reordered(order),
         )
 
     @property

@@ -13,7 +13,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.tables.column_roles import CsvOptions
 from hiergcn.graph.tables.csv_files import CsvGraph, graph_name, read_csv
-from hiergcn.graph.tables.feature_columns import STRUCTURAL
+from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureColumn, number_columns, unnamed
 from hiergcn.graph.tables.further_labels import with_further_labels
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class Source:
     weight: str | None = None
     split_column: str | None = None
     drop: Sequence[str] = ()
+    unknown: Sequence[str] | None = None
+    delimiter: str | None = None
     labels: str | None = None
     """A CSV of further labels."""
 
@@ -43,15 +45,20 @@ class Source:
             near = get_close_matches(self.data.lower(), dataset_names(), n=1)
             hint = f"did you mean {near[0]}?" if near else f"the datasets are {', '.join(dataset_names())}."
             raise InputError(f"There is no dataset and no file named {self.data!r}; {hint}")
-        if self.is_dataset and (self.nodes or self.label or self.id or self.weight or self.split_column or self.drop):
+        named = [self.label, self.weight, self.split_column, *self.drop, *(self.unknown or ())]
+        of_files = [self.nodes, self.id, self.delimiter]
+        if self.is_dataset and any((*named, *of_files)):
             raise InputError(
                 f"{self.data} is a dataset with labels of its own; leave out NODES and the names of columns, "
                 f"or write ./{self.data} if you mean a file."
             )
-        if self.is_whole_graph and (self.nodes or self.id or self.split_column or self.drop):
-            raise InputError(f"{self.data} holds the whole graph; leave out NODES, --id, --split-column and --drop.")
-        if self._ending == NPZ and (self.label or self.weight):
-            raise InputError(f"{self.data} has labels and weights of its own; leave out --label and --weight.")
+        if self.is_whole_graph and any(of_files):
+            raise InputError(f"{self.data} holds the whole graph; leave out NODES, --id and --delimiter.")
+        if self._ending == NPZ and any(named):
+            raise InputError(
+                f"{self.data} has labels, weights and perhaps a split of its own; leave out --label, --weight, "
+                f"--split-column, --drop and --unknown."
+            )
 
     @classmethod
     def of_run(cls, run: "LoadedRun") -> Self:
@@ -88,7 +95,7 @@ class Source:
     def read(self, on_bytes: OnBytes | None = None) -> "Data":
         """Read the graph, and its split if it has one; a dataset is downloaded if it is not here."""
         data = self._read(on_bytes)
-        return data if self.labels is None else data.with_labels(self.labels)
+        return data if self.labels is None else data.with_labels(self.labels, self.unknown)
 
     def _read(self, on_bytes: OnBytes | None) -> "Data":
         if self.is_dataset:
@@ -96,19 +103,33 @@ class Source:
             return Data(dataset.graph, dataset.split, "the dataset's own")
         if self.is_whole_graph:
             return self._read_whole()
-        options = CsvOptions(self.id, self.label, self.split_column, tuple(self.drop), weight=self.weight)
-        files = read_csv(self.data, self.nodes, options)
-        split_from = f"column {files.nodes.columns.split!r}" if files.split and files.nodes else None
-        return Data(files.graph, files.split, split_from, files.obstacle, files)
+        files = read_csv(self.data, self.nodes, self._options())
+        split_from = f"column {files.nodes.columns.split!r}" if files.graph.split and files.nodes else None
+        return Data(files.graph, files.graph.split, split_from, files.obstacle, files)
+
+    def _options(self, known: Sequence[FeatureColumn] | None = None) -> CsvOptions:
+        given = (self.id, self.label, self.split_column, self.drop)
+        return CsvOptions(*given, weight=self.weight, delimiter=self.delimiter, unknown=self.unknown, known=known)
+
+    def like(self, known: Sequence[FeatureColumn]) -> Graph:
+        """Read the graph, with features that are encoded as those of another one were."""
+        return read_csv(self.data, self.nodes, self._options(known)).graph
 
     def _read_whole(self) -> "Data":
         if self._ending == NPZ:
             graph, remedy = Graph.from_npz(self.data), "add them with Graph.with_labels in Python"
         else:
-            graph = Graph.from_graphml(self.data, label=self.label, weight=self.weight or "weight")
+            graph = Graph.from_graphml(
+                self.data,
+                label=self.label,
+                split=self.split_column,
+                drop=self.drop,
+                unknown=self.unknown,
+                weight=self.weight or "weight",
+            )
             remedy = "name the node attribute that holds the class with --label"
         obstacle = None if graph.labelled.size else f"{self.data} has no labels to learn from; {remedy}."
-        return Data(graph, obstacle=obstacle)
+        return Data(graph, graph.split, "the file's own", obstacle)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a run folder records, with paths that hold from any working directory."""
@@ -116,8 +137,8 @@ class Source:
         if self.is_dataset:
             return {"data": self.data} | ({"labels": labels} if labels else {})
         nodes = str(Path(self.nodes).resolve()) if self.nodes else None
-        data = str(Path(self.data).resolve())
-        return asdict(replace(self, data=data, nodes=nodes, labels=labels, drop=list(self.drop)))
+        lists = {"drop": list(self.drop), "unknown": None if self.unknown is None else list(self.unknown)}
+        return asdict(replace(self, data=str(Path(self.data).resolve()), nodes=nodes, labels=labels)) | lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,14 +154,14 @@ class Data:
     files: CsvGraph | None = None
     """How the CSV files were understood; None for datasets and whole graphs."""
 
-    def with_labels(self, path: str) -> "Data":
+    def with_labels(self, path: str, unknown: Sequence[str] | None = None) -> "Data":
         """Return the data with further labels from a CSV file. Nodes that are in no part of the split join training."""
-        graph, split = with_further_labels(self.graph, path), self.split
+        graph, split = with_further_labels(self.graph, path, unknown), self.split
         if split is not None:
             used = np.concatenate([split.train, split.validation, split.test])
             added = np.setdiff1d(graph.labelled, np.union1d(used, self.graph.labelled))
             split = replace(split, train=np.concatenate([split.train, added]))
-        return replace(self, graph=graph, split=split, obstacle=_obstacle(graph, split, path))
+        return replace(self, graph=replace(graph, split=split), split=split, obstacle=_obstacle(graph, split, path))
 
     def check_labels(self) -> None:
         """Raise an `InputError` if no model can learn from the labels."""
@@ -160,17 +181,14 @@ def _obstacle(graph: Graph, split: Split | None, path: str) -> str | None:
 
 def newer_graph(run: "LoadedRun", edges: str, nodes: str | None) -> Graph:
     """Read newer files in the way that those of the run were read."""
-    known = tuple(column for column in run.columns if column.kind != STRUCTURAL)
     newer = Source(edges, nodes)
     if newer.is_whole_graph:
-        graph = newer.read().graph
-        if [column.features for column in graph.columns] != [column.features for column in known]:
-            raise InputError(f"{edges} has other feature columns than {run.path}; give the columns used in training.")
-        return graph
-    if not run.columns and run.config["n_features"]:
-        raise InputError(f"The features of {run.path} did not come from a CSV file; newer files cannot match them.")
+        return newer.read().graph
+    known = [column for column in run.columns if column.kind != STRUCTURAL]
+    if not run.columns:
+        known = number_columns(unnamed(run.config["n_features"]))
     if known and nodes is None:
         raise InputError("The model was trained on features; name the CSV of nodes after that of the edges.")
     source = run.config["source"]
-    options = CsvOptions(id=source.get("id") if nodes else None, weight=source.get("weight"), known=known)
-    return read_csv(edges, nodes, options).graph
+    id_ = source.get("id") if nodes else None
+    return replace(newer, id=id_, weight=source.get("weight"), delimiter=source.get("delimiter")).like(known)

@@ -16,6 +16,7 @@ from hiergcn.coarsen.sampling import DEPTH, Sample, spread_sample
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
+from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.run.adapt import scaling_for
 from hiergcn.run.predict import training_graph
 
@@ -61,6 +62,12 @@ def suggested_nodes(
     seed: int = 0,
 ) -> tuple[NDArray[np.int64], list[str]]:
     """Return the numbers of the nodes that `suggest` names, and the reasons."""
+    order = canonical_order(graph.ids)
+    if order is not None:  # so that the order of rows has no effect
+        sure = None if confidence is None else confidence[order]
+        given = hierarchy and hierarchy.reordered(order)
+        nodes, reasons = suggested_nodes(graph.reordered(order), budget, confidence=sure, hierarchy=given, seed=seed)
+        return order[nodes], reasons
     known = _checked(graph, budget)
     plan: dict[str, Any] = {"seed": seed, "features": _own_features(graph)}
     if plan["features"] is not None:

@@ -23,7 +23,7 @@ from hiergcn.files import written_whole
 from hiergcn.graph import Graph, Split
 from hiergcn.model.config_types import SCALINGS
 from hiergcn.run.adapt import choose_settings, method_for
-from hiergcn.run.fit import draw_split, fit
+from hiergcn.run.fit import fit, in_canonical_order, own_split
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import GROUPS, Settings, settings_for
 from hiergcn.run.trainer import Trainer
@@ -122,7 +122,7 @@ def tune(
 
     Args:
         graph: with labels.
-        split: drawn from the labels if None. Its test nodes are not used.
+        split: that of the graph, or drawn from the labels, if None. Its test nodes are not used.
         folder: of the journal. A search that was begun there goes on.
         settings: the first trial, and the values of all settings that are not searched; if None, they are chosen by
             the next three arguments as in `fit`.
@@ -133,7 +133,8 @@ def tune(
         on_event: gets every trial that ends.
     """
     changes = changes or {}
-    split = split or draw_split(graph)
+    graph, split = in_canonical_order(graph, split)
+    split = own_split(graph, split)
     unseen = Split(split.train, split.validation, np.empty(0, np.int64))
     unseen.check(graph)
     trainer = Trainer(graph, device)  # coarsens once: for the search space, the first trial's settings and all trials

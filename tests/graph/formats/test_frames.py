@@ -51,12 +51,22 @@ def test_text_ids_stay_text_even_if_they_look_like_numbers() -> None:
     assert Graph.from_pandas(edges).ids.tolist() == ["1", "2", "3"]
 
 
-def test_the_number_minus_one_is_unknown_and_the_text_is_a_class() -> None:
-    nodes = pd.DataFrame({"id": [1, 2], "label": [-1, 4]})
+@pytest.mark.parametrize("kind", [int, float, str, object, "category"])
+def test_minus_one_is_unknown_whatever_holds_it(kind: Any) -> None:
+    nodes = pd.DataFrame({"id": [1, 2], "label": pd.Series([-1, 4]).astype(kind)})
     edges = pd.DataFrame({"source": [1], "target": [2]})
     assert classes_by_name(Graph.from_pandas(edges, nodes)) == [None, "4"]
-    nodes = nodes.assign(label=["-1", ""])
-    assert classes_by_name(Graph.from_pandas(edges, nodes)) == ["-1", None]
+    assert classes_by_name(Graph.from_pandas(edges, nodes, unknown=[])) == ["-1", "4"]
+
+
+def test_a_split_column_is_the_split_and_no_feature() -> None:
+    """A frame with a column of splits once gave features instead."""
+    nodes = NODES.assign(topic=["art", "law", "art"], split=["train", "train", "test"])
+    graph = Graph.from_pandas(EDGES, nodes, label="topic")
+    assert graph.n_features == 1
+    assert graph.split is not None
+    assert graph.split.test.tolist() == [2]
+    assert Graph.from_pandas(EDGES, nodes, label="topic", drop=["split"]).split is None
 
 
 def test_features_of_every_kind() -> None:

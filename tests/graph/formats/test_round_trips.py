@@ -67,7 +67,7 @@ def test_pyg_keeps_everything(graph: Graph) -> None:
 @quick
 @given(graphs())
 def test_pandas_keeps_all_but_the_numbers_of_classes(graph: Graph) -> None:
-    again = Graph.from_pandas(*graph.to_pandas(), id="id")
+    again = Graph.from_pandas(*graph.to_pandas(), id="id", unknown=[])
     assert_same_values(graph, again)
     assert sp.issparse(again.features) == sp.issparse(graph.features)
 

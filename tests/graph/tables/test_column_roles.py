@@ -17,7 +17,7 @@ def read(folder: Path, nodes: str, **options: str) -> tuple[Graph, Split | None]
     (folder / "e.csv").write_text(EDGES)
     (folder / "n.csv").write_text(nodes)
     found = read_csv(folder / "e.csv", folder / "n.csv", CsvOptions(**options))  # type: ignore[arg-type]
-    return found.graph, found.split
+    return found.graph, found.graph.split
 
 
 def test_a_column_named_split_is_found_and_is_no_feature(tmp_path: Path) -> None:
@@ -71,6 +71,6 @@ def test_a_dropped_split_column_is_no_split(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text(EDGES)
     (tmp_path / "n.csv").write_text("id,label,split,x\na,1,q,1\nb,2,q,2\nc,1,r,3\nd,2,r,4\ne,1,s,5\n")
     found = read_csv(tmp_path / "e.csv", tmp_path / "n.csv", CsvOptions(drop=("split",)))
-    assert found.split is None
+    assert found.graph.split is None
     assert found.graph.notes == ("columns dropped on request: split",)
     assert Graph.from_csv(tmp_path / "e.csv", tmp_path / "n.csv", drop=["split", "x"]).features is None

@@ -80,7 +80,7 @@ def test_labels_are_kept_as_written_and_numbers_are_ordered_by_value(write: Writ
     assert graph.class_names == ("9", "10")
     assert graph.labels is not None
     assert graph.labels.tolist() == [1, 0, -1, -1]
-    assert Graph.from_csv(edges, write("m.csv", "id,label\n1,NA\n2,01\n")).class_names == ("01", "NA")
+    assert Graph.from_csv(edges, write("m.csv", "id,label\n1,x\n2,01\n")).class_names == ("01", "x")
 
 
 def test_edges_without_column_names(write: Write) -> None:
@@ -227,9 +227,22 @@ def test_a_graph_is_named_by_its_folder_if_its_file_has_a_usual_name(tmp_path: P
     assert Graph.from_csv(tmp_path / "trade.csv").name == "trade"
 
 
-def test_a_class_named_like_a_missing_label_is_pointed_out(tmp_path: Path) -> None:
-    (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\n")
-    (tmp_path / "nodes.csv").write_text("id,label\na,n/a\nb,y\nc,\n")
-    graph = Graph.from_csv(tmp_path / "edges.csv", tmp_path / "nodes.csv")
-    assert graph.class_names == ("n/a", "y")
-    assert any("'n/a' was taken for a class" in note for note in graph.notes)
+@pytest.mark.parametrize("word", ["-1", "-1.0", "unknown", "Unknown", "UNLABELLED", "n/a", "NaN", "?", "None", "  "])
+def test_words_for_an_unknown_label(write: Write, word: str) -> None:
+    """A class of -1 or unknown once was learned, and predicted for every node."""
+    edges, nodes = write("e.csv", "source,target\na,b\nb,c\n"), write("n.csv", f"id,label\na,{word}\nb,y\nc,x\n")
+    graph = Graph.from_csv(edges, nodes)
+    assert graph.class_names == ("x", "y")
+    assert word.isspace() or any(f"read as unknown, because they are '{word}': 1" in note for note in graph.notes)
+    assert len(Graph.from_csv(edges, nodes, unknown=["x"]).class_names) == (1 if word.isspace() else 2)
+
+
+def test_files_that_share_no_id_are_refused(write: Write) -> None:
+    edges = write("e.csv", "source,target\np0,p1\np1,p2\n")
+    with pytest.raises(
+        InputError, match=r"row 2: id 'p0' is not in .*no other id.*write ids alike.*perhaps it is 'P0'"
+    ):
+        Graph.from_csv(edges, write("n.csv", "id,label\nP0,x\nP1,y\n"))
+    whole = write("f.csv", "source,target\n1.0,2.0\n")
+    with pytest.raises(InputError, match="perhaps it is '1' there"):
+        Graph.from_csv(whole, write("m.csv", "id,label,x\n1,x,1\n2,y,2\n"))

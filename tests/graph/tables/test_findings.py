@@ -60,6 +60,13 @@ def test_a_clean_file_has_none(tmp_path: Path) -> None:
     assert findings(read(tmp_path, "source,target\n1,2\n2,3\n3,4\n", None)) == []
 
 
+def test_words_for_an_unknown_label_are_pointed_out(tmp_path: Path) -> None:
+    nodes = "id,label,x\n1,u,1\n2,-1,2\n3,none,3\n4,unknown,4\n5,-1,5\n6,u,6\n"
+    told = {(one.what, one.count): one.done for one in findings(read(tmp_path, "source,target\n1,2\n", nodes))}
+    assert told[("labels '-1'", 2)] == told[("labels 'unknown'", 1)] == "unknown; --unknown names other words for that"
+    assert told[("classes named like a missing label: 'none'", 1)] == "classes; --unknown makes them unknown"
+
+
 def test_weights_and_their_zeros(tmp_path: Path) -> None:
     found = read(tmp_path, "source;target;weight\na;b;1\na;b;2\nb;c;0\n", None)
     told = {(finding.what, finding.count, finding.done) for finding in findings(found)}

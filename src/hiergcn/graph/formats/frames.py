@@ -13,23 +13,25 @@ from hiergcn.errors import InputError
 from hiergcn.files import written_whole
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.tables.assemble import NodeTable, edges_of, graph_parts, nodes_of
-from hiergcn.graph.tables.column_roles import ID, CsvOptions, EdgeColumns, NodeColumns, as_text, label_texts, labels_of
+from hiergcn.graph.tables.column_roles import ID, LABEL, CsvOptions, EdgeColumns, NodeColumns
 from hiergcn.graph.tables.delimited import Origin
+from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureTable, decode_columns, number_columns, unnamed
+from hiergcn.graph.tables.label_columns import label_texts
+from hiergcn.graph.tables.split_columns import SPLIT, part_names
+from hiergcn.graph.tables.text_columns import column_name
 
 ROWS = 8192  # written to CSV at once, so that sparse features never become dense as a whole
 
 
 def graph_from_frames(edges: pd.DataFrame, nodes: pd.DataFrame | None, options: CsvOptions, name: str) -> Graph:
     """Implement `Graph.from_pandas`."""
-    if nodes is None and (options.id or options.label):
-        wanted = options.id or options.label
-        raise InputError(f"Column {wanted!r} belongs to a frame of nodes, and none is given; give one.")
+    if nodes is None and options.of_nodes:
+        raise InputError(f"Column {options.of_nodes!r} belongs to a frame of nodes, and none is given; give one.")
     origin = Origin("The frame of edges")
     listed = _with_text_names(edges, origin)
     columns = EdgeColumns.choose(origin, list(listed.columns), options)
-    texts = {end: as_text(listed[end]) for end in columns.ends}
     known, ids = (None, [listed[end] for end in columns.ends]) if nodes is None else _node_table(nodes, options)
-    parts = graph_parts(edges_of(listed.assign(**texts), origin, columns), known, name)
+    parts = graph_parts(edges_of(listed, origin, columns), known, name)
     if not all(pd.api.types.is_numeric_dtype(column) for column in ids):
         parts["ids"] = parts["ids"].astype(str).astype(object)  # "12" was text and stays so
     return Graph(**parts)
@@ -38,12 +40,10 @@ def graph_from_frames(edges: pd.DataFrame, nodes: pd.DataFrame | None, options: 
 def frames_of(graph: Graph) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Implement `Graph.to_pandas`."""
     nodes = _node_columns(graph, slice(None))
-    if sp.issparse(graph.features):
-        features = pd.DataFrame.sparse.from_spmatrix(graph.features)  # type: ignore[attr-defined]  # unknown to stubs
-    else:
-        features = pd.DataFrame(graph.features)
-    features.columns = pd.Index([f"x{k}" for k in range(graph.n_features)])
-    return edge_frame(graph), pd.concat([nodes, features], axis=1)
+    if not sp.issparse(graph.features) or graph.texts:
+        return edge_frame(graph), pd.concat([nodes, _feature_table(graph, slice(None))], axis=1)
+    features = pd.DataFrame.sparse.from_spmatrix(graph.features)  # type: ignore[attr-defined]  # unknown to stubs
+    return edge_frame(graph), pd.concat([nodes, features.set_axis(_feature_names(graph), axis=1)], axis=1)
 
 
 def edge_frame(graph: Graph) -> pd.DataFrame:
@@ -71,20 +71,39 @@ def write_graph_csv(graph: Graph, edges: str | PathLike[str], nodes: str | PathL
 def _node_blocks(graph: Graph) -> Iterable[pd.DataFrame]:
     for first in range(0, graph.n_nodes, ROWS):
         rows = slice(first, first + ROWS)
-        table = _node_columns(graph, rows)
-        if graph.features is not None:
-            block: Any = graph.features[rows]
-            dense = pd.DataFrame(block if isinstance(block, np.ndarray) else block.toarray())
-            dense.columns = pd.Index([f"x{k}" for k in range(graph.n_features)])
-            table = pd.concat([table, dense], axis=1)
-        yield table
+        yield pd.concat([_node_columns(graph, rows), _feature_table(graph, rows)], axis=1)
 
 
 def _node_columns(graph: Graph, rows: slice) -> pd.DataFrame:
     table = pd.DataFrame({"id": graph.ids[rows]})
     if graph.labels is not None:
         table["label"] = label_texts(graph.labels[rows], graph.class_names)
+    if graph.split is not None:
+        table["split"] = part_names(graph.split, graph.n_nodes)[rows]
     return table
+
+
+def _feature_table(graph: Graph, rows: slice) -> pd.DataFrame:
+    """Return the columns that the features were made of, or the features if these have no names."""
+    if graph.features is None:
+        return pd.DataFrame(index=range(len(graph.ids[rows])))
+    block: Any = graph.features[rows]
+    if _has_names(graph):
+        missing = None if graph.missing is None else graph.missing[rows]
+        texts = {name: entries[rows] for name, entries in graph.texts.items()}
+        return decode_columns(FeatureTable(block, graph.columns, missing, texts))
+    dense = block if isinstance(block, np.ndarray) else block.toarray()
+    return pd.DataFrame(dense).set_axis(_feature_names(graph), axis=1)
+
+
+def _feature_names(graph: Graph) -> list[str]:
+    return [column.name for column in graph.columns if column.width] if _has_names(graph) else unnamed(graph.n_features)
+
+
+def _has_names(graph: Graph) -> bool:
+    """Return whether the features were made of columns, and none is called like the others in a table of nodes."""
+    names = {column.name.lower() for column in graph.columns}
+    return bool(names) and not names & {*ID, *LABEL, SPLIT} and graph.columns[0].kind != STRUCTURAL
 
 
 def _node_table(nodes: pd.DataFrame, options: CsvOptions) -> tuple[NodeTable, list["pd.Series[Any]"]]:
@@ -92,18 +111,14 @@ def _node_table(nodes: pd.DataFrame, options: CsvOptions) -> tuple[NodeTable, li
     origin = Origin("The frame of nodes")
     table = _with_text_names(_with_id_column(nodes, options.id), origin)
     columns = NodeColumns.choose(origin, list(table.columns), options)
-    ids = [table[columns.id]]
-    rest = [name for name in table.columns if name not in columns.text]
-    sparse = _sparse_features(table[rest])
-    if sparse is not None:
-        table = table[[name for name in table.columns if name in columns.text]]
+    rest = [name for name in table.columns if name not in (*columns.text, *columns.dropped)]
+    sparse = _sparse_features(table[rest]) if options.known is None else None
+    if sparse is None:
+        found = nodes_of(table.assign(**{name: as_numbers(table[name]) for name in rest}), origin, columns, options)
     else:
-        table = table.assign(**{name: _as_numbers(table[name]) for name in rest})
-    found = nodes_of(table.assign(**{name: as_text(table[name]) for name in columns.text}), origin, columns)
-    if columns.label is not None:
-        labels, names = labels_of(table[columns.label], len(table))
-        found = replace(found, labels=labels, class_names=names)
-    return (found if sparse is None else replace(found, features=sparse)), ids
+        found = nodes_of(table.drop(columns=rest), origin, columns, options)
+        found = replace(found, features=FeatureTable(sparse, tuple(number_columns(rest))))
+    return found, [table[columns.id]]
 
 
 def _with_id_column(nodes: pd.DataFrame, id_name: str | None) -> pd.DataFrame:
@@ -118,7 +133,7 @@ def _with_id_column(nodes: pd.DataFrame, id_name: str | None) -> pd.DataFrame:
 
 
 def _with_text_names(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
-    names = pd.Index([str(name) for name in frame.columns])
+    names = pd.Index([column_name(name) for name in frame.columns])
     if names.has_duplicates:
         twice = names[int(names.duplicated().argmax())]
         raise InputError(f"{origin} has two columns named {twice!r:.80}; give every column its own name.")
@@ -127,7 +142,7 @@ def _with_text_names(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     return frame.set_axis(names, axis=1).reset_index(drop=True)
 
 
-def _as_numbers(column: "pd.Series[Any]") -> "pd.Series[Any]":
+def as_numbers(column: "pd.Series[Any]") -> "pd.Series[Any]":
     """Return as numbers a column of them that pandas holds as objects, for instance because some are None."""
     numeric = pd.api.types.infer_dtype(column, skipna=True) in ("integer", "floating", "mixed-integer-float", "decimal")
     return pd.to_numeric(column) if numeric and not pd.api.types.is_numeric_dtype(column) else column

@@ -8,9 +8,10 @@ import scipy.sparse as sp
 
 from hiergcn.errors import InputError
 from hiergcn.graph.graph import Features, Graph, checked_features
-from hiergcn.graph.tables.column_roles import labels_of
 from hiergcn.graph.tables.delimited import Origin
-from hiergcn.graph.tables.feature_columns import TEXT, FeatureColumn, fit_columns, notes_on
+from hiergcn.graph.tables.feature_columns import TEXT, FeatureTable, number_columns, read_features
+from hiergcn.graph.tables.label_columns import labels_of
+from hiergcn.graph.tables.text_columns import column_name
 
 Join = Literal["union", "mutual"]
 
@@ -23,35 +24,39 @@ def graph_from_table(
         raise InputError(f"The setting k must be a whole number of at least 1, not {k!r}.")
     if join not in ("union", "mutual"):
         raise InputError(f"The setting join must be 'union' or 'mutual', not {join!r}.")
-    matrix, columns = _matrix(X)
-    notes = notes_on(columns)
+    table = _table(X)
+    matrix: Any = table.matrix
+    notes = list(table.notes)
     n = int(matrix.shape[0])
     if n < 2:
         raise InputError(f"The table has {n} row; give at least two.")
-    if standardise and not any(column.kind == TEXT for column in columns):  # numbers beside text already are
+    if standardise and not any(column.kind == TEXT for column in table.columns):  # numbers beside text already are
         matrix = _standardised(matrix)
     if k >= n:
         notes.append(f"each of the {n:,} rows has at most {n - 1:,} neighbours, not {k:,}")
-    labels, class_names = (None, ()) if y is None else labels_of(y, n)
+    labels = None if y is None else labels_of(y, n)
     if ids is None and isinstance(X, pd.DataFrame) and not isinstance(X.index, pd.RangeIndex):
         ids = X.index.to_numpy()
     adjacency = _adjacency(matrix, min(int(k), n - 1), metric, join)
     alone = int(np.count_nonzero(np.diff(adjacency.indptr) == 0))
     if alone:
         notes.append(f"rows without a mutual neighbour, now nodes without an edge: {alone:,}")
-    return Graph(adjacency, matrix, labels, ids, class_names, name, tuple(notes), tuple(columns))
+    numbers, class_names = (None, ()) if labels is None else (labels.numbers, labels.class_names)
+    notes += labels.notes if labels else []
+    columns = number_columns(name for column in table.columns if column.width for name in column.features)
+    return Graph(adjacency, matrix, numbers, ids, class_names, name, tuple(notes), tuple(columns))
 
 
-def _matrix(X: Any) -> tuple[Features, list[FeatureColumn]]:
+def _table(X: Any) -> FeatureTable:
     if isinstance(X, pd.DataFrame):
-        found, columns = fit_columns(X.set_axis([str(name) for name in X.columns], axis=1), Origin("The table"))
-        if found is None:
+        found = read_features(X.set_axis([column_name(name) for name in X.columns], axis=1), Origin("The table"))
+        if found.matrix is None:
             raise InputError("The table has no column that can be a feature; give numbers, or words that repeat.")
-        return found, columns
+        return found
     table: Any = X if sp.issparse(X) else np.asarray(X)
     if table.ndim != 2 or table.shape[1] == 0:
         raise InputError(f"The table has shape {table.shape}; give a row per node and a column per feature.")
-    return checked_features(table, table.shape[0]), []
+    return FeatureTable(checked_features(table, table.shape[0]))
 
 
 def _standardised(matrix: Features) -> Features:

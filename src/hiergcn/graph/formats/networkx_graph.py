@@ -24,17 +24,22 @@ from numpy.typing import NDArray
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
 from hiergcn.graph.graph import Features, Graph
-from hiergcn.graph.tables.column_roles import LABEL, label_texts, labels_of
+from hiergcn.graph.split import Split
+from hiergcn.graph.tables.column_roles import LABEL, CsvOptions
 from hiergcn.graph.tables.delimited import Origin
-from hiergcn.graph.tables.feature_columns import FeatureColumn, fit_columns, notes_on
+from hiergcn.graph.tables.feature_columns import FeatureTable, read_features
+from hiergcn.graph.tables.label_columns import Labels, label_texts, labels_of
+from hiergcn.graph.tables.split_columns import SPLIT, part_names, split_from_column
+from hiergcn.graph.tables.text_columns import TextColumn
 
 VECTOR = "x"
+ORIGIN = Origin("The NetworkX graph")
 KEPT = "hiergcn"  # the graph attribute for what GraphML has no place for
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def graph_from_networkx(
-    g: Any, label: str | None, features: str | Sequence[str] | None, weight: str, name: str | None
+    g: Any, features: str | Sequence[str] | None, options: CsvOptions, weight: str, name: str | None
 ) -> Graph:
     """Implement `Graph.from_networkx`."""
     if not isinstance(g, nx.Graph):
@@ -43,21 +48,25 @@ def graph_from_networkx(
     if not attributes:
         raise InputError("The NetworkX graph has no nodes; add at least one.")
     ids, notes = _ids(list(g))
-    label = _label_name(attributes, label)
+    label = _attribute(attributes, options.label, "its label", LABEL)
     labels, class_names = None, tuple(g.graph.get("class_names") or ())
     if label is not None:
-        labels, found = labels_of([one.get(label) for one in attributes], len(attributes))
-        labels, class_names = _same_numbers(labels, found, class_names)
+        found = labels_of([one.get(label) for one in attributes], len(attributes), options.unknown, class_names)
+        labels, class_names = _same_numbers(found, class_names)
+        notes += found.notes
+    split, more = _split(attributes, labels, ids, options)
     used = [features or VECTOR] if features is None or isinstance(features, str) else list(features)
-    matrix, columns = _features(attributes, features, g.graph)
-    notes += [*notes_on(columns), *_unused(attributes, {label, *used})]
+    table = _features(attributes, features, g.graph)
+    notes += [*more, *table.notes, *_unused(attributes, {label, options.split or SPLIT, *used})]
     if g.is_directed() and g.number_of_edges():
         notes.append("directed edges were made undirected")
     name = name or str(g.graph.get("name") or "graph")
     graph = Graph.from_edges(
-        *_edges(g, weight), len(ids), features=matrix, labels=labels, ids=ids, class_names=class_names, name=name
+        *_edges(g, weight), len(ids), features=table.matrix, labels=labels, ids=ids, class_names=class_names, name=name
     )
-    return replace(graph, notes=(*graph.notes, *notes), columns=tuple(columns))
+    notes = [*graph.notes, *notes]
+    columns = table.columns if table.matrix is not None else ()
+    return replace(graph, notes=tuple(notes), columns=columns, missing=table.missing, texts=table.texts, split=split)
 
 
 def networkx_of(graph: Graph) -> Any:
@@ -68,6 +77,9 @@ def networkx_of(graph: Graph) -> Any:
     if graph.labels is not None:
         texts = label_texts(graph.labels, graph.class_names)
         nx.set_node_attributes(g, {ids[node]: texts[node] for node in graph.labelled}, "label")
+    if graph.split is not None:
+        parts = part_names(graph.split, graph.n_nodes)
+        nx.set_node_attributes(g, {one: part for one, part in zip(ids, parts, strict=True) if part}, SPLIT)
     if graph.features is not None:
         g.graph |= {"n_features": graph.n_features, "feature_type": str(graph.features.dtype)}
         nx.set_node_attributes(g, dict(zip(ids, _rows(graph.features), strict=True)), VECTOR)
@@ -101,23 +113,32 @@ def _ids(nodes: list[Any]) -> tuple[NDArray[Any], list[str]]:
     return texts, ["nodes that are neither all whole numbers nor all text are named by their text"]
 
 
-def _label_name(attributes: list[dict[Any, Any]], wanted: str | None) -> str | None:
+def _attribute(attributes: list[dict[Any, Any]], wanted: str | None, role: str, usual: Sequence[str]) -> str | None:
+    """Return the attribute that the caller names, which some node must have, or one with a usual name."""
     if wanted is None:
-        return next((word for word in LABEL if any(word in one for one in attributes)), None)
+        return next((word for word in usual if any(word in one for one in attributes)), None)
     if not any(wanted in one for one in attributes):
-        raise InputError(f"No node has an attribute {wanted!r} to be its label; nodes have {_names(attributes)}.")
+        raise InputError(f"No node has an attribute {wanted!r} to be {role}; nodes have {_names(attributes)}.")
     return wanted
 
 
-def _same_numbers(
-    labels: NDArray[np.int64], found: tuple[str, ...], wanted: Any
-) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+def _split(
+    attributes: list[dict[Any, Any]], labels: NDArray[np.int64] | None, ids: NDArray[Any], options: CsvOptions
+) -> tuple[Split | None, list[str]]:
+    name = _attribute(attributes, options.split, "its split", () if SPLIT in options.drop else (SPLIT,))
+    if name is None or labels is None:
+        return None, []
+    text = TextColumn.of(pd.Series([one.get(name) for one in attributes], dtype=object))
+    return split_from_column(text, labels, ids, ORIGIN, name)
+
+
+def _same_numbers(found: Labels, wanted: tuple[str, ...]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Number the labels by the class names that the graph brings, if these cover all that were found."""
-    names = tuple(str(name) for name in wanted or ())
-    if not set(found) <= set(names) or len(set(names)) < len(names):
-        return labels, found
-    number = np.array([*(names.index(name) for name in found), -1])
-    return number[labels], names
+    names = tuple(str(name) for name in wanted)
+    if not set(found.class_names) <= set(names) or len(set(names)) < len(names):
+        return found.numbers, found.class_names
+    number = np.array([*(names.index(name) for name in found.class_names), -1])
+    return number[found.numbers], names
 
 
 def _names(attributes: list[dict[Any, Any]]) -> str:
@@ -132,21 +153,21 @@ def _unused(attributes: list[dict[Any, Any]], used: set[Any]) -> list[str]:
 
 def _features(
     attributes: list[dict[Any, Any]], wanted: str | Sequence[str] | None, about: dict[Any, Any]
-) -> tuple[Features | None, list[FeatureColumn]]:
+) -> FeatureTable:
     if wanted is not None and not isinstance(wanted, str):
         for name in wanted:
-            if not any(name in one for one in attributes):
-                raise InputError(f"No node has an attribute {name!r} to be a feature; nodes have {_names(attributes)}.")
+            _attribute(attributes, name, "a feature", ())
         table = pd.DataFrame({name: [one.get(name) for one in attributes] for name in wanted}).infer_objects()
-        return fit_columns(table, Origin("The NetworkX graph"))
+        return read_features(table, ORIGIN)
     name = wanted or VECTOR
     if wanted is None and not any(name in one for one in attributes):
-        return None, []
+        return FeatureTable(None)
     for node, one in enumerate(attributes):
         if name not in one:
             raise InputError(f"Node {node} has no attribute {name!r} to be its features; give every node one.")
     rows = [one[name] for one in attributes]
-    return (_from_dicts(rows, about) if all(isinstance(row, dict) for row in rows) else _from_lists(rows, name)), []
+    sparse = all(isinstance(row, dict) for row in rows)
+    return FeatureTable(_from_dicts(rows, about) if sparse else _from_lists(rows, name))
 
 
 def _from_lists(rows: list[Any], name: str) -> NDArray[Any]:
@@ -201,7 +222,7 @@ def _edges(g: Any, weight: str) -> tuple[NDArray[np.int64], NDArray[np.int64], N
 
 
 def graph_from_graphml(
-    path: str | PathLike[str], label: str | None, features: str | Sequence[str] | None, weight: str
+    path: str | PathLike[str], features: str | Sequence[str] | None, options: CsvOptions, weight: str
 ) -> Graph:
     """Implement `Graph.from_graphml`."""
     file = Path(path)
@@ -215,7 +236,7 @@ def graph_from_graphml(
     g.graph.update({name: kept.get(name) for name in ("class_names", "n_features", "feature_type")})
     if VECTOR in kept.get("json", ()):
         _read_vectors(g, kept, file)
-    graph = graph_from_networkx(g, label, features, weight, kept.get("name") or file.stem)
+    graph = graph_from_networkx(g, features, options, weight, kept.get("name") or file.stem)
     if kept.get("ids") == "whole numbers":
         graph = replace(graph, ids=graph.ids.astype(np.int64))
     return graph

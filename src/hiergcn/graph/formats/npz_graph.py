@@ -32,6 +32,7 @@ def write_npz(graph: Graph, path: str | PathLike[str]) -> None:
         "class_names": list(graph.class_names),
         "notes": list(graph.notes),
         "columns": [asdict(column) for column in graph.columns],
+        "texts": {name: texts.tolist() for name, texts in graph.texts.items()},
         "ids": None if whole else [str(one) for one in graph.ids],  # numpy's own text type drops trailing NULs
     }
     parts: dict[str, Any] = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
@@ -42,6 +43,10 @@ def write_npz(graph: Graph, path: str | PathLike[str]) -> None:
         parts["labels"] = graph.labels
     if graph.features is not None:
         parts |= _parts_of("features", graph.features)
+    if graph.missing is not None:
+        parts["missing"] = graph.missing
+    if graph.split is not None:
+        parts |= {f"split_{part}": getattr(graph.split, part) for part in PARTS}
     try:
         with written_whole(path) as part, part.open("wb") as stream:
             np.savez_compressed(stream, allow_pickle=False, **parts)
@@ -83,6 +88,9 @@ def _graph(parts: Any) -> Graph:
         name=about["name"],
         notes=tuple(about["notes"]),
         columns=tuple(map(FeatureColumn.from_dict, about["columns"])),
+        missing=parts.get("missing"),
+        texts={name: np.array(texts, dtype=object) for name, texts in about.get("texts", {}).items()},
+        split=Split(*(parts[f"split_{part}"] for part in PARTS)) if "split_train" in parts else None,
     )
 
 

@@ -1,5 +1,6 @@
 """`torch_geometric.data.Data` objects. torch is imported only when a graph is converted to one."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,10 @@ from numpy.typing import NDArray
 
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.graph.graph import Features, Graph
+from hiergcn.graph.split import PARTS, Split
+from hiergcn.graph.tables.split_columns import split_from_parts
+
+MASKS = ("train_mask", "val_mask", "test_mask")
 
 
 def graph_from_pyg(data: Any, name: str | None) -> Graph:
@@ -23,9 +28,11 @@ def graph_from_pyg(data: Any, name: str | None) -> Graph:
         ids = np.asarray(ids, dtype=None if hasattr(ids, "numpy") else object)
     names = tuple(getattr(data, "class_names", None) or ())
     name = name or str(getattr(data, "name", None) or "graph")
-    return Graph.from_edges(
+    graph = Graph.from_edges(
         source, target, weight, n, features=features, labels=labels, ids=ids, class_names=names, name=name
     )
+    split, notes = _split(data, graph)
+    return replace(graph, split=split, notes=(*graph.notes, *notes))
 
 
 def pyg_of(graph: Graph, sparse_features: bool) -> Any:
@@ -47,6 +54,9 @@ def pyg_of(graph: Graph, sparse_features: bool) -> Any:
         data.edge_weight = torch.from_numpy(entries.data.copy())
     if graph.labels is not None:
         data.y = torch.from_numpy(graph.labels.copy())
+    for part, mask in zip(PARTS, MASKS, strict=True):
+        if graph.split is not None:
+            data[mask] = torch.from_numpy(np.isin(np.arange(graph.n_nodes), getattr(graph.split, part)))
     if isinstance(graph.features, np.ndarray):
         data.x = torch.from_numpy(graph.features.copy())
     elif graph.features is not None and not sparse_features:
@@ -83,6 +93,30 @@ def _features(x: Any) -> Features:
     rows = x.to_sparse_csr()
     parts = tuple(_numpy(part) for part in (rows.values(), rows.col_indices(), rows.crow_indices()))
     return sp.csr_array(parts, shape=tuple(rows.shape))
+
+
+def _split(data: Any, graph: Graph) -> tuple[Split | None, list[str]]:
+    """Return the split of the masks, if there are some of one split."""
+    masks = [getattr(data, name, None) for name in MASKS]
+    if graph.labels is None or masks[0] is None:
+        return None, []
+    part = np.full(graph.n_nodes, -1)
+    for place, mask in enumerate(masks):
+        if mask is None:
+            continue
+        chosen = _numpy(mask)
+        if chosen.ndim == 2 and chosen.shape[1] > 1:
+            several = f"the masks of {chosen.shape[1]} splits were not used"
+            return None, [f"{several}; give one of them, Split.from_masks(..), to fit"]
+        chosen = chosen.reshape(-1).astype(bool)
+        if chosen.size != graph.n_nodes:
+            counts = f"{MASKS[place]} has {chosen.size:,} entries for {graph.n_nodes:,} nodes"
+            raise InputError(f"The {counts}; give one each.")
+        twice = np.flatnonzero(chosen & (part >= 0))
+        if twice.size:
+            raise InputError(f"Node {twice[0]} is in two masks; take it out of one of them.")
+        part[chosen] = place
+    return split_from_parts(part, graph.labels, graph.ids, "its masks")
 
 
 def _labels(y: Any, n: int) -> NDArray[Any]:

@@ -2,31 +2,27 @@
 
 Edges: a row per edge. Nodes: a row per node with its id, perhaps a label (blank if unknown), and features;
 `column_roles` says which column is what. Ids are compared as text, without blanks around them, so that 7 and 007 are
-two nodes; if all of them are whole numbers they become whole numbers.
+two nodes; if all of them are whole numbers they become whole numbers. Every reader of tables ends here, so that the
+same data mean the same in every format.
 """
 
-from collections.abc import Sequence
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
 from hiergcn.graph.adjacency import symmetric_adjacency
-from hiergcn.graph.graph import Features
-from hiergcn.graph.tables.column_roles import (
-    EdgeColumns,
-    NodeColumns,
-    TextColumn,
-    class_labels,
-    natural_order,
-    natural_values,
-)
-from hiergcn.graph.tables.delimited import MISSING, Origin
-from hiergcn.graph.tables.feature_columns import FeatureColumn, encode_columns, fit_columns, notes_on, numbers
+from hiergcn.graph.split import Split
+from hiergcn.graph.tables.column_roles import CsvOptions, EdgeColumns, NodeColumns
+from hiergcn.graph.tables.delimited import Origin
+from hiergcn.graph.tables.feature_columns import FeatureTable, numbers, read_features
+from hiergcn.graph.tables.label_columns import Labels, read_labels
+from hiergcn.graph.tables.split_columns import split_from_column
+from hiergcn.graph.tables.text_columns import TextColumn, natural_order, natural_values
 
 MOST_UNLISTED = 0.2
 """Ids that only the edges name, as a share of the ids that the nodes list; above it, the two do not belong together."""
@@ -39,14 +35,10 @@ class NodeTable:
     origin: Origin
     columns: NodeColumns
     ids: "pd.Index[str]"
-    features: Features | None
-    labels: NDArray[np.int64] | None
-    class_names: tuple[str, ...]
+    features: FeatureTable
+    labels: Labels | None
+    split: Split | None
     notes: tuple[str, ...]
-    described: tuple[FeatureColumn, ...] = ()
-    """How each column that is neither id nor label was encoded."""
-    split: TextColumn | None = None
-    """The column that names the part of the split of each node."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,35 +65,35 @@ class EdgeTable:
         return self.origin.row(position), found
 
 
-def nodes_of(
-    table: pd.DataFrame, origin: Origin, columns: NodeColumns, known: Sequence[FeatureColumn] | None = None
-) -> NodeTable:
-    """Return ids, labels and features of a table whose text columns hold text or nothing.
-
-    `known` are the columns of another table, by which these are encoded; other columns are ignored then.
-    """
+def nodes_of(table: pd.DataFrame, origin: Origin, columns: NodeColumns, options: CsvOptions) -> NodeTable:
+    """Return ids, labels, split and features of a table of any values."""
     ids = _checked_ids(TextColumn.of(table[columns.id]), origin, columns.id)
     used = (columns.id, columns.label, columns.split, *columns.dropped, "")
-    if known is None:
-        features, described = fit_columns(table[[name for name in table.columns if name not in used]], origin)
-        notes = notes_on(described)
-    else:
-        features, notes = encode_columns(table, origin, known)
-        described = list(known)
+    features = read_features(table[[name for name in table.columns if name not in used]], origin, options.known)
+    notes = list(features.notes)
     if "" in table.columns and columns.id != "":
         notes.append("a column without a name was left out")
-    labels, names = (None, ()) if columns.label is None else class_labels(TextColumn.of(table[columns.label]))
-    notes += [
-        f"{name!r} was taken for a class; leave it blank if it means that the label is unknown"
-        for name in names
-        if name in MISSING
-    ]
-    split = None if columns.split is None else TextColumn.of(table[columns.split])
-    return NodeTable(origin, columns, ids, features, labels, names, tuple(notes), tuple(described), split)
+    if columns.dropped:
+        notes.append(f"columns dropped on request: {', '.join(columns.dropped)}")
+    labels = None if columns.label is None else read_labels(table[columns.label], options.unknown)
+    split, more = _split(table, labels, ids, origin, columns)
+    notes += [*(labels.notes if labels else ()), *more]
+    return NodeTable(origin, columns, ids, features, labels, split, tuple(notes))
+
+
+def _split(
+    table: pd.DataFrame, labels: Labels | None, ids: "pd.Index[str]", origin: Origin, columns: NodeColumns
+) -> tuple[Split | None, list[str]]:
+    if columns.split is None:
+        return None, []
+    if labels is None:
+        return None, [f"column {columns.split!r} was not used, because there are no labels"]
+    text = TextColumn.of(table[columns.split])
+    return split_from_column(text, labels.numbers, ids.to_numpy(object), origin, columns.split)
 
 
 def edges_of(table: pd.DataFrame, origin: Origin, columns: EdgeColumns) -> EdgeTable:
-    """Return both ends of each edge and its weight, of a table whose text columns hold text or nothing."""
+    """Return both ends of each edge and its weight, of a table of any values."""
     ends = [TextColumn.of(table[name]) for name in columns.ends]
     for name, end in zip(columns.ends, ends, strict=True):
         _check_no_blank(end, origin, name, "an edge needs two ends")
@@ -116,18 +108,21 @@ def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[st
     ids, notes = _all_ids(edges, nodes)
     ends = [ids.get_indexer(end.values)[end.code] for end in edges.ends]
     adjacency = symmetric_adjacency(ends[0], ends[1], edges.weight, len(ids))
-    labels = None if nodes is None else nodes.labels
-    if labels is not None:
-        labels = np.concatenate([labels, np.full(len(ids) - labels.size, -1)])
-    return {
-        "adjacency": adjacency,
-        "features": None if nodes is None else _with_blank_rows(nodes, len(ids)),
-        "labels": labels,
-        "ids": natural_values(ids),
-        "class_names": () if nodes is None else nodes.class_names,
-        "columns": () if nodes is None or nodes.features is None else nodes.described,
-        "name": name,
-        "notes": (*(nodes.notes if nodes else ()), *edges.notes, *notes, *_notes_on_edges(ends, adjacency.nnz)),
+    notes += _notes_on_edges(ends, adjacency.nnz)
+    parts = {"adjacency": adjacency, "ids": natural_values(ids), "name": name}
+    if nodes is None:
+        return parts | {"notes": (*edges.notes, *notes)}
+    extra = len(ids) - len(nodes.ids)
+    features = nodes.features.with_blank_rows(extra)
+    return parts | {
+        "features": features.matrix,
+        "columns": features.columns if features.matrix is not None else (),
+        "missing": features.missing,
+        "texts": features.texts,
+        "labels": None if nodes.labels is None else np.append(nodes.labels.numbers, np.full(extra, -1)),
+        "class_names": () if nodes.labels is None else nodes.labels.class_names,
+        "split": nodes.split,
+        "notes": (*nodes.notes, *edges.notes, *notes),
     }
 
 
@@ -159,35 +154,36 @@ def _checked_weight(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.floa
 
 def _all_ids(edges: EdgeTable, nodes: NodeTable | None) -> tuple["pd.Index[str]", list[str]]:
     """Return the ids of the nodes in their order, then those that only edges name, in natural order; and notes."""
+    named = edges.ends[0].values.union(edges.ends[1].values, sort=False)
     if nodes is None:
-        named = edges.ends[0].values.union(edges.ends[1].values, sort=False)
         if named.empty:
             raise InputError(f"{edges.origin} has no rows; give a row per edge, or a file of nodes.")
         return natural_order(named), []
-    first, second = (end.values[nodes.ids.get_indexer(end.values) < 0] for end in edges.ends)
-    extra = first.union(second, sort=False)
+    extra = named[nodes.ids.get_indexer(named) < 0]
     if extra.empty:
         return nodes.ids, []
-    if nodes.features is not None and (len(extra) > MOST_UNLISTED * len(nodes.ids) or not nodes.described):
+    matrix = nodes.features.matrix
+    if len(extra) == len(named) or (matrix is not None and len(extra) > MOST_UNLISTED * len(nodes.ids)):
         row, value = edges.first_of(extra)
-        raise InputError(
-            f"{edges.origin}, row {row}: id {value!r:.80} is not in {nodes.origin.inline}, so it has no features; "
-            f"add it there or take the edge out ({len(extra):,} such ids)."
-        )
-    blank = "" if nodes.features is None else " and with every feature missing"
+        where = f"{edges.origin}, row {row}: id {value!r:.80} is not in {nodes.origin.inline}"
+        hint = _alike_hint(value, nodes)
+        if len(extra) == len(named):
+            raise InputError(f"{where}, and no other id of the edges is; write ids alike in both{hint}.")
+        remedy = f"add it there or take the edge out ({len(extra):,} such ids)"
+        raise InputError(f"{where}, so it has no features; {remedy}{hint}.")
+    blank = "" if matrix is None else " and with every feature missing"
     note = f"ids that only the edges name, now nodes without a label{blank}: {len(extra):,}"
     return nodes.ids.append(natural_order(extra)), [note]
 
 
-def _with_blank_rows(nodes: NodeTable, n_nodes: int) -> Features | None:
-    """Return the features, with a row of missing values for each node that the table does not list."""
-    extra, features = n_nodes - len(nodes.ids), nodes.features
-    if not extra or features is None:
-        return features
-    rows = np.tile(np.concatenate([column.blank for column in nodes.described]), (extra, 1))
-    if isinstance(features, np.ndarray):
-        return np.vstack([features, rows])
-    return sp.csr_array(sp.vstack([features, sp.csr_array(rows)], format="csr"))
+def _alike_hint(value: str, nodes: NodeTable) -> str:
+    """Return what the nodes have instead of an id, if it differs in its form only: P1 and p1, 7 and 7.0 or 007."""
+
+    def plain(text: str) -> str:
+        return re.sub(r"^0+(?=\d)|\.0+$|\s", "", text.casefold())
+
+    near = next((one for one in nodes.ids if plain(one) == plain(value)), None)
+    return "" if near is None else f"; perhaps it is {near!r:.60} there"
 
 
 def _notes_on_edges(ends: list[NDArray[Any]], entries: int) -> list[str]:

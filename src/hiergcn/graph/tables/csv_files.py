@@ -8,19 +8,8 @@ import numpy as np
 
 from hiergcn.errors import InputError
 from hiergcn.graph.graph import Graph
-from hiergcn.graph.split import Split
 from hiergcn.graph.tables.assemble import EdgeTable, NodeTable, edges_of, graph_parts, nodes_of
-from hiergcn.graph.tables.column_roles import (
-    ID,
-    LABEL,
-    SPLIT,
-    CsvOptions,
-    EdgeColumns,
-    NodeColumns,
-    shown_names,
-    split_from_column,
-    usual_ends,
-)
+from hiergcn.graph.tables.column_roles import ID, LABEL, CsvOptions, EdgeColumns, NodeColumns, shown_names, usual_ends
 from hiergcn.graph.tables.delimited import Layout, layout_of, read_long_table, read_table
 
 USUAL_NAMES = ("edges", "edge", "edgelist", "edge_list", "links", "graph")
@@ -29,10 +18,9 @@ USUAL_NAMES = ("edges", "edge", "edgelist", "edge_list", "links", "graph")
 
 @dataclass(frozen=True, eq=False)
 class CsvGraph:
-    """A graph, the split that a column names if one does, and the files that were read."""
+    """A graph and the files that were read."""
 
     graph: Graph
-    split: Split | None
     edges: EdgeTable
     nodes: NodeTable | None
     layouts: tuple[Layout, ...]
@@ -51,10 +39,14 @@ class CsvGraph:
             return f"{missing}; name the column of the labels with --label (beside the ids there are {others})."
         where, counts = f"{layout}, column {column!r}", np.bincount(labels[labels >= 0])
         if not counts.any():
+            words = self.nodes.labels.unknown_words if self.nodes.labels else ()
+            if words:
+                means = f"every label means unknown, such as {words[0][0]!r:.40}"
+                return f"{where}: {means}; give the class of some nodes, or name the words for it with --unknown."
             return f"{where}: every label is blank; give the class of some nodes, or name another column with --label."
         if np.count_nonzero(counts) == 1:
             return f"{where}: every label is {self.graph.class_names[counts.argmax()]!r}; give two classes or more."
-        if self.split is None and counts.max() == 1:
+        if self.graph.split is None and counts.max() == 1:
             return f"{where}: every class has one label; give one of them a second, so that some can validate."
         return None
 
@@ -78,23 +70,16 @@ def read_csv(edges: str | Path, nodes: str | Path | None = None, options: CsvOpt
 
 
 def _read(edges: str | Path, nodes: str | Path | None, options: CsvOptions) -> CsvGraph:
-    of_nodes = options.id or options.label or options.split or next(iter(options.drop), None)
-    if nodes is None and of_nodes:
-        raise InputError(f"Column {of_nodes!r} belongs to a file of nodes, and none is given; name it after the edges.")
+    if nodes is None and options.of_nodes:
+        belongs = f"Column {options.of_nodes!r} belongs to a file of nodes"
+        raise InputError(f"{belongs}, and none is given; name it after the edges.")
     known = None if nodes is None else _read_nodes(layout_of(nodes, options.delimiter), options)
     table = None if known is None else known[0]
     listed, edges_layout, notes = _read_edges(layout_of(edges, options.delimiter), options, table)
     parts = graph_parts(listed, table, graph_name(edges))
-    split, more = (None, []) if table is None else _split(table)
-    graph = Graph(**parts | {"notes": (*notes, *parts["notes"], *more)})
+    graph = Graph(**parts | {"notes": (*notes, *parts["notes"])})
     layouts = (edges_layout,) if known is None else (edges_layout, known[1])
-    return CsvGraph(graph, split, listed, table, layouts)
-
-
-def _split(nodes: NodeTable) -> tuple[Split | None, list[str]]:
-    if nodes.columns.split is None or nodes.split is None:
-        return None, []
-    return split_from_column(nodes.split, nodes.labels, nodes.origin, nodes.columns.split)
+    return CsvGraph(graph, listed, table, layouts)
 
 
 def _check_order(edges: str | Path, nodes: str | Path, delimiter: str | None) -> None:
@@ -120,15 +105,10 @@ def _read_nodes(layout: Layout, options: CsvOptions) -> tuple[NodeTable, Layout]
             f"{layout}, row {layout.first_line}: numbers instead of the names of the columns; add a line of names, or "
             f"name the columns by their places (--label 2, label='2')."
         )
-    names = layout.names
-    usual = next((name for name in names if name.lower() == SPLIT and name not in (*options.drop, options.label)), None)
-    columns = NodeColumns.choose(layout, names, replace(options, split=options.split or usual))
-    if options.known is not None:
-        columns = NodeColumns(columns.id, None)
-    table = nodes_of(read_table(layout, names, text=columns.text), layout, columns, options.known)
-    notes = [f"columns dropped on request: {', '.join(columns.dropped)}"] if columns.dropped else []
-    if layout.header and layout.looks_like_data:
-        notes.append(_taken_for_names(layout))
+    columns = NodeColumns.choose(layout, layout.names, options)
+    text = columns.text | {column.name for column in options.known or () if column.kind == "category"}
+    table = nodes_of(read_table(layout, layout.names, text=text), layout, columns, options)
+    notes = [_taken_for_names(layout)] if layout.header and layout.looks_like_data else []
     return replace(table, notes=(*table.notes, *notes, *_comments_between(layout))), layout
 
 
@@ -137,7 +117,9 @@ def _read_edges(
 ) -> tuple[EdgeTable, Layout, tuple[str, ...]]:
     if len(layout.first) < 2:
         where = f"{layout}, row {layout.first_line}"
-        raise InputError(f"{where}: one column, but an edge has two ends; name the delimiter if it is unusual.")
+        raise InputError(
+            f"{where}: one column, but an edge has two ends; name the delimiter (--delimiter) if it is unusual."
+        )
     given = [name for name in (options.source, options.target, options.weight) if name]
     known = nodes is not None and bool(nodes.ids.isin([field.strip() for field in layout.first[:2]]).sum() == 2)
     layout = _with_header(layout, given, usual=usual_ends(layout.commented_names or ()) is not None, data=known)

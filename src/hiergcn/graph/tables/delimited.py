@@ -19,6 +19,9 @@ from hiergcn.graph.tables.text_files import TextFile, checked_text
 DELIMITERS = ("\t", ";", "|", ",", " ")
 """In order of preference; any run of blanks counts as one space."""
 
+DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "blanks": " "}
+"""Words for delimiters that are hard to type."""
+
 MISSING = ("", "NA", "N/A", "na", "n/a", "NaN", "NAN", "nan", "NULL", "null", "None", "?")
 SAMPLE = 20  # lines that the delimiter is guessed from
 LONGEST_LINE = 1 << 24  # characters
@@ -122,6 +125,7 @@ class Layout(Origin):
 
 def layout_of(path: str | Path, delimiter: str | None) -> Layout:
     """Check a file and return its layout; the delimiter is guessed from the first lines unless given."""
+    delimiter = DELIMITER_NAMES.get(delimiter or "", delimiter)
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(f"The delimiter {delimiter!r:.20} must be a single character, such as a comma.")
     file = checked_text(Path(path))

@@ -9,8 +9,8 @@ numbers beside it are standardised, since its weights are at most 1.
 missing number becomes the mean of the first table, and a new word is in none of the columns.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -19,8 +19,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
-from hiergcn.graph.tables.delimited import Origin
+from hiergcn.graph.tables.delimited import MISSING, Origin
 from hiergcn.graph.tables.free_text import MOST_WORDS, encode_words, fit_words, looks_like_ids
+from hiergcn.graph.tables.text_columns import as_text
 
 MOST_CATEGORIES = 50
 """A column of words with more distinct values is taken for free text or ids, not for a category."""
@@ -96,6 +97,67 @@ class FeatureColumn:
         return "; ".join(notes) or None
 
 
+@dataclass(frozen=True, eq=False)
+class FeatureTable:
+    """The features that the columns of a table became."""
+
+    matrix: Block | None
+    """(n, features); None if there are none."""
+    columns: tuple[FeatureColumn, ...] = ()
+    missing: NDArray[np.bool_] | None = None
+    """(n, columns): where a number is missing; None if none is."""
+    texts: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """The entries of columns of text, None if missing: another table may choose other words."""
+    notes: tuple[str, ...] = ()
+
+    def with_blank_rows(self, extra: int) -> "FeatureTable":
+        """Return the features with so many further rows of missing values."""
+        if not extra or self.matrix is None:
+            return self
+        rows = np.tile(np.concatenate([column.blank for column in self.columns]), (extra, 1))
+        matrix = _stacked(self.matrix, rows)
+        shape = self.matrix.shape[0], len(self.columns)
+        missing = np.zeros(shape, bool) if self.missing is None else self.missing
+        return replace(
+            self,
+            matrix=matrix,
+            missing=np.vstack([missing, np.ones((extra, shape[1]), bool)]),
+            texts={name: np.append(texts, np.full(extra, None)) for name, texts in self.texts.items()},
+        )
+
+
+def _stacked(matrix: Block, rows: NDArray[np.float64]) -> Block:
+    if isinstance(matrix, np.ndarray):
+        return np.vstack([matrix, rows])
+    return sp.csr_array(sp.vstack([matrix, sp.csr_array(rows)], format="csr"))
+
+
+def read_features(table: pd.DataFrame, origin: Origin, known: Sequence[FeatureColumn] | None = None) -> FeatureTable:
+    """Return the features of a table of any values.
+
+    `known` are the columns of another table, by which these are encoded; other columns are ignored then.
+    """
+    if known is None:
+        cells = _without_missing_words(table)
+        matrix, columns = fit_columns(cells, origin)
+        notes = notes_on(columns)
+    else:
+        wanted = {column.name for column in known}
+        cells = _without_missing_words(table[[name for name in table.columns if name in wanted]])
+        matrix, notes = encode_columns(cells, origin, known)
+        columns = list(known)
+    texts = {one.name: as_text(cells[one.name]).to_numpy() for one in columns if one.kind in (TEXT, "id")}
+    missing = None if matrix is None else missing_numbers(cells, columns)
+    return FeatureTable(matrix, tuple(columns), missing, texts, tuple(notes))
+
+
+def _without_missing_words(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with the usual words for a missing value taken out."""
+    words = [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
+    found = {name: table[name].isin(MISSING) for name in words}
+    return table.assign(**{name: table[name].astype(object).mask(at, None) for name, at in found.items() if at.any()})
+
+
 def fit_columns(table: pd.DataFrame, origin: Origin) -> tuple[Block | None, list[FeatureColumn]]:
     """Return the features of a table, None if it has none, and how each column was encoded."""
     found = [_fit(table[name], origin) for name in table.columns]
@@ -126,6 +188,55 @@ def encode_columns(
         return _encode_number(table[column.name], column, origin)
 
     return _joined([block(column) for column in used]), notes
+
+
+def missing_numbers(table: pd.DataFrame, columns: Sequence[FeatureColumn]) -> NDArray[np.bool_] | None:
+    """Return where a number of the table is missing, and was replaced by a mean; (n, columns), None if none is."""
+    numeric = {place: column.name for place, column in enumerate(columns) if column.kind in ("number", "boolean")}
+    blank = {place: table[name].isna().to_numpy() for place, name in numeric.items() if table[name].hasnans}
+    if not blank:
+        return None
+    missing = np.zeros((len(table), len(columns)), bool)
+    for place, where in blank.items():
+        missing[:, place] = where
+    return missing
+
+
+def decode_columns(features: FeatureTable) -> pd.DataFrame:
+    """Return the table that the features were made of, without its empty columns."""
+    matrix, table, first = features.matrix, dict[str, Any](), 0
+    assert matrix is not None
+    for place, column in enumerate(features.columns):
+        block: Any = matrix[:, first : first + column.width]
+        first += column.width
+        if column.name in features.texts:
+            table[column.name] = features.texts[column.name]
+        elif column.width:
+            dense = block if isinstance(block, np.ndarray) else block.toarray()
+            missing = None if features.missing is None else features.missing[:, place]
+            table[column.name] = _decoded(dense, column, missing)
+    return pd.DataFrame(table, index=range(matrix.shape[0]))
+
+
+def _decoded(block: NDArray[Any], column: FeatureColumn, missing: NDArray[np.bool_] | None) -> Any:
+    if column.kind == "category":
+        code = np.where(block.any(axis=1), block.argmax(axis=1), -1)
+        return np.array([*column.values, None], dtype=object)[code]
+    values = block[:, 0]
+    if column.spread is not None and column.mean is not None:
+        values = values * column.spread + column.mean
+    known = values if missing is None else np.where(missing, np.nan, values)
+    return known if column.kind == "number" else pd.Series(known).map({1.0: True, 0.0: False})
+
+
+def unnamed(n_features: int) -> list[str]:
+    """Return the names of features that have none."""
+    return [f"x{k}" for k in range(n_features)]
+
+
+def number_columns(names: Iterable[str]) -> list[FeatureColumn]:
+    """Return columns of numbers, none of them missing, by their names."""
+    return [FeatureColumn(name, "number", 1, missing=0, constant=False) for name in names]
 
 
 def notes_on(columns: Sequence[FeatureColumn]) -> list[str]:
@@ -187,7 +298,7 @@ def _fit(column: "pd.Series[Any]", origin: Origin) -> tuple[Block | None, Featur
     if len(words) > MOST_CATEGORIES or known.str.fullmatch(COMMA_NUMBER).all():
         _check_not_numbers(column, values.notna().to_numpy(), origin)
         return _fit_text(column, known)
-    categories = tuple(sorted(known.unique()))
+    categories = tuple(sorted(set(as_text(column).dropna())))
     code = _codes(column, categories)
     missing = int(np.count_nonzero(code < 0))
     described = FeatureColumn(name, "category", len(categories), missing, len(categories) == 1, values=categories)
@@ -246,8 +357,7 @@ def _encode_category(column: "pd.Series[Any]", known: FeatureColumn, notes: list
 
 def _codes(column: "pd.Series[Any]", categories: tuple[str, ...]) -> NDArray[np.int64]:
     """Return the category of each entry; -1 if it is missing or new."""
-    texts = column.astype(str).where(column.notna())
-    return pd.Index(categories, dtype=object).get_indexer(pd.Index(texts, dtype=object)).astype(np.int64)
+    return pd.Index(categories, dtype=object).get_indexer(pd.Index(as_text(column), dtype=object)).astype(np.int64)
 
 
 def _one_hot(code: NDArray[np.int64], categories: tuple[str, ...]) -> NDArray[np.float64]:

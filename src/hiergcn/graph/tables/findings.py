@@ -11,7 +11,8 @@ from hiergcn.graph.graph import Graph
 from hiergcn.graph.tables.assemble import NodeTable
 from hiergcn.graph.tables.column_roles import shown_names
 from hiergcn.graph.tables.csv_files import CsvGraph
-from hiergcn.graph.tables.delimited import MISSING, Layout
+from hiergcn.graph.tables.delimited import Layout
+from hiergcn.graph.tables.label_columns import DOUBTFUL, Labels, is_unknown
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blanks"}
 SHOWN = 5  # examples in a sentence
@@ -66,7 +67,7 @@ def findings(read: CsvGraph) -> list[Finding]:
     """Return everything odd that a fit can handle; what it cannot handle raised an `InputError` before."""
     found = [*_on_edges(read), *_on_ids(read)]
     if read.nodes is not None:
-        found += [*_on_features(read.nodes), *_on_labels(read.graph)]
+        found += [*_on_features(read.nodes), *_on_labels(read.graph, read.nodes.labels)]
     return [finding for finding in found if finding.count]
 
 
@@ -131,7 +132,7 @@ def _on_ids(read: CsvGraph) -> Iterator[Finding]:
     if read.nodes is None:
         return
     listed = len(read.nodes.ids)
-    blank = "nodes without a label" + ("" if read.nodes.features is None else "; all features missing")
+    blank = "nodes without a label" + ("" if read.nodes.features.matrix is None else "; all features missing")
     yield Finding("ids that only the edges name", read.graph.n_nodes - listed, blank)
     named = read.edges.ends[0].values.union(read.edges.ends[1].values, sort=False)
     absent = int((~read.nodes.ids.isin(named)).sum())
@@ -141,7 +142,7 @@ def _on_ids(read: CsvGraph) -> Iterator[Finding]:
 
 
 def _on_features(nodes: NodeTable) -> Iterator[Finding]:
-    columns = nodes.described
+    columns = nodes.features.columns
     empty = [column.name for column in columns if column.kind == "empty"]
     yield _named("empty columns:", empty, "left out")
     ids = [column.name for column in columns if column.kind == "id"]
@@ -152,20 +153,22 @@ def _on_features(nodes: NodeTable) -> Iterator[Finding]:
         if column.kind != "empty":
             done = _MISSING.get(column.kind, "the column's mean")
             yield Finding(f"missing values in column {column.name!r:.60}", column.missing, done)
-    if nodes.features is None:
+    if nodes.features.matrix is None:
         yield Finding("nodes without features", len(nodes.ids), "features made from the edges")
 
 
-def _on_labels(graph: Graph) -> Iterator[Finding]:
-    if graph.labels is None:
+def _on_labels(graph: Graph, labels: Labels | None) -> Iterator[Finding]:
+    if graph.labels is None or labels is None:
         return
+    for word, count in labels.unknown_words:
+        yield Finding(f"labels {word!r:.40}", count, "unknown; --unknown names other words for that")
     yield Finding("nodes without a label", graph.n_nodes - graph.labelled.size, "predicted")
     single = [name for name, count in label_counts(graph) if count == 1]
     yield _named("classes with one label:", single, "used for training; none is left to validate the class")
     alike = _alike(list(graph.class_names))
     yield _named("classes that differ by case or blanks only:", alike, "different classes")
-    blank = [name for name in graph.class_names if name in MISSING]
-    yield _named("classes named like a missing label:", blank, "classes; leave them blank if unknown")
+    doubtful = [name for name in graph.class_names if name.casefold() in DOUBTFUL or is_unknown(name)]
+    yield _named("classes named like a missing label:", doubtful, "classes; --unknown makes them unknown")
 
 
 def _alike(names: list[str]) -> list[str]:
@@ -185,7 +188,7 @@ def _node_roles(nodes: NodeTable, name: str) -> Iterator[ColumnRole]:
         yield ColumnRole(name, columns.label, "label; blank is unknown")
     if columns.split is not None:
         yield ColumnRole(name, columns.split, "split")
-    for column in nodes.described:
+    for column in nodes.features.columns:
         width = f"{column.width:,} features" if column.width > 1 else "a feature"
         yield ColumnRole(
             name, column.name, _LEFT_OUT.get(column.kind, f"{width} ({_KINDS.get(column.kind, column.kind)})")

@@ -1,9 +1,11 @@
 """A file of further labels, joined to the nodes of a graph by their ids.
 
-`hiergcn suggest` writes such a file with an empty column of labels. A row whose label is blank says nothing. A label
-that differs from the one that a node has replaces it, so that a wrong label can be corrected; a note says so.
+`hiergcn suggest` writes such a file with an empty column of labels. A row whose label is blank or means unknown says
+nothing. A label that differs from the one that a node has replaces it, so that a wrong label can be corrected; a note
+says so.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,12 @@ from hiergcn.errors import InputError
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.tables.column_roles import LABEL, CsvOptions, NodeColumns, shown_names
 from hiergcn.graph.tables.delimited import Layout, layout_of, read_table
+from hiergcn.graph.tables.label_columns import is_unknown
 
 SHOWN = 3  # changed labels in a note
 
 
-def with_further_labels(graph: Graph, path: str | Path) -> Graph:
+def with_further_labels(graph: Graph, path: str | Path, unknown: Sequence[str] | None = None) -> Graph:
     """Return the graph with the labels of a CSV file, and a note on them; classes that are new come last."""
     layout = layout_of(path, None)
     columns = NodeColumns.choose(layout, layout.names, CsvOptions())
@@ -30,6 +33,7 @@ def with_further_labels(graph: Graph, path: str | Path) -> Graph:
         )
     table = read_table(layout, layout.names, text=columns.text)
     ids, labels = (table[name].fillna("").str.strip() for name in (columns.id, columns.label))
+    labels = labels.mask(labels.map(lambda label: is_unknown(label, unknown)), "")
     filled = np.flatnonzero(labels != "")
     if not filled.size:
         raise InputError(f"{layout}, column {columns.label!r}: every label is blank; fill in the class of some nodes.")

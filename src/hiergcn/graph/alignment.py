@@ -1,0 +1,66 @@
+"""Features of one graph in the encoding of another: matched by name, with its categories and means.
+
+Features without names, such as those of `Graph.from_scipy`, count as columns x0, x1, .., the names that `Graph.to_csv`
+gives them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hiergcn.errors import InputError
+from hiergcn.graph.graph import Graph
+from hiergcn.graph.tables.delimited import Origin
+from hiergcn.graph.tables.feature_columns import (
+    STRUCTURAL,
+    FeatureColumn,
+    decode_columns,
+    number_columns,
+    read_features,
+    unnamed,
+)
+
+
+def encoded_like(graph: Graph, columns: Sequence[FeatureColumn], n_features: int) -> Graph:
+    """Return the graph with `n_features` features that were made of these columns, none if they are without names.
+
+    A graph is returned without features if those of the other graph were made from the edges.
+    """
+    if graph.columns and graph.columns == tuple(columns):
+        return graph
+    if any(column.kind == STRUCTURAL for column in columns):
+        return replace(graph, features=None, columns=(), missing=None, texts={})
+    known = [column for column in columns if column.width] or number_columns(unnamed(n_features))
+    own = [column for column in graph.columns if column.width] or number_columns(unnamed(graph.n_features))
+    if graph.features is None or not (columns or graph.columns):
+        if graph.n_features != n_features:
+            raise InputError(
+                f"The model was trained on {n_features} features and {graph.name} has {graph.n_features}; "
+                "give the same columns."
+            )
+        return graph
+    if _alike(own, known) and graph.missing is None:
+        return graph
+    place = {column.name: k for k, column in enumerate(own)}
+    simple = all(column.kind == "number" for column in (*own, *known)) and graph.missing is None
+    if simple and all(column.name in place for column in known):
+        moved = graph.features[:, [place[column.name] for column in known]]
+        return replace(graph, features=moved, columns=tuple(known))
+    table = decode_columns(replace(graph.feature_table, columns=tuple(graph.columns or own)))
+    found = read_features(table, Origin(graph.name), known)
+    return replace(
+        graph,
+        features=found.matrix,
+        columns=found.columns,
+        missing=found.missing,
+        texts=found.texts,
+        notes=(*graph.notes, *found.notes),
+    )
+
+
+def _alike(own: Sequence[FeatureColumn], known: Sequence[FeatureColumn]) -> bool:
+    """Return whether both encode known values in the same way."""
+
+    def encoding(one: FeatureColumn) -> tuple[object, ...]:
+        return one.name, one.kind, one.values, one.weights, one.spread and (one.mean, one.spread)
+
+    return [*map(encoding, own)] == [*map(encoding, known)]
