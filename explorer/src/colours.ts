@@ -4,16 +4,16 @@ import { mostFrequent, type Item, type Tree } from "./tree";
 
 export type Colouring = "predicted" | "label" | "confidence" | "error" | "level";
 
+/** An entry of a legend: a class with its number, another shade, or a scale from one name to another. */
 export interface Shade {
   colour: string;
   name: string;
+  which?: number;
+  to?: string;
 }
 
-type Rgb = [number, number, number];
+export type Rgb = [number, number, number];
 
-const UNKNOWN = "#a7adb6";
-const RIGHT: Rgb = [0, 114, 178];
-const WRONG: Rgb = [213, 94, 0];
 // cividis, a colour-blind-safe scale
 const SCALE: Rgb[] = [
   [0, 34, 78],
@@ -22,51 +22,86 @@ const SCALE: Rgb[] = [
   [187, 175, 113],
   [254, 232, 56],
 ];
+const ERRORS: Rgb[] = [
+  [0, 114, 178],
+  [236, 214, 160],
+  [213, 94, 0],
+];
 
 export class Colours {
-  constructor(private readonly tree: Tree) {}
+  private readonly variables = new Map<string, string>();
 
-  colour(item: Item, by: Colouring): string {
-    const { manifest } = this.tree;
-    if (by === "level") return scale(this.tree.depth ? item.level / this.tree.depth : 0);
-    const sum = this.tree.summary(item);
-    if (by === "confidence") return scale(stretched(sum.confidence));
-    if (by === "error") return sum.evaluated ? mix(RIGHT, WRONG, sum.wrong / sum.evaluated) : UNKNOWN;
-    const counts = by === "label" ? sum.labels : sum.predicted;
-    const most = mostFrequent(counts);
-    return most ? paler(manifest.colours[most[0]], agreement(counts, most[1])) : UNKNOWN;
+  constructor(private readonly tree: Tree) {
+    this.readTheme();
   }
 
+  /** Read the page's colours again, after a change between light and dark. */
+  readTheme(): void {
+    const style = getComputedStyle(document.documentElement);
+    const names = ["--ink", "--muted", "--paper", "--edge", "--line", "--accent", "--grey"];
+    for (const name of [...names, ...this.tree.manifest.colours.map((colour) => colour.slice(4, -1))]) {
+      this.variables.set(name, style.getPropertyValue(name).trim());
+    }
+  }
+
+  /** The value of a variable of the page's style, as #rrggbb. */
+  theme(name: string): string {
+    return this.variables.get(name) ?? "#888888";
+  }
+
+  classColour(which: number): string {
+    return this.theme(this.tree.manifest.colours[which].slice(4, -1));
+  }
+
+  colour(item: Item, by: Colouring): string {
+    if (by === "level") return scale(SCALE, this.tree.depth ? item.level / this.tree.depth : 0);
+    const sum = this.tree.summary(item);
+    if (by === "confidence") return scale(SCALE, stretched(sum.confidence));
+    if (by === "error") return sum.evaluated ? scale(ERRORS, sum.wrong / sum.evaluated) : this.theme("--line");
+    const counts = by === "label" ? sum.labels : sum.predicted;
+    const most = mostFrequent(counts);
+    return most ? this.mixed(this.classColour(most[0]), agreement(counts, most[1])) : this.theme("--line");
+  }
+
+  /** Colours and names; classes come in the order of their size. */
   legend(by: Colouring): Shade[] {
-    const { manifest } = this.tree;
+    const { manifest, depth } = this.tree;
     if (by === "level") {
       return manifest.levels.map(({ nodes }, level) => ({
-        colour: scale(this.tree.depth ? level / this.tree.depth : 0),
+        colour: scale(SCALE, depth ? level / depth : 0),
         name: `level ${level}: ${nodes.toLocaleString("en")} nodes`,
       }));
     }
-    if (by === "confidence") {
-      return [0.2, 0.4, 0.6, 0.8, 1].map((value) => ({
-        colour: scale(stretched(value)),
-        name: `${100 * value} %`,
-      }));
-    }
+    if (by === "confidence") return [{ colour: ramp(SCALE), name: "confidence 20 %", to: "100 %" }];
     if (by === "error") {
       return [
-        { colour: mix(RIGHT, WRONG, 0), name: "correct" },
-        { colour: mix(RIGHT, WRONG, 0.5), name: "half wrong" },
-        { colour: mix(RIGHT, WRONG, 1), name: "wrong" },
-        { colour: UNKNOWN, name: `no ${manifest.evaluated} node` },
+        { colour: ramp(ERRORS), name: "all correct", to: "all wrong" },
+        { colour: "var(--line)", name: `no ${manifest.evaluated} node` },
       ];
     }
-    const shared = manifest.classes.length > new Set(manifest.colours).size;
-    const grey = manifest.colours.find((colour, at) => manifest.colours.indexOf(colour) !== at);
-    const shades = manifest.classes
-      .map((name, at) => ({ colour: manifest.colours[at], name }))
-      .filter(({ colour }) => !shared || colour !== grey);
-    if (shared && grey) shades.push({ colour: grey, name: `${manifest.classes.length - shades.length} rarer classes` });
-    if (by === "label") shades.push({ colour: UNKNOWN, name: "no label" });
+    const own = this.classesBySize().filter((which) => manifest.colours[which] !== "var(--grey)");
+    const shades: Shade[] = own.map((which) => ({ colour: manifest.colours[which], name: manifest.classes[which], which }));
+    const rest = manifest.classes.length - shades.length;
+    if (rest) shades.push({ colour: "var(--grey)", name: `${rest} rarer classes` });
+    if (by === "label") shades.push({ colour: "var(--line)", name: "no label" });
+    shades.push({ colour: "", name: "paler: mixed classes" });
     return shades;
+  }
+
+  classesBySize(): number[] {
+    const counts = new Uint32Array(this.tree.manifest.classes.length);
+    for (let node = 0; node < this.tree.size(0); node++) counts[this.tree.predicted(node)]++;
+    return [...counts.keys()].sort((a, b) => counts[b] - counts[a] || a - b);
+  }
+
+  /** The colour of what is not in focus: almost that of the paper. */
+  faint(colour: string): string {
+    return blend(this.theme("--paper"), colour, 0.22);
+  }
+
+  /** Mix the colour with that of the paper if the members of a hyper-node disagree. */
+  private mixed(colour: string, agreeing: number): string {
+    return agreeing === 1 ? colour : blend(this.theme("--paper"), colour, 0.3 + 0.7 * agreeing);
   }
 }
 
@@ -81,23 +116,29 @@ function stretched(confidence: number): number {
   return Math.max(0, (confidence - 0.2) / 0.8);
 }
 
-function scale(value: number): string {
-  const at = Math.min(Math.max(value, 0), 1) * (SCALE.length - 1);
-  const low = Math.min(Math.floor(at), SCALE.length - 2);
-  return mix(SCALE[low], SCALE[low + 1], at - low);
+function scale(stops: Rgb[], value: number): string {
+  const at = Math.min(Math.max(value, 0), 1) * (stops.length - 1);
+  const low = Math.min(Math.floor(at), stops.length - 2);
+  return hex(mix(stops[low], stops[low + 1], at - low));
 }
 
-function mix(a: Rgb, b: Rgb, share: number): string {
-  return hex(a.map((value, k) => value + share * (b[k] - value)) as Rgb);
+function ramp(stops: Rgb[]): string {
+  return `linear-gradient(to right, ${stops.map(hex).join(", ")})`;
 }
 
-function hex(rgb: Rgb): string {
-  return `#${rgb.map((value) => Math.round(value).toString(16).padStart(2, "0")).join("")}`;
+export function rgb(colour: string): Rgb {
+  return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)) as Rgb;
 }
 
-/** Mix the colour with grey if the members of a hyper-node disagree. */
-function paler(colour: string, agreeing: number): string {
-  if (agreeing === 1) return colour;
-  const rgb = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)) as Rgb;
-  return mix([200, 204, 210], rgb, 0.35 + 0.65 * agreeing);
+/** A colour between two, `share` of the way to the second. */
+export function blend(from: string, to: string, share: number): string {
+  return hex(mix(rgb(from), rgb(to), share));
+}
+
+function mix(a: Rgb, b: Rgb, share: number): Rgb {
+  return a.map((value, k) => value + share * (b[k] - value)) as Rgb;
+}
+
+function hex(colour: Rgb): string {
+  return `#${colour.map((value) => Math.round(value).toString(16).padStart(2, "0")).join("")}`;
 }

@@ -9,9 +9,11 @@ export interface Manifest {
   radius: number;
   keptClasses: number; // the most probable classes of each node
   classes: string[];
-  colours: string[];
+  colours: string[]; // CSS variables
   evaluated: "test" | "validation";
+  unsure: number; // a lower confidence is unsure
   run: string;
+  places: [name: string, title: string, unit: number][]; // further arrangements; metres per unit of length, or 0
   votes: boolean; // whether the page holds each node's votes for its neighbours
   hyperNodesVote: boolean; // whether hyper-nodes vote directly, not only through the neighbours
 }

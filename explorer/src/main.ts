@@ -1,59 +1,126 @@
-// The hierarchy explorer of a report: state, controls and keys.
+// The explorer of a report: state, controls and keys.
 
+import { arrangements, type Arrangement } from "./arrange";
 import { Colours, type Colouring } from "./colours";
 import { readData } from "./data";
-import { byId, count, element } from "./page";
+import { ALL, Matches, choices, parseFilter, type Filter, type Only } from "./filter";
+import { FullScreen } from "./full_screen";
+import { button, byId, count, element, shortened } from "./page";
 import { fillPanel } from "./panel";
 import { wireSearch } from "./search";
 import { Stage } from "./stage";
 import { Tree, type Item } from "./tree";
-import { View, keyOf, type Picture } from "./view";
+import { MOST_NODES, View, keyOf, type Picture } from "./view";
+import { wirePage } from "./wire_page";
+
+const COLOURINGS: [Colouring, string][] = [
+  ["predicted", "predicted class"],
+  ["label", "label"],
+  ["confidence", "confidence"],
+  ["error", "error"],
+  ["level", "level"],
+];
+
+const FEWEST = 50; // nodes of a level worth starting at
 
 class Explorer {
   private readonly view: View;
   private readonly colours: Colours;
-  private readonly stage: Stage | null;
+  private readonly stage: Stage;
   private readonly graph = byId("explorer-graph");
+  private readonly panel = byId("explorer-panel");
   private readonly slider = byId<HTMLInputElement>("explorer-level");
-  private readonly select = byId<HTMLSelectElement>("explorer-colour");
+  private readonly only = byId<HTMLSelectElement>("explorer-only");
+  private readonly classes = byId<HTMLSelectElement>("explorer-class");
+  private readonly colouring = byId<HTMLSelectElement>("explorer-colour");
+  private readonly arranging = byId<HTMLSelectElement>("explorer-arrange");
+  private readonly arrangements: Arrangement[];
+  private readonly full: FullScreen;
+  private arrangement: Arrangement;
   private by: Colouring = "predicted";
+  private matches: Matches;
   private selected: Item | null = null;
   private picture!: Picture;
 
   constructor(private readonly tree: Tree) {
-    this.view = new View(tree, tree.depth);
     this.colours = new Colours(tree);
-    this.stage = this.makeStage();
+    this.arrangements = arrangements(tree);
+    this.arrangement = this.arrangements[0];
+    this.view = new View(tree, this.firstLevel());
+    this.matches = new Matches(tree, ALL);
+    this.full = new FullScreen(byId("explorer-frame"), byId("explorer-full"));
+    const isFull = () => this.full.isFull;
+    this.stage = new Stage(this.graph, byId("explorer-hint"), tree, this.colours, () => this.covered(), isFull, (item) =>
+      this.press(item),
+    );
+    this.fillControls();
     this.wireControls();
     this.wireKeys();
-    this.draw();
+    this.arrange(this.arrangement);
     this.show(null);
+    this.followHash();
   }
 
-  private makeStage(): Stage | null {
-    const canvas = document.createElement("canvas");
-    if (canvas.getContext("webgl2")) return new Stage(this.graph, this.tree, this.colours, (item) => this.press(item));
-    byId("explorer-no-webgl").hidden = false;
-    byId("explorer").classList.add("no-webgl"); // keeps the still picture visible
-    this.graph.hidden = true;
-    return null;
+  /** A map starts with its nodes, if they can all be drawn; the hierarchy starts at the top, if something is there. */
+  private firstLevel(): number {
+    const sizes = this.tree.manifest.levels.map(({ nodes }) => nodes);
+    if (!this.arrangement.nests) return sizes.findIndex((nodes) => nodes <= MOST_NODES);
+    return Math.max(0, sizes.filter((nodes) => nodes >= FEWEST).length - 1);
+  }
+
+  /** The part of the stage that the panel covers. */
+  private covered(): { right: number; bottom: number } {
+    if (this.panel.hidden) return { right: 0, bottom: 0 };
+    const { width, height } = this.panel.getBoundingClientRect();
+    const below = width > 0.8 * this.graph.clientWidth;
+    return below ? { right: 0, bottom: height } : { right: width, bottom: 0 };
+  }
+
+  private fillControls(): void {
+    const { classes } = this.tree.manifest;
+    const judged = this.tree.summary({ level: this.tree.depth, index: 0 }) && new Matches(this.tree, { ...ALL, only: "judged" }).total;
+    options(this.only, choices(this.tree));
+    options(this.classes, [["", "all classes"], ...this.colours.classesBySize().map((k): [string, string] => [String(k), classes[k]])]);
+    options(this.colouring, COLOURINGS.filter(([name]) => name !== "error" || judged));
+    options(this.arranging, this.arrangements.map(({ name, title }) => [name, title]));
+    byId("explorer-arrange-field").hidden = this.arrangements.length < 2;
+    this.slider.max = String(this.tree.depth);
+    this.slider.parentElement!.hidden = this.tree.depth === 0;
   }
 
   private wireControls(): void {
-    this.slider.max = String(this.tree.depth);
     this.slider.addEventListener("input", () => this.setLevel(Number(this.slider.value)));
-    this.select.addEventListener("change", () => {
-      this.by = this.select.value as Colouring;
+    this.colouring.addEventListener("change", () => {
+      this.by = this.colouring.value as Colouring;
       this.draw();
     });
-    wireSearch(byId<HTMLInputElement>("explorer-search"), byId("explorer-hits"), this.tree.ids, (node) =>
+    this.only.addEventListener("change", () => this.setFilter({ ...this.matches.filter, only: this.only.value as Only }));
+    this.classes.addEventListener("change", () =>
+      this.setFilter({ only: this.only.value as Only, label: null, predicted: this.classes.value ? Number(this.classes.value) : null }),
+    );
+    this.arranging.addEventListener("change", () => this.arrange(this.named(this.arranging.value)));
+    wireSearch(byId("explorer-search"), byId("explorer-hits"), byId("explorer-no-hit"), this.tree, (node) =>
       this.go({ level: 0, index: node }),
     );
-    byId("explorer-in").addEventListener("click", () => this.stage?.zoom(1.6));
-    byId("explorer-out").addEventListener("click", () => this.stage?.zoom(1 / 1.6));
-    byId("explorer-whole").addEventListener("click", () => this.stage?.whole());
-    byId("explorer-close").addEventListener("click", () => this.setLevel(this.view.level));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    byId("explorer-in").addEventListener("click", () => this.stage.zoom(1.6));
+    byId("explorer-out").addEventListener("click", () => this.stage.zoom(1 / 1.6));
+    byId("explorer-whole").addEventListener("click", () => this.stage.whole());
+    byId("explorer-close").addEventListener("click", () => this.closeAll());
+    const more = byId("explorer-more"); // on a small screen some controls are folded
+    more.addEventListener("click", () => {
+      const open = more.parentElement!.parentElement!.classList.toggle("open");
+      more.setAttribute("aria-expanded", String(open));
+      more.textContent = open ? "less" : "more";
+    });
+    byId("explorer-save").addEventListener("click", () => void this.save());
+    addEventListener("hashchange", () => this.followHash());
+    for (const link of document.querySelectorAll<HTMLElement>("[data-show]")) {
+      link.addEventListener("click", () => this.follow(link.dataset.show ?? ""));
+    }
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      this.colours.readTheme();
+      this.draw();
+    });
   }
 
   private wireKeys(): void {
@@ -67,12 +134,12 @@ class Explorer {
       Enter: () => this.selected && this.press(this.selected),
       " ": () => this.selected && this.press(this.selected),
       Backspace: () => this.closeParent(),
-      Escape: () => this.closeParent(),
+      Escape: () => (this.selected ? this.closeParent() : this.full.isFull && this.full.set(false)),
       PageUp: () => this.setLevel(this.view.level + 1),
       PageDown: () => this.setLevel(this.view.level - 1),
-      "+": () => this.stage?.zoom(1.6),
-      "-": () => this.stage?.zoom(1 / 1.6),
-      Home: () => this.stage?.whole(),
+      "+": () => this.stage.zoom(1.6),
+      "-": () => this.stage.zoom(1 / 1.6),
+      Home: () => this.stage.whole(),
     };
     this.graph.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -84,19 +151,82 @@ class Explorer {
     });
   }
 
+  private named(name: string): Arrangement {
+    return this.arrangements.find((one) => one.name === name) ?? this.arrangement;
+  }
+
+  private arrange(arrangement: Arrangement): void {
+    this.arrangement = arrangement;
+    this.arranging.value = arrangement.name;
+    const [low, high] = [{ x: Infinity, y: Infinity }, { x: -Infinity, y: -Infinity }]; // of all places, discs included
+    for (const level of arrangement.nests ? this.tree.manifest.levels.keys() : [this.view.level]) {
+      for (const { x, y, r } of arrangement.place(new View(this.tree, level).nodes()).values()) {
+        [low.x, low.y] = [Math.min(low.x, x - r), Math.min(low.y, y - r)];
+        [high.x, high.y] = [Math.max(high.x, x + r), Math.max(high.y, y + r)];
+      }
+    }
+    this.stage.setExtent(low, high, arrangement.nests);
+    this.draw();
+    this.stage.whole();
+  }
+
+  /** Offer the picture as a file. */
+  private async save(): Promise<void> {
+    const picture = await this.stage.png();
+    if (!picture) return;
+    const link = element("a", { href: URL.createObjectURL(picture), download: `${this.tree.manifest.run}.png` });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
   setLevel(level: number): void {
     this.view.setLevel(Math.min(Math.max(level, 0), this.tree.depth));
     this.draw();
     this.show(this.selected);
   }
 
-  /** Open or close a hyper-node; select the item. */
-  press(item: Item): void {
-    if (this.view.canOpen(item)) {
+  private closeAll(): void {
+    this.setLevel(this.view.level);
+    this.setFilter(ALL);
+  }
+
+  setFilter(filter: Filter): void {
+    this.matches = new Matches(this.tree, filter);
+    this.only.value = filter.only;
+    this.classes.value = filter.predicted === null ? "" : String(filter.predicted);
+    if (this.matches.active && this.tree.size(0) <= MOST_NODES) this.view.setLevel(0); // shows the nodes themselves
+    this.draw();
+    this.show(null);
+    this.stage.whole();
+    if (this.matches.active) byId("explorer-announcement").textContent = this.matches.describe();
+  }
+
+  /** Show what a link asks for: an arrangement or a filter. */
+  follow(text: string): void {
+    const arrange = new URLSearchParams(text).get("arrange");
+    if (arrange) this.arrange(this.named(arrange));
+    this.setFilter(parseFilter(text));
+  }
+
+  /** Show the node that the address names: `report.html#node=ID`. */
+  private followHash(): void {
+    const id = new URLSearchParams(location.hash.slice(1)).get("node");
+    const node = id === null ? -1 : this.tree.ids.indexOf(id);
+    if (node < 0) return;
+    this.go({ level: 0, index: node });
+    byId("explorer").scrollIntoView();
+  }
+
+  /** Open or close a hyper-node and look at it; select the item. Nothing is selected by a press beside all items. */
+  press(item: Item | null): void {
+    if (!item) return this.show(null);
+    const opens = this.view.canOpen(item);
+    if (opens) {
       this.view.toggle(item);
       this.draw();
     }
     this.show(item);
+    if (opens) this.stage.lookAt(this.view.isOpen(item) && !this.arrangement.nests ? this.tree.members(item) : [item], 1.6);
   }
 
   /** Close the hyper-node that the selected item was opened from. */
@@ -112,21 +242,29 @@ class Explorer {
     this.view.reveal(item);
     this.draw();
     this.show(item);
-    this.stage?.lookAt(item);
+    const shown = this.view.shown(item) ?? item;
+    this.stage.lookAt([shown], 9);
+  }
+
+  /** Go up to a hyper-node of the way down: close what is open in it. */
+  private climb(item: Item): void {
+    this.view.closeInside(item);
+    this.draw();
+    this.show(item);
+    this.stage.lookAt([item], 1.6);
   }
 
   /** Select the nearest item in a direction on the screen. */
   private step([right, down]: [number, number]): void {
-    const stage = this.stage;
-    if (!stage) return;
     const from = this.selected && (this.view.shown(this.selected) ?? this.selected);
-    const start = from
-      ? stage.onScreen(from)
-      : { x: this.graph.clientWidth / 2, y: this.graph.clientHeight / 2 };
+    const middle = { x: this.graph.clientWidth / 2, y: this.graph.clientHeight / 2 };
+    const start = (from && this.stage.onScreen(from)) ?? middle;
     let best: Item | null = null;
     let least = Infinity;
     for (const item of this.picture.items) {
-      const { x, y } = stage.onScreen(item);
+      const place = this.stage.onScreen(item);
+      if (!place || !this.matches.in(item)) continue;
+      const { x, y } = place;
       const ahead = (x - start.x) * right + (y - start.y) * down;
       const aside = Math.abs((x - start.x) * down) + Math.abs((y - start.y) * right);
       const far = from ? ahead + 2 * aside : Math.hypot(x - start.x, y - start.y);
@@ -138,44 +276,81 @@ class Explorer {
 
   private show(item: Item | null): void {
     this.selected = item;
-    this.stage?.select(item && (this.view.shown(item) ?? item));
-    fillPanel(byId("explorer-panel"), this.tree, item, {
+    this.stage.select(item && (this.view.shown(item) ?? item));
+    fillPanel(this.panel, this.tree, item, this.matches, {
       go: (to) => this.go(to),
       toggle: (hyper) => {
         if (!this.view.isOpen(hyper)) this.go(hyper);
         this.press(hyper);
       },
       isOpen: (hyper) => this.view.isOpen(hyper),
+      dismiss: () => {
+        if (this.selected) this.show(null);
+        else this.setFilter(ALL);
+        this.graph.focus({ preventScroll: true });
+      },
     });
+    this.showPath(item);
     byId("explorer-announcement").textContent = item ? this.announcement(item) : "";
+  }
+
+  /** The way down to the selected item, level by level. */
+  private showPath(item: Item | null): void {
+    const way = item ? this.tree.path(item).filter(({ level }) => level <= this.view.level).reverse() : [];
+    byId("explorer-path").hidden = !item;
+    const { level } = this.view;
+    const top = `level ${level}: ${count(this.tree.size(level), level ? "hyper-node" : "node")}`;
+    const rows = way.map((step) =>
+      step === item
+        ? element("li", { "aria-current": "true" }, shortened(this.tree.name(step), 40))
+        : element("li", {}, button(shortened(this.tree.name(step), 40), () => this.climb(step))),
+    );
+    byId("explorer-path").firstElementChild!.replaceChildren(element("li", {}, button(top, () => this.closeAll())), ...rows);
   }
 
   private announcement(item: Item): string {
     const { classes } = this.tree.manifest;
     if (item.level === 0) return `${this.tree.name(item)}, predicted ${classes[this.tree.predicted(item.index)]}`;
-    const state = this.view.isOpen(item) ? "open" : "closed";
-    return `${this.tree.name(item)}, ${count(this.tree.weight(item), "node")}, ${state}`;
+    return `${this.tree.name(item)}, ${this.view.isOpen(item) ? "open" : "closed"}`;
   }
 
   private draw(): void {
     this.picture = this.view.picture();
-    this.stage?.draw(this.picture, this.by, this.selected && (this.view.shown(this.selected) ?? this.selected));
+    const { nests } = this.arrangement;
+    this.stage.draw(this.picture, this.arrangement.place(this.picture), nests, {
+      colour: (item) => this.colours.colour(item, this.by),
+      matches: (item) => this.matches.in(item) > 0,
+    });
     this.slider.value = String(this.view.level);
     this.slider.setAttribute("aria-valuetext", this.levelName());
     byId("explorer-level-name").textContent = this.levelName();
     byId("explorer-status").textContent = this.status();
+    this.drawLegend();
+  }
+
+  /** Entries of classes are buttons that filter. */
+  private drawLegend(): void {
+    const side = this.by === "label" ? "label" : "predicted";
+    const chosen = this.matches.filter[side];
     byId("explorer-legend").replaceChildren(
-      ...this.colours.legend(this.by).map(({ colour, name }) => {
-        const dot = element("span", { class: "dot" });
-        dot.style.background = colour;
-        return element("li", {}, dot, name);
+      ...this.colours.legend(this.by).map(({ colour, name, which, to }) => {
+        const sign = element("span", { class: to ? "ramp" : "dot" });
+        sign.style.background = colour;
+        if (to) return element("li", {}, name, sign, to);
+        if (!colour) return element("li", { class: "muted" }, name);
+        if (which === undefined) return element("li", {}, sign, name);
+        const pressed = chosen === which;
+        const press = () => this.setFilter({ ...this.matches.filter, [side]: pressed ? null : which });
+        const entry = button("", press, { "aria-pressed": String(pressed), title: "show this class alone" });
+        entry.append(sign, name);
+        return element("li", chosen !== null && !pressed ? { class: "off" } : {}, entry);
       }),
     );
   }
 
   private levelName(): string {
     const { level } = this.view;
-    const added = level >= this.tree.manifest.modelLevels ? " (for display only, not used by the model)" : "";
+    const added = level >= this.tree.manifest.modelLevels ? " (added for display)" : "";
     return `${level} of ${this.tree.depth}: ${count(this.tree.size(level), level ? "hyper-node" : "node")}${added}`;
   }
 
@@ -198,12 +373,18 @@ class Explorer {
       level: this.view.level,
       levels: this.tree.manifest.levels,
       colour: this.by,
+      arrangement: this.arrangement.name,
+      filter: this.matches.filter,
+      matches: this.matches.total,
       selected: this.selected && { ...this.selected, key: keyOf(this.selected), name: this.tree.name(this.selected) },
       drawn: items.length,
       edges: edges.length,
       opened: opened.map(keyOf),
+      rings: opened.map((item) => this.stage.onScreen(item)),
+      lit: this.stage.lit(),
+      camera: this.stage.view,
+      full: this.full.isFull,
       sampled: oneOf > 1,
-      webgl: this.stage !== null,
     };
   }
 
@@ -212,12 +393,18 @@ class Explorer {
     return this.picture.items.slice(0, most).map((item) => ({
       ...item,
       key: keyOf(item),
+      parent: this.tree.path(item).map(keyOf)[1],
       name: this.tree.name(item),
       weight: this.tree.weight(item),
+      matches: this.matches.in(item),
       colour: this.colours.colour(item, this.by),
-      ...(this.stage?.onScreen(item) ?? {}),
+      ...this.stage.onScreen(item),
     }));
   }
+}
+
+function options(select: HTMLSelectElement, entries: [string, string][]): void {
+  select.replaceChildren(...entries.map(([value, title]) => element("option", { value }, shortened(title, 50))));
 }
 
 declare global {
@@ -232,8 +419,11 @@ async function start(): Promise<void> {
     byId("explorer").classList.add("ready");
     window.hiergcn = { state: () => explorer.state(), items: (most) => explorer.items(most) };
   } catch (error) {
-    byId("explorer-status").textContent = `The explorer could not start (${String(error)}). The tables below hold all figures.`;
+    byId("explorer-frame").hidden = true;
+    const sorry = `The explorer could not start (${String(error)}). The pictures and tables hold all figures.`;
+    byId("explorer").append(element("p", { class: "warnings narrow" }, sorry));
   }
 }
 
+wirePage();
 if (document.getElementById("explorer")) void start();

@@ -1,25 +1,30 @@
-// The side panel: details of the selected node or hyper-node, with links to others.
+// The panel over the stage: details of the selected node or hyper-node, or the nodes that pass the filter.
 
+import type { Matches } from "./filter";
 import { button, count, element, percent, shortened } from "./page";
 import { HYPER_NODES, mostFrequent, type Item, type Tree } from "./tree";
 
 const MOST_ROWS = 8;
+const PART: Record<string, string> = { train: "training", validation: "validation", test: "test" };
 
 export interface Actions {
   go(item: Item): void;
   toggle(item: Item): void;
   isOpen(item: Item): boolean;
+  dismiss(): void;
 }
 
-export function fillPanel(panel: HTMLElement, tree: Tree, item: Item | null, actions: Actions): void {
-  panel.replaceChildren();
-  if (!item) {
-    panel.append(
-      element("p", { class: "muted" }, "Select a node: click it, use the arrow keys, or search for its id."),
-    );
-    return;
-  }
-  panel.append(element("h3", {}, shortened(tree.name(item), 60)));
+/** Fill the panel, or hide it if nothing is selected and nothing filtered. */
+export function fillPanel(panel: HTMLElement, tree: Tree, item: Item | null, matches: Matches, actions: Actions): void {
+  panel.hidden = !item && !matches.active;
+  panel.replaceChildren(button("×", () => actions.dismiss(), { class: "dismiss", "aria-label": "close the panel" }));
+  panel.scrollTop = 0;
+  if (item) itemFacts(panel, tree, item, actions);
+  else if (matches.active) matching(panel, tree, matches, actions);
+}
+
+function itemFacts(panel: HTMLElement, tree: Tree, item: Item, actions: Actions): void {
+  panel.append(element("h3", {}, shortened(tree.name(item), 80)));
   if (item.level === 0) {
     nodeFacts(panel, tree, item.index);
     reasons(panel, tree, item.index, actions);
@@ -28,12 +33,27 @@ export function fillPanel(panel: HTMLElement, tree: Tree, item: Item | null, act
   path(panel, tree, item, actions);
 }
 
+function matching(panel: HTMLElement, tree: Tree, matches: Matches, actions: Actions): void {
+  panel.append(element("h3", {}, matches.describe()));
+  const rows = element("ul", { class: "items" });
+  const found = matches.list();
+  for (const node of found) {
+    const label = tree.label(node);
+    const { classes } = tree.manifest;
+    const wrong = tree.isEvaluated(node) && label !== tree.predicted(node) ? `, in truth ${classes[label]}` : "";
+    const about = `${classes[tree.predicted(node)]} ${percent(tree.probability(node))}${wrong}`;
+    rows.append(row(tree, { level: 0, index: node }, about, actions));
+  }
+  panel.append(rows);
+  more(panel, matches.total - found.length);
+}
+
 function reasons(panel: HTMLElement, tree: Tree, node: number, actions: Actions): void {
   panel.append(element("h4", {}, `Why ${shortened(tree.manifest.classes[tree.predicted(node)])}?`));
   if (tree.manifest.votes) votes(panel, tree, node, actions);
   panel.append(
     element("p", { class: "muted" }, "For the features behind it, run:"),
-    element("pre", {}, `hiergcn explain ${quoted(tree.manifest.run)} --node=${quoted(tree.ids[node])}`),
+    element("pre", { tabindex: "0" }, `hiergcn explain ${quoted(tree.manifest.run)} --node=${quoted(tree.ids[node])}`),
   );
 }
 
@@ -52,27 +72,24 @@ function nodeFacts(panel: HTMLElement, tree: Tree, node: number): void {
     const which = tree.predicted(node, rank);
     rows.push([classes[which], tree.probability(node, rank), colours[which]]);
   }
-  panel.append(element("h4", {}, keptClasses < classes.length ? `${keptClasses} most probable classes` : "Probabilities"), bars(rows));
+  const all = keptClasses === classes.length;
+  panel.append(element("h4", {}, all ? "Confidence" : `${keptClasses} most probable classes`), bars(rows));
 }
 
-const PART: Record<string, string> = { train: "training", validation: "validation", test: "test" };
-
 function hyperNodeFacts(panel: HTMLElement, tree: Tree, item: Item, actions: Actions): void {
-  const { classes, colours, evaluated } = tree.manifest;
   const sum = tree.summary(item);
-  const members = tree.members(item);
-  const words = [
-    `${count(sum.nodes, "node")} in ${count(members.length, "member")} of level ${item.level - 1}.`,
-    `Mean confidence ${percent(sum.confidence)}.`,
-  ];
-  if (sum.evaluated) words.push(`${sum.evaluated - sum.wrong} of ${count(sum.evaluated, `${evaluated} node`)} correct.`);
+  const { classes, colours, evaluated } = tree.manifest;
+  const words = [`Level ${item.level}, mean confidence ${percent(sum.confidence)}.`];
+  if (sum.evaluated) words.push(`${sum.wrong.toLocaleString("en")} of ${count(sum.evaluated, `${evaluated} node`)} wrong.`);
   panel.append(element("p", {}, words.join(" ")));
-  const open = actions.isOpen(item);
-  panel.append(button(open ? "Close" : "Open", () => actions.toggle(item), { class: "act" }));
-  const mix = [...sum.predicted].sort((a, b) => b[1] - a[1]).slice(0, MOST_ROWS);
-  const rows = mix.map(([which, n]): [string, number, string] => [classes[which], n / sum.nodes, colours[which]]);
-  panel.append(element("h4", {}, "Predicted classes"), bars(rows));
-  panel.append(element("h4", {}, "Members"));
+  panel.append(button(actions.isOpen(item) ? "Close" : "Open", () => actions.toggle(item)));
+  const rows = [...sum.predicted].sort((a, b) => b[1] - a[1]).slice(0, MOST_ROWS);
+  panel.append(
+    element("h4", {}, "Predicted classes"),
+    bars(rows.map(([which, nodes]) => [classes[which], nodes / sum.nodes, colours[which]])),
+  );
+  const members = tree.members(item);
+  panel.append(element("h4", {}, count(members.length, "member")));
   list(panel, members.slice(0, MOST_ROWS), tree, actions, members.length - MOST_ROWS);
 }
 
@@ -108,19 +125,14 @@ function votes(panel: HTMLElement, tree: Tree, node: number, actions: Actions): 
   panel.append(element("p", {}, `${origin(tree.array("byHyperNodes")[node], sum)} Votes for and against the class:`));
   const rows = element("div", { class: "bars votes" });
   for (const { index, share } of found.slice(0, MOST_ROWS)) {
-    const bar = element("span", { class: "bar" });
-    bar.style.width = `${(100 * Math.abs(share)) / size}%`;
-    bar.style.background = share < 0 ? "var(--muted)" : tree.manifest.colours[tree.predicted(node)];
+    const colour = share < 0 ? "var(--muted)" : tree.manifest.colours[tree.predicted(node)];
     const ours = index === node ? "the node itself" : index === HYPER_NODES ? "its hyper-nodes" : "";
-    rows.append(
-      element("span", { class: "name" }, ours || button(shortened(tree.ids[index]), () => actions.go({ level: 0, index }))),
-      element("span", { class: "track", "aria-hidden": "true" }, bar),
-      element("span", { class: "share" }, `${share < 0 ? "against " : ""}${percent(Math.abs(share) / size)}`),
-    );
+    const name = ours || button(shortened(tree.ids[index]), () => actions.go({ level: 0, index }));
+    const words = `${share < 0 ? "against " : ""}${percent(Math.abs(share) / size)}`;
+    rows.append(...bar(name, Math.abs(share) / size, colour, words));
   }
   panel.append(rows);
-  const more = found.length - MOST_ROWS;
-  if (more > 0) panel.append(element("p", { class: "muted" }, `and ${more.toLocaleString("en")} more`));
+  more(panel, found.length - MOST_ROWS);
 }
 
 function origin(byHyperNodes: number, sum: number): string {
@@ -136,43 +148,49 @@ function path(panel: HTMLElement, tree: Tree, item: Item, actions: Actions): voi
   panel.append(element("h4", {}, "Hyper-nodes that contain it"));
   const rows = element("ol", { class: "path" });
   for (const hyper of around) {
-    const most = mostFrequent(tree.summary(hyper).predicted);
-    const text = `level ${hyper.level}: ${count(tree.weight(hyper), "node")}`;
-    const mix = most ? `, ${percent(most[1] / tree.weight(hyper))} ${tree.manifest.classes[most[0]]}` : "";
     const added = hyper.level >= tree.manifest.modelLevels ? " (for display only)" : "";
-    rows.append(element("li", {}, button(text, () => actions.go(hyper)), shortened(mix, 50) + added));
+    const name = button(shortened(tree.name(hyper), 60), () => actions.go(hyper));
+    rows.append(element("li", {}, element("span", { class: "about" }, `level ${hyper.level}:`), name, added));
   }
   panel.append(rows);
 }
 
-function list(panel: HTMLElement, items: Item[], tree: Tree, actions: Actions, more: number): void {
+function list(panel: HTMLElement, items: Item[], tree: Tree, actions: Actions, left: number): void {
   const rows = element("ul", { class: "items" });
   for (const item of items) {
-    const which = likely(tree, item);
-    const dot = element("span", { class: "dot" });
-    dot.style.background = tree.manifest.colours[which];
-    const size = tree.weight(item) > 1 ? `, ${count(tree.weight(item), "node")}` : "";
-    rows.append(
-      element("li", {}, dot, button(shortened(tree.name(item)), () => actions.go(item)), ` ${tree.manifest.classes[which]}${size}`),
-    );
+    const about = tree.weight(item) > 1 ? "" : tree.manifest.classes[likely(tree, item)];
+    rows.append(row(tree, item, about, actions));
   }
-  if (more > 0) rows.append(element("li", { class: "muted" }, `and ${more.toLocaleString("en")} more`));
   panel.append(rows);
+  more(panel, left);
+}
+
+function row(tree: Tree, item: Item, about: string, actions: Actions): HTMLElement {
+  const dot = element("span", { class: "dot" });
+  dot.style.background = tree.manifest.colours[likely(tree, item)];
+  const name = button(shortened(tree.name(item)), () => actions.go(item));
+  return element("li", {}, dot, element("span", { class: "name" }, name, " ", element("span", { class: "about" }, about)));
+}
+
+function more(panel: HTMLElement, left: number): void {
+  if (left > 0) panel.append(element("p", { class: "muted" }, `and ${left.toLocaleString("en")} more`));
 }
 
 function bars(rows: [name: string, share: number, colour: string][]): HTMLElement {
   const table = element("div", { class: "bars" });
-  for (const [name, share, colour] of rows) {
-    const bar = element("span", { class: "bar" });
-    bar.style.width = `${100 * share}%`;
-    bar.style.background = colour;
-    table.append(
-      element("span", { class: "name" }, shortened(name)),
-      element("span", { class: "track", "aria-hidden": "true" }, bar),
-      element("span", { class: "share" }, percent(share)),
-    );
-  }
+  for (const [name, share, colour] of rows) table.append(...bar(shortened(name), share, colour, percent(share)));
   return table;
+}
+
+function bar(name: string | HTMLElement, share: number, colour: string, words: string): HTMLElement[] {
+  const filled = element("span", { class: "bar" });
+  filled.style.width = `${100 * share}%`;
+  filled.style.background = colour;
+  return [
+    element("span", { class: "name" }, name),
+    element("span", { class: "track", "aria-hidden": "true" }, filled),
+    element("span", { class: "share" }, words),
+  ];
 }
 
 function likely(tree: Tree, item: Item): number {

@@ -1,6 +1,7 @@
 // Search by node id: suggestions while typing; Enter or a click jumps to the node.
 
 import { element, shortened } from "./page";
+import type { Tree } from "./tree";
 
 const MOST_HITS = 12;
 
@@ -19,32 +20,41 @@ export function hits(ids: string[], text: string): number[] {
   return ranked.flat().slice(0, MOST_HITS);
 }
 
-export function wireSearch(input: HTMLInputElement, box: HTMLElement, ids: string[], go: (node: number) => void): void {
+export function wireSearch(
+  input: HTMLInputElement,
+  box: HTMLElement,
+  nothing: HTMLElement,
+  tree: Tree,
+  go: (node: number) => void,
+): void {
+  const { ids } = tree;
   let found: number[] = [];
   let at = 0;
 
+  const hit = (node: number, k: number) => {
+    const which = tree.predicted(node);
+    const dot = element("span", { class: "dot" });
+    dot.style.background = tree.manifest.colours[which];
+    const about = element("span", { class: "class" }, shortened(tree.manifest.classes[which]));
+    const selected = String(k === at);
+    const attributes = { role: "option", id: `explorer-hit-${k}`, "aria-selected": selected, "data-node": String(node) };
+    return element("li", attributes, dot, shortened(ids[node], 60), " ", about);
+  };
   const show = () => {
-    box.replaceChildren(
-      ...found.map((node, k) =>
-        element(
-          "li",
-          { role: "option", id: `explorer-hit-${k}`, "aria-selected": String(k === at), "data-node": String(node) },
-          shortened(ids[node], 60),
-        ),
-      ),
-    );
-    if (!found.length && input.value.trim()) box.append(element("li", { class: "muted" }, "no match"));
-    box.hidden = !input.value.trim();
+    box.replaceChildren(...found.map(hit));
+    box.hidden = !found.length;
+    nothing.hidden = Boolean(found.length) || !input.value.trim();
     input.setAttribute("aria-expanded", String(!box.hidden));
     if (found.length) input.setAttribute("aria-activedescendant", `explorer-hit-${at}`);
     else input.removeAttribute("aria-activedescendant");
   };
   const close = () => {
-    box.hidden = true;
+    box.hidden = nothing.hidden = true;
     input.setAttribute("aria-expanded", "false");
   };
   const take = (node: number) => {
     close();
+    input.value = ids[node];
     go(node);
   };
 

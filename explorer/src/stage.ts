@@ -1,182 +1,356 @@
-// Draws the view with sigma.
+// The picture on the screen: two canvases, one with everything and one over it with what is in focus, and the camera.
+//
+// While the picture is moved, the painted canvas itself is moved and scaled, and painted again when there is time: so it
+// follows the pointer on slow machines, too.
 
-import Graph from "graphology";
-import Sigma from "sigma";
-import type { NodeHoverDrawingFunction } from "sigma/rendering";
-
-import type { Colouring, Colours } from "./colours";
-import { shortened } from "./page";
-import type { Item, Tree } from "./tree";
+import type { Places } from "./arrange";
+import { Camera, type Spot } from "./camera";
+import type { Colours } from "./colours";
+import { wireGestures } from "./gestures";
+import { Painter, type Disc, type Line } from "./painter";
+import { mostFrequent, type Item, type Tree } from "./tree";
 import { itemOf, keyOf, type Picture } from "./view";
 
-const OPENED = "around ";
+const MOVE_MS = 350;
+const MOST_MOVING = 1500; // items of a picture that moves to the next; a larger one jumps
+const MOST_NAMED = 14; // neighbours that are named
+const FAST_MS = 9; // a picture that is painted in less time is painted in every frame,
+const FRAME_MS = 24; // if frames follow each other in less time than this
+const PATIENCE = 8; // another one rests for so many times the time that it took,
+const REST_MS = 300; // and at least for so long
+const REACH = 4; // pixels around a disc that belong to it, too
 
-interface Theme {
-  ink: string;
-  paper: string;
-  line: string;
+export interface Look {
+  colour(item: Item): string;
+  /** Whether the item passes the filter. */
+  matches(item: Item): boolean;
 }
 
 export class Stage {
-  private readonly graph = new Graph({ type: "undirected", multi: true });
-  private readonly sigma: Sigma;
+  private readonly camera = new Camera();
+  private readonly base = new Painter(this.camera, true);
+  private readonly over = new Painter(this.camera, false);
+  private painted = this.camera.copy(); // the camera of the painted picture
+  private paintMs = 0;
+  private paintTimer = 0;
+  private frame = 0;
+  private frameMs = 0; // mean time between frames while the picture is moved
+  private lastFrame = 0;
+  private places: Places = new Map();
+  private discs = new Map<string, Disc>();
+  private rings = new Map<string, Disc>();
+  private lines: Line[] = [];
+  private linesOf = new Map<Disc, Line[]>();
+  private keys = new Map<Disc, string>();
+  private box: [Spot, Spot] = [{ x: 0, y: 0 }, { x: 1, y: 1 }];
+  private turns = false;
   private selected: string | null = null;
+  private hovered: string | null = null;
+  private animation = 0;
 
   constructor(
-    container: HTMLElement,
+    private readonly container: HTMLElement,
+    hint: HTMLElement,
     private readonly tree: Tree,
     private readonly colours: Colours,
-    press: (item: Item) => void,
+    private readonly free: () => { right: number; bottom: number }, // what the panel covers
+    isFull: () => boolean,
+    press: (item: Item | null) => void,
   ) {
-    this.sigma = new Sigma(this.graph, container, {
-      itemSizesReference: "positions",
-      zoomToSizeRatioFunction: (ratio) => ratio,
-      zIndex: true,
-      minEdgeThickness: tree.size(0) > 50_000 ? 0.5 : 0.9,
-      labelRenderedSizeThreshold: 15,
-      labelDensity: 0.4,
-      labelSize: 12,
-      labelFont: "system-ui, sans-serif",
-      minCameraRatio: 0.002,
-      maxCameraRatio: 2,
-      hideEdgesOnMove: tree.size(0) > 50_000,
-      defaultDrawNodeHover: hover,
-      stagePadding: 18,
+    for (const { canvas } of [this.base, this.over]) {
+      canvas.setAttribute("aria-hidden", "true");
+      container.append(canvas);
+    }
+    this.resize();
+    new ResizeObserver(() => this.resize() && this.whole(true)).observe(container);
+    wireGestures(container, hint, {
+      isFull,
+      pan: (dx, dy) => this.moved(() => this.camera.pan(dx, dy)),
+      zoom: (factor, at) => this.moved(() => this.camera.zoom(factor, at)),
+      point: (at) => this.hover(at && this.at(at)),
+      press: (at) => {
+        const key = this.at(at);
+        press(key === null ? null : itemOf(key));
+      },
     });
-    this.sigma.setCustomBBox(extent(tree));
-    this.sigma.on("clickNode", ({ node }) => press(itemOf(node.replace(OPENED, ""))));
-    this.sigma.on("enterNode", () => (container.style.cursor = "pointer"));
-    this.sigma.on("leaveNode", () => (container.style.cursor = ""));
-    this.sigma.on("doubleClickNode", ({ preventSigmaDefault }) => preventSigmaDefault());
   }
 
-  draw(picture: Picture, by: Colouring, selected: Item | null): void {
-    const theme = themeNow();
-    this.sigma.setSetting("labelColor", { color: theme.ink });
-    this.graph.clear();
-    for (const item of picture.opened) {
-      const place = this.tree.place(item);
-      const colour = this.colours.colour(item, by);
-      this.graph.addNode(OPENED + keyOf(item), {
-        ...place,
-        size: this.ringRadius(item, place),
-        color: translucent(colour, 0.16),
-        zIndex: -item.level - 1,
-        label: "",
-        name: this.tree.name(item),
-      });
-    }
-    const enlarged = Math.sqrt(picture.oneOf); // a sample covers the same area as all nodes would
-    for (const item of picture.items) {
-      this.graph.addNode(keyOf(item), {
-        ...this.tree.place(item),
-        size: this.tree.radius(item) * (item.level === picture.level ? enlarged : 1),
-        color: this.colours.colour(item, by),
-        label: item.level === 0 ? this.tree.name(item) : "",
-        name: this.tree.name(item), // shown on hover
-        zIndex: 1,
-      });
-    }
+  /** Take the size of the container; return whether it has one and it is new. */
+  private resize(): boolean {
+    const { clientWidth, clientHeight } = this.container;
+    const { width, height } = this.camera;
+    if (!clientWidth || !clientHeight || (clientWidth === width && clientHeight === height)) return false;
+    Object.assign(this.camera, { width: clientWidth, height: clientHeight });
+    return true;
+  }
+
+  /** Set the extent of the whole. If `turns`, a wide one is turned upright on an upright screen. */
+  setExtent(low: Spot, high: Spot, turns: boolean): void {
+    this.box = [low, high];
+    this.turns = turns;
+  }
+
+  draw(picture: Picture, places: Places, nests: boolean, look: Look): void {
+    const before = this.places;
+    cancelAnimationFrame(this.animation);
+    this.places = places;
+    this.hovered = null;
+    this.discs = new Map(picture.items.map((item) => [keyOf(item), this.disc(item, look)]));
+    this.rings = new Map(nests ? picture.opened.map((item) => [keyOf(item), this.disc(item, look)]) : []);
+    this.keys = new Map([...this.discs].map(([key, disc]) => [disc, key]));
     const thin = this.tree.manifest.radius;
-    for (const { from, to, weight } of picture.edges) {
-      const size = thin * Math.min(0.18 * Math.sqrt(weight), 0.9);
-      this.graph.addEdge(from, to, { size, color: theme.line });
+    this.lines = picture.edges.map(({ from, to, weight }) => ({
+      from: this.discs.get(from) as Disc,
+      to: this.discs.get(to) as Disc,
+      width: thin * Math.min(0.15 * Math.sqrt(weight), 0.8),
+    }));
+    this.linesOf = new Map();
+    for (const line of this.lines) {
+      for (const end of [line.from, line.to]) {
+        const found = this.linesOf.get(end);
+        if (found) found.push(line);
+        else this.linesOf.set(end, [line]);
+      }
     }
-    this.select(selected);
+    if (before.size && picture.items.length <= MOST_MOVING && !this.still) this.moveFrom(before);
+    else this.paint();
   }
 
-  /** Radius of the ring around an opened hyper-node: out to the far side of its outermost member. */
-  private ringRadius(item: Item, place: { x: number; y: number }): number {
-    const [low, high] = this.tree.nodes(item);
-    let far = this.tree.radius(item);
-    const some = Math.max(1, Math.floor((high - low) / 2000));
-    for (let index = low; index < high; index += some) {
-      const node = this.tree.place({ level: 0, index });
-      far = Math.max(far, Math.hypot(node.x - place.x, node.y - place.y) + 1.6 * this.tree.manifest.radius);
+  private disc(item: Item, look: Look): Disc {
+    const place = this.places.get(keyOf(item)) as { x: number; y: number; r: number };
+    return { ...place, colour: look.colour(item), label: this.labelOf(item), faded: !look.matches(item) };
+  }
+
+  /** A node's id; of a hyper-node its most frequent class and its size. */
+  private labelOf(item: Item): string {
+    const nodes = this.tree.weight(item);
+    if (nodes === 1) return this.tree.ids[this.tree.nodes(item)[0]];
+    const most = mostFrequent(this.tree.summary(item).predicted);
+    return `${most ? this.tree.manifest.classes[most[0]] : ""} · ${nodes.toLocaleString("en")}`;
+  }
+
+  /** Let discs move from where they, or the hyper-nodes that held them, stood before. */
+  private moveFrom(before: Places): void {
+    const moves: [disc: Disc, from: Spot, to: Spot][] = [];
+    for (const [key, disc] of [...this.discs, ...this.rings]) {
+      const old = this.tree.path(itemOf(key)).map((around) => before.get(keyOf(around))).find(Boolean);
+      if (old && (old.x !== disc.x || old.y !== disc.y)) moves.push([disc, old, { x: disc.x, y: disc.y }]);
     }
-    return far;
+    if (!moves.length) return this.paint();
+    const step = (share: number) => {
+      for (const [disc, from, to] of moves) {
+        disc.x = from.x + share * (to.x - from.x);
+        disc.y = from.y + share * (to.y - from.y);
+      }
+      this.paint();
+    };
+    step(0);
+    this.animate(step);
   }
 
-  select(item: Item | null): void {
-    if (this.selected && this.graph.hasNode(this.selected)) this.graph.setNodeAttribute(this.selected, "highlighted", false);
-    this.selected = item ? keyOf(item) : null;
-    if (this.selected && this.graph.hasNode(this.selected)) this.graph.setNodeAttribute(this.selected, "highlighted", true);
+  private animate(step: (share: number) => void): void {
+    cancelAnimationFrame(this.animation);
+    const start = performance.now();
+    const next = (now: number) => {
+      const t = Math.min(Math.max((now - start) / MOVE_MS, 0), 1);
+      step(t * (2 - t));
+      if (t < 1) this.animation = requestAnimationFrame(next);
+    };
+    this.animation = requestAnimationFrame(next);
   }
 
-  /** Move the camera to an item, close enough to see it and its surroundings. */
-  lookAt(item: Item): void {
-    const key = this.graph.hasNode(keyOf(item)) ? keyOf(item) : OPENED + keyOf(item);
-    this.sigma.refresh();
-    const place = this.sigma.getNodeDisplayData(key);
-    if (!place) return;
-    const ratio = Math.min(this.sigma.getCamera().ratio, Math.max(60 * this.tree.manifest.radius, 10 * this.tree.radius(item)));
-    this.move({ x: place.x, y: place.y, ratio });
+  private get still(): boolean {
+    return matchMedia("(prefers-reduced-motion: reduce)").matches;
+  }
+
+  // painting
+
+  private paint(): void {
+    clearTimeout(this.paintTimer);
+    this.paintTimer = 0;
+    const start = performance.now();
+    const [ink, paper, edge] = ["--ink", "--paper", "--edge"].map((name) => this.colours.theme(name));
+    this.base.begin(paper);
+    for (const ring of this.rings.values()) this.base.ring(ring, 0.14);
+    const faint = this.lines.filter(({ from, to }) => from.faded || to.faded);
+    this.base.lines(faint, this.colours.faint(edge));
+    this.base.lines(faint.length ? this.lines.filter(({ from, to }) => !from.faded && !to.faded) : this.lines, edge);
+    const discs = [...this.discs.values()];
+    this.base.discs(discs.filter(({ faded }) => faded), ({ colour }) => this.colours.faint(colour));
+    this.base.discs(discs.filter(({ faded }) => !faded));
+    this.base.labels(discs, ink, paper);
+    this.painted = this.camera.copy();
+    this.base.canvas.style.transform = this.over.canvas.style.transform = "";
+    this.paintMs = performance.now() - start;
+    this.paintFocus();
+  }
+
+  /** Paint what the pointer or the selection is on, with its neighbours, over the picture, which is dimmed. */
+  private paintFocus(): void {
+    const [ink, paper, accent] = ["--ink", "--paper", "--accent"].map((name) => this.colours.theme(name));
+    const centre = this.focused();
+    const rings = [this.selected, this.hovered].filter((key): key is string => key !== null && this.rings.has(key));
+    this.over.canvas.hidden = !centre && !rings.length;
+    this.base.canvas.classList.toggle("dimmed", centre !== null);
+    if (this.over.canvas.hidden) return;
+    this.over.begin(null);
+    if (centre) {
+      const lines = this.linesOf.get(centre) ?? [];
+      const ends = [...new Set(lines.flatMap(({ from, to }) => [from, to]))].filter((disc) => disc !== centre);
+      for (const around of this.tree.path(itemOf(this.keys.get(centre) as string))) {
+        const ring = this.rings.get(keyOf(around));
+        if (ring) this.over.ring(ring, 0.1);
+      }
+      this.over.lines(lines, accent, 1.4);
+      this.over.discs([...ends, centre]);
+      if (ends.length <= MOST_NAMED) this.over.labels(ends, ink, paper, true);
+      this.over.chosen(centre, this.nameOf(centre), ink, paper);
+    }
+    for (const key of new Set(rings)) this.over.chosen(this.rings.get(key) as Disc, this.tree.name(itemOf(key)), ink, paper);
+  }
+
+  private focused(): Disc | null {
+    const key = this.hovered !== null && this.discs.has(this.hovered) ? this.hovered : this.selected;
+    return (key !== null && this.discs.get(key)) || null;
+  }
+
+  private nameOf(disc: Disc): string {
+    return this.tree.name(itemOf(this.keys.get(disc) as string));
+  }
+
+  /** Keys of the discs that are lit up; null if all are. */
+  lit(): string[] | null {
+    const centre = this.focused();
+    if (!centre) return null;
+    const lines = this.linesOf.get(centre) ?? [];
+    return [...new Set([centre, ...lines.flatMap(({ from, to }) => [from, to])])].map((disc) => this.keys.get(disc) as string);
+  }
+
+  // moving
+
+  /** Change the camera; show the painted picture there at once, and paint it again when there is time. */
+  private moved(change: () => void): void {
+    cancelAnimationFrame(this.animation);
+    change();
+    this.frame ||= requestAnimationFrame((now) => {
+      this.frame = 0;
+      const since = now - this.lastFrame;
+      if (since < 250) this.frameMs += 0.3 * (since - this.frameMs);
+      this.lastFrame = now;
+      if (this.paintMs < FAST_MS && this.frameMs < FRAME_MS) return this.paint();
+      this.slide();
+      this.paintTimer ||= window.setTimeout(() => this.paint(), Math.max(PATIENCE * this.paintMs, REST_MS));
+    });
+  }
+
+  /** Move and scale the painted canvases to where the camera is now. */
+  private slide(): void {
+    const corner = this.camera.toScreen(this.painted.toGraph({ x: 0, y: 0 }));
+    const factor = this.camera.scale / this.painted.scale;
+    const moved = `translate(${corner.x}px, ${corner.y}px) scale(${factor})`;
+    this.base.canvas.style.transform = this.over.canvas.style.transform = moved;
+  }
+
+  private moveTo(target: Camera, jump: boolean): void {
+    const from = this.camera.copy();
+    if (jump || this.still || from.turned !== target.turned) {
+      Object.assign(this.camera, target);
+      return this.paint();
+    }
+    const discs = [...this.discs.values(), ...this.rings.values()].map((disc): [Disc, Spot] => {
+      const key = this.keys.get(disc) ?? [...this.rings].find(([, ring]) => ring === disc)?.[0];
+      return [disc, this.places.get(key as string) as Spot];
+    });
+    const starts = discs.map(([{ x, y }]) => ({ x, y })); // a move of the discs may be under way
+    this.animate((share) => {
+      discs.forEach(([disc, to], k) => {
+        disc.x = starts[k].x + share * (to.x - starts[k].x);
+        disc.y = starts[k].y + share * (to.y - starts[k].y);
+      });
+      this.camera.between(from, target, share);
+      if (this.paintMs < 3 * FAST_MS || share === 1) this.paint();
+      else this.slide();
+    });
   }
 
   zoom(factor: number): void {
-    const camera = this.sigma.getCamera();
-    this.move({ ratio: camera.getBoundedRatio(camera.ratio / factor) });
+    const target = this.camera.copy();
+    target.zoom(factor);
+    this.moveTo(target, false);
   }
 
-  whole(): void {
-    this.move({ x: 0.5, y: 0.5, ratio: 1, angle: 0 });
+  whole(jump = false): void {
+    const [low, high] = this.box;
+    const free = this.free();
+    const upright = this.camera.height - free.bottom > 1.15 * (this.camera.width - free.right);
+    const turned = this.turns && upright && high.x - low.x > 1.15 * (high.y - low.y);
+    this.moveTo(this.camera.fitted(low, high, free, 1, turned), jump);
   }
 
-  private move(to: { x?: number; y?: number; ratio?: number; angle?: number }): void {
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    void this.sigma.getCamera().animate(to, { duration: still ? 1 : 350 });
+  /** Move the camera to some items, close enough to see them and as much around them as a multiple of their size. */
+  lookAt(items: Item[], around: number): void {
+    const found = items.flatMap((item) => this.places.get(keyOf(item)) ?? []);
+    if (!found.length) return;
+    const edge = (axis: "x" | "y", sign: number) => sign * Math.max(...found.map((disc) => sign * disc[axis] + around * disc.r));
+    const low = { x: edge("x", -1), y: edge("y", -1) };
+    const high = { x: edge("x", 1), y: edge("y", 1) };
+    this.moveTo(this.camera.fitted(low, high, this.free(), 0.75, this.camera.turned), false);
   }
 
-  /** The item's position on the stage, in pixels. */
-  onScreen(item: Item): { x: number; y: number } {
-    return this.sigma.graphToViewport(this.tree.place(item));
-  }
-}
+  // pointing
 
-function extent(tree: Tree): { x: [number, number]; y: [number, number] } {
-  const range = (axis: string): [number, number] => {
-    let low = 1;
-    let high = 0;
-    for (let level = 0; level <= tree.depth; level++) {
-      for (const value of tree.array(axis + level)) {
-        low = Math.min(low, value / 65535);
-        high = Math.max(high, value / 65535);
-      }
+  /** The key of the disc at a pixel, or of the smallest ring around it. */
+  private at(spot: Spot): string | null {
+    const reach = REACH / this.camera.scale;
+    const place = this.camera.toGraph(spot);
+    let best: [string, number] | null = null;
+    for (const [key, { x, y, r }] of this.discs) {
+      if (Math.abs(x - place.x) > r + reach || Math.abs(y - place.y) > r + reach) continue;
+      const far = Math.hypot(x - place.x, y - place.y) - r;
+      if (far <= reach && (!best || far < best[1])) best = [key, far];
     }
-    return [low, high];
-  };
-  return { x: range("x"), y: range("y") };
-}
+    if (best) return best[0];
+    for (const [key, { x, y, r }] of this.rings) {
+      if (Math.hypot(x - place.x, y - place.y) <= r && (!best || r < best[1])) best = [key, r];
+    }
+    return best && best[0];
+  }
 
-function themeNow(): Theme {
-  const style = getComputedStyle(document.documentElement);
-  const [ink, paper, line] = ["--ink", "--paper", "--edge"].map((name) => style.getPropertyValue(name).trim());
-  return { ink, paper, line };
-}
+  private hover(key: string | null): void {
+    if (key === this.hovered) return;
+    this.hovered = key;
+    this.container.style.cursor = key === null ? "" : "pointer";
+    this.paintFocus();
+  }
 
-/** Sigma blends colours that are multiplied by their alpha already. */
-function translucent(colour: string, alpha: number): string {
-  const [r, g, b] = [1, 3, 5].map((at) => Math.round(alpha * parseInt(colour.slice(at, at + 2), 16)));
-  return `rgba(${r}, ${g}, ${b}, ${alpha})`;
-}
+  select(item: Item | null): void {
+    const key = item && keyOf(item);
+    this.selected = key !== null && (this.discs.has(key) || this.rings.has(key)) ? key : null;
+    this.paintFocus();
+  }
 
-/** Draw the name of the hovered or selected node in the page's colours. */
-const hover: NodeHoverDrawingFunction = (context, display) => {
-  const data = display as typeof display & { name: string };
-  const { ink, paper } = themeNow();
-  context.beginPath();
-  context.arc(data.x, data.y, data.size + 2.5, 0, 2 * Math.PI);
-  context.lineWidth = 2.5;
-  context.strokeStyle = ink;
-  context.stroke();
-  const text = shortened(data.name);
-  context.font = "600 13px system-ui, sans-serif";
-  const left = data.x + data.size + 8;
-  const width = context.measureText(text).width;
-  context.globalAlpha = 0.92;
-  context.fillStyle = paper;
-  context.fillRect(left - 4, data.y - 10, width + 8, 20);
-  context.globalAlpha = 1;
-  context.fillStyle = ink;
-  context.fillText(text, left, data.y + 4.5);
-};
+  /** Where an item is on the stage and its radius, in pixels; its place after a move that is under way. */
+  onScreen(item: Item): { x: number; y: number; r: number } | null {
+    const place = this.places.get(keyOf(item));
+    return place ? { ...this.camera.toScreen(place), r: place.r * this.camera.scale } : null;
+  }
+
+  get view(): { x: number; y: number; scale: number; turned: boolean } {
+    const { x, y, scale, turned } = this.camera;
+    return { x, y, scale, turned };
+  }
+
+  /** The picture as a file. */
+  async png(): Promise<Blob | null> {
+    const both = document.createElement("canvas");
+    Object.assign(both, { width: this.base.canvas.width, height: this.base.canvas.height });
+    const context = both.getContext("2d") as CanvasRenderingContext2D;
+    context.fillStyle = this.colours.theme("--paper");
+    context.fillRect(0, 0, both.width, both.height);
+    context.globalAlpha = this.base.canvas.classList.contains("dimmed") ? 0.2 : 1;
+    context.drawImage(this.base.canvas, 0, 0);
+    context.globalAlpha = 1;
+    if (!this.over.canvas.hidden) context.drawImage(this.over.canvas, 0, 0);
+    return new Promise((resolve) => both.toBlob(resolve, "image/png"));
+  }
+}

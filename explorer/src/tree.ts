@@ -2,6 +2,7 @@
 // numbers, so a hyper-node is a range of members and also a range of nodes.
 
 import type { Manifest, Numbers, Packed } from "./data";
+import { count } from "./page";
 
 export interface Item {
   level: number;
@@ -47,6 +48,7 @@ export class Tree {
   private readonly parents: Uint32Array[] = [];
   private readonly firstMember: Uint32Array[] = []; // by level from 1 on
   private readonly firstNode: Uint32Array[] = [];
+  private readonly summaries = new Map<string, Summary>(); // of hyper-nodes
   private readonly linksOf: (Links | undefined)[] = [];
   private readonly steps: number;
   private readonly guesses: Numbers;
@@ -83,6 +85,10 @@ export class Tree {
     this.firstMember[level] = first;
     this.firstNode[level] = nodes;
     this.parents[level - 1] = parent;
+  }
+
+  has(name: string): boolean {
+    return this.arrays.has(name);
   }
 
   array(name: string): Numbers {
@@ -133,10 +139,13 @@ export class Tree {
     return this.manifest.radius * Math.sqrt(this.weight(item));
   }
 
+  /** The id of a node; of a hyper-node its size and its most frequent class: "18 nodes, mostly Theory". */
   name(item: Item): string {
-    if (item.level === 0) return this.ids[item.index];
     const nodes = this.weight(item);
-    return nodes === 1 ? this.ids[this.nodes(item)[0]] : `hyper-node ${item.level}.${item.index + 1}`;
+    if (nodes === 1) return this.ids[this.nodes(item)[0]];
+    const [which, most] = mostFrequent(this.summary(item).predicted) ?? [0, 0];
+    const share = most === nodes ? "all" : most > nodes / 2 ? "mostly" : `${Math.round((100 * most) / nodes)} %`;
+    return `${count(nodes, "node")}, ${share} ${this.manifest.classes[which]}`;
   }
 
   predicted(node: number, rank = 0): number {
@@ -156,11 +165,24 @@ export class Tree {
     return ["", "train", "validation", "test"][this.parts[node]];
   }
 
+  /** Whether the label was used in training or validation. */
+  isGiven(node: number): boolean {
+    return this.parts[node] === 1 || this.parts[node] === 2;
+  }
+
   isEvaluated(node: number): boolean {
     return this.parts[node] === this.evaluatedPart;
   }
 
   summary(item: Item): Summary {
+    if (item.level === 0) return this.summarised(item);
+    const key = `${item.level}:${item.index}`;
+    let found = this.summaries.get(key);
+    if (!found) this.summaries.set(key, (found = this.summarised(item)));
+    return found;
+  }
+
+  private summarised(item: Item): Summary {
     const [low, high] = this.nodes(item);
     const sum: Summary = {
       nodes: high - low,

@@ -2,7 +2,7 @@
 
 import type { Item, Tree } from "./tree";
 
-const MOST_NODES = 20_000;
+export const MOST_NODES = 20_000;
 const MOST_EDGES = 30_000;
 const EDGES_PER_NODE = 8; // more would hide the nodes, except in a small picture (ROOM_FOR_EDGES)
 const ROOM_FOR_EDGES = 2_000;
@@ -74,7 +74,18 @@ export class View {
     return null;
   }
 
-  picture(): Picture {
+  /** Close the hyper-node and all that are open in it. */
+  closeInside(item: Item): void {
+    const [low, high] = this.tree.nodes(item);
+    for (const key of this.open) {
+      const other = itemOf(key);
+      const [first, end] = this.tree.nodes(other);
+      if (other.level <= item.level && low <= first && end <= high) this.open.delete(key);
+    }
+  }
+
+  /** The items without their edges. */
+  nodes(): Picture {
     const size = this.tree.size(this.level);
     const stride = Math.ceil(size / MOST_NODES);
     const items: Item[] = [];
@@ -90,7 +101,12 @@ export class View {
     if (stride > 1) {
       for (const key of this.wanted) if (itemOf(key).index % stride) add(itemOf(key));
     }
-    return { level: this.level, items, opened, oneOf: stride, ...this.edges(items) };
+    return { level: this.level, items, opened, oneOf: stride, edges: [], edgesLeftOut: 0 };
+  }
+
+  picture(): Picture {
+    const found = this.nodes();
+    return { ...found, ...this.edges(found.items) };
   }
 
   /** Edges between the items. An edge between levels is drawn from its finer end. */

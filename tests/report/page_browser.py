@@ -3,19 +3,22 @@
 import os
 import shutil
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Dialog, Page
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
+SIZES = {390: 844, 1024: 768, 1440: 900, 2560: 1440}
+"""Heights of the screens that pages are tested on, by their width."""
 
 
 def chromium() -> "Iterator[Browser]":
-    """Yield the installed Chromium, which draws WebGL in software; skip the test if there is none."""
+    """Yield the installed Chromium, which draws in software; skip the test if there is none."""
     path = os.environ.get("HIERGCN_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         pytest.skip("Chromium is not installed")
@@ -24,3 +27,78 @@ def chromium() -> "Iterator[Browser]":
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         yield browser
         browser.close()
+
+
+class Opened:
+    """A page, with the requests it made and its console messages."""
+
+    def __init__(self, page: "Page", path: Path, ready: str = "window.hiergcn !== undefined", anchor: str = "") -> None:
+        self.page = page
+        self.requests: list[str] = []
+        self.problems: list[str] = []
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("console", lambda message: self.problems.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("dialog", self._dismiss)
+        page.goto(path.as_uri() + anchor)
+        self.until(ready)
+
+    def until(self, condition: str) -> None:
+        """Wait until an expression is true; playwright's own way needs `eval`, which the page forbids."""
+        for _ in range(200):
+            if self.page.evaluate(condition):
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"never true: {condition}")
+
+    def _dismiss(self, dialog: "Dialog") -> None:
+        self.problems.append(f"dialog {dialog.message}")
+        dialog.dismiss()
+
+    @property
+    def state(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.page.evaluate("window.hiergcn.state()")
+        return found
+
+    @property
+    def items(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.page.evaluate("window.hiergcn.items()")
+        return found
+
+    @property
+    def panel(self) -> str:
+        return self.page.inner_text("#explorer-panel")
+
+    def set_level(self, level: int) -> None:
+        self.page.locator("#explorer-level").fill(str(level))
+
+    def find(self, text: str) -> None:
+        self.page.fill("#explorer-search", text)
+        self.page.press("#explorer-search", "Enter")
+
+    def corner(self) -> tuple[float, float]:
+        """Return where the stage begins in the window."""
+        self.page.evaluate("document.querySelector('.stage').scrollIntoView({block: 'center'})")
+        box = self.page.locator("#explorer-graph").bounding_box()
+        assert box is not None
+        return box["x"], box["y"]
+
+    def click(self, x: float, y: float) -> None:
+        left, top = self.corner()
+        self.page.mouse.click(left + x, top + y)
+
+    def overflow(self) -> int:
+        """Return by how many pixels the page is wider than the window."""
+        found: int = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        return found
+
+
+def axe_violations(page: "Page") -> list[str]:
+    """Return what axe-core objects to, as `rule: element`."""
+    axe = pytest.importorskip(
+        "axe_playwright_python", reason="axe-core is not installed (pip install axe-playwright-python)"
+    )
+    page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+    found = page.evaluate("tags => axe.run({runOnly: tags})", tags)
+    return [f"{rule['id']}: {node['html'][:200]}" for rule in found["violations"] for node in rule["nodes"]]

@@ -1,7 +1,10 @@
-"""Bar chart of a comparison."""
+"""Verdict and chart of a comparison."""
 
+import pytest
+
+from hiergcn.evaluate.paired import compare_all
 from hiergcn.graph.split import PUBLIC
-from hiergcn.report.comparison import comparison_figure
+from hiergcn.report.comparison import comparison_figure, verdict
 from hiergcn.run.compare import Comparison, MethodRun, Score
 from hiergcn.run.process import Peak
 from hiergcn.run.settings import settings_for
@@ -14,22 +17,43 @@ def method(name: str, *accuracies: float | None) -> MethodRun:
     return MethodRun(name, settings_for("hgcn"), scores, Peak(None, None), None)
 
 
-def drawn(*runs: MethodRun) -> tuple[list[float], list[str], str, float]:
-    """Return the ends of the bars, the texts, the label of the axis and its start."""
-    axes = comparison_figure(Comparison("toy", (PUBLIC,), (0, 1), runs[0].model, runs, ())).axes[0]
-    ends = [bar.get_x() + bar.get_width() for bar in axes.patches]  # type: ignore[attr-defined]
-    return ends, [text.get_text() for text in axes.texts], axes.get_xlabel(), axes.get_xlim()[0]
+def comparison(*runs: MethodRun) -> Comparison:
+    done = {run.model: run.by_pair for run in runs}
+    differences = compare_all(done, runs[0].model)
+    seeds = tuple(range(len(runs[0].scores)))
+    return Comparison("toy", (PUBLIC,), seeds, runs[0].model, runs, differences, about="the graph's own split")
 
 
-def test_bars_end_at_the_means_and_labels_count_failures() -> None:
-    ends, texts, label, start = drawn(method("a", 0.8, 0.82), method("b", 0.7, None), method("c", None, None))
-    assert [round(end, 6) for end in ends] == [81.0, 70.0]
-    assert texts == ["81.0 ± 1.4", "70.0, 1 of 2 failed", "  every run failed"]
-    assert label == "test accuracy, % (axis starts at 60)"
-    assert start == 60
+def test_a_method_wins_if_it_is_significantly_better_than_every_other() -> None:
+    low, high = [0.70 + 0.001 * k for k in range(8)], [0.80 + 0.002 * k for k in range(8)]
+    title, sentence = verdict(comparison(method("a", *low), method("b", *high)))
+    assert title == "b: 80.7 ± 0.5 %"
+    assert "significantly better than every other" in sentence
 
 
-def test_the_axis_starts_above_zero_only_if_all_methods_are_close() -> None:
-    *_, label, start = drawn(method("a", 0.8, 0.82), method("b", 0.1, 0.2))
-    assert label == "test accuracy, %"
-    assert start == 0
+def test_a_tie_has_no_winner() -> None:
+    same = [0.819, 0.82, 0.81, 0.83, 0.82, 0.81]
+    title, sentence = verdict(comparison(method("gcn", *same), method("hgcn", *same[::-1])))
+    assert title == "No clear winner"
+    assert "cannot be told from" in sentence
+    assert "p = 1.00" in sentence or "p = 0." in sentence
+
+
+def test_failed_methods_do_not_decide() -> None:
+    assert verdict(comparison(method("a", None, None)))[0] == "Every run failed"
+    assert verdict(comparison(method("a", 0.5, 0.6), method("b", None, None)))[0] == "a: 55.0 ± 7.1 %"
+
+
+def test_the_chart_sorts_methods_and_counts_failures() -> None:
+    runs = method("low", 0.7, None), method("high", 0.8, 0.82), method("none", None, None)
+    svg = comparison_figure(comparison(*runs)).svg()
+    assert svg.index(">high<") < svg.index(">low<") < svg.index(">none<")
+    assert "81.0 ± 1.4 %" in svg
+    assert "70.0 %, 1 of 2 failed" in svg
+    assert "every run failed" in svg
+
+
+@pytest.mark.parametrize("values", [(0.8, 0.82), (0.1, 0.9)])
+def test_all_runs_are_inside_the_chart(values: tuple[float, float]) -> None:
+    panel = comparison_figure(comparison(method("a", *values), method("b", 0.5, 0.5))).panels[0]
+    assert all(0 <= panel.x.at(100 * value) <= 1 for value in (*values, 0.5))

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from page_browser import chromium
+from page_browser import SIZES, Opened, axe_violations, chromium
 
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.report import write_report
 from hiergcn.run.fit import fit
-from hiergcn.run.folder import load_run, write_run
+from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.settings import settings_for
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Dialog, Page
+    from playwright.sync_api import Browser
 
 HOSTILE = "<script>alert(1)</script>"
 NODES = 240
@@ -24,17 +24,22 @@ NODES = 240
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    planted = planted_graph(NODES, classes=4, depth=3, noise=0.5, seed=5)
+    planted = planted_graph(NODES, classes=4, depth=3, noise=1.5, seed=5)
     ids = np.array([f"paper {number}" for number in range(NODES)], dtype=object)
     ids[17] = HOSTILE
     names = ("</script><b>bold</b>", "beta", "gamma", "delta")
     graph = Graph(planted.adjacency, planted.features, planted.labels, ids, names, "toy")
     assert graph.labels is not None
     settings = settings_for("hgcn", "paper").override({"epochs": 20, "hidden": 8, "levels": 3})
-    result = fit(graph, Split.holdout(graph.labels, validation=0.2, test=0.4), settings, [0], device="cpu")
+    result = fit(graph, Split.holdout(graph.labels, validation=0.2, test=0.4), settings, [0, 1], device="cpu")
     path = tmp_path_factory.mktemp("browser") / "run"
     write_run(result, path)
     return write_report(path)
+
+
+@pytest.fixture(scope="module")
+def run(report: Path) -> LoadedRun:
+    return load_run(report.parent)
 
 
 @pytest.fixture(scope="module")
@@ -42,54 +47,9 @@ def browser() -> "Iterator[Browser]":
     yield from chromium()
 
 
-class Opened:
-    """A page, with the requests it made and its console messages."""
-
-    def __init__(self, page: "Page", path: Path) -> None:
-        self.page = page
-        self.requests: list[str] = []
-        self.problems: list[str] = []
-        page.on("request", lambda request: self.requests.append(request.url))
-        page.on("console", lambda message: self.problems.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: self.problems.append(str(error)))
-        page.on("dialog", self._dismiss)
-        page.goto(path.as_uri())
-        page.wait_for_function("window.hiergcn !== undefined")
-
-    def _dismiss(self, dialog: "Dialog") -> None:
-        self.problems.append(f"dialog {dialog.message}")
-        dialog.dismiss()
-
-    @property
-    def state(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.page.evaluate("window.hiergcn.state()")
-        return found
-
-    @property
-    def items(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.page.evaluate("window.hiergcn.items()")
-        return found
-
-    @property
-    def panel(self) -> str:
-        return self.page.inner_text("#explorer-panel")
-
-    def set_level(self, level: int) -> None:
-        self.page.locator("#explorer-level").fill(str(level))
-
-    def find(self, text: str) -> None:
-        self.page.fill("#explorer-search", text)
-        self.page.press("#explorer-search", "Enter")
-
-    def click(self, x: float, y: float) -> None:
-        box = self.page.locator("#explorer-graph").bounding_box()
-        assert box is not None
-        self.page.mouse.click(box["x"] + x, box["y"] + y)
-
-
 @pytest.fixture
 def opened(browser: "Browser", report: Path) -> Iterator[Opened]:
-    page = browser.new_page(viewport={"width": 1200, "height": 1100}, reduced_motion="reduce")
+    page = browser.new_page(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
     yield Opened(page, report)
     page.close()
 
@@ -97,11 +57,28 @@ def opened(browser: "Browser", report: Path) -> Iterator[Opened]:
 def test_the_page_makes_one_request(opened: Opened, report: Path) -> None:
     assert opened.requests == [report.as_uri()]
     assert opened.problems == []
+    assert not opened.page.is_visible("#explorer-pictures")
+    assert not opened.page.is_visible("#explorer-panel")  # opens with the first choice
     state = opened.state
-    assert state["webgl"]
-    assert not opened.page.is_visible("#explorer-picture")
-    assert state["level"] == len(state["levels"]) - 1  # starts at the coarsest
-    assert state["drawn"] == state["levels"][-1]["nodes"]
+    assert state["drawn"] == state["levels"][state["level"]]["nodes"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", SIZES)
+def test_every_screen_is_filled_and_accessible(browser: "Browser", report: Path, width: int, scheme: Any) -> None:
+    page = browser.new_page(viewport={"width": width, "height": SIZES[width]}, color_scheme=scheme)
+    opened = Opened(page, report)
+    assert opened.overflow() <= 0
+    stage = page.locator(".stage").bounding_box()
+    assert stage is not None
+    assert stage["width"] >= 0.95 * width - 20
+    assert stage["height"] >= 0.5 * SIZES[width]
+    opened.find("paper 101")
+    assert page.is_visible("#explorer-panel")
+    assert axe_violations(page) == []
+    widths = page.evaluate("[...document.querySelectorAll('.plot')].map(plot => plot.getBoundingClientRect().width)")
+    assert min(width for width in widths if width) >= 90  # charts keep a readable width
+    page.close()
 
 
 def test_the_slider_changes_the_level(opened: Opened) -> None:
@@ -111,57 +88,183 @@ def test_the_slider_changes_the_level(opened: Opened) -> None:
         assert opened.state["drawn"] == size["nodes"]
         assert opened.state["edges"] == size["edges"]
         assert f"{size['nodes']:,}" in opened.page.inner_text("#explorer-level-name")
-    weights = [item["weight"] for item in opened.items]
-    assert sum(weights) == NODES
+    assert sum(item["weight"] for item in opened.items) == NODES
 
 
-def test_a_click_opens_a_hyper_node_and_a_click_on_its_ring_closes_it(opened: Opened) -> None:
-    opened.page.locator("#explorer-graph").scroll_into_view_if_needed()
-    before = opened.state["drawn"]
+def test_a_click_opens_a_hyper_node_which_makes_room(opened: Opened) -> None:
+    before = opened.state
     largest = max(opened.items, key=lambda item: item["weight"])
+    assert largest["name"].startswith(f"{largest['weight']} nodes, ")  # a name that tells something
     opened.click(largest["x"], largest["y"])
-    opened.page.wait_for_function("window.hiergcn.state().opened.length === 1")
     state = opened.state
     assert state["opened"] == [largest["key"]]
-    assert state["drawn"] > before
+    assert state["camera"]["scale"] > before["camera"]["scale"]  # the camera goes there
+    (ring,) = state["rings"]
+    stage = opened.page.locator(".stage").bounding_box()
+    assert stage is not None
+    assert ring["x"] - ring["r"] > 0
+    assert ring["y"] + ring["r"] < stage["height"]
+    for item in opened.items:  # members are in the ring, all others outside
+        far = np.hypot(item["x"] - ring["x"], item["y"] - ring["y"])
+        if item["parent"] == largest["key"]:
+            assert far + item["r"] <= ring["r"] + 1
+        else:
+            assert far + 0.5 * item["r"] >= ring["r"]
     assert "Close" in opened.panel
-    ring = ring_point(opened, largest)
-    opened.page.wait_for_timeout(400)  # not a double click
-    opened.click(*ring)
-    opened.page.wait_for_function("window.hiergcn.state().opened.length === 0")
-    assert opened.state["drawn"] == before
-
-
-def ring_point(opened: Opened, hyper_node: dict[str, Any]) -> tuple[float, float]:
-    """Return a point in the disc of an opened hyper-node that no drawn node covers."""
-    places = np.array([(item["x"], item["y"]) for item in opened.items])
-    angles = np.linspace(0, 2 * np.pi, 72)
-    near = places[np.hypot(places[:, 0] - hyper_node["x"], places[:, 1] - hyper_node["y"]).argsort()[:2]]
-    radius = np.hypot(near[:, 0] - hyper_node["x"], near[:, 1] - hyper_node["y"]).max()
-    points = np.stack([hyper_node["x"] + radius * np.cos(angles), hyper_node["y"] + radius * np.sin(angles)], axis=1)
-    room = np.hypot(points[:, None, 0] - places[None, :, 0], points[:, None, 1] - places[None, :, 1]).min(axis=1)
-    best = points[room.argmax()]
-    return float(best[0]), float(best[1])
-
-
-def test_search_selects_a_node_and_shows_its_path(opened: Opened) -> None:
-    opened.find("paper 101")
-    state = opened.state
-    assert state["selected"]["name"] == "paper 101"
-    depth = len(state["levels"]) - 1
-    assert len(state["opened"]) == depth  # every hyper-node that contains it was opened
-    for level in range(1, depth + 1):
-        assert f"level {level}:" in opened.panel
-    assert "%" in opened.panel
-    assert "hiergcn explain run --node='paper 101'" in opened.panel
-    assert any(item["name"] == "paper 101" and item["level"] == 0 for item in opened.items)
-    opened.page.click("#explorer-close")
+    angle = next(a for a in np.linspace(0, 6, 60) if _is_free(opened.items, ring, a))
+    opened.click(ring["x"] + 0.9 * ring["r"] * np.cos(angle), ring["y"] + 0.9 * ring["r"] * np.sin(angle))
     assert opened.state["opened"] == []
+    assert opened.state["drawn"] == before["drawn"]
 
 
-def test_the_panel_shows_the_votes_of_the_node_and_its_neighbours(opened: Opened, report: Path) -> None:
+def _is_free(items: list[dict[str, Any]], ring: dict[str, float], angle: float) -> bool:
+    x, y = ring["x"] + 0.9 * ring["r"] * np.cos(angle), ring["y"] + 0.9 * ring["r"] * np.sin(angle)
+    return all(np.hypot(item["x"] - x, item["y"] - y) > item["r"] + 6 for item in items)
+
+
+def test_a_selected_node_lights_its_neighbours_and_dims_the_rest(opened: Opened, run: LoadedRun) -> None:
+    opened.set_level(0)
     opened.find("paper 101")
-    run = load_run(report.parent)
+    assert run.hierarchy is not None
+    row = list(run.predictions["id"]).index("paper 101")
+    neighbours = set(run.predictions["id"].to_numpy()[run.hierarchy.levels[0].adjacency[[row]].indices])
+    names = {item["key"]: item["name"] for item in opened.items}
+    assert {names[key] for key in opened.state["lit"]} == neighbours | {"paper 101"}
+    assert opened.page.locator("#explorer-graph canvas.dimmed").count() == 1
+    opened.page.click("#explorer-panel .dismiss")
+    assert opened.state["lit"] is None
+    assert opened.page.locator("#explorer-graph canvas.dimmed").count() == 0
+
+
+def test_edges_are_visible_lines_at_device_ratio_1(opened: Opened) -> None:
+    """Pixels along an edge differ from the ground."""
+    opened.set_level(0)
+    opened.page.mouse.move(2, 2)
+    places = {item["key"]: item for item in opened.items}
+    opened.find("paper 101")
+    lit = opened.state["lit"]
+    opened.page.click("#explorer-panel .dismiss")
+    opened.page.click("#explorer-whole")
+    places = {item["key"]: item for item in opened.items}
+    selected, other = places[lit[0]], places[lit[1]]
+    script = """([a, b]) => {
+      const canvas = document.querySelector("#explorer-graph canvas"), context = canvas.getContext("2d");
+      const ground = [...context.getImageData(1, 1, 1, 1).data].join();
+      let hits = 0;
+      for (let k = 0; k < 100; k++) {
+        const t = k / 99, x = Math.round(a.x + t * (b.x - a.x)), y = Math.round(a.y + t * (b.y - a.y));
+        const data = context.getImageData(x - 1, y - 1, 3, 3).data;
+        let seen = false;
+        for (let i = 0; i < data.length; i += 4) if ([...data.slice(i, i + 4)].join() !== ground) seen = true;
+        if (seen) hits++;
+      }
+      return hits;
+    }"""
+    assert opened.page.evaluate(script, [selected, other]) == 100
+
+
+def test_the_way_down_is_a_breadcrumb_that_can_be_clicked(opened: Opened) -> None:
+    opened.find("paper 101")
+    depth = opened.state["level"]
+    steps = opened.page.locator("#explorer-path li")
+    assert steps.count() == depth + 2  # the level, a hyper-node of each level, the node
+    assert steps.last.inner_text() == "paper 101"
+    assert len(opened.state["opened"]) == depth
+    steps.nth(1).locator("button").click()
+    assert opened.state["opened"] == []
+    assert opened.state["selected"]["level"] == depth
+    steps.nth(0).locator("button").click()
+    assert opened.state["selected"] is None
+
+
+def test_scrolling_over_the_picture_scrolls_the_page(opened: Opened) -> None:
+    left, top = opened.corner()
+    page = opened.page
+    before, at = opened.state["camera"]["scale"], page.evaluate("scrollY")
+    page.mouse.move(left + 300, top + 200)
+    page.mouse.wheel(0, 200)
+    opened.until(f"scrollY === {at + 200}")
+    assert opened.state["camera"]["scale"] == before
+    assert page.is_visible("#explorer-hint")
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    opened.until(f"window.hiergcn.state().camera.scale > {1.2 * before}")
+    assert page.evaluate("scrollY") == at + 200
+    opened.click(4, 4)  # beside all nodes; from now on the wheel zooms
+    zoomed, at = opened.state["camera"]["scale"], page.evaluate("scrollY")
+    page.mouse.wheel(0, 100)
+    opened.until(f"window.hiergcn.state().camera.scale < {zoomed}")
+    assert page.evaluate("scrollY") == at
+
+
+def test_a_drag_moves_the_picture(opened: Opened) -> None:
+    left, top = opened.corner()
+    item = opened.items[0]
+    opened.page.mouse.move(left + 5, top + 5)
+    opened.page.mouse.down()
+    opened.page.mouse.move(left + 65, top + 45, steps=3)
+    opened.page.mouse.up()
+    moved = opened.items[0]
+    assert (moved["x"] - item["x"], moved["y"] - item["y"]) == pytest.approx((60, 40), abs=0.01)
+    assert opened.state["selected"] is None
+
+
+def test_on_touch_one_finger_scrolls_and_two_zoom(browser: "Browser", report: Path) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, reduced_motion="reduce")
+    page = context.new_page()
+    opened = Opened(page, report)
+    left, top = opened.corner()
+    largest = max(opened.items, key=lambda item: item["weight"])
+    page.touchscreen.tap(left + largest["x"], top + largest["y"])
+    opened.until("window.hiergcn.state().opened.length === 1")
+    page.click("#explorer-close")
+    devices = context.new_cdp_session(page)
+
+    def touch(kind: str, *points: tuple[float, float]) -> None:
+        spots = [{"x": x, "y": y, "id": k} for k, (x, y) in enumerate(points)]
+        devices.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": spots})
+
+    left, top = opened.corner()
+    at, before = page.evaluate("scrollY"), opened.state["camera"]["scale"]
+    touch("touchStart", (left + 150, top + 300))
+    for step in range(1, 9):
+        touch("touchMove", (left + 150, top + 300 - 25 * step))
+    touch("touchEnd")
+    opened.until(f"scrollY > {at + 100}")
+    assert opened.state["camera"]["scale"] == before
+    left, top = opened.corner()
+    touch("touchStart", (left + 150, top + 200), (left + 200, top + 200))
+    for step in range(1, 6):
+        touch("touchMove", (left + 150 - 10 * step, top + 200), (left + 200 + 10 * step, top + 200))
+    touch("touchEnd")
+    opened.until(f"window.hiergcn.state().camera.scale > {1.5 * before}")
+    assert opened.problems == []
+    context.close()
+
+
+def test_search_shows_classes_and_keeps_the_chosen_id(opened: Opened, run: LoadedRun) -> None:
+    opened.page.fill("#explorer-search", "paper 10")
+    hits = opened.page.locator("#explorer-hits li")
+    predicted = dict(zip(run.predictions["id"], run.predictions["predicted"], strict=True))
+    assert hits.first.inner_text().split()[-1] == predicted["paper 10"].split()[-1]
+    assert hits.first.locator(".dot").count() == 1
+    opened.page.keyboard.press("ArrowDown")
+    opened.page.keyboard.press("Enter")
+    chosen = opened.state["selected"]["name"]
+    assert chosen.startswith("paper 10")
+    assert chosen != "paper 10"
+    assert opened.page.input_value("#explorer-search") == chosen
+    assert "%" in opened.panel
+    assert f"hiergcn explain run --node='{chosen}'" in opened.panel
+    opened.page.fill("#explorer-search", "no paper of that name")
+    assert opened.page.is_visible("#explorer-no-hit")
+    opened.page.press("#explorer-search", "Enter")
+    assert opened.state["selected"]["name"] == chosen
+
+
+def test_the_panel_shows_the_votes_of_the_node_and_its_neighbours(opened: Opened, run: LoadedRun) -> None:
+    opened.find("paper 101")
     assert run.votes is not None
     row = run.votes.shares.toarray()[list(run.predictions["id"]).index("paper 101")]
     expected = sorted(np.abs(row[row != 0]) / np.abs(row).sum(), reverse=True)[:8]
@@ -169,18 +272,79 @@ def test_the_panel_shows_the_votes_of_the_node_and_its_neighbours(opened: Opened
     shown = [float(text.removeprefix("against ").removesuffix("%").strip()) / 100 for text in texts]
     assert shown == pytest.approx(expected, abs=0.006)
     assert sum(text.startswith("against") for text in texts) <= (row < 0).sum()
-    assert "hyper-nodes" in opened.page.inner_text("#explorer-panel")
     other = opened.page.locator("#explorer-panel .votes button").first
     name = other.inner_text()
     other.click()
-    opened.page.wait_for_function(f"window.hiergcn.state().selected.name === {name!r}")
+    assert opened.state["selected"]["name"] == name
 
 
-def test_search_reports_an_unknown_id(opened: Opened) -> None:
-    opened.page.fill("#explorer-search", "no paper of that name")
-    assert "no match" in opened.page.inner_text("#explorer-hits")
-    opened.page.press("#explorer-search", "Enter")
-    assert opened.state["selected"] is None
+def wrong_nodes(run: LoadedRun) -> set[str]:
+    table = run.predictions
+    return set(table["id"][(table["split"] == "test") & (table["label"] != table["predicted"])])
+
+
+def test_filters_show_some_nodes_and_list_them(opened: Opened, run: LoadedRun) -> None:
+    table = run.predictions
+    opened.page.select_option("#explorer-only", "wrong")
+    assert opened.state["level"] == 0
+    assert {item["name"] for item in opened.items if item["matches"]} == wrong_nodes(run)
+    assert opened.page.inner_text("#explorer-panel h3") == f"{len(wrong_nodes(run))} nodes predicted wrongly"
+    assert opened.page.locator("#explorer-panel .items li").count() == min(len(wrong_nodes(run)), 50)
+    opened.page.locator("#explorer-panel .items button").first.click()
+    assert opened.state["selected"]["name"] in wrong_nodes(run)
+    opened.page.click("#explorer-close")
+    assert opened.state["matches"] == NODES
+    opened.page.select_option("#explorer-class", label="gamma")
+    assert opened.state["matches"] == (table["predicted"] == "gamma").sum()
+    opened.page.select_option("#explorer-only", "unsure")
+    given, unsure = table["given"], table["confidence"] < 0.5
+    assert opened.state["matches"] == ((table["predicted"] == "gamma") & unsure & ~given).sum()
+
+
+def test_the_legend_filters(opened: Opened, run: LoadedRun) -> None:
+    entry = opened.page.locator("#explorer-legend button", has_text="beta")
+    entry.click()
+    assert opened.state["matches"] == (run.predictions["predicted"] == "beta").sum()
+    entry = opened.page.locator("#explorer-legend button", has_text="beta")
+    assert entry.get_attribute("aria-pressed") == "true"
+    entry.click()
+    assert opened.state["matches"] == NODES
+
+
+def test_cells_of_the_matrix_lead_to_their_nodes(opened: Opened, run: LoadedRun) -> None:
+    test = run.predictions[run.predictions["split"] == "test"]
+    link = opened.page.locator(".matrix tbody a").first
+    count = int(link.inner_text())
+    link.click()
+    assert opened.state["matches"] == count
+    filter_ = opened.state["filter"]
+    names = run.config["class_names"]
+    expected = (test["label"] == names[filter_["label"]]) & (test["predicted"] == names[filter_["predicted"]])
+    assert count == expected.sum()
+    opened.until("document.getElementById('explorer').getBoundingClientRect().top < innerHeight")
+    opened.page.locator("#classes .plots tbody a").first.click()
+    assert opened.state["matches"] == (test["label"] == names[opened.state["filter"]["label"]]).sum()
+    opened.page.locator("[data-show^=arrange]").click()
+    assert opened.state["arrangement"] == "prediction"
+
+
+def test_the_address_can_name_a_node(browser: "Browser", report: Path) -> None:
+    page = browser.new_page()
+    opened = Opened(page, report, anchor="#node=paper+12")
+    assert opened.state["selected"]["name"] == "paper 12"
+    page.close()
+
+
+def test_the_explorer_fills_the_screen(opened: Opened) -> None:
+    page = opened.page
+    page.click("#explorer-full")
+    opened.until("document.getElementById('explorer-frame').getBoundingClientRect().height === innerHeight")
+    assert opened.state["full"]
+    box = page.locator(".stage").bounding_box()
+    assert box is not None
+    assert box["width"] == page.evaluate("innerWidth")
+    page.click("#explorer-full")
+    opened.until("!window.hiergcn.state().full")
 
 
 def test_a_script_in_an_id_stays_text(opened: Opened) -> None:
@@ -193,24 +357,19 @@ def test_a_script_in_an_id_stays_text(opened: Opened) -> None:
     assert opened.problems == []
 
 
-def test_every_colouring_has_its_own_colours_and_legend(opened: Opened) -> None:
+def test_every_colouring_has_its_own_colours_and_legend(opened: Opened, run: LoadedRun) -> None:
     opened.set_level(0)
     seen = {}
     for way in ("predicted", "label", "confidence", "error", "level"):
         opened.page.select_option("#explorer-colour", way)
         assert opened.state["colour"] == way
         seen[way] = [item["colour"] for item in opened.items]
-        legend = opened.page.locator("#explorer-legend li").all_inner_texts()
-        assert len(legend) > 1
-    assert len(set(seen["predicted"])) > 1
-    assert len(set(seen["level"])) == 1
+        assert opened.page.inner_text("#explorer-legend")
     assert len({tuple(colours) for colours in seen.values()}) == 5
-    wrong = "#d55e00"
-    opened.page.select_option("#explorer-colour", "error")
-    number = seen["error"].index(wrong) if wrong in seen["error"] else None
-    if number is not None:
-        opened.find(opened.items[number]["name"])
-        assert "The prediction is wrong." in opened.panel
+    assert len(set(seen["level"])) == 1
+    names = [item["name"] for item in opened.items]
+    wrong = {name for name, colour in zip(names, seen["error"], strict=True) if colour == "#d55e00"}
+    assert wrong == wrong_nodes(run)
 
 
 def test_the_keyboard_can_do_everything(opened: Opened) -> None:
@@ -230,52 +389,57 @@ def test_the_keyboard_can_do_everything(opened: Opened) -> None:
     assert opened.state["level"] == depth - 1
     page.keyboard.press("PageUp")
     assert opened.state["level"] == depth
+    before = opened.state["camera"]["scale"]
     page.keyboard.press("+")
-    assert opened.problems == []
-
-
-def test_every_control_can_be_reached_by_tab(opened: Opened) -> None:
+    assert opened.state["camera"]["scale"] > before
     reached = set()
-    for _ in range(25):
-        opened.page.keyboard.press("Tab")
-        reached.add(opened.page.evaluate("document.activeElement.id"))
-    assert {"explorer-level", "explorer-colour", "explorer-search", "explorer-in", "explorer-graph"} <= reached
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_needs_no_horizontal_scrolling(browser: "Browser", report: Path, scheme: Any) -> None:
-    page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme, has_touch=True)
-    opened = Opened(page, report)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.evaluate("document.getElementById('explorer-graph').scrollIntoView()")
-    largest = max(opened.items, key=lambda item: item["weight"])
-    box = page.locator("#explorer-graph").bounding_box()
-    assert box is not None
-    page.touchscreen.tap(box["x"] + largest["x"], box["y"] + largest["y"])
-    page.wait_for_function("window.hiergcn.state().opened.length === 1")
+    for _ in range(40):
+        page.keyboard.press("Shift+Tab")
+        reached.add(page.evaluate("document.activeElement.id"))
+    assert {"explorer-level", "explorer-colour", "explorer-only", "explorer-search", "explorer-full"} <= reached
     assert opened.problems == []
-    page.close()
 
 
-def test_the_page_can_be_printed(browser: "Browser", report: Path, tmp_path: Path) -> None:
-    page = browser.new_page()
+def test_charts_tell_their_values(opened: Opened) -> None:
+    page = opened.page
+    page.evaluate("document.getElementById('training').scrollIntoView()")
+    page.wait_for_timeout(200)  # a scroll hides the text again
+    page.locator("#training .plot").first.hover()
+    assert page.inner_text("#tip").startswith("epoch ")
+    assert "validation: " in page.inner_text("#tip")
+    page.evaluate("document.getElementById('classes').scrollIntoView()")
+    page.wait_for_timeout(200)
+    page.locator("#classes .cell circle").first.hover()
+    assert "precision" in page.inner_text("#tip")
+    page.locator("#classes h2").hover()
+    assert not page.is_visible("#tip")
+
+
+def test_the_picture_can_be_saved(opened: Opened) -> None:
+    with opened.page.expect_download() as waiting:
+        opened.page.click("#explorer-save")
+    assert waiting.value.suggested_filename == "run.png"
+    assert Path(waiting.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_scripts_there_are_pictures_and_no_dead_controls(browser: "Browser", report: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report.as_uri())
+    for name in ("button", "select", "input"):
+        assert not any(one.is_visible() for one in page.locator(name).all())
+    assert page.locator("#explorer-pictures svg").first.is_visible()
+    assert page.locator("#training .plot").first.is_visible()
+    context.close()
+
+
+def test_the_page_can_be_printed(browser: "Browser", report: Path) -> None:
+    page = browser.new_page(color_scheme="dark")
     Opened(page, report)
     page.emulate_media(media="print")
-    assert not page.is_visible("#explorer-graph")
-    assert page.is_visible("#explorer-picture")
-    assert page.is_visible("svg[aria-labelledby='confusion-title']")
+    assert not page.is_visible("#explorer-frame")
+    assert page.is_visible("#explorer-pictures")
+    assert page.is_visible(".matrix")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert len(page.pdf(format="A4")) > 20_000
-    page.close()
-
-
-def test_without_webgl_search_still_works(browser: "Browser", report: Path) -> None:
-    page = browser.new_page()
-    page.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
-    opened = Opened(page, report)
-    assert not opened.state["webgl"]
-    assert page.is_visible("#explorer-no-webgl")
-    assert page.is_visible("#explorer-picture")
-    opened.find("paper 12")
-    assert opened.state["selected"]["name"] == "paper 12"
-    assert opened.problems == []
     page.close()

@@ -52,7 +52,6 @@ def compare(
     from hiergcn.graph.split import parse_splits
     from hiergcn.report import write_comparison_page
     from hiergcn.report.comparison import comparison_figure
-    from hiergcn.report.svg import save_figure
     from hiergcn.run.adapt import method_for
     from hiergcn.run.compare import COMPARISON, SCORES, describe_splits, parse_methods, write_comparison
     from hiergcn.run.compare import compare as run_compare
@@ -71,7 +70,8 @@ def compare(
     read = options.read_data(source)
     read.check_labels()
     screen = console()
-    screen.print(f"{printable(read.graph.name)}: {describe_splits(specs)}; seeds 0 to {seeds - 1} of each method.")
+    about = describe_splits(specs, drawn=read.split is None and read.graph.split is None)
+    screen.print(f"{printable(read.graph.name)}: {about}; seeds 0 to {seeds - 1} of each method.")
     try:
         with Progress(screen) as progress:
             comparison = run_compare(
@@ -92,7 +92,7 @@ def compare(
         raise typer.Exit(options.INTERRUPTED) from None
     folder = options.next_free(Path("runs") / f"{source.name}-compare" if out is None else out)
     write_comparison(comparison, folder)
-    chart, _ = save_figure(comparison_figure(comparison), folder, "comparison")
+    chart = comparison_figure(comparison).save(folder / "comparison.svg")
     page = write_comparison_page(folder)
     _print_comparison(screen, comparison)
     screen.print(f"\nFigures: {folder / COMPARISON}, {folder / SCORES}", soft_wrap=True)

@@ -43,7 +43,6 @@ def tune(
     """Search for good settings by validation accuracy. No test label is read."""
     from hiergcn.cli.progress import Progress
     from hiergcn.report.figures import tuning_figure
-    from hiergcn.report.svg import save_figure
     from hiergcn.run.adapt import method_for
     from hiergcn.run.folder import check_free
     from hiergcn.run.settings import settings_for
@@ -80,7 +79,7 @@ def tune(
         complain("Stopped before the first trial was finished.")
         raise typer.Exit(options.INTERRUPTED)
     write_tuning(tuning, folder, options.command_line())
-    save_figure(tuning_figure(tuning), folder, "tuning")
+    tuning_figure(tuning).save(folder / "tuning.svg")
     _print_best(screen, tuning)
     screen.print(_fit_command(source, method, changes | tuning.best.settings), soft_wrap=True)
     screen.print(f"Trials, recipe and figure: {folder}", soft_wrap=True)

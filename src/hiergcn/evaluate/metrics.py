@@ -3,6 +3,7 @@
 This is the only module that reads test labels: once, after validation has selected the epoch of every seed.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -229,6 +230,14 @@ def describe_sets(sets: Mapping[str, Any]) -> str:
     if sets["measured_coverage"] is None:
         return f"{said}; there are no test nodes to measure their coverage on."
     return f"{said}; {100 * sets['measured_coverage']:.1f} % of the sets of test nodes hold the true class."
+
+
+def accuracy_interval(accuracy: float, nodes: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of an accuracy on so many nodes, if these are a random sample."""
+    z, n = 1.96, max(nodes, 1)
+    middle = (accuracy + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(accuracy * (1 - accuracy) / n + z * z / (4 * n * n))
+    return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 def class_scores(truth: Classes, predicted: Classes, names: Sequence[str]) -> tuple[ClassScore, ...]:

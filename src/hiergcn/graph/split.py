@@ -18,6 +18,8 @@ from hiergcn.graph.neighbourhoods import breadth_first
 if TYPE_CHECKING:
     from hiergcn.graph.graph import Graph
 
+PER_CLASS = 20
+"""Training nodes of each class in a random split, unless others are asked for."""
 PARTS = ("train", "validation", "test")
 ALL_PARTS = (*PARTS, "calibration")
 
@@ -55,7 +57,12 @@ class Split:
 
     @classmethod
     def random(
-        cls, labels: ArrayLike, per_class: int = 20, validation: int = 500, test: int | None = None, seed: int = 0
+        cls,
+        labels: ArrayLike,
+        per_class: int = PER_CLASS,
+        validation: int = 500,
+        test: int | None = None,
+        seed: int = 0,
     ) -> "Split":
         """Draw `per_class` training nodes per class, then `validation` and `test` nodes (None: all) from the rest.
 
@@ -239,6 +246,7 @@ class SplitSpec:
         if self.kind == "public":
             return public
         if self.kind == "random":
+            _check_classes(graph)
             return Split.random(graph.labels, seed=self.number)
         if self.kind == "tenths":
             return Split.holdout(graph.labels, validation=0.1, test=0.8, seed=self.number)
@@ -250,6 +258,19 @@ class SplitSpec:
         if self.small_validation:
             validation = _first_of_each_class(rng.permutation(validation), graph.labels, self.per_class)
         return Split(train, validation, public.test)
+
+
+def _check_classes(graph: "Graph") -> None:
+    """Refuse random splits of a graph with a class that is too small for them, and name it."""
+    assert graph.labels is not None
+    sizes = np.bincount(graph.labels[graph.labelled], minlength=graph.n_classes)
+    few = np.flatnonzero((sizes > 0) & (sizes < PER_CLASS))
+    if few.size:
+        name, size = graph.class_names[few[0]], sizes[few[0]]
+        raise InputError(
+            f"Class {name!r:.80} has {size} labelled nodes, too few for {PER_CLASS} training nodes per class; "
+            "use splits by shares instead: tenths:N."
+        )
 
 
 PUBLIC = SplitSpec()

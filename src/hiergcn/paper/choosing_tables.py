@@ -14,12 +14,11 @@ from hiergcn.paper.sections import Section
 from hiergcn.paper.significance import points
 from hiergcn.paper.store import Record
 from hiergcn.paper.tables import Table, Text, spread, words
-from hiergcn.run.auto import describe
 from hiergcn.run.portfolio import PORTFOLIO
 
 CLOSE = 0.01
 """An accuracy this far below another one still counts as level with it."""
-_TITLES = {entry.name: describe(entry) for entry in PORTFOLIO}
+_TITLES = {entry.name: entry.title for entry in PORTFOLIO}
 
 
 def choosing_sections(records: Sequence[Record]) -> list[Section]:

@@ -1,20 +1,26 @@
 """Chart and page of `hiergcn compare`."""
 
-import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
+from markupsafe import Markup
 
+from hiergcn.evaluate.paired import PairedDifference, compare_all
 from hiergcn.files import written_whole
 from hiergcn.graph.split import PUBLIC
-from hiergcn.report.svg import FIRST, INK, MUTED, SECOND, inline_svg, name_rows, new_axes
-from hiergcn.report.template import rendered, settings_rows
-from hiergcn.run.compare import Comparison, MethodRun, describe_splits, read_comparison
+from hiergcn.report import axes
+from hiergcn.report.cells import PlotColumn
+from hiergcn.report.headline import title_of
+from hiergcn.report.palette import INK, MUTED, method_colour
+from hiergcn.report.panels import Entry, Figure, Panel, legend_html
+from hiergcn.report.template import mean_and_std, rendered, script, settings_rows
+from hiergcn.run.compare import Comparison, MethodRun, read_comparison
 
 MAX_DOTS = 200
 """Methods with more runs are drawn without a dot for each run."""
+SIGNIFICANT = 0.05
 
 
 def write_comparison_page(folder: Path) -> Path:
@@ -27,75 +33,150 @@ def write_comparison_page(folder: Path) -> Path:
 
 
 def _page(comparison: Comparison) -> str:
-    rows: list[dict[str, Any]] = [
-        {
-            "run": run,
-            "mean": run.test_accuracy.mean,
-            "std": run.test_accuracy.std,
-            "peak": run.peak.gpu or run.peak.resident,
-            "difference": comparison.difference(run.model),
-        }
-        for run in comparison.runs
+    runs = by_accuracy(comparison)
+    column, plots = _accuracy_plots(runs)
+    rows = [
+        {"run": run, "plot": plot, "mean": run.test_accuracy.mean, "std": run.test_accuracy.std}
+        for run, plot in zip(runs, plots, strict=True)
     ]
-    done = [row for row in rows if row["mean"] is not None]
-    best = max(done, key=lambda row: row["mean"], default=None)
-    means = "; ".join(f"{row['run'].model} {100 * row['mean']:.1f} %" for row in done)
+    title, sentence = verdict(comparison)
     return rendered(
         "comparison.html",
+        script=script("page"),
         comparison=comparison,
+        title=title_of(comparison.dataset),
+        headline=title,
+        meaning=sentence,
         machine=comparison.environment,
-        about=describe_splits(comparison.splits),
         rows=rows,
+        accuracy_axis=column.head(),
+        legend=legend_html(LEGEND),
+        **_difference_plots(comparison, runs),
         settings=[row for run in comparison.runs for row in settings_rows(run.settings, {}, f"{run.model}, ")],
-        best=best,
-        chart=inline_svg(comparison_figure(comparison), "chart", f"Mean test accuracy of each method: {means}."),
     )
 
 
-def comparison_figure(comparison: Comparison) -> Figure:
-    """Draw a bar per method with its standard deviation and a dot per run. The axis may start above 0, and says so."""
-    runs = comparison.runs
-    accuracies = [100 * run.test_accuracy.values for run in runs]
-    every = np.concatenate(accuracies)
-    lowest, highest = (every.min(), every.max()) if every.size else (0.0, 1.0)
-    start = _axis_start(lowest, highest)
-    with new_axes(7.2, 1.3 + 0.5 * len(runs)) as (figure, axes):
-        for place, (run, values) in enumerate(zip(runs, accuracies, strict=True)):
-            if values.size == 0:
-                axes.text(start, place, "  every run failed", va="center", color=MUTED)
-                continue
-            spread = values.std(ddof=1) if values.size > 1 else None
-            colour = SECOND if run.model == comparison.against else FIRST
-            axes.barh(place, values.mean() - start, left=start, height=0.62, color=colour, alpha=0.55)
+LEGEND = (
+    Entry("mean test accuracy, %", INK, "dot"),
+    Entry("± standard deviation", INK, "line"),
+    Entry("each run", INK, "ring"),
+)
+
+
+def by_accuracy(comparison: Comparison) -> list[MethodRun]:
+    """Return the methods, the most accurate first; methods without a result last."""
+    return sorted(comparison.runs, key=lambda run: -(run.test_accuracy.mean or -1.0))
+
+
+def verdict(comparison: Comparison) -> tuple[str, str]:
+    """Return the winner, or that there is none, and a sentence with the reason.
+
+    A method wins if it is better than each other one by the paired test, with Holm's correction.
+    """
+    done = [run for run in by_accuracy(comparison) if run.test_accuracy.mean is not None]
+    if not done:
+        return "Every run failed", "No method has a result."
+    first, *others = done
+    runs = sum(score.test_accuracy is not None for score in first.scores)
+    figures = f"{first.model}: {_figure(first)}"
+    about = f"over {runs} runs on {comparison.about}"
+    if not others:
+        return figures, f"Mean test accuracy {about}."
+    against = compare_all({run.model: run.by_pair for run in done}, first.model)
+    level = [one for one in against if one.p_holm is None or one.p_holm >= SIGNIFICANT]
+    if not level:
+        return figures, f"The most accurate method {about}; significantly better than every other."
+    named = {run.model: run for run in done}
+    near = " and ".join(f"{one.model} ({_figure(named[one.model])})" for one in level[:3])
+    more = f" and {len(level) - 3} more" if len(level) > 3 else ""
+    p = max((one.p_holm for one in level if one.p_holm is not None), default=None)
+    sure = "" if p is None else f" (p up to {p:.2f})" if len(level) > 1 else f" (p = {p:.2f})"
+    tie = f"{first.model} has the highest mean, {_figure(first)}, {about}, but cannot be told from {near}{more}{sure}."
+    return "No clear winner", tie
+
+
+def _figure(run: MethodRun) -> str:
+    return f"{mean_and_std(run.test_accuracy.to_dict())} %"
+
+
+def _values(run: MethodRun) -> np.ndarray:
+    return 100 * run.test_accuracy.values
+
+
+def _accuracy_plots(runs: Sequence[MethodRun]) -> tuple[PlotColumn, list[Markup]]:
+    column = PlotColumn(_accuracy_axis(runs))
+    cells = []
+    for run in runs:
+        values, drawn = _values(run), []
+        if values.size:
+            colour, mean = method_colour(run.model), float(values.mean())
+            spread = float(values.std(ddof=1)) if values.size > 1 else 0.0
+            drawn.append(column.interval(mean - spread, mean + spread, colour, 2.4))
             if values.size <= MAX_DOTS:
-                rows = place + np.linspace(-0.2, 0.2, values.size) if values.size > 1 else [place]
-                axes.plot(values, rows, "o", markersize=2.5, color=colour, zorder=3)
-            if spread is not None:
-                axes.errorbar(values.mean(), place, xerr=spread, color=INK, capsize=4, linewidth=1.4, zorder=4)
-            label, end = _bar_label(run, spread), max(values.max(), values.mean() + (spread or 0.0))
-            offset = {"xytext": (6, 0), "textcoords": "offset points"}
-            axes.annotate(label, (end, place), **offset, va="center", fontsize=9, color=MUTED)
-        name_rows(axes, [run.model for run in runs])
-        axes.set_xlim(start, start + 1.3 * (highest - start))
-        starts = f" (axis starts at {start:g})" if start else ""
-        axes.set(xlabel=f"test accuracy, %{starts}", title=_title(comparison))
-        return figure
+                drawn += [column.mark(value, colour, "ring", 2.5, f"a run: {value:.1f} %") for value in values]
+            drawn.append(column.mark(mean, colour, "dot", 6, f"{run.model}: {_figure(run)}"))
+        cells.append(column.cell(*drawn))
+    return column, cells
+
+
+def _accuracy_axis(runs: Sequence[MethodRun], title: str = "") -> axes.Axis:
+    every = np.concatenate([_values(run) for run in runs])
+    ends = [mean + sign * spread for run in runs for mean, spread in [_mean_and_spread(run)] for sign in (-1, 1)]
+    return axes.span([*every, *ends], title, room=0.05)
+
+
+def _mean_and_spread(run: MethodRun) -> tuple[float, float]:
+    mean = run.test_accuracy.mean
+    return (np.nan, np.nan) if mean is None else (100 * mean, 100 * (run.test_accuracy.std or 0.0))
+
+
+def _difference_plots(comparison: Comparison, runs: Sequence[MethodRun]) -> dict[str, Any]:
+    """Return the differences to the reference with their intervals, in the order of the methods."""
+    found = [one for run in runs if (one := comparison.difference(run.model)) and one.mean is not None]
+    column = PlotColumn(axes.span([0.0, *(100 * end for one in found for end in _ends(one))], room=0.08))
+    cells = []
+    for one in found:
+        colour = method_colour(one.model)
+        low, high = (100 * end for end in _ends(one))
+        tip = f"{one.model} minus {one.against}: {100 * (one.mean or 0.0):+.1f} points, {low:+.1f} to {high:+.1f}"
+        drawn = column.interval(low, high, colour, 2.4), column.mark(100 * (one.mean or 0.0), colour, "dot", 6, tip)
+        cells.append(column.cell(column.zero(), *drawn))
+    return {"differences": list(zip(found, cells, strict=True)), "difference_axis": column.head()}
+
+
+def _ends(one: PairedDifference) -> tuple[float, float]:
+    mean = one.mean or 0.0
+    return (mean if one.low is None else one.low), (mean if one.high is None else one.high)
+
+
+def comparison_figure(comparison: Comparison) -> Figure:
+    """Draw mean, standard deviation and every run of each method, the most accurate at the top, for a file."""
+    runs = by_accuracy(comparison)
+    names = [run.model for run in runs]
+    panel = Panel(
+        _accuracy_axis(runs, "test accuracy, %"),
+        axes.rows(names),
+        title=_title(comparison),
+        height=34 * len(runs),
+        grid="x",
+    )
+    for place, run in enumerate(runs):
+        values = _values(run)
+        if not values.size:
+            panel.text(panel.x.low, place, "every run failed", anchor="start", dx=6)
+            continue
+        colour, (mean, spread) = method_colour(run.model), _mean_and_spread(run)
+        panel.across(mean - spread, mean + spread, place, colour, 2.4)
+        if values.size <= MAX_DOTS:
+            panel.dots(values, [place] * values.size, colour, "ring", 2.5)
+        panel.dots([mean], [place], colour, size=6)
+        failed = f", {run.failed} of {len(run.scores)} failed" if run.failed else ""
+        panel.text(mean, place, _figure(run) + failed, dy=-9, colour=MUTED)
+    return Figure([panel], LEGEND)
 
 
 def _title(comparison: Comparison) -> str:
     several = comparison.splits != (PUBLIC,)
-    on = f", {len(comparison.splits)} random splits" if several else ""
+    on = f", {len(comparison.splits)} splits" if several else ""
     seeds = f"{len(comparison.seeds)} seeds{' each' if several else ''}"
-    return f"{comparison.dataset}{on}, {seeds}: mean ± standard deviation"
-
-
-def _bar_label(run: MethodRun, spread: float | None) -> str:
-    mean = 100 * (run.test_accuracy.mean or 0.0)
-    label = f"{mean:.1f}" if spread is None else f"{mean:.1f} ± {spread:.1f}"
-    return f"{label}, {run.failed} of {len(run.scores)} failed" if run.failed else label
-
-
-def _axis_start(lowest: float, highest: float) -> float:
-    """Return 0, or a multiple of 5 well below the lowest run if all runs are close together."""
-    start = 5.0 * math.floor((lowest - max(0.5 * (highest - lowest), 2.0)) / 5)
-    return start if start > 0.5 * lowest else 0.0
+    return f"{title_of(comparison.dataset)}{on}, {seeds}"

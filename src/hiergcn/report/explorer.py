@@ -1,4 +1,4 @@
-"""Data of the explorer: the tree, its layout and the predictions, packed into text; and a still picture of it.
+"""Data of the explorer: the tree, its layout and the predictions, packed into text.
 
 Numbers are little-endian typed arrays, concatenated, deflated and encoded in base64, so no name can end the script
 element. A level with more than `WHOLE_EDGES` edges keeps the strongest edge of each node. If there are many classes,
@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from matplotlib.collections import EllipseCollection, LineCollection
-from matplotlib.figure import Figure
 
 from hiergcn.compiled.jit import kernel
 from hiergcn.explain.votes import Votes
+from hiergcn.report.figures import principal_components
 from hiergcn.report.graph_layout import RADIUS, Positions
-from hiergcn.report.svg import MUTED, new_axes
+from hiergcn.report.headline import UNSURE
 from hiergcn.report.tree import Tree
 from hiergcn.run.folder import LoadedRun
 
@@ -30,9 +29,6 @@ LARGE = 200_000
 """Larger graphs keep two classes per node, with probabilities in 8 bits."""
 KEPT_CLASSES = 8
 PARTS = ("", "train", "validation", "test")
-PICTURE_PANELS = 3
-PICTURE_NODES = 3000
-PICTURE_EDGES = 3000
 
 Array = npt.NDArray[Any]
 
@@ -57,6 +53,9 @@ def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions], co
         if level == 0 and run.votes is not None and len(edges[0]) == n_edges:
             arrays |= _votes(run.votes, tree, edges)
         levels.append({"nodes": len(place), "edges": n_edges, "kept": len(edges[0])})
+    places = _places(run, tree)
+    for name, (_, _, spots) in places.items():
+        arrays |= {f"{name}X": _coordinate(spots.real), f"{name}Y": _coordinate(spots.imag)}
     manifest = {
         "arrays": [[name, array.dtype.str[1:], len(array)] for name, array in arrays.items()],
         "levels": levels,
@@ -66,6 +65,8 @@ def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions], co
         "classes": run.config["class_names"],
         "colours": list(colours),
         "evaluated": run.metrics["per_class"]["on"],
+        "unsure": UNSURE,
+        "places": [(name, title, unit) for name, (title, unit, _) in places.items()],
         "run": run.path.resolve().name,
         "votes": "own" in arrays,
         "hyperNodesVote": run.votes is not None and run.votes.hyper_nodes_vote,
@@ -104,8 +105,8 @@ def _level_arrays(tree: Tree, level: int, place: Positions, edges: tuple[Array, 
     """Return positions (from the unit square) and edges of a level. Differences compress better than numbers."""
     source, target, strength = edges
     arrays: dict[str, Array] = {
-        f"x{level}": np.rint(65535 * place.real).astype(np.uint16),
-        f"y{level}": np.rint(65535 * place.imag).astype(np.uint16),
+        f"x{level}": _coordinate(place.real),
+        f"y{level}": _coordinate(place.imag),
         f"source{level}": np.diff(source, prepend=0).astype(np.uint32),
         f"target{level}": (target - source).astype(np.uint32),
         f"strength{level}": strength.astype(np.float32),
@@ -113,6 +114,25 @@ def _level_arrays(tree: Tree, level: int, place: Positions, edges: tuple[Array, 
     if level > 0:
         arrays[f"members{level}"] = np.diff(tree.first(level - 1)).astype(np.uint32)
     return arrays
+
+
+def _coordinate(share: npt.NDArray[np.float64]) -> Array:
+    return np.rint(65535 * share).astype(np.uint16)
+
+
+def _places(run: LoadedRun, tree: Tree) -> dict[str, tuple[str, float, Positions]]:
+    """Return arrangements beside the hierarchy: title, metres per unit, and places of the nodes in the unit square."""
+    if len(tree.order) >= LARGE:
+        return {}
+    components = principal_components(run.probabilities)[tree.order]
+    return {"prediction": ("prediction", 0.0, _in_unit_square(components @ np.array([1, 1j]))[0])}
+
+
+def _in_unit_square(places: Positions) -> tuple[Positions, float]:
+    """Return places moved and scaled alike on both axes, and the length of the square in the old unit."""
+    low = complex(places.real.min(), places.imag.min())
+    wide = float(max(np.ptp(places.real), np.ptp(places.imag))) or 1.0
+    return (places - low) / wide, wide
 
 
 def _votes(votes: Votes, tree: Tree, edges: tuple[Array, Array, Array]) -> dict[str, Array]:
@@ -155,41 +175,3 @@ def _strongest(indptr: Array, indices: Array, data: Array, rows: Array) -> tuple
                 best = at
         target[k], weight[k] = indices[best], data[best]
     return target, weight
-
-
-def levels_picture(
-    tree: Tree, positions: Sequence[Positions], predicted: npt.NDArray[np.int64], colours: Sequence[str]
-) -> Figure:
-    """Draw some levels side by side, for print and for browsers that cannot show the explorer.
-
-    Each disc has the colour of the most frequent class among its nodes; `predicted` is (n_0,).
-    """
-    small = [level for level in range(tree.depth, -1, -1) if len(tree.weight[level]) <= PICTURE_NODES] or [tree.depth]
-    levels = [small[round(at)] for at in np.linspace(0, len(small) - 1, min(PICTURE_PANELS, len(small)))]
-    with new_axes(7.2, 2.75, columns=len(levels), grid=False) as (figure, panels):
-        for axes, level in zip(np.atleast_1d(panels), levels, strict=True):
-            place, weight = positions[level], tree.weight[level]
-            upper = tree.adjacency[level].tocoo()
-            keep = np.flatnonzero(upper.row < upper.col)
-            keep = keep[np.argsort(-upper.data[keep], kind="stable")[:PICTURE_EDGES]]
-            ends = np.stack([place[upper.row[keep]], place[upper.col[keep]]], axis=1)
-            lines = np.stack([ends.real, ends.imag], axis=2)
-            axes.add_collection(LineCollection(list(lines), colors=MUTED, linewidths=0.25, alpha=0.5, rasterized=True))
-            width = 2 * RADIUS * np.sqrt(weight)
-            shades = list(np.array(colours)[_class_counts(tree, level, predicted, len(colours)).argmax(axis=1)])
-            where: dict[str, Any] = {"offsets": np.c_[place.real, place.imag], "offset_transform": axes.transData}
-            look: dict[str, Any] = {"facecolors": shades, "linewidth": 0, "rasterized": True, "zorder": 2}
-            axes.add_collection(EllipseCollection(width, width, np.zeros(len(width)), units="xy", **where, **look))
-            axes.set(title=f"level {level}: {len(weight):,}", xticks=[], yticks=[], aspect="equal")
-            axes.autoscale_view()
-            axes.spines[:].set_visible(False)
-        return figure
-
-
-def _class_counts(tree: Tree, level: int, predicted: npt.NDArray[np.int64], classes: int) -> npt.NDArray[np.int64]:
-    """Count the nodes of each predicted class in each hyper-node of `level`, (n_l, classes)."""
-    hyper_node = np.arange(len(predicted))
-    for finer in range(level):
-        hyper_node = tree.parent[finer][hyper_node].astype(np.int64)
-    n = len(tree.weight[level])
-    return np.bincount(hyper_node * classes + predicted, minlength=n * classes).reshape(n, classes)

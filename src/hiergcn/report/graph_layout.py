@@ -21,7 +21,9 @@ RADIUS = 0.62
 GAP = 1.12
 """Discs are pushed apart to this multiple of the distance at which they touch."""
 SPREAD = 1.25
-"""Radius of the coarsest level's circle, relative to the radius that the discs would just fill."""
+"""Size of the coarsest level's ellipse, relative to that which the discs would just fill."""
+ASPECT = 1.5
+"""Width of the ellipse relative to its height; screens are wide."""
 GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 FORCE_ROUNDS = 200
 FORCE_NODES = 1000
@@ -68,7 +70,9 @@ def _by_forces(adjacency: Floats, radius: Floats) -> Positions:
         force = (apart * (push - pull)).sum(axis=1) / radius - 0.8 * positions / scale * radius
         step = 0.12 * scale * (1 - round_ / FORCE_ROUNDS)
         positions = positions + force * np.minimum(1.0, step / np.maximum(np.abs(force), 1e-12))
-    return _evened(positions - np.average(positions, weights=radius**2), radius)
+    even = _evened(positions - np.average(positions, weights=radius**2), radius)
+    wide: Positions = np.sqrt(ASPECT) * even.real + 1j * even.imag / np.sqrt(ASPECT)
+    return wide
 
 
 def _evened(positions: Positions, radius: Floats) -> Positions:

@@ -1,44 +1,121 @@
-"""Text at the top of a run's page: the main figure, what it means, and warnings."""
+"""The top of a run's page: the answer, what it is worth, what to do next, and warnings."""
 
+import re
+from dataclasses import dataclass
 from typing import Any
 
+from hiergcn.evaluate.metrics import accuracy_interval
+from hiergcn.model.registry import method_title
+from hiergcn.report.classes import Classes
+from hiergcn.report.leaderboard import Leaderboard, comparison_sentence
 from hiergcn.report.template import mean_and_std
+from hiergcn.run.adapt import AUTO
 
 FEW_NODES = 10
 """A class with fewer evaluated nodes gets a warning."""
+ENOUGH_TO_JUDGE = 20
+"""With fewer evaluated nodes the accuracy is no headline."""
+FEW_LABELS = 5
+"""Training labels of a class below which more are advised."""
+UNSURE = 0.5
+"""Confidence below which a prediction counts as unsure."""
 MAX_NAMES = 5
 
 
-def headline(metrics: dict[str, Any]) -> dict[str, Any]:
-    """Return the main figure of `metrics.json` in per cent, what it measures, comparisons with it, and warnings."""
+@dataclass(frozen=True)
+class Headline:
+    """The answer in words."""
+
+    title: str
+    kicker: str
+    figure: str
+    """The accuracy, or that it cannot be judged."""
+    judged: bool
+    meaning: str
+    sentences: tuple[str, ...]
+    """What was chosen, and how it compares."""
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something to do next, and what the explorer shows of it."""
+
+    title: str
+    text: str
+    show: str = ""
+    command: str = ""
+
+
+def headline(metrics: dict[str, Any], board: Leaderboard) -> Headline:
+    """Return the top of the page, from `metrics.json`."""
     test = metrics["test_accuracy"]
-    accuracy = test or metrics["val_accuracy"]
-    nodes = metrics["split"]["test" if test else "val"]
+    accuracy, kind = test or metrics["val_accuracy"], "Test" if test else "Validation"
     done = sum(score is not None for score in accuracy["per_seed"])
     over = "one seed" if done == 1 else f"mean ± standard deviation over {done} seeds"
-    figure, kind = f"{mean_and_std(accuracy)} %", "Test" if test else "Validation"
-    meaning = f"{kind} accuracy on {nodes:,} nodes, {over}."
+    figure, meaning = f"{mean_and_std(accuracy)} %", f"{kind} accuracy on {board.nodes:,} nodes, {over}."
     delivered = metrics.get("delivered_accuracy" if test else "delivered_val_accuracy")
     if delivered is not None and metrics["claim"] is None:  # runs of earlier versions delivered their best seed
-        seeds = f"; each seed alone: {figure}" if done > 1 else ""
-        figure, meaning = f"{100 * delivered:.1f} %", f"{kind} accuracy of the predictions on {nodes:,} nodes{seeds}."
-    return {
-        "figure": figure,
-        "meaning": meaning,
-        "verdict": metrics.get("verdict"),
-        "claim": _claim(metrics),
-        "baselines": _baselines(metrics, "test" if test else "validation"),
-        "warnings": _warnings(metrics),
-    }
+        low, high = (f"{100 * end:.0f}" for end in accuracy_interval(delivered, board.nodes))
+        seeds = f" Each seed alone: {figure}." if done > 1 else ""
+        figure = f"{100 * delivered:.1f} %"
+        within = f"95 % interval {low} to {high} %"
+        meaning = f"{kind} accuracy of the predictions on {board.nodes:,} nodes; {within}.{seeds}"
+    judged = board.nodes >= ENOUGH_TO_JUDGE
+    if not judged:
+        right = round((accuracy["mean"] if delivered is None else delivered) * board.nodes)
+        nodes = f"{board.nodes} {board.on} node{'s' if board.nodes != 1 else ''}"
+        figure, meaning = "Too few labels to judge", f"{right} of {nodes} correct, which could be chance."
+    automatic = metrics["model"] == AUTO
+    how = "automatic choice" if automatic else f"{method_title(metrics['model'])} · preset {metrics['preset']}"
+    sentences = (metrics.get("verdict"), _claim(metrics), comparison_sentence(board) if judged else None)
+    return Headline(
+        title_of(metrics["dataset"]),
+        f"hiergcn · {how}",
+        figure,
+        judged,
+        meaning,
+        tuple(sentence for sentence in sentences if sentence),
+        tuple(map(_sentence, _warnings(metrics))),
+    )
 
 
-def _baselines(metrics: dict[str, Any], part: str) -> str | None:
-    words = [
-        f"{one['model']} {mean_and_std(accuracy)} %"
-        for one in metrics.get("baselines") or ()
-        if (accuracy := one[part]["accuracy"]) and accuracy["mean"] is not None
-    ]
-    return f"Baselines on the same split: {', '.join(words)}." if words else None
+def title_of(dataset: str) -> str:
+    """Return the name of a graph without a word for edges at its end: `suppliers` of `suppliers-edges`."""
+    return re.sub(r"(?i)[-_. ](edges?|links?)$", "", dataset)
+
+
+def next_steps(metrics: dict[str, Any], board: Leaderboard, classes: Classes, unsure: int, unseen: int) -> list[Step]:
+    """Return what to do next; of `unseen` nodes, whose label was not used, `unsure` are less sure than `UNSURE`."""
+    steps = []
+    if board.nodes < ENOUGH_TO_JUDGE or metrics["split"]["val"] < ENOUGH_TO_JUDGE:
+        steps.append(
+            Step(
+                "Label more nodes",
+                f"At least {ENOUGH_TO_JUDGE} labels each for validation and test show how good the answer is.",
+            )
+        )
+    few = [row for row in classes.rows if row.trained < FEW_LABELS]
+    if few:
+        names = _listed([f"{row.name} ({row.trained})" for row in sorted(few, key=lambda row: row.trained)])
+        steps.append(
+            Step("Label more of the rare classes", f"They have fewer than {FEW_LABELS} training labels: {names}.")
+        )
+    if unsure:
+        share = f"{unsure:,} of the {unseen:,} nodes whose class was not given have a confidence below {UNSURE:.0%}."
+        steps.append(Step("Check unsure predictions", share, "only=unsure"))
+    weak = [row for row in classes.weakest if row.support >= FEW_NODES]
+    if weak and (row := weak[0]).recall is not None and (worst := classes.taken_for(row.number)) is not None:
+        other = next(one.name for one in classes.rows if one.number == worst.predicted)
+        lowest = f"It has the lowest F1, {100 * (row.f1 or 0.0):.0f} %."
+        text = f"{lowest} {worst.nodes} of its {row.support} {board.on} nodes are taken for {other}."
+        steps.append(Step(f"Look at {row.name}", text, f"label={row.number}&only=wrong"))
+    return steps
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - MAX_NAMES
+    return ", ".join(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _claim(metrics: dict[str, Any]) -> str | None:
@@ -48,6 +125,11 @@ def _claim(metrics: dict[str, Any]) -> str | None:
     points = round(100 * (metrics["test_accuracy"]["mean"] - claim), 1)
     relation = "equal" if points == 0 else f"{abs(points):.1f} points {'higher' if points > 0 else 'lower'}"
     return f"The paper reports {100 * claim:.1f} %; this run is {relation}."
+
+
+def _sentence(text: str) -> str:
+    """Return a note with a capital letter and a full stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def _warnings(metrics: dict[str, Any]) -> list[str]:
@@ -65,8 +147,10 @@ def _warnings(metrics: dict[str, Any]) -> list[str]:
     evaluated = metrics["per_class"]
     small = [row["name"] for row in evaluated["classes"] if row["support"] < FEW_NODES]
     if small:
-        names = ", ".join(small[:MAX_NAMES])
-        names += f" and {len(small) - MAX_NAMES} more" if len(small) > MAX_NAMES else ""
-        warnings.append(f"Classes with fewer than {FEW_NODES} {evaluated['on']} nodes have unreliable scores: {names}.")
+        which = "Every class has" if len(small) == len(evaluated["classes"]) else f"{_listed(small)} have"
+        which = f"{small[0]} has" if len(small) == 1 < len(evaluated["classes"]) else which
+        warnings.append(
+            f"{which} fewer than {FEW_NODES} {evaluated['on']} nodes: scores of such a class are unreliable."
+        )
     reading = metrics.get("reading", [])  # shown under "How the data was read"
     return warnings + [note for note in metrics["notes"] if note not in reading]

@@ -3,6 +3,9 @@
 from typing import Any
 
 from hiergcn.evaluate.metrics import describe_sets
+from hiergcn.report import axes
+from hiergcn.report.cells import PlotColumn
+from hiergcn.report.palette import FIRST
 from hiergcn.run.folder import LoadedRun
 
 SHOWN_SIZES = 8
@@ -16,7 +19,17 @@ def label_advice(run: LoadedRun) -> dict[str, Any]:
 
 
 def size_rows(sizes: list[int]) -> list[dict[str, Any]]:
-    """Return a row for each size of prediction sets that occurs: its name, nodes and share; large sizes together."""
+    """Return a row for each size of prediction sets that occurs: name, nodes, share and bar; large sizes together."""
     rows = {str(size): nodes for size, nodes in enumerate(sizes[:SHOWN_SIZES], start=1)}
     rows[f"more than {SHOWN_SIZES}"] = sum(sizes[SHOWN_SIZES:])
-    return [{"size": size, "nodes": nodes, "share": nodes / sum(sizes)} for size, nodes in rows.items() if nodes]
+    shares = {size: nodes / sum(sizes) for size, nodes in rows.items() if nodes}
+    column = PlotColumn(axes.span([100 * share for share in shares.values()], zero=True, most=100))
+    return [
+        {
+            "size": size,
+            "nodes": rows[size],
+            "share": share,
+            "plot": column.cell(column.bar(100 * share, FIRST, f"{rows[size]:,} nodes")),
+        }
+        for size, share in shares.items()
+    ]

@@ -7,28 +7,27 @@ from typing import Any
 
 import numpy as np
 from markupsafe import Markup
-from matplotlib.figure import Figure
-from sklearn.metrics import confusion_matrix
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.coarsen.receptive_field import receptive_field_sizes
 from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.metrics import METRICS, result_key
 from hiergcn.files import written_whole
-from hiergcn.report import figures
-from hiergcn.report.explorer import explorer_data, levels_picture
+from hiergcn.report import axes, figures
+from hiergcn.report.cells import PlotColumn
+from hiergcn.report.classes import class_section
+from hiergcn.report.explorer import explorer_data
 from hiergcn.report.graph_layout import layout
-from hiergcn.report.headline import headline
+from hiergcn.report.headline import UNSURE, headline, next_steps
 from hiergcn.report.label_advice import label_advice
-from hiergcn.report.svg import class_colours, inline_svg
-from hiergcn.report.template import explorer_script, in_script, rendered, settings_rows
+from hiergcn.report.leaderboard import leaderboard, leaderboard_plots
+from hiergcn.report.palette import FIRST, INK, SECOND, class_colours
+from hiergcn.report.still import class_map, levels_pictures
+from hiergcn.report.template import in_script, rendered, script, settings_rows
 from hiergcn.report.tree import Tree
 from hiergcn.run.folder import LoadedRun, load_run
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import recipe_files
-
-Described = tuple[Figure, str]
-"""A figure, and the text that screen readers read instead."""
 
 
 def write_report(folder: Path, result: RunResult | None = None) -> Path:
@@ -63,34 +62,45 @@ def _in_memory(folder: Path, result: RunResult) -> LoadedRun:
 
 def render(run: LoadedRun) -> str:
     """Return the HTML of the page."""
-    counts = np.bincount(run.probabilities.argmax(axis=1), minlength=len(run.config["class_names"]))
-    colours = class_colours(counts.tolist())
-    labels = run.predictions.loc[run.predictions["split"] == "train", "label"].value_counts()
+    metrics, names = run.metrics, run.config["class_names"]
+    predicted = run.probabilities.argmax(axis=1)
+    colours = class_colours(np.bincount(predicted, minlength=len(names)).tolist())
+    board, classes = leaderboard(metrics), class_section(run, colours)
+    column, plots, legend = leaderboard_plots(board)
+    unseen = ~run.predictions["given"]
+    unsure = unseen & (run.predictions["confidence"] < UNSURE)
     return rendered(
         "run.html",
         **_explorer(run, colours),
         **label_advice(run),
         config=run.config,
-        metrics=run.metrics,
-        calibration=describe_calibration(run.metrics["calibration"]),
+        metrics=metrics,
+        calibration=describe_calibration(metrics["calibration"]),
         machine=run.environment,
-        headline=headline(run.metrics),
-        leaderboard=run.metrics.get("leaderboard"),
-        classes=run.metrics["per_class"]["classes"],
-        evaluated=run.metrics["per_class"]["on"],
-        training_labels={str(name): int(count) for name, count in labels.items()},
-        scores=_metric_rows(run.metrics),
-        seeds=_seed_rows(run.metrics),
-        figures=_figures(run, colours),
+        headline=headline(metrics, board),
+        steps=next_steps(metrics, board, classes, int(unsure.sum()), int(unseen.sum())),
+        board=board,
+        board_plots=list(zip(board.rows, plots, strict=True)),
+        board_axis=column.head(),
+        board_legend=legend,
+        classes=classes,
+        class_names=names,
+        evaluated=metrics["per_class"]["on"],
+        scores=_metric_rows(metrics),
+        seeds=_seed_rows(metrics),
+        curves=_curves(run),
+        reliability=_reliability(metrics["calibration"]),
+        class_map=class_map(figures.principal_components(run.probabilities), predicted, names, colours),
+        levels=_level_rows(run.hierarchy),
         sources=_sources(run.settings.method),
         settings=settings_rows(run.settings, run.config.get("reasons", {})),  # older runs have no reasons
     )
 
 
 def _explorer(run: LoadedRun, colours: Sequence[str]) -> dict[str, Any]:
-    """Return the explorer's data and its still picture; nothing if the method has no hierarchy."""
+    """Return the explorer's data and its still pictures; the page's own script alone if there is no hierarchy."""
     if run.hierarchy is None:
-        return {"explorer": None}
+        return {"explorer": None, "script": script("page")}
     tree = Tree.of(run.hierarchy)
     positions = layout(tree)
     explorer = explorer_data(run, tree, positions, colours)
@@ -98,12 +108,8 @@ def _explorer(run: LoadedRun, colours: Sequence[str]) -> dict[str, Any]:
     return {
         "explorer": explorer,
         "manifest": in_script(explorer.manifest),
-        "script": explorer_script(),
-        "picture": inline_svg(
-            levels_picture(tree, positions, predicted, colours),
-            "picture",
-            "Some levels, coarse to fine. Each disc is a node or hyper-node in the colour of its predicted class.",
-        ),
+        "script": script("explorer"),
+        "pictures": levels_pictures(tree, positions, predicted, colours),
     }
 
 
@@ -111,12 +117,6 @@ def _sources(method: str) -> list[str]:
     """Return the publications that a method and its settings come from, each once."""
     texts = (recipe.get("source", {}).get("text") for recipe in recipe_files(method).values())
     return list(dict.fromkeys(text for text in texts if text))
-
-
-def _test_accuracies(metrics: dict[str, Any]) -> list[float | None]:
-    """Return the test accuracy of each seed, None if the seed failed or there is no test."""
-    accuracies: list[float | None] = (metrics["test_accuracy"] or {}).get("per_seed", [None] * len(metrics["seeds"]))
-    return accuracies
 
 
 def _metric_rows(metrics: dict[str, Any]) -> list[dict[str, Any]]:
@@ -128,77 +128,48 @@ def _metric_rows(metrics: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _seed_rows(metrics: dict[str, Any]) -> list[dict[str, Any]]:
+    tests = (metrics["test_accuracy"] or {}).get("per_seed", [None] * len(metrics["seeds"]))
     validation, failures = metrics["val_accuracy"]["per_seed"], metrics["failed_seeds"]
-    columns = zip(metrics["seeds"], _test_accuracies(metrics), validation, metrics["best_epoch"], strict=True)
+    columns = zip(metrics["seeds"], tests, validation, metrics["best_epoch"], strict=True)
     return [
         {"seed": seed, "test": test, "validation": val, "epoch": epoch, "failure": failures.get(str(seed))}
         for seed, test, val, epoch in columns
     ]
 
 
-def _figures(run: LoadedRun, colours: Sequence[str]) -> dict[str, Markup]:
-    """Return the figures by their names in the template, without those that the run has no values for."""
-    drawn = _seed_figures(run) | _class_figures(run, colours) | _level_figures(run.hierarchy)
-    return {name: inline_svg(figure, name.replace("_", "-"), text) for name, (figure, text) in drawn.items()}
-
-
-def _seed_figures(run: LoadedRun) -> dict[str, Described]:
+def _curves(run: LoadedRun) -> Markup | None:
+    """Return the curves of training; None for a method that is done in one step."""
     metrics = run.metrics
+    if run.history.empty or run.history["epoch"].max() < 2:
+        return None
     selected = metrics["selected_seed"]
     best_epoch = metrics["best_epoch"][metrics["seeds"].index(selected)]
     loss_terms = metrics["split"]["train"] if run.settings.train.loss == "sum" else 1
     loss_terms *= getattr(run.settings.model, "networks", 1)
-    accuracies = _test_accuracies(metrics), metrics["val_accuracy"]["per_seed"]
-    return {
-        "seeds": (
-            figures.seeds_figure(metrics["seeds"], *accuracies, metrics["claim"]),
-            "Accuracy of each seed, as in the table below.",
-        ),
-        "curves": (
-            figures.curves_figure(run.history, selected, best_epoch, loss_terms),
-            f"Loss and accuracy per epoch, training and validation. Seed {selected}: epoch {best_epoch} was selected.",
-        ),
-    }
+    text = f"per epoch, training and validation. Seed {selected}: epoch {best_epoch} was selected."
+    return figures.curves_figure(run.history, selected, best_epoch, loss_terms).html(text)
 
 
-def _class_figures(run: LoadedRun, colours: Sequence[str]) -> dict[str, Described]:
-    scores, names = run.metrics["per_class"], run.config["class_names"]
-    nodes = run.predictions[run.predictions["split"] == scores["on"]]
-    number = {name: index for index, name in enumerate(names)}
-    true, predicted = (nodes[column].map(number).to_numpy(np.int64) for column in ("label", "predicted"))
-    matrix = confusion_matrix(true, predicted, labels=np.arange(len(names)))
-    drawn = {
-        "classes": (
-            figures.classes_figure(scores["classes"], scores["on"]),
-            "Precision, recall and F1 of each class, as in the table below.",
-        ),
-        "confusion": (
-            figures.confusion_figure(matrix, names),
-            f"Confusion matrix: {matrix.trace():,} of {len(nodes):,} {scores['on']} nodes are correct.",
-        ),
-        "map": (
-            figures.class_map_figure(run.probabilities, names, colours),
-            "Nodes placed by their probabilities and coloured by predicted class; each class forms a cloud.",
-        ),
-    }
-    calibration = run.metrics["calibration"]
-    if calibration.get("reliability"):
-        text = f"Accuracy against confidence on {calibration['on']} nodes; the sentence above gives its error."
-        drawn["reliability"] = figures.reliability_figure(calibration), text
-    return drawn
+def _reliability(calibration: dict[str, Any]) -> Markup | None:
+    if not calibration.get("reliability"):
+        return None
+    text = f"accuracy against confidence on {calibration['on']} nodes; the sentence above gives its error."
+    return figures.reliability_figure(calibration).html(text)
 
 
-def _level_figures(hierarchy: Hierarchy | None) -> dict[str, Described]:
+def _level_rows(hierarchy: Hierarchy | None) -> dict[str, Any] | None:
+    """Return nodes, edges and receptive field of each level with their plots."""
     if hierarchy is None:
-        return {}
+        return None
     nodes, edges = hierarchy.sizes()
-    sizes = [f"level {level}: {n:,} nodes, {m:,} edges" for level, (n, m) in enumerate(zip(nodes, edges, strict=True))]
-    fields = receptive_field_sizes(hierarchy)
-    medians = [f"{count:,.0f} with {depth} levels" for depth, count in enumerate(np.median(fields, axis=1))]
-    return {
-        "levels": (figures.levels_figure(nodes, edges), "; ".join(sizes)),
-        "receptive_field": (
-            figures.receptive_field_figure(fields, nodes[0]),
-            f"Median receptive field in nodes: {', '.join(medians)}.",
-        ),
-    }
+    fields = 100 * receptive_field_sizes(hierarchy) / nodes[0]
+    size = PlotColumn(axes.span([*nodes, *edges], zero=True, room=0.02))
+    reach = PlotColumn(axes.powers([*fields.min(axis=1), 100.0], room=0.03))
+    rows = []
+    for n, m, field in zip(nodes, edges, fields, strict=True):
+        low, median, high = np.quantile(field, [0.05, 0.5, 0.95])
+        spread = f"median {median:.2g} %, middle 90 %: {low:.2g} to {high:.2g} %"
+        sizes = size.cell(size.bar(m, SECOND, f"{m:,} edges"), size.mark(n, FIRST, "dot", 6, f"{n:,} nodes"))
+        drawn = reach.interval(low, high, FIRST, 5), reach.mark(median, INK, "dot", 5, spread)
+        rows.append((n, m, sizes, f"{median:.2g}", reach.cell(*drawn)))
+    return {"rows": rows, "size_axis": size.head(), "reach_axis": reach.head()}

@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from hiergcn.report.palette import css_variables
 from hiergcn.run.settings import Settings
 
 
@@ -25,7 +26,8 @@ def rendered(template: str, *, script: Markup | None = None, **values: Any) -> s
     environment.filters |= {"percent": _percent, "mean_and_std": mean_and_std, "with_code": with_code}
     digest = base64.b64encode(hashlib.sha256((script or "").encode()).digest()).decode("ascii")
     script_hash = None if script is None else f"sha256-{digest}"
-    return environment.get_template(template).render(script=script, script_hash=script_hash, **values)
+    look = {"colours": Markup(css_variables()), "script": script, "script_hash": script_hash}  # noqa: S704  (our own)
+    return environment.get_template(template).render(**look, **values)
 
 
 def _percent(value: float | None) -> str:
@@ -60,9 +62,9 @@ def with_code(text: str) -> Markup:
     )
 
 
-def explorer_script() -> Markup:
-    """Return the explorer script, which `make explorer` builds from the folder `explorer`."""
-    code = (files("hiergcn.report") / "static" / "explorer.js").read_text(encoding="utf-8")
+def script(name: str) -> Markup:
+    """Return a script that `make explorer` builds: `page` for every page, `explorer` for one with a hierarchy."""
+    code = (files("hiergcn.report") / "static" / f"{name}.js").read_text(encoding="utf-8")
     return Markup(code)  # noqa: S704  (our own file; its build removes any end of a script element)
 
 

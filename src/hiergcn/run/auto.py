@@ -17,7 +17,6 @@ from hiergcn.evaluate.combination import ENOUGH, combination_weights
 from hiergcn.graph import Split
 from hiergcn.graph.profile import GraphProfile, profile_graph
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
-from hiergcn.model.registry import method_title
 from hiergcn.run.adapt import choose_settings
 from hiergcn.run.events import CandidateDone, CandidateStarted, EpochDone, OnFitEvent
 from hiergcn.run.portfolio import Entry, Standing, candidates_for, check_settings
@@ -76,9 +75,9 @@ class Automatic:
     def verdict(self) -> str:
         """What was chosen and why, in two sentences at most."""
         first, *others = self.chosen
-        name = describe(first.entry)
+        name = first.entry.title
         if others:
-            parts = " and ".join(f"{describe(one.entry)} ({one.weight:.0%})" for one in others[:3])
+            parts = " and ".join(f"{one.entry.title} ({one.weight:.0%})" for one in others[:3])
             more = f" and {len(others) - 3} more" if len(others) > 3 else ""
             what = f"{name[0].upper()}{name[1:]} ({first.weight:.0%}) answers together with {parts}{more}"
         else:
@@ -250,15 +249,6 @@ class _Watch:
             return
         if event.best_validation_accuracy < max(self.now.accuracy.values()) - _WEAK * self.now.error:
             raise _StoppedError(f"stopped at epoch {event.epoch}, far behind the best")
-
-
-def describe(entry: Entry) -> str:
-    """Return a candidate's name as people read it, such as `GCN with harmonic columns`."""
-    name = method_title(entry.method)
-    kind, _, columns = entry.name.removeprefix(entry.method).partition("+")
-    kind = kind.removeprefix("-").replace("-", " ")
-    what = {"": "", "harmonic": " with harmonic columns", "sharp": " with sharp harmonic columns"}[columns]
-    return name + (f" ({kind})" if kind else "") + what
 
 
 def _reason(entry: Entry) -> str:

@@ -22,7 +22,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import PUBLIC, SplitSpec, parse_splits, splits_text
 from hiergcn.run.adapt import choose_settings
 from hiergcn.run.events import FitEvent, MethodDone, MethodStarted, OnCompareEvent, RunDone, SeedDone
-from hiergcn.run.fit import AllSeedsFailedError, fit, in_canonical_order, own_split
+from hiergcn.run.fit import DRAWN_SPLIT, AllSeedsFailedError, fit, in_canonical_order, own_split
 from hiergcn.run.machine import environment
 from hiergcn.run.process import Peak, Send, WorkFailedError, in_own_process
 from hiergcn.run.result import RunResult
@@ -133,6 +133,8 @@ class Comparison:
     """The command line that made it."""
     environment: Mapping[str, Any] = field(default_factory=dict)
     """Machine and versions."""
+    about: str = ""
+    """What the splits are, in words."""
 
     def difference(self, model: str) -> PairedDifference | None:
         return next((one for one in self.differences if one.model == model), None)
@@ -160,7 +162,7 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _SAVED_AS_IS} | {
             "splits": splits_text(self.splits),
-            "splits_about": describe_splits(self.splits),
+            "splits_about": self.about,
             "seeds": list(self.seeds),
             "test": TEST,
             "correction": "Holm",
@@ -183,19 +185,19 @@ def parse_methods(models: str, dataset: str | None, changes: Mapping[str, Any]) 
     return methods
 
 
-def describe_splits(splits: Sequence[SplitSpec]) -> str:
-    """Return what the splits are, in words."""
+def describe_splits(splits: Sequence[SplitSpec], drawn: bool = False) -> str:
+    """Return what the splits are, in words; `drawn` tells whether the graph came without a split of its own."""
     if tuple(splits) == (PUBLIC,):
-        return "the graph's own split"
-    drawn = f"{len(splits)} random splits of the whole graph, not of its largest component"
+        return f"one split, {DRAWN_SPLIT}" if drawn else "the graph's own split"
+    whole = f"{len(splits)} random splits of the whole graph, not of its largest component"
     if splits[0].kind == "blocked":
         return (
             f"{len(splits)} blocked splits of the whole graph: in the half nearest to a random node 10 % of all nodes "
             "train and 10 % validate, the other half tests"
         )
     if splits[0].kind == "tenths":
-        return f"{drawn}: 10 % of each class train, 10 % validate, 80 % test"
-    return f"{drawn}: 20 nodes per class train, 500 validate, the rest test"
+        return f"{whole}: 10 % of each class train, 10 % validate, 80 % test"
+    return f"{whole}: 20 nodes per class train, 500 validate, the rest test"
 
 
 def compare(
@@ -255,7 +257,8 @@ def compare(
     done = {run.model: run.by_pair for run in runs}
     differences = compare_all(done, against) if against in done else ()
     of = (graph.name, tuple(splits), tuple(seeds), against)
-    return Comparison(*of, tuple(runs), differences, interrupted, command, environment())
+    about = describe_splits(splits, drawn=split is None and graph.split is None)
+    return Comparison(*of, tuple(runs), differences, interrupted, command, environment(), about)
 
 
 def _chosen(
@@ -359,4 +362,5 @@ def _from_dict(saved: dict[str, Any], scores: pd.DataFrame) -> Comparison:
         seeds=tuple(saved["seeds"]),
         runs=runs,
         differences=tuple(PairedDifference(**one) for one in saved["differences"]),
+        about=saved["splits_about"],
     )

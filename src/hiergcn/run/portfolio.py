@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from hiergcn.errors import InputError
 from hiergcn.graph.profile import GraphProfile
-from hiergcn.model.registry import method_class
+from hiergcn.model.registry import method_class, method_title
 from hiergcn.run.settings import has_recipe, settings_for
 
 
@@ -72,6 +72,10 @@ class Entry(NamedTuple):
     """Whether its settings are the recipe for a named dataset, not those adapted to the graph."""
 
     @property
+    def title(self) -> str:
+        return candidate_title(self.name, self.method)
+
+    @property
     def uses_features(self) -> bool:
         relearns: bool = method_class(self.method).relearns  # from labels alone
         return not relearns
@@ -80,6 +84,14 @@ class Entry(NamedTuple):
     def draws(self) -> bool:
         """Whether another seed gives another model."""
         return self.uses_features
+
+
+def candidate_title(name: str, method: str) -> str:
+    """Return a candidate's name as people read it, such as `GCN with harmonic columns`."""
+    kind, _, columns = name.removeprefix(method).partition("+")
+    kind = kind.removeprefix("-").replace("-", " ")
+    what = {"harmonic": " with harmonic columns", "sharp": " with sharp harmonic columns"}.get(columns, "")
+    return method_title(method) + (f" ({kind})" if kind else "") + what
 
 
 _HARMONIC = {"harmonic": True}

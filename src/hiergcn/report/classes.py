@@ -1,0 +1,136 @@
+"""Scores of each class, and which classes are taken for which. The largest class comes first, everywhere."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from markupsafe import Markup
+from sklearn.metrics import confusion_matrix
+
+from hiergcn.report import axes
+from hiergcn.report.cells import PlotColumn
+from hiergcn.report.palette import FIRST, INK, MUTED, SECOND
+from hiergcn.report.panels import Entry, legend_html
+from hiergcn.run.folder import LoadedRun
+
+MANY = 20
+"""With more classes the page shows the weakest and folds the others, and lists mistakes instead of a matrix."""
+WEAKEST = 15
+FREQUENT_MISTAKES = 15
+LEGEND = (Entry("precision", FIRST, "dot"), Entry("recall", SECOND, "diamond"), Entry("F1", INK, "tick"))
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """Scores of a class; None if it has no evaluated node."""
+
+    number: int
+    name: str
+    colour: str
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    support: int
+    trained: int
+    plot: Markup
+
+    @property
+    def show(self) -> str:
+        """What the explorer shows for it."""
+        return f"label={self.number}&only=judged"
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """Nodes of one class that were taken for another, or were right."""
+
+    true: int
+    predicted: int
+    nodes: int
+    share: float
+    """Of the nodes of the true class."""
+
+    @property
+    def show(self) -> str:
+        return f"label={self.true}&predicted={self.predicted}&only=judged"
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The section of the classes."""
+
+    rows: Sequence[ClassRow]
+    matrix: npt.NDArray[np.int64]
+    """(classes, classes): true classes are rows; in the order of the labels, not of `rows`."""
+    head: Markup
+    legend: Markup
+
+    @property
+    def many(self) -> bool:
+        return len(self.rows) > MANY
+
+    @property
+    def weakest(self) -> list[ClassRow]:
+        judged = [row for row in self.rows if row.f1 is not None]
+        return sorted(judged, key=lambda row: row.f1 or 0.0)[:WEAKEST]
+
+    def confusion(self) -> list[tuple[ClassRow, list[Mistake]]]:
+        """Return the cells of the matrix, row by row."""
+        order = [row.number for row in self.rows]
+        return [(row, [self._cell(row.number, other) for other in order]) for row in self.rows]
+
+    def mistakes(self) -> list[Mistake]:
+        """Return the most frequent mistakes."""
+        wrong = self.matrix - np.diag(self.matrix.diagonal())
+        places = np.argsort(-wrong, axis=None, kind="stable")[:FREQUENT_MISTAKES]
+        pairs = zip(*np.unravel_index(places, wrong.shape), strict=True)
+        return [self._cell(int(true), int(predicted)) for true, predicted in pairs if wrong[true, predicted]]
+
+    def taken_for(self, number: int) -> Mistake | None:
+        """Return the mistake that is made most often with a class."""
+        others = self.matrix[number].copy()
+        others[number] = 0
+        return self._cell(number, int(others.argmax())) if others.any() else None
+
+    def _cell(self, true: int, predicted: int) -> Mistake:
+        nodes = int(self.matrix[true, predicted])
+        return Mistake(true, predicted, nodes, nodes / max(int(self.matrix[true].sum()), 1))
+
+
+def class_section(run: LoadedRun, colours: Sequence[str]) -> Classes:
+    """Return the scores of each class and the confusion matrix of the evaluated nodes."""
+    scores, names = run.metrics["per_class"], run.config["class_names"]
+    trained = run.predictions.loc[run.predictions["split"] == "train", "label"].value_counts()
+    known = [row for row in scores["classes"] if row["support"]]
+    lowest = min((row[what] for row in known for what in ("precision", "recall")), default=0.0)
+    column = PlotColumn(axes.span([min(50.0, 100 * lowest), 100.0], most=102, room=0.02))
+    rows = [
+        _row(number, row, colours[number], int(trained.get(row["name"], 0)), column)
+        for number, row in enumerate(scores["classes"])
+    ]
+    rows.sort(key=lambda row: -row.support)
+    return Classes(rows, _matrix(run, scores["on"], names), column.head(), legend_html(LEGEND))
+
+
+def _row(number: int, row: Mapping[str, Any], colour: str, trained: int, column: PlotColumn) -> ClassRow:
+    if not row["support"]:
+        return ClassRow(number, row["name"], colour, None, None, None, 0, trained, column.cell())
+    precision, recall, f1 = (100 * row[what] for what in ("precision", "recall", "f1"))
+    drawn = (
+        column.interval(min(precision, recall), max(precision, recall), MUTED, 1.4),
+        column.mark(precision, FIRST, "dot", 5, f"{row['name']}: precision {precision:.1f} %"),
+        column.mark(recall, SECOND, "diamond", 5, f"{row['name']}: recall {recall:.1f} %"),
+        column.mark(f1, INK, "tick", 7, f"{row['name']}: F1 {f1:.1f} %"),
+    )
+    figures = row["precision"], row["recall"], row["f1"], row["support"]
+    return ClassRow(number, row["name"], colour, *figures, trained, column.cell(*drawn))
+
+
+def _matrix(run: LoadedRun, on: str, names: Sequence[str]) -> npt.NDArray[np.int64]:
+    nodes = run.predictions[run.predictions["split"] == on]
+    number = {name: index for index, name in enumerate(names)}
+    true, predicted = (nodes[column].map(number).to_numpy(np.int64) for column in ("label", "predicted"))
+    matrix: npt.NDArray[np.int64] = confusion_matrix(true, predicted, labels=np.arange(len(names)))
+    return matrix

@@ -1,0 +1,101 @@
+"""The methods side by side, and what is said about them."""
+
+from typing import Any
+
+import pytest
+
+from hiergcn.evaluate.metrics import accuracy_interval
+from hiergcn.report.headline import headline, title_of
+from hiergcn.report.leaderboard import comparison_sentence, leaderboard
+
+
+def accuracy(mean: float) -> dict[str, Any]:
+    return {"mean": mean, "std": None, "per_seed": [mean]}
+
+
+def candidate(name: str, test: float, validation: float, weight: float = 0.0) -> dict[str, Any]:
+    scores = {"test": {"accuracy": accuracy(test)}, "validation": {"accuracy": accuracy(validation)}}
+    method = name.removesuffix("+harmonic")
+    return {"name": name, "model": method, "seeds": 1, "seconds": 1.0, "left_out": None, "weight": weight} | scores
+
+
+def metrics(answer: float, nodes: int, *candidates: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {
+        "model": "auto",
+        "preset": "adapted",
+        "dataset": "suppliers-edges",
+        "seeds": [0],
+        "failed_seeds": {},
+        "test_accuracy": accuracy(answer),
+        "val_accuracy": accuracy(answer),
+        "delivered_accuracy": answer,
+        "delivered_val_accuracy": answer,
+        "per_class": {"on": "test", "classes": []},
+        "split": {"train": 10, "val": nodes, "test": nodes},
+        "seconds": {"train": 1.0},
+        "leaderboard": list(candidates),
+        "baselines": None,
+        "claim": None,
+        "verdict": "GCN is best here.",
+        "interrupted": False,
+        "notes": [],
+    } | changes
+
+
+def test_a_clear_lead_is_told_in_points() -> None:
+    found = metrics(0.9, 1000, candidate("gcn+harmonic", 0.9, 0.9, 1.0), candidate("mlp", 0.6, 0.61))
+    sentence = comparison_sentence(leaderboard(found))
+    assert sentence == "30.0 points above MLP alone (60.0 %), the best simple method on validation."
+
+
+def test_the_simple_method_is_chosen_by_validation_not_by_test() -> None:
+    found = metrics(0.9, 1000, candidate("gcn", 0.5, 0.8), candidate("mlp", 0.7, 0.6))
+    assert "GCN alone (50.0 %)" in str(comparison_sentence(leaderboard(found)))
+
+
+def test_a_small_difference_on_few_nodes_is_no_lead() -> None:
+    found = metrics(0.9, 50, candidate("gcn+harmonic", 0.9, 0.9, 1.0), candidate("harmonic", 0.86, 0.86))
+    assert str(comparison_sentence(leaderboard(found))).startswith("No clear difference from harmonic function alone")
+
+
+def test_a_run_that_loses_says_what_to_use() -> None:
+    found = metrics(0.3, 500, model="hgcn", leaderboard=None, baselines=[candidate("label-propagation", 0.47, 0.5)])
+    board = leaderboard(found)
+    assert [row.name for row in board.rows] == ["label-propagation", "hgcn"]  # the best first
+    assert "17.0 points below label propagation alone (47.0 %)" in str(comparison_sentence(board))
+    assert "leave out --model" in str(comparison_sentence(board))
+
+
+def test_an_answer_that_is_a_simple_method_is_not_compared_with_itself() -> None:
+    found = metrics(0.9, 500, candidate("harmonic", 0.9, 0.9, 1.0))
+    assert comparison_sentence(leaderboard(found)) is None
+
+
+def test_few_nodes_make_no_headline() -> None:
+    found = metrics(1.0, 2, candidate("mlp", 1.0, 1.0))
+    top = headline(found, leaderboard(found))
+    assert top.figure == "Too few labels to judge"
+    assert "2 of 2 test nodes correct" in top.meaning
+    assert not top.judged
+    assert top.title == "suppliers"
+
+
+def test_candidates_without_a_result_are_listed_with_the_reason() -> None:
+    stopped = candidate("gcn", 0.5, 0.5) | {"left_out": "no time was left"}
+    board = leaderboard(metrics(0.9, 100, stopped))
+    assert board.left_out == [("GCN", "no time was left")]
+    assert len(board.rows) == 1
+
+
+def test_the_interval_of_an_accuracy_is_wilsons() -> None:
+    low, high = accuracy_interval(0.5, 10)
+    assert (low, high) == pytest.approx((0.2366, 0.7634), abs=1e-4)
+    assert accuracy_interval(1.0, 2)[1] == 1.0
+    assert accuracy_interval(1.0, 2)[0] == pytest.approx(0.3424, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "title"), [("a-edges", "a"), ("web_links", "web"), ("cora", "cora"), ("edges", "edges")]
+)
+def test_titles(name: str, title: str) -> None:
+    assert title_of(name) == title
