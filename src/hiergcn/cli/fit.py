@@ -60,6 +60,12 @@ def fit(
             "Some labels calibrate the sets and do not train."
         ),
     ] = None,
+    drop_doubtful: Annotated[
+        int, typer.Option(min=0, help="Train without the N labels that the other labels speak against most.")
+    ] = 0,
+    advice: Annotated[
+        bool, typer.Option(help="Look for labels to doubt and nodes to label next; up to 200,000 nodes.")
+    ] = True,
     device: options.Device = "auto",
     workers: options.Workers = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say why each setting was chosen.")] = False,
@@ -117,6 +123,8 @@ def fit(
                 device=device,
                 time_limit=limit,
                 coverage=coverage,
+                advise=advice,
+                drop_doubtful=drop_doubtful,
                 workers=workers or (cores() if read.graph.n_nodes <= MANY_NODES else 1),
                 on_event=FitProgress(
                     progress, seeds, on_settings=lambda event: _announce(read.graph, split_from, event, verbose)

@@ -46,9 +46,23 @@ def print_summary(out: Console, result: RunResult, folder: Path, asked: int) -> 
         done = len(result.outcomes)
         out.print(f"Stopped early: the {done} of {asked} seeds that were finished are kept.", style="yellow")
     out.print()
+    _print_advice(out, result, folder)
     out.print(f"Predictions: {folder / 'predictions.csv'}", soft_wrap=True)
     out.print(f"Report:      {folder / 'report.html'}", soft_wrap=True)
     out.print(f"Run folder:  {folder}", soft_wrap=True)
+
+
+def _print_advice(out: Console, result: RunResult, folder: Path) -> None:
+    """Say how many labels are doubtful, which were dropped, and where suggestions are."""
+    table = result.doubtful
+    if table is not None and len(table):
+        dropped = int(table["dropped"].sum())
+        left_out = f"; {dropped:,} of them did not train" if dropped else ""
+        labels = f"{len(table):,} label" + ("s" if len(table) > 1 else "")
+        out.print(f"Other labels speak against {labels}{left_out}: {folder / 'doubtful_labels.csv'}", soft_wrap=True)
+    if result.suggestions is not None:
+        out.print(f"Worth a label next: {folder / 'suggestions.csv'}, or hiergcn suggest {folder}", soft_wrap=True)
+    out.print()
 
 
 def _print_accuracy(out: Console, result: RunResult) -> None:

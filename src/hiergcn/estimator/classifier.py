@@ -23,6 +23,7 @@ from hiergcn.run.adapt import PRESET as ADAPTED
 from hiergcn.run.events import OnFitEvent
 from hiergcn.run.fit import check_graph, fit, own_split
 from hiergcn.run.folder import LoadedRun, load_run, write_run
+from hiergcn.run.label_check import FEWEST_LABELS, doubtful_labels, judge_labels
 from hiergcn.run.portfolio import check_settings
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings, method_of, settings_for
@@ -165,6 +166,19 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         if graph.n_nodes != len(self._confidence):
             raise InputError(f"{graph.name} has other nodes than the fitted graph; give that one, or fit again.")
         return suggest(graph, budget, confidence=self._confidence, seed=seed)
+
+    def doubtful_labels(self) -> pd.DataFrame:
+        """Return the labels that other labels speak against, the most doubtful first; nothing is changed.
+
+        `probability` is that of the given class by the labels of other nodes, `likely` the class they speak for, and
+        `neighbours` and `hyper_node` count the classes around the node.
+        """
+        if not hasattr(self, "result_"):
+            raise NotFittedError("This classifier has no labels to judge; call fit first.")
+        doubts = judge_labels(self.result_.graph, self.result_.split)
+        if doubts is None:
+            raise InputError(f"Labels can only be judged if there are {FEWEST_LABELS} or more.")
+        return doubtful_labels(self.result_, doubts)
 
     def on(self, graph: Graph) -> "OnGraph":
         """Return the same classifier for nodes of this graph, for scikit-learn's model selection."""

@@ -1,6 +1,8 @@
-"""The part of a run's page about labels: prediction sets."""
+"""The part of a run's page about labels: prediction sets, labels to doubt, nodes to label next."""
 
 from typing import Any
+
+import pandas as pd
 
 from hiergcn.evaluate.metrics import describe_sets
 from hiergcn.report import axes
@@ -10,12 +12,23 @@ from hiergcn.run.folder import LoadedRun
 
 SHOWN_SIZES = 8
 """Sizes of prediction sets that have a row of their own."""
+SHOWN_ROWS = 10
+"""Doubtful labels and suggestions on the page; the files have more."""
 
 
 def label_advice(run: LoadedRun) -> dict[str, Any]:
     """Return the values of the template `labels.html`."""
     sets = run.metrics.get("prediction_sets")
-    return {"sets": describe_sets(sets) if sets else None, "set_sizes": size_rows(sets["sizes"]) if sets else ()}
+    return {
+        "sets": describe_sets(sets) if sets else None,
+        "set_sizes": size_rows(sets["sizes"]) if sets else (),
+        "doubtful": _first_rows(run.doubtful),
+        "suggestions": _first_rows(run.suggestions),
+    }
+
+
+def _first_rows(table: pd.DataFrame | None) -> list[dict[Any, str]]:
+    return [] if table is None else table.head(SHOWN_ROWS).to_dict("records")
 
 
 def size_rows(sizes: list[int]) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.conformal import check_coverage, fewest_nodes
 from hiergcn.evaluate.metrics import evaluate_model, evaluate_part, evaluate_sets, evaluate_test
+from hiergcn.explain.doubtful import MOST_NODES
 from hiergcn.explain.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
@@ -22,12 +23,14 @@ from hiergcn.model.registry import method_class
 from hiergcn.run.adapt import ChosenSettings, choose_settings, is_automatic
 from hiergcn.run.auto import Automatic, Trained, choose
 from hiergcn.run.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitEvent, SettingsChosen, SplitChosen
+from hiergcn.run.label_check import doubtful_labels, judge_labels, without_doubtful
 from hiergcn.run.memory_plan import available_memory, require_memory
 from hiergcn.run.predict import Member
 from hiergcn.run.result import Candidate, RunResult
 from hiergcn.run.seeds import AllSeedsFailedError as AllSeedsFailedError
 from hiergcn.run.seeds import SeedResults, train_seeds
 from hiergcn.run.settings import Settings, published
+from hiergcn.run.suggest import page_suggestions
 from hiergcn.run.trainer import BATCH_LEVELS, Trainer
 from hiergcn.train.selection import HISTORY
 
@@ -58,6 +61,8 @@ def fit(
     workers: int = 1,
     time_limit: float | None = None,
     coverage: float | None = None,
+    advise: bool = False,
+    drop_doubtful: int = 0,
     on_event: OnFitEvent | None = None,
 ) -> RunResult:
     """Train models for a graph, evaluate them, and return everything that a run folder holds.
@@ -83,6 +88,8 @@ def fit(
         time_limit: seconds of the automatic choice; by default `auto.default_limit`.
         coverage: probability with which a node's prediction set holds its class, such as 0.9. Some labels then
             neither train nor validate, see `Split.with_calibration`. None makes no sets.
+        advise: also find labels to doubt and nodes to label next, unless the graph is very large.
+        drop_doubtful: number of labels, the most doubtful ones, that neither train nor validate.
         on_event: called with each step, see `events`.
     """
     emit = on_event or (lambda _: None)
@@ -96,6 +103,10 @@ def fit(
         check_coverage(coverage)
         split = split.with_calibration(graph.labels, fewest_nodes(coverage))
     split.check(graph)
+    advise = advise and graph.n_nodes <= MOST_NODES and graph.labels is not None
+    doubts = judge_labels(graph, split) if advise or drop_doubtful else None
+    if drop_doubtful:
+        split = without_doubtful(graph, split, doubts, drop_doubtful)
     if settings is None and is_automatic(model, preset, dataset):
         _check_seeds(seeds, graph, MOST_EPOCHS)
         emit(SplitChosen(split))
@@ -105,6 +116,12 @@ def fit(
         chosen = _chosen(trainer, split, settings, changes, model=model, preset=preset, dataset=dataset)
         result = _fit_method(trainer, split, chosen, seeds, dataset, baselines, emit, workers)
     result = _with_sets(result, coverage)
+    if doubts is not None:
+        given = doubts.in_place_of(result.predicted)
+        votes_for_given = _votes(trainer, split, result.members[0], given)
+        result = replace(result, doubtful=doubtful_labels(result, doubts, votes_for_given))
+    if advise:
+        result = replace(result, suggestions=page_suggestions(result))
     return result if order is None else result.reordered(np.argsort(order))
 
 
@@ -291,7 +308,7 @@ def _evaluated(
         device=str(trainer.device),
         notes=(*_single_labels(graph), *graph.notes),
         interrupted=trained.interrupted,
-        votes=_votes(trainer, split, first, probabilities),
+        votes=_votes(trainer, split, first, probabilities.argmax(axis=1)),
     )
 
 
@@ -320,12 +337,12 @@ def _single_labels(graph: Graph) -> list[str]:
     return [f"classes with one label, which trains and leaves none to validate the class: {names}"]
 
 
-def _votes(trainer: Trainer, split: Split, first: Member, probabilities: np.ndarray) -> Votes | None:
-    """Return the votes for each prediction by the first member; None if there are too many to keep."""
+def _votes(trainer: Trainer, split: Split, first: Member, classes: np.ndarray) -> Votes | None:
+    """Return the votes for a class of each node by the first member; None if there are too many to keep."""
     if trainer.graph.adjacency.nnz > 2 * MOST_EDGES:
         return None
     model, features = trainer.restored(first.settings, split, first.weights)
-    return votes(model, features, probabilities.argmax(axis=1))
+    return votes(model, features, classes)
 
 
 def _baseline(

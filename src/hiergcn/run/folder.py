@@ -6,6 +6,7 @@ history.csv        each seed, epoch by epoch                    votes.npz       
 predictions.csv    each node, by the user's own id              environment.json    machine and versions
 probabilities.npy  of every class, a row for each node          report.html         the page (made by `report`)
 graph.npz          the graph, if it came from Python instead of files or a named dataset
+doubtful_labels.csv, suggestions.csv   labels to doubt, and nodes to label next
 """
 
 import json
@@ -45,7 +46,7 @@ _PREDICTIONS |= {"probability": float, "confidence": float, "given": bool}
 _OPTIONAL = {"set": str}
 _HISTORY = {"seed": int, "epoch": int} | dict.fromkeys(HISTORY, float)
 
-GRAPH = "graph.npz"
+GRAPH, DOUBTFUL, SUGGESTIONS = "graph.npz", "doubtful_labels.csv", "suggestions.csv"
 REQUIRED = (
     *("config.json", "metrics.json", "environment.json"),
     *("history.csv", "predictions.csv", "probabilities.npy", "model.safetensors"),
@@ -106,6 +107,9 @@ def write_run(
         result.history.to_csv(draft / "history.csv", index=False)
         write_csv(result.predictions(), draft / "predictions.csv", spreadsheet=spreadsheet)
         np.save(draft / "probabilities.npy", result.probabilities, allow_pickle=False)
+        for table, name in ((result.doubtful, DOUBTFUL), (result.suggestions, SUGGESTIONS)):
+            if table is not None:
+                write_csv(table, draft / name, spreadsheet=spreadsheet)
         if result.hierarchy is not None:
             result.hierarchy.save(draft / "hierarchy.npz")
         if keep_graph:
@@ -141,6 +145,23 @@ class LoadedRun(Answer):
     """The table columns that the features were made of."""
     temperature: Temperature
     votes: Votes | None
+
+    @cached_property
+    def doubtful(self) -> pd.DataFrame | None:
+        """Labels to doubt; None if they were not judged."""
+        return self._advice(DOUBTFUL)
+
+    @cached_property
+    def suggestions(self) -> pd.DataFrame | None:
+        """Nodes to label next; None if there are none."""
+        return self._advice(SUGGESTIONS)
+
+    def _advice(self, name: str) -> pd.DataFrame | None:
+        """Return a table for people, as text; None if the folder has none."""
+        if not (self.path / name).is_file():
+            return None
+        table = pd.read_csv(self.path / name, dtype=str, keep_default_na=False)
+        return unescaped(table) if self.config.get("spreadsheet_safe", True) else table
 
     @property
     def sets(self) -> PredictionSets | None:

@@ -72,6 +72,10 @@ class RunResult(Answer):
     """The reason for each setting that was chosen for the graph, by name."""
     sets: SetReport | None = None
     """Prediction sets, if a coverage was asked for."""
+    doubtful: pd.DataFrame | None = None
+    """Labels to doubt, the most doubtful first, as in `doubtful_labels.csv`; None if labels were not judged."""
+    suggestions: pd.DataFrame | None = None
+    """Nodes to label next, as in `suggestions.csv`; None if none were looked for or all nodes have a label."""
     votes: Votes | None = None
     """The votes behind the predictions, by the first member, if its output layer can be decomposed."""
 
@@ -139,6 +143,7 @@ class RunResult(Answer):
             "per_class": {"on": self.delivered.on, "classes": [vars(score) for score in self.delivered.per_class]},
             "calibration": self.delivered.calibration(),
             "prediction_sets": None if self.sets is None else self.sets.to_dict(),
+            "doubtful_labels": None if self.doubtful is None else len(self.doubtful),
             "baselines": None if self.baselines is None else [one.to_dict() for one in self.baselines],
             "leaderboard": None if self.leaderboard is None else [one.to_dict() for one in self.leaderboard],
             "verdict": self.verdict,

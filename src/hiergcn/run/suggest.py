@@ -22,6 +22,10 @@ from hiergcn.run.predict import training_graph
 
 if TYPE_CHECKING:
     from hiergcn.run.folder import LoadedRun
+    from hiergcn.run.result import RunResult
+
+FEWEST, MOST = 10, 40
+"""Suggestions on the page of a run."""
 
 _LEAST_DOUBT = 1e-3  # of a prediction: no node is ruled out by a model that is sure of everything
 
@@ -51,6 +55,16 @@ def suggest_after(run: "LoadedRun", graph: Graph, budget: int, seed: int = 0) ->
     """Return the nodes of a run's graph that are worth a label next, by the confidence of its predictions."""
     confidence = run.predictions["confidence"].to_numpy(np.float64)
     return suggest(training_graph(run, graph), budget, confidence=confidence, seed=seed)
+
+
+def page_suggestions(result: "RunResult") -> pd.DataFrame | None:
+    """Return a few suggestions for the page of a run, two per class; None if every node has a label."""
+    graph = result.graph
+    left = graph.n_nodes - len(graph.labelled)
+    if not left:
+        return None
+    confidence = result.delivered.temperature.of(result.probabilities).max(axis=1)
+    return suggest(graph, min(max(2 * graph.n_classes, FEWEST), MOST, left), confidence=confidence)
 
 
 def suggested_nodes(

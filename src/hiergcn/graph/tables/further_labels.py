@@ -6,6 +6,7 @@ says so.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def with_further_labels(graph: Graph, path: str | Path, unknown: Sequence[str] |
     after = before.copy()
     after[node] = pd.Index(names).get_indexer(pd.Index(labels.iloc[filled]))
     notes = _notes(graph, layout, names, known, before, after)
-    return Graph(**vars(graph) | {"labels": after, "class_names": tuple(names), "notes": (*graph.notes, *notes)})
+    return replace(graph, labels=after, class_names=tuple(names), notes=(*graph.notes, *notes))
 
 
 def _nodes(

@@ -1,0 +1,150 @@
+"""Labels to doubt: labelled nodes whose class the labels of other nodes speak against.
+
+The labelled nodes are cut into folds. Two quick models learn from the labels of all folds but one and judge that one: a
+logistic regression on features averaged over each node's surroundings, and label propagation, which uses labels and
+edges alone. Their mean, weighted by how well each predicts held-out labels, gives a probability of the given class that
+the label itself had no part in. Labels are ranked by it, as confident learning does (Northcutt et al., JAIR 2021).
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.extmath import randomized_svd
+
+from hiergcn.coarsen.diffusion import folds
+from hiergcn.evaluate.combination import combination_weights
+from hiergcn.graph.graph import Features
+from hiergcn.model.ops.sparse import normalised_adjacency, symmetrically_normalised
+
+FEWEST = 3
+"""Labels of a class below which its labels are not judged: the other folds may hold none of them."""
+MOST_NODES = 200_000
+"""Nodes of a graph above which labels are judged only on request."""
+
+_STEPS = 8  # of averaging
+_SPREADS, _ALPHA, _FLOOR = 50, 0.9, 1e-9  # of label propagation
+_COLUMNS = 256  # most columns; further ones are reduced to principal components
+_MOST_VALUES = 100_000_000  # nodes times columns
+_MOST_ROWS = 20_000  # labels that the regression learns from
+_PENALTY, _MOST_STEPS = 0.2, 200  # of the regression
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Doubts:
+    """What the labels of other nodes say about each labelled node, the most doubtful label first."""
+
+    nodes: NDArray[np.int64]
+    """(m,) nodes whose label can be judged."""
+    given: NDArray[np.int64]
+    """(m,) their classes."""
+    probabilities: Floats
+    """(m, classes), from the labels of other folds alone."""
+
+    @property
+    def of_given(self) -> Floats:
+        """The probability of the given class, (m,), ascending."""
+        return self.probabilities[np.arange(len(self.given)), self.given]
+
+    def in_place_of(self, predicted: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the given class of judged nodes, and the predicted one of all others, (n,)."""
+        classes = predicted.astype(np.int64)
+        classes[self.nodes] = self.given
+        return classes
+
+    @property
+    def likely(self) -> NDArray[np.int64]:
+        """The most likely class, (m,)."""
+        classes: NDArray[np.int64] = self.probabilities.argmax(axis=1)
+        return classes
+
+
+def find_doubts(
+    adjacency: sp.csr_array,
+    features: Features | None,
+    nodes: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    n_classes: int,
+) -> Doubts:
+    """Judge the labels of some nodes by those of the others.
+
+    Args:
+        features: (n, f), scaled; None uses labels and edges alone.
+        nodes: with a label, (m,).
+        labels: their classes, (m,).
+    """
+    fold = folds(labels)
+    judged = [_by_edges(adjacency, nodes, labels, n_classes, fold)]
+    if features is not None:
+        judged.append(_by_features(averaged(adjacency, features)[nodes], labels, n_classes, fold))
+    weights = combination_weights(judged, labels)
+    mean = sum(weight * one for weight, one in zip(weights, judged, strict=True))
+    frequent = np.flatnonzero(np.bincount(labels, minlength=n_classes)[labels] >= FEWEST)
+    found = Doubts(nodes[frequent], labels[frequent], np.asarray(mean)[frequent])
+    order = np.argsort(found.of_given, kind="stable")
+    return Doubts(found.nodes[order], found.given[order], found.probabilities[order])
+
+
+def averaged(adjacency: sp.csr_array, features: Features) -> NDArray[np.float32]:
+    """Return the mean of the features after 0 to 8 steps over the edges, (n, columns), with rows of length 1."""
+    columns = min(_COLUMNS, max(_MOST_VALUES // features.shape[0], 1))
+    if features.shape[1] > columns:
+        U, s, _ = randomized_svd(features, columns, n_iter=2, random_state=0)
+        values = U * s
+    else:
+        values = features.toarray() if isinstance(features, sp.csr_array) else features
+    A, total = normalised_adjacency(adjacency).astype(np.float32), values.astype(np.float32)
+    stepped = total
+    for _ in range(_STEPS):
+        stepped = A @ stepped
+        total = total + stepped
+    length = np.linalg.norm(total, axis=1, keepdims=True)
+    rows: NDArray[np.float32] = total / np.where(length > 0, length, 1.0)
+    return rows
+
+
+def _by_edges(
+    adjacency: sp.csr_array,
+    nodes: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    n_classes: int,
+    fold: NDArray[np.int64],
+) -> Floats:
+    """Return the class shares that label propagation gives to each fold, (m, classes); all folds side by side."""
+    count = int(fold.max()) + 1
+    known = np.zeros((len(labels), count, n_classes), dtype=np.float32)
+    known[np.arange(len(labels)), :, labels] = 1.0
+    known[np.arange(len(labels)), fold] = 0.0  # a fold does not see its own labels
+    A = symmetrically_normalised(adjacency).astype(np.float32)
+    given = (1.0 - _ALPHA) / _ALPHA * known.reshape(len(labels), -1)
+    spread: NDArray[np.float32] = np.zeros((adjacency.shape[0], count * n_classes), dtype=np.float32)
+    for _ in range(_SPREADS):
+        spread[nodes] += given
+        spread = (A @ spread) * np.float32(_ALPHA)
+    shares = spread.reshape(-1, count, n_classes)[nodes, fold].astype(np.float64) + _FLOOR
+    summed: Floats = shares / shares.sum(axis=1, keepdims=True)
+    return summed
+
+
+def _by_features(X: NDArray[np.float32], labels: NDArray[np.int64], n_classes: int, fold: NDArray[np.int64]) -> Floats:
+    """Return the probabilities that a logistic regression gives to each fold, (m, classes)."""
+    probabilities = np.zeros((len(labels), n_classes))
+    rng = np.random.default_rng(0)
+    for number in np.unique(fold):
+        held_out, known = fold == number, rng.permutation(np.flatnonzero(fold != number))[:_MOST_ROWS]
+        present = np.unique(labels[known])
+        if len(present) == 1:
+            probabilities[held_out, present[0]] = 1.0
+            continue
+        model = LogisticRegression(C=1.0 / _PENALTY, max_iter=_MOST_STEPS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # near enough for a ranking
+            model.fit(X[known], labels[known])
+        probabilities[np.ix_(held_out, model.classes_)] = model.predict_proba(X[held_out])
+    return probabilities

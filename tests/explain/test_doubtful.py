@@ -1,0 +1,71 @@
+"""Doubtful labels: judged by other labels alone, and flipped labels are found."""
+
+import numpy as np
+import pytest
+
+from hiergcn import Graph, planted_graph
+from hiergcn.coarsen.diffusion import folds
+from hiergcn.explain import doubtful
+from hiergcn.explain.doubtful import FEWEST, averaged, find_doubts
+
+CLASSES = 4
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return planted_graph(600, classes=CLASSES, depth=1, degree=8, homophily=0.9, noise=1.5, seed=2)
+
+
+def flipped(graph: Graph, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """120 labelled nodes, their labels of which 12 are wrong, and whether each is."""
+    assert graph.labels is not None
+    rng = np.random.default_rng(seed)
+    nodes = rng.choice(600, 120, replace=False)
+    wrong = np.arange(120) < 12
+    labels = np.where(wrong, (graph.labels[nodes] + rng.integers(1, CLASSES, 120)) % CLASSES, graph.labels[nodes])
+    return nodes, labels, wrong
+
+
+@pytest.mark.parametrize("with_features", [True, False])
+def test_flipped_labels_come_first(graph: Graph, with_features: bool) -> None:
+    precision = []
+    for seed in range(5):
+        nodes, labels, wrong = flipped(graph, seed)
+        found = find_doubts(graph.adjacency, graph.features if with_features else None, nodes, labels, CLASSES)
+        assert (np.diff(found.of_given) >= 0).all()
+        precision.append(np.isin(found.nodes[:12], nodes[wrong]).mean())
+    assert np.mean(precision) > 0.8
+
+
+def test_a_label_has_no_part_in_its_own_judgement(graph: Graph) -> None:
+    assert graph.features is not None
+    nodes, labels, _ = flipped(graph, 0)
+    fold = folds(labels)
+    other = labels.copy()
+    other[7] = (labels[7] + 1) % CLASSES
+    X = averaged(graph.adjacency, graph.features)[nodes]
+    own = fold == fold[7]
+    for before, after in (
+        tuple(doubtful._by_edges(graph.adjacency, nodes, given, CLASSES, fold) for given in (labels, other)),
+        tuple(doubtful._by_features(X, given, CLASSES, fold) for given in (labels, other)),
+    ):
+        np.testing.assert_array_equal(after[own], before[own])
+        assert (after[~own] != before[~own]).any()
+        np.testing.assert_allclose(before.sum(axis=1), 1.0, rtol=1e-5)
+
+
+def test_classes_with_few_labels_are_not_judged(graph: Graph) -> None:
+    nodes, labels, _ = flipped(graph, 0)
+    labels = np.where(labels == 3, 0, labels)
+    labels[: FEWEST - 1] = 3
+    found = find_doubts(graph.adjacency, graph.features, nodes, labels, CLASSES)
+    assert len(found.nodes) == 120 - (FEWEST - 1)
+    assert 3 not in found.given
+
+
+def test_wide_features_become_principal_components(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert graph.features is not None
+    monkeypatch.setattr(doubtful, "_COLUMNS", 4)
+    rows = averaged(graph.adjacency, graph.features)
+    assert rows.shape == (600, 4)
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, rtol=1e-5)
