@@ -14,6 +14,7 @@ OWN = ("fit", *DATA, "--model", "hgcn-plus", "--no-baselines", *FEW_EPOCHS)
 FILES = {
     *("config.json", "metrics.json", "history.csv", "predictions.csv", "probabilities.npy", "hierarchy.npz"),
     *("model.safetensors", "environment.json", "report.html", "votes.npz"),
+    *("doubtful_labels.csv", "suggestions.csv"),
 }
 
 

@@ -32,6 +32,7 @@ def print_summary(out: Console, result: RunResult, folder: Path, asked: int) -> 
     if result.sets is not None:
         few = result.sets.sets.holds_every_class
         out.print(describe_sets(result.sets.to_dict()), style="yellow" if few else None)
+    _print_doubts(out, result)
     seconds = result.seconds
     out.print(
         f"Time: coarsening {duration(seconds['coarsen'])}, training {duration(seconds['train'])}, "
@@ -46,23 +47,23 @@ def print_summary(out: Console, result: RunResult, folder: Path, asked: int) -> 
         done = len(result.outcomes)
         out.print(f"Stopped early: the {done} of {asked} seeds that were finished are kept.", style="yellow")
     out.print()
-    _print_advice(out, result, folder)
     out.print(f"Predictions: {folder / 'predictions.csv'}", soft_wrap=True)
+    if result.doubtful is not None and len(result.doubtful):
+        out.print(f"Doubtful:    {folder / 'doubtful_labels.csv'}", soft_wrap=True)
+    if result.suggestions is not None:
+        out.print(f"Label next:  {folder / 'suggestions.csv'}", soft_wrap=True)
     out.print(f"Report:      {folder / 'report.html'}", soft_wrap=True)
     out.print(f"Run folder:  {folder}", soft_wrap=True)
 
 
-def _print_advice(out: Console, result: RunResult, folder: Path) -> None:
-    """Say how many labels are doubtful, which were dropped, and where suggestions are."""
+def _print_doubts(out: Console, result: RunResult) -> None:
+    """Say how many labels are doubtful, and how many of them were dropped."""
     table = result.doubtful
-    if table is not None and len(table):
-        dropped = int(table["dropped"].sum())
-        left_out = f"; {dropped:,} of them did not train" if dropped else ""
-        labels = f"{len(table):,} label" + ("s" if len(table) > 1 else "")
-        out.print(f"Other labels speak against {labels}{left_out}: {folder / 'doubtful_labels.csv'}", soft_wrap=True)
-    if result.suggestions is not None:
-        out.print(f"Worth a label next: {folder / 'suggestions.csv'}, or hiergcn suggest {folder}", soft_wrap=True)
-    out.print()
+    if table is None or not len(table):
+        return
+    dropped = int(table["dropped"].sum())
+    left_out = f"; {dropped:,} of them did not train" if dropped else ""
+    out.print(f"Other labels speak against {len(table):,} label{'s' if len(table) > 1 else ''}{left_out}.")
 
 
 def _print_accuracy(out: Console, result: RunResult) -> None:
