@@ -41,22 +41,26 @@ def written_whole(path: str | PathLike[str]) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def write_csv(frame: "pd.DataFrame", target: Path | TextIO, *, spreadsheet: bool = False) -> None:
+def write_csv(
+    frame: "pd.DataFrame", target: Path | TextIO, *, spreadsheet: bool = False, digits: int | None = DIGITS
+) -> None:
     """Write a table to a file (whole or not at all) or to a stream; text is written exactly as it is.
+
+    Numbers have as many decimals as `digits`; None writes them exactly.
 
     Excel and other spreadsheets run a cell that begins with = + - @, a tab or a line break as a formula. With
     `spreadsheet`, such a text gets an apostrophe in front, unless it is a number; `unescaped` takes it away again.
     """
     if isinstance(target, Path):
         with written_whole(target) as part, part.open("w", encoding="utf-8", newline="") as stream:
-            write_csv(frame, stream, spreadsheet=spreadsheet)
+            write_csv(frame, stream, spreadsheet=spreadsheet, digits=digits)
         return
     table = escaped(frame) if spreadsheet else frame
     # the writer does not quote a lone carriage return, but readers take it for the end of a line
     breaks = any(table[name].str.contains("\r", regex=False).any() for name in _text_columns(table))
-    shares = f"%.{DIGITS}f"
+    decimals = None if digits is None else f"%.{digits}f"
     table.to_csv(
-        target, index=False, float_format=shares, quoting=csv.QUOTE_NONNUMERIC if breaks else csv.QUOTE_MINIMAL
+        target, index=False, float_format=decimals, quoting=csv.QUOTE_NONNUMERIC if breaks else csv.QUOTE_MINIMAL
     )
 
 

@@ -31,9 +31,18 @@ CHEAP: dict[str, dict[str, Any]] = {  # what a small graph and few epochs need i
     "planetoid-i": {"label_steps": 100, "graph_steps": 20},
     "deepwalk": {"walks": 10},
 }
-WITHOUT_CHANCE = {"label-propagation", "harmonic"}  # methods that draw nothing, so that every seed gives the same model
+WITHOUT_CHANCE = {
+    "label-propagation",
+    "harmonic",
+    "constant",
+}  # methods that draw nothing, so that every seed gives the same model
 
-AT_ONCE = {"label-propagation", "harmonic", "deepwalk"}  # methods whose first step learns everything, without gradients
+AT_ONCE = {
+    "label-propagation",
+    "harmonic",
+    "constant",
+    "deepwalk",
+}  # methods whose first step learns everything, without gradients
 
 each_method = pytest.mark.parametrize("method", method_names())
 
@@ -77,7 +86,8 @@ def test_learns_an_easy_graph(method: str) -> None:
     result = two_seeds(method)
     assert result.test is not None
     assert not result.failed_seeds
-    assert result.test.accuracy.values.min() > 0.7  # chance is a third
+    if method != "constant":  # which is there to show what chance gives
+        assert result.test.accuracy.values.min() > 0.7  # chance is a third
     assert result.probabilities.shape == (240, CLASSES)
     np.testing.assert_allclose(result.probabilities.sum(axis=1), 1.0, rtol=1e-5)
     assert (result.probabilities >= 0).all()

@@ -47,7 +47,7 @@ def few_candidates() -> Any:
     """Try fewer candidates, to save time."""
     with pytest.MonkeyPatch.context() as patch:
         few = tuple(entry for entry in portfolio.PORTFOLIO if entry.name in TRIED)
-        patch.setattr(auto, "candidates_for", lambda _: few)
+        patch.setattr(auto, "candidates_for", lambda *_, **__: few)
         yield
 
 

@@ -105,7 +105,7 @@ def sized(nodes: int, edges: int) -> Any:
     """Return the sizes of a graph, without its arrays."""
     return SimpleNamespace(
         n_nodes=nodes,
-        n_classes=8,
+        n_outputs=8,
         n_features=100,
         adjacency=SimpleNamespace(nnz=2 * edges),
         features=np.broadcast_to(np.float32(0), (nodes, 100)),

@@ -191,7 +191,7 @@ def test_the_loss_is_that_of_all_batches_together(graph: Graph, split: Split) ->
         sums = []
         for batch in batches_of_an_epoch(batches, seed=0):
             logits = learning._network(batch).eval()(batch.prepared.features)
-            sums.append(_inside(learning.nodes.train, batch.nodes).cross_entropy(logits, "sum").item())
+            sums.append(_inside(learning.nodes.train, batch.nodes).loss(logits, "sum").item())
         assert told == pytest.approx(sum(sums) / (1 if loss == "sum" else len(split.train)), rel=1e-4)
 
 

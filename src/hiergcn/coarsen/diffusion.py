@@ -17,6 +17,7 @@ w_ij |F_i - F_j|^p with p = 1.3 in place of 2 (the graph p-Laplacian), by two ro
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -66,23 +67,28 @@ class Diffusion:
         self.fade = max(fade, _LEAST_FADE)
         self._hierarchy: Hierarchy | None = None
 
-    def harmonic(self, nodes: NDArray[np.integer], classes: NDArray[np.integer], n_classes: int) -> Floats:
-        """Return the share of each class at each node, (n, classes).
+    def harmonic(self, nodes: NDArray[np.integer], labels: NDArray[Any], n_classes: int) -> Floats:
+        """Return the share of each class at each node, (n, classes), or the numbers, (n, 1).
 
-        Nodes with a label hold it. A part of the graph without any label gets the shares of the labels.
+        Nodes with a label hold it. A part of the graph without any label gets the mean of the labels.
+
+        Args:
+            nodes: with a label, (m,).
+            labels: their classes, or numbers if `n_classes` is 1, (m,).
+            n_classes: number of classes.
         """
-        F = self._solved(self.adjacency, nodes, classes, n_classes)
+        F = self._solved(self.adjacency, nodes, labels, n_classes)
         for _ in range(self.rounds):
-            F = self._solved(_weighted_by_agreement(self.adjacency, F), nodes, classes, n_classes)
+            F = self._solved(_weighted_by_agreement(self.adjacency, F), nodes, labels, n_classes)
         return F
 
     def _solved(
-        self, weights: sp.csr_array, nodes: NDArray[np.integer], classes: NDArray[np.integer], n_classes: int
+        self, weights: sp.csr_array, nodes: NDArray[np.integer], labels: NDArray[Any], n_classes: int
     ) -> Floats:
         n = weights.shape[0]
         F = np.zeros((n, n_classes))
-        F[nodes, classes] = 1.0
-        prior = F[nodes].mean(axis=0) if len(nodes) else np.full(n_classes, 1.0 / n_classes)
+        F[nodes] = label_columns(labels, n_classes)
+        prior = F[nodes].mean(axis=0) if len(nodes) else np.full(n_classes, 1.0 / n_classes if n_classes > 1 else 0.0)
         unknown = np.setdiff1d(np.arange(n), nodes)
         if not unknown.size:
             return F
@@ -91,16 +97,16 @@ class Diffusion:
         right = A @ F
         system = _laplacian(A, unknown, self.fade)
         F[unknown] = self._solve(system, right, unknown)
-        shares: Floats = np.clip(F + prior, 0.0, 1.0)
-        return shares
+        F += prior
+        return F if n_classes == 1 else np.clip(F, 0.0, 1.0)
 
-    def cross_fitted(self, nodes: NDArray[np.integer], classes: NDArray[np.integer], n_classes: int) -> Floats:
+    def cross_fitted(self, nodes: NDArray[np.integer], labels: NDArray[Any], n_classes: int) -> Floats:
         """Return the harmonic function, but at each labelled node what the labels of the other folds give there."""
-        F = self.harmonic(nodes, classes, n_classes)
-        fold = folds(classes)
+        F = self.harmonic(nodes, labels, n_classes)
+        fold = folds(labels)
         for number in np.unique(fold):
             inside = fold == number
-            F[nodes[inside]] = self.harmonic(nodes[~inside], classes[~inside], n_classes)[nodes[inside]]
+            F[nodes[inside]] = self.harmonic(nodes[~inside], labels[~inside], n_classes)[nodes[inside]]
         return F
 
     def label_weights(self, node: int, nodes: NDArray[np.integer]) -> Floats:
@@ -145,11 +151,20 @@ class Diffusion:
         return _Multigrid(system, self._hierarchy, unknown)
 
 
-def folds(classes: NDArray[np.integer], n_folds: int = FOLDS) -> NDArray[np.int64]:
-    """Return the fold of each labelled node, always the same; each class is spread over the folds."""
-    order = np.lexsort((np.random.default_rng(0).random(len(classes)), classes))
-    fold = np.empty(len(classes), dtype=np.int64)
-    fold[order] = np.arange(len(classes)) % n_folds
+def label_columns(labels: NDArray[Any], n_classes: int) -> Floats:
+    """Return a 1 in the column of each label's class, (m, classes); a column of numbers if there is one class."""
+    if n_classes == 1:
+        return np.asarray(labels, dtype=np.float64)[:, None]
+    columns = np.zeros((len(labels), n_classes))
+    columns[np.arange(len(labels)), labels] = 1.0
+    return columns
+
+
+def folds(labels: NDArray[Any], n_folds: int = FOLDS) -> NDArray[np.int64]:
+    """Return the fold of each labelled node, always the same; classes, or large and small numbers, are spread."""
+    order = np.lexsort((np.random.default_rng(0).random(len(labels)), labels))
+    fold = np.empty(len(labels), dtype=np.int64)
+    fold[order] = np.arange(len(labels)) % n_folds
     return fold
 
 

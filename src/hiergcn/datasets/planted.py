@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
@@ -36,6 +37,46 @@ def planted_graph(
     The label of a node is its top block. Its features are the class's centre, drawn from N(0, I), plus `noise` times
     N(0, I). The same arguments give the same graph. Time and memory are linear in nodes and edges.
     """
+    rng = np.random.default_rng(seed)
+    adjacency, node_at, _ = _tree(rng, n, classes, depth, branching, degree, homophily, decay, features)
+    labels = np.empty(n, np.int64)
+    labels[node_at] = _block(np.arange(n), n, classes)
+    return Graph(adjacency, _features(rng, labels, classes, features, noise), labels, name=f"planted-{n}")
+
+
+def planted_numbers(
+    n: int = 1000, *, features: int = 8, noise: float = 0.3, degree: float = 10, homophily: float = 0.9, seed: int = 0
+) -> Graph:
+    """Generate a graph of nested communities with a number for each node.
+
+    The edges are those of `planted_graph` with 4 classes and 3 levels. A number is the sum of three parts: an effect of
+    every block that holds the node, a linear function of its features, which are drawn from N(0, I), and `noise` times
+    N(0, 1). The first two have variance 1 over the graph. So neither edges nor features explain more than half.
+    """
+    rng = np.random.default_rng(seed)
+    adjacency, node_at, blocks = _tree(rng, n, 4, 3, 4, degree, homophily, 0.5, features)
+    X = rng.standard_normal((n, features))
+    shared = np.zeros(n)
+    for count in blocks[1:]:
+        shared[node_at] += rng.standard_normal(count)[_block(np.arange(n), n, count)]
+    parts = [shared, X @ rng.standard_normal(features)]
+    standardised = [(part - part.mean()) / (part.std() or 1.0) for part in parts]
+    values = sum(standardised, start=noise * rng.standard_normal(n))
+    return Graph(adjacency, X, name=f"planted-numbers-{n}", targets=values)
+
+
+def _tree(
+    rng: np.random.Generator,
+    n: int,
+    classes: int,
+    depth: int,
+    branching: int,
+    degree: float,
+    homophily: float,
+    decay: float,
+    features: int,
+) -> tuple[sp.csr_array, NDArray[Any], NDArray[np.int64]]:
+    """Return the adjacency, the node at each place of the tree from left to right, and the blocks at each level."""
     if min(classes, depth, branching) < 1 or features < 0:
         raise InputError("A planted graph needs classes, depth and branching of at least 1 and features of at least 0.")
     if n < classes:
@@ -44,16 +85,11 @@ def planted_graph(
         raise InputError(f"Degree {degree} is impossible with {n} nodes; give 0 to {n - 1}.")
     if not (0 <= homophily <= 1 and 0 <= decay <= 1):
         raise InputError("Homophily and decay must be between 0 and 1.")
-    rng = np.random.default_rng(seed)
     index = np.int32 if n <= np.iinfo(np.int32).max else np.int64
-    node_at = rng.permutation(np.arange(n, dtype=index))  # place in the tree, from left to right -> node
+    node_at = rng.permutation(np.arange(n, dtype=index))
     blocks = _blocks(n, classes, depth, branching)
     source, target = _edges(rng, node_at, blocks, _edge_levels(blocks.size, homophily, decay), round(n * degree / 2))
-    labels = np.empty(n, np.int64)
-    labels[node_at] = _block(np.arange(n), n, classes)
-    adjacency = symmetric_adjacency(source, target, None, n)
-    del source, target
-    return Graph(adjacency, _features(rng, labels, classes, features, noise), labels, name=f"planted-{n}")
+    return symmetric_adjacency(source, target, None, n), node_at, blocks
 
 
 def _blocks(n: int, classes: int, depth: int, branching: int) -> NDArray[np.int64]:

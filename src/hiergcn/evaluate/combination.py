@@ -1,4 +1,4 @@
-"""Weights for the mean of several models' probabilities, from their validation nodes alone.
+"""Weights for the mean of several models' probabilities or numbers, from their validation nodes alone.
 
 With many validation nodes, greedy ensemble selection (Caruana et al., ICML 2004) decides: add the model that lowers
 the loss of the mean most, a model perhaps more than once. With few, that would follow chance. Then every model that may
@@ -6,6 +6,7 @@ well be the best is in the mean, weighted by how plausible that is: the mean los
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,24 +21,26 @@ _FLOOR = 1e-3  # of a probability in the loss, so that one confident error does 
 Floats = NDArray[np.float64]
 
 
-def combination_weights(probabilities: Sequence[NDArray[np.floating]], labels: NDArray[np.integer]) -> Floats:
+def combination_weights(outputs: Sequence[NDArray[np.floating]], labels: NDArray[Any]) -> Floats:
     """Return the weight of each model, (models,), summing to 1; most are 0.
 
     Args:
-        probabilities: of each model at the validation nodes, (v, classes).
-        labels: classes of the validation nodes, (v,).
+        outputs: of each model at the validation nodes: probabilities, (v, classes), or numbers, (v, 1).
+        labels: classes or numbers of the validation nodes, (v,).
     """
-    each = np.stack([np.asarray(one, dtype=np.float64) for one in probabilities])  # (models, v, classes)
+    each = np.stack([np.asarray(one, dtype=np.float64) for one in outputs])  # (models, v, classes)
     return greedy_weights(each, labels) if len(labels) >= ENOUGH else plausible_weights(each, labels)
 
 
-def greedy_weights(each: Floats, labels: NDArray[np.integer]) -> Floats:
+def greedy_weights(each: Floats, labels: NDArray[Any]) -> Floats:
     """Add models one by one, with replacement, so that the loss of the mean falls most; keep the best mean."""
-    given = each[:, np.arange(len(labels)), labels]  # (models, v) probability of the given class
+    number = each.shape[2] == 1
+    given = each[:, :, 0] if number else each[:, np.arange(len(labels)), labels]  # probability of the given class
     counts, total = np.zeros(len(each)), np.zeros(len(labels))
     best, best_loss = counts, np.inf
     for step in range(1, _STEPS + 1):
-        losses = -np.log(np.maximum((total + given) / step, _FLOOR)).mean(axis=1)
+        mean = (total + given) / step  # (models, v)
+        losses = ((mean - labels) ** 2 if number else -np.log(np.maximum(mean, _FLOOR))).mean(axis=1)
         added = int(losses.argmin())
         counts = counts + np.eye(len(each))[added]
         total = total + given[added]
@@ -47,7 +50,7 @@ def greedy_weights(each: Floats, labels: NDArray[np.integer]) -> Floats:
     return weights
 
 
-def plausible_weights(each: Floats, labels: NDArray[np.integer]) -> Floats:
+def plausible_weights(each: Floats, labels: NDArray[Any]) -> Floats:
     """Weigh each model by exp(-z²/2), z being how many standard errors it is behind the best on the same nodes."""
     scores = node_scores(each, labels)
     behind = scores[scores.mean(axis=1).argmax()] - scores  # (models, v)
@@ -61,8 +64,14 @@ def plausible_weights(each: Floats, labels: NDArray[np.integer]) -> Floats:
     return shares
 
 
-def node_scores(each: Floats, labels: NDArray[np.integer]) -> Floats:
-    """Return a model's score at each node, (models, v): 1 if it is right, less half of its Brier score."""
+def node_scores(each: Floats, labels: NDArray[Any]) -> Floats:
+    """Return a model's score at each node, (models, v).
+
+    For classes, it is 1 if the model is right, less half of its Brier score; for numbers, minus the squared error.
+    """
+    if each.shape[2] == 1:
+        errors: Floats = -((each[:, :, 0] - labels) ** 2)
+        return errors
     truth = np.eye(each.shape[2])[labels]
     right = each.argmax(axis=2) == labels
     scores: Floats = right - 0.5 * ((each - truth) ** 2).sum(axis=2)

@@ -17,15 +17,16 @@ from hiergcn.graph.graph import Graph
 from hiergcn.graph.split import Split
 
 Classes = NDArray[np.integer]
+Numbers = NDArray[np.floating]
 
 
 class Metric(NamedTuple):
-    """A score of predicted classes; higher is better, 1 is perfect."""
+    """A score of predicted classes or numbers."""
 
     title: str
     """As shown to people."""
-    score: Callable[[Classes, Classes], float]
-    """Called with the true and the predicted classes of some nodes."""
+    score: Callable[[NDArray[Any], NDArray[Any]], float | None]
+    """Called with the true and the predicted classes or numbers of some nodes; None if it is not defined."""
 
 
 def _accuracy(truth: Classes, predicted: Classes) -> float:
@@ -65,17 +66,49 @@ def _balanced_accuracy(truth: Classes, predicted: Classes) -> float:
     return float(scores.recall[scores.support > 0].mean())
 
 
+def _r2(truth: Numbers, predicted: Numbers) -> float | None:
+    around_mean = float(((truth - truth.mean()) ** 2).sum())
+    return 1.0 - float(((truth - predicted) ** 2).sum()) / around_mean if around_mean else None
+
+
+def _mean_absolute_error(truth: Numbers, predicted: Numbers) -> float:
+    return float(np.abs(truth - predicted).mean())
+
+
+def _root_mean_squared_error(truth: Numbers, predicted: Numbers) -> float:
+    return float(np.sqrt(((truth - predicted) ** 2).mean()))
+
+
 METRICS: dict[str, Metric] = {
     "accuracy": Metric("accuracy", _accuracy),
     "macro_f1": Metric("macro-F1", _macro_f1),
     "balanced_accuracy": Metric("balanced accuracy", _balanced_accuracy),
 }
-"""Every metric by its name. Result files, tables and pages list what stands here; accuracy comes first."""
+"""Every metric of classes by its name. Result files, tables and pages list what stands here; accuracy comes first.
+Higher is better, 1 is perfect."""
+
+NUMBER_METRICS: dict[str, Metric] = {
+    "r2": Metric("R²", _r2),
+    "mae": Metric("mean absolute error", _mean_absolute_error),
+    "rmse": Metric("root mean squared error", _root_mean_squared_error),
+}
+"""The same of numbers. R² is 1 less the squared error in units of the variance; errors are in the unit of the target,
+and lower is better."""
+
+
+def metrics_for(graph: Graph) -> dict[str, Metric]:
+    """Return the metrics of what is predicted, the main one first."""
+    return METRICS if graph.targets is None else NUMBER_METRICS
+
+
+def decided(outputs: NDArray[np.floating]) -> NDArray[Any]:
+    """Return the class of each node by its probabilities (n, classes), or its number if there is one column; (n,)."""
+    return outputs[:, 0] if outputs.shape[1] == 1 else outputs.argmax(axis=1)
 
 
 def result_key(metric: str) -> str:
-    """Return the name of a metric on test nodes in result files: `test_accuracy`, but `macro_f1`."""
-    return "test_accuracy" if metric == "accuracy" else metric
+    """Return the name of a metric on test nodes in result files: `test_accuracy`, `test_r2`, but `macro_f1`, `mae`."""
+    return f"test_{metric}" if metric in ("accuracy", "r2") else metric
 
 
 @dataclass(frozen=True)
@@ -108,6 +141,11 @@ class PartReport(dict[str, Summary]):
     def accuracy(self) -> Summary:
         return self["accuracy"]
 
+    @property
+    def main(self) -> Summary:
+        """The first metric: accuracy of classes, R² of numbers."""
+        return next(iter(self.values()))
+
 
 @dataclass(frozen=True)
 class ClassScore:
@@ -134,6 +172,15 @@ class ModelReport:
     before: Reliability
     after: Reliability
 
+    def metrics(self) -> dict[str, Any]:
+        """The part of `metrics.json` that is about the answer."""
+        return {
+            "delivered_accuracy": self.accuracy if self.on == "test" else None,
+            "delivered_val_accuracy": self.validation_accuracy,
+            "per_class": {"on": self.on, "classes": [vars(score) for score in self.per_class]},
+            "calibration": self.calibration(),
+        }
+
     def calibration(self) -> dict[str, Any]:
         return {
             "temperature": self.temperature.value,
@@ -145,35 +192,51 @@ class ModelReport:
         }
 
 
+@dataclass(frozen=True, eq=False)
+class NumberReport:
+    """The scores of an answer that is a number for each node."""
+
+    on: Literal["test", "validation"]
+    """As in `ModelReport`."""
+    scores: Mapping[str, float | None]
+    """By the name of the metric."""
+    validation_scores: Mapping[str, float | None]
+
+    def metrics(self) -> dict[str, Any]:
+        """The part of `metrics.json` that is about the answer."""
+        tested = {f"delivered_{name}": value if self.on == "test" else None for name, value in self.scores.items()}
+        return tested | {f"delivered_val_{name}": value for name, value in self.validation_scores.items()}
+
+
 def evaluate_test(
     graph: Graph, split: Split, predicted: Mapping[int, np.ndarray], seeds: Sequence[int]
 ) -> PartReport | None:
-    """Score the predicted classes (n,) of each seed on the test nodes; None if the split has none."""
+    """Score the predictions (n,) of each seed on the test nodes; None if the split has none. See `decided`."""
     return evaluate_part(graph, split.test, predicted, seeds) if len(split.test) else None
 
 
 def evaluate_part(
     graph: Graph, nodes: np.ndarray, predicted: Mapping[int, np.ndarray], seeds: Sequence[int]
 ) -> PartReport:
-    """Score the predicted classes (n,) of each seed on these nodes; a seed without any has failed."""
-    truth = _labels(graph, nodes)
+    """Score the predictions (n,) of each seed on these nodes; a seed without any has failed."""
+    truth = graph.truth[nodes]
 
     def over_seeds(metric: Metric) -> Summary:
         found = [metric.score(truth, predicted[seed][nodes]) if seed in predicted else None for seed in seeds]
         return Summary(tuple(found))
 
-    return PartReport({name: over_seeds(metric) for name, metric in METRICS.items()})
+    return PartReport({name: over_seeds(metric) for name, metric in metrics_for(graph).items()})
 
 
 def evaluate_model(graph: Graph, split: Split, probabilities: np.ndarray, temperature: Temperature) -> ModelReport:
     """Score an answer by its probabilities (n, classes)."""
     on: Literal["test", "validation"] = "test" if len(split.test) else "validation"
     nodes: np.ndarray = getattr(split, on)
-    truth, found = _labels(graph, nodes), probabilities[nodes]
+    truth, found = graph.truth[nodes], probabilities[nodes]
     return ModelReport(
         on=on,
         accuracy=_accuracy(truth, found.argmax(axis=1)),
-        validation_accuracy=_accuracy(_labels(graph, split.validation), probabilities[split.validation].argmax(axis=1)),
+        validation_accuracy=_accuracy(graph.truth[split.validation], probabilities[split.validation].argmax(axis=1)),
         per_class=class_scores(truth, found.argmax(axis=1), graph.class_names),
         temperature=temperature,
         before=reliability(found, truth),
@@ -210,10 +273,10 @@ class SetReport:
 def evaluate_sets(graph: Graph, split: Split, probabilities: np.ndarray, coverage: float) -> SetReport:
     """Calibrate prediction sets on the calibration nodes and measure their coverage on the test nodes."""
     nodes = split.calibration
-    sets = PredictionSets.calibrated(probabilities[nodes], _labels(graph, nodes), coverage)
+    sets = PredictionSets.calibrated(probabilities[nodes], graph.truth[nodes], coverage)
     inside = sets.of(probabilities)
     sizes = np.bincount(inside.sum(axis=1), minlength=graph.n_classes + 1)[1:]
-    held = inside[split.test, _labels(graph, split.test)]
+    held = inside[split.test, graph.truth[split.test]]
     return SetReport(sets, tuple(sizes.tolist()), float(held.mean()) if held.size else None)
 
 
@@ -240,6 +303,17 @@ def accuracy_interval(accuracy: float, nodes: int) -> tuple[float, float]:
     return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
+def evaluate_numbers(graph: Graph, split: Split, numbers: np.ndarray) -> NumberReport:
+    """Score an answer by its numbers, (n,)."""
+
+    def scores(nodes: np.ndarray) -> dict[str, float | None]:
+        truth = graph.truth[nodes]
+        return {name: metric.score(truth, numbers[nodes]) for name, metric in NUMBER_METRICS.items()}
+
+    on: Literal["test", "validation"] = "test" if len(split.test) else "validation"
+    return NumberReport(on, scores(getattr(split, on)), scores(split.validation))
+
+
 def class_scores(truth: Classes, predicted: Classes, names: Sequence[str]) -> tuple[ClassScore, ...]:
     """Return the scores of each class."""
     scores = per_class(truth, predicted, len(names))
@@ -247,9 +321,3 @@ def class_scores(truth: Classes, predicted: Classes, names: Sequence[str]) -> tu
         ClassScore(name, float(precision), float(recall), float(f1), int(support))
         for name, precision, recall, f1, support in zip(names, *scores, strict=True)
     )
-
-
-def _labels(graph: Graph, nodes: np.ndarray) -> np.ndarray:
-    assert graph.labels is not None
-    labels: np.ndarray = graph.labels[nodes]
-    return labels

@@ -82,7 +82,7 @@ def attribute_labels(model: LabelModel, node: int, class_: int, n_classes: int) 
 
     The columns are the classes of the labels. Without any label, all classes have the same share.
     """
-    labelled = torch.nonzero(model.known >= 0).squeeze(1)
+    labelled = torch.nonzero(model.is_known).squeeze(1)
     weights = model.label_weights(node).double().cpu().numpy()
     total = weights.sum()
     classes = model.known[labelled].cpu().numpy()

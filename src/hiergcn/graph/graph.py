@@ -32,7 +32,7 @@ class Graph(Conversions):
     features: Features | None = None
     """(n, f) float32 or float64; dense stays dense, sparse stays sparse (CSR)."""
     labels: NDArray[np.int64] | None = None
-    """(n,) the class of each node; -1 is unknown."""
+    """(n,) the class of each node; -1 is unknown. A graph has labels or targets, not both."""
     ids: NDArray[Any] = None  # type: ignore[assignment]  # None is accepted, but never kept
     """(n,) the user's own names of the nodes, whole numbers or text; 0..n-1 by default."""
     class_names: tuple[str, ...] = ()
@@ -48,6 +48,10 @@ class Graph(Conversions):
     """The entries, (n,), of columns of text, whose features are weights of chosen words."""
     split: Split | None = None
     """The split that the data name, which `fit` uses unless it is given another; None if they name none."""
+    targets: NDArray[np.float64] | None = None
+    """(n,) the number to predict for each node; NaN is unknown."""
+    target_name: str = "value"
+    """What the targets are, such as the name of their column."""
 
     def __post_init__(self) -> None:
         adjacency = checked_adjacency(self.adjacency)
@@ -64,7 +68,10 @@ class Graph(Conversions):
             "class_names": _checked_class_names(self.class_names, labels),
             "notes": tuple(self.notes),
             "columns": tuple(self.columns),
+            "targets": None if self.targets is None else _checked_targets(self.targets, n),
         }
+        if labels is not None and self.targets is not None:
+            raise InputError("The graph has both labels and targets; leave out what is not to be predicted.")
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -87,9 +94,26 @@ class Graph(Conversions):
         return 0 if self.features is None else int(self.features.shape[1])
 
     @property
+    def n_outputs(self) -> int:
+        """What a model returns for each node: a score per class, or one number."""
+        return self.n_classes if self.targets is None else 1
+
+    @property
+    def truth(self) -> NDArray[Any]:
+        """(n,) the labels, or the targets if there are any."""
+        known = self.labels if self.targets is None else self.targets
+        assert known is not None, "the graph has neither labels nor targets"
+        return known
+
+    @property
+    def strata(self) -> NDArray[np.int64] | None:
+        """(n,) the class of each node, or 0 if a number is known; -1 if nothing is. None without labels and targets."""
+        return self.labels if self.targets is None else np.where(np.isnan(self.targets), -1, 0)
+
+    @property
     def labelled(self) -> NDArray[np.int64]:
-        """The nodes whose label is known, ascending."""
-        return np.empty(0, np.int64) if self.labels is None else np.flatnonzero(self.labels >= 0)
+        """The nodes whose label or target is known, ascending."""
+        return np.empty(0, np.int64) if self.strata is None else np.flatnonzero(self.strata >= 0)
 
     @property
     def feature_table(self) -> FeatureTable:
@@ -108,11 +132,17 @@ class Graph(Conversions):
             adjacency=reordered_adjacency(self.adjacency, order),
             features=None if self.features is None else self.features[order],
             labels=None if self.labels is None else self.labels[order],
+            targets=None if self.targets is None else self.targets[order],
             ids=self.ids[order],
             missing=None if self.missing is None else self.missing[order],
             texts={name: texts[order] for name, texts in self.texts.items()},
             split=None if self.split is None else self.split.reordered(order),
         )
+
+    def with_targets(self, targets: ArrayLike, name: str = "value") -> "Graph":
+        """Return the same graph with numbers to predict, NaN if unknown, instead of labels."""
+        values = np.asarray(targets, dtype=np.float64)
+        return replace(self, labels=None, class_names=(), targets=values, target_name=name, split=None)
 
     def __deepcopy__(self, memo: object) -> "Graph":
         return self  # nothing in it changes
@@ -120,7 +150,8 @@ class Graph(Conversions):
     def __repr__(self) -> str:
         return (
             f"Graph({self.name!r}, nodes={self.n_nodes}, edges={self.n_edges}, features={self.n_features}, "
-            f"classes={self.n_classes}, labelled={self.labelled.size})"
+            f"{f'classes={self.n_classes}' if self.targets is None else f'target={self.target_name!r}'}, "
+            f"labelled={self.labelled.size})"
         )
 
 
@@ -188,6 +219,20 @@ def _checked_labels(labels: Any, n: int) -> NDArray[np.int64]:
         node = int(array.argmin())
         raise InputError(f"Node {node} has label {array[node]}; labels count from 0, and -1 means unknown.")
     return read_only(array.astype(np.int64, copy=False))
+
+
+def _checked_targets(targets: Any, n: int) -> NDArray[np.float64]:
+    """Return one number per node; NaN is unknown."""
+    array = np.asarray(targets)
+    if array.shape != (n,):
+        raise InputError(f"The targets have shape {array.shape}, but the graph has {n:,} nodes; give one per node.")
+    if array.dtype.kind not in "buif":
+        raise InputError(f"Targets are of type {array.dtype}; give numbers, and NaN if unknown.")
+    values = array.astype(np.float64, copy=False)
+    if np.isinf(values).any():
+        node = int(np.isinf(values).argmax())
+        raise InputError(f"The target of node {node} is infinite; give a number, or NaN if it is unknown.")
+    return read_only(values)
 
 
 def _checked_ids(ids: Any, n: int) -> NDArray[Any]:

@@ -141,8 +141,8 @@ def _percent(share: float) -> str:
 
 def profile_graph(graph: Graph, split: Split) -> GraphProfile:
     """Measure a graph and the training labels of a split; a million nodes take about a second."""
-    assert graph.labels is not None
-    n, labels = graph.n_nodes, graph.labels[split.train]
+    assert graph.strata is not None
+    n, labels = graph.n_nodes, graph.strata[split.train]
     nodes = np.arange(n)
     order, level = breadth_first(graph.adjacency, nodes)
     sizes = np.bincount(level // n)
@@ -157,8 +157,8 @@ def profile_graph(graph: Graph, split: Split) -> GraphProfile:
         isolated=int(np.count_nonzero(sizes == 1)),
         diameter=int(distance[distance < n].max()),
         growth=tuple(float(size) for size in neighbourhood_sizes(graph.adjacency, STEPS).mean(axis=1) / n),
-        labels_per_class=tuple(np.bincount(labels, minlength=graph.n_classes).tolist()),
-        pairs=_homophily(graph.adjacency, split.train, labels),
+        labels_per_class=tuple(np.bincount(labels, minlength=graph.n_outputs).tolist()),
+        pairs=None if graph.targets is not None else _homophily(graph.adjacency, split.train, labels),
     )
 
 

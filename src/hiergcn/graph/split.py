@@ -132,13 +132,14 @@ class Split:
             gap: test nodes have at least so many hops to all training and validation nodes; nearer ones are left out.
             seed: of the first node and the draw.
         """
-        if graph.labels is None or not graph.labelled.size:
+        strata = graph.strata
+        if strata is None or not graph.labelled.size:
             raise InputError(f"{graph.name} has no labels to draw a split from.")
         if min(train, validation, test) < 0 or train + validation + test > 1 or gap < 0:
             raise InputError("Train, validation and test must be shares that sum to at most 1, and gap at least 0.")
         rng = _generator(seed)
         order, level = breadth_first(graph.adjacency, rng.permutation(graph.n_nodes))
-        order = order[graph.labels[order] >= 0]
+        order = order[strata[order] >= 0]
         n_near = order.size - round(test * order.size)
         near, far = order[:n_near], order[n_near:]
         if near.size:
@@ -171,9 +172,9 @@ class Split:
 
     def check(self, graph: "Graph") -> None:
         """Refuse a split with which no model of `graph` can be trained and selected."""
-        labels = graph.labels
+        labels = graph.strata
         if labels is None or not (labels >= 0).any():
-            raise InputError(f"{graph.name} has no labels; give the class of some nodes.")
+            raise InputError(f"{graph.name} has no labels; give the class or the number of some nodes.")
         for part in ALL_PARTS:
             nodes = getattr(self, part)
             if nodes.size and nodes[-1] >= graph.n_nodes:
@@ -182,11 +183,14 @@ class Split:
             if unknown.size:
                 raise InputError(f"The {part} part names node {graph.ids[unknown[0]]} without a label; take it out.")
         present = np.unique(labels[labels >= 0])
-        if present.size < 2:
+        if graph.targets is None and present.size < 2:
             raise InputError(f"Every label of {graph.name} is {graph.class_names[present[0]]!r}; give two classes.")
         for part in ("train", "validation"):
             if getattr(self, part).size == 0:
                 raise InputError(f"The {part} part of the split is empty; give it some labelled nodes.")
+        if graph.targets is not None and np.ptp(graph.targets[self.train]) == 0:
+            same = f"{graph.targets[self.train[0]]:g}"
+            raise InputError(f"Every training value of {graph.name} is {same}; give nodes with different values.")
         missing = np.setdiff1d(present, labels[self.train])
         if missing.size:
             names = ", ".join(repr(graph.class_names[k]) for k in missing[:5])
@@ -241,22 +245,23 @@ class SplitSpec:
 
     def split(self, graph: "Graph", public: Split) -> Split:
         """Return the split of a graph whose own one is `public`."""
-        if graph.labels is None:
+        labels = graph.strata
+        if labels is None:
             raise InputError(f"{graph.name} has no labels to draw a split from.")
         if self.kind == "public":
             return public
         if self.kind == "random":
             _check_classes(graph)
-            return Split.random(graph.labels, seed=self.number)
+            return Split.random(labels, seed=self.number)
         if self.kind == "tenths":
-            return Split.holdout(graph.labels, validation=0.1, test=0.8, seed=self.number)
+            return Split.holdout(labels, validation=0.1, test=0.8, seed=self.number)
         if self.kind == "blocked":
             return Split.blocked(graph, seed=self.number)
         rng = _generator(self.number)
-        train = _first_of_each_class(rng.permutation(public.train), graph.labels, self.per_class)
+        train = _first_of_each_class(rng.permutation(public.train), labels, self.per_class)
         validation = public.validation
         if self.small_validation:
-            validation = _first_of_each_class(rng.permutation(validation), graph.labels, self.per_class)
+            validation = _first_of_each_class(rng.permutation(validation), labels, self.per_class)
         return Split(train, validation, public.test)
 
 

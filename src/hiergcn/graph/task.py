@@ -10,31 +10,61 @@ from hiergcn.graph.graph import Graph
 from hiergcn.graph.split import Split
 
 
+@dataclass(frozen=True)
+class Scale:
+    """Mean and standard deviation of the training values: models learn numeric targets in these units."""
+
+    mean: float
+    spread: float
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> Self:
+        spread = float(values.std())
+        return cls(float(values.mean()), spread if spread > 0 else 1.0)
+
+    def standardised(self, values: np.ndarray) -> np.ndarray:
+        scaled: np.ndarray = ((values - self.mean) / self.spread).astype(np.float32)
+        return scaled
+
+    def restored(self, outputs: np.ndarray) -> np.ndarray:
+        """Return a model's outputs in the unit of the targets."""
+        values: np.ndarray = outputs.astype(np.float64) * self.spread + self.mean
+        return values
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A graph with the labels of its training and validation nodes."""
+    """A graph with the labels of its training and validation nodes: classes, or standardised numbers."""
 
     adjacency: sp.csr_array
     features: np.ndarray | sp.csr_array | None
     n_classes: int
+    """Outputs per node; 1 if they are numbers."""
     train: np.ndarray
     train_labels: np.ndarray
     validation: np.ndarray
     validation_labels: np.ndarray
+    scale: Scale | None = None
+    """Unit of the numbers; None if the labels are classes."""
 
     @classmethod
     def of(cls, graph: Graph, split: Split) -> Self:
         """Return the task of a graph and a split, which is checked."""
         split.check(graph)
-        assert graph.labels is not None
+        train_labels, validation_labels = graph.truth[split.train], graph.truth[split.validation]
+        scale = None
+        if graph.targets is not None:
+            scale = Scale.of(train_labels)
+            train_labels, validation_labels = scale.standardised(train_labels), scale.standardised(validation_labels)
         return cls(
             adjacency=graph.adjacency,
             features=graph.features,
-            n_classes=graph.n_classes,
+            n_classes=graph.n_outputs,
             train=split.train,
-            train_labels=graph.labels[split.train],
+            train_labels=train_labels,
             validation=split.validation,
-            validation_labels=graph.labels[split.validation],
+            validation_labels=validation_labels,
+            scale=scale,
         )
 
     @classmethod

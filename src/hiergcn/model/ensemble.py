@@ -43,9 +43,11 @@ class Ensemble(NodeModel):
         return title
 
     def forward(self, features: Features) -> Tensor:
-        """Return the logarithm of the mean probabilities; (n, classes)."""
-        each = torch.stack([torch.log_softmax(member(features), dim=1) for member in self.each])  # (M, n, classes)
-        return torch.logsumexp(each, dim=0) - math.log(len(self.members))
+        """Return the logarithm of the mean probabilities, (n, classes), or the mean of numbers, (n, 1)."""
+        each = torch.stack([member(features) for member in self.each])  # (M, n, classes)
+        if each.shape[2] == 1:
+            return each.mean(dim=0)
+        return torch.logsumexp(torch.log_softmax(each, dim=2), dim=0) - math.log(len(self.members))
 
     def embed(self, features: Features) -> Tensor:
         """Return the members' embeddings, concatenated; (n, M * hidden)."""

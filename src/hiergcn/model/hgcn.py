@@ -12,7 +12,7 @@ With L coarsening layers there are l = 2L + 1 layers:
 H_i is always the input of layer i; the paper writes H_i for the output of a refining layer. Levels of a `Hierarchy`
 count from 0, so A_i is that of level i - 1. `coarsen` makes them (plainly in `coarsen/reference.py`): grouping and
 Eq. 2, M (Eq. 3), A' = MᵀAM (Eq. 5). Eqs. 1 and 7 are one call, `ops.convolve`; Â is made in `ops/sparse.py`. The
-softmax and the loss (Eq. 9) of training are in `Labelled.cross_entropy`, the softmax of predictions in
+softmax and the loss (Eq. 9) of training are in `Labelled.loss`, the softmax of predictions in
 `train/selection.py`.
 """
 
@@ -142,7 +142,8 @@ class HGCN(NodeModel):
         self.register_buffer("T", torch.from_numpy(hierarchy.weights))  # saved with V: the weight of each row
         self.layers = nn.ModuleList(self.hidden_layers(n_features) if L else ())
         width = config.hidden if L else n_features
-        self.output = GraphConvolution(width, n_classes, config.output_channels, config, config.output_relu)
+        relu = config.output_relu and n_classes > 1  # a number may be negative
+        self.output = GraphConvolution(width, n_classes, config.output_channels, config, relu)
         self.reset_parameters(generator)
 
     def hidden_layers(self, n_features: int) -> list[nn.Module]:
@@ -216,6 +217,7 @@ class HGCNMethod(Method):
 
     uses_hierarchy = True
     replicates = True
+    predicts_numbers = True
 
     def __init__(self, config: HGCNConfig) -> None:
         self.config = config

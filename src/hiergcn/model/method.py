@@ -16,12 +16,17 @@ from hiergcn.model.ops.sparse_features import Features as Features
 Weights = Mapping[str, Tensor]
 
 
+def activated(logits: Tensor) -> Tensor:
+    """Return the probabilities of classes, the softmax over the last axis. A single column is a number and stays."""
+    return logits if logits.shape[-1] == 1 else torch.softmax(logits, dim=-1)
+
+
 @dataclass(frozen=True, eq=False)
 class Labelled:
     """Some nodes with their classes, on the device."""
 
     nodes: Tensor  # (m,)
-    classes: Tensor  # (m,)
+    classes: Tensor  # (m,); of `Measured`, numbers
     class_weights: Tensor | None = None  # (classes,) weight of each class in the loss; None weighs all alike
     reduction: str = field(default="mean", kw_only=True)  # of the loss over the nodes: mean or sum
     total: int | None = field(default=None, kw_only=True)  # such nodes in the whole graph, if these are a batch's
@@ -31,7 +36,7 @@ class Labelled:
         """Return the number of such nodes in the whole graph."""
         return len(self.nodes) if self.total is None else self.total
 
-    def cross_entropy(self, logits: Tensor, reduction: str | None = None) -> Tensor:
+    def loss(self, logits: Tensor, reduction: str | None = None) -> Tensor:
         """Return the cross-entropy over the nodes; `logits` (n, classes) are those of all nodes."""
         return nn.functional.cross_entropy(
             logits.index_select(0, self.nodes),
@@ -40,9 +45,22 @@ class Labelled:
             reduction=reduction or self.reduction,
         )
 
-    def accuracy(self, logits: Tensor) -> Tensor:
-        """Return the share of the nodes whose largest logit is that of their class."""
+    def score(self, logits: Tensor) -> Tensor:
+        """Return the accuracy: the share of the nodes whose largest logit is that of their class."""
         return (logits.index_select(0, self.nodes).argmax(dim=1) == self.classes).double().mean()
+
+
+class Measured(Labelled):
+    """Some nodes with numbers, in units of the training values' standard deviation from their mean."""
+
+    def loss(self, logits: Tensor, reduction: str | None = None) -> Tensor:
+        """Return the squared error over the nodes; `logits` (n, 1) are the numbers of all nodes."""
+        found = logits.index_select(0, self.nodes).squeeze(1)
+        return nn.functional.mse_loss(found, self.classes, reduction=reduction or self.reduction)
+
+    def score(self, logits: Tensor) -> Tensor:
+        """Return 1 less the mean squared error: 1 is perfect, and the mean of the training values gives about 0."""
+        return 1.0 - self.loss(logits, "mean").double()
 
 
 class Optimiser(Protocol):
@@ -63,7 +81,7 @@ class NodeModel(nn.Module):
     """
 
     weighs_classes: bool = True
-    """Whether the objective is `Labelled.cross_entropy`, and so takes class weights."""
+    """Whether the objective is `Labelled.loss`, and so takes class weights."""
 
     @property
     def title(self) -> str:
@@ -76,7 +94,7 @@ class NodeModel(nn.Module):
 
     def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
         """Return the loss of one training step, without the L2 penalty. Called in training mode."""
-        return labelled.cross_entropy(self(features))
+        return labelled.loss(self(features))
 
     def step(self, features: Features, labelled: Labelled, optimiser: Optimiser, epoch: int) -> Tensor | float:
         """Train for one epoch and return the loss."""
@@ -120,6 +138,9 @@ class Method(ABC):
     the same in every epoch, and their products and dropout must come from `ops`."""
     learns_at_once: bool = False
     """Whether the first step learns everything, without gradients. Then no training setting has an effect."""
+    predicts_numbers: bool = False
+    """Whether its models also learn numbers: built for one class, they return one column, and `Labelled.loss` of it is
+    their objective."""
     inductive: bool = True
     """Whether a trained model applies to other nodes; False if it has parameters for each node."""
 
@@ -157,6 +178,7 @@ class WrappedMethod(Method):
         self.method = method
         self.uses_hierarchy, self.replicates = method.uses_hierarchy, method.replicates
         self.learns_at_once, self.inductive = method.learns_at_once, method.inductive
+        self.predicts_numbers = method.predicts_numbers
         self.uses_labels, self.relearns = method.uses_labels, method.relearns
 
     def memory(self, work: Workload) -> MemoryPlan:

@@ -33,6 +33,7 @@ _METHODS = {
     "mlp": _Entry("MLP", "baselines.mlp", "MLP"),  # the features alone, without edges
     "label-propagation": _Entry("label propagation", "baselines.label_propagation", "LabelPropagation"),
     "harmonic": _Entry("harmonic function", "baselines.label_propagation", "Harmonic"),  # Zhu et al., 2003
+    "constant": _Entry("constant", "baselines.label_propagation", "Constant"),  # mean number or shares of the classes
     "graphsage": _Entry("GraphSAGE", "baselines.graphsage", "GraphSAGE"),  # Hamilton et al., 2017
     "gcnii": _Entry("GCNII", "baselines.gcnii", "GCNII"),  # Chen et al., 2020
     "grand": _Entry("GRAND", "baselines.grand", "GRAND"),  # Feng et al., 2020

@@ -55,7 +55,7 @@ def _in_memory(folder: Path, result: RunResult) -> LoadedRun:
         probabilities=result.probabilities,
         hierarchy=result.hierarchy,
         columns=result.graph.columns,
-        temperature=result.delivered.temperature,
+        answers=result.answers,
         votes=result.votes,
     )
 

@@ -242,8 +242,8 @@ def _hidden(graph: Graph) -> Choice:
 
 
 def _dropout(graph: Graph, split: Split) -> Choice:
-    assert graph.labels is not None
-    per_class = split.train.size / np.unique(graph.labels[split.train]).size
+    assert graph.strata is not None
+    per_class = split.train.size / np.unique(graph.strata[split.train]).size
     rate = 0.6 if per_class <= FEW_LABELS else 0.5 if per_class <= MANY_LABELS else 0.3
     return Choice("dropout", rate, f"there are {per_class:.0f} training labels per class")
 
@@ -266,8 +266,8 @@ def scaling_for(graph: Graph) -> tuple[str, str]:
 
 
 def _advice(graph: Graph, split: Split) -> tuple[str, ...]:
-    assert graph.labels is not None
-    count = np.bincount(graph.labels[split.train], minlength=graph.n_classes)
+    assert graph.strata is not None
+    count = np.bincount(graph.strata[split.train])
     count = count[count > 0]
     if count.max() < IMBALANCE * count.min():
         return ()

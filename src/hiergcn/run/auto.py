@@ -14,6 +14,7 @@ import numpy as np
 
 from hiergcn.errors import HierGCNError
 from hiergcn.evaluate.combination import ENOUGH, combination_weights
+from hiergcn.evaluate.metrics import decided
 from hiergcn.graph import Split
 from hiergcn.graph.profile import GraphProfile, profile_graph
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
@@ -105,9 +106,8 @@ def choose(
     """
     began, limit = time.monotonic(), default_limit(trainer.graph.n_nodes) if time_limit is None else time_limit
     check_settings(changes or {})
-    labels = trainer.graph.labels
-    assert labels is not None
-    race = _Race(trainer, split, seeds, emit, dict(changes or {}), workers, labels[split.validation], dataset)
+    truth = trainer.graph.truth[split.validation]
+    race = _Race(trainer, split, seeds, emit, dict(changes or {}), workers, truth, dataset)
     interrupted = False
     try:
         race.try_all(began + _FIRST_SHARE * limit)
@@ -148,17 +148,26 @@ class _Race:
         self.structural = any(column.kind == STRUCTURAL for column in trainer.graph.columns)
 
     def standing(self) -> Standing:
-        accuracy = {one.entry.name: self.accuracy(one) for one in self.candidates if one.is_done}
-        best = max(accuracy.values(), default=0.5)
-        return Standing(self.profile, accuracy, math.sqrt(max(best * (1 - best), 0.01) / len(self.validation_labels)))
+        done = {one.entry.name: self.right(one) for one in self.candidates if one.is_done}
+        accuracy = {name: float(right.mean()) for name, right in done.items()}
+        best = max(accuracy, key=lambda name: accuracy[name], default=None)
+        variance = 0.25 if best is None else float(done[best].var())
+        return Standing(self.profile, accuracy, math.sqrt(max(variance, 0.01) / len(self.validation_labels)))
 
     def accuracy(self, one: Trained) -> float:
-        found = one.results.mean()[self.split.validation].argmax(axis=1)
-        return float((found == self.validation_labels).mean())
+        """Return the validation accuracy; of numbers, 1 less the mean squared error in units of their variance."""
+        return float(self.right(one).mean())
+
+    def right(self, one: Trained) -> np.ndarray:
+        """Return whether each validation node is right; of numbers, 1 less the squared error."""
+        found, scale = decided(one.results.mean()[self.split.validation]), self.trainer.task(self.split).scale
+        right: np.ndarray = found == self.validation_labels
+        return right if scale is None else 1.0 - ((found - self.validation_labels) / scale.spread) ** 2
 
     def try_all(self, deadline: float) -> None:
         """Train each candidate with the first seed, until the deadline."""
-        for place, entry in enumerate(candidates_for(self.dataset)):
+        entries = candidates_for(self.dataset, numbers=self.trainer.graph.targets is not None)
+        for place, entry in enumerate(entries):
             one = Trained(entry)
             self.candidates.append(one)
             now, simple = self.standing(), place < SIMPLE
@@ -252,6 +261,8 @@ class _Watch:
 
 
 def _reason(entry: Entry) -> str:
+    if entry.method == "constant":
+        return "neither features nor edges say more than the mean"
     if not entry.uses_features:
         return "the edges say more than the features"
     if entry.changes.get("harmonic"):

@@ -13,7 +13,16 @@ from hiergcn.coarsen import CoarsenConfig, Hierarchy
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.conformal import check_coverage, fewest_nodes
-from hiergcn.evaluate.metrics import evaluate_model, evaluate_part, evaluate_sets, evaluate_test
+from hiergcn.evaluate.metrics import (
+    ModelReport,
+    NumberReport,
+    decided,
+    evaluate_model,
+    evaluate_numbers,
+    evaluate_part,
+    evaluate_sets,
+    evaluate_test,
+)
 from hiergcn.explain.doubtful import MOST_NODES
 from hiergcn.explain.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split
@@ -99,9 +108,9 @@ def fit(
     trainer = Trainer(graph, device, hierarchy and hierarchy.reordered(order))
 
     split = own_split(graph, split)
-    if coverage is not None and graph.labels is not None:
+    if coverage is not None and graph.strata is not None:
         check_coverage(coverage)
-        split = split.with_calibration(graph.labels, fewest_nodes(coverage))
+        split = split.with_calibration(graph.strata, fewest_nodes(coverage))
     split.check(graph)
     advise = advise and graph.n_nodes <= MOST_NODES and graph.labels is not None
     doubts = judge_labels(graph, split) if advise or drop_doubtful else None
@@ -191,9 +200,9 @@ def draw_split(graph: Graph, validation: float = 0.2, test: float = 0.2, seed: i
 
     The draw depends on ids and labels, not on the order of the nodes.
     """
-    if graph.labels is None:
-        raise InputError(f"{graph.name} has no labels to learn from; give the class of some nodes.")
-    return Split.holdout(graph.labels, validation, test, seed, canonical_order(graph.ids))
+    if graph.strata is None:
+        raise InputError(f"{graph.name} has no labels to learn from; give the class or the number of some nodes.")
+    return Split.holdout(graph.strata, validation, test, seed, canonical_order(graph.ids))
 
 
 def _chosen(
@@ -210,7 +219,7 @@ def _check_seeds(seeds: Sequence[int], graph: Graph, epochs: int) -> None:
     if len(seeds) == 0:
         raise InputError("There are no seeds to run; give at least one.")
     require_memory(  # before anything is made for each seed
-        len(seeds) * (4 * graph.n_nodes * graph.n_classes + 8 * len(HISTORY) * epochs),
+        len(seeds) * (4 * graph.n_nodes * graph.n_outputs + 8 * len(HISTORY) * epochs),
         what=f"{len(seeds):,} seeds of {graph.n_nodes:,} predictions each",
         remedy="give fewer seeds",
     )
@@ -234,7 +243,7 @@ def _automatic_result(found: Automatic, trainer: Trainer, split: Split) -> RunRe
     }
     result = _evaluated(members, first.results, trainer, split, probabilities, each)
     leaderboard = [_candidate(one, trainer.graph, split) for one in found.candidates]
-    leaderboard.sort(key=lambda one: -(one.validation.accuracy.mean or 0.0) if one.validation else 1.0)
+    leaderboard.sort(key=lambda one: -(one.validation.main.mean or 0.0) if one.validation else np.inf)
     return replace(
         result,
         hierarchy=result.hierarchy or trainer.coarsened(BATCH_LEVELS, CoarsenConfig()),  # to look at the graph
@@ -246,14 +255,14 @@ def _automatic_result(found: Automatic, trainer: Trainer, split: Split) -> RunRe
 
 
 def _weighted(parts: Sequence[tuple[float, np.ndarray]]) -> np.ndarray:
-    mean: np.ndarray = sum(np.float32(weight) * array for weight, array in parts)  # type: ignore[assignment]
+    mean: np.ndarray = sum(array.dtype.type(weight) * array for weight, array in parts)
     return mean
 
 
 def _candidate(one: Trained, graph: Graph, split: Split) -> Candidate:
     if not one.is_done:
         return Candidate(one.entry.name, one.entry.method, left_out=one.left_out)
-    mean = {0: one.results.mean().argmax(axis=1)}
+    mean = {0: decided(one.results.mean())}
     return Candidate(
         one.entry.name,
         one.entry.method,
@@ -278,15 +287,13 @@ def _evaluated(
     Args:
         members: its networks, those of the method with the largest weight first.
         trained: of that method.
-        probabilities: of the answer, (n, classes).
+        probabilities: of the answer, (n, classes), or its numbers, (n, 1).
         each: the same of each seed.
     """
     graph = trainer.graph
-    assert graph.labels is not None
     first = next(one for one in members if one.seed == trained.best)
     members = [first, *(one for one in members if one is not first)]
-    predicted = {seed: one.argmax(axis=1).astype(np.int32) for seed, one in each.items()}
-    temperature = fit_temperature(probabilities[split.validation], graph.labels[split.validation])
+    predicted = {seed: decided(one) for seed, one in each.items()}
     depths = [one for member in members if (one := trainer.hierarchy(member.settings)) is not None]
     history = trained.history()
     return RunResult(
@@ -297,7 +304,7 @@ def _evaluated(
         outcomes=tuple(trained.outcomes),
         validation=evaluate_part(graph, split.validation, predicted, trained.seeds),
         test=evaluate_test(graph, split, predicted, trained.seeds),
-        delivered=evaluate_model(graph, split, probabilities, temperature),
+        report=_report(graph, split, probabilities),
         probabilities=probabilities,
         history=history,
         seconds={
@@ -319,6 +326,13 @@ def _with_sets(result: RunResult, coverage: float | None) -> RunResult:
     return replace(result, sets=evaluate_sets(result.graph, result.split, confidence, coverage))
 
 
+def _report(graph: Graph, split: Split, outputs: np.ndarray) -> ModelReport | NumberReport:
+    if graph.targets is not None:
+        return evaluate_numbers(graph, split, decided(outputs))
+    temperature = fit_temperature(outputs[split.validation], graph.truth[split.validation])
+    return evaluate_model(graph, split, outputs, temperature)
+
+
 def _depth_note(hierarchy: Hierarchy | None, settings: Settings) -> tuple[str, ...]:
     if hierarchy is None or hierarchy.depth >= settings.model.levels:
         return ()
@@ -329,7 +343,8 @@ def _depth_note(hierarchy: Hierarchy | None, settings: Settings) -> tuple[str, .
 
 def _single_labels(graph: Graph) -> list[str]:
     """Return a note on classes with one label, which validation and test cannot judge."""
-    assert graph.labels is not None
+    if graph.labels is None:
+        return []
     single = np.flatnonzero(np.bincount(graph.labels[graph.labelled], minlength=graph.n_classes) == 1)
     if not single.size:
         return []
@@ -338,8 +353,8 @@ def _single_labels(graph: Graph) -> list[str]:
 
 
 def _votes(trainer: Trainer, split: Split, first: Member, classes: np.ndarray) -> Votes | None:
-    """Return the votes for a class of each node by the first member; None if there are too many to keep."""
-    if trainer.graph.adjacency.nnz > 2 * MOST_EDGES:
+    """Return the votes for a class of each node by the first member; None for numbers, or if there are too many."""
+    if trainer.graph.adjacency.nnz > 2 * MOST_EDGES or trainer.graph.targets is not None:
         return None
     model, features = trainer.restored(first.settings, split, first.weights)
     return votes(model, features, classes)
@@ -362,7 +377,7 @@ def _baseline(
         return Candidate(name, name, left_out=f"failed ({error!s:.200})")
     if trained.interrupted:
         raise KeyboardInterrupt
-    predicted = {seed: one.argmax(axis=1) for seed, one in trained.probabilities.items()}
+    predicted = {seed: decided(one) for seed, one in trained.probabilities.items()}
     return Candidate(
         name,
         name,

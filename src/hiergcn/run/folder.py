@@ -4,7 +4,7 @@ config.json        settings, data, seeds, device, command       model.safetensor
 metrics.json       every score                                  hierarchy.npz       the levels
 history.csv        each seed, epoch by epoch                    votes.npz           see `explain.votes`
 predictions.csv    each node, by the user's own id              environment.json    machine and versions
-probabilities.npy  of every class, a row for each node          report.html         the page (made by `report`)
+probabilities.npy  of every class (or numbers), a row per node   report.html         the page (made by `report`)
 graph.npz          the graph, if it came from Python instead of files or a named dataset
 doubtful_labels.csv, suggestions.csv   labels to doubt, and nodes to label next
 """
@@ -14,7 +14,7 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,20 +29,23 @@ from torch import Tensor
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
+from hiergcn.evaluate.answers import ClassAnswers, NumberAnswers
 from hiergcn.evaluate.calibration import Temperature
 from hiergcn.evaluate.conformal import PredictionSets
 from hiergcn.explain.votes import Votes
-from hiergcn.files import unescaped, write_csv
+from hiergcn.files import DIGITS, unescaped, write_csv
 from hiergcn.graph.tables.feature_columns import FeatureColumn
 from hiergcn.graph.tables.text_columns import canonical_order
+from hiergcn.graph.task import Scale
 from hiergcn.run.machine import environment
 from hiergcn.run.predict import Answer, Member, SavedModel
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings
 from hiergcn.train.selection import HISTORY
 
-_PREDICTIONS: dict[str, type] = dict.fromkeys(("id", "predicted", "label", "split"), str)  # a class may be 007
-_PREDICTIONS |= {"probability": float, "confidence": float, "given": bool}
+_NODE: dict[str, type] = {"id": str, "given": bool, "split": str}
+_CLASSES = _NODE | {"predicted": str, "label": str, "probability": float, "confidence": float}  # a class may be 007
+_NUMBERS = _NODE | {"predicted": float, "value": float}
 _OPTIONAL = {"set": str}
 _HISTORY = {"seed": int, "epoch": int} | dict.fromkeys(HISTORY, float)
 
@@ -96,6 +99,7 @@ def write_run(
             "device": result.device,
             "n_features": result.graph.n_features,
             "class_names": list(result.graph.class_names),
+            "target": _target(result.answers),
             "columns": [asdict(column) for column in result.graph.columns],
             "reasons": dict(result.reasons),
             "source": dict(source or {}),
@@ -105,7 +109,8 @@ def write_run(
         _write_json(draft / "metrics.json", result.metrics())
         _write_json(draft / "environment.json", environment())
         result.history.to_csv(draft / "history.csv", index=False)
-        write_csv(result.predictions(), draft / "predictions.csv", spreadsheet=spreadsheet)
+        digits = None if result.graph.targets is not None else DIGITS  # numbers are rounded already
+        write_csv(result.predictions(), draft / "predictions.csv", spreadsheet=spreadsheet, digits=digits)
         np.save(draft / "probabilities.npy", result.probabilities, allow_pickle=False)
         for table, name in ((result.doubtful, DOUBTFUL), (result.suggestions, SUGGESTIONS)):
             if table is not None:
@@ -143,7 +148,8 @@ class LoadedRun(Answer):
     hierarchy: Hierarchy | None
     columns: tuple[FeatureColumn, ...]
     """The table columns that the features were made of."""
-    temperature: Temperature
+    answers: ClassAnswers | NumberAnswers
+    """What turns outputs into predictions."""
     votes: Votes | None
 
     @cached_property
@@ -164,13 +170,14 @@ class LoadedRun(Answer):
         return unescaped(table) if self.config.get("spreadsheet_safe", True) else table
 
     @property
+    def temperature(self) -> Temperature:
+        """Calibration of the probabilities; none for numbers."""
+        return self.answers.temperature if isinstance(self.answers, ClassAnswers) else Temperature(1.0)
+
+    @property
     def sets(self) -> PredictionSets | None:
         """What makes prediction sets; None if no coverage was asked for."""
-        saved = self.metrics.get("prediction_sets")
-        if saved is None:
-            return None
-        threshold = math.inf if saved["threshold"] is None else float(saved["threshold"])
-        return PredictionSets(saved["coverage"], threshold, saved["calibration_nodes"])
+        return self.answers.sets if isinstance(self.answers, ClassAnswers) else None
 
     @property
     def graph_file(self) -> Path | None:
@@ -183,7 +190,11 @@ class LoadedRun(Answer):
         """The answer as a model."""
         names, ids = tuple(self.config["class_names"]), self.predictions["id"].to_numpy(str)
         train = np.flatnonzero(self.predictions["split"] == "train")
-        labels = pd.Index(names).get_indexer(self.predictions["label"].iloc[train])
+        scale = None if isinstance(self.answers, ClassAnswers) else self.answers.scale
+        if scale is None:
+            labels = pd.Index(names).get_indexer(self.predictions["label"].iloc[train]).astype(np.int64)
+        else:
+            labels = self.predictions["value"].to_numpy(np.float64)[train]
         return SavedModel(
             self.members,
             self.config["n_features"],
@@ -192,7 +203,8 @@ class LoadedRun(Answer):
             self.columns,
             ids,
             train,
-            labels.astype(np.int64),
+            labels,
+            scale,
         )
 
 
@@ -205,10 +217,12 @@ def load_run(path: Path) -> LoadedRun:
             raise InputError(f"{path / name} is missing, so the run folder is incomplete; run the fit again.")
     try:
         config, metrics = _read_json(path / "config.json"), _read_json(path / "metrics.json")
-        history = _read_table(path / "history.csv", _HISTORY, blank_is_nan=True)
+        history = _read_table(path / "history.csv", _HISTORY, numbers=HISTORY)
         if len(history) != metrics.get("epochs", len(history)):  # a table cut at the end of a row looks whole
             raise InputError(f"{path / 'history.csv'} has lost rows; run the fit again.")
-        predictions = _read_table(path / "predictions.csv", _PREDICTIONS)
+        answers = _answers(config, metrics)
+        kinds = _CLASSES if isinstance(answers, ClassAnswers) else _NUMBERS
+        predictions = _read_table(path / "predictions.csv", kinds, numbers=("value",))
         if config.get("spreadsheet_safe", True):  # runs without the key were always escaped
             predictions = unescaped(predictions)
         hierarchy = path / "hierarchy.npz"
@@ -223,13 +237,33 @@ def load_run(path: Path) -> LoadedRun:
             probabilities=np.load(path / "probabilities.npy", allow_pickle=False),
             hierarchy=Hierarchy.load(hierarchy) if hierarchy.exists() else None,
             columns=tuple(map(FeatureColumn.from_dict, config["columns"])),
-            temperature=Temperature(float(metrics["calibration"]["temperature"])),
+            answers=answers,
             votes=Votes.load(path / "votes.npz") if (path / "votes.npz").exists() else None,
         )
     except InputError:
         raise
     except (SafetensorError, BadZipFile, EOFError, IndexError, KeyError, TypeError, ValueError) as damage:
         raise InputError(f"The run folder {path} is damaged ({damage}); run the fit again.") from None
+
+
+def _target(answers: ClassAnswers | NumberAnswers) -> dict[str, Any] | None:
+    """Return what is kept about a numeric target; None for classes."""
+    return None if isinstance(answers, ClassAnswers) else {"name": answers.name} | asdict(answers.scale)
+
+
+def _answers(config: Mapping[str, Any], metrics: Mapping[str, Any]) -> ClassAnswers | NumberAnswers:
+    target = config.get("target")  # runs of earlier versions predict classes
+    if target is None:
+        temperature = Temperature(float(metrics["calibration"]["temperature"]))
+        return ClassAnswers(tuple(config["class_names"]), temperature, _sets(metrics.get("prediction_sets")))
+    return NumberAnswers(target["name"], Scale(float(target["mean"]), float(target["spread"])))
+
+
+def _sets(saved: Mapping[str, Any] | None) -> PredictionSets | None:
+    if saved is None:
+        return None
+    threshold = math.inf if saved["threshold"] is None else float(saved["threshold"])
+    return PredictionSets(saved["coverage"], threshold, saved["calibration_nodes"])
 
 
 def _members(config: Mapping[str, Any], metrics: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[Member, ...]:
@@ -250,12 +284,13 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def _read_table(path: Path, types: Mapping[str, type], blank_is_nan: bool = False) -> pd.DataFrame:
-    """Read a table with at least these columns. Blanks are text, or NaN for the losses of a seed that diverged."""
+def _read_table(path: Path, types: Mapping[str, type], numbers: Sequence[str]) -> pd.DataFrame:
+    """Read a table with at least these columns. Blanks are text, but NaN in columns of `numbers`, such as losses."""
     with path.open("rb") as stream:
         if stream.seek(0, os.SEEK_END) and stream.seek(-1, os.SEEK_END) and stream.read(1) != b"\n":
             raise InputError(f"{path} ends in the middle of a row; run the fit again.")
-    table = pd.read_csv(path, dtype=_OPTIONAL | dict(types), keep_default_na=blank_is_nan)
+    blank = {name: ["", "nan"] for name in numbers}
+    table = pd.read_csv(path, dtype=_OPTIONAL | dict(types), keep_default_na=False, na_values=blank)
     absent = [name for name in types if name not in table]
     if absent:
         raise InputError(f"{path} has no column {absent[0]!r}; run the fit again.")

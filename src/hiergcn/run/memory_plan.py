@@ -63,7 +63,7 @@ def plan_memory(
         levels=levels,
         n_features=graph.n_features or WIDTH,
         stored=None if graph.features is None or isinstance(graph.features, np.ndarray) else graph.features.nnz,
-        n_classes=graph.n_classes,
+        n_classes=graph.n_outputs,
         batches=settings.train.batches,
         recompute=settings.train.recompute,
         full_validation=full_validation,

@@ -20,11 +20,11 @@ from hiergcn.graph.alignment import encoded_like
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureColumn
 from hiergcn.graph.tables.text_columns import canonical_order
-from hiergcn.graph.task import Task
+from hiergcn.graph.task import Scale, Task
 from hiergcn.model.baselines.base import LabelModel
 from hiergcn.model.baselines.grand import GRANDConfig
 from hiergcn.model.ensemble import first_member_weights
-from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
+from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, activated
 from hiergcn.model.plus.components import Components, ThroughComponents
 from hiergcn.model.plus.network import HGCNPlusConfig
 from hiergcn.model.registry import build_method
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 MIN_KNOWN_NODES = 0.5
 """Least share of nodes that a graph has in common with the training graph, if features were made from the edges."""
-ROUNDING = 1e-3  # difference of a probability that another machine or device may make
+ROUNDING = 1e-3  # difference of a probability, or standardised number, that another machine or device may make
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +94,20 @@ class SavedModel(Answer):
     """Ids of the nodes of the training graph, as text."""
     train: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """The training nodes among them: methods that diffuse labels look for them in other graphs."""
-    train_labels: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    train_labels: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """Their classes, or numbers."""
+    scale: Scale | None = None
+    """Unit of the numbers that are predicted; None for classes."""
 
     @property
     def is_structural(self) -> bool:
         """Whether the features were made from the edges, because the nodes had none."""
         return any(column.kind == STRUCTURAL for column in self.columns)
+
+    @property
+    def n_outputs(self) -> int:
+        """What a network returns for each node: a score per class, or one number."""
+        return len(self.class_names) if self.scale is None else 1
 
     @property
     def inductive(self) -> bool:
@@ -111,20 +119,25 @@ class SavedModel(Answer):
         """Return a graph with the features that the model takes: matched by name, or made from the edges."""
         return with_structural_features(encoded_like(graph, self.columns, self.n_features))
 
-    def predict_proba(self, graph: Graph, device: str = "auto") -> NDArray[np.float32]:
-        """Return the probability of each class for each node, (n, classes); refuse to if they would be guesses."""
-        mean = np.zeros((graph.n_nodes, len(self.class_names)), dtype=np.float32)
-        for member, probabilities in zip(self.members, self.each_proba(graph, device), strict=True):
-            mean += np.float32(member.share) * probabilities
+    def predict_proba(self, graph: Graph, device: str = "auto") -> NDArray[Any]:
+        """Return the probability of each class for each node, (n, classes), or the number, (n, 1).
+
+        Refuse to if these would be guesses.
+        """
+        kind = np.float32 if self.scale is None else np.float64
+        mean = np.zeros((graph.n_nodes, self.n_outputs), dtype=kind)
+        for member, outputs in zip(self.members, self.each_proba(graph, device), strict=True):
+            mean += kind(member.share) * outputs
         return mean
 
-    def each_proba(self, graph: Graph, device: str = "auto") -> Iterator[NDArray[np.float32]]:
-        """Yield the probabilities of each member, (n, classes)."""
+    def each_proba(self, graph: Graph, device: str = "auto") -> Iterator[NDArray[Any]]:
+        """Yield the probabilities of each member, (n, classes), or its numbers, (n, 1)."""
         self._check_applies(graph)
         ordered, back = _ordered(self.encoded(graph))
         for model, features in self._each_on(ordered, device, self.members):
             with torch.no_grad():
-                yield torch.softmax(model(features), dim=1).cpu().numpy()[back]
+                outputs = activated(model(features)).cpu().numpy()[back]
+            yield outputs if self.scale is None else self.scale.restored(outputs)
 
     def _check_applies(self, graph: Graph) -> None:
         """Refuse a graph that the model could only guess about."""
@@ -143,7 +156,7 @@ class SavedModel(Answer):
 
     def _each_on(self, graph: Graph, device: str, members: Sequence[Member]) -> Iterator[tuple[NodeModel, Features]]:
         """Yield each member over an encoded graph in canonical order, ready to evaluate, and the features it takes."""
-        place, n_classes, task = choose_device(device), len(self.class_names), self._task(graph)
+        place, n_classes, task = choose_device(device), self.n_outputs, self._task(graph)
         for settings, alike in groupby(members, key=lambda one: one.settings):
             method = build_method(settings.method, settings.model)
             prepared: Prepared | None = None
@@ -167,7 +180,8 @@ class SavedModel(Answer):
         found = pd.Index(graph.ids.astype(str)).get_indexer(self.ids[self.train])
         listed = np.argsort(found)  # as in training, where the nodes of a split ascend
         here = listed[found[listed] >= 0]
-        return Task.known(graph, len(self.class_names), found[here].astype(np.int64), self.train_labels[here])
+        labels = self.train_labels[here] if self.scale is None else self.scale.standardised(self.train_labels[here])
+        return Task.known(graph, self.n_outputs, found[here].astype(np.int64), labels)
 
     def embed(self, graph: Graph, device: str = "auto") -> NDArray[np.float32] | None:
         """Return the input of the output layer, (n, hidden) for each network; None if there are no hidden layers."""
@@ -251,18 +265,19 @@ def predictions_again(run: "LoadedRun", graph: Graph, device: str = "auto") -> p
     """Return the table of predictions, computed again from the weights; refuse to if the run folder differs."""
     graph = training_graph(run, graph)
     probabilities = run.model.predict_proba(graph, device)
-    apart = int(np.count_nonzero(~(np.abs(probabilities - run.probabilities) <= ROUNDING).all(axis=1)))
+    rounding = ROUNDING * (1.0 if run.model.scale is None else run.model.scale.spread)
+    apart = int(np.count_nonzero(~(np.abs(probabilities - run.probabilities) <= rounding).all(axis=1)))
     if apart:
         raise InputError(
             f"{apart:,} of {len(run.predictions):,} predictions differ from those in {run.path}: "
             f"a file of the run or of its data was changed. Run the fit again."
         )
-    return run.predictions.assign(**_columns(run, probabilities))
+    return run.predictions.assign(**run.answers.columns(probabilities))
 
 
 def predictions_on(run: "LoadedRun", graph: Graph, device: str = "auto") -> pd.DataFrame:
     """Return predictions for a newer graph, the same nodes later or more; refuse to if they would be guesses."""
-    found = _columns(run, run.model.predict_proba(graph, device))
+    found = run.answers.columns(run.model.predict_proba(graph, device))
     return pd.DataFrame({"id": graph.ids, **found, "seen": np.isin(graph.ids.astype(str), run.model.ids)})
 
 
@@ -330,13 +345,3 @@ def training_graph(run: "LoadedRun", graph: Graph) -> Graph:
     if model.hierarchy is not None and not same_adjacency(model.hierarchy, _ordered(encoded)[0]):
         raise changed
     return encoded
-
-
-def _columns(run: "LoadedRun", probabilities: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
-    confidence, names = run.temperature.of(probabilities), run.model.class_names
-    return {
-        "predicted": np.array(names, dtype=object)[probabilities.argmax(axis=1)],
-        "probability": probabilities.max(axis=1).astype(np.float64),
-        "confidence": confidence.max(axis=1),
-        **({} if run.sets is None else {"set": run.sets.names(confidence, names)}),
-    }

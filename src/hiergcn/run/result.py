@@ -8,14 +8,18 @@ import numpy as np
 import pandas as pd
 
 from hiergcn.coarsen import Hierarchy
-from hiergcn.evaluate.metrics import METRICS, ModelReport, PartReport, SetReport, result_key
+from hiergcn.evaluate.answers import ClassAnswers, NumberAnswers
+from hiergcn.evaluate.metrics import METRICS, ModelReport, NumberReport, PartReport, SetReport, decided, result_key
 from hiergcn.explain.votes import Votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import ALL_PARTS
 from hiergcn.graph.tables.text_columns import canonical_order
+from hiergcn.graph.task import Scale
 from hiergcn.run.adapt import AUTO
 from hiergcn.run.predict import Answer, Member, SavedModel
 from hiergcn.train.loop import SeedOutcome
+
+NUMBER_SELECTION = "epoch of lowest squared error on validation"
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class Candidate:
 
     def to_dict(self) -> dict[str, Any]:
         def scores(report: PartReport | None) -> dict[str, Any]:
-            return {name: None if report is None else report[name].to_dict() for name in METRICS}
+            return {name: None if report is None else report[name].to_dict() for name in self.validation or METRICS}
 
         return vars(self) | {"test": scores(self.test), "validation": scores(self.validation)}
 
@@ -52,9 +56,9 @@ class RunResult(Answer):
     outcomes: tuple[SeedOutcome, ...]  # without arrays; of the first member's method
     validation: PartReport
     test: PartReport | None
-    delivered: ModelReport
-    """The answer: accuracy, scores of each class, calibration."""
-    probabilities: np.ndarray  # (n, classes) of the answer
+    report: ModelReport | NumberReport
+    """The scores of the answer."""
+    probabilities: np.ndarray  # (n, classes) of the answer, or its numbers, (n, 1)
     history: pd.DataFrame  # seed, epoch, losses and accuracies
     seconds: dict[str, float]  # coarsen, train, epoch
     device: str
@@ -88,7 +92,6 @@ class RunResult(Answer):
     def model(self) -> SavedModel:
         """The answer as a model."""
         graph, train = self.graph, self.split.train
-        assert graph.labels is not None
         return SavedModel(
             self.members,
             graph.n_features,
@@ -97,7 +100,8 @@ class RunResult(Answer):
             graph.columns,
             graph.ids.astype(str),
             train,
-            graph.labels[train],
+            graph.truth[train],
+            None if graph.targets is None else Scale.of(graph.targets[train]),
         )
 
     def reordered(self, order: np.ndarray) -> "RunResult":
@@ -112,6 +116,20 @@ class RunResult(Answer):
         )
 
     @property
+    def delivered(self) -> ModelReport:
+        """The scores of an answer of classes: accuracy, scores of each class, calibration."""
+        assert isinstance(self.report, ModelReport), "the run predicts numbers"
+        return self.report
+
+    @property
+    def answers(self) -> ClassAnswers | NumberAnswers:
+        """What turns outputs into predictions."""
+        if isinstance(self.report, ModelReport):
+            sets = None if self.sets is None else self.sets.sets
+            return ClassAnswers(self.graph.class_names, self.report.temperature, sets)
+        return NumberAnswers(self.graph.target_name, Scale.of(self.graph.truth[self.split.train]))
+
+    @property
     def seeds(self) -> tuple[int, ...]:
         return tuple(outcome.seed for outcome in self.outcomes)
 
@@ -121,9 +139,8 @@ class RunResult(Answer):
 
     @property
     def predicted(self) -> np.ndarray:
-        """Class of each node; (n,)."""
-        classes: np.ndarray = self.probabilities.argmax(axis=1)
-        return classes
+        """Class of each node, or its number; (n,)."""
+        return decided(self.probabilities)
 
     def metrics(self) -> dict[str, Any]:
         """The figures as they stand in `metrics.json`; accuracies are fractions of 1."""
@@ -135,13 +152,10 @@ class RunResult(Answer):
             "dataset": self.graph.name,
             "seeds": list(self.seeds),
             "failed_seeds": {str(outcome.seed): outcome.failure for outcome in self.outcomes if outcome.failure},
-            **{result_key(name): test[name].to_dict() if test else None for name in METRICS},
-            **{f"val_{name}": self.validation[name].to_dict() for name in METRICS},
-            "val_accuracy": self.validation.accuracy.to_dict(),
-            "delivered_accuracy": self.delivered.accuracy if test else None,
-            "delivered_val_accuracy": self.delivered.validation_accuracy,
-            "per_class": {"on": self.delivered.on, "classes": [vars(score) for score in self.delivered.per_class]},
-            "calibration": self.delivered.calibration(),
+            **({} if self.graph.targets is None else {"target": self.graph.target_name}),
+            **{result_key(name): test[name].to_dict() if test else None for name in self.validation},
+            **{f"val_{name}": summary.to_dict() for name, summary in self.validation.items()},
+            **self.report.metrics(),
             "prediction_sets": None if self.sets is None else self.sets.to_dict(),
             "doubtful_labels": None if self.doubtful is None else len(self.doubtful),
             "baselines": None if self.baselines is None else [one.to_dict() for one in self.baselines],
@@ -151,7 +165,7 @@ class RunResult(Answer):
             "best_epoch": [outcome.best_epoch for outcome in self.outcomes],
             "epochs": len(self.history),
             "selected_seed": self.selected_seed,
-            "selection": self.settings.train.selection_rule,
+            "selection": self.settings.train.selection_rule if self.graph.targets is None else NUMBER_SELECTION,
             "hierarchy": {"nodes": [int(n) for n in nodes], "edges": [int(e) for e in edges]},
             "split": {
                 "train": len(self.split.train),
@@ -168,23 +182,19 @@ class RunResult(Answer):
 
     def predictions(self) -> pd.DataFrame:
         """A row for each node, by the user's own ids."""
-        names = np.array(self.graph.class_names, dtype=object)
-        part, known = (np.full(self.graph.n_nodes, "", dtype=object) for _ in range(2))
+        graph, part = self.graph, np.full(self.graph.n_nodes, "", dtype=object)
         for name in ALL_PARTS:
             part[getattr(self.split, name)] = name
-        if self.graph.labels is not None:
-            known[self.graph.labelled] = names[self.graph.labels[self.graph.labelled]]
-        confidence = self.delivered.temperature.of(self.probabilities)
-        sets = {} if self.sets is None else {"set": self.sets.sets.names(confidence, self.graph.class_names)}
+        if graph.labels is not None:
+            known = {"label": np.array([*graph.class_names, ""], dtype=object)[graph.labels]}
+        else:
+            known = {"value": graph.truth}
         return pd.DataFrame(
             {
-                "id": self.graph.ids,
-                "predicted": names[self.predicted],
-                "probability": self.probabilities.max(axis=1),
-                "confidence": confidence.max(axis=1),
-                **sets,
+                "id": graph.ids,
+                **self.answers.columns(self.probabilities),
                 "given": np.isin(part, ("train", "validation")),
-                "label": known,
+                **known,
                 "split": part,
             }
         )

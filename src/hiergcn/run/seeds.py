@@ -27,7 +27,7 @@ class SeedResults:
 
     def __init__(self) -> None:
         self.outcomes: list[SeedOutcome] = []  # without arrays and weights
-        self.probabilities: dict[int, np.ndarray] = {}  # (n, classes), by seed
+        self.probabilities: dict[int, np.ndarray] = {}  # (n, classes), or numbers (n, 1), by seed
         self.weights: dict[int, dict[str, Tensor]] = {}
         self.interrupted = False
         self.seconds = 0.0

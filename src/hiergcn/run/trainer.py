@@ -10,12 +10,13 @@ from typing import Any
 import torch
 
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
+from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.task import Task
 from hiergcn.model.memory_cost import MemoryPlan
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
-from hiergcn.model.registry import build_method
+from hiergcn.model.registry import build_method, method_class, method_names
 from hiergcn.run.machine import choose_device
 from hiergcn.run.memory_plan import coarsening_memory, planned_to_fit, require_memory
 from hiergcn.run.predict import with_weights
@@ -83,17 +84,20 @@ class Trainer:
     def prepared(self, settings: Settings, split: Split) -> tuple[Method, Prepared]:
         """Return the method and its inputs; they depend on the split only if the method `uses_labels`."""
         method = build_method(settings.method, settings.model)
+        if self.graph.targets is not None and not method.predicts_numbers:
+            able = ", ".join(name for name in method_names() if method_class(name).predicts_numbers)
+            raise InputError(f"{settings.method} predicts classes only; for numbers choose one of {able}.")
         key = (settings.method, settings.model, settings.coarsen, id(split) if method.uses_labels else None)
         if self._prepared is None or self._prepared[0] != key:
             self._prepared = None  # frees its memory before more is taken
-            task = self.task(split) if method.uses_labels else Task.unlabelled(self.graph, self.graph.n_classes)
+            task = self.task(split) if method.uses_labels else Task.unlabelled(self.graph, self.graph.n_outputs)
             self._prepared = (key, (method, method.prepare(task, self.hierarchy(settings), self.device)))
         return self._prepared[1]
 
     def restored(self, settings: Settings, split: Split, weights: Weights) -> tuple[NodeModel, Features]:
         """Return a model with these weights, which were trained on this graph, and the features that it takes."""
         method, prepared = self.prepared(settings, split)
-        return with_weights(method, prepared, weights, self.graph.n_classes, self.device), prepared.features
+        return with_weights(method, prepared, weights, self.graph.n_outputs, self.device), prepared.features
 
     def train(
         self, settings: Settings, runs: Sequence[tuple[Split, int]], on_epoch: OnEpoch | None = None, workers: int = 1

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from hiergcn.graph.task import Task
-from hiergcn.model.method import Features, Labelled, NodeModel, Optimiser
+from hiergcn.model.method import Features, Labelled, Measured, NodeModel, Optimiser
 from hiergcn.model.ops.dropout import ReplicaGenerator
 from hiergcn.train.adam import Adam
 from hiergcn.train.config import TrainConfig
@@ -36,13 +36,13 @@ def labelled_nodes(
     loss: Literal["sum", "mean"] = "mean",
 ) -> LearningNodes:
     """Return training and validation nodes on the device; `loss` is the reduction over the training nodes."""
-    weights = None
+    weights, kind = None, Labelled if task.scale is None else Measured
     if class_weight == "balanced":
         weights = torch.tensor(balanced_weights(task.train_labels, task.n_classes), device=device)
 
     def on_device(nodes: np.ndarray, classes: np.ndarray, reduction: str) -> Labelled:
         where, which = torch.tensor(nodes, device=device), torch.tensor(classes, device=device)
-        return Labelled(where, which, weights, reduction=reduction)
+        return kind(where, which, weights, reduction=reduction)
 
     train = on_device(task.train, task.train_labels, loss)
     return LearningNodes(train, on_device(task.validation, task.validation_labels, "mean"))
@@ -73,7 +73,7 @@ def make_optimiser(model: NodeModel, parameters: Mapping[str, Tensor], config: T
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Logits and scores after an epoch; the first axis is that of the models."""
+    """Logits and scores after an epoch; the first axis is that of the models. See `Labelled.score` for accuracies."""
 
     logits: Tensor  # (models, n, classes)
     validation_loss: Tensor  # (models,)
@@ -129,7 +129,7 @@ class Replicas(Learner):
     def __init__(
         self, models: Iterable[NodeModel], features: Features, nodes: Sequence[LearningNodes], config: TrainConfig
     ) -> None:
-        self.features, self.reduction = features, nodes[0].train.reduction
+        self.features, self.reduction, self.labelled = features, nodes[0].train.reduction, type(nodes[0].train)
         self.generator, self.model, states = _one_for_all(models)
         learned = {name for name, _ in self.model.named_parameters()}
         self.state = {name: torch.stack([state[name] for state in states]) for name in states[0]}
@@ -148,7 +148,7 @@ class Replicas(Learner):
         def one(state: dict[str, Tensor], replica: Tensor, train: dict[str, Any]) -> Tensor:
             self.generator.replica = replica
             named = {f"model.{name}": value for name, value in state.items()}
-            given = (self.features, Labelled(**train, reduction=self.reduction), epoch)
+            given = (self.features, self.labelled(**train, reduction=self.reduction), epoch)
             loss: Tensor = functional_call(objective, named, given, tie_weights=False)  # each has a value of its own
             return loss
 
@@ -163,7 +163,7 @@ class Replicas(Learner):
 
         def one(state: dict[str, Tensor], *nodes: dict[str, Any]) -> tuple[Tensor, ...]:
             logits = functional_call(self.model, state, (self.features,), tie_weights=False)
-            return _scores(logits, *(Labelled(**some) for some in nodes))
+            return _scores(logits, *(self.labelled(**some) for some in nodes))
 
         return Evaluation(*torch.vmap(one)(self.state, self.train, self.validation))
 
@@ -188,7 +188,7 @@ def evaluation(logits: Tensor, nodes: LearningNodes) -> Evaluation:
 
 
 def _scores(logits: Tensor, train: Labelled, validation: Labelled) -> tuple[Tensor, ...]:
-    return logits, validation.cross_entropy(logits), train.accuracy(logits), validation.accuracy(logits)
+    return logits, validation.loss(logits), train.score(logits), validation.score(logits)
 
 
 def _one_for_all(models: Iterable[NodeModel]) -> tuple[ReplicaGenerator, NodeModel, list[dict[str, Tensor]]]:

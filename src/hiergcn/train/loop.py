@@ -37,7 +37,7 @@ class SeedOutcome:
     seed: int
     history: np.ndarray  # (epochs done, 4), columns as in HISTORY
     best_epoch: int | None  # counted from 1
-    probabilities: np.ndarray | None  # (n, classes) float32
+    probabilities: np.ndarray | None  # (n, classes) float32; numbers are (n, 1) float64, in the unit of the targets
     weights: dict[str, Tensor] | None
     seconds: float  # an equal share, if several trained side by side
     failure: str | None = None
@@ -114,7 +114,7 @@ def train_seed(
         build = partial(_built, method, task=task, config=config, generator=generator)
         learner = BatchLearner(model, build, batches, nodes, config, seed)
     selection = _train(learner, [seed], config, device, on_epoch)
-    return _outcomes([seed], selection, began)[0]
+    return _outcomes([task], [seed], selection, began)[0]
 
 
 def train_side_by_side(
@@ -143,7 +143,7 @@ def train_side_by_side(
     nodes = {task: labelled_nodes(task, device, config.class_weight, config.loss) for task in dict.fromkeys(tasks)}
     replicas = Replicas(models(), prepared.features, [nodes[task] for task in tasks], config)
     selection = _train(replicas, seeds, config, device, on_epoch)
-    return _outcomes(seeds, selection, began)
+    return _outcomes(tasks, seeds, selection, began)
 
 
 def _built(
@@ -152,8 +152,9 @@ def _built(
     with generator.device:  # a generator draws on its own device alone
         model = method.build(prepared, task.n_classes, generator)
     model.to(generator.device)
-    if config.class_weight != "none" and not model.weighs_classes:
-        raise InputError(f"{model.title} cannot weigh classes; leave class_weight at none.")
+    if config.class_weight != "none" and not (model.weighs_classes and task.scale is None):
+        what = f"{model.title} cannot weigh classes" if task.scale is None else "Numbers have no classes to weigh"
+        raise InputError(f"{what}; leave class_weight at none.")
     if config.recompute and not model.recompute_layers():
         raise InputError(f"{model.title} cannot recompute its layers; leave recompute at false.")
     return model
@@ -187,19 +188,20 @@ def _train(
     return selection
 
 
-def _outcomes(seeds: Sequence[int], selection: Selection, began: float) -> list[SeedOutcome]:
+def _outcomes(tasks: Sequence[Task], seeds: Sequence[int], selection: Selection, began: float) -> list[SeedOutcome]:
     lengths, best, failed = (part.tolist() for part in (selection.length, selection.best_epoch, selection.failed))
     history, chosen = selection.history.cpu().numpy(), selection.to_host()
     seconds = (time.perf_counter() - began) / len(seeds)
     outcomes = []
-    for r, seed in enumerate(seeds):
+    for r, (task, seed) in enumerate(zip(tasks, seeds, strict=True)):
         rows = np.ascontiguousarray(history[: lengths[r], :, r])
         if failed[r]:
             failure = f"diverged at epoch {lengths[r]} (training loss {rows[-1, 0]:g}, validation loss {rows[-1, 1]:g})"
             outcomes.append(SeedOutcome(seed, rows, None, None, None, seconds, failure))
             continue
-        probabilities, weights = chosen[r]
-        outcomes.append(SeedOutcome(seed, rows, best[r], probabilities.numpy(), weights, seconds))
+        outputs, weights = chosen[r][0].numpy(), chosen[r][1]
+        outputs = outputs if task.scale is None else task.scale.restored(outputs)
+        outcomes.append(SeedOutcome(seed, rows, best[r], outputs, weights, seconds))
     return outcomes
 
 

@@ -8,11 +8,13 @@ import math
 import torch
 from torch import Tensor
 
+from hiergcn.model.method import activated
 from hiergcn.model.ops import gpu_kernels
 from hiergcn.train.config import TrainConfig
 from hiergcn.train.learners import Evaluation
 
 HISTORY = ("train_loss", "validation_loss", "train_accuracy", "validation_accuracy")
+"""The accuracy of numbers is `Measured.score`."""
 
 
 class Selection:
@@ -69,11 +71,11 @@ class Selection:
         return [value if epoch else math.nan for value, epoch in zip(accuracy, self.best_epoch.tolist(), strict=True)]
 
     def to_host(self) -> list[tuple[Tensor, dict[str, Tensor]]]:
-        """Return probabilities and weights of each model's best epoch, on the host.
+        """Return probabilities, or numbers, and weights of each model's best epoch, on the host.
 
         There is one copy per tensor, not per model, since every copy waits for the GPU.
         """
-        probabilities = torch.softmax(self.best["logits"], dim=2).cpu()
+        probabilities = activated(self.best["logits"]).cpu()
         weights = {name.removeprefix("weights."): value.cpu() for name, value in self.best.items() if name != "logits"}
         return [
             (_own(probabilities, model), {name: _own(value, model) for name, value in weights.items()})

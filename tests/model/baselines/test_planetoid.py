@@ -72,7 +72,7 @@ def test_prediction_joins_the_two_softmaxes(config: PlanetoidTConfig) -> None:
 def test_objective_is_the_cross_entropy_of_all_three_layers(config: PlanetoidTConfig) -> None:
     model, X, labelled = built(replace(config, label_steps=0, graph_steps=0))
     logits = model._logits(X, model.embed(X))
-    expected = sum(labelled.cross_entropy(z) for z in logits)
+    expected = sum(labelled.loss(z) for z in logits)
     torch.testing.assert_close(model.objective(X, labelled, 1), expected)
 
 

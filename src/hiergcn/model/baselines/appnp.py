@@ -67,6 +67,7 @@ class APPNP(NodeModel):
 class APPNPMethod(FlatMethod):
     network = APPNP
     replicates = True
+    predicts_numbers = True
 
     def structure(self, task: Task, device: torch.device) -> SparseFeatures:
         return SparseFeatures.from_scipy(normalised_adjacency(task.adjacency), device)

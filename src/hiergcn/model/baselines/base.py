@@ -26,17 +26,27 @@ class OneStepModel(NodeModel):
 
     def step(self, features: Features, labelled: Labelled, optimiser: Optimiser, epoch: int) -> float:
         self.solve(labelled)
-        return labelled.cross_entropy(self(features)).item()
+        return labelled.loss(self(features)).item()
 
 
 class LabelModel(OneStepModel):
     """A model of labels alone: at each node, the shares of the classes are a weighted mean of the training labels."""
 
-    known: Tensor  # (n,) class of each training node, -1 for all others
+    known: Tensor  # (n,) class or number of each training node; see `nothing_known` for all others
+
+    @property
+    def is_known(self) -> Tensor:
+        """Whether each node trains, (n,)."""
+        return ~self.known.isnan() if self.known.is_floating_point() else self.known >= 0
 
     @abstractmethod
     def label_weights(self, node: int) -> Tensor:
         """Return the weight of each training node's label at a node, up to a common factor, (training nodes,)."""
+
+
+def nothing_known(n_nodes: int, n_classes: int) -> Tensor:
+    """Return a -1 for the class of each node, or NaN for its number; (n,)."""
+    return torch.full((n_nodes,), torch.nan) if n_classes == 1 else torch.full((n_nodes,), -1)
 
 
 class FlatMethod(Method):

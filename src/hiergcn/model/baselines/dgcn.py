@@ -143,7 +143,7 @@ class DGCN(NodeModel):
 
     def _supervised(self, logits: Tensor, Z: Tensor, labelled: Labelled) -> Tensor:
         if self.config.supervised == "cross_entropy":
-            return labelled.cross_entropy(logits, "sum")
+            return labelled.loss(logits, "sum")
         y = nn.functional.one_hot(labelled.classes, Z.shape[1])
         errors = (Z.index_select(0, labelled.nodes) - y).square().sum(dim=1)  # (labelled,)
         return errors.sum() if labelled.class_weights is None else errors @ labelled.class_weights[labelled.classes]

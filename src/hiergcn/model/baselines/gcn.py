@@ -78,3 +78,4 @@ class GCN(NodeModel):
 class GCNMethod(AdjacencyMethod):
     network = GCN
     replicates = True
+    predicts_numbers = True

@@ -12,6 +12,8 @@ A training step takes S passes Z¹ .. Z^S. Their mean, sharpened, is the target 
 
 No gradient goes through the target. Prediction is one pass with (1 - δ) X in the place of X̃.
 
+Numbers have no softmax and no sharpening: the loss is the squared error, and the target is the mean of the passes.
+
 Cost of a pass: with dropout or batch normalisation on X̄, X̄ is made in full for each of the S passes, dense (n, f): 16
 MB on Cora, 39 MB on Pubmed. It needs no gradient, and its columns are propagated in blocks that stay in the cache.
 Without them, X̄ W = 1/(K+1) Σ Âᵏ diag(ε) (X W) is the same with `hidden` columns instead of f, and X stays sparse; that
@@ -34,7 +36,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import AdjacencyMethod
 from hiergcn.model.config_types import Count, InputConfig, NonNegative, Positive, Rate, Scaling, Whole
 from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, tensor_bytes
-from hiergcn.model.method import Features, Labelled, NodeModel, Prepared, Weights
+from hiergcn.model.method import Features, Labelled, Measured, NodeModel, Prepared, Weights, activated
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import csr_product, linear_map
 from hiergcn.model.ops.sparse_features import feature_dropout
@@ -214,9 +216,10 @@ class GRAND(NodeModel):
     def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
         """Return the supervised and the consistency loss of S passes."""
         logits = torch.stack([self(features) for _ in range(self.config.passes)])  # (S, n, classes)
-        supervised = torch.stack([labelled.cross_entropy(one) for one in logits]).mean()
-        probabilities = torch.softmax(logits, dim=2)
-        target = self.target(probabilities.detach().mean(dim=0), labelled)
+        supervised = torch.stack([labelled.loss(one) for one in logits]).mean()
+        probabilities = activated(logits)
+        mean = probabilities.detach().mean(dim=0)
+        target = mean if isinstance(labelled, Measured) else self.target(mean, labelled)
         return supervised + self.consistency_weight() * consistency_loss(probabilities, target)
 
     def target(self, mean: Tensor, labelled: Labelled) -> Tensor:
@@ -237,6 +240,7 @@ class GRANDMethod(AdjacencyMethod):
 
     network: type[Any] = GRAND
     replicates = True
+    predicts_numbers = True
 
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None

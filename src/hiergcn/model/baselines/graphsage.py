@@ -75,6 +75,7 @@ class GraphSAGEMethod(FlatMethod):
 
     network = GraphSAGE
     replicates = True
+    predicts_numbers = True
 
     def structure(self, task: Task, device: torch.device) -> NeighbourMean:
         degree = task.adjacency.sum(axis=1)

@@ -8,6 +8,9 @@ are all equal if no label reaches the node.
 
 The harmonic function (Zhu et al., 2003) is the other method of labels alone: they are diffused to convergence, see
 `coarsen.diffusion`. One epoch solves the system, and every seed gives the same model.
+
+Both predict numbers, too. Label propagation gives a node the mean of the training values, weighted by what reaches it
+of each: the expected value, if every value were a class. The constant, which uses no edge either, is the floor.
 """
 
 from dataclasses import dataclass
@@ -15,15 +18,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from hiergcn.coarsen.diffusion import Diffusion
+from hiergcn.coarsen.diffusion import Diffusion, label_columns
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import GraphOnlyMethod, LabelModel
+from hiergcn.model.baselines.base import GraphOnlyMethod, LabelModel, nothing_known
 from hiergcn.model.config_types import CheckedConfig, Count, TrueShare
-from hiergcn.model.method import Features, Labelled
+from hiergcn.model.method import Features, Labelled, Prepared
 from hiergcn.model.ops.sparse import csr_tensor, symmetrically_normalised
 
 _FLOOR = 1e-12  # of a score, whose logarithm is the logit
-_UNKNOWN = -1
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class LabelPropagation(LabelModel):
         super().__init__()
         self.config, self.n_classes = config, n_classes
         self.S = S  # of the graph, not of the model: not a buffer, so not saved with the labels
-        self.register_buffer("known", torch.full((S.shape[0],), _UNKNOWN))
+        self.register_buffer("known", nothing_known(S.shape[0], n_classes))
 
     def solve(self, labelled: Labelled) -> None:
         self.known[labelled.nodes] = labelled.classes
@@ -55,7 +57,7 @@ class LabelPropagation(LabelModel):
     @torch.no_grad()
     def forward(self, features: Features) -> Tensor:
         Y = torch.zeros(len(self.known), self.n_classes, device=self.known.device)
-        nodes = torch.nonzero(self.known != _UNKNOWN).squeeze(1)
+        nodes = torch.nonzero(self.is_known).squeeze(1)
         Y[nodes, self.known[nodes]] = 1.0
         return torch.log(self._propagated(Y) + _FLOOR)
 
@@ -63,7 +65,7 @@ class LabelPropagation(LabelModel):
     def label_weights(self, node: int) -> Tensor:
         asked = torch.zeros(len(self.known), 1, device=self.known.device)
         asked[node] = 1.0
-        return self._propagated(asked)[self.known != _UNKNOWN, 0]  # S is symmetric: a row is a column
+        return self._propagated(asked)[self.is_known, 0]  # S is symmetric: a row is a column
 
     def _propagated(self, Y: Tensor) -> Tensor:
         F = Y
@@ -72,9 +74,22 @@ class LabelPropagation(LabelModel):
         return F
 
 
+class NumberPropagation(LabelPropagation):
+    """The same for numbers."""
+
+    @torch.no_grad()
+    def forward(self, features: Features) -> Tensor:
+        reached = self._propagated(torch.stack([self.known.nan_to_num(), self.is_known.float()], dim=1))  # (n, 2)
+        return reached[:, :1] / reached[:, 1:].clamp_min(_FLOOR)  # 0, the mean of all, if nothing reaches the node
+
+
 class LabelPropagationMethod(GraphOnlyMethod):
-    network = LabelPropagation
     relearns = True
+    predicts_numbers = True
+
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> LabelPropagation:
+        network = NumberPropagation if n_classes == 1 else LabelPropagation
+        return network(prepared.structure, 0, n_classes, self.config, generator)
 
     def structure(self, task: Task, device: torch.device) -> Tensor:
         return csr_tensor(symmetrically_normalised(task.adjacency)).to(device)
@@ -86,7 +101,7 @@ class HarmonicConfig:
 
 
 class Harmonic(LabelModel):
-    """The shares of the classes at each node, once the labels are known."""
+    """The shares of the classes, or the number, at each node, once the labels are known."""
 
     weighs_classes = False
     shares: Tensor  # (n, classes)
@@ -98,7 +113,7 @@ class Harmonic(LabelModel):
         self.diffusion = diffusion
         n = diffusion.adjacency.shape[0]
         self.register_buffer("shares", torch.full((n, n_classes), 1.0 / n_classes, device=generator.device))
-        self.register_buffer("known", torch.full((n,), _UNKNOWN), persistent=False)
+        self.register_buffer("known", nothing_known(n, n_classes), persistent=False)
 
     def solve(self, labelled: Labelled) -> None:
         nodes, classes = labelled.nodes.cpu().numpy(), labelled.classes.cpu().numpy()
@@ -107,11 +122,11 @@ class Harmonic(LabelModel):
         self.known[labelled.nodes] = labelled.classes
 
     def label_weights(self, node: int) -> Tensor:
-        nodes = torch.nonzero(self.known != _UNKNOWN).squeeze(1).cpu().numpy()
+        nodes = torch.nonzero(self.is_known).squeeze(1).cpu().numpy()
         return torch.from_numpy(self.diffusion.label_weights(node, nodes))
 
     def forward(self, features: Features) -> Tensor:
-        return torch.log(self.shares + _FLOOR)
+        return self.shares if self.shares.shape[1] == 1 else torch.log(self.shares + _FLOOR)
 
 
 class HarmonicMethod(GraphOnlyMethod):
@@ -119,6 +134,50 @@ class HarmonicMethod(GraphOnlyMethod):
 
     network = Harmonic
     relearns = True
+    predicts_numbers = True
 
     def structure(self, task: Task, device: torch.device) -> Diffusion:
         return Diffusion(task.adjacency)
+
+
+@dataclass(frozen=True)
+class ConstantConfig:
+    """There are no settings."""
+
+
+class Constant(LabelModel):
+    """The shares of the classes among the training nodes, or the mean of their numbers, for every node."""
+
+    weighs_classes = False
+    shares: Tensor  # (1, classes)
+
+    def __init__(
+        self, n_nodes: int, n_features: int, n_classes: int, config: ConstantConfig, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        self.register_buffer("shares", torch.zeros(1, n_classes, device=generator.device))
+        self.register_buffer("known", nothing_known(n_nodes, n_classes), persistent=False)
+
+    def solve(self, labelled: Labelled) -> None:
+        columns = label_columns(labelled.classes.cpu().numpy(), self.shares.shape[1])
+        if len(columns):
+            self.shares.copy_(torch.from_numpy(columns.mean(axis=0, keepdims=True)))
+        self.known[labelled.nodes] = labelled.classes
+
+    def label_weights(self, node: int) -> Tensor:
+        return torch.ones(int(self.is_known.sum()))
+
+    def forward(self, features: Features) -> Tensor:
+        rows = self.shares.expand(len(self.known), -1)
+        return rows if rows.shape[1] == 1 else torch.log(rows + _FLOOR)
+
+
+class ConstantMethod(GraphOnlyMethod):
+    """The constant as a method."""
+
+    network = Constant
+    relearns = True
+    predicts_numbers = True
+
+    def structure(self, task: Task, device: torch.device) -> int:
+        return task.n_nodes

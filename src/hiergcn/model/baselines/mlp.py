@@ -53,6 +53,7 @@ class MLP(NodeModel):
 class MLPMethod(FlatMethod):
     network = MLP
     replicates = True
+    predicts_numbers = True
 
     def structure(self, task: Task, device: torch.device) -> None:
         """Return None: the perceptron does not use the graph."""

@@ -201,7 +201,7 @@ class Planetoid(NodeModel):
         X = (few_rows if samples.sparse_gradients else feature_rows)(samples.features, batch)
         rows = replace(labelled, nodes=torch.arange(len(batch), device=batch.device), classes=labelled.classes[batch])
         logits = self._logits(X, self.embed(X, labelled.nodes[batch]))
-        return torch.stack([rows.cross_entropy(z) for z in logits]).sum()
+        return torch.stack([rows.loss(z) for z in logits]).sum()
 
     def _begin(self, features: Features, labelled: Labelled) -> "_Samples":
         self._samples = samples = _Samples(self, features, labelled)

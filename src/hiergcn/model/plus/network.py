@@ -32,7 +32,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.baselines.grand import GRAND, GRANDConfig, GRANDMethod, Propagation, passes_memory, smoothed_features
 from hiergcn.model.config_types import Count, NonNegative, Positive, Share, Whole
 from hiergcn.model.memory_cost import MemoryPlan, Workload
-from hiergcn.model.method import Features, Labelled, Prepared, Weights
+from hiergcn.model.method import Features, Labelled, Measured, Prepared, Weights
 from hiergcn.model.ops.sparse import propagate
 from hiergcn.model.plus.components import CENTRE, DIRECTIONS, Components, principal_components
 from hiergcn.model.plus.propagation import HierarchicalPropagation
@@ -112,7 +112,7 @@ class HGCNPlus(GRAND):
 
     def forward(self, features: Features) -> Tensor:
         logits = super().forward(features)
-        if self.training or not self.config.prediction_balance:
+        if self.training or not self.config.prediction_balance or logits.shape[1] == 1:
             return logits
         return balanced(logits, torch.softmax(logits, dim=1), self.config.prediction_balance)
 
@@ -131,7 +131,7 @@ class HGCNPlus(GRAND):
 
     def precompute(self, labelled: Labelled) -> Tensor | None:
         """Return log Q (n, classes); None without a label prior."""
-        if not self.config.label_prior:
+        if not self.config.label_prior or isinstance(labelled, Measured):
             return None
         return label_prior(self.graph.adjacency, labelled, self.second.shape[1])
 

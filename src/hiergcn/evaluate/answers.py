@@ -1,0 +1,52 @@
+"""What a model's outputs say about each node, as columns of `predictions.csv`: a class, or a number."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hiergcn.evaluate.calibration import Temperature
+from hiergcn.evaluate.conformal import PredictionSets
+from hiergcn.graph.task import Scale
+
+DIGITS = 4
+"""Numbers are rounded to this power of ten of the training values' deviation; a model is never that exact."""
+
+
+@dataclass(frozen=True)
+class ClassAnswers:
+    """Answers that are classes."""
+
+    class_names: tuple[str, ...]
+    temperature: Temperature
+    sets: PredictionSets | None = None
+
+    def columns(self, probabilities: NDArray[np.floating]) -> dict[str, NDArray[Any]]:
+        """Return the class of each node, its probability, its calibrated probability, and the prediction set."""
+        confidence = self.temperature.of(probabilities)
+        return {
+            "predicted": np.array(self.class_names, dtype=object)[probabilities.argmax(axis=1)],
+            "probability": probabilities.max(axis=1).astype(np.float64),
+            "confidence": confidence.max(axis=1),
+            **({} if self.sets is None else {"set": self.sets.names(confidence, self.class_names)}),
+        }
+
+
+@dataclass(frozen=True)
+class NumberAnswers:
+    """Answers that are numbers."""
+
+    name: str
+    """Of the target."""
+    scale: Scale
+
+    @property
+    def decimals(self) -> int:
+        """Decimals of numbers in tables; negative for tens, hundreds, .."""
+        return DIGITS - math.floor(math.log10(self.scale.spread))
+
+    def columns(self, numbers: NDArray[np.floating]) -> dict[str, NDArray[Any]]:
+        """Return the number of each node, (n, 1) -> (n,)."""
+        return {"predicted": np.round(numbers[:, 0], self.decimals)}

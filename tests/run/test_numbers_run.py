@@ -1,0 +1,89 @@
+"""Runs that predict numbers: choice, folder, the same predictions again, and newer graphs."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hiergcn.datasets.planted import planted_numbers
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph
+from hiergcn.run.fit import draw_split, fit
+from hiergcn.run.folder import load_run, write_run
+from hiergcn.run.predict import predictions_again, predictions_on
+from hiergcn.run.result import RunResult
+
+SHIFT, UNIT = 1000.0, 0.01  # values of little spread around a large mean, as voltages are
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    made = planted_numbers(160, seed=2)
+    values = SHIFT + UNIT * made.truth
+    values[:20] = np.nan
+    ids = np.array([f"n{k}" for k in range(160)], dtype=object)
+    return Graph(made.adjacency, made.features, ids=ids, name="mine", targets=values, target_name="price")
+
+
+@pytest.fixture(scope="module")
+def chosen(graph: Graph) -> RunResult:
+    return fit(graph, seeds=[0, 1], device="cpu", changes={"epochs": 30}, time_limit=100.0)
+
+
+def test_the_choice_is_better_than_its_floors(chosen: RunResult) -> None:
+    assert chosen.leaderboard is not None
+    assert chosen.test is not None
+    r2 = {one.name: one.test.main.mean for one in chosen.leaderboard if one.test}
+    assert {"constant", "label-propagation", "harmonic", "mlp"} <= set(r2)
+    floors = [r2[name] or 0.0 for name in ("constant", "label-propagation", "harmonic", "mlp")]
+    delivered = chosen.metrics()["delivered_r2"]
+    assert delivered > max(floors) + 0.1
+    ranked = [one.validation.main.mean or 0.0 for one in chosen.leaderboard if one.validation]
+    assert ranked == sorted(ranked, reverse=True)
+    assert chosen.verdict is not None
+
+
+def test_the_folder_gives_the_same_numbers_again(chosen: RunResult, graph: Graph, tmp_path: Path) -> None:
+    write_run(chosen, tmp_path / "run", keep_graph=True)
+    run = load_run(tmp_path / "run")
+    assert list(run.predictions.columns) == ["id", "predicted", "given", "value", "split"]
+    again = predictions_again(run, graph, "cpu")
+    pd.testing.assert_frame_equal(again, run.predictions, atol=1e-3 * UNIT, rtol=0)
+    np.testing.assert_array_equal(run.predictions["value"], graph.truth)  # exactly as given
+    assert np.abs(run.predictions["predicted"] - chosen.predicted).max() <= 1e-4 * UNIT
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert metrics["target"] == "price"
+    assert metrics["test_r2"]["per_seed"] == [pytest.approx(value) for value in chosen.test.main.values]  # type: ignore[union-attr]
+    assert metrics["delivered_mae"] < UNIT
+
+
+def test_a_newer_graph(chosen: RunResult, graph: Graph, tmp_path: Path) -> None:
+    """The old nodes among others get nearly their numbers; their training values are found by their ids."""
+    write_run(chosen, tmp_path / "run")
+    table = predictions_on(load_run(tmp_path / "run"), graph, "cpu")
+    assert table["seen"].all()
+    np.testing.assert_allclose(table["predicted"], chosen.predicted, atol=1e-3 * UNIT)
+
+
+@pytest.mark.parametrize("method", ["label-propagation", "harmonic", "constant", "hgcn-plus"])
+def test_a_named_method_with_baselines(method: str, graph: Graph, tmp_path: Path) -> None:
+    changes = {"epochs": 3} if method == "hgcn-plus" else {}
+    result = fit(graph, model=method, changes=changes, baselines=("harmonic",), device="cpu")
+    write_run(result, tmp_path / "run")
+    run = load_run(tmp_path / "run")
+    np.testing.assert_allclose(run.model.predict_proba(graph, "cpu"), result.probabilities, atol=1e-4 * UNIT)
+    assert result.baselines is not None
+    assert len(result.baselines) == (method != "harmonic")
+
+
+def test_values_that_cannot_be_learned(graph: Graph) -> None:
+    with pytest.raises(InputError, match="Every training value of mine is 3"):
+        fit(graph.with_targets(np.full(160, 3.0)), device="cpu")
+    with pytest.raises(InputError, match="mine has no labels; give the class or the number"):
+        fit(graph.with_targets(np.full(160, np.nan)), draw_split(graph), device="cpu")
+    with pytest.raises(InputError, match="The target of node 0 is infinite"):
+        graph.with_targets(np.full(160, np.inf))
+    with pytest.raises(InputError, match="both labels and targets"):
+        Graph(graph.adjacency, labels=np.zeros(160, np.int64), targets=graph.targets)
