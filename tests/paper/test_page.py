@@ -56,18 +56,19 @@ def test_the_page_has_every_table_and_figure(whole: Path, tmp_path: Path) -> Non
         assert f"(`{name}`)" in text
         assert f'id="{name}"' in page
         assert experiment.title in page
-    for name in ("few-labels", "levels", "channels", "coarsening", "receptive-field", "random-splits"):
+    for name in ("table2", "few-labels", "levels", "channels", "coarsening", "receptive-field", "random-splits"):
         assert "<svg" in (out / "figures" / f"{name}.svg").read_text(encoding="utf-8")
         assert f"figures/{name}.svg" in text
-        assert f'id="{name}-title"' in page
     assert not (out / "figures" / "complexity.svg").exists()  # not measured
-    assert "<script" not in page
+    assert page.index("claims hold") < page.index('id="table2"') < page.index('id="claims"') < page.index("Commits: ")
     assert "1 failed" in text
     assert "GAT on Cora: 1 of 2 runs failed; the first diverged at epoch 2." in text
     assert "<sub>paper 84.5 ± 0.5</sub><br><sub>" in text
     assert "5,278" in text
     assert "<sub>2 splits</sub><br><sub>to H-GCN −0.2 (p = 1.000)</sub>" in text  # GCN on random splits
     assert '<span class="verdict does-not-hold">does not hold</span>' in page
+    assert '<tr data-verdict="does not hold">' in page
+    assert '<tr class="ours"><th scope="row" class="words">H-GCN</th>' in page
 
 
 def test_means_in_the_tables_are_those_of_the_runs(whole: Path, tmp_path: Path) -> None:

@@ -1,64 +1,146 @@
 """The figures of the page; each is None if its runs are missing."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import matplotlib
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from hiergcn.paper.collect import TABLE2, CellResult, Evidence
 from hiergcn.paper.experiments import DATASET_TITLES, arm_title
 from hiergcn.paper.tables import BESIDE, OF_THE_PAPER
 from hiergcn.paper.verdicts import members, seconds
-from hiergcn.report.svg import CLASS_COLOURS, FIRST, INK, MUTED, PAPER, SECOND, STYLE, legend_above, new_figure
+from hiergcn.report import axes
+from hiergcn.report.axes import Axis
+from hiergcn.report.palette import CLASS_COLOURS, FIRST, INK, LINE, MUTED, PAPER, SECOND, VIOLET, method_colour
+from hiergcn.report.panels import Entry, Figure, Panel
 
-WIDTH = 9.0
-"""Inches."""
-MARKERS = ("o", "s", "D", "^", "v", "P")
-FEW = {"hgcn": FIRST, **dict(zip(("gcn", "gat", "dgcn", "appnp", "grand"), CLASS_COLOURS[1:], strict=False))}
+FEW = ("hgcn", "gcn", "gat", "dgcn", "appnp", "grand")
 APART = 0.22
 """Horizontal distance between the points of two methods, in labels per class."""
 FAR = 3.0
 """A mean that lies this many times farther below the others than they lie apart is left off the axis."""
+ROW = 22
+"""Height of a method's row in pixels."""
+DASH, DOTS = "6 4", "2 4"
 
 
-@contextmanager
-def _panel_per_dataset(datasets: Sequence[str]) -> Iterator[tuple[Figure, list[tuple[str, Axes]]]]:
-    """Give a figure with one titled panel per dataset, two in a row; the legend is that of the first panel."""
-    with matplotlib.rc_context(STYLE):
-        rows = (len(datasets) + 1) // 2
-        figure = new_figure(WIDTH, 0.5 + 2.5 * rows)
-        panels = figure.subplots(rows, min(len(datasets), 2), squeeze=False).ravel()
-        for axes in panels[len(datasets) :]:
-            axes.set_visible(False)
-        for axes, name in zip(panels, datasets, strict=False):
-            axes.set_title(DATASET_TITLES[name])
-        yield figure, list(zip(datasets, panels, strict=False))
-        legend_above(figure, panels[0])
+def table2_figure(evidence: Evidence) -> Figure | None:
+    """Draw Table 2: the paper's figure and ours of each method, a panel per dataset; H-GCN's row is marked."""
+    cells = {(arm, name): cell for (arm, name, _), cell in evidence.cells["table2"].items()}
+    if not any(cell.done for cell in cells.values()):
+        return None
+
+    def draw(panel: Panel, place: int, arm: str, dataset: str) -> None:
+        cell = cells.get((arm, dataset))
+        if cell is None:
+            return
+        if cell.done:
+            _mean_and_spread(panel, place, cell, method_colour(arm), arm_title(arm))
+        if cell.printed is not None:
+            panel.dots(
+                [100 * cell.printed.mean], [place], INK, "star", 5, [f"the paper: {100 * cell.printed.mean:.1f} %"]
+            )
+        if not cell.done:
+            panel.text(panel.x.low, place, "not run" if cell.missing else "failed", anchor="start", dx=4)
+
+    legend = [
+        Entry("the paper", INK, "star"),
+        Entry("our mean", FIRST, "dot"),
+        Entry("± standard deviation over seeds", FIRST, "line"),
+    ]
+    return _by_method(cells, evidence.scale.datasets, draw, legend)
+
+
+def random_figure(evidence: Evidence) -> Figure | None:
+    """Draw mean ± standard deviation over random splits, and the mean on the public split, a panel per dataset."""
+    cells = {(arm, name): cell for (arm, name, _), cell in evidence.cells["random-splits"].items()}
+    if not any(cell.done > 1 for cell in cells.values()):
+        return None
+
+    def draw(panel: Panel, place: int, arm: str, dataset: str) -> None:
+        cell = cells.get((arm, dataset))
+        if cell is not None and cell.done > 1:
+            _mean_and_spread(panel, place, cell, method_colour(arm), arm_title(arm))
+        else:
+            panel.text(panel.x.low, place, "not run on random splits", anchor="start", dx=4)
+        public = evidence.cells["table2"].get((arm, dataset, ""))
+        if public is not None and public.done:
+            mean = _percent(public.accuracy.mean)
+            panel.dots([mean], [place], MUTED, "diamond", 4, [f"public split: {mean:.1f} %"])
+
+    legend = [
+        Entry("random splits, mean", FIRST, "dot"),
+        Entry("± standard deviation over splits", FIRST, "line"),
+        Entry("public split, mean", MUTED, "diamond"),
+    ]
+    public = {place: cell for place, cell in evidence.cells["table2"].items() if place[:2] in cells}
+    return _by_method(cells, evidence.scale.citation, draw, legend, beside=list(public.values()))
+
+
+def _by_method(
+    cells: Mapping[tuple[str, str], CellResult],
+    datasets: Sequence[str],
+    draw: Callable[[Panel, int, str, str], None],
+    legend: Sequence[Entry],
+    beside: Iterable[CellResult] = (),
+) -> Figure:
+    """Draw a panel per dataset with a row per method; H-GCN's rows are shaded. Axes hold the cells `beside`, too."""
+    arms = [arm for arm in (*OF_THE_PAPER, *BESIDE) if any(arm == one for one, _ in cells)]
+    panels = []
+    for dataset in datasets:
+        if not any(name == dataset for _, name in cells):
+            continue
+        found = [cell for cell in (*cells.values(), *beside) if cell.cell.dataset == dataset]
+        values = [value for cell in found if cell.done for value in _ends(cell)]
+        values += [100 * cell.printed.mean for cell in found if cell.printed is not None]
+        rows = axes.rows([arm_title(arm) for arm in arms])
+        x = axes.span(values, "test accuracy, %")
+        panel = Panel(x, rows, title=DATASET_TITLES[dataset], height=ROW * len(arms), grid="x")
+        for place, arm in enumerate(arms):
+            if arm.startswith("hgcn"):
+                panel.bar((x.low, x.high), place, ROW, LINE, opacity=0.5)
+            draw(panel, place, arm, dataset)
+        panels.append(panel)
+    return Figure(panels, legend, columns=2)
+
+
+def _mean_and_spread(panel: Panel, place: int, cell: CellResult, colour: str, name: str) -> None:
+    low, high = _ends(cell)
+    mean = _percent(cell.accuracy.mean)
+    panel.across(low, high, place, colour, 2.2)
+    panel.dots([mean], [place], colour, size=4.5, tips=[f"{name}: {mean:.1f} ± {high - mean:.1f} %"])
+
+
+def _ends(cell: CellResult) -> tuple[float, float]:
+    mean, spread = _percent(cell.accuracy.mean), _percent(cell.accuracy.std)
+    return mean - spread, mean + spread
 
 
 def varied_figure(evidence: Evidence, experiment: str, what: str, best: dict[str, int]) -> Figure | None:
     """Draw accuracy over the values of a setting, one panel per dataset, with the paper's best value."""
     if not any(cell.done for cell in evidence.cells[experiment].values()):
         return None
-    with _panel_per_dataset(evidence.scale.datasets) as (figure, panels):
-        for name, axes in panels:
-            cells, printed = evidence.varied(experiment, name), 100 * TABLE2["hgcn"][name].mean
-            done = {value: cell for value, cell in cells.items() if cell.done}
-            far = _far_below(done, printed)
-            shown = {value: cell for value, cell in done.items() if value != far}
-            _bars(axes, list(shown), list(shown.values()), FIRST, "o", "H-GCN, mean ± standard deviation")
-            axes.plot(best[name], printed, "*", color=SECOND, markersize=12, label="the paper's best")
-            axes.set(xlabel=what, ylabel="test accuracy, %", xticks=list(cells))
-            axes.set_xlim(min(cells) - 0.4, max(cells) + 0.4)
-            axes.margins(y=0.12)
-            if far is not None:
-                _draw_far(axes, far, done[far])
-    return figure
+    panels = []
+    for name in evidence.scale.datasets:
+        cells, printed = evidence.varied(experiment, name), 100 * TABLE2["hgcn"][name].mean
+        done = {value: cell for value, cell in cells.items() if cell.done}
+        far = _far_below(done, printed)
+        shown = {value: cell for value, cell in done.items() if value != far}
+        heights = [end for cell in shown.values() for end in _ends(cell)]
+        panel = Panel(
+            axes.whole_numbers(list(cells), what),
+            axes.span([*heights, printed], "test accuracy, %"),
+            title=DATASET_TITLES[name],
+            height=180,
+        )
+        _error_bars(panel, list(shown), list(shown.values()), FIRST, "H-GCN")
+        panel.dots([best[name]], [printed], SECOND, "star", 6, [f"the paper's best: {best[name]}, {printed:.1f} %"])
+        if far is not None:
+            mean, spread = (_percent(getattr(done[far].accuracy, part)) for part in ("mean", "std"))
+            panel.text(far, panel.y.low, f"↓ {mean:.1f} ± {spread:.1f}", anchor="start", dx=-14, dy=-8, colour=FIRST)
+        panels.append(panel)
+    legend = [Entry("H-GCN, mean ± standard deviation", FIRST, "line"), Entry("the paper's best", SECOND, "star")]
+    return Figure(panels, legend, columns=2)
 
 
 def _far_below(cells: Mapping[int, CellResult], printed: float) -> int | None:
@@ -70,29 +152,20 @@ def _far_below(cells: Mapping[int, CellResult], printed: float) -> int | None:
     return value if second - lowest > FAR * max(max(highest, printed) - second, 1.0) else None
 
 
-def _draw_far(axes: Axes, value: int, cell: CellResult) -> None:
-    """Draw an arrow that points below the axis, with the figure."""
-    axes.annotate(
-        f"{_percent(cell.accuracy.mean):.1f} ± {_percent(cell.accuracy.std):.1f}",
-        xy=(value, 0.0),
-        xytext=(value, 0.3),
-        xycoords=("data", "axes fraction"),
-        ha="center",
-        rotation=90,  # beside the next value's bar
-        color=FIRST,
-        arrowprops={"arrowstyle": "-|>", "color": FIRST},
-    )
-
-
 def _percent(fraction: float | None) -> float:
     return 100 * (fraction or 0.0)
 
 
-def _bars(axes: Axes, x: Sequence[float], cells: Sequence[CellResult], colour: str, marker: str, label: str) -> None:
+def _error_bars(panel: Panel, x: Sequence[float], cells: Sequence[CellResult], colour: str, name: str) -> None:
     """Draw a line through the means, with error bars of one standard deviation over all runs."""
-    means, spreads = ([_percent(getattr(cell.accuracy, what)) for cell in cells] for what in ("mean", "std"))
-    look: dict[str, Any] = {"linewidth": 1.6, "markersize": 5, "elinewidth": 0.9, "capsize": 2}
-    axes.errorbar(x, means, yerr=spreads, marker=marker, color=colour, label=label, **look)
+    means = [_percent(cell.accuracy.mean) for cell in cells]
+    panel.line(x, means, colour)
+    for place, cell in zip(x, cells, strict=True):
+        panel.up(place, *_ends(cell), colour)
+    tips = [
+        f"{name}: {mean:.1f} ± {_percent(cell.accuracy.std):.1f} %" for mean, cell in zip(means, cells, strict=True)
+    ]
+    panel.dots(x, means, colour, size=4, tips=tips)
 
 
 def few_labels_figure(evidence: Evidence) -> Figure | None:
@@ -100,23 +173,37 @@ def few_labels_figure(evidence: Evidence) -> Figure | None:
     if not any(cell.done for cell in evidence.cells["table3"].values()):
         return None
     counts = sorted(evidence.scale.labels)
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(WIDTH, 3.9)
-        first, *panels = figure.subplots(1, 3, sharey=True)
-        for place, ((arm, colour), marker) in enumerate(zip(FEW.items(), MARKERS, strict=True)):
-            printed = {count: 100 * one.mean for count in counts if (one := evidence.few(arm, str(count)).printed)}
-            first.plot(*zip(*printed.items(), strict=True) if printed else ([], []), marker=marker, color=colour)
-            for axes, end in zip(panels, ("", " small"), strict=True):
-                cells = {count: cell for count in counts if (cell := evidence.few(arm, f"{count}{end}")).done}
-                places = [count + APART * (place - 2.5) for count in cells]
-                _bars(axes, places, list(cells.values()), colour, marker, arm_title(arm))
-        titles = ("the paper", "ours, 500 validation labels", "ours, validation as small as training")
-        for axes, title in zip((first, *panels), titles, strict=True):
-            axes.set(xlabel="labels per class", title=title, xticks=counts)
-            axes.set_xlim(counts[0] - 1.5, counts[-1] + 1.5)
-        first.set_ylabel("test accuracy, %")
-        legend_above(figure, panels[0])
-        return figure
+    titles = {
+        "paper": "The paper",
+        "": "Ours, 500 validation labels",
+        " small": "Ours, validation as small as training",
+    }
+    found = [evidence.few(arm, f"{count}{end}") for arm in FEW for count in counts for end in ("", " small")]
+    heights = [end for cell in found if cell.done for end in _ends(cell)]
+    heights += [100 * cell.printed.mean for cell in found if cell.printed]
+    y = axes.span(heights, "test accuracy, %")
+    panels = []
+    for end, title in titles.items():
+        panel = Panel(_at(counts, "labels per class"), y, title=title, height=230)
+        for place, arm in enumerate(FEW):
+            if end == "paper":
+                printed = {count: one.mean for count in counts if (one := evidence.few(arm, str(count)).printed)}
+                means = [100 * mean for mean in printed.values()]
+                panel.line(printed, means, method_colour(arm))
+                tips = [f"{arm_title(arm)}: {mean:.1f} %" for mean in means]
+                panel.dots(printed, means, method_colour(arm), size=4, tips=tips)
+                continue
+            cells = {count: cell for count in counts if (cell := evidence.few(arm, f"{count}{end}")).done}
+            places = [count + APART * (place - 2.5) for count in cells]
+            _error_bars(panel, places, list(cells.values()), method_colour(arm), arm_title(arm))
+        panels.append(panel)
+    return Figure(panels, [Entry(arm_title(arm), method_colour(arm)) for arm in FEW], columns=3)
+
+
+def _at(values: Sequence[int], title: str) -> Axis:
+    """Return an axis with a tick at each of these numbers."""
+    ticks = tuple(float(value) for value in values)
+    return Axis(values[0] - 1.5, values[-1] + 1.5, ticks, tuple(map(str, values)), title)
 
 
 def field_figure(evidence: Evidence) -> Figure | None:
@@ -125,76 +212,53 @@ def field_figure(evidence: Evidence) -> Figure | None:
     known = {name: one for name, one in found.items() if one is not None}
     if not known:
         return None
-    with _panel_per_dataset(list(known)) as (figure, panels):
-        for name, axes in panels:
-            one, levels = known[name], range(known[name]["depth"] + 1)
-            low, median, high, flat = (
-                [100 * point[what] / one["nodes"] for point in one[network]]
-                for network, what in (("hgcn", "low"), ("hgcn", "median"), ("hgcn", "high"), ("flat", "median"))
-            )
-            axes.fill_between(levels, low, high, color=FIRST, alpha=0.15, linewidth=0)
-            axes.plot(levels, median, "o-", color=FIRST, label="H-GCN")
-            axes.plot(levels, flat, "s--", color=SECOND, markersize=4, label="as many layers without coarsening")
-            gcn = 100 * one["gcn"]["median"] / one["nodes"]
-            axes.axhline(gcn, color=INK, linewidth=1.2, linestyle=":", label="GCN, 2 layers")
-            axes.set(xlabel="levels", ylabel="receptive field, % of nodes", yscale="log")
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    return figure
+    panels = []
+    for name, one in known.items():
+        levels = list(range(one["depth"] + 1))
+        low, median, high, flat = (
+            [100 * point[what] / one["nodes"] for point in one[network]]
+            for network, what in (("hgcn", "low"), ("hgcn", "median"), ("hgcn", "high"), ("flat", "median"))
+        )
+        gcn = 100 * one["gcn"]["median"] / one["nodes"]
+        y = axes.powers([*low, *high, *flat, gcn], "receptive field, % of nodes")
+        panel = Panel(axes.whole_numbers(levels, "levels"), y, title=DATASET_TITLES[name], height=180)
+        panel.band(levels, low, high, method_colour("hgcn"), 0.13)
+        panel.line(levels, median, method_colour("hgcn"), "H-GCN")
+        panel.line(levels, flat, SECOND, "without coarsening", DASH)
+        panel.dots(levels, median, method_colour("hgcn"), size=4)
+        panel.rule(y=gcn, colour=method_colour("gcn"), dash=DOTS, tip=f"GCN, 2 layers: {gcn:.2g} %")
+        panels.append(panel)
+    legend = [
+        Entry("H-GCN, median", method_colour("hgcn"), "line"),
+        Entry("middle 90 % of the nodes", method_colour("hgcn"), "band"),
+        Entry("as many layers without coarsening", SECOND, "dashed"),
+        Entry("GCN, 2 layers", method_colour("gcn"), "dashed"),
+    ]
+    return Figure(panels, legend, columns=2)
 
 
 def cost_figure(evidence: Evidence) -> Figure | None:
     """Draw seconds over nodes on logarithmic axes, with lines of slope 1 for comparison."""
     lines = {
-        "coarsen": ("coarsening, 4 levels", FIRST, "o"),
-        "hgcn_epoch": ("H-GCN, epoch", SECOND, "s"),
-        "gcn_epoch": ("GCN, epoch", CLASS_COLOURS[2], "D"),
-        "gat_epoch": ("GAT, epoch", CLASS_COLOURS[3], "^"),
+        "coarsen": ("coarsening, 4 levels", VIOLET),
+        "hgcn_epoch": ("H-GCN, epoch", method_colour("hgcn")),
+        "gcn_epoch": ("GCN, epoch", method_colour("gcn")),
+        "gat_epoch": ("GAT, epoch", method_colour("gat")),
     }
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(WIDTH, 4.2)
-        axes = figure.subplots()
-        for what, (label, colour, marker) in lines.items():
-            if points := seconds(evidence, what)[0]:
-                axes.plot(*zip(*points, strict=True), marker=marker, color=colour, label=label)
-        if not axes.lines:
-            return None
-        axes.set(xscale="log", yscale="log", xlabel="nodes", ylabel="seconds")
-        (low, high), heights = axes.get_xlim(), axes.get_ylim()
-        for slope in (1e-7, 1e-6, 1e-5, 1e-4):
-            axes.plot([low, high], [slope * low, slope * high], ":", color=MUTED, linewidth=0.9, zorder=0)
-        axes.set(xlim=(low, high), ylim=heights)
-        legend_above(figure, axes)
-        return figure
-
-
-def random_figure(evidence: Evidence) -> Figure | None:
-    """Draw mean ± standard deviation over random splits, and the mean on the public split, one panel per dataset."""
-    cells = {place: cell for place, cell in evidence.cells["random-splits"].items() if cell.done > 1}
-    if not cells:
+    points = {what: found for what in lines if (found := seconds(evidence, what)[0])}
+    if not points:
         return None
-    datasets = [name for name in evidence.scale.citation if any(name == where for _, where, _ in cells)]
-    arms = [arm for arm in (*OF_THE_PAPER, *BESIDE) if any(arm == one for one, _, _ in cells)]
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(WIDTH, 1.4 + 0.3 * len(arms))
-        panels = figure.subplots(1, len(datasets), sharey=True, squeeze=False).ravel()
-        for axes, name in zip(panels, datasets, strict=True):
-            for place, arm in enumerate(arms):
-                if cell := cells.get((arm, name, "")):
-                    mean, spread = _percent(cell.accuracy.mean), _percent(cell.accuracy.std)
-                    look: dict[str, Any] = {"color": FIRST if arm == "hgcn" else INK, "capsize": 3, "markersize": 5}
-                    axes.errorbar(mean, place, xerr=spread, fmt="o", label="random splits", **look)
-                public = evidence.cells["table2"].get((arm, name, ""))
-                if public is not None and public.done:
-                    mean = _percent(public.accuracy.mean)
-                    axes.plot(mean, place, "D", color=SECOND, fillstyle="none", label="public split")
-            axes.set(title=DATASET_TITLES[name], xlabel="test accuracy, %")
-        panels[0].set_yticks(range(len(arms)), list(map(arm_title, arms)))
-        panels[0].invert_yaxis()
-        handles, labels = panels[0].get_legend_handles_labels()
-        once = dict(zip(reversed(labels), reversed(handles), strict=True))
-        figure.legend(list(once.values()), list(once), loc="outside upper left", ncols=2)
-        return figure
+    every = [point for found in points.values() for point in found]
+    x, y = axes.powers([n for n, _ in every], "nodes"), axes.powers([s for _, s in every], "seconds")
+    panel = Panel(x, y, height=300)
+    for slope in (1e-7, 1e-6, 1e-5, 1e-4):
+        panel.line([x.low, x.high], [slope * x.low, slope * x.high], MUTED, dash=DOTS, width=1)
+    for what, found in points.items():
+        name, colour = lines[what]
+        panel.line([n for n, _ in found], [s for _, s in found], colour, name)
+        panel.dots([n for n, _ in found], [s for _, s in found], colour, size=4)
+    legend = [Entry(name, colour, "line") for what, (name, colour) in lines.items() if what in points]
+    return Figure([panel], [*legend, Entry("slope 1: twice the nodes, twice the time", MUTED, "dashed")])
 
 
 TOY_PLACES = {"A": (0.0, 0.35), "B": (-1.0, 1.0), "D": (-1.0, -0.3), "C": (1.0, 1.0), "E": (1.0, -0.3)}
@@ -204,47 +268,47 @@ def toy_figure(found: Mapping[str, Any]) -> Figure:
     """Draw the toy graph, the two steps of grouping, and the coarser graph."""
     names, edges = found["names"], [tuple(edge) for edge in found["edges"]]
     steps = {
-        "the graph": range(len(names)),
-        "same neighbours (SEG)": found["equivalence"],
-        "most similar (SSG)": found["groups"],
+        "The graph": range(len(names)),
+        "Same neighbours (SEG)": found["equivalence"],
+        "Most similar (SSG)": found["groups"],
     }
-    with matplotlib.rc_context(STYLE | {"axes.grid": False}):
-        figure = new_figure(WIDTH, 2.6)
-        panels = figure.subplots(1, 4)
-        for axes, (title, groups) in zip(panels, steps.items(), strict=False):
-            _draw_graph(axes, {name: TOY_PLACES[name] for name in names}, edges, title)
-            for number, group in enumerate(members(names, groups)):
+    panels = []
+    for title, groups in steps.items():
+        panel = _empty(title)
+        for number, group in enumerate(members(names, groups)):
+            if len(group) > 1:
                 x, y = zip(*(TOY_PLACES[name] for name in group), strict=True)
-                if len(group) > 1:
-                    colour = CLASS_COLOURS[number % 6]
-                    axes.plot(x, y, color=colour, linewidth=30, alpha=0.35, solid_capstyle="round", zorder=0)
-        _draw_coarse(panels[3], found)
-        return figure
+                panel.line(x, y, CLASS_COLOURS[number % 6], width=34, opacity=0.3)
+        _draw_graph(panel, {name: TOY_PLACES[name] for name in names}, edges)
+        panels.append(panel)
+    return Figure([*panels, _coarse_panel(found)], columns=4)
 
 
-def _draw_graph(
-    axes: Axes, places: Mapping[str, tuple[float, float]], edges: Sequence[tuple[Any, ...]], title: str
-) -> None:
+def _empty(title: str) -> Panel:
+    return Panel(Axis(-1.5, 1.5, (), ()), Axis(-0.8, 1.4, (), ()), title=title, height=150)
+
+
+def _draw_graph(panel: Panel, places: Mapping[str, tuple[float, float]], edges: Sequence[tuple[Any, ...]]) -> None:
     for one, other, weight in edges:
         (x, y), (to_x, to_y) = places[one], places[other]
-        axes.plot([x, to_x], [y, to_y], color=MUTED, linewidth=1.4, zorder=1)
-        look: dict[str, Any] = {"fontsize": 9, "color": INK, "zorder": 2}
-        box = {"facecolor": PAPER, "edgecolor": "none", "pad": 1}
+        panel.line([x, to_x], [y, to_y], MUTED)
         middle = 0.45 * x + 0.55 * to_x, 0.45 * y + 0.55 * to_y
-        axes.text(*middle, f"{weight:g}", ha="center", va="center", bbox=box, **look)
+        panel.dots([middle[0]], [middle[1]], PAPER, size=8)
+        panel.text(*middle, f"{weight:g}", colour=INK)
     for name, (x, y) in places.items():
-        axes.plot(x, y, "o", markersize=19, color=PAPER, markeredgecolor=INK, zorder=3)
-        axes.text(x, y, name, ha="center", va="center", fontsize=10, zorder=4)
-    axes.set(title=title, xlim=(-1.6, 1.6), ylim=(-0.95, 1.6), aspect="equal")
-    axes.axis("off")
+        panel.dots([x], [y], INK, "ring", 11)
+        panel.text(x, y, name, colour=INK, strong=True)
 
 
-def _draw_coarse(axes: Axes, found: Mapping[str, Any]) -> None:
+def _coarse_panel(found: Mapping[str, Any]) -> Panel:
     labels, matrix = members(found["names"], found["groups"]), np.array(found["coarse"])
     places = {label: tuple(np.mean([TOY_PLACES[name] for name in label], axis=0)) for label in labels}
     edges = [(labels[i], labels[j], matrix[i, j]) for i, j in zip(*np.nonzero(np.triu(matrix, 1)), strict=True)]
-    _draw_graph(axes, places, edges, "the coarser graph")
+    panel = _empty("The coarser graph")
+    _draw_graph(panel, places, edges)
     for label, weight, loop in zip(labels, found["node_weight"], matrix.diagonal(), strict=True):
-        text = f"weight {weight}" + (f"\nloop {loop:g}" if loop else "")
         x, y = places[label]
-        axes.text(x, y - 0.45, text, ha="center", va="top", fontsize=8, color=MUTED)
+        panel.text(x, y, f"weight {weight}", dy=28)
+        if loop:
+            panel.text(x, y, f"loop {loop:g}", dy=43)
+    return panel

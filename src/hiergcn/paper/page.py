@@ -21,8 +21,10 @@ from hiergcn.paper.sections import Picture, Section, claim_counts, overview_tabl
 from hiergcn.paper.significance import to_paper
 from hiergcn.paper.store import PACKED, Record, read_records, write_packed
 from hiergcn.paper.tables import Table, Text
-from hiergcn.report.svg import inline_svg, save_figure
-from hiergcn.report.template import rendered
+from hiergcn.report.template import rendered, script
+
+WIDTH = 900
+"""Pixels of a figure's file."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,11 @@ class Page:
     """A page before it is written."""
 
     title: str
-    intro: list[str]
     sections: list[Section]
+    provenance: list[str]
+    """Runs, machines and commits; they stand at the end."""
+    summary: str = ""
+    """The result in a sentence."""
     verdicts: Sequence[Verdict] = ()
 
     @property
@@ -42,21 +47,20 @@ class Page:
 def paper_page(evidence: Evidence) -> Page:
     """Return the page of the paper's experiments."""
     found = verdicts_on(evidence)
-    intro = [claim_counts(found), *_introduction(evidence, list(evidence.paper))]
-    return Page("The H-GCN paper, run again", intro, paper_sections(evidence, found), found)
+    sections, provenance = paper_sections(evidence, found), _runs(evidence, list(evidence.paper))
+    return Page("The H-GCN paper, run again", sections, provenance, claim_counts(found), found)
 
 
 def plus_page(evidence: Evidence) -> Page:
     """Return the page of H-GCN+'s experiments."""
     overview = Section("overview", "Overview", "Public splits.", [overview_table(evidence)], is_experiment=False)
-    intro = _introduction(evidence, list(evidence.plus))
-    return Page("H-GCN+: all results", intro, [overview, *plus_sections(evidence)])
+    return Page("H-GCN+: all results", [overview, *plus_sections(evidence)], _runs(evidence, list(evidence.plus)))
 
 
 def choosing_page(records: Sequence[Record]) -> Page:
     """Return the page of the automatic choice."""
     again = f"`hiergcn reproduce page --store {PACKED}` makes this page again from the stored runs."
-    return Page("The automatic choice", [_provenance(list(records)), again], choosing_sections(records))
+    return Page("The automatic choice", choosing_sections(records), [_provenance(list(records)), again])
 
 
 def write_pages(place: Path, folder: Path, scale: Scale) -> list[Path]:
@@ -87,7 +91,7 @@ def write_page(page: Page, folder: Path, name: str = "README.md") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for picture in page.pictures:
         (folder / "figures").mkdir(exist_ok=True)
-        save_figure(picture.figure, folder / "figures", picture.name, ("svg",))
+        picture.figure.save(folder / "figures" / f"{picture.name}.svg", WIDTH)
     _write_text(folder / name, markdown(page))
     _write_text(folder / "index.html", _html(page))
     return folder / "index.html"
@@ -98,10 +102,10 @@ def _write_text(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8")
 
 
-# The introduction: runs, machines and commits
+# Runs, machines and commits
 
 
-def _introduction(evidence: Evidence, experiments: list[str]) -> list[str]:
+def _runs(evidence: Evidence, experiments: list[str]) -> list[str]:
     used = evidence.used(experiments)
     cells = [cell for name in experiments for cell in evidence.cells[name].values()]
     planned, missing = sum(len(cell.records) for cell in cells), sum(cell.missing for cell in cells)
@@ -127,7 +131,7 @@ def _provenance(used: list[Record]) -> str:
 
 
 def markdown(page: Page) -> str:
-    lines = [f"# {page.title}", "", *(line for text in page.intro for line in (text, ""))]
+    lines = [f"# {page.title}", "", *([page.summary, ""] if page.summary else [])]
     for part in page.sections:
         experiment = f" (`{part.name}`)" if part.is_experiment else ""
         lines += [f"## {part.title}{experiment}", "", part.about, ""]
@@ -138,6 +142,7 @@ def markdown(page: Page) -> str:
                 lines += [*([block.caption, ""] if block.caption else []), *table_lines(block), ""]
         lines += [f"- {note}" for note in part.notes]
         lines += [""] if part.notes else []
+    lines += ["## Where the figures come from", "", *(line for text in page.provenance for line in (text, ""))]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -158,11 +163,9 @@ def _escaped(text: str) -> str:
 
 
 def _html(page: Page) -> str:
-    drawn: dict[str, Any] = {
-        picture.name: inline_svg(picture.figure, picture.name, picture.description) for picture in page.pictures
-    }
+    drawn = {picture.name: picture.figure.html(picture.description) for picture in page.pictures}
     count = Counter(one.finding.word for one in page.verdicts)
-    return rendered("paper.html", title=page.title, intro=page.intro, parts=page.sections, drawn=drawn, count=count)
+    return rendered("paper.html", script=script("page"), page=page, drawn=drawn, count=count)
 
 
 # Tables of all runs

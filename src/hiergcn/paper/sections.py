@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from matplotlib.figure import Figure
-
 from hiergcn.evaluate.paired import TEST
 from hiergcn.paper import charts, tables
 from hiergcn.paper.claims import Verdict
@@ -14,6 +12,7 @@ from hiergcn.paper.experiments import DATASET_TITLES, NELL, RIVALS, TEXTS, Scale
 from hiergcn.paper.significance import LEVEL, Compared, compare_cells, least_p, points, probability
 from hiergcn.paper.tables import Table, Text, words
 from hiergcn.paper.verdicts import Word
+from hiergcn.report.panels import Figure
 
 MODELS = ("hgcn-plus", *RIVALS)
 Blocks = Sequence["Table | Picture | None"]
@@ -47,7 +46,7 @@ def paper_sections(evidence: Evidence, found: list[Verdict]) -> list[Section]:
     toy = evidence.measured("figure-coarsening")[0]
     blocks: dict[str, Blocks] = {
         "table1": [statistics],
-        "table2": [tables.table2(evidence)],
+        "table2": [_picture("table2", charts.table2_figure(evidence)), tables.table2(evidence)],
         "table3": [
             tables.table3(evidence, False, "All 500 validation labels select the epoch, as in the paper."),
             tables.table3(evidence, True, "As many labels select the epoch as there are for training."),
@@ -78,8 +77,8 @@ def paper_sections(evidence: Evidence, found: list[Verdict]) -> list[Section]:
         "figure-levels": [TEXTS["figure-levels"]["ended_early"]] if ended_early else [],
         "random-splits": _not_the_same_splits(evidence.scale),
     }
-    parts = (section_of(evidence, name, shown, further.get(name, ())) for name, shown in blocks.items())
-    return [_claims(found), *parts]
+    parts = {name: section_of(evidence, name, shown, further.get(name, ())) for name, shown in blocks.items()}
+    return [parts.pop("table2"), _claims(found), *parts.values()]
 
 
 def section_of(evidence: Evidence, name: str, blocks: Blocks, further: Iterable[str] = ()) -> Section:

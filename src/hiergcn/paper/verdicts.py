@@ -95,10 +95,17 @@ def _by_signs(
     if not signs:
         return NOT_RUN
     if -1 in signs or (enough and not missing and 1 not in signs):
-        word: Word = "does not hold"
+        return Finding("does not hold", f"{reading}{_unrun(missing)}", details)
+    if not missing and all(sign == 1 for sign in signs):
+        return Finding("holds", reading, details)
+    level = signs.count(0)
+    if not level:
+        reason = ""
+    elif 1 in signs:
+        reason = f" Undecided because the claim is about all of them, and chance may explain {level}."
     else:
-        word = "holds" if not missing and all(sign == 1 for sign in signs) else "undecided"
-    return Finding(word, f"{reading}{_unrun(missing)}", details)
+        reason = " Undecided because chance may explain every difference, and the runs are too few to rule it out."
+    return Finding("undecided", f"{reading}{_unrun(missing)}{reason}", details)
 
 
 def at_least_as_printed(pairs: Pairs) -> Judge:
@@ -166,7 +173,10 @@ def best_value(experiment: str, best: dict[str, int]) -> Judge:
                 + (f", significantly better: {', '.join(beaten)}" if beaten else "")
             )
         found = _settled(-1 in signs, lines, missing)
-        return replace(found, word="undecided") if found.word == "holds" and 0 in signs else found
+        if found.word != "holds" or 0 not in signs:
+            return found
+        reason = "Undecided because other values have higher means, but none significantly."
+        return replace(found, word="undecided", reading=f"{found.reading} {reason}")
 
     return judge
 
@@ -236,7 +246,9 @@ def declines_slightly(evidence: Evidence, others: Sequence[str], margin: Judge) 
             lost = printed[0] - printed[1] if len(printed) == 2 else None
             lines.append(f"{method_title(arm)} {points(first - last, False)} (paper {points(lost, False)})")
     found = _settled(False, lines, before=f"From {most} to {least} labels per class, points lost: ")
-    return replace(found, word=margin(evidence).word) if lines else found
+    word = margin(evidence).word
+    reason = " Undecided because the margin over some of them may have grown by chance." if word == "undecided" else ""
+    return replace(found, word=word, reading=found.reading + reason) if lines else found
 
 
 def toy_graph(evidence: Evidence) -> Finding:

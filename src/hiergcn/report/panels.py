@@ -56,13 +56,24 @@ class Panel:
         """Return the height of a value in pixels from the top."""
         return self.bottom - self.y.at(value) * self.height
 
-    def line(self, x: Iterable[float], y: Iterable[float], colour: str, name: str = "", dash: str = "") -> None:
+    def line(
+        self,
+        x: Iterable[float],
+        y: Iterable[float],
+        colour: str,
+        name: str = "",
+        dash: str = "",
+        *,
+        width: float = 1.8,
+        opacity: float = 1.0,
+    ) -> None:
         """Add a line; pointing near it shows its name and values. A value that is not a number interrupts it."""
         points = [
             (STRETCH * self.x.at(a), self.down(b)) if a == a and b == b else None for a, b in zip(x, y, strict=True)
         ]
         if path := _path(points):
-            look = f'fill="none" stroke="{colour}" stroke-width="1.8" vector-effect="non-scaling-stroke"'
+            look = f'fill="none" stroke="{colour}" stroke-width="{number(width)}" vector-effect="non-scaling-stroke"'
+            look += "" if opacity == 1 else f' stroke-opacity="{number(opacity)}" stroke-linecap="round"'
             dashed = f' stroke-dasharray="{dash}"' if dash else ""
             named = f' data-name="{escape(name)}"' if name else ""
             self._stretched.append(f'<path d="{path}" {look} stroke-linejoin="round"{dashed}{named}/>')
