@@ -9,20 +9,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib as mpl
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
 from harness import HERE, provenance, read_results
 from hiergcn.files import written_whole
-from hiergcn.report.svg import FIRST, MUTED, SECOND, STYLE, legend_above, new_figure
+from hiergcn.report import axes
+from hiergcn.report.palette import FIRST, MUTED, SECOND, method_colour
+from hiergcn.report.panels import Entry, Figure, Panel
 
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 PICTURES = PAGE.parent / "images" / "benchmarks"
-THIRD, FOURTH = "#009e73", "#cc79a7"  # Okabe and Ito's green and purple
-COLOURS = {"H-GCN": FIRST, "GAT": SECOND, "GCN": THIRD, "Graph U-Net": FOURTH}
-HATCHED = " without input dropout"  # hatched, in the network's colour
+METHODS = {"H-GCN": "hgcn", "GAT": "gat", "GCN": "gcn", "Graph U-Net": "graph-unet"}
+WITHOUT = " without input dropout"
+ROW = 26
+"""Height of a row in pixels."""
 GB = 1e9
 
 Result = dict[str, Any]
@@ -36,149 +34,127 @@ def main() -> None:
         "Written by `python benchmarks/plots.py` from [benchmarks/results](../benchmarks/results).",
         "Tables and commands are in [benchmarks/README.md](../benchmarks/README.md).",
     ]
-    with mpl.rc_context(STYLE | {"svg.hashsalt": "hiergcn", "text.parse_math": True}):
-        for plot in PLOTS:
-            results = read_results(plot.results)
-            if not results:
-                continue
-            file = f"{plot.results.rstrip('-')}.svg"
-            with written_whole(PICTURES / file) as part:
-                plot.draw(results).savefig(part, format="svg", metadata={"Date": None})
-            text += ["", f"## {plot.title}", "", f"![{plot.title}](images/benchmarks/{file})", "", plot.caption, ""]
-            text += dict.fromkeys(f"- {provenance(result['environment'])}" for result in results)
+    for plot in PLOTS:
+        results = read_results(plot.results)
+        if not results:
+            continue
+        file = f"{plot.results.rstrip('-')}.svg"
+        plot.draw(results).save(PICTURES / file)
+        text += ["", f"## {plot.title}", "", f"![{plot.title}](images/benchmarks/{file})", "", plot.caption, ""]
+        text += dict.fromkeys(f"- {provenance(result['environment'])}" for result in results)
     with written_whole(PAGE) as part:
         part.write_text("\n".join([*text, ""]), encoding="utf-8")
     print(PAGE)
 
 
 def coarsening(results: list[Result]) -> Figure:
-    """Draw wall-clock and CPU seconds; squares are the graph with a hundred million edges."""
-    figure = new_figure(6.4, 3.6)
-    axes = figure.subplots()
+    """Draw wall-clock and CPU seconds; diamonds are the graph with a hundred million edges."""
     points = next(result for result in results if "scaling" in result)["scaling"]["points"]
+    large = [result["runs"][0] for result in results if "runs" in result]
     edges = [point["edges"] for point in points]
-    for key, colour, label in (("median", FIRST, "wall clock, two threads"), ("cpu", SECOND, "CPU time")):
-        axes.plot(edges, [point[key] for point in points], "o-", color=colour, label=label, markersize=4)
-    for run in [result["runs"][0] for result in results if "runs" in result]:
-        axes.plot(run["edges"][0], run["seconds"], "s", color=FIRST, label="100 million edges")
-        axes.plot(run["edges"][0], run["cpu"], "s", color=SECOND)
-    logarithmic(axes, "edges", "seconds")
-    legend_above(figure, axes)
-    return figure
+    every = [point[key] for point in points for key in ("median", "cpu")]
+    every += [run[key] for run in large for key in ("seconds", "cpu")]
+    x = axes.powers([*edges, *(run["edges"][0] for run in large)], "edges")
+    panel = Panel(x, axes.powers(every, "seconds"), height=260)
+    for key, other, colour in (("median", "seconds", FIRST), ("cpu", "cpu", SECOND)):
+        values = [point[key] for point in points]
+        panel.line(edges, values, colour)
+        panel.dots(edges, values, colour, size=4)
+        panel.dots([run["edges"][0] for run in large], [run[other] for run in large], colour, "diamond", 5)
+    legend = [Entry("wall clock, two threads", FIRST, "line"), Entry("CPU time", SECOND, "line")]
+    return Figure([panel], [*legend, *([Entry("100 million edges", MUTED, "diamond")] if large else [])])
 
 
 def scaling(results: list[Result]) -> Figure:
     """Draw CPU time and memory of a training step by the number of edges."""
-    figure = new_figure(8.4, 3.6)
-    for axes, key, unit, what in zip(
-        figure.subplots(1, 2),
-        ("cpu", "memory"),
-        (1.0, GB),
-        ("CPU seconds per step", "memory beyond the graph, GB"),
-        strict=True,
-    ):
-        for network in dict.fromkeys(point["network"] for point in results[0]["points"]):
-            points = [point for point in results[0]["points"] if point["network"] == network]
-            edges, values = ([point[name] for point in points] for name in ("edges", key))
-            axes.plot(edges, np.divide(values, unit), "o-", color=COLOURS[network], label=network, markersize=4)
-        logarithmic(axes, "edges", what)
-    legend_above(figure, axes)
-    return figure
+    points = results[0]["points"]
+    networks = list(dict.fromkeys(point["network"] for point in points))
+    panels = []
+    for key, unit, what in (("cpu", 1.0, "CPU seconds per step"), ("memory", GB, "memory beyond the graph, GB")):
+        x = axes.powers([point["edges"] for point in points], "edges")
+        panel = Panel(x, axes.powers([point[key] / unit for point in points], what), height=230)
+        for network in networks:
+            own = [point for point in points if point["network"] == network]
+            edges, values = [point["edges"] for point in own], [point[key] / unit for point in own]
+            panel.line(edges, values, colour_of(network))
+            panel.dots(edges, values, colour_of(network), size=4)
+        panels.append(panel)
+    return Figure(panels, [Entry(network, colour_of(network), "line") for network in networks], columns=2)
 
 
 def train_step(results: list[Result]) -> Figure:
-    """Draw a group of bars per dataset, with quartiles and the roofline of H-GCN."""
+    """Draw the median and the quartiles of each network on each dataset, with the roofline of H-GCN."""
     parts = [part for part in results[0]["parts"] if part["threads"] == 1]
-    figure = new_figure(8.4, 3.4)
-    for axes, kind in zip(figure.subplots(1, 2), ("training", "evaluation"), strict=True):
-        networks = list(parts[0][kind]["networks"])
-        width = 0.8 / len(networks)
-        for i, network in enumerate(networks):
-            times = [part[kind]["networks"][network] for part in parts]
-            middle = np.array([time["median"] for time in times])
-            quartiles = [middle - [time["low"] for time in times], [time["high"] for time in times] - middle]
-            at = np.arange(len(parts)) + (i - (len(networks) - 1) / 2) * width
-            whiskers = {"elinewidth": 1, "ecolor": MUTED}
-            axes.bar(
-                at,
-                1000 * middle,
-                width,
-                yerr=1000 * np.array(quartiles),
-                color=COLOURS[network.removesuffix(HATCHED)],
-                hatch="////" if network.endswith(HATCHED) else "",
-                edgecolor="white",
-                label={f"GAT{HATCHED}": "hatched:" + HATCHED, f"GCN{HATCHED}": None}.get(network, network),
-                error_kw=whiskers,
-            )
-        for i, part in enumerate(parts):
-            least = 1000 * part[kind]["roofline"]["seconds"]
-            axes.plot(
-                [i - 0.45, i + 0.45],
-                [least, least],
-                color=MUTED,
-                linestyle="--",
-                label="roofline of H-GCN" if not i else None,
-            )
-        axes.set_xticks(range(len(parts)), [dataset_name(part) for part in parts])
-        axes.set_yscale("log")
-        axes.set_ylabel("milliseconds")
-        axes.set_title(f"{kind} step")
-    legend_above(figure, axes)
-    return figure
+    panels = []
+    for part in parts:
+        for kind in ("training", "evaluation"):
+            times, least = part[kind]["networks"], 1000 * part[kind]["roofline"]["seconds"]
+            every = [1000 * time[end] for time in times.values() for end in ("low", "high")]
+            x = axes.powers([*every, least], "milliseconds")
+            title = f"{dataset_name(part)}, {kind} step"
+            panel = Panel(x, axes.rows(list(times)), title=title, height=ROW * len(times), grid="x")
+            panel.rule(x=least, colour=colour_of("H-GCN"), dash="5 4")
+            for place, (network, time) in enumerate(times.items()):
+                colour, shape = colour_of(network), "ring" if network.endswith(WITHOUT) else "dot"
+                panel.across(1000 * time["low"], 1000 * time["high"], place, colour, 2.4)
+                panel.dots([1000 * time["median"]], [place], colour, shape, 5)  # type: ignore[arg-type]
+            panels.append(panel)
+    legend = [
+        Entry("median", MUTED),
+        Entry("quartiles", MUTED, "line"),
+        Entry("without input dropout", MUTED, "ring"),
+        Entry("roofline of H-GCN", colour_of("H-GCN"), "dashed"),
+    ]
+    return Figure(panels, legend, columns=2)
 
 
 def memory(results: list[Result]) -> Figure:
     """Draw planned against measured memory."""
-    figure = new_figure(4.6, 4.0)
-    axes = figure.subplots()
     fits = results[0]["fits"]
-    for method in dict.fromkeys(fit["method"] for fit in fits):
-        mine = [fit for fit in fits if fit["method"] == method]
-        colour = {"hgcn": FIRST, "gat": SECOND, "gcn": THIRD, "hgcn-plus": FOURTH}[method]
-        axes.plot(
-            [fit["peak"] / GB for fit in mine], [fit["planned"] / GB for fit in mine], "o", color=colour, label=method
-        )
-    span = np.array([0.5, 1.2]) * [min(fit["peak"] for fit in fits) / GB, max(fit["peak"] for fit in fits) / GB]
-    axes.plot(span, span, color=MUTED, linewidth=1, label="equal")
-    axes.fill_between(span, 0.7 * span, 1.5 * span, color=MUTED, alpha=0.15, linewidth=0)
-    logarithmic(axes, "measured peak, GB", "planned, GB")
-    legend_above(figure, axes)
-    return figure
+    ends = [0.5 * min(fit["peak"] for fit in fits) / GB, 1.2 * max(fit["peak"] for fit in fits) / GB]
+    planned = [fit["planned"] / GB for fit in fits]
+    panel = Panel(axes.powers(ends, "measured peak, GB"), axes.powers([*ends, *planned], "planned, GB"), height=320)
+    panel.band(ends, [0.7 * end for end in ends], [1.5 * end for end in ends], MUTED, 0.15)
+    panel.line(ends, ends, MUTED)
+    methods = list(dict.fromkeys(fit["method"] for fit in fits))
+    for method in methods:
+        own = [fit for fit in fits if fit["method"] == method]
+        points = [fit["peak"] / GB for fit in own], [fit["planned"] / GB for fit in own]
+        panel.dots(*points, method_colour(method))
+    return Figure(
+        [panel], [*(Entry(method, method_colour(method)) for method in methods), Entry("equal", MUTED, "line")]
+    )
 
 
 def replicas(results: list[Result]) -> Figure:
     """Draw the time of one seed and of all seeds in parallel."""
-    figure = new_figure(5.4, 3.2)
-    axes = figure.subplots()
     parts = results[0]["parts"]
-    seeds = parts[0]["seeds"]
-    for shift, key, colour, label in (
-        (-0.2, "one", FIRST, "one seed"),
-        (0.2, "all", SECOND, f"{seeds} seeds in parallel"),
-    ):
-        axes.bar(np.arange(len(parts)) + shift, [part[key]["median"] for part in parts], 0.4, color=colour, label=label)
-    axes.set_xticks(range(len(parts)), [dataset_name(part) for part in parts])
-    axes.set_ylabel(f"seconds, {parts[0]['epochs']} epochs")
-    legend_above(figure, axes)
-    return figure
+    every = [part[key]["median"] for part in parts for key in ("one", "all")]
+    x = axes.span(every, f"seconds, {parts[0]['epochs']} epochs", zero=True)
+    panel = Panel(x, axes.rows([dataset_name(part) for part in parts]), height=46 * len(parts), grid="x")
+    for place, part in enumerate(parts):
+        for shift, key, colour in ((-0.2, "one", FIRST), (0.2, "all", SECOND)):
+            panel.bar((0, part[key]["median"]), place + shift, 15, colour)
+            panel.text(part[key]["median"], place + shift, f"{part[key]['median']:.3g}", anchor="start", dx=5)
+    return Figure(
+        [panel], [Entry("one seed", FIRST, "bar"), Entry(f"{parts[0]['seeds']} seeds in parallel", SECOND, "bar")]
+    )
 
 
 def large(results: list[Result]) -> Figure:
     """Draw the time per epoch and the memory of each large graph."""
     results.sort(key=lambda run: (run["nodes"], run["device"]))
-    names = [f"{run['nodes'] / 1e6:g} M nodes, {run['edges'] / 1e6:.0f} M edges\n{place(run)}" for run in results]
-    figure = new_figure(8.4, 1.0 + 0.55 * len(results))
-    left, right = figure.subplots(1, 2, sharey=True)
-    left.barh(names, [run["epoch_seconds"] for run in results], color=FIRST)
-    left.set_xscale("log")
-    left.set_xlabel("seconds per epoch")
-    right.barh(names, [(run["gpu_memory"] or run["peak"]) / GB for run in results], color=SECOND)
-    right.set_xlabel("peak memory, GB")
-    left.invert_yaxis()
-    for axes in (left, right):
-        axes.bar_label(axes.containers[0], fmt="%.3g", padding=3)
-        axes.margins(x=0.18)
-    return figure
+    rows = axes.rows([f"{run['nodes'] / 1e6:g} M nodes, {place(run)}" for run in results])
+    seconds = [run["epoch_seconds"] for run in results]
+    memory = [(run["gpu_memory"] or run["peak"]) / GB for run in results]
+    left = Panel(axes.powers(seconds, "seconds per epoch", room=0.15), rows, height=34 * len(results), grid="x")
+    left.dots(seconds, range(len(results)), FIRST, size=5)
+    right = Panel(axes.span(memory, "peak memory, GB", zero=True, room=0.12), rows, height=34 * len(results), grid="x")
+    for at, (time, size) in enumerate(zip(seconds, memory, strict=True)):
+        left.text(time, at, f"{time:.3g}", anchor="start", dx=9)
+        right.bar((0, size), at, 16, SECOND)
+        right.text(size, at, f"{size:.3g}", anchor="start", dx=5)
+    return Figure([left, right])
 
 
 def place(run: Result) -> str:
@@ -190,14 +166,11 @@ def place(run: Result) -> str:
 def dataset_name(part: Result) -> str:
     """Return the dataset's name, with a note if its settings are not the paper's."""
     name = {"nell": "NELL"}.get(part["dataset"], part["dataset"].capitalize())
-    return name if part.get("preset", "paper") == "paper" else f"{name}\n(recipe)"
+    return name if part.get("preset", "paper") == "paper" else f"{name} (recipe)"
 
 
-def logarithmic(axes: Axes, across: str, up: str) -> None:
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel(across)
-    axes.set_ylabel(up)
+def colour_of(network: str) -> str:
+    return method_colour(METHODS.get(network.removesuffix(WITHOUT), network))
 
 
 @dataclass(frozen=True)
@@ -214,9 +187,9 @@ PLOTS = [
     Plot(
         "train_step",
         "Training step on a CPU",
-        "One thread; bars are medians, whiskers quartiles. The dashed line is the roofline, the least time for H-GCN's "
+        "One thread. The dashed line is the roofline, the least time for H-GCN's "
         "memory traffic and arithmetic. GCN and GAT spend most of their time on dropout of the dense input features; "
-        "the hatched bars leave it out.",
+        "the open marks leave it out.",
         train_step,
     ),
     Plot(

@@ -22,7 +22,7 @@ from hiergcn.run.fit import fit
 from hiergcn.run.folder import write_run
 from hiergcn.run.settings import settings_for
 
-PACKAGES = ["hiergcn", "numpy", "scipy", "numba", "matplotlib", "jinja2"]
+PACKAGES = ["hiergcn", "numpy", "scipy", "numba", "jinja2"]
 DATASETS = ("cora", "pubmed", "nell")
 MILLION = 10**6
 EPOCHS = "2"

@@ -1,80 +1,74 @@
 """Draw the README's picture: a part of Cora, coarsened level by level.
 
-python scripts/draw_hierarchy.py docs/images/hierarchy.png
+python scripts/draw_hierarchy.py docs/images/hierarchy.svg
 """
 
 import sys
+from html import escape
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import scipy.sparse as sp
-from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
 
 from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.datasets import load_dataset
+from hiergcn.report.palette import INK, MUTED, class_colours
+from hiergcn.report.panels import Entry, legend_svg, svg_file
+from hiergcn.report.still import SIZE, disc_paths, edge_path, scaled
 
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C")  # Okabe and Ito
 NODES = 420
+LEVELS = (0, 1, 2, 4)
+GAP = 24
 
 
-def part_of_cora() -> tuple[sp.csr_array, np.ndarray, tuple[str, ...]]:
-    """Return the nodes nearest to a well-connected paper: adjacency, labels and class names."""
+def part_of_cora() -> tuple[sp.csr_array, np.ndarray, tuple[str, ...], list[str]]:
+    """Return the nodes nearest to a well-connected paper: adjacency, labels, class names and the colours of classes."""
     graph = load_dataset("cora").graph
     assert graph.labels is not None
     start = int(np.argsort(np.diff(graph.adjacency.indptr))[-6])
     steps = sp.csgraph.shortest_path(graph.adjacency, indices=start, unweighted=True)
     nodes = np.sort(np.argsort(steps, kind="stable")[:NODES])
-    return sp.csr_array(graph.adjacency[nodes][:, nodes]), graph.labels[nodes], graph.class_names
+    colours = class_colours(np.bincount(graph.labels).tolist())  # as in the report
+    return sp.csr_array(graph.adjacency[nodes][:, nodes]), graph.labels[nodes], graph.class_names, colours
 
 
-def draw_level(
-    axes: Axes, hierarchy: Hierarchy, level: int, place: np.ndarray, labels: np.ndarray, classes: int
-) -> None:
+def level_picture(hierarchy: Hierarchy, level: int, place: np.ndarray, labels: np.ndarray, colours: list[str]) -> str:
     """Draw hyper-nodes at the mean place of their members, in the colour of most; the area shows their weight."""
     belongs, here = hierarchy.hyper_nodes(level), hierarchy.levels[level]
     weight = here.node_weight
-    centre = np.stack([np.bincount(belongs, place[:, axis]) / weight for axis in (0, 1)], axis=1)
-    votes = np.zeros((len(weight), classes))
+    centre = np.bincount(belongs, place.real) / weight + 1j * np.bincount(belongs, place.imag) / weight
+    votes = np.zeros((len(weight), len(colours)), np.int64)
     np.add.at(votes, (belongs, labels), 1)
     upper = sp.triu(here.adjacency, 1).tocoo()
-    lines = LineCollection(
-        list(np.stack([centre[upper.row], centre[upper.col]], axis=1)),
-        linewidths=0.35 * np.sqrt(upper.data),
-        colors="#9aa5b1",
-        alpha=0.55,
-        zorder=1,
+    edges = edge_path(np.stack([centre[upper.row], centre[upper.col]], axis=1), 1.4)
+    width = np.rint(9 * weight**0.45).astype(int)
+    title = "the graph" if level == 0 else f"level {level}"
+    sizes, middle = f"{here.n_nodes} nodes, {here.n_edges} edges", f'x="{SIZE / 2}" text-anchor="middle"'
+    words = (
+        f'<text {middle} y="-34" font-size="26" font-weight="600" fill="{INK}">{title}</text>'
+        f'<text {middle} y="-6" font-size="22" fill="{MUTED}">{sizes}</text>'
     )
-    axes.add_collection(lines)
-    colours = [COLOURS[k] for k in votes.argmax(axis=1)]
-    axes.scatter(
-        centre[:, 0], centre[:, 1], s=11 * weight**0.85, c=colours, edgecolors="white", linewidths=0.5, zorder=2
-    )
-    axes.set_title(
-        f"{'the graph' if level == 0 else f'level {level}'}\n{here.n_nodes} nodes, {here.n_edges} edges",
-        fontsize=11,
-        color="#1f2933",
-    )
-    axes.set_axis_off()
-    axes.set_aspect("equal")
+    return words + edges + disc_paths(centre, width, votes.argmax(axis=1), colours)
 
 
 def main(target: Path) -> None:
-    adjacency, labels, names = part_of_cora()
-    hierarchy = coarsen(adjacency, 4)
+    adjacency, labels, names, colours = part_of_cora()
+    hierarchy = coarsen(adjacency, max(LEVELS))
     layout = nx.spring_layout(nx.from_scipy_sparse_array(adjacency), seed=3, iterations=300, k=0.11)
-    place = np.array([layout[i] for i in range(len(labels))])
-    figure = Figure(figsize=(16, 4.1), facecolor="white", layout="constrained")
-    shown = (0, 1, 2, 4)
-    for axes, level in zip(figure.subplots(1, len(shown)), shown, strict=True):
-        draw_level(axes, hierarchy, level, place, labels, len(names))
-    for k in np.unique(labels):
-        figure.axes[0].scatter([], [], c=COLOURS[k], s=40, label=names[k].replace("_", " "))
-    figure.legend(loc="outside lower center", ncols=7, frameon=False, fontsize=10)
+    place, _ = scaled(np.array([complex(*layout[i]) for i in range(len(labels))]), 0.02)
+    each = 290
+    parts = []
+    for k, level in enumerate(LEVELS):
+        drawn = level_picture(hierarchy, level, place, labels, colours)
+        box = f'x="{k * (each + GAP)}" y="0" width="{each}" height="{each + 35}" viewBox="0 -70 {SIZE} {SIZE + 72}"'
+        parts.append(f"<svg {box}>{drawn}</svg>")
+    width = len(LEVELS) * each + (len(LEVELS) - 1) * GAP
+    seen = [Entry(escape(names[k].replace("_", " ")), colours[k]) for k in np.unique(labels)]
+    legend, high = legend_svg(seen, width)
+    parts.append(f'<svg y="{each + 45}" width="{width}" height="{high}">{legend}</svg>')
     target.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(target, dpi=110)
+    target.write_text(svg_file(parts, width, each + 45 + high), encoding="utf-8")
 
 
 if __name__ == "__main__":

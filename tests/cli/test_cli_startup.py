@@ -9,7 +9,7 @@ from cli_shell import Command
 from hiergcn.model.registry import method_names
 from hiergcn.version import __version__
 
-HEAVY = ("torch", "numpy", "pandas", "scipy", "numba", "sklearn", "matplotlib", "rich", "jinja2")
+HEAVY = ("torch", "numpy", "pandas", "scipy", "numba", "sklearn", "rich", "jinja2")
 
 
 COMMANDS = ("check", "fit", "predict", "explain", "compare", "tune", "reproduce", "report", "coarsen", "datasets")

@@ -217,7 +217,7 @@ class Figure:
 
     def svg(self, width: int = 760) -> str:
         """Return the figure as a file in the colours of the light theme."""
-        head, y = _legend_svg(self.legend, width)
+        head, y = legend_svg(self.legend, width)
         parts = [head]
         each = (width - 24 * (self.columns - 1)) / self.columns
         for first in range(0, len(self.panels), self.columns):
@@ -229,17 +229,23 @@ class Figure:
                 plot = f'<svg x="{number(x + panel.left)}" width="{number(wide)}" {at}>{panel.plot()}</svg>'
                 parts.append(plot)
             y += max(panel.total for panel in row) + 14
-        size = f'width="{width}" height="{y}" viewBox="0 0 {width} {y}"'
-        style = f'font-family="{FONT}" font-size="12"'
-        ground = '<rect width="100%" height="100%" fill="var(--paper)"/>'
-        body = "".join(parts)
-        return light(f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>{ground}{body}</svg>\n')
+        return svg_file(parts, width, y)
 
     def save(self, path: Path, width: int = 760) -> Path:
         """Write the figure as an SVG file. The same figure gives the same bytes."""
         with written_whole(path) as part:
             part.write_text(self.svg(width), encoding="utf-8")
         return path
+
+
+def svg_file(parts: Sequence[str], width: float, height: float, margin: int = 12) -> str:
+    """Return the text of an SVG file with a margin around its parts, in the colours of the light theme."""
+    wide, high = width + 2 * margin, height + 2 * margin
+    size = f'width="{number(wide)}" height="{number(high)}"'
+    box = f'viewBox="{-margin} {-margin} {number(wide)} {number(high)}"'
+    ground = f'<rect x="{-margin}" y="{-margin}" width="100%" height="100%" fill="var(--paper)"/>'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box} font-family="{FONT}" font-size="12">'
+    return light("".join([head, ground, *parts, "</svg>\n"]))
 
 
 def legend_html(entries: Sequence[Entry]) -> Markup:
@@ -256,7 +262,7 @@ def legend_html(entries: Sequence[Entry]) -> Markup:
     return Markup('<ul class="legend">{}</ul>').format(items)
 
 
-def _legend_svg(entries: Sequence[Entry], width: int) -> tuple[str, int]:
+def legend_svg(entries: Sequence[Entry], width: int) -> tuple[str, int]:
     """Return the legend in as many lines as it needs, and the height below it."""
     x, y, parts = 0.0, 4, []
     for one in entries:

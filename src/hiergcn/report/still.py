@@ -46,9 +46,9 @@ def levels_pictures(tree: Tree, positions: Sequence[Positions], predicted: Ints,
         keep = keep[np.argsort(-upper.data[keep], kind="stable")[:PICTURE_EDGES]]
         width = 2 * RADIUS * np.sqrt(tree.weight[level])
         most = _class_counts(tree, level, predicted, len(colours)).argmax(axis=1)
-        place, scale = _scaled(positions[level], width.max() / 2)
+        place, scale = scaled(positions[level], width.max() / 2)
         ends = np.stack([place[upper.row[keep]], place[upper.col[keep]]], axis=1)
-        drawn = [_edges(ends), _discs(place, np.rint(width * scale).astype(int).clip(2), most, colours)]
+        drawn = [edge_path(ends), disc_paths(place, np.rint(width * scale).astype(int).clip(2), most, colours)]
         words = f"Level {level}: {len(width):,} {'hyper-nodes' if level else 'nodes'}"
         pictures.append(Still(_picture(drawn, words), words))
     return pictures
@@ -61,8 +61,8 @@ def class_map(
     step = -(-len(components) // MAP_POINTS)
     places = components[::step] @ np.array([1, -1j])
     predicted = predicted[::step]
-    place, _ = _scaled(places, 0.0)
-    drawn = [f'<g opacity="0.75">{_discs(place, np.full(len(place), 7), predicted, colours)}</g>']
+    place, _ = scaled(places, 0.0)
+    drawn = [f'<g opacity="0.75">{disc_paths(place, np.full(len(place), 7), predicted, colours)}</g>']
     counts = np.bincount(predicted, minlength=len(names))
     spots: list[complex] = []
     for which in np.argsort(-counts, kind="stable")[:MAP_NAMES]:
@@ -86,7 +86,7 @@ def short(name: str) -> str:
     return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
 
 
-def _scaled(places: Positions, margin: float) -> tuple[Positions, float]:
+def scaled(places: Positions, margin: float) -> tuple[Positions, float]:
     """Return places in a square of `SIZE`, with a margin given in the old unit, and the factor between the units."""
     low = complex(places.real.min() - margin, places.imag.min() - margin)
     wide = max(np.ptp(places.real), np.ptp(places.imag)) + 2 * margin or 1.0
@@ -96,13 +96,14 @@ def _scaled(places: Positions, margin: float) -> tuple[Positions, float]:
     return moved, float(scale)
 
 
-def _edges(ends: npt.NDArray[np.complex128]) -> str:
+def edge_path(ends: npt.NDArray[np.complex128], width: float = 0.7) -> str:
+    """Return the edges between pairs of places as one path."""
     whole = np.rint(np.stack([ends.real, ends.imag], axis=2)).astype(int)
     path = "".join(f"M{a} {b}L{c} {d}" for (a, b), (c, d) in whole.tolist())
-    return f'<path d="{path}" stroke="var(--edge)" stroke-width="0.7" fill="none"/>'
+    return f'<path d="{path}" stroke="var(--edge)" stroke-width="{number(width)}" fill="none"/>'
 
 
-def _discs(place: Positions, width: npt.NDArray[np.integer], group: Ints, colours: Sequence[str]) -> str:
+def disc_paths(place: Positions, width: npt.NDArray[np.integer], group: Ints, colours: Sequence[str]) -> str:
     """Return a path for each colour and width."""
     paths: dict[tuple[str, int], list[str]] = {}
     whole = np.rint(np.stack([place.real, place.imag], axis=1)).astype(int).tolist()
