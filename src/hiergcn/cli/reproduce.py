@@ -26,7 +26,7 @@ def reproduce(
         list[str],
         typer.Argument(
             help="Experiments by name; all: the paper's; plus: those of H-GCN+; choosing: the automatic choice; "
-            "page: write the pages from the store; list: show the names."
+            "labels: spending labels well; page: write the pages from the store; list: show the names."
         ),
     ],
     store: Annotated[
@@ -37,14 +37,18 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="A small version of everything, for a first look.")] = False,
     models: Annotated[str | None, typer.Option(help="Run only these methods; comma-separated.")] = None,
     datasets: Annotated[str | None, typer.Option(help="Run only on these datasets; comma-separated.")] = None,
-    tasks: Annotated[str | None, typer.Option(help="For choosing: run only these tasks; comma-separated.")] = None,
+    tasks: Annotated[
+        str | None, typer.Option(help="For choosing and labels: run only these tasks; comma-separated.")
+    ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(min=0.0, help="For choosing: seconds of an automatic choice. [default: 120]")
+        float | None, typer.Option(min=0.0, help="Seconds of an automatic choice. [default: choosing 120, labels 5]")
     ] = None,
     device: options.Device = "auto",
     workers: Annotated[
         int | None,
-        typer.Option(min=0, help="Processes on the CPU; for choosing, on the device. [default: one per core]"),
+        typer.Option(
+            min=0, help="Processes on the CPU; for choosing and labels, on the device. [default: one per core]"
+        ),
     ] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Run also what is in the store; the new results count.")
@@ -54,23 +58,21 @@ def reproduce(
     ] = None,
 ) -> None:
     """Run the paper's experiments that are not in the store yet, then write the page."""
-    from hiergcn.paper.choosing import TIME_LIMIT, choosing_experiment
     from hiergcn.paper.experiments import FULL, QUICK
     from hiergcn.paper.page import write_pages
 
     scale = QUICK if quick else FULL
     place = store or Path("runs") / ("reproduce-quick" if quick else "reproduce")
     folder = out or (place.parent if place.is_file() else place) / "pages"
-    limit = TIME_LIMIT if time_limit is None else time_limit
-    choosing = choosing_experiment(limit, _names(tasks), splits=1 if quick else None)
+    benchmarks = _benchmarks(what, quick, _names(tasks), time_limit)
     if what == [LIST]:
-        _print_list(scale, choosing)
+        _print_list(scale, benchmarks)
         return
     summary = None
     if what != [PAGE]:
         if place.is_file():
             raise InputError(f"{place} is a file of results, which only `page` can read. Give --store a folder.")
-        jobs = _jobs(what, scale, choosing, _names(models), _names(datasets))
+        jobs = _jobs(what, scale, benchmarks, _names(models), _names(datasets))
         summary = _run(jobs, place, device, workers, again, budget_minutes)
     for page in write_pages(place, folder, scale):
         console().print(f"Page: {page}", soft_wrap=True)
@@ -82,8 +84,19 @@ def _names(text: str | None) -> list[str]:
     return [name.strip() for name in text.split(",")] if text else []
 
 
+def _benchmarks(what: list[str], quick: bool, tasks: list[str], time_limit: float | None) -> "list[Experiment]":
+    """Return the benchmarks beside the paper's experiments; `tasks` are those of the ones that are named."""
+    from hiergcn.paper import choosing, labels
+
+    of_labels = tasks if any(name.startswith(labels.NAME) for name in what) else []
+    of_choice = tasks if choosing.NAME in what or not of_labels else []
+    limits = [one.TIME_LIMIT if time_limit is None else time_limit for one in (choosing, labels)]
+    first = choosing.choosing_experiment(limits[0], of_choice, splits=1 if quick else None)
+    return [first, *labels.labels_experiments(limits[1], of_labels, quick)]
+
+
 def _jobs(
-    what: list[str], scale: "Scale", choosing: "Experiment", models: list[str], datasets: list[str]
+    what: list[str], scale: "Scale", benchmarks: "list[Experiment]", models: list[str], datasets: list[str]
 ) -> "list[Job]":
     from hiergcn.model.registry import config_class
     from hiergcn.paper.runner import chosen, jobs_of
@@ -93,7 +106,7 @@ def _jobs(
     unknown = [name for name in datasets if name not in scale.datasets]
     if unknown:
         raise InputError(f"--datasets {unknown[0]}: choose some of {', '.join(scale.datasets)}.")
-    return jobs_of(chosen(what, scale, choosing), models, datasets)
+    return jobs_of(chosen(what, scale, *benchmarks), models, datasets)
 
 
 def _run(
@@ -172,13 +185,12 @@ class _RunProgress:
         return (time.monotonic() - self.began) * work / max(spent, 1e-9)
 
 
-def _print_list(scale: "Scale", choosing: "Experiment") -> None:
+def _print_list(scale: "Scale", benchmarks: "list[Experiment]") -> None:
     from hiergcn.paper.runner import chosen
 
     screen = console()
-    rows = [
-        (one.name, f"{len(one.jobs()):,}", one.about) for one in chosen(["all", "plus", "choosing"], scale, choosing)
-    ]
+    named = ["all", "plus", *(one.name for one in benchmarks)]
+    rows = [(one.name, f"{len(one.jobs()):,}", one.about) for one in chosen(named, scale, *benchmarks)]
     print_table(screen, ("experiment", "runs", "about"), rows, words=(0, 2))
     screen.print("Runs that two experiments share are run once.")
 

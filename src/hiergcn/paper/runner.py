@@ -21,6 +21,7 @@ from hiergcn.model.registry import build_method
 from hiergcn.paper.collect import Results
 from hiergcn.paper.experiment import Experiment, Job, Measurement, Training
 from hiergcn.paper.experiments import Scale, paper_experiments, plus_experiments
+from hiergcn.paper.labels import NAME as LABELS
 from hiergcn.paper.measures import MEASURES
 from hiergcn.paper.store import Record, Store, data_digest, identity, made_here
 from hiergcn.run.process import Send, Work, Worker
@@ -36,13 +37,18 @@ LARGE = 10_000
 
 
 def chosen(names: Sequence[str], scale: Scale, *others: Experiment) -> list[Experiment]:
-    """Return the named experiments, of the scale or others, in order; `all` means the paper's, `plus` H-GCN+'s."""
+    """Return the named experiments, of the scale or others, in order.
+
+    `all` means the paper's, `plus` H-GCN+'s, and `labels` those about spending labels.
+    """
     paper, plus = paper_experiments(scale), plus_experiments(scale)
     groups = {"all": list(paper), "plus": list(plus)}
+    groups[LABELS] = [one.name for one in others if one.name.startswith(f"{LABELS}-")]
     every = paper | plus | {one.name: one for one in others}
     for name in names:
         if name not in every and name not in groups:
-            raise InputError(f"There is no experiment named {name!r}. Choose all, plus, or some of {', '.join(every)}.")
+            known = f"{', '.join(groups)}, or some of {', '.join(every)}"
+            raise InputError(f"There is no experiment named {name!r}. Choose {known}.")
     listed = [one for name in names for one in groups.get(name, [name])]
     return [every[name] for name in dict.fromkeys(listed)]
 

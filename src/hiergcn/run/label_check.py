@@ -32,7 +32,7 @@ def judge_labels(graph: Graph, split: Split) -> Doubts | None:
     nodes = np.union1d(split.train, split.validation)
     if graph.labels is None or len(nodes) < FEWEST_LABELS:
         return None
-    return find_doubts(graph.adjacency, _comparable(graph), nodes, graph.labels[nodes], graph.n_classes)
+    return find_doubts(graph.adjacency, comparable_features(graph), nodes, graph.labels[nodes], graph.n_classes)
 
 
 def without_doubtful(graph: Graph, split: Split, doubts: Doubts | None, count: int) -> Split:
@@ -87,7 +87,7 @@ def doubtful_labels(result: RunResult, doubts: Doubts, votes: Votes | None = Non
     return table.assign(neighbour_votes=around[nodes], hyper_node_votes=votes.by_hyper_nodes[nodes])
 
 
-def _comparable(graph: Graph) -> Features | None:
+def comparable_features(graph: Graph) -> Features | None:
     """Return the features, scaled as suits them."""
     X = graph.features
     if X is None:
