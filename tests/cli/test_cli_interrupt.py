@@ -1,11 +1,14 @@
-"""Ctrl-C keeps what is finished."""
+"""Ctrl-C keeps what is finished, and so do SIGTERM and a closed terminal; no process is left behind."""
 
 import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+
+import pytest
 
 COMMAND = [sys.executable, "-c", "from hiergcn.cli import main; main()", "fit", "edges.csv", "nodes.csv"]
 OPTIONS = ["--label", "topic", "--id", "paper", "--model", "hgcn-plus", "--out", "run", "--set", "hidden=8"]
@@ -28,21 +31,25 @@ def heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def interrupt_after(process: "subprocess.Popen[str]", words: str) -> tuple[str, str]:
+def interrupt_after(
+    process: "subprocess.Popen[str]", words: str, number: signal.Signals = signal.SIGINT
+) -> tuple[str, str]:
     assert process.stdout is not None
     try:
         for line in process.stdout:
             if line.startswith(words):
-                process.send_signal(signal.SIGINT)
+                process.send_signal(number)
                 return process.communicate(timeout=100)
         raise AssertionError(f"{words!r} was never printed: {process.communicate(timeout=10)}")
     finally:
         process.kill()
 
 
-def test_finished_seeds_are_kept(own_files: Path) -> None:
-    process = start(own_files, "--seeds", "100000", "--set", "epochs=100")
-    out, err = interrupt_after(process, "seed 0: validation")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_finished_seeds_are_kept(own_files: Path, number: signal.Signals) -> None:
+    """SIGTERM, which schedulers send, once lost them."""
+    process = start(own_files, "--seeds", "100000", "--set", "epochs=100", "--workers", "1", "--no-baselines")
+    out, err = interrupt_after(process, "seed 0: validation", number)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     metrics = json.loads((own_files / "run" / "metrics.json").read_text(encoding="utf-8"))
@@ -59,3 +66,37 @@ def test_before_the_first_seed_nothing_is_written(own_files: Path) -> None:
     assert process.returncode == 130
     assert err == "Stopped before the first seed was finished: nothing was written.\n"
     assert sorted(own_files.iterdir()) == before
+
+
+def children(parent: int) -> set[int]:
+    """The processes that a process has started and that are still there."""
+    lines = subprocess.run(["ps", "-eo", "pid=,ppid=,stat="], capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in lines.splitlines()]
+    return {int(pid) for pid, ppid, stat in rows if int(ppid) == parent and not stat.startswith("Z")}
+
+
+def gone(processes: set[int]) -> bool:
+    lines = subprocess.run(["ps", "-eo", "pid=,stat="], capture_output=True, text=True, check=True).stdout
+    left = {int(pid) for pid, stat in map(str.split, lines.splitlines()) if not stat.startswith("Z")}
+    return not processes & left
+
+
+def test_no_worker_is_left_behind(own_files: Path) -> None:
+    """Two workers of half a gigabyte once stayed when their parent was ended."""
+    process = start(own_files, "--seeds", "100000", "--set", "epochs=100", "--workers", "2", "--no-baselines")
+    try:
+        for _ in range(600):
+            started = children(process.pid)
+            if len(started) >= 3 or process.poll() is not None:  # two workers, and Python's tracker of resources
+                break
+            time.sleep(0.1)
+        assert process.poll() is None, process.communicate()
+        process.kill()
+        process.communicate(timeout=100)
+        for _ in range(300):
+            if gone(started):
+                return
+            time.sleep(0.1)
+        pytest.fail("a worker outlived its parent")
+    finally:
+        process.kill()

@@ -165,16 +165,22 @@ def test_a_worker_goes_on_after_a_failure() -> None:
     worker.end()
 
 
-def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+BUSY = "re.match('(a+)+$', 'a' * 60 + 'b')"  # does not let other threads of the process run
+"""A worker that cannot run Python code for years: only the kernel ends it in time."""
+
+
+@pytest.mark.parametrize("doing", ["time.sleep(600)", BUSY])
+@pytest.mark.parametrize("preload", ["()", "('json',)"])
+def test_workers_end_when_their_parent_is_killed(tmp_path: Path, doing: str, preload: str) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "import os, time\n"
+        "import os, re, time\n"
         "from hiergcn.run.process import in_own_process\n"
         "def work(send):\n"
         "    send(os.getpid())\n"
-        "    time.sleep(600)\n"
+        f"    {doing}\n"
         "if __name__ == '__main__':\n"
-        "    in_own_process(work, on_message=lambda pid: print(pid, flush=True))\n",
+        f"    in_own_process(work, on_message=lambda pid: print(pid, flush=True), preload={preload})\n",
         encoding="utf-8",
     )
     with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as parent:
@@ -185,4 +191,16 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
         if not Path(f"/proc/{child}/cmdline").exists() or not Path(f"/proc/{child}/cmdline").read_bytes():
             return  # gone, or waiting for its parent's successor
         time.sleep(0.1)
+    os.kill(child, signal.SIGKILL)
     pytest.fail("the worker outlived its parent")
+
+
+def ended_from_outside(send: Send) -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(60)
+
+
+def test_a_worker_ended_by_a_scheduler_stops_the_caller_as_ctrl_c_does() -> None:
+    """Signals go to a whole group: finished seeds are kept although the workers die first."""
+    with pytest.raises(KeyboardInterrupt):
+        in_own_process(ended_from_outside)

@@ -4,6 +4,7 @@ Heavy imports are inside the commands, so that `hiergcn --help` is instant.
 """
 
 import os
+import signal
 import sys
 from typing import Annotated
 
@@ -49,6 +50,7 @@ def _options(
 
 def main() -> None:
     """Run a command. Errors that the user can fix become one sentence and exit code 2."""
+    _heed_stopping()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that cannot show ± still gets the figures
@@ -60,6 +62,14 @@ def main() -> None:
         code, sentence = _explain(error)
         complain(sentence)
         sys.exit(code)
+
+
+def _heed_stopping() -> None:
+    """Let SIGTERM and SIGHUP keep finished work as Ctrl-C does, unless the caller ignores them, as nohup does."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
 
 
 def _explain(error: Exception) -> tuple[int, str]:

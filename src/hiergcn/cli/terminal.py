@@ -2,7 +2,8 @@
 
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from rich.console import Console, OverflowMethod
@@ -13,13 +14,34 @@ PLAIN_WIDTH = 80
 FEW_TESTS = 20
 
 
+class _Lasting:
+    """A stream that goes on without a word when nobody reads it any more: a closed terminal, a full disk, `| head`."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 def console(stderr: bool = False) -> "Console":
     """Return a console that prints text as it is: names come from users' files and may look like markup."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else PLAIN_WIDTH
-    return Console(file=stream, stderr=stderr, markup=False, emoji=False, highlight=False, width=width)
+    return Console(
+        file=cast("IO[str]", _Lasting(stream)), stderr=stderr, markup=False, emoji=False, highlight=False, width=width
+    )
 
 
 def complain(sentence: str) -> None:

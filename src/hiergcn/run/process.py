@@ -1,9 +1,11 @@
 """Work in other processes: workers that do jobs, send messages and report their own peak memory.
 
 Workers start with SIGINT blocked, so that Ctrl-C in a terminal reaches the calling process alone. They end with it:
-when it leaves early, closes the connection, or is killed.
+when it leaves early, closes the connection, or is killed. On Linux the kernel sees to that (PR_SET_PDEATHSIG), even if
+a worker is inside a long call of compiled code; elsewhere a thread does.
 """
 
+import ctypes
 import multiprocessing
 import os
 import signal
@@ -25,6 +27,12 @@ Send = Callable[[Any], None]
 OnMessage = Callable[[Any], None]
 Work = Callable[[Send, Any], Any]
 """Does a job and returns its result."""
+
+
+STOPPING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Signals by which a user, a scheduler or a closed terminal asks a process to stop."""
+_ENDED_FROM_OUTSIDE = tuple(-number for number in STOPPING[1:])  # exit codes
+_PR_SET_PDEATHSIG = 1  # of Linux's prctl
 
 
 class WorkFailedError(HierGCNError):
@@ -67,10 +75,13 @@ class Worker:
         self.peak = Peak(None, None)  # when it finished its last job
         self.connection: Connection
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, make, arguments), daemon=True)
+        parent = None if preload else os.getpid()  # preloaded workers are children of the process they are copied from
+        self.process = context.Process(target=_serve, args=(theirs, parent), daemon=True)
         with interrupts_blocked():
             self.process.start()
         theirs.close()  # else the end of the process would go unnoticed here
+        with suppress(OSError):  # of a process that died at once, which `receive` reports
+            self.connection.send((make, arguments))  # after the start, because their modules may take long to import
 
     def start(self, job: Any) -> None:
         """Give the worker a job; it must be idle."""
@@ -79,11 +90,16 @@ class Worker:
             self.connection.send(job)
 
     def receive(self) -> Reply:
-        """Wait for the next reply. After a result or a failure the worker is idle; after its death it is of no use."""
+        """Wait for the next reply. After a result or a failure the worker is idle; after its death it is of no use.
+
+        SIGTERM and SIGHUP are mostly sent to a whole group of processes: if a worker was ended so, Ctrl-C is raised.
+        """
         try:
             kind, content, peak = self.connection.recv()
         except (EOFError, OSError):
             self.process.join()
+            if self.process.exitcode in _ENDED_FROM_OUTSIDE:
+                raise KeyboardInterrupt from None
             return Reply("death", _cause_of_death(self.process.exitcode))
         if kind != "message":
             self.job, self.peak = None, peak
@@ -159,23 +175,25 @@ def _is_result(reply: Reply, on_message: OnMessage | None) -> bool:
 
 @contextmanager
 def interrupts_blocked() -> Iterator[None]:
-    """Block SIGINT, here and for good in processes that are started meanwhile; raise it here at the end.
+    """Put off the signals that ask for a stop, and raise them here at the end.
 
-    So Ctrl-C neither interrupts half of a start nor reaches the new processes in the same terminal.
+    So Ctrl-C does not interrupt half of a start. Processes that are started meanwhile keep SIGINT blocked for good, so
+    that it does not reach them in the same terminal.
     """
     if threading.current_thread() is not threading.main_thread():
         with _sigint_masked():  # Python interrupts the main thread alone
             yield
         return
-    came = []
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    came: list[int] = []
+    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in STOPPING}
     try:
         with _sigint_masked():
             yield
     finally:
-        signal.signal(signal.SIGINT, before)
-    if came:
-        signal.raise_signal(signal.SIGINT)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number in came:
+        signal.raise_signal(number)
 
 
 def peak_memory() -> Peak:
@@ -209,10 +227,10 @@ def _one_call(work: Callable[..., Any]) -> Work:
     return lambda send, arguments: work(send, *arguments)
 
 
-def _serve(connection: Connection, make: Callable[..., Work], arguments: tuple[Any, ...]) -> None:
+def _serve(connection: Connection, parent: int | None) -> None:
     """Run a worker: do each job that comes, until the caller hangs up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    _end_with_parent(parent)
     work: Work | None = None
 
     def reply(kind: str, content: Any, peak: Peak | None = None) -> None:
@@ -221,27 +239,37 @@ def _serve(connection: Connection, make: Callable[..., Work], arguments: tuple[A
         except OSError:
             sys.exit()  # the caller is gone
 
-    while True:
-        try:
+    try:
+        make, arguments = connection.recv()
+        while True:
             job = connection.recv()
-        except (EOFError, OSError):
-            return
-        try:
-            work = work or make(*arguments)
-            result = work(partial(reply, "message"), job)
-        except HierGCNError as error:
-            reply("failure", str(error), peak_memory())
-        except Exception as error:
-            reply("failure", f"It failed with {type(error).__name__}: {error!s:.300}", peak_memory())
-        else:
-            reply("result", result, peak_memory())
+            try:
+                work = work or make(*arguments)
+                result = work(partial(reply, "message"), job)
+            except HierGCNError as error:
+                reply("failure", str(error), peak_memory())
+            except Exception as error:
+                reply("failure", f"It failed with {type(error).__name__}: {error!s:.300}", peak_memory())
+            else:
+                reply("result", result, peak_memory())
+    except (EOFError, OSError):
+        return
 
 
-def _exit_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)  # nobody waits for the result
+def _end_with_parent(parent: int | None) -> None:
+    """Have this process ended with its parent and with the calling process, whatever ends these."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if parent not in (None, os.getppid()):  # it died before the call
+            os._exit(1)
+    caller = multiprocessing.parent_process()
+    assert caller is not None
+    threading.Thread(target=_exit_after, args=(caller.sentinel,), daemon=True).start()
+
+
+def _exit_after(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)  # nobody waits for the result
 
 
 def _cause_of_death(code: int | None) -> str:
