@@ -176,7 +176,7 @@ STRATEGIES: dict[str, Callable[[Arena, int, int], Nodes]] = {
 }
 
 
-@lru_cache(maxsize=1)  # draws of one task follow each other
+@lru_cache(maxsize=len(TASKS))
 def arena_of(task: str) -> Arena:
     return Arena(task)
 
