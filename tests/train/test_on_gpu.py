@@ -40,10 +40,15 @@ def prepared_for(graph: Graph, name: str, **changes: Any) -> tuple[Any, ...]:
     return method, method.prepare(task, coarsen(graph.adjacency, 2), GPU), task, settings.train
 
 
+OPTIONS = {"own_weights": True, "exchange": 2, "round_weights": True}
+COLUMNS = {"harmonic": True, "fade": 0.1, "column_dropout": 0.5}
 SEVERAL = {"networks": 2, "label_prior": 2.0, "prediction_balance": 0.5}
 
 
-@pytest.mark.parametrize(("name", "changes"), [("hgcn", {}), ("hgcn-plus", {}), ("hgcn-plus", SEVERAL)])
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [("hgcn", {}), ("hgcn", OPTIONS), ("hgcn", COLUMNS), ("hgcn-plus", {}), ("hgcn-plus", SEVERAL)],
+)
 def test_each_replica_gives_the_same_as_alone(graph: Graph, name: str, changes: dict[str, Any]) -> None:
     """Replicas are replayed as a CUDA graph after some epochs, a model alone is not."""
     method, prepared, task, config = prepared_for(graph, name, **changes)
