@@ -271,6 +271,17 @@ class TestSplitSpec:
         for k, spec in enumerate(blocked):
             assert np.array_equal(spec.split(graph, own).test, Split.blocked(graph, seed=k).test)
 
+    def test_blocked_splits_without_a_class_are_skipped(self) -> None:
+        """A path whose last quarter is a class of its own: a start in the first half never trains on it."""
+        n = 80
+        path = sp.diags_array([np.ones(n - 1)] * 2, offsets=[-1, 1], format="csr")
+        graph = Graph(sp.csr_array(path), labels=(np.arange(n) >= 60).astype(np.int64))
+        assert graph.labels is not None
+        whole = [seed for seed in range(30) if np.unique(graph.labels[Split.blocked(graph, seed=seed).train]).size == 2]
+        assert whole[:3] != [0, 1, 2]
+        for seed, spec in zip(whole, parse_splits("blocked:3"), strict=False):
+            assert np.array_equal(spec.split(graph, self.cora.split).train, Split.blocked(graph, seed=seed).train)
+
     @pytest.mark.parametrize("text", ["public", "random:3", "tenths:1", "blocked:12"])
     def test_splits_have_one_text(self, text: str) -> None:
         assert splits_text(parse_splits(text)) == text

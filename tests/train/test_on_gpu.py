@@ -46,8 +46,7 @@ SEVERAL = {"networks": 2, "label_prior": 2.0, "prediction_balance": 0.5}
 
 
 @pytest.mark.parametrize(
-    ("name", "changes"),
-    [("hgcn", {}), ("hgcn", OPTIONS), ("hgcn", COLUMNS), ("hgcn-plus", {}), ("hgcn-plus", SEVERAL)],
+    ("name", "changes"), [("hgcn", {}), ("hgcn", OPTIONS), ("hgcn", COLUMNS), ("hgcn-plus", {}), ("hgcn-plus", SEVERAL)]
 )
 def test_each_replica_gives_the_same_as_alone(graph: Graph, name: str, changes: dict[str, Any]) -> None:
     """Replicas are replayed as a CUDA graph after some epochs, a model alone is not."""

@@ -226,7 +226,7 @@ class SplitSpec:
     """`public`: the graph's own. `few`: some of its training nodes. `random`: drawn from all labelled nodes, 20 per
     class to train, 500 to validate, the rest to test. `tenths`: one tenth of each class to train, one to validate, the
     rest to test. `blocked`: one tenth of the nodes to train and one to validate, all in the half of the graph nearest
-    to a random node; the other half tests."""
+    to a random node; the other half tests. Draws without a training node of some class are skipped."""
     number: int = 0
     """Number of the draw."""
     per_class: int = 0
@@ -256,7 +256,7 @@ class SplitSpec:
         if self.kind == "tenths":
             return Split.holdout(labels, validation=0.1, test=0.8, seed=self.number)
         if self.kind == "blocked":
-            return Split.blocked(graph, seed=self.number)
+            return _blocked_with_all_classes(graph, self.number)
         rng = _generator(self.number)
         train = _first_of_each_class(rng.permutation(public.train), labels, self.per_class)
         validation = public.validation
@@ -278,7 +278,22 @@ def _check_classes(graph: "Graph") -> None:
         )
 
 
+def _blocked_with_all_classes(graph: "Graph", number: int) -> Split:
+    """Return the blocked split of this number, counting only those with a training node of each class."""
+    if graph.labels is None:  # numbers have no classes
+        return Split.blocked(graph, seed=number)
+    classes, found = np.unique(graph.labels[graph.labelled]).size, 0
+    for seed in range(_MOST_DRAWS):
+        split = Split.blocked(graph, seed=seed)
+        if np.unique(graph.labels[split.train]).size == classes:
+            found += 1
+        if found > number:
+            return split
+    return Split.blocked(graph, seed=number)  # which lacks a class, and is refused for that
+
+
 PUBLIC = SplitSpec()
+_MOST_DRAWS = 30
 _DRAWN: tuple[Literal["random", "tenths", "blocked"], ...] = ("random", "tenths", "blocked")
 
 
