@@ -273,9 +273,7 @@ class TestSplitSpec:
 
     def test_blocked_splits_without_a_class_are_skipped(self) -> None:
         """A path whose last quarter is a class of its own: a start in the first half never trains on it."""
-        n = 80
-        path = sp.diags_array([np.ones(n - 1)] * 2, offsets=[-1, 1], format="csr")
-        graph = Graph(sp.csr_array(path), labels=(np.arange(n) >= 60).astype(np.int64))
+        graph = grid(1, 80, (np.arange(80) >= 60).astype(np.int64))
         assert graph.labels is not None
         whole = [seed for seed in range(30) if np.unique(graph.labels[Split.blocked(graph, seed=seed).train]).size == 2]
         assert whole[:3] != [0, 1, 2]
