@@ -19,6 +19,7 @@ import multiprocessing as mp
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ def label_candidates() -> Iterator[tuple[str, dict[str, Any]]]:
         {"column_dropout": 0.0, "fade": 0.0},
         {"fade": 0.0},
         {"fade": 0.1},
-        {"fade": 0.005},
+        {"fade": 0.3},
         {"sharp": True},
         {"own_weights": True},
         {"levels": 4},
@@ -101,6 +102,10 @@ def label_candidates() -> Iterator[tuple[str, dict[str, Any]]]:
         {"column_dropout": 0.7},
         {"exchange": 2, "learning_rate": 0.003},
         {"exchange": 4, "levels": 4, "learning_rate": 0.003},
+        {"exchange": 4, "levels": 8, "learning_rate": 0.003},
+        {"exchange": 4, "levels": 4, "learning_rate": 0.003, "own_weights": True},
+        {"own_weights": True, "learning_rate": 0.003, "column_dropout": 0.3},
+        {"weight_embedding": 8, "round_weights": False, "column_dropout": 0.3},
         {"weight_embedding": 8, "round_weights": False},
         {"coarsening": False, "levels": 6},
         {"hidden": 128, "dropout": 0.4},
@@ -128,12 +133,18 @@ def flat_candidates() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def candidates() -> dict[str, Settings]:
-    ours = [("hgcn " + name, "hgcn", HGCN | changes) for name, changes in (*label_candidates(), *hgcn_candidates())]
-    found = {}
-    for name, method, changes in (*ours, *flat_candidates()):
-        preset = "paper" if method == "hgcn" else None
-        found[name] = settings_for(method, preset).override(changes)
-    return found
+    """Return all settings by name, in turn one of each kind."""
+    ours = [
+        [(f"hgcn {name}", "hgcn", HGCN | changes) for name, changes in kind]
+        for kind in (label_candidates(), hgcn_candidates())
+    ]
+    in_turn = zip_longest(*ours, flat_candidates())
+    return {
+        one[0]: settings_for(one[1], "paper" if one[1] == "hgcn" else None).override(one[2])
+        for turn in in_turn
+        for one in turn
+        if one is not None
+    }
 
 
 def _named(name: str, changes: dict[str, Any]) -> str:
