@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hiergcn.errors import InputError as InputError
     from hiergcn.estimator import HGCNClassifier as HGCNClassifier
     from hiergcn.estimator import NodeClassifier as NodeClassifier
+    from hiergcn.estimator import NodeRegressor as NodeRegressor
     from hiergcn.graph import Graph as Graph
     from hiergcn.graph import Split as Split
     from hiergcn.model.hgcn import HGCN as HGCN
@@ -28,7 +29,7 @@ _NAMES = {
     "hiergcn.coarsen": ("CoarsenConfig", "Hierarchy"),
     "hiergcn.datasets": ("load_dataset", "planted_graph"),
     "hiergcn.errors": ("HierGCNError", "InputError"),
-    "hiergcn.estimator": ("HGCNClassifier", "NodeClassifier"),
+    "hiergcn.estimator": ("HGCNClassifier", "NodeClassifier", "NodeRegressor"),
     "hiergcn.graph": ("Graph", "Split"),
     "hiergcn.model.hgcn": ("HGCN", "HGCNConfig"),
     "hiergcn.model.levels": ("HierarchyTensors",),

@@ -7,7 +7,15 @@ from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_err
 from hiergcn.datasets.planted import planted_numbers
 from hiergcn.evaluate.answers import NumberAnswers
 from hiergcn.evaluate.combination import ENOUGH, combination_weights
-from hiergcn.evaluate.metrics import NUMBER_METRICS, decided, evaluate_numbers, evaluate_part, result_key
+from hiergcn.evaluate.conformal import PredictionIntervals
+from hiergcn.evaluate.metrics import (
+    NUMBER_METRICS,
+    decided,
+    describe_intervals,
+    evaluate_numbers,
+    evaluate_part,
+    result_key,
+)
 from hiergcn.graph import Split
 from hiergcn.graph.task import Scale
 
@@ -58,3 +66,30 @@ def test_weights_prefer_what_predicts_the_numbers(v: int) -> None:
     assert weights.sum() == pytest.approx(1.0)
     mean = weights[:2] @ np.stack(good)
     assert ((mean - truth) ** 2).mean() <= min(((one - truth) ** 2).mean() for one in good) + 1e-12
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9])
+def test_intervals_keep_their_promise_on_average(coverage: float) -> None:
+    """Over many draws of exchangeable errors, the share inside is what was asked for."""
+    rng = np.random.default_rng(0)
+    inside = []
+    for _ in range(400):
+        error = rng.standard_normal(100) ** 3
+        intervals = PredictionIntervals.calibrated(np.zeros(50), error[:50], coverage)
+        low, high = intervals.of(np.zeros(50))
+        inside.append(((low <= error[50:]) & (error[50:] <= high)).mean())
+    assert np.mean(inside) == pytest.approx(coverage, abs=0.02)
+
+
+def test_intervals_of_too_few_nodes_have_no_ends() -> None:
+    graph = planted_numbers(50)
+    split = Split(np.arange(10), np.arange(10, 20), np.arange(20, 40), np.arange(40, 45))
+    report = evaluate_numbers(graph, split, graph.truth, 0.9)
+    saved = report.metrics()["prediction_intervals"]
+    assert (saved["half_width"], saved["calibration_nodes"], saved["measured_coverage"]) == (None, 5, 1.0)
+    assert "need at least 9 values that neither train nor validate" in describe_intervals(saved)
+    columns = NumberAnswers("x", Scale(0.0, 1.0), report.intervals).columns(graph.truth[:, None])
+    assert np.isnan(columns["lower"]).all()
+    worked = evaluate_numbers(graph, split, graph.truth + np.arange(50), 0.5).intervals
+    assert worked is not None
+    assert worked.half_width == pytest.approx(42.0)  # errors 40 to 44: the third of five

@@ -24,6 +24,7 @@ def check(
     data: options.Data,
     nodes: options.Nodes = None,
     label: options.Label = None,
+    target: options.Target = None,
     id_: options.Id = None,
     weight: options.Weight = None,
     split_column: options.SplitColumn = None,
@@ -36,7 +37,7 @@ def check(
     from hiergcn.graph.tables.findings import label_counts
     from hiergcn.run.source import Source
 
-    source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter)
+    source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter, target=target)
     if source.is_dataset:
         raise InputError(f"{data} is a dataset, which needs no check; name files, or write ./{data} for a file.")
     screen = console()
@@ -50,14 +51,17 @@ def check(
         _print_files(screen, read.files)
     read.check_labels()
 
-    from hiergcn.run.fit import DRAWN_SPLIT, own_split  # imports torch: late, so that bad files are refused at once
+    from hiergcn.run.fit import drawn_split, own_split  # imports torch: late, so that bad files are refused at once
 
     split = own_split(graph, read.split)
-    rows = [(name, f"{count:,}") for name, count in label_counts(graph)]
-    columns, letters = ("class", "labels"), SHOWN_LETTERS
-    print_table(screen, columns, rows, title="\nLabels", letters=letters, most=SHOWN_CLASSES, what="classes")
+    if graph.targets is None:
+        rows = [(name, f"{count:,}") for name, count in label_counts(graph)]
+        columns, letters = ("class", "labels"), SHOWN_LETTERS
+        print_table(screen, columns, rows, title="\nLabels", letters=letters, most=SHOWN_CLASSES, what="classes")
+    else:
+        _print_target(screen, graph)
     split.check(graph)
-    split_from = printable(read.split_from or DRAWN_SPLIT)
+    split_from = printable(read.split_from or drawn_split(graph))
     screen.print(f"\nThe split would be {split_sizes(split)}; it is {split_from}.", soft_wrap=True)
     if not len(split.test):
         screen.print("No labels are left for a test: a fit would show validation accuracy.", style="yellow")
@@ -86,6 +90,16 @@ def _print_files(screen: "Console", files: "CsvGraph") -> None:
         screen.print("\nNothing suspicious was found.")
 
 
+def _print_target(screen: "Console", graph: "Graph") -> None:
+    """Print how the known values are distributed."""
+    import numpy as np
+
+    quantiles = np.quantile(graph.truth[graph.labelled], [0.0, 0.25, 0.5, 0.75, 1.0])
+    rows = [(f"{graph.labelled.size:,}", *(f"{value:.6g}" for value in quantiles))]
+    columns = ("known values", "lowest", "first quarter", "median", "third quarter", "highest")
+    print_table(screen, columns, rows, title=f"\nTarget {printable(graph.target_name)}", words=())
+
+
 def _print_profile(screen: "Console", graph: "Graph", split: "Split") -> None:
     """Print what the graph looks like, and how much features and edges say alone."""
     from hiergcn.graph.profile import profile_graph
@@ -98,7 +112,8 @@ def _print_profile(screen: "Console", graph: "Graph", split: "Split") -> None:
     for warning in profile.warnings():
         screen.print(f"- {warning}", style="yellow", soft_wrap=True)
     few = "There are too few training labels to compare features with edges."
-    screen.print(f"- {few if evidence is None else evidence.sentence()}", soft_wrap=True)
+    if graph.targets is None:
+        screen.print(f"- {few if evidence is None else evidence.sentence()}", soft_wrap=True)
 
 
 def _print_estimate(screen: "Console", graph: "Graph", split: "Split") -> None:

@@ -20,6 +20,7 @@ def fit(
     data: options.Data,
     nodes: options.Nodes = None,
     label: options.Label = None,
+    target: options.Target = None,
     id_: options.Id = None,
     weight: options.Weight = None,
     split_column: options.SplitColumn = None,
@@ -56,8 +57,8 @@ def fit(
     coverage: Annotated[
         float | None,
         typer.Option(
-            help="Give each node the set of classes that holds the true one with this probability, such as 0.9. "
-            "Some labels calibrate the sets and do not train."
+            help="Give each node the set of classes, or the interval of numbers, that holds the true one with this "
+            "probability, such as 0.9. Some labels calibrate them and do not train."
         ),
     ] = None,
     drop_doubtful: Annotated[
@@ -72,7 +73,7 @@ def fit(
     spreadsheet_safe: options.SpreadsheetSafe = False,
     out: options.Out = None,
 ) -> None:
-    """Train a model on a graph and predict the class of every node."""
+    """Train a model on a graph and predict the class, or a number, of every node."""
     changes = options.parse_changes(set_, levels)
     if coverage is not None:
         from hiergcn.evaluate.conformal import check_coverage
@@ -84,7 +85,7 @@ def fit(
     from hiergcn.report import write_report
     from hiergcn.run.adapt import AUTO, is_automatic, method_for
     from hiergcn.run.auto import default_limit
-    from hiergcn.run.fit import BASELINES, DRAWN_SPLIT
+    from hiergcn.run.fit import baselines_for, drawn_split
     from hiergcn.run.fit import fit as run_fit
     from hiergcn.run.folder import check_free, write_run
     from hiergcn.run.machine import cores
@@ -92,7 +93,7 @@ def fit(
     from hiergcn.run.settings import settings_for
     from hiergcn.run.source import Source
 
-    source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter, labels)
+    source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter, labels, target)
     automatic = is_automatic(model, preset, source.dataset)
     if automatic:  # both ways raise for unknown names and values, before anything is read
         check_settings(changes)
@@ -104,7 +105,7 @@ def fit(
     check_free(folder)
     read = options.read_data(source)
     read.check_labels()
-    split_from = read.split_from or DRAWN_SPLIT
+    split_from = read.split_from or drawn_split(read.graph)
     with_baselines = not source.is_dataset if baselines is None else baselines
     limit = default_limit(read.graph.n_nodes) if time_limit is None else time_limit
     if automatic:
@@ -119,7 +120,7 @@ def fit(
                 preset=preset,
                 dataset=source.dataset,
                 changes=changes,
-                baselines=BASELINES if with_baselines else (),
+                baselines=baselines_for(read.graph) if with_baselines else (),
                 device=device,
                 time_limit=limit,
                 coverage=coverage,
@@ -127,7 +128,10 @@ def fit(
                 drop_doubtful=drop_doubtful,
                 workers=workers or (cores() if read.graph.n_nodes <= MANY_NODES else 1),
                 on_event=FitProgress(
-                    progress, seeds, on_settings=lambda event: _announce(read.graph, split_from, event, verbose)
+                    progress,
+                    seeds,
+                    on_settings=lambda event: _announce(read.graph, split_from, event, verbose),
+                    numbers=read.graph.targets is not None,
                 ),
             )
     except KeyboardInterrupt:

@@ -22,6 +22,9 @@ Data = Annotated[
 ]
 Nodes = Annotated[str | None, typer.Argument(help="A CSV of nodes: ids, features, labels.")]
 Label = Annotated[str | None, typer.Option(help="Column of the labels in NODES; blank means unknown.")]
+Target = Annotated[
+    str | None, typer.Option(help="Column of NODES with a number to predict, instead of --label; blank means unknown.")
+]
 Id = Annotated[str | None, typer.Option("--id", help="Column of the ids in NODES.")]
 Weight = Annotated[str | None, typer.Option(help="Column of the edge weights. [default: weight]")]
 SplitColumn = Annotated[

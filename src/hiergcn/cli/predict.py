@@ -26,10 +26,10 @@ def predict(
     device: options.Device = "auto",
     spreadsheet_safe: options.SpreadsheetSafe = False,
 ) -> None:
-    """Predict the class of every node with the model of a run."""
+    """Predict the class, or the number, of every node with the model of a run."""
     options.check_target(out)
 
-    from hiergcn.files import write_csv
+    from hiergcn.files import DIGITS, write_csv
     from hiergcn.run.folder import load_run
     from hiergcn.run.predict import predictions_again, predictions_on
     from hiergcn.run.source import Source, newer_graph
@@ -45,6 +45,7 @@ def predict(
         about = f", {int((~frame['seen']).sum()):,} of them of nodes that the run did not have"
         for note in graph.notes:
             screen.print(f"Note: {printable(note)}", style="yellow", soft_wrap=True)
-    write_csv(frame, sys.stdout if out is None else out, spreadsheet=spreadsheet_safe)
+    digits = DIGITS if loaded.model.scale is None else None  # numbers are rounded already
+    write_csv(frame, sys.stdout if out is None else out, spreadsheet=spreadsheet_safe, digits=digits)
     where = "" if out is None else f", written to {out}"
     screen.print(f"{len(frame):,} predictions{about}{where}", soft_wrap=True)

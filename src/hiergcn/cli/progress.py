@@ -99,8 +99,9 @@ class FitProgress:
         progress: Progress,
         seeds: int,
         on_settings: Callable[[events.SettingsChosen | events.SplitChosen], None] = lambda _: None,
+        numbers: bool = False,
     ) -> None:
-        self.progress, self.seeds, self.on_settings = progress, seeds, on_settings
+        self.progress, self.seeds, self.on_settings, self.numbers = progress, seeds, on_settings, numbers
         self.epochs, self.finished = 1, 0
         self.running: dict[int, int] = {}  # seed: epoch; worker processes train several at once
         self.accuracies: list[float] = []
@@ -114,10 +115,10 @@ class FitProgress:
                 self.candidate = name
                 self.progress.start(f"trying {name}", 0)
             case events.CandidateDone(name, accuracy, left_out):
-                found = left_out if accuracy is None else f"validation {percent(accuracy)} %"
+                found = left_out if accuracy is None else f"validation {self._score(accuracy)}"
                 self.progress.note(f"{name}: {found}")
             case events.EpochDone(seed, epoch, best) if self.candidate:
-                self.progress.advance(epoch, f"seed {seed}: epoch {epoch}, best validation {percent(best)} %")
+                self.progress.advance(epoch, f"seed {seed}: epoch {epoch}, best validation {self._score(best)}")
             case events.SeedDone() if self.candidate:
                 pass
             case events.SettingsChosen():
@@ -133,25 +134,29 @@ class FitProgress:
                 self.progress.start("training", self.seeds * self.epochs)
             case events.EpochDone(seed, epoch, best):
                 self.running[seed] = epoch
-                text = f"seed {seed}: epoch {epoch} of {self.epochs}, best validation {percent(best)} %"
+                text = f"seed {seed}: epoch {epoch} of {self.epochs}, best validation {self._score(best)}"
                 self.progress.advance(self._epochs_done, text)
             case events.SeedDone(outcome):
                 self._show_seed(outcome)
             case events.BaselineStarted(model):
                 self.progress.start(f"{model} on the same split", 0, line=f"Fitting {model} on the same split")
 
+    def _score(self, value: float | None) -> str:
+        """Return a validation score in words: accuracy, or 1 less the squared error of standardised numbers."""
+        return f"score {value:.3f}" if self.numbers and value is not None else f"{percent(value)} %"
+
     def _show_seed(self, outcome: "SeedOutcome") -> None:
         self.finished += 1
         self.running.pop(outcome.seed, None)
         if outcome.failure is None:
             self.accuracies.append(outcome.validation_accuracy or 0.0)
-            result = f"validation {percent(outcome.validation_accuracy)} % at epoch {outcome.best_epoch}"
+            result = f"validation {self._score(outcome.validation_accuracy)} at epoch {outcome.best_epoch}"
         else:
             result = f"failed: it {outcome.failure}"
         self.progress.done = self._epochs_done  # for the time left
         left = self.progress.left()
         count = f"{self.finished} of {self.seeds} done" + (f", {left}" if left else "")
-        mean = f", mean validation {percent(self.mean)} %" if self.accuracies else ""
+        mean = f", mean validation {self._score(self.mean)}" if self.accuracies else ""
         text = f"{self.finished} of {self.seeds} seeds{mean}"
         self.progress.advance(self._epochs_done, text, line=f"seed {outcome.seed}: {result} ({count})")
 

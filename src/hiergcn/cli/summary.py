@@ -5,9 +5,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from hiergcn.cli.number_summary import print_numbers
 from hiergcn.cli.terminal import duration, percent, print_table, printable, warn_of_few_tests
 from hiergcn.evaluate.calibration import describe_calibration
-from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, describe_sets
+from hiergcn.evaluate.metrics import METRICS, NumberReport, PartReport, Summary, describe_sets
 from hiergcn.run.result import Candidate, RunResult
 
 SHOWN_NOTES = 10
@@ -17,6 +18,14 @@ SHOWN_CLASSES = 30
 def print_summary(out: Console, result: RunResult, folder: Path, asked: int) -> None:
     """Print every figure of a run; `asked` is the number of seeds that the user wanted."""
     out.print()
+    if isinstance(result.report, NumberReport):
+        print_numbers(out, result, result.report)
+    else:
+        _print_class_figures(out, result)
+    _print_end(out, result, folder, asked)
+
+
+def _print_class_figures(out: Console, result: RunResult) -> None:
     _print_accuracy(out, result)
     out.print()
     _print_seeds(out, result)
@@ -33,12 +42,16 @@ def print_summary(out: Console, result: RunResult, folder: Path, asked: int) -> 
         few = result.sets.sets.holds_every_class
         out.print(describe_sets(result.sets.to_dict()), style="yellow" if few else None)
     _print_doubts(out, result)
+
+
+def _print_end(out: Console, result: RunResult, folder: Path, asked: int) -> None:
+    """Print times, notes and where everything is."""
     seconds = result.seconds
     out.print(
         f"Time: coarsening {duration(seconds['coarsen'])}, training {duration(seconds['train'])}, "
         f"{1000 * seconds['epoch']:.1f} ms per epoch on {result.device}."
     )
-    out.print(f"Selection: {result.settings.train.selection_rule}; no test label is read before the end.")
+    out.print(f"Selection: {result.selection_rule}; no test label is read before the end.")
     for note in result.notes[:SHOWN_NOTES]:
         out.print(f"Note: {printable(note)}", style="yellow")
     if len(result.notes) > SHOWN_NOTES:

@@ -103,7 +103,8 @@ def duration(seconds: float) -> str:
 
 
 def graph_sizes(graph: "Graph") -> str:
-    return f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {graph.n_features:,} features, {graph.n_classes} classes"
+    aim = f"{graph.n_classes} classes" if graph.targets is None else f"target {printable(graph.target_name)!r:.40}"
+    return f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {graph.n_features:,} features, {aim}"
 
 
 def split_sizes(split: "Split") -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hiergcn.evaluate.calibration import Temperature
-from hiergcn.evaluate.conformal import PredictionSets
+from hiergcn.evaluate.conformal import PredictionIntervals, PredictionSets
 from hiergcn.graph.task import Scale
 
 DIGITS = 4
@@ -41,6 +41,7 @@ class NumberAnswers:
     name: str
     """Of the target."""
     scale: Scale
+    intervals: PredictionIntervals | None = None
 
     @property
     def decimals(self) -> int:
@@ -48,5 +49,10 @@ class NumberAnswers:
         return DIGITS - math.floor(math.log10(self.scale.spread))
 
     def columns(self, numbers: NDArray[np.floating]) -> dict[str, NDArray[Any]]:
-        """Return the number of each node, (n, 1) -> (n,)."""
-        return {"predicted": np.round(numbers[:, 0], self.decimals)}
+        """Return the number of each node, (n, 1) -> (n,), and its interval; NaN if that has no end."""
+        predicted = numbers[:, 0].astype(np.float64)
+        found = {"predicted": predicted}
+        if self.intervals is not None:
+            found["lower"], found["upper"] = self.intervals.of(predicted)
+        rounded = {name: np.round(values, self.decimals) for name, values in found.items()}
+        return {name: np.where(np.isfinite(values), values, np.nan) for name, values in rounded.items()}

@@ -59,6 +59,27 @@ def adaptive_scores(probabilities: NDArray[np.floating]) -> Floats:
 
 
 @dataclass(frozen=True)
+class PredictionIntervals:
+    """What turns numbers into intervals. The score is the distance from the predicted number."""
+
+    coverage: float
+    """The probability that was asked for."""
+    half_width: float
+    """Infinite if there were too few calibrating nodes."""
+    nodes: int
+    """Number of calibrating nodes."""
+
+    @classmethod
+    def calibrated(cls, predicted: Floats, truth: Floats, coverage: float) -> "PredictionIntervals":
+        """Return the intervals that the calibrating nodes give: predicted and true numbers, (m,) each."""
+        return cls(coverage, conformal_threshold(np.abs(truth - predicted), coverage), len(truth))
+
+    def of(self, predicted: Floats) -> tuple[Floats, Floats]:
+        """Return the lower and the upper end for each node, (n,)."""
+        return predicted - self.half_width, predicted + self.half_width
+
+
+@dataclass(frozen=True)
 class PredictionSets:
     """What turns probabilities into sets of classes."""
 

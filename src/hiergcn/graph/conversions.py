@@ -77,10 +77,10 @@ class Conversions:
         *,
         id: str | None = None,  # noqa: A002  # the word a user expects
         label: str | None = None,
+        target: str | None = None,
         split: str | None = None,
         drop: Sequence[str] = (),
-        source: str | None = None,
-        target: str | None = None,
+        ends: tuple[str, str] | None = None,
         weight: str | None = None,
         delimiter: str | None = None,
         unknown: Sequence[str] | None = None,
@@ -92,8 +92,9 @@ class Conversions:
             edges: a row per edge.
             nodes: a row per node.
             id, label, split: columns of the nodes; by default those with usual names. `fit` uses the split.
+            target: column of the nodes that holds a number to predict, instead of a label.
             drop: columns of the nodes to leave out; all others are features.
-            source, target, weight: columns of the edges; by default those with usual names.
+            ends, weight: columns of the edges; by default those with usual names.
             delimiter: between columns; by default it is guessed.
             unknown: labels that mean unknown, instead of "unknown", "-1", "NA" and other usual words.
             like: a graph whose columns of features these are: its categories and means are used, so that a model that
@@ -103,7 +104,7 @@ class Conversions:
         from hiergcn.graph.tables.csv_files import read_csv
 
         known = None if like is None else like.columns
-        options = CsvOptions(id, label, split, drop, source, target, weight, delimiter, unknown, known)
+        options = CsvOptions(id, label, split, drop, ends, target, weight, delimiter, unknown, known)
         return read_csv(edges, nodes, options).graph
 
     @staticmethod
@@ -113,10 +114,10 @@ class Conversions:
         *,
         id: str | None = None,  # noqa: A002  # the word a user expects
         label: str | None = None,
+        target: str | None = None,
         split: str | None = None,
         drop: Sequence[str] = (),
-        source: str | None = None,
-        target: str | None = None,
+        ends: tuple[str, str] | None = None,
         weight: str | None = None,
         unknown: Sequence[str] | None = None,
         like: "Graph | None" = None,
@@ -131,7 +132,7 @@ class Conversions:
         from hiergcn.graph.tables.column_roles import CsvOptions
 
         known = None if like is None else like.columns
-        options = CsvOptions(id, label, split, drop, source, target, weight, None, unknown, known)
+        options = CsvOptions(id, label, split, drop, ends, target, weight, None, unknown, known)
         return graph_from_frames(edges, nodes, options, name)
 
     def to_pandas(self) -> "tuple[pd.DataFrame, pd.DataFrame]":
@@ -157,6 +158,7 @@ class Conversions:
         g: Any,
         *,
         label: str | None = None,
+        target: str | None = None,
         split: str | None = None,
         features: str | Sequence[str] | None = None,
         weight: str = "weight",
@@ -170,6 +172,7 @@ class Conversions:
             g: a networkx.Graph, DiGraph or multigraph. Parallel edges add up if they have weights.
             label: the node attribute that holds the class; by default `label` or `class` if there is one. Nodes without
                 it are unlabelled; None, NaN and words mean the same as in `from_csv`.
+            target: the node attribute that holds a number to predict, instead of a label.
             split: the node attribute that says train, validation or test; by default `split` if there is one.
             features: the node attribute that holds a list of numbers (or {column: value}), by default `x` if there is
                 one; or a list of attributes that hold a number, a truth value or a word each.
@@ -181,7 +184,7 @@ class Conversions:
         from hiergcn.graph.formats.networkx_graph import graph_from_networkx
         from hiergcn.graph.tables.column_roles import CsvOptions
 
-        options = CsvOptions(label=label, split=split, drop=drop, unknown=unknown)
+        options = CsvOptions(label=label, target=target, split=split, drop=drop, unknown=unknown)
         return graph_from_networkx(g, features, options, weight, name)
 
     def to_networkx(self) -> Any:
@@ -195,6 +198,7 @@ class Conversions:
         path: str | Path,
         *,
         label: str | None = None,
+        target: str | None = None,
         split: str | None = None,
         features: str | Sequence[str] | None = None,
         weight: str = "weight",
@@ -208,7 +212,7 @@ class Conversions:
         from hiergcn.graph.formats.networkx_graph import graph_from_graphml
         from hiergcn.graph.tables.column_roles import CsvOptions
 
-        options = CsvOptions(label=label, split=split, drop=drop, unknown=unknown)
+        options = CsvOptions(label=label, target=target, split=split, drop=drop, unknown=unknown)
         return graph_from_graphml(path, features, options, weight)
 
     def to_graphml(self, path: str | Path) -> None:
@@ -220,7 +224,7 @@ class Conversions:
     @staticmethod
     def from_pyg(data: Any, *, name: str | None = None) -> "Graph":
         """Return a graph from a `torch_geometric.data.Data`, made undirected. It has edge_index, edge_weight
-        (or an edge_attr of one column), x and y, which is -1 if the class is unknown.
+        (or an edge_attr of one column), x and y, which is -1 if the class is unknown. A y with fractions is a target.
 
         Its train_mask, val_mask and test_mask are the graph's split, unless they hold several.
         """

@@ -16,6 +16,9 @@ from hiergcn.graph.conversions import Conversions
 from hiergcn.graph.split import PARTS, Split
 from hiergcn.graph.tables.feature_columns import FeatureColumn, FeatureTable
 
+TARGET = "value"
+"""Name of targets that have no other."""
+
 Features: TypeAlias = NDArray[Any] | sp.csr_array
 
 
@@ -50,7 +53,7 @@ class Graph(Conversions):
     """The split that the data name, which `fit` uses unless it is given another; None if they name none."""
     targets: NDArray[np.float64] | None = None
     """(n,) the number to predict for each node; NaN is unknown."""
-    target_name: str = "value"
+    target_name: str = TARGET
     """What the targets are, such as the name of their column."""
 
     def __post_init__(self) -> None:
@@ -107,8 +110,8 @@ class Graph(Conversions):
 
     @property
     def strata(self) -> NDArray[np.int64] | None:
-        """(n,) the class of each node, or 0 if a number is known; -1 if nothing is. None without labels and targets."""
-        return self.labels if self.targets is None else np.where(np.isnan(self.targets), -1, 0)
+        """(n,) see the function `strata`."""
+        return strata(self.labels, self.targets)
 
     @property
     def labelled(self) -> NDArray[np.int64]:
@@ -121,9 +124,10 @@ class Graph(Conversions):
         return FeatureTable(self.features, self.columns, self.missing, self.texts)
 
     def with_labels(self, labels: ArrayLike | None, class_names: Sequence[str] | None = None) -> "Graph":
-        """Return the same graph with other labels and no split; class names stay unless others are given."""
+        """Return the same graph with other labels, without targets and split; class names stay unless given."""
         names = self.class_names if class_names is None else tuple(class_names)
-        return replace(self, labels=None if labels is None else np.asarray(labels), class_names=names, split=None)
+        given = None if labels is None else np.asarray(labels)
+        return replace(self, labels=given, class_names=names, targets=None, split=None)
 
     def reordered(self, order: NDArray[np.int64]) -> "Graph":
         """Return the same graph with its nodes in another order; `order` holds the node numbers."""
@@ -139,7 +143,7 @@ class Graph(Conversions):
             split=None if self.split is None else self.split.reordered(order),
         )
 
-    def with_targets(self, targets: ArrayLike, name: str = "value") -> "Graph":
+    def with_targets(self, targets: ArrayLike, name: str = TARGET) -> "Graph":
         """Return the same graph with numbers to predict, NaN if unknown, instead of labels."""
         values = np.asarray(targets, dtype=np.float64)
         return replace(self, labels=None, class_names=(), targets=values, target_name=name, split=None)
@@ -153,6 +157,11 @@ class Graph(Conversions):
             f"{f'classes={self.n_classes}' if self.targets is None else f'target={self.target_name!r}'}, "
             f"labelled={self.labelled.size})"
         )
+
+
+def strata(labels: NDArray[np.int64] | None, targets: NDArray[np.float64] | None) -> NDArray[np.int64] | None:
+    """Return the class of each node, or 0 if its number is known; -1 if nothing is. None without labels and targets."""
+    return labels if targets is None else np.where(np.isnan(targets), -1, 0)
 
 
 def checked_features(features: Any, n: int) -> Features:

@@ -59,7 +59,11 @@ class GraphProfile:
     labels_per_class: tuple[int, ...]
     """Training labels of each class."""
     pairs: Homophily | None
-    """None if too few training nodes are neighbours or have a common neighbour."""
+    """None if too few training nodes are neighbours or have a common neighbour, or for numbers."""
+    correlation: float | None = None
+    """Of the numbers at both ends of edges between training nodes; None for classes, or if such edges are too few."""
+    numbers: bool = False
+    """Whether numbers are predicted; they count as one class."""
 
     @property
     def classes(self) -> int:
@@ -111,6 +115,12 @@ class GraphProfile:
         return _Remark(f"{across}: at least {self.diameter:,} steps. {reached}", warns=self.large_diameter)
 
     def _neighbours(self) -> "_Remark":
+        if self.correlation is not None:
+            weak = self.correlation < WEAK_HOMOPHILY
+            often = "hardly have similar values" if weak else "tend to have similar values"
+            return _Remark(f"Neighbours {often}: their correlation is {self.correlation:.2f}.", warns=weak)
+        if self.numbers:
+            return _Remark("Too few training nodes are neighbours to tell whether these have similar values.")
         found = self.pairs
         if found is None:
             return _Remark("Too few training nodes are near each other to tell whether neighbours share their class.")
@@ -126,6 +136,8 @@ class GraphProfile:
         fewest, most = min(self.labels_per_class), max(self.labels_per_class)
         each = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
         share = f"{_percent(self.label_rate)} of the nodes have a training label"
+        if self.numbers:
+            return _Remark(f"{_percent(self.label_rate)} of the nodes have a training value: {most:,}.")
         return _Remark(f"{share}: {each} per class.", warns=fewest < FEW_PER_CLASS)
 
 
@@ -159,7 +171,18 @@ def profile_graph(graph: Graph, split: Split) -> GraphProfile:
         growth=tuple(float(size) for size in neighbourhood_sizes(graph.adjacency, STEPS).mean(axis=1) / n),
         labels_per_class=tuple(np.bincount(labels, minlength=graph.n_outputs).tolist()),
         pairs=None if graph.targets is not None else _homophily(graph.adjacency, split.train, labels),
+        correlation=None if graph.targets is None else _correlation(graph.adjacency, split.train, graph.targets),
+        numbers=graph.targets is not None,
     )
+
+
+def _correlation(adjacency: sp.csr_array, train: NDArray[np.int64], targets: NDArray[np.float64]) -> float | None:
+    """Return the correlation of the numbers at both ends of edges between training nodes; None if they are too few."""
+    inside = sp.csr_array(adjacency[train][:, train]).tocoo()
+    one, other = (targets[train][ends] for ends in inside.coords)
+    if one.size < 2 * FEWEST_EDGES or one.std() == 0:
+        return None
+    return float(np.corrcoef(one, other)[0, 1])
 
 
 def _homophily(adjacency: sp.csr_array, train: NDArray[np.int64], labels: NDArray[np.int64]) -> Homophily | None:

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.coarsen.receptive_field import receptive_field_sizes
+from hiergcn.evaluate.answers import NumberAnswers
 from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.metrics import METRICS, result_key
 from hiergcn.files import written_whole
@@ -21,6 +22,7 @@ from hiergcn.report.graph_layout import layout
 from hiergcn.report.headline import UNSURE, headline, next_steps
 from hiergcn.report.label_advice import label_advice
 from hiergcn.report.leaderboard import leaderboard, leaderboard_plots
+from hiergcn.report.number_page import render_numbers
 from hiergcn.report.palette import FIRST, INK, SECOND, class_colours
 from hiergcn.report.still import class_map, levels_pictures
 from hiergcn.report.template import in_script, rendered, script, settings_rows
@@ -62,6 +64,9 @@ def _in_memory(folder: Path, result: RunResult) -> LoadedRun:
 
 def render(run: LoadedRun) -> str:
     """Return the HTML of the page."""
+    shared: dict[str, Any] = {"levels": _level_rows(run.hierarchy), "sources": _sources(run.settings.method)}
+    if isinstance(run.answers, NumberAnswers):
+        return render_numbers(run, **shared)
     metrics, names = run.metrics, run.config["class_names"]
     predicted = run.probabilities.argmax(axis=1)
     colours = class_colours(np.bincount(predicted, minlength=len(names)).tolist())
@@ -91,8 +96,7 @@ def render(run: LoadedRun) -> str:
         curves=_curves(run),
         reliability=_reliability(metrics["calibration"]),
         class_map=class_map(figures.principal_components(run.probabilities), predicted, names, colours),
-        levels=_level_rows(run.hierarchy),
-        sources=_sources(run.settings.method),
+        **shared,
         settings=settings_rows(run.settings, run.config.get("reasons", {})),  # older runs have no reasons
     )
 

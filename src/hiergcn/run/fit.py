@@ -46,10 +46,14 @@ from hiergcn.train.selection import HISTORY
 BASELINES = ("label-propagation", "mlp", "gcn")
 """Simpler methods to compare with: label propagation uses the edges alone, the perceptron the features alone, and GCN
 both without a hierarchy."""
+NUMBER_BASELINES = ("constant", "harmonic", *BASELINES)
+"""The same for numbers, with the mean and harmonic interpolation as floors."""
 BASELINE_SEEDS = 3
 """Most seeds of a baseline."""
 DRAWN_SPLIT = "drawn: of each class a fifth for validation and a fifth, if it has five labels, for test (seed 0)"
 """Description of `draw_split`'s default."""
+DRAWN_NUMBERS = "drawn: a fifth of the known values for validation and a fifth for test (seed 0)"
+"""The same for numbers."""
 
 MOST_EPOCHS = 1000  # of a candidate of the automatic choice
 
@@ -95,8 +99,8 @@ def fit(
         workers: processes that share the seeds on a CPU if these would take long. A script that asks for more than
             one must be importable: put its work under `if __name__ == "__main__"`.
         time_limit: seconds of the automatic choice; by default `auto.default_limit`.
-        coverage: probability with which a node's prediction set holds its class, such as 0.9. Some labels then
-            neither train nor validate, see `Split.with_calibration`. None makes no sets.
+        coverage: probability with which a node's prediction set holds its class, or an interval its number, such as
+            0.9. Some labels then neither train nor validate, see `Split.with_calibration`. None makes no sets.
         advise: also find labels to doubt and nodes to label next, unless the graph is very large.
         drop_doubtful: number of labels, the most doubtful ones, that neither train nor validate.
         on_event: called with each step, see `events`.
@@ -203,6 +207,16 @@ def draw_split(graph: Graph, validation: float = 0.2, test: float = 0.2, seed: i
     if graph.strata is None:
         raise InputError(f"{graph.name} has no labels to learn from; give the class or the number of some nodes.")
     return Split.holdout(graph.strata, validation, test, seed, canonical_order(graph.ids))
+
+
+def drawn_split(graph: Graph) -> str:
+    """Describe the split that `draw_split` draws."""
+    return DRAWN_SPLIT if graph.targets is None else DRAWN_NUMBERS
+
+
+def baselines_for(graph: Graph) -> tuple[str, ...]:
+    """Return the simpler methods to compare with."""
+    return BASELINES if graph.targets is None else NUMBER_BASELINES
 
 
 def _chosen(
@@ -322,6 +336,8 @@ def _evaluated(
 def _with_sets(result: RunResult, coverage: float | None) -> RunResult:
     if coverage is None:
         return result
+    if result.graph.targets is not None:
+        return replace(result, report=evaluate_numbers(result.graph, result.split, result.predicted, coverage))
     confidence = result.delivered.temperature.of(result.probabilities)
     return replace(result, sets=evaluate_sets(result.graph, result.split, confidence, coverage))
 

@@ -31,7 +31,7 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.evaluate.answers import ClassAnswers, NumberAnswers
 from hiergcn.evaluate.calibration import Temperature
-from hiergcn.evaluate.conformal import PredictionSets
+from hiergcn.evaluate.conformal import PredictionIntervals, PredictionSets
 from hiergcn.explain.votes import Votes
 from hiergcn.files import DIGITS, unescaped, write_csv
 from hiergcn.graph.tables.feature_columns import FeatureColumn
@@ -46,7 +46,7 @@ from hiergcn.train.selection import HISTORY
 _NODE: dict[str, type] = {"id": str, "given": bool, "split": str}
 _CLASSES = _NODE | {"predicted": str, "label": str, "probability": float, "confidence": float}  # a class may be 007
 _NUMBERS = _NODE | {"predicted": float, "value": float}
-_OPTIONAL = {"set": str}
+_OPTIONAL = {"set": str, "lower": float, "upper": float}
 _HISTORY = {"seed": int, "epoch": int} | dict.fromkeys(HISTORY, float)
 
 GRAPH, DOUBTFUL, SUGGESTIONS = "graph.npz", "doubtful_labels.csv", "suggestions.csv"
@@ -222,7 +222,7 @@ def load_run(path: Path) -> LoadedRun:
             raise InputError(f"{path / 'history.csv'} has lost rows; run the fit again.")
         answers = _answers(config, metrics)
         kinds = _CLASSES if isinstance(answers, ClassAnswers) else _NUMBERS
-        predictions = _read_table(path / "predictions.csv", kinds, numbers=("value",))
+        predictions = _read_table(path / "predictions.csv", kinds, numbers=("value", "lower", "upper"))
         if config.get("spreadsheet_safe", True):  # runs without the key were always escaped
             predictions = unescaped(predictions)
         hierarchy = path / "hierarchy.npz"
@@ -256,7 +256,15 @@ def _answers(config: Mapping[str, Any], metrics: Mapping[str, Any]) -> ClassAnsw
     if target is None:
         temperature = Temperature(float(metrics["calibration"]["temperature"]))
         return ClassAnswers(tuple(config["class_names"]), temperature, _sets(metrics.get("prediction_sets")))
-    return NumberAnswers(target["name"], Scale(float(target["mean"]), float(target["spread"])))
+    scale = Scale(float(target["mean"]), float(target["spread"]))
+    return NumberAnswers(target["name"], scale, _intervals(metrics.get("prediction_intervals")))
+
+
+def _intervals(saved: Mapping[str, Any] | None) -> PredictionIntervals | None:
+    if saved is None:
+        return None
+    half_width = math.inf if saved["half_width"] is None else float(saved["half_width"])
+    return PredictionIntervals(saved["coverage"], half_width, saved["calibration_nodes"])
 
 
 def _sets(saved: Mapping[str, Any] | None) -> PredictionSets | None:

@@ -284,10 +284,12 @@ def predictions_on(run: "LoadedRun", graph: Graph, device: str = "auto") -> pd.D
 def explain(
     run: "LoadedRun", graph: Graph, node: str, *, class_: str | None = None, top: int = 10, device: str = "auto"
 ) -> Explanation:
-    """Explain the prediction of a run for the node with this id, or why it is not `class_`.
+    """Explain the prediction of a run for the node with this id, or why it is not `class_`. Classes only.
 
     The graph is the training graph; `top` is the number of nodes and features to list.
     """
+    if run.model.scale is not None:
+        raise InputError(f"{run.path} predicts numbers, and only predictions of classes can be explained.")
     graph = training_graph(run, graph)
     ordered, _ = _ordered(graph)
     order = pd.Index(run.model.ids).get_indexer(ordered.ids.astype(str))

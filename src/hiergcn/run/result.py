@@ -127,7 +127,8 @@ class RunResult(Answer):
         if isinstance(self.report, ModelReport):
             sets = None if self.sets is None else self.sets.sets
             return ClassAnswers(self.graph.class_names, self.report.temperature, sets)
-        return NumberAnswers(self.graph.target_name, Scale.of(self.graph.truth[self.split.train]))
+        scale = Scale.of(self.graph.truth[self.split.train])
+        return NumberAnswers(self.graph.target_name, scale, self.report.intervals)
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -136,6 +137,11 @@ class RunResult(Answer):
     @property
     def failed_seeds(self) -> tuple[int, ...]:
         return tuple(outcome.seed for outcome in self.outcomes if outcome.failure)
+
+    @property
+    def selection_rule(self) -> str:
+        """The rule by which validation selects the epoch, in words."""
+        return self.settings.train.selection_rule if self.graph.targets is None else NUMBER_SELECTION
 
     @property
     def predicted(self) -> np.ndarray:
@@ -165,7 +171,7 @@ class RunResult(Answer):
             "best_epoch": [outcome.best_epoch for outcome in self.outcomes],
             "epochs": len(self.history),
             "selected_seed": self.selected_seed,
-            "selection": self.settings.train.selection_rule if self.graph.targets is None else NUMBER_SELECTION,
+            "selection": self.selection_rule,
             "hierarchy": {"nodes": [int(n) for n in nodes], "edges": [int(e) for e in edges]},
             "split": {
                 "train": len(self.split.train),

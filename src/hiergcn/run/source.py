@@ -39,13 +39,15 @@ class Source:
     delimiter: str | None = None
     labels: str | None = None
     """A CSV of further labels."""
+    target: str | None = None
+    """Column of numbers to predict, instead of a label."""
 
     def __post_init__(self) -> None:
         if not self.is_dataset and not Path(self.data).exists():
             near = get_close_matches(self.data.lower(), dataset_names(), n=1)
             hint = f"did you mean {near[0]}?" if near else f"the datasets are {', '.join(dataset_names())}."
             raise InputError(f"There is no dataset and no file named {self.data!r}; {hint}")
-        named = [self.label, self.weight, self.split_column, *self.drop, *(self.unknown or ())]
+        named = [self.label, self.target, self.weight, self.split_column, *self.drop, *(self.unknown or ())]
         of_files = [self.nodes, self.id, self.delimiter]
         if self.is_dataset and any((*named, *of_files)):
             raise InputError(
@@ -56,8 +58,8 @@ class Source:
             raise InputError(f"{self.data} holds the whole graph; leave out NODES, --id and --delimiter.")
         if self._ending == NPZ and any(named):
             raise InputError(
-                f"{self.data} has labels, weights and perhaps a split of its own; leave out --label, --weight, "
-                f"--split-column, --drop and --unknown."
+                f"{self.data} has labels, weights and perhaps a split of its own; leave out --label, --target, "
+                f"--weight, --split-column, --drop and --unknown."
             )
 
     @classmethod
@@ -108,8 +110,17 @@ class Source:
         return Data(files.graph, files.graph.split, split_from, files.obstacle, files)
 
     def _options(self, known: Sequence[FeatureColumn] | None = None) -> CsvOptions:
-        given = (self.id, self.label, self.split_column, self.drop)
-        return CsvOptions(*given, weight=self.weight, delimiter=self.delimiter, unknown=self.unknown, known=known)
+        return CsvOptions(
+            id=self.id,
+            label=self.label,
+            target=self.target,
+            split=self.split_column,
+            drop=self.drop,
+            weight=self.weight,
+            delimiter=self.delimiter,
+            unknown=self.unknown,
+            known=known,
+        )
 
     def like(self, known: Sequence[FeatureColumn]) -> Graph:
         """Read the graph, with features that are encoded as those of another one were."""
@@ -122,12 +133,13 @@ class Source:
             graph = Graph.from_graphml(
                 self.data,
                 label=self.label,
+                target=self.target,
                 split=self.split_column,
                 drop=self.drop,
                 unknown=self.unknown,
                 weight=self.weight or "weight",
             )
-            remedy = "name the node attribute that holds the class with --label"
+            remedy = "name the node attribute that holds the class with --label, or a number with --target"
         obstacle = None if graph.labelled.size else f"{self.data} has no labels to learn from; {remedy}."
         return Data(graph, graph.split, "the file's own", obstacle)
 

@@ -52,8 +52,9 @@ def suggest(
 
 
 def suggest_after(run: "LoadedRun", graph: Graph, budget: int, seed: int = 0) -> pd.DataFrame:
-    """Return the nodes of a run's graph that are worth a label next, by the confidence of its predictions."""
-    confidence = run.predictions["confidence"].to_numpy(np.float64)
+    """Return the nodes of a run's graph that are worth a label next, by the confidence of its predictions, if any."""
+    classes = "confidence" in run.predictions  # numbers have none
+    confidence = run.predictions["confidence"].to_numpy(np.float64) if classes else None
     return suggest(training_graph(run, graph), budget, confidence=confidence, seed=seed)
 
 

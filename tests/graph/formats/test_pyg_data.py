@@ -52,7 +52,6 @@ def test_labels_of_other_shapes() -> None:
     ("data", "message"),
     [
         (Data(edge_index=PATH, y=torch.ones(3, 4), num_nodes=3), "y has 4 columns"),
-        (Data(edge_index=PATH, y=torch.tensor([0.5, 1, 2]), num_nodes=3), "y holds fractions"),
         (Data(x=torch.ones(3, 1)), "has no edge_index"),
         (Data(edge_index=PATH, x=torch.ones(2, 1)), "An edge ends in node 2, but the graph has 2 nodes"),
         (Data(edge_index=PATH.T, num_nodes=3), r"edge_index has shape \(4, 2\)"),

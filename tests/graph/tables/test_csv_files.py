@@ -99,7 +99,7 @@ def test_columns_named_or_found_wherever_they_are(write: Write) -> None:
     graph = Graph.from_csv(edges)
     assert graph.adjacency.toarray().tolist() == [[0, 2, 0], [2, 0, 3], [0, 3, 0]]
     assert graph.notes == ("column 'year' of the edges was not used",)
-    other = Graph.from_csv(edges, source="year", target="Target", weight="Weight")
+    other = Graph.from_csv(edges, ends=("year", "Target"), weight="Weight")
     assert other.ids.tolist() == ["1999", "2001", "b", "c"]
 
 
@@ -154,11 +154,11 @@ def test_ids_that_only_edges_name(write: Write) -> None:
         ("source,target,weight\na,b,-1\n", None, {}, r"row 2, column 'weight': weight -1\.0"),
         ("source,target,weight\na,b,inf\n", None, {}, r"row 2, column 'weight': weight inf"),
         (b"source,target\n\xff\xfe,b\n", None, {}, r"e\.csv, line 2: byte 0xff is not UTF-8"),
-        ("a,a\n1,2\n", None, {"source": "a"}, r"row 1: two columns are named 'a'"),
-        (EDGES, None, {"source": "to", "target": "to"}, r"e\.csv: column 'to' cannot be both ends"),
+        ("a,a\n1,2\n", None, {"ends": ("a", "b")}, r"row 1: two columns are named 'a'"),
+        (EDGES, None, {"ends": ("to", "to")}, r"e\.csv: column 'to' cannot be both ends"),
         (EDGES, None, {"delimiter": ", "}, r"delimiter ', ' must be a single character"),
         ("source,target\n" + "x" * 200_000 + ",b\n", None, {}, r"e\.csv cannot be read as a table: field larger"),
-        (EDGES, None, {"source": "form"}, r"no column 'form'; did you mean 'from'\?"),
+        (EDGES, None, {"ends": ("form", "to")}, r"no column 'form'; did you mean 'from'\?"),
         (EDGES, None, {"label": "topic"}, r"Column 'topic' belongs to a file of nodes"),
         (EDGES, NODES, {"label": "genre", "id": "paper"}, r"n\.csv has no column 'genre'\. Its columns are 'paper'"),
         (EDGES, NODES, {"label": "paper", "id": "paper"}, r"is the id and cannot be the label"),

@@ -78,6 +78,8 @@ def _node_columns(graph: Graph, rows: slice) -> pd.DataFrame:
     table = pd.DataFrame({"id": graph.ids[rows]})
     if graph.labels is not None:
         table["label"] = label_texts(graph.labels[rows], graph.class_names)
+    if graph.targets is not None:
+        table[graph.target_name] = graph.targets[rows]
     if graph.split is not None:
         table["split"] = part_names(graph.split, graph.n_nodes)[rows]
     return table
@@ -103,7 +105,8 @@ def _feature_names(graph: Graph) -> list[str]:
 def _has_names(graph: Graph) -> bool:
     """Return whether the features were made of columns, and none is called like the others in a table of nodes."""
     names = {column.name.lower() for column in graph.columns}
-    return bool(names) and not names & {*ID, *LABEL, SPLIT} and graph.columns[0].kind != STRUCTURAL
+    taken = {*ID, *LABEL, SPLIT, graph.target_name.lower()} if graph.targets is not None else {*ID, *LABEL, SPLIT}
+    return bool(names) and not names & taken and graph.columns[0].kind != STRUCTURAL
 
 
 def _node_table(nodes: pd.DataFrame, options: CsvOptions) -> tuple[NodeTable, list["pd.Series[Any]"]]:
@@ -111,7 +114,7 @@ def _node_table(nodes: pd.DataFrame, options: CsvOptions) -> tuple[NodeTable, li
     origin = Origin("The frame of nodes")
     table = _with_text_names(_with_id_column(nodes, options.id), origin)
     columns = NodeColumns.choose(origin, list(table.columns), options)
-    rest = [name for name in table.columns if name not in (*columns.text, *columns.dropped)]
+    rest = [name for name in table.columns if name not in (*columns.text, columns.target, *columns.dropped)]
     sparse = _sparse_features(table[rest]) if options.known is None else None
     if sparse is None:
         found = nodes_of(table.assign(**{name: as_numbers(table[name]) for name in rest}), origin, columns, options)

@@ -23,16 +23,18 @@ from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
-from hiergcn.graph.graph import Features, Graph
+from hiergcn.graph.graph import Features, Graph, strata
 from hiergcn.graph.split import Split
 from hiergcn.graph.tables.column_roles import LABEL, CsvOptions
 from hiergcn.graph.tables.delimited import Origin
 from hiergcn.graph.tables.feature_columns import FeatureTable, read_features
 from hiergcn.graph.tables.label_columns import Labels, label_texts, labels_of
 from hiergcn.graph.tables.split_columns import SPLIT, part_names, split_from_column
+from hiergcn.graph.tables.target_columns import read_targets
 from hiergcn.graph.tables.text_columns import TextColumn
 
 VECTOR = "x"
+TARGETS = "target"  # the node attribute, and the graph attribute that says what it is
 ORIGIN = Origin("The NetworkX graph")
 KEPT = "hiergcn"  # the graph attribute for what GraphML has no place for
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -48,16 +50,23 @@ def graph_from_networkx(
     if not attributes:
         raise InputError("The NetworkX graph has no nodes; add at least one.")
     ids, notes = _ids(list(g))
-    label = _attribute(attributes, options.label, "its label", LABEL)
+    target = _attribute(attributes, options.target, "its target", (TARGETS,) if TARGETS in g.graph else ())
+    label = None if target else _attribute(attributes, options.label, "its label", LABEL)
+    if target and options.label:
+        raise InputError("Both a label (classes) and a target (numbers) are named; give one of them.")
     labels, class_names = None, tuple(g.graph.get("class_names") or ())
     if label is not None:
         found = labels_of([one.get(label) for one in attributes], len(attributes), options.unknown, class_names)
         labels, class_names = _same_numbers(found, class_names)
         notes += found.notes
-    split, more = _split(attributes, labels, ids, options)
+    targets = None
+    if target is not None:
+        column = pd.Series([one.get(target) for one in attributes], dtype=object, name=target)
+        targets = read_targets(column, ORIGIN, options.unknown)
+    split, more = _split(attributes, strata(labels, targets), ids, options)
     used = [features or VECTOR] if features is None or isinstance(features, str) else list(features)
     table = _features(attributes, features, g.graph)
-    notes += [*more, *table.notes, *_unused(attributes, {label, options.split or SPLIT, *used})]
+    notes += [*more, *table.notes, *_unused(attributes, {label, target, options.split or SPLIT, *used})]
     if g.is_directed() and g.number_of_edges():
         notes.append("directed edges were made undirected")
     name = name or str(g.graph.get("name") or "graph")
@@ -66,6 +75,8 @@ def graph_from_networkx(
     )
     notes = [*graph.notes, *notes]
     columns = table.columns if table.matrix is not None else ()
+    if targets is not None:
+        graph = graph.with_targets(targets, str(g.graph.get(TARGETS) or target))
     return replace(graph, notes=tuple(notes), columns=columns, missing=table.missing, texts=table.texts, split=split)
 
 
@@ -77,6 +88,9 @@ def networkx_of(graph: Graph) -> Any:
     if graph.labels is not None:
         texts = label_texts(graph.labels, graph.class_names)
         nx.set_node_attributes(g, {ids[node]: texts[node] for node in graph.labelled}, "label")
+    if graph.targets is not None:
+        g.graph[TARGETS] = graph.target_name
+        nx.set_node_attributes(g, {ids[node]: float(graph.targets[node]) for node in graph.labelled}, TARGETS)
     if graph.split is not None:
         parts = part_names(graph.split, graph.n_nodes)
         nx.set_node_attributes(g, {one: part for one, part in zip(ids, parts, strict=True) if part}, SPLIT)
@@ -234,6 +248,8 @@ def graph_from_graphml(
         raise InputError(f"{file} is XML but not readable GraphML ({reason}); write it again.") from error
     kept = _kept(g, file)
     g.graph.update({name: kept.get(name) for name in ("class_names", "n_features", "feature_type")})
+    if kept.get(TARGETS):
+        g.graph[TARGETS] = kept[TARGETS]
     if VECTOR in kept.get("json", ()):
         _read_vectors(g, kept, file)
     graph = graph_from_networkx(g, features, options, weight, kept.get("name") or file.stem)
@@ -252,6 +268,7 @@ def write_graphml(graph: Graph, path: str | PathLike[str]) -> None:
     kept = {
         "name": graph.name,
         "class_names": list(graph.class_names),
+        TARGETS: None if graph.targets is None else graph.target_name,
         "n_features": graph.n_features,
         "ids": "whole numbers" if graph.ids.dtype.kind in "iu" else "text",
         "json": [] if graph.features is None else [VECTOR],

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
-from hiergcn.graph.graph import Graph
+from hiergcn.graph.graph import TARGET, Graph
 from hiergcn.graph.split import PARTS, Split
 from hiergcn.graph.tables.feature_columns import FeatureColumn
 
@@ -30,6 +30,7 @@ def write_npz(graph: Graph, path: str | PathLike[str]) -> None:
         "format": FORMAT,
         "name": graph.name,
         "class_names": list(graph.class_names),
+        "target_name": graph.target_name,
         "notes": list(graph.notes),
         "columns": [asdict(column) for column in graph.columns],
         "texts": {name: texts.tolist() for name, texts in graph.texts.items()},
@@ -41,6 +42,8 @@ def write_npz(graph: Graph, path: str | PathLike[str]) -> None:
         parts["ids"] = graph.ids
     if graph.labels is not None:
         parts["labels"] = graph.labels
+    if graph.targets is not None:
+        parts["targets"] = graph.targets
     if graph.features is not None:
         parts |= _parts_of("features", graph.features)
     if graph.missing is not None:
@@ -83,6 +86,8 @@ def _graph(parts: Any) -> Graph:
         adjacency=_matrix("adjacency", parts),
         features=_matrix("features", parts) if "features" in parts or "features_data" in parts else None,
         labels=parts.get("labels"),
+        targets=parts.get("targets"),
+        target_name=about.get("target_name", TARGET),
         ids=ids,
         class_names=tuple(about["class_names"]),
         name=about["name"],

@@ -22,7 +22,8 @@ def graph_from_pyg(data: Any, name: str | None) -> Graph:
     source, target, weight = _edges(data)
     features = None if data.x is None else _features(data.x)
     n = int(data.num_nodes) if features is None else int(features.shape[0])
-    labels = None if data.y is None else _labels(data.y, n)
+    targets = None if data.y is None else _targets(data.y, n)
+    labels = None if data.y is None or targets is not None else _labels(data.y, n)
     ids = getattr(data, "ids", None)
     if ids is not None:
         ids = np.asarray(ids, dtype=None if hasattr(ids, "numpy") else object)
@@ -31,6 +32,8 @@ def graph_from_pyg(data: Any, name: str | None) -> Graph:
     graph = Graph.from_edges(
         source, target, weight, n, features=features, labels=labels, ids=ids, class_names=names, name=name
     )
+    if targets is not None:
+        graph = graph.with_targets(targets, str(getattr(data, "target_name", None) or "y"))
     split, notes = _split(data, graph)
     return replace(graph, split=split, notes=(*graph.notes, *notes))
 
@@ -54,6 +57,8 @@ def pyg_of(graph: Graph, sparse_features: bool) -> Any:
         data.edge_weight = torch.from_numpy(entries.data.copy())
     if graph.labels is not None:
         data.y = torch.from_numpy(graph.labels.copy())
+    if graph.targets is not None:
+        data.y, data.target_name = torch.from_numpy(graph.targets.copy()), graph.target_name
     for part, mask in zip(PARTS, MASKS, strict=True):
         if graph.split is not None:
             data[mask] = torch.from_numpy(np.isin(np.arange(graph.n_nodes), getattr(graph.split, part)))
@@ -98,7 +103,7 @@ def _features(x: Any) -> Features:
 def _split(data: Any, graph: Graph) -> tuple[Split | None, list[str]]:
     """Return the split of the masks, if there are some of one split."""
     masks = [getattr(data, name, None) for name in MASKS]
-    if graph.labels is None or masks[0] is None:
+    if graph.strata is None or masks[0] is None:
         return None, []
     part = np.full(graph.n_nodes, -1)
     for place, mask in enumerate(masks):
@@ -116,7 +121,17 @@ def _split(data: Any, graph: Graph) -> tuple[Split | None, list[str]]:
         if twice.size:
             raise InputError(f"Node {twice[0]} is in two masks; take it out of one of them.")
         part[chosen] = place
-    return split_from_parts(part, graph.labels, graph.ids, "its masks")
+    return split_from_parts(part, graph.strata, graph.ids, "its masks")
+
+
+def _targets(y: Any, n: int) -> NDArray[np.float64] | None:
+    """Return numbers, NaN if unknown, if y has fractions; None if it holds classes."""
+    values = _numpy(y)
+    values = values[:, 0] if values.shape == (n, 1) else values
+    if values.ndim != 1 or values.dtype.kind != "f":
+        return None
+    known = values[~np.isnan(values)]
+    return values.astype(np.float64) if (known != np.floor(known)).any() else None
 
 
 def _labels(y: Any, n: int) -> NDArray[Any]:
@@ -127,8 +142,5 @@ def _labels(y: Any, n: int) -> NDArray[Any]:
         raise InputError(f"The y has {labels.shape[1]} columns; give one class per node, -1 if it is unknown.")
     if labels.dtype.kind == "f":
         missing = np.isnan(labels)
-        labels = np.where(missing, -1, labels)
-        if (labels != np.floor(labels)).any():
-            raise InputError("The y holds fractions; give the number of each node's class, -1 if it is unknown.")
-        labels = labels.astype(np.int64)
+        labels = np.where(missing, -1, labels).astype(np.int64)
     return labels

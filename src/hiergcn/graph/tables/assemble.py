@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
 from hiergcn.graph.adjacency import symmetric_adjacency
+from hiergcn.graph.graph import TARGET, strata
 from hiergcn.graph.split import Split
 from hiergcn.graph.tables.column_roles import CsvOptions, EdgeColumns, NodeColumns
 from hiergcn.graph.tables.delimited import Origin
 from hiergcn.graph.tables.feature_columns import FeatureTable, numbers, read_features
 from hiergcn.graph.tables.label_columns import Labels, read_labels
 from hiergcn.graph.tables.split_columns import split_from_column
+from hiergcn.graph.tables.target_columns import look_like_numbers, read_targets
 from hiergcn.graph.tables.text_columns import TextColumn, natural_order, natural_values
 
 MOST_UNLISTED = 0.2
@@ -39,6 +41,7 @@ class NodeTable:
     labels: Labels | None
     split: Split | None
     notes: tuple[str, ...]
+    targets: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +69,9 @@ class EdgeTable:
 
 
 def nodes_of(table: pd.DataFrame, origin: Origin, columns: NodeColumns, options: CsvOptions) -> NodeTable:
-    """Return ids, labels, split and features of a table of any values."""
+    """Return ids, labels or targets, split and features of a table of any values."""
     ids = _checked_ids(TextColumn.of(table[columns.id]), origin, columns.id)
-    used = (columns.id, columns.label, columns.split, *columns.dropped, "")
+    used = (columns.id, columns.label, columns.target, columns.split, *columns.dropped, "")
     features = read_features(table[[name for name in table.columns if name not in used]], origin, options.known)
     notes = list(features.notes)
     if "" in table.columns and columns.id != "":
@@ -76,20 +79,24 @@ def nodes_of(table: pd.DataFrame, origin: Origin, columns: NodeColumns, options:
     if columns.dropped:
         notes.append(f"columns dropped on request: {', '.join(columns.dropped)}")
     labels = None if columns.label is None else read_labels(table[columns.label], options.unknown)
-    split, more = _split(table, labels, ids, origin, columns)
+    targets = None if columns.target is None else read_targets(table[columns.target], origin, options.unknown)
+    known = strata(None if labels is None else labels.numbers, targets)
+    split, more = _split(table, known, ids, origin, columns)
     notes += [*(labels.notes if labels else ()), *more]
-    return NodeTable(origin, columns, ids, features, labels, split, tuple(notes))
+    if labels is not None and look_like_numbers(labels):
+        notes.append(f"the labels are {len(labels.class_names):,} different numbers, and each was taken for a class")
+    return NodeTable(origin, columns, ids, features, labels, split, tuple(notes), targets)
 
 
 def _split(
-    table: pd.DataFrame, labels: Labels | None, ids: "pd.Index[str]", origin: Origin, columns: NodeColumns
+    table: pd.DataFrame, known: NDArray[np.int64] | None, ids: "pd.Index[str]", origin: Origin, columns: NodeColumns
 ) -> tuple[Split | None, list[str]]:
     if columns.split is None:
         return None, []
-    if labels is None:
+    if known is None:
         return None, [f"column {columns.split!r} was not used, because there are no labels"]
     text = TextColumn.of(table[columns.split])
-    return split_from_column(text, labels.numbers, ids.to_numpy(object), origin, columns.split)
+    return split_from_column(text, known, ids.to_numpy(object), origin, columns.split)
 
 
 def edges_of(table: pd.DataFrame, origin: Origin, columns: EdgeColumns) -> EdgeTable:
@@ -121,6 +128,8 @@ def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[st
         "texts": features.texts,
         "labels": None if nodes.labels is None else np.append(nodes.labels.numbers, np.full(extra, -1)),
         "class_names": () if nodes.labels is None else nodes.labels.class_names,
+        "targets": None if nodes.targets is None else np.append(nodes.targets, np.full(extra, np.nan)),
+        "target_name": nodes.columns.target or TARGET,
         "split": nodes.split,
         "notes": (*nodes.notes, *edges.notes, *notes),
     }

@@ -1,4 +1,4 @@
-"""Columns with a role: ids, labels, splits, ends of edges and weights. Every other column of the nodes is a feature.
+"""Columns with a role: ids, labels or targets, splits, ends of edges and weights. All others of the nodes are features.
 
 A column has the role that the caller gives it, or that its name usually has, or that its place suggests.
 """
@@ -36,8 +36,10 @@ class CsvOptions:
     split: str | None = None
     drop: Sequence[str] = ()
     """Columns of the nodes to leave out."""
-    source: str | None = None
+    ends: tuple[str, str] | None = None
+    """Columns of the edges that name their ends."""
     target: str | None = None
+    """Column of the nodes that holds a number to predict."""
     weight: str | None = None
     delimiter: str | None = None
     unknown: Sequence[str] | None = None
@@ -48,7 +50,7 @@ class CsvOptions:
     @property
     def of_nodes(self) -> str | None:
         """A column of the nodes that the caller names, if any."""
-        return self.id or self.label or self.split or next(iter(self.drop), None)
+        return self.id or self.label or self.target or self.split or next(iter(self.drop), None)
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,9 @@ class NodeColumns:
     label: str | None
     split: str | None = None
     dropped: tuple[str, ...] = ()
+    target: str | None = None
+    label_named: bool = False
+    """Whether the caller named the column of the labels."""
 
     @classmethod
     def choose(cls, origin: Origin, columns: Sequence[str], options: CsvOptions) -> "NodeColumns":
@@ -72,15 +77,22 @@ class NodeColumns:
         if not left:
             raise InputError(f"{origin}: every column is dropped; keep at least the column of the ids.")
         id_column = _pick(origin, left, options.id) or _usual(free, ID) or (free or left)[0]
-        label_column = _pick(origin, left, options.label) or _usual(free, LABEL)
+        target_column = _pick(origin, left, options.target)
+        if target_column is not None and options.label is not None:
+            raise InputError("Both a label (classes) and a target (numbers) are named; give one of them.")
+        label_column = _pick(origin, left, options.label)
+        if label_column is None and target_column is None:
+            label_column = _usual(free, LABEL)
+        aim = label_column or target_column
         split_column = _pick(origin, left, options.split)
         if options.known is None and split_column is None:
-            split_column = _usual([name for name in left if name not in (id_column, label_column)], (SPLIT,))
-        if id_column == label_column:
-            raise InputError(f"{origin}: column {id_column!r} is the id and cannot be the label, too; name another.")
-        if split_column in (id_column, label_column) and split_column is not None:
+            split_column = _usual([name for name in left if name not in (id_column, aim)], (SPLIT,))
+        if id_column == aim:
+            role = "label" if target_column is None else "target"
+            raise InputError(f"{origin}: column {id_column!r} is the id and cannot be the {role}, too; name another.")
+        if split_column in (id_column, aim) and split_column is not None:
             raise InputError(f"{origin}: column {split_column!r} cannot be split and id or label; name another.")
-        return cls(id_column, label_column, split_column, dropped)
+        return cls(id_column, label_column, split_column, dropped, target_column, options.label is not None)
 
     @property
     def text(self) -> set[str]:
@@ -103,7 +115,7 @@ class EdgeColumns:
         if len(columns) < 2:
             raise InputError(f"{origin}: one column, but an edge has two ends; give a column for each.")
         usual = usual_ends(columns)
-        given = (options.source, options.target)
+        given = options.ends or (None, None)
         named = [
             _pick(origin, columns, name) or _usual(columns, (usual or ())[k : k + 1]) for k, name in enumerate(given)
         ]

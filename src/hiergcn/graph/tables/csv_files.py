@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.tables.assemble import EdgeTable, NodeTable, edges_of, graph_parts, nodes_of
 from hiergcn.graph.tables.column_roles import ID, LABEL, CsvOptions, EdgeColumns, NodeColumns, shown_names, usual_ends
 from hiergcn.graph.tables.delimited import Layout, layout_of, read_long_table, read_table
+from hiergcn.graph.tables.target_columns import look_like_numbers
 
 USUAL_NAMES = ("edges", "edge", "edgelist", "edge_list", "links", "graph")
 """Names of files of edges that say nothing about the graph."""
@@ -33,10 +35,13 @@ class CsvGraph:
             remedy = "name a CSV of nodes after it, and its column of labels with --label"
             return f"{self.edges.origin} has edges and no labels; {remedy}."
         layout, column, labels = self.layouts[1], self.nodes.columns.label, self.graph.labels
+        if self.graph.targets is not None:
+            return self._missing_targets(self.graph.targets)
         if column is None or labels is None:
             others = shown_names([name for name in layout.names if name != self.nodes.columns.id])
             missing = f"{layout} has no column named {' or '.join(LABEL)}"
-            return f"{missing}; name the column of the labels with --label (beside the ids there are {others})."
+            remedy = "name the column of the labels with --label, or of numbers to predict with --target"
+            return f"{missing}; {remedy} (beside the ids there are {others})."
         where, counts = f"{layout}, column {column!r}", np.bincount(labels[labels >= 0])
         if not counts.any():
             words = self.nodes.labels.unknown_words if self.nodes.labels else ()
@@ -46,8 +51,21 @@ class CsvGraph:
             return f"{where}: every label is blank; give the class of some nodes, or name another column with --label."
         if np.count_nonzero(counts) == 1:
             return f"{where}: every label is {self.graph.class_names[counts.argmax()]!r}; give two classes or more."
+        if not self.nodes.columns.label_named and self.nodes.labels and look_like_numbers(self.nodes.labels):
+            found = f"the labels are {len(self.graph.class_names):,} different numbers"
+            number, each = f"--target {column} if the number is to be predicted", f"--label {column} if each is a class"
+            return f"{where}: {found}; give {number}, or {each}."
         if self.graph.split is None and counts.max() == 1:
             return f"{where}: every class has one label; give one of them a second, so that some can validate."
+        return None
+
+    def _missing_targets(self, targets: NDArray[np.float64]) -> str | None:
+        where, known = f"{self.layouts[1]}, column {self.graph.target_name!r}", targets[~np.isnan(targets)]
+        if known.size < 2:
+            found = "every value is blank" if not known.size else "one value is known"
+            return f"{where}: {found}; give the numbers of some nodes, or name another column with --target."
+        if np.ptp(known) == 0:
+            return f"{where}: every value is {known[0]:g}; give nodes with different values."
         return None
 
 
@@ -98,7 +116,8 @@ def _possible_names(layout: Layout) -> list[str]:
 
 def _read_nodes(layout: Layout, options: CsvOptions) -> tuple[NodeTable, Layout]:
     features = [column.name for column in options.known or ()]
-    given = [name for name in (options.id, options.label, options.split, *options.drop, *features) if name]
+    named = (options.id, options.label, options.target, options.split)
+    given = [name for name in (*named, *options.drop, *features) if name]
     layout = _with_header(layout, given, usual=any(name.lower() in ID for name in layout.commented_names or ()))
     if not layout.header and not layout.commented_names and not given:
         raise InputError(
@@ -120,7 +139,7 @@ def _read_edges(
         raise InputError(
             f"{where}: one column, but an edge has two ends; name the delimiter (--delimiter) if it is unusual."
         )
-    given = [name for name in (options.source, options.target, options.weight) if name]
+    given = [name for name in (*(options.ends or ()), options.weight) if name]
     known = nodes is not None and bool(nodes.ids.isin([field.strip() for field in layout.first[:2]]).sum() == 2)
     layout = _with_header(layout, given, usual=usual_ends(layout.commented_names or ()) is not None, data=known)
     names = layout.names
@@ -131,7 +150,7 @@ def _read_edges(
         table = read_table(layout, names, text=columns.ends)
     found = edges_of(table, layout, columns)
     notes = [f"column {name!r} of the edges was not used" for name in names if name not in table.columns]
-    if layout.header and not columns.usual and not (options.source or options.target):
+    if layout.header and not columns.usual and not options.ends:
         notes.insert(0, _taken_for_names(layout))
     return found, layout, (*notes, *_comments_between(layout))
 

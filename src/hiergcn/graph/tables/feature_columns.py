@@ -246,7 +246,7 @@ def notes_on(columns: Sequence[FeatureColumn]) -> list[str]:
 
 def numbers(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.float64]:
     """Return a column in which every entry must be a number."""
-    values = np.asarray(_floats(column), np.float64)
+    values = np.asarray(floats(column), np.float64)
     wrong = np.flatnonzero(np.isnan(values))
     if wrong.size:
         entry = column.iloc[wrong[0]]
@@ -292,7 +292,7 @@ def _fit(column: "pd.Series[Any]", origin: Origin) -> tuple[Block | None, Featur
     words = set(known.str.lower().unique())
     if words <= set(TRUTH):
         return _fit_number(_truth(column), name, "boolean", origin)
-    values = _floats(column)
+    values = floats(column)
     if int(values.notna().sum()) == len(known):  # decimal commas, or whole numbers too large for the reader
         return _fit_number(values.to_numpy(), name, "number", origin, _has_decimal_commas(column))
     if len(words) > MOST_CATEGORIES or known.str.fullmatch(COMMA_NUMBER).all():
@@ -331,7 +331,7 @@ def _fit_number(
 
 
 def _encode_number(column: "pd.Series[Any]", known: FeatureColumn, origin: Origin) -> NDArray[np.float64]:
-    values = _floats(column, known.decimal_comma).to_numpy(np.float64)
+    values = floats(column, known.decimal_comma).to_numpy(np.float64)
     if known.kind == "boolean":
         truth = _truth(column)
         values = np.where(np.isnan(truth), values, truth)
@@ -370,7 +370,7 @@ def _truth(column: "pd.Series[Any]") -> NDArray[np.float64]:
     return np.asarray(column.astype(str).str.strip().str.lower().map(TRUTH), np.float64)
 
 
-def _floats(column: "pd.Series[Any]", decimal_comma: bool = False) -> "pd.Series[float]":
+def floats(column: "pd.Series[Any]", decimal_comma: bool = False) -> "pd.Series[float]":
     """Return numbers, NaN for entries that are none, and infinity for those too large for a float.
 
     Commas are decimal ones if the caller knows that or the entries show it.

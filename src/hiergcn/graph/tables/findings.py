@@ -158,6 +158,8 @@ def _on_features(nodes: NodeTable) -> Iterator[Finding]:
 
 
 def _on_labels(graph: Graph, labels: Labels | None) -> Iterator[Finding]:
+    if graph.targets is not None:
+        yield Finding("nodes without a value", graph.n_nodes - graph.labelled.size, "predicted")
     if graph.labels is None or labels is None:
         return
     for word, count in labels.unknown_words:
@@ -186,6 +188,8 @@ def _node_roles(nodes: NodeTable, name: str) -> Iterator[ColumnRole]:
     yield ColumnRole(name, columns.id, "id")
     if columns.label is not None:
         yield ColumnRole(name, columns.label, "label; blank is unknown")
+    if columns.target is not None:
+        yield ColumnRole(name, columns.target, "target: a number to predict; blank is unknown")
     if columns.split is not None:
         yield ColumnRole(name, columns.split, "split")
     for column in nodes.features.columns:

@@ -25,6 +25,9 @@ SHOWN = 3  # changed labels in a note
 
 def with_further_labels(graph: Graph, path: str | Path, unknown: Sequence[str] | None = None) -> Graph:
     """Return the graph with the labels of a CSV file, and a note on them; classes that are new come last."""
+    if graph.targets is not None:
+        remedy = "write further ones into its table of nodes"
+        raise InputError(f"{path} gives labels, but {graph.name} has numbers to predict; {remedy}.")
     layout = layout_of(path, None)
     columns = NodeColumns.choose(layout, layout.names, CsvOptions())
     if columns.label is None:

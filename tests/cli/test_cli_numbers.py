@@ -1,0 +1,75 @@
+"""`--target`: numbers from files to predictions, page and newer files."""
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from cli_shell import Command
+
+from hiergcn.datasets.planted import planted_numbers
+
+N = 150
+FILES = ("edges.csv", "nodes.csv", "--target", "price")
+QUICK = ("--set", "epochs=12", "--time-limit", 60, "--seeds", 2, "--coverage", 0.8)
+
+
+@pytest.fixture
+def numbers(folder: Path) -> Path:
+    graph = planted_numbers(N, seed=1)
+    values = np.where(np.arange(N) % 3 == 0, np.nan, 100 + graph.truth)
+    graph.with_targets(values, "price").to_csv(folder / "edges.csv", folder / "nodes.csv")
+    return folder
+
+
+def test_from_files_to_predictions(command: Command, numbers: Path) -> None:
+    outcome = command("fit", *FILES, *QUICK, "--out", "run")
+    assert outcome.code == 0, outcome.err
+    for words in ("Chosen for price of work", "Leaderboard, best on validation first", "constant", "Intervals of 80 %"):
+        assert words in outcome.out
+    table = pd.read_csv("run/predictions.csv")
+    assert list(table) == ["id", "predicted", "lower", "upper", "given", "value", "split"]
+    assert (table["lower"] < table["predicted"]).all()
+    assert table["value"].isna().sum() == N // 3
+    metrics = json.loads(Path("run/metrics.json").read_text())
+    assert metrics["prediction_intervals"]["coverage"] == 0.8
+    page = Path("run/report.html").read_text()
+    assert "R² of the predicted price on" in page
+    assert "Largest errors" in page
+    again = command("predict", "run")
+    assert again.code == 0, again.err
+    repeated = pd.read_csv(io.StringIO(again.out))
+    np.testing.assert_allclose(repeated["predicted"], table["predicted"], atol=1e-2)
+    np.testing.assert_allclose(repeated["upper"], table["upper"], atol=1e-2)
+    newer = command("predict", "run", "edges.csv", "nodes.csv")
+    assert list(pd.read_csv(io.StringIO(newer.out))) == ["id", "predicted", "lower", "upper", "seen"]
+    assert "only predictions of classes can be explained" in command("explain", "run", "--node", 3).err
+    assert command("suggest", "run", "--budget", 5).code == 0
+    assert command("report", "run").code == 0
+
+
+def test_a_named_method_and_its_floors(command: Command, numbers: Path) -> None:
+    outcome = command("fit", *FILES, "--model", "gcn", "--set", "epochs=5", "--seeds", 1, "--out", "run")
+    assert outcome.code == 0, outcome.err
+    assert "Other methods on the same split" in outcome.out
+    assert all(name in outcome.out for name in ("constant", "harmonic", "label-propagation", "mlp"))
+    refused = command("fit", *FILES, "--model", "deepwalk", "--out", "other")
+    assert refused.code == 2
+    assert "deepwalk predicts classes only; for numbers choose one of" in refused.err
+
+
+def test_check_shows_the_target(command: Command, numbers: Path) -> None:
+    outcome = command("check", *FILES, "--no-estimate")
+    assert outcome.code == 0, outcome.err
+    for words in ("target: a number to predict", "Target price", "values: their correlation", "A fit would work"):
+        assert words in outcome.out
+
+
+def test_numbers_as_labels_are_asked_about(command: Command, numbers: Path) -> None:
+    pd.read_csv("nodes.csv").rename(columns={"price": "label"}).to_csv("nodes.csv", index=False)
+    for name in ("fit", "check"):
+        outcome = command(name, "edges.csv", "nodes.csv")
+        assert outcome.code == 2
+        assert "give --target label if the number is to be predicted, or --label label" in outcome.err
