@@ -1,6 +1,6 @@
 """The front door in Python."""
 
-from hiergcn.estimator.base import NotFittedError as NotFittedError
+from hiergcn.estimator.node_estimator import NotFittedError as NotFittedError
 from hiergcn.estimator.classifier import HGCNClassifier as HGCNClassifier
 from hiergcn.estimator.classifier import NodeClassifier as NodeClassifier
 from hiergcn.estimator.classifier import OnGraph as OnGraph

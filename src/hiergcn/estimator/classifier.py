@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from hiergcn.errors import InputError
-from hiergcn.estimator.base import NodeEstimator, NodeRows, NotFittedError
+from hiergcn.estimator.node_estimator import NodeEstimator, NodeRows, NotFittedError
 from hiergcn.evaluate.answers import ClassAnswers
 from hiergcn.graph import Graph
 from hiergcn.run.folder import LoadedRun

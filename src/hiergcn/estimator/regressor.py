@@ -8,7 +8,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from hiergcn.errors import InputError
-from hiergcn.estimator.base import NodeEstimator, NodeRows
+from hiergcn.estimator.node_estimator import NodeEstimator, NodeRows
 from hiergcn.evaluate.answers import NumberAnswers
 from hiergcn.graph import Graph
 
