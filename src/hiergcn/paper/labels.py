@@ -1,7 +1,8 @@
 """The benchmark of spending labels well: which nodes to label, prediction sets, doubtful labels.
 
 The rule of `suggest` was chosen on Cora, Photo and a smaller power grid, with a linear model and draws from 100 on; the
-judges of labels on Cora and Photo. The draws here are 0 to 19, and the other graphs had no part in the choice.
+other graphs had no part in it. The judges of labels were chosen on draws from 100 on of the four graphs that are used
+here. The draws here are 0 to 19.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

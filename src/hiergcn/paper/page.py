@@ -17,6 +17,8 @@ from hiergcn.paper.choosing_tables import choosing_sections
 from hiergcn.paper.claims import Verdict, verdicts_on
 from hiergcn.paper.collect import CellResult, Evidence, Results
 from hiergcn.paper.experiments import TEXTS, Scale
+from hiergcn.paper.labels_results import labels_records
+from hiergcn.paper.labels_tables import labels_sections
 from hiergcn.paper.sections import Picture, Section, claim_counts, overview_table, paper_sections, plus_sections
 from hiergcn.paper.significance import to_paper
 from hiergcn.paper.store import PACKED, Record, read_records, write_packed
@@ -63,20 +65,30 @@ def choosing_page(records: Sequence[Record]) -> Page:
     return Page("The automatic choice", choosing_sections(records), [_provenance(list(records)), again])
 
 
+def labels_page(records: Sequence[Record]) -> Page:
+    """Return the page of spending labels."""
+    again = f"`hiergcn reproduce page --store {PACKED}` makes this page again from the stored runs."
+    return Page("Spending labels well", labels_sections(records), [_provenance(list(records)), again])
+
+
 def write_pages(place: Path, folder: Path, scale: Scale) -> list[Path]:
     """Write the pages and tables of all runs from a store or a packed file; return the HTML files.
 
-    The pages of H-GCN+ and of the automatic choice are written only if there are runs of them, the others not if there
-    are runs of the automatic choice alone.
+    The pages of H-GCN+ and of the benchmarks (the automatic choice, labels) are written only if there are runs of them,
+    the others not if there are runs of the benchmarks alone.
     """
     records = read_records(place)
-    of_choice = choosing_records(records)
-    pages = []
-    if of_choice:
-        pages.append(write_page(choosing_page(of_choice), folder / "choosing"))
-        write_packed(of_choice, folder / "choosing" / PACKED)
-        if len(of_choice) == len(records):
-            return pages
+    pages, others = [], len(records)
+    for name, select, page_of in (
+        ("choosing", choosing_records, choosing_page),
+        ("labels", labels_records, labels_page),
+    ):
+        if found := select(records):
+            pages.append(write_page(page_of(found), folder / name))
+            write_packed(found, folder / name / PACKED)
+            others -= len(found)
+    if pages and others <= 0:
+        return pages
     evidence = Evidence(Results(records), scale)
     paper = paper_page(evidence)
     pages.append(write_page(paper, folder / "paper"))
