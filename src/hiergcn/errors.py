@@ -11,3 +11,7 @@ class InputError(HierGCNError, ValueError):
 
 class MissingPackageError(HierGCNError, ImportError):
     """An optional package is missing; the message names the extra that installs it."""
+
+
+class UnwritableError(InputError):
+    """Results cannot be written; the message names the path and the reason."""

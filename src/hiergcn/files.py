@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from hiergcn.errors import InputError
+from hiergcn.errors import InputError, UnwritableError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,21 +24,35 @@ ESCAPED = r"^'(?='*[=+\-@\t\r\n])"
 
 @contextmanager
 def written_whole(path: str | PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary file beside `path`; it replaces `path` if the block succeeds and is removed if it fails."""
+    """Yield a temporary file beside `path`; it replaces `path` if the block succeeds and is removed if it fails.
+
+    An `UnwritableError` names the path if the disk is full or the folder cannot be written.
+    """
     target = Path(path)
     if not target.parent.is_dir():
         raise InputError(f"There is no folder {target.parent} to write {target.name} into; make it first.")
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    os.close(handle)
-    part = Path(name)
+    with naming(target):
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        os.close(handle)
+        part = Path(name)
+        try:
+            yield part
+            umask = os.umask(0)
+            os.umask(umask)
+            part.chmod(0o666 & ~umask)  # mkstemp's files are private; the finished one gets the usual permissions
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming(target: Path) -> Iterator[None]:
+    """Turn an error of the disk into an `UnwritableError` that names what was to be written."""
     try:
-        yield part
-        umask = os.umask(0)
-        os.umask(umask)
-        part.chmod(0o666 & ~umask)  # mkstemp's files are private; the finished one gets the usual permissions
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UnwritableError(f"{target} cannot be written ({reason}); make room or name another place.") from error
 
 
 def write_csv(

@@ -13,7 +13,7 @@ DATA = ("edges.csv", "nodes.csv", "--label", "topic", "--id", "paper")
 OWN = ("fit", *DATA, "--model", "hgcn-plus", "--no-baselines", *FEW_EPOCHS)
 FILES = {
     *("config.json", "metrics.json", "history.csv", "predictions.csv", "probabilities.npy", "hierarchy.npz"),
-    *("model.safetensors", "environment.json", "report.html", "votes.npz"),
+    *("model.safetensors", "environment.json", "manifest.json", "report.html", "votes.npz"),
     *("doubtful_labels.csv", "suggestions.csv"),
 }
 

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 from hiergcn.datasets import planted_graph
-from hiergcn.errors import InputError
+from hiergcn.errors import InputError, UnwritableError
 from hiergcn.graph import Graph, Split
 from hiergcn.run.fit import fit
-from hiergcn.run.folder import check_free, load_run, write_run
+from hiergcn.run.folder import load_run, write_run
+from hiergcn.run.out_folder import check_free
 from hiergcn.run.predict import predictions_again
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import settings_for
@@ -20,7 +21,7 @@ from hiergcn.run.source import Source
 
 FILES = {
     "config.json", "metrics.json", "history.csv", "predictions.csv", "probabilities.npy", "hierarchy.npz",
-    "model.safetensors", "environment.json", "votes.npz",
+    "model.safetensors", "environment.json", "votes.npz", "manifest.json",
 }  # fmt: skip
 
 
@@ -44,6 +45,13 @@ def folder(result: RunResult, tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
+@pytest.fixture
+def older(folder: Path) -> Path:
+    """A folder as earlier versions wrote it, without digests."""
+    (folder / "manifest.json").unlink()
+    return folder
+
+
 def test_files_of_the_folder(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == FILES
     assert [path.name for path in folder.parent.iterdir()] == ["run"]
@@ -65,13 +73,63 @@ def test_load(folder: Path, result: RunResult) -> None:
     assert np.array_equal(run.votes.shares.toarray(), result.votes.shares.toarray())
 
 
-def test_damaged_votes(folder: Path) -> None:
+@pytest.fixture(scope="module")
+def other(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of another run on the same graph."""
+    folder = tmp_path_factory.mktemp("other") / "run"
+    write_run(fit(graph, model="hgcn", changes={"epochs": 2, "levels": 3}, device="cpu", seeds=[7]), folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", sorted(FILES - {"manifest.json", "environment.json"}))
+def test_a_file_of_another_run_is_named(folder: Path, other: Path, name: str) -> None:
+    """Swapped files once ended in a KeyError, or in a page with the figures of two runs."""
+    (folder / name).write_bytes((other / name).read_bytes())
+    with pytest.raises(InputError, match=rf"{name} is not the file that was written with the others"):
+        load_run(folder)
+
+
+def test_the_tables_for_people_may_be_filled_in(folder: Path, result: RunResult, tmp_path: Path) -> None:
+    table = pd.DataFrame({"id": ["node 1"], "reason": ["why not"], "label": [""]})
+    write_run(replace(result, suggestions=table), tmp_path / "advised")
+    (tmp_path / "advised" / "suggestions.csv").write_text("id,reason,label\nnode 1,why not,a\n")
+    assert load_run(tmp_path / "advised").metrics["seeds"] == [0, 1]
+
+
+def test_a_folder_of_a_newer_version_is_refused(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"format": "hiergcn run 99"}))
+    with pytest.raises(InputError, match=r"written by a newer hiergcn \(hiergcn run 99\); update hiergcn"):
+        load_run(folder)
+
+
+def test_an_older_folder_loads_if_its_files_belong_together(older: Path, result: RunResult, tmp_path: Path) -> None:
+    assert load_run(older).metrics["seeds"] == [0, 1]
+    np.save(older / "probabilities.npy", result.probabilities[:50])
+    with pytest.raises(InputError, match=r"predictions\.csv is of another run: it has 120 nodes"):
+        load_run(older)
+    np.save(older / "probabilities.npy", result.probabilities[:, :3])
+    with pytest.raises(InputError, match=r"probabilities\.npy is damaged or of another run: it has 3 columns"):
+        load_run(older)
+
+
+def test_an_older_network_that_knows_rows_is_refused(graph: Graph, tmp_path: Path) -> None:
+    pytest.importorskip("gensim", reason="gensim is not installed")
+    write_run(fit(graph, model="deepwalk", device="cpu"), tmp_path / "run")
+    (tmp_path / "run" / "manifest.json").unlink()
+    with pytest.raises(InputError, match="earlier hiergcn, in which deepwalk knew nodes by the order of their rows"):
+        load_run(tmp_path / "run")
+
+
+def test_damaged_votes(older: Path) -> None:
+    folder = older
     (folder / "votes.npz").write_bytes((folder / "votes.npz").read_bytes()[:300])
     with pytest.raises(InputError, match="damaged"):
         load_run(folder)
 
 
-def test_history_without_its_last_rows(folder: Path) -> None:
+def test_history_without_its_last_rows(older: Path) -> None:
+    folder = older
     rows = (folder / "history.csv").read_text(encoding="utf-8").splitlines(keepends=True)
     (folder / "history.csv").write_text("".join(rows[:-2]), encoding="utf-8")
     with pytest.raises(InputError, match=r"history\.csv has lost rows"):
@@ -108,6 +166,7 @@ def test_runs_of_older_versions_have_escaped_ids(result: RunResult, tmp_path: Pa
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     del config["spreadsheet_safe"]
     (tmp_path / "run" / "config.json").write_text(json.dumps(config))
+    (tmp_path / "run" / "manifest.json").unlink()
     assert load_run(tmp_path / "run").predictions["id"].tolist() == HANDLES.tolist()
 
 
@@ -137,12 +196,12 @@ def test_a_failure_leaves_nothing_behind(result: RunResult, tmp_path: Path, monk
         raise OSError("no space left")
 
     monkeypatch.setattr("hiergcn.run.folder.save_file", full)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(UnwritableError, match=r"/run cannot be written \(no space left\); make room"):
         write_run(result, tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", sorted(FILES - {"hierarchy.npz", "votes.npz"}))
+@pytest.mark.parametrize("name", sorted(FILES - {"manifest.json"}))
 def test_a_missing_file_is_named(folder: Path, name: str) -> None:
     (folder / name).unlink()
     with pytest.raises(InputError, match=rf"{name} is missing"):
@@ -151,13 +210,16 @@ def test_a_missing_file_is_named(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(FILES - {"history.csv", "predictions.csv"}))
 def test_a_damaged_file_is_an_input_error(folder: Path, name: str) -> None:
+    if name != "manifest.json":
+        (folder / "manifest.json").unlink()
     (folder / name).write_bytes(b"\x00garbage")
     with pytest.raises(InputError):
         load_run(folder)
 
 
 @pytest.mark.parametrize("name", ["history.csv", "predictions.csv"])
-def test_a_truncated_table(folder: Path, name: str) -> None:
+def test_a_truncated_table(older: Path, name: str) -> None:
+    folder = older
     whole = (folder / name).read_bytes()
     (folder / name).write_bytes(whole[:-4])
     with pytest.raises(InputError, match=f"{name} ends in the middle of a row"):
@@ -165,7 +227,8 @@ def test_a_truncated_table(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "key"), [("config.json", "columns"), ("metrics.json", "calibration")])
-def test_a_missing_key_is_named(folder: Path, name: str, key: str) -> None:
+def test_a_missing_key_is_named(older: Path, name: str, key: str) -> None:
+    folder = older
     content = json.loads((folder / name).read_text(encoding="utf-8"))
     del content[key]
     (folder / name).write_text(json.dumps(content), encoding="utf-8")

@@ -1,5 +1,7 @@
 """`hiergcn compare`: several methods over the same splits and seeds, with their paired differences."""
 
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,7 +9,7 @@ import typer
 
 from hiergcn.cli import options
 from hiergcn.cli.terminal import complain, console, percent, print_table, printable
-from hiergcn.errors import InputError
+from hiergcn.errors import InputError, UnwritableError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,8 +17,11 @@ if TYPE_CHECKING:
     from hiergcn.evaluate.paired import PairedDifference
     from hiergcn.run.compare import Comparison, MethodRun
 
+CHART, PAGE = "comparison.svg", "comparison.html"
+
 
 def compare(
+    context: typer.Context,
     data: options.Data,
     nodes: options.Nodes = None,
     label: options.Label = None,
@@ -50,12 +55,10 @@ def compare(
     """Compare methods over the same splits and seeds."""
     from hiergcn.cli.progress import CompareProgress, Progress
     from hiergcn.graph.split import parse_splits
-    from hiergcn.report import write_comparison_page
-    from hiergcn.report.comparison import comparison_figure
     from hiergcn.run.adapt import method_for
-    from hiergcn.run.compare import COMPARISON, SCORES, describe_splits, parse_methods, write_comparison
+    from hiergcn.run.compare import COMPARISON, SCORES, describe_splits, parse_methods
     from hiergcn.run.compare import compare as run_compare
-    from hiergcn.run.folder import check_free
+    from hiergcn.run.out_folder import write_or_rescue
     from hiergcn.run.source import Source
 
     source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter)
@@ -65,8 +68,7 @@ def compare(
     methods = parse_methods(models, source.dataset, changes)
     if against is not None and against not in methods:
         raise InputError(f"--against {against} must be one of --models {models}.")
-    if out is not None:
-        check_free(out)
+    folder = options.out_folder(context, out, Path("runs") / f"{source.name}-compare")
     read = options.read_data(source)
     read.check_labels()
     screen = console()
@@ -86,20 +88,39 @@ def compare(
                 device=device,
                 on_event=CompareProgress(progress),
                 command=options.command_line(),
+                on_part=partial(_keep, folder),
             )
     except KeyboardInterrupt:
         complain("Stopped before the first method was finished: nothing was written.")
         raise typer.Exit(options.INTERRUPTED) from None
-    folder = options.next_free(Path("runs") / f"{source.name}-compare" if out is None else out)
-    write_comparison(comparison, folder)
-    chart = comparison_figure(comparison).save(folder / "comparison.svg")
-    page = write_comparison_page(folder)
     _print_comparison(screen, comparison)
-    screen.print(f"\nFigures: {folder / COMPARISON}, {folder / SCORES}", soft_wrap=True)
-    screen.print(f"Chart:   {chart}", soft_wrap=True)
-    screen.print(f"Page:    {page}", soft_wrap=True)
+    place, problem = write_or_rescue(partial(_write, comparison), folder)
+    screen.print(f"\nFigures: {place / COMPARISON}, {place / SCORES}", soft_wrap=True)
+    screen.print(f"Chart:   {place / CHART}", soft_wrap=True)
+    screen.print(f"Page:    {place / PAGE}", soft_wrap=True)
+    if problem is not None:
+        raise UnwritableError(f"{problem} The comparison is in {place}.")
     if comparison.interrupted:
         raise typer.Exit(options.INTERRUPTED)
+
+
+def _write(comparison: "Comparison", folder: Path) -> None:
+    """Write the figures, the chart and the page."""
+    from hiergcn.report import write_comparison_page
+    from hiergcn.report.comparison import comparison_figure
+    from hiergcn.run.compare import write_comparison
+
+    write_comparison(comparison, folder)
+    comparison_figure(comparison).save(folder / CHART)
+    write_comparison_page(folder)
+
+
+def _keep(folder: Path, comparison: "Comparison") -> None:
+    """Write the figures of the methods so far, in case the process is killed; a full disk is reported at the end."""
+    from hiergcn.run.compare import write_comparison
+
+    with suppress(UnwritableError):
+        write_comparison(comparison, folder)
 
 
 def _print_comparison(out: "Console", comparison: "Comparison") -> None:

@@ -1,22 +1,27 @@
 """`hiergcn fit`: train a model for each seed, write the run folder and print the results."""
 
+import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hiergcn.cli import options
 from hiergcn.cli.terminal import complain, console, graph_sizes, print_table, printable, split_sizes
+from hiergcn.errors import UnwritableError
 
 if TYPE_CHECKING:
     from hiergcn.graph import Graph
     from hiergcn.run.events import SettingsChosen, SplitChosen
+    from hiergcn.run.result import RunResult
 
 SHOWN_SETTINGS = 4  # in a line; those that differ most from graph to graph come first
 MANY_NODES = 200_000  # larger graphs are trained in one process, because several need too much memory
 
 
 def fit(
+    context: typer.Context,
     data: options.Data,
     nodes: options.Nodes = None,
     label: options.Label = None,
@@ -82,13 +87,12 @@ def fit(
 
     from hiergcn.cli.progress import FitProgress, Progress
     from hiergcn.cli.summary import print_summary
-    from hiergcn.report import write_report
     from hiergcn.run.adapt import AUTO, is_automatic, method_for
     from hiergcn.run.auto import default_limit
     from hiergcn.run.fit import baselines_for, drawn_split
     from hiergcn.run.fit import fit as run_fit
-    from hiergcn.run.folder import check_free, write_run
     from hiergcn.run.machine import cores
+    from hiergcn.run.out_folder import check_room, run_size
     from hiergcn.run.portfolio import check_settings
     from hiergcn.run.settings import settings_for
     from hiergcn.run.source import Source
@@ -101,10 +105,10 @@ def fit(
     else:
         named = model or method_for(preset, source.dataset)
         method = settings_for(named, preset, source.dataset).override(changes).method
-    folder = options.next_free(Path("runs") / f"{source.name}-{method}") if out is None else out
-    check_free(folder)
+    folder = options.out_folder(context, out, Path("runs") / f"{source.name}-{method}")
     read = options.read_data(source)
     read.check_labels()
+    check_room(folder, run_size(read.graph, seeds))
     split_from = read.split_from or drawn_split(read.graph)
     with_baselines = not source.is_dataset if baselines is None else baselines
     limit = default_limit(read.graph.n_nodes) if time_limit is None else time_limit
@@ -137,13 +141,43 @@ def fit(
     except KeyboardInterrupt:
         complain("Stopped before the first seed was finished: nothing was written.")
         raise typer.Exit(options.INTERRUPTED) from None
-    folder = options.next_free(folder)  # another run may have taken it meanwhile
     recorded = source.to_dict() | {"split": split_from, "command": options.command_line()}
-    write_run(result, folder, recorded, spreadsheet=spreadsheet_safe)
-    write_report(folder, result)
-    print_summary(console(), result, folder, asked=seeds)
+    place, problem = _save(result, folder, recorded, spreadsheet_safe)
+    print_summary(console(), result, place, asked=seeds)
+    if problem is not None:
+        raise UnwritableError(problem)
     if result.interrupted:
         raise typer.Exit(options.INTERRUPTED)
+
+
+def _save(
+    result: "RunResult", folder: Path, recorded: dict[str, Any], spreadsheet: bool
+) -> tuple[Path | None, str | None]:
+    """Write the run and its page. If there is no room, write what fits to another place, at least to the terminal.
+
+    Return the place, None for the terminal, and what went wrong if anything did.
+    """
+    from hiergcn.files import write_csv
+    from hiergcn.report import write_report
+    from hiergcn.run.folder import write_answer, write_run
+    from hiergcn.run.out_folder import write_or_rescue
+
+    try:
+        write = partial(write_run, result, source=recorded, spreadsheet=spreadsheet)
+        place, problem = write_or_rescue(write, folder)
+        kept = f"{problem} The whole run is in {place}."
+    except UnwritableError as failure:
+        try:
+            place, _ = write_or_rescue(partial(write_answer, result, spreadsheet=spreadsheet), folder)
+        except UnwritableError:
+            write_csv(result.predictions(), sys.stdout, spreadsheet=spreadsheet)
+            return None, f"{failure} The predictions and scores are printed above and nowhere else."
+        return place, f"{failure} Scores and predictions are in {place}."
+    try:
+        write_report(place, result)
+    except UnwritableError as error:
+        return place, kept if problem else f"{error} The run itself is in {place}; hiergcn report writes the page."
+    return place, kept if problem else None
 
 
 def _announce(graph: "Graph", split_from: str, event: "SettingsChosen | SplitChosen", verbose: bool) -> None:

@@ -93,13 +93,18 @@ def check_target(out: Path | None) -> None:
         raise InputError(f"There is no folder {out.parent} to write {out.name} into; make it first.")
 
 
-def next_free(folder: Path) -> Path:
-    """Return the folder itself, or the first of folder-2, folder-3, ... that is not taken."""
-    number, candidate = 1, folder
-    while candidate.is_symlink() or candidate.is_file() or (candidate.is_dir() and any(candidate.iterdir())):
-        number += 1
-        candidate = folder.with_name(f"{folder.name}-{number}")
-    return candidate
+def out_folder(context: typer.Context, out: Path | None, default: Path) -> Path:
+    """Return the folder for the results, which no other process can take until the command ends.
+
+    It is that of the user, which must be free, or the first free one after the default.
+    """
+    from hiergcn.run.out_folder import check_free, held, held_free
+
+    if out is not None:
+        check_free(out)
+    folder: Path = context.with_resource(held_free(default) if out is None else held(out))
+    check_free(folder)  # another run may have ended between
+    return folder
 
 
 def command_line() -> str:

@@ -11,11 +11,18 @@ from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.metrics import METRICS, NumberReport, PartReport, Summary, describe_sets
 from hiergcn.run.result import Candidate, RunResult
 
+_FILES = {
+    "Predictions": "predictions.csv",
+    "Doubtful": "doubtful_labels.csv",
+    "Label next": "suggestions.csv",
+    "Report": "report.html",
+    "Run folder": "",
+}
 SHOWN_NOTES = 10
 SHOWN_CLASSES = 30
 
 
-def print_summary(out: Console, result: RunResult, folder: Path, asked: int) -> None:
+def print_summary(out: Console, result: RunResult, folder: Path | None, asked: int) -> None:
     """Print every figure of a run; `asked` is the number of seeds that the user wanted."""
     out.print()
     if isinstance(result.report, NumberReport):
@@ -44,7 +51,7 @@ def _print_class_figures(out: Console, result: RunResult) -> None:
     _print_doubts(out, result)
 
 
-def _print_end(out: Console, result: RunResult, folder: Path, asked: int) -> None:
+def _print_end(out: Console, result: RunResult, folder: Path | None, asked: int) -> None:
     """Print times, notes and where everything is."""
     seconds = result.seconds
     out.print(
@@ -60,13 +67,10 @@ def _print_end(out: Console, result: RunResult, folder: Path, asked: int) -> Non
         done = len(result.outcomes)
         out.print(f"Stopped early: the {done} of {asked} seeds that were finished are kept.", style="yellow")
     out.print()
-    out.print(f"Predictions: {folder / 'predictions.csv'}", soft_wrap=True)
-    if result.doubtful is not None and len(result.doubtful):
-        out.print(f"Doubtful:    {folder / 'doubtful_labels.csv'}", soft_wrap=True)
-    if result.suggestions is not None:
-        out.print(f"Label next:  {folder / 'suggestions.csv'}", soft_wrap=True)
-    out.print(f"Report:      {folder / 'report.html'}", soft_wrap=True)
-    out.print(f"Run folder:  {folder}", soft_wrap=True)
+    none = result.doubtful is None or not len(result.doubtful)
+    for title, name in _FILES.items():
+        if folder is not None and (folder / name).exists() and not (title == "Doubtful" and none):
+            out.print(f"{title + ':':12} {folder / name}", soft_wrap=True)
 
 
 def _print_doubts(out: Console, result: RunResult) -> None:

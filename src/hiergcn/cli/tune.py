@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def tune(
+    context: typer.Context,
     data: options.Data,
     nodes: options.Nodes = None,
     label: options.Label = None,
@@ -44,7 +45,7 @@ def tune(
     from hiergcn.cli.progress import Progress
     from hiergcn.report.figures import tuning_figure
     from hiergcn.run.adapt import method_for
-    from hiergcn.run.folder import check_free
+    from hiergcn.run.out_folder import check_free, held
     from hiergcn.run.settings import settings_for
     from hiergcn.run.source import Source
     from hiergcn.run.tune import JOURNAL, write_tuning
@@ -57,6 +58,7 @@ def tune(
     folder = Path("runs") / f"{source.name}-{method}-tune" if out is None else out
     if not (folder / JOURNAL).is_file():
         check_free(folder)
+    context.with_resource(held(folder))
     read = options.read_data(source)
     read.check_labels()
     screen = console()

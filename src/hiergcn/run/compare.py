@@ -17,7 +17,7 @@ import pandas as pd
 from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import METRICS, Summary, result_key
 from hiergcn.evaluate.paired import TEST, PairedDifference, Scores, compare_all
-from hiergcn.files import written_whole
+from hiergcn.files import naming, written_whole
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import PUBLIC, SplitSpec, parse_splits, splits_text
 from hiergcn.run.adapt import choose_settings
@@ -213,6 +213,7 @@ def compare(
     device: str = "auto",
     on_event: OnCompareEvent | None = None,
     command: str | None = None,
+    on_part: Callable[[Comparison], None] | None = None,
 ) -> Comparison:
     """Run each method over the same splits and seeds. Ctrl-C keeps the methods that are finished, if there are any.
 
@@ -227,6 +228,7 @@ def compare(
         against: name of the method that the others are compared with; by default the first.
         on_event: gets every step: see `events`.
         command: the command line, kept with the result.
+        on_part: gets the comparison so far after each method but the last.
     """
     graph, split = in_canonical_order(graph, split)
     emit, own = on_event or (lambda _: None), own_split(graph, split)
@@ -242,23 +244,28 @@ def compare(
     if not isinstance(methods, Mapping):
         methods = {name: _chosen(name, trainer, own, dataset, changes) for name in methods}
     runs: list[MethodRun] = []
-    interrupted = False
+    about = describe_splits(splits, drawn=split is None and graph.split is None)
+
+    def comparison(interrupted: bool) -> Comparison:
+        done = {run.model: run.by_pair for run in runs}
+        differences = compare_all(done, against) if against in done else ()
+        of = (graph.name, tuple(splits), tuple(seeds), against)
+        return Comparison(*of, tuple(runs), differences, interrupted, command, environment(), about)
+
     try:
         for name, settings in methods.items():
             emit(MethodStarted(name, len(drawn) * len(seeds)))
             hierarchy = trainer.hierarchy(settings)
             work = partial(fit, graph, settings=settings, seeds=seeds, device=device, hierarchy=hierarchy)
             runs.append(_run_method(name, settings, work, drawn, seeds, emit))
+            if on_part and len(runs) < len(methods):
+                on_part(comparison(interrupted=True))
             emit(MethodDone(runs[-1]))
     except KeyboardInterrupt:
         if not runs:
             raise
-        interrupted = True
-    done = {run.model: run.by_pair for run in runs}
-    differences = compare_all(done, against) if against in done else ()
-    of = (graph.name, tuple(splits), tuple(seeds), against)
-    about = describe_splits(splits, drawn=split is None and graph.split is None)
-    return Comparison(*of, tuple(runs), differences, interrupted, command, environment(), about)
+        return comparison(interrupted=True)
+    return comparison(interrupted=False)
 
 
 def _chosen(
@@ -322,7 +329,8 @@ def _scores(model: str, split: int, result: RunResult) -> list[Score]:
 
 def write_comparison(comparison: Comparison, folder: Path) -> None:
     """Write `comparison.json` with every setting and figure, and `scores.csv` with a row per model, split and seed."""
-    folder.mkdir(parents=True, exist_ok=True)
+    with naming(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     rows = [score.to_row() for run in comparison.runs for score in run.scores]
     table = pd.DataFrame(rows, dtype=object)  # else a missing epoch would turn the others into floats
     with written_whole(folder / SCORES) as part:

@@ -7,13 +7,13 @@ predictions.csv    each node, by the user's own id              environment.json
 probabilities.npy  of every class (or numbers), a row per node   report.html         the page (made by `report`)
 graph.npz          the graph, if it came from Python instead of files or a named dataset
 doubtful_labels.csv, suggestions.csv   labels to doubt, and nodes to label next
+manifest.json      digests of all of these but the page and the last two, which a user may fill in
 """
 
+import errno
 import json
 import math
 import os
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -38,6 +38,8 @@ from hiergcn.graph.tables.feature_columns import FeatureColumn
 from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.graph.task import Scale
 from hiergcn.run.machine import environment
+from hiergcn.run.manifest import check_manifest, write_manifest
+from hiergcn.run.out_folder import folder_written_whole
 from hiergcn.run.predict import Answer, Member, SavedModel
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings
@@ -54,21 +56,6 @@ REQUIRED = (
     *("config.json", "metrics.json", "environment.json"),
     *("history.csv", "predictions.csv", "probabilities.npy", "model.safetensors"),
 )
-
-
-def check_free(path: Path) -> None:
-    """Refuse a folder that holds files or cannot be written, before any work is done; a run never overwrites."""
-    if path.is_dir():
-        if any(path.iterdir()):
-            raise InputError(f"{path} already holds files; name another folder for the run or move that one away.")
-    elif path.exists() or path.is_symlink():
-        raise InputError(f"{path} is a file; name a folder for the run.")
-    existing = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
-    try:
-        with tempfile.TemporaryDirectory(dir=existing):
-            pass
-    except OSError as error:
-        raise InputError(f"{existing} cannot be written to ({error.strerror}); name another folder.") from None
 
 
 def write_run(
@@ -88,49 +75,60 @@ def write_run(
         keep_graph: write the graph as well, so that the folder can be used without its source.
         spreadsheet: escape ids and class names in `predictions.csv` that a spreadsheet would run as formulas.
     """
-    check_free(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    try:
-        config = result.settings.to_dict() | {
-            "members": [one.settings.to_dict() | {"seed": one.seed, "share": one.share} for one in result.members],
-            "dataset": result.graph.name,
-            "seeds": list(result.seeds),
-            "device": result.device,
-            "n_features": result.graph.n_features,
-            "class_names": list(result.graph.class_names),
-            "target": _target(result.answers),
-            "columns": [asdict(column) for column in result.graph.columns],
-            "reasons": dict(result.reasons),
-            "source": dict(source or {}),
-            "spreadsheet_safe": spreadsheet,
-        }
-        _write_json(draft / "config.json", config)
+    with folder_written_whole(path) as draft:
+        _write_files(result, draft, source, keep_graph, spreadsheet)
+        write_manifest(draft, without=(DOUBTFUL, SUGGESTIONS))
+
+
+def write_answer(result: RunResult, path: Path, *, spreadsheet: bool = False) -> None:
+    """Write `metrics.json` and `predictions.csv` alone, if there is no room for the whole run."""
+    with folder_written_whole(path) as draft:
         _write_json(draft / "metrics.json", result.metrics())
-        _write_json(draft / "environment.json", environment())
-        result.history.to_csv(draft / "history.csv", index=False)
-        digits = None if result.graph.targets is not None else DIGITS  # numbers are rounded already
-        write_csv(result.predictions(), draft / "predictions.csv", spreadsheet=spreadsheet, digits=digits)
-        np.save(draft / "probabilities.npy", result.probabilities, allow_pickle=False)
-        for table, name in ((result.doubtful, DOUBTFUL), (result.suggestions, SUGGESTIONS)):
-            if table is not None:
-                write_csv(table, draft / name, spreadsheet=spreadsheet)
-        if result.hierarchy is not None:
-            result.hierarchy.save(draft / "hierarchy.npz")
-        if keep_graph:
-            result.graph.to_npz(draft / GRAPH)
-        if result.votes is not None:
-            result.votes.save(draft / "votes.npz")
-        weights = [
-            {f"{place}.{name}": w for name, w in one.weights.items()} for place, one in enumerate(result.members)
-        ]
-        save_file({name: w for one in weights for name, w in one.items()}, draft / "model.safetensors")
-        draft.chmod(0o755)  # mkdtemp keeps others out, and so does safetensors
-        (draft / "model.safetensors").chmod(0o644)
-        draft.replace(path)
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
+        _write_predictions(result, draft, spreadsheet)
+
+
+def _write_files(
+    result: RunResult, folder: Path, source: Mapping[str, Any] | None, keep_graph: bool, spreadsheet: bool
+) -> None:
+    config = result.settings.to_dict() | {
+        "members": [one.settings.to_dict() | {"seed": one.seed, "share": one.share} for one in result.members],
+        "dataset": result.graph.name,
+        "seeds": list(result.seeds),
+        "device": result.device,
+        "n_features": result.graph.n_features,
+        "class_names": list(result.graph.class_names),
+        "target": _target(result.answers),
+        "columns": [asdict(column) for column in result.graph.columns],
+        "reasons": dict(result.reasons),
+        "source": dict(source or {}),
+        "spreadsheet_safe": spreadsheet,
+    }
+    _write_json(folder / "config.json", config)
+    _write_json(folder / "metrics.json", result.metrics())
+    _write_json(folder / "environment.json", environment())
+    result.history.to_csv(folder / "history.csv", index=False)
+    _write_predictions(result, folder, spreadsheet)
+    np.save(folder / "probabilities.npy", result.probabilities, allow_pickle=False)
+    for table, name in ((result.doubtful, DOUBTFUL), (result.suggestions, SUGGESTIONS)):
+        if table is not None:
+            write_csv(table, folder / name, spreadsheet=spreadsheet)
+    if result.hierarchy is not None:
+        result.hierarchy.save(folder / "hierarchy.npz")
+    if keep_graph:
+        result.graph.to_npz(folder / GRAPH)
+    if result.votes is not None:
+        result.votes.save(folder / "votes.npz")
+    weights = [{f"{place}.{name}": w for name, w in one.weights.items()} for place, one in enumerate(result.members)]
+    try:
+        save_file({name: w for one in weights for name, w in one.items()}, folder / "model.safetensors")
+    except SafetensorError as error:  # its way to say that the disk is full
+        raise OSError(errno.EIO, f"{error!s:.100}") from error
+    (folder / "model.safetensors").chmod(0o644)  # safetensors keeps others out
+
+
+def _write_predictions(result: RunResult, folder: Path, spreadsheet: bool) -> None:
+    digits = None if result.graph.targets is not None else DIGITS  # numbers are rounded already
+    write_csv(result.predictions(), folder / "predictions.csv", spreadsheet=spreadsheet, digits=digits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,6 +213,7 @@ def load_run(path: Path) -> LoadedRun:
     for name in REQUIRED:
         if not (path / name).is_file():
             raise InputError(f"{path / name} is missing, so the run folder is incomplete; run the fit again.")
+    version = check_manifest(path)
     try:
         config, metrics = _read_json(path / "config.json"), _read_json(path / "metrics.json")
         history = _read_table(path / "history.csv", _HISTORY, numbers=HISTORY)
@@ -226,7 +225,7 @@ def load_run(path: Path) -> LoadedRun:
         if config.get("spreadsheet_safe", True):  # runs without the key were always escaped
             predictions = unescaped(predictions)
         hierarchy = path / "hierarchy.npz"
-        return LoadedRun(
+        run = LoadedRun(
             path=path,
             members=_members(config, metrics, load_file(path / "model.safetensors")),
             config=config,
@@ -240,10 +239,35 @@ def load_run(path: Path) -> LoadedRun:
             answers=answers,
             votes=Votes.load(path / "votes.npz") if (path / "votes.npz").exists() else None,
         )
+        _check_consistent(run, version)
     except InputError:
         raise
     except (SafetensorError, BadZipFile, EOFError, IndexError, KeyError, TypeError, ValueError) as damage:
         raise InputError(f"The run folder {path} is damaged ({damage}); run the fit again.") from None
+    return run
+
+
+def _check_consistent(run: LoadedRun, version: int) -> None:
+    """Refuse files that do not belong together; a folder without a manifest may hold such."""
+    n, outputs = run.probabilities.shape
+    sizes = {
+        "predictions.csv": len(run.predictions),
+        "hierarchy.npz": n if run.hierarchy is None else run.hierarchy.levels[0].n_nodes,
+        "votes.npz": n if run.votes is None else len(run.votes.by_hyper_nodes),
+    }
+    for name, rows in sizes.items():
+        if rows != n:
+            other = f"{run.path / name} is of another run: it has {rows:,} nodes, and probabilities.npy {n:,}"
+            raise InputError(f"{other}. Put the original back or run the fit again.")
+    classes = len(run.config["class_names"]) if isinstance(run.answers, ClassAnswers) else 1
+    if outputs != classes or not np.isfinite(run.probabilities).all():
+        what = f"it has {outputs} columns for {classes} classes" if outputs != classes else "it holds no numbers"
+        raise InputError(f"{run.path / 'probabilities.npy'} is damaged or of another run: {what}. Run the fit again.")
+    if version == 1 and not run.model.inductive and canonical_order(run.model.ids) is not None:
+        raise InputError(
+            f"{run.path} was written by an earlier hiergcn, in which {run.settings.method} knew nodes by the order of "
+            f"their rows; run the fit again."
+        )
 
 
 def _target(answers: ClassAnswers | NumberAnswers) -> dict[str, Any] | None:

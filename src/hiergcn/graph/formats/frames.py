@@ -58,14 +58,11 @@ def edge_frame(graph: Graph) -> pd.DataFrame:
 
 def write_graph_csv(graph: Graph, edges: str | PathLike[str], nodes: str | PathLike[str]) -> None:
     """Implement `Graph.to_csv`."""
-    try:
-        with written_whole(edges) as part:
-            edge_frame(graph).to_csv(part, index=False, lineterminator="\n")
-        with written_whole(nodes) as part, part.open("w", encoding="utf-8", newline="") as stream:
-            for table in _node_blocks(graph):
-                table.to_csv(stream, index=False, header=stream.tell() == 0, lineterminator="\n")
-    except OSError as error:
-        raise InputError(f"{error.filename} cannot be written ({error.strerror}); name another file.") from error
+    with written_whole(edges) as part:
+        edge_frame(graph).to_csv(part, index=False, lineterminator="\n")
+    with written_whole(nodes) as part, part.open("w", encoding="utf-8", newline="") as stream:
+        for table in _node_blocks(graph):
+            table.to_csv(stream, index=False, header=stream.tell() == 0, lineterminator="\n")
 
 
 def _node_blocks(graph: Graph) -> Iterable[pd.DataFrame]:

@@ -280,11 +280,8 @@ def write_graphml(graph: Graph, path: str | PathLike[str]) -> None:
         if VECTOR in attribute:
             row = attribute[VECTOR]
             attribute[VECTOR] = json.dumps(row if isinstance(row, dict) else row.tolist())
-    try:
-        with written_whole(path) as part:
-            nx.write_graphml_xml(g, part)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}); name another file.") from error
+    with written_whole(path) as part:
+        nx.write_graphml_xml(g, part)
 
 
 def _check_xml(file: Path) -> None:

@@ -50,11 +50,8 @@ def write_npz(graph: Graph, path: str | PathLike[str]) -> None:
         parts["missing"] = graph.missing
     if graph.split is not None:
         parts |= {f"split_{part}": getattr(graph.split, part) for part in PARTS}
-    try:
-        with written_whole(path) as part, part.open("wb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **parts)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}); name another file.") from error
+    with written_whole(path) as part, part.open("wb") as stream:
+        np.savez_compressed(stream, allow_pickle=False, **parts)
 
 
 def graph_from_npz(path: str | PathLike[str]) -> Graph:

@@ -1,0 +1,176 @@
+"""The folder that a command writes its results to: free, held by one process at a time, and with room for them.
+
+A run holds its folder from the start by a lock on a hidden file beside it. The system releases the lock when the
+process ends, whatever ends it. If the folder cannot be written in the end, results go where there is room.
+"""
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from hiergcn.errors import InputError, UnwritableError
+from hiergcn.files import naming
+from hiergcn.graph import Graph
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+class HeldError(InputError):
+    """Another process holds the folder."""
+
+
+BYTES = {"run": 300_000, "network": 250_000, "feature": 1024, "node": 240, "class": 4, "edge": 38}
+"""Size of a run folder, as measured. A network takes more for each feature, a node more for each class."""
+
+
+def check_free(path: Path) -> None:
+    """Refuse a folder that holds files or cannot be written, before any work is done; a run never overwrites."""
+    if path.is_dir():
+        if any(path.iterdir()):
+            raise InputError(f"{path} already holds files; name another folder for the run or move that one away.")
+    elif path.exists() or path.is_symlink():
+        raise InputError(f"{path} is a file; name a folder for the run.")
+    existing = _existing(path)
+    try:
+        with tempfile.TemporaryDirectory(dir=existing):
+            pass
+    except OSError as error:
+        raise InputError(f"{existing} cannot be written to ({error.strerror}); name another folder.") from None
+
+
+def next_free(folder: Path) -> Path:
+    """Return the folder itself, or the first of folder-2, folder-3, ... that is not taken."""
+    number, candidate = 1, folder
+    while candidate.is_symlink() or candidate.is_file() or (candidate.is_dir() and any(candidate.iterdir())):
+        number += 1
+        candidate = folder.with_name(f"{folder.name}-{number}")
+    return candidate
+
+
+@contextmanager
+def held(path: Path) -> Iterator[Path]:
+    """Hold a folder for this process, and remove what a killed one left; refuse a folder that another process holds."""
+    lock = _existing(path.absolute().parent) / f".{path.name}.lock"
+    handle = _locked(lock)
+    if handle is None:
+        raise HeldError(f"Another process is writing to {path}; wait until it ends or name another folder.")
+    try:
+        _remove_leftovers(path)
+        yield path
+    finally:
+        with suppress(OSError):
+            lock.unlink(missing_ok=True)
+        os.close(handle)
+
+
+@contextmanager
+def held_free(folder: Path) -> Iterator[Path]:
+    """Hold the folder, or the first of folder-2, folder-3, ... that is neither taken nor held."""
+    number = 1
+    while True:
+        candidate = next_free(folder if number == 1 else folder.with_name(f"{folder.name}-{number}"))
+        try:
+            with held(candidate):
+                yield candidate
+                return
+        except HeldError:
+            number += 1
+
+
+@contextmanager
+def folder_written_whole(path: Path) -> Iterator[Path]:
+    """Yield a draft beside a free folder; it becomes that folder if the block succeeds and is removed if it fails.
+
+    An `UnwritableError` names the folder if the disk is full or cannot be written.
+    """
+    check_free(path)
+    with naming(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        try:
+            yield draft
+            draft.chmod(0o755)  # mkdtemp keeps others out
+            draft.replace(path)
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+
+
+def check_room(path: Path, needed: int) -> None:
+    """Refuse a folder on a disk that has too little room for the results, before any work is done."""
+    free = shutil.disk_usage(_existing(path)).free
+    if free < needed:
+        raise InputError(
+            f"The disk of {path} has {_size(free)} left, and the results need about {_size(needed)}; make room or name "
+            f"another folder."
+        )
+
+
+def run_size(graph: Graph, seeds: int) -> int:
+    """Return the bytes of the run folder of a fit, about."""
+    ids = graph.ids[:: max(graph.n_nodes // 1000, 1)]
+    id_bytes = sum(len(str(one).encode()) for one in ids) // max(len(ids), 1)
+    nodes = graph.n_nodes * (id_bytes + BYTES["node"] + BYTES["class"] * graph.n_classes)
+    networks = seeds * (BYTES["network"] + BYTES["feature"] * graph.n_features)
+    return BYTES["run"] + nodes + networks + BYTES["edge"] * graph.n_edges
+
+
+def write_or_rescue(write: Callable[[Path], None], path: Path) -> tuple[Path, str | None]:
+    """Write to a folder or, if that cannot be written, to another place; return the place and why it is another.
+
+    An `UnwritableError` is raised if there is room nowhere.
+    """
+    try:
+        write(path)
+        return path, None
+    except UnwritableError as error:
+        failure = error
+    for place in dict.fromkeys((Path(tempfile.gettempdir()), Path.home(), Path.cwd())):
+        with suppress(UnwritableError, OSError, InputError):
+            rescued = next_free(place / f"{path.name}-rescued")
+            write(rescued)
+            return rescued, str(failure)
+    raise failure
+
+
+def _existing(path: Path) -> Path:
+    return next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+
+
+def _locked(lock: Path) -> int | None:
+    """Return an open file that is locked, None if another process has locked it."""
+    while True:
+        try:
+            handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
+        except OSError as error:
+            raise InputError(f"{lock.parent} cannot be written to ({error.strerror}); name another folder.") from None
+        try:
+            if fcntl is not None:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if lock.exists() and lock.stat().st_ino == os.fstat(handle).st_ino:
+                return handle
+        except OSError:
+            os.close(handle)
+            return None
+        os.close(handle)  # it was removed by its last holder; there may be a new one
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove drafts of the folder, and parts of files in it, that a killed process left."""
+    beside, name = _existing(path.absolute().parent), re.escape(path.name)
+    drafts = [one for one in beside.iterdir() if re.fullmatch(rf"\.{name}\.[a-z0-9_]{{8}}", one.name) and one.is_dir()]
+    for draft in drafts:
+        shutil.rmtree(draft, ignore_errors=True)
+    for part in path.glob(".*.part") if path.is_dir() else ():
+        part.unlink(missing_ok=True)
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count:,} bytes"

@@ -1,0 +1,85 @@
+"""A full disk costs nothing that was computed, and a folder is never shared."""
+
+import io
+import re
+import resource
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from cli_shell import Command, N
+
+from hiergcn.cli import fit
+from hiergcn.run.out_folder import held
+
+FIT = (
+    *("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--model", "gcn", "--seeds", 1),
+    *("--set", "epochs=5", "--set", "hidden=256", "--no-baselines", "--no-advice", "--out", "run"),
+)
+
+
+@pytest.fixture
+def largest_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[int], None]]:
+    """Sets the bytes that a file may have while results are written: a disk that fills up, as the system reports it."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    save = fit._save
+    monkeypatch.setenv("HIERGCN_COMMIT", "unknown")  # git would obey the limit too, and leave a cut index behind
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path / "elsewhere"))
+    (tmp_path / "elsewhere").mkdir()
+
+    def limit(size: int) -> None:
+        def limited(*given: Any) -> Any:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+            try:
+                return save(*given)
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+        monkeypatch.setattr(fit, "_save", limited)
+
+    yield limit
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_no_room_for_the_page(command: Command, own_files: Path, largest_file: Callable[[int], None]) -> None:
+    largest_file(30_000)
+    outcome = command(*FIT)
+    assert outcome.code == 2
+    assert "report.html cannot be written (File too large)" in outcome.err
+    assert "The run itself is in run; hiergcn report writes the page." in outcome.err
+    assert command("report", "run").code == 0
+    assert command("predict", "run").code == 0
+
+
+def test_no_room_for_the_model(command: Command, own_files: Path, largest_file: Callable[[int], None]) -> None:
+    """The message once was "No space left on device." and the whole training was lost."""
+    largest_file(12_000)
+    outcome = command(*FIT)
+    assert outcome.code == 2
+    assert "delivered, test" in outcome.out
+    assert re.search(r"run cannot be written \(.*\); make room .* Scores and predictions are in run\.", outcome.err)
+    assert len(pd.read_csv("run/predictions.csv")) == N
+    assert "delivered_accuracy" in (own_files / "run" / "metrics.json").read_text()
+
+
+def test_no_room_at_all(command: Command, own_files: Path, largest_file: Callable[[int], None]) -> None:
+    largest_file(10)
+    outcome = command(*FIT)
+    assert outcome.code == 2
+    assert "The predictions and scores are printed above and nowhere else." in outcome.err
+    table, rest = outcome.out[outcome.out.index("id,predicted") :].split("\n\n", 1)
+    assert len(pd.read_csv(io.StringIO(table))) == N
+    assert "delivered, test" in rest
+    assert sorted(path.name for path in own_files.iterdir()) == ["edges.csv", "nodes.csv"]
+
+
+@pytest.mark.parametrize("verb", ["fit", "tune", "compare"])
+def test_a_folder_that_another_process_writes_to_is_refused_at_the_start(
+    command: Command, own_files: Path, verb: str
+) -> None:
+    with held(Path("run")):
+        outcome = command(verb, "edges.csv", "nodes.csv", "--label", "topic", "--out", "run")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == "Another process is writing to run; wait until it ends or name another folder.\n"
