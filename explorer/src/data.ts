@@ -34,7 +34,9 @@ export async function readData(): Promise<Packed> {
   for (const [name, type, length] of manifest.arrays) {
     const Type = TYPES[type as keyof typeof TYPES];
     const end = offset + length * Type.BYTES_PER_ELEMENT;
-    arrays.set(name, new Type(bytes.slice(offset, end))); // a copy: a typed array must start at a multiple of its element size
+    const values = new Type(bytes.slice(offset, end)); // a copy: a typed array must start at a multiple of its element size
+    if (type === "u2" && /^[xy]\d+$|[XY]$/.test(name)) for (let i = 1; i < length; i++) values[i] += values[i - 1]; // places
+    arrays.set(name, values);
     offset = end;
   }
   return { manifest, arrays, ids: JSON.parse(new TextDecoder().decode(ids)) as string[] };

@@ -53,6 +53,7 @@ class Explorer {
     this.stage = new Stage(this.graph, byId("explorer-hint"), tree, this.colours, () => this.covered(), isFull, (item) =>
       this.press(item),
     );
+    this.stage.onPaint = (scale) => showScale(byId("explorer-scale"), scale / this.arrangement.unit);
     this.fillControls();
     this.wireControls();
     this.wireKeys();
@@ -401,6 +402,17 @@ class Explorer {
       ...this.stage.onScreen(item),
     }));
   }
+}
+
+/** Show a bar of a round length on a map; pixels per metre are infinite if lengths mean nothing. */
+function showScale(bar: HTMLElement, pixelsPerMetre: number): void {
+  bar.hidden = !Number.isFinite(pixelsPerMetre);
+  if (bar.hidden) return;
+  const most = 140 / pixelsPerMetre;
+  const power = 10 ** Math.floor(Math.log10(most));
+  const metres = power * (most / power >= 5 ? 5 : most / power >= 2 ? 2 : 1);
+  bar.style.width = `${metres * pixelsPerMetre}px`;
+  bar.textContent = metres >= 1000 ? `${(metres / 1000).toLocaleString("en")} km` : `${metres} m`;
 }
 
 function options(select: HTMLSelectElement, entries: [string, string][]): void {

@@ -47,6 +47,8 @@ export class Stage {
   private selected: string | null = null;
   private hovered: string | null = null;
   private animation = 0;
+  /** Called after the picture was painted. */
+  onPaint: (pixelsPerUnit: number) => void = () => undefined;
 
   constructor(
     private readonly container: HTMLElement,
@@ -183,6 +185,7 @@ export class Stage {
     this.base.canvas.style.transform = this.over.canvas.style.transform = "";
     this.paintMs = performance.now() - start;
     this.paintFocus();
+    this.onPaint(this.camera.scale);
   }
 
   /** Paint what the pointer or the selection is on, with its neighbours, over the picture, which is dimmed. */

@@ -132,7 +132,19 @@ export class Tree {
   }
 
   place({ level, index }: Item): { x: number; y: number } {
+    if (level === 0 && !this.has("x0")) return this.aroundParent(index);
     return { x: this.array(`x${level}`)[index] / 65535, y: this.array(`y${level}`)[index] / 65535 };
+  }
+
+  /** The place of a node of a large graph: on a sunflower's spiral in the disc of its hyper-node. */
+  private aroundParent(index: number): { x: number; y: number } {
+    const parent = this.parents[0][index];
+    const first = this.firstMember[1];
+    const [k, members] = [index - first[parent], first[parent + 1] - first[parent]];
+    const { x, y } = this.place({ level: 1, index: parent });
+    const far = members > 1 ? 1.25 * this.manifest.radius * Math.sqrt(k + 0.5) : 0;
+    const angle = Math.PI * (3 - Math.sqrt(5)) * k;
+    return { x: x + far * Math.cos(angle), y: y + far * Math.sin(angle) };
   }
 
   radius(item: Item): number {

@@ -3,14 +3,17 @@
 import base64
 import json
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hiergcn.coarsen.receptive_field import receptive_field_sizes
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
+from hiergcn.graph.coordinates import Coordinates
 from hiergcn.report import explorer
 from hiergcn.report.explorer import ExplorerData
 from hiergcn.report.figures import principal_components
@@ -48,6 +51,11 @@ def unpacked(data: ExplorerData) -> dict[str, np.ndarray]:
         offset += arrays[name].nbytes
     assert offset == len(content)
     return arrays
+
+
+def placed(arrays: dict[str, np.ndarray], name: str) -> np.ndarray:
+    """Return an array of places, which are packed as differences, as shares of the unit square."""
+    return np.cumsum(arrays[name], dtype=np.uint16) / 65535
 
 
 def test_predictions_and_ids_are_those_of_the_run(run: LoadedRun) -> None:
@@ -97,6 +105,8 @@ def test_large_graphs_keep_fewer_edges_and_classes(run: LoadedRun, monkeypatch: 
     level = data.manifest["levels"][0]
     assert 150 <= level["kept"] <= 300 < level["edges"]  # the strongest edge of each of 300 nodes
     assert data.manifest["keptClasses"] == 2
+    assert "x0" not in unpacked(data)  # the script places the nodes of a large graph
+    assert "predictionX" not in unpacked(data)
     assert unpacked(data)["probability0"].dtype == np.uint8
 
 
@@ -134,4 +144,32 @@ def test_nodes_have_places_by_their_probabilities(run: LoadedRun) -> None:
     expected = principal_components(run.probabilities)[ids]
     wide = np.ptp(expected, axis=0).max()
     for axis, values in zip("XY", expected.T, strict=True):
-        np.testing.assert_allclose(arrays[f"prediction{axis}"] / 65535, (values - values.min()) / wide, atol=1e-4)
+        np.testing.assert_allclose(placed(arrays, f"prediction{axis}"), (values - values.min()) / wide, atol=1e-4)
+
+
+def test_nodes_with_coordinates_stand_on_a_map(run: LoadedRun) -> None:
+    places = np.column_stack([np.arange(300.0), 2 * np.arange(300.0)])
+    places[7] = np.nan  # an unknown place is among the neighbours
+    data = data_of(replace(run, coordinates=Coordinates(places)))
+    assert data.manifest["places"][0] == ("map", "map", 0.0)
+    arrays = unpacked(data)
+    ids = np.array([int(name) for name in json.loads(zlib.decompress(base64.b64decode(data.ids)))])
+    known = ids != 7
+    np.testing.assert_allclose(placed(arrays, "mapX")[known], ids[known] / 598, atol=1e-4)
+    np.testing.assert_allclose(placed(arrays, "mapY")[known], 2 * ids[known] / 598, atol=1e-4)
+    assert run.hierarchy is not None
+    near = run.hierarchy.levels[0].adjacency[[7]].indices
+    assert placed(arrays, "mapX")[~known][0] == pytest.approx(near.mean() / 598, abs=1e-4)
+
+
+def test_doubtful_labels_and_suggestions_are_marked_by_rank(run: LoadedRun) -> None:
+    changed = replace(run)
+    object.__setattr__(changed, "doubtful", pd.DataFrame({"id": ["41", "7"]}))
+    object.__setattr__(changed, "suggestions", None)
+    data = data_of(changed)
+    ids = json.loads(zlib.decompress(base64.b64decode(data.ids)))
+    doubt = unpacked(data)["doubt"]
+    assert doubt[ids.index("41")] == 1
+    assert doubt[ids.index("7")] == 2
+    assert doubt.sum() == 3
+    assert "suggested" not in unpacked(data)

@@ -16,6 +16,7 @@ from hiergcn.datasets.nell import NELL, RECOVERED, read_nell
 from hiergcn.datasets.planetoid_files import read_planetoid
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.formats.npz_graph import read_masks
 
 
@@ -92,9 +93,11 @@ def load_dataset(
         raise InputError(f"The files of {name} do not say how often an edge is listed; leave multiplicity out.")
     place = Path() if entry.files is None else obtain(entry.files, folder, progress)
     graph, split = entry.read(place, multiplicity)
-    coordinates = entry.coordinates() if entry.coordinates else None
+    places = entry.coordinates() if entry.coordinates else None
+    if places is not None:
+        graph = replace(graph, coordinates=Coordinates(places, degrees=entry.where == "embedded"))
     splits = entry.splits(place) if entry.splits else ()
-    return Dataset(name, graph, split, entry.info, coordinates, splits)
+    return Dataset(name, graph, split, entry.info, places, splits)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from hiergcn.compiled.csr import read_only
 from hiergcn.errors import InputError
 from hiergcn.graph.adjacency import checked_adjacency, position_of, read_only_csr, reordered_adjacency
 from hiergcn.graph.conversions import Conversions
+from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.split import PARTS, Split
 from hiergcn.graph.tables.feature_columns import FeatureColumn, FeatureTable
 
@@ -55,6 +56,8 @@ class Graph(Conversions):
     """(n,) the number to predict for each node; NaN is unknown."""
     target_name: str = TARGET
     """What the targets are, such as the name of their column."""
+    coordinates: Coordinates | None = None
+    """Where the nodes are, if the data say so; not a feature, but a place on the map of a report."""
 
     def __post_init__(self) -> None:
         adjacency = checked_adjacency(self.adjacency)
@@ -73,6 +76,10 @@ class Graph(Conversions):
             "columns": tuple(self.columns),
             "targets": None if self.targets is None else _checked_targets(self.targets, n),
         }
+        if self.coordinates is not None and len(self.coordinates.values) != n:
+            raise InputError(
+                f"There are coordinates of {len(self.coordinates.values):,} nodes, not of {n:,}; give each."
+            )
         if labels is not None and self.targets is not None:
             raise InputError("The graph has both labels and targets; leave out what is not to be predicted.")
         for name, value in checked.items():
@@ -141,6 +148,7 @@ class Graph(Conversions):
             missing=None if self.missing is None else self.missing[order],
             texts={name: texts[order] for name, texts in self.texts.items()},
             split=None if self.split is None else self.split.reordered(order),
+            coordinates=None if self.coordinates is None else self.coordinates.reordered(order),
         )
 
     def with_targets(self, targets: ArrayLike, name: str = TARGET) -> "Graph":

@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import scipy.sparse as sp
 
 from hiergcn.compiled.jit import kernel
 from hiergcn.explain.votes import Votes
+from hiergcn.graph.coordinates import Coordinates
 from hiergcn.report.figures import principal_components
 from hiergcn.report.graph_layout import RADIUS, Positions
 from hiergcn.report.headline import UNSURE
@@ -26,7 +28,7 @@ from hiergcn.run.folder import LoadedRun
 
 WHOLE_EDGES = 150_000
 LARGE = 200_000
-"""Larger graphs keep two classes per node, with probabilities in 8 bits."""
+"""Larger graphs keep two classes per node, probabilities in 8 bits, and no places of the nodes in the hierarchy."""
 KEPT_CLASSES = 8
 PARTS = ("", "train", "validation", "test")
 
@@ -53,6 +55,7 @@ def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions], co
         if level == 0 and run.votes is not None and len(edges[0]) == n_edges:
             arrays |= _votes(run.votes, tree, edges)
         levels.append({"nodes": len(place), "edges": n_edges, "kept": len(edges[0])})
+    arrays |= _advice(run, tree)
     places = _places(run, tree)
     for name, (_, _, spots) in places.items():
         arrays |= {f"{name}X": _coordinate(spots.real), f"{name}Y": _coordinate(spots.imag)}
@@ -104,9 +107,10 @@ def _predictions(run: LoadedRun, tree: Tree) -> dict[str, Array]:
 def _level_arrays(tree: Tree, level: int, place: Positions, edges: tuple[Array, Array, Array]) -> dict[str, Array]:
     """Return positions (from the unit square) and edges of a level. Differences compress better than numbers."""
     source, target, strength = edges
-    arrays: dict[str, Array] = {
-        f"x{level}": _coordinate(place.real),
-        f"y{level}": _coordinate(place.imag),
+    arrays: dict[str, Array] = {}
+    if level or len(place) < LARGE:  # the script puts the nodes of a large graph around their hyper-nodes
+        arrays |= {f"x{level}": _coordinate(place.real), f"y{level}": _coordinate(place.imag)}
+    arrays |= {
         f"source{level}": np.diff(source, prepend=0).astype(np.uint32),
         f"target{level}": (target - source).astype(np.uint32),
         f"strength{level}": strength.astype(np.float32),
@@ -116,16 +120,43 @@ def _level_arrays(tree: Tree, level: int, place: Positions, edges: tuple[Array, 
     return arrays
 
 
+def _advice(run: LoadedRun, tree: Tree) -> dict[str, Array]:
+    """Return the rank, from 1, of each node among the doubtful labels and among those to label next; 0 for the rest."""
+    found: dict[str, Array] = {}
+    for name, table in (("doubt", run.doubtful), ("suggested", run.suggestions)):
+        if table is not None and len(table):
+            ids = pd.Index(run.predictions["id"].astype(str).to_numpy()[tree.order])
+            rank = np.zeros(len(ids), np.uint32)
+            rank[ids.get_indexer(pd.Index(table["id"].astype(str)))] = np.arange(1, len(table) + 1)
+            found[name] = rank
+    return found
+
+
 def _coordinate(share: npt.NDArray[np.float64]) -> Array:
-    return np.rint(65535 * share).astype(np.uint16)
+    """Return 16 bits, as differences modulo 2^16: neighbours in the tree are near each other, which compresses well."""
+    return np.diff(np.rint(65535 * share).astype(np.uint16), prepend=np.uint16(0))
 
 
 def _places(run: LoadedRun, tree: Tree) -> dict[str, tuple[str, float, Positions]]:
     """Return arrangements beside the hierarchy: title, metres per unit, and places of the nodes in the unit square."""
-    if len(tree.order) >= LARGE:
-        return {}
-    components = principal_components(run.probabilities)[tree.order]
-    return {"prediction": ("prediction", 0.0, _in_unit_square(components @ np.array([1, 1j]))[0])}
+    found = {}
+    if run.coordinates is not None:
+        places, wide = _in_unit_square(_on_map(run.coordinates, tree))
+        found["map"] = ("map", wide if run.coordinates.degrees else 0.0, places)
+    if len(tree.order) < LARGE:
+        components = principal_components(run.probabilities)[tree.order]
+        found["prediction"] = ("prediction", 0.0, _in_unit_square(components @ np.array([1, 1j]))[0])
+    return found
+
+
+def _on_map(coordinates: Coordinates, tree: Tree) -> Positions:
+    """Return the place of each node; one that is unknown is among its neighbours, or in the middle."""
+    places: Positions = coordinates.projected()[tree.order] @ np.array([1, 1j])
+    known = np.isfinite(places)
+    filled = np.where(known, places, 0)
+    number = tree.adjacency[0].astype(bool) @ known.astype(float)
+    near: Positions = (tree.adjacency[0].astype(bool) @ filled) / np.maximum(number, 1)
+    return np.where(known, places, np.where(number > 0, near, places[known].mean()))
 
 
 def _in_unit_square(places: Positions) -> tuple[Positions, float]:

@@ -10,6 +10,7 @@ from hiergcn.report.classes import Classes
 from hiergcn.report.leaderboard import Leaderboard, comparison_sentence
 from hiergcn.report.template import mean_and_std
 from hiergcn.run.adapt import AUTO
+from hiergcn.run.folder import LoadedRun
 
 FEW_NODES = 10
 """A class with fewer evaluated nodes gets a warning."""
@@ -44,7 +45,6 @@ class Step:
     title: str
     text: str
     show: str = ""
-    command: str = ""
 
 
 def headline(metrics: dict[str, Any], board: Leaderboard) -> Headline:
@@ -85,32 +85,54 @@ def title_of(dataset: str) -> str:
     return re.sub(r"(?i)[-_. ](edges?|links?)$", "", dataset)
 
 
-def next_steps(metrics: dict[str, Any], board: Leaderboard, classes: Classes, unsure: int, unseen: int) -> list[Step]:
-    """Return what to do next; of `unseen` nodes, whose label was not used, `unsure` are less sure than `UNSURE`."""
-    steps = []
-    if board.nodes < ENOUGH_TO_JUDGE or metrics["split"]["val"] < ENOUGH_TO_JUDGE:
-        steps.append(
-            Step(
-                "Label more nodes",
-                f"At least {ENOUGH_TO_JUDGE} labels each for validation and test show how good the answer is.",
-            )
-        )
-    few = [row for row in classes.rows if row.trained < FEW_LABELS]
-    if few:
-        names = _listed([f"{row.name} ({row.trained})" for row in sorted(few, key=lambda row: row.trained)])
-        steps.append(
-            Step("Label more of the rare classes", f"They have fewer than {FEW_LABELS} training labels: {names}.")
-        )
+def next_steps(run: LoadedRun, board: Leaderboard, classes: Classes) -> list[Step]:
+    """Return what to do next, the most useful first."""
+    steps = [_suggested(run), _doubtful(run), _more_labels(run.metrics, board, classes), _weakest(board, classes)]
+    unseen = ~run.predictions["given"]
+    unsure = int((unseen & (run.predictions["confidence"] < UNSURE)).sum())
     if unsure:
-        share = f"{unsure:,} of the {unseen:,} nodes whose class was not given have a confidence below {UNSURE:.0%}."
-        steps.append(Step("Check unsure predictions", share, "only=unsure"))
-    weak = [row for row in classes.weakest if row.support >= FEW_NODES]
-    if weak and (row := weak[0]).recall is not None and (worst := classes.taken_for(row.number)) is not None:
-        other = next(one.name for one in classes.rows if one.number == worst.predicted)
-        lowest = f"It has the lowest F1, {100 * (row.f1 or 0.0):.0f} %."
-        text = f"{lowest} {worst.nodes} of its {row.support} {board.on} nodes are taken for {other}."
-        steps.append(Step(f"Look at {row.name}", text, f"label={row.number}&only=wrong"))
-    return steps
+        share = f"{unsure:,} of the {int(unseen.sum()):,} nodes whose class was not given"
+        steps.append(Step("Check unsure predictions", f"{share} have a confidence below {UNSURE:.0%}.", "only=unsure"))
+    return [step for step in steps if step is not None]
+
+
+def _suggested(run: LoadedRun) -> Step | None:
+    if run.suggestions is None or run.suggestions.empty:
+        return None
+    names = _listed(run.suggestions["id"].tolist())
+    text = f"Each stands for a part of the graph where the answer is unsure: {names}."
+    return Step("Label these nodes next", text, "only=suggested")
+
+
+def _doubtful(run: LoadedRun) -> Step | None:
+    if run.doubtful is None or run.doubtful.empty:
+        return None
+    first, number = run.doubtful.iloc[0], len(run.doubtful)
+    most = f"{first['id']} is given as {first['label']} and looks like {first['likely']}"
+    text = f"Other labels speak against {number:,} of those given: {most}." if number > 1 else f"{most}."
+    return Step("Doubt these labels", text, "only=doubtful")
+
+
+def _more_labels(metrics: dict[str, Any], board: Leaderboard, classes: Classes) -> Step | None:
+    if board.nodes < ENOUGH_TO_JUDGE or metrics["split"]["val"] < ENOUGH_TO_JUDGE:
+        text = f"At least {ENOUGH_TO_JUDGE} labels each for validation and test show how good the answer is."
+        return Step("Label more nodes", text)
+    few = sorted((row for row in classes.rows if row.trained < FEW_LABELS), key=lambda row: row.trained)
+    if not few:
+        return None
+    names = _listed([f"{row.name} ({row.trained})" for row in few])
+    return Step("Label more of the rare classes", f"They have fewer than {FEW_LABELS} training labels: {names}.")
+
+
+def _weakest(board: Leaderboard, classes: Classes) -> Step | None:
+    row = next((row for row in classes.weakest if row.support >= FEW_NODES), None)
+    worst = None if row is None else classes.taken_for(row.number)
+    if row is None or worst is None:
+        return None
+    other = next(one.name for one in classes.rows if one.number == worst.predicted)
+    lowest = f"It has the lowest F1, {100 * (row.f1 or 0.0):.0f} %."
+    text = f"{lowest} {worst.nodes} of its {row.support} {board.on} nodes are taken for {other}."
+    return Step(f"Look at {row.name}", text, f"label={row.number}&only=wrong")
 
 
 def _listed(names: list[str]) -> str:

@@ -19,7 +19,7 @@ from hiergcn.report.cells import PlotColumn
 from hiergcn.report.classes import class_section
 from hiergcn.report.explorer import explorer_data
 from hiergcn.report.graph_layout import layout
-from hiergcn.report.headline import UNSURE, headline, next_steps
+from hiergcn.report.headline import headline, next_steps
 from hiergcn.report.label_advice import label_advice
 from hiergcn.report.leaderboard import leaderboard, leaderboard_plots
 from hiergcn.report.number_page import render_numbers
@@ -59,6 +59,7 @@ def _in_memory(folder: Path, result: RunResult) -> LoadedRun:
         columns=result.graph.columns,
         answers=result.answers,
         votes=result.votes,
+        coordinates=result.graph.coordinates,
     )
 
 
@@ -72,8 +73,6 @@ def render(run: LoadedRun) -> str:
     colours = class_colours(np.bincount(predicted, minlength=len(names)).tolist())
     board, classes = leaderboard(metrics), class_section(run, colours)
     column, plots, legend = leaderboard_plots(board)
-    unseen = ~run.predictions["given"]
-    unsure = unseen & (run.predictions["confidence"] < UNSURE)
     return rendered(
         "run.html",
         **_explorer(run, colours),
@@ -83,7 +82,7 @@ def render(run: LoadedRun) -> str:
         calibration=describe_calibration(metrics["calibration"]),
         machine=run.environment,
         headline=headline(metrics, board),
-        steps=next_steps(metrics, board, classes, int(unsure.sum()), int(unseen.sum())),
+        steps=next_steps(run, board, classes),
         board=board,
         board_plots=list(zip(board.rows, plots, strict=True)),
         board_axis=column.head(),

@@ -5,6 +5,7 @@ metrics.json       every score                                  hierarchy.npz   
 history.csv        each seed, epoch by epoch                    votes.npz           see `explain.votes`
 predictions.csv    each node, by the user's own id              environment.json    machine and versions
 probabilities.npy  of every class (or numbers), a row per node   report.html         the page (made by `report`)
+coordinates.npz    where the nodes are, if the data say so
 graph.npz          the graph, if it came from Python instead of files or a named dataset
 doubtful_labels.csv, suggestions.csv   labels to doubt, and nodes to label next
 manifest.json      digests of all of these but the page and the last two, which a user may fill in
@@ -34,6 +35,7 @@ from hiergcn.evaluate.calibration import Temperature
 from hiergcn.evaluate.conformal import PredictionIntervals, PredictionSets
 from hiergcn.explain.votes import Votes
 from hiergcn.files import DIGITS, unescaped, write_csv
+from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.tables.feature_columns import FeatureColumn
 from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.graph.task import Scale
@@ -52,6 +54,7 @@ _OPTIONAL = {"set": str, "lower": float, "upper": float}
 _HISTORY = {"seed": int, "epoch": int} | dict.fromkeys(HISTORY, float)
 
 GRAPH, DOUBTFUL, SUGGESTIONS = "graph.npz", "doubtful_labels.csv", "suggestions.csv"
+COORDINATES = "coordinates.npz"
 REQUIRED = (
     *("config.json", "metrics.json", "environment.json"),
     *("history.csv", "predictions.csv", "probabilities.npy", "model.safetensors"),
@@ -118,6 +121,8 @@ def _write_files(
         result.graph.to_npz(folder / GRAPH)
     if result.votes is not None:
         result.votes.save(folder / "votes.npz")
+    if (places := result.graph.coordinates) is not None:
+        np.savez_compressed(folder / COORDINATES, values=places.values, degrees=places.degrees)
     weights = [{f"{place}.{name}": w for name, w in one.weights.items()} for place, one in enumerate(result.members)]
     try:
         save_file({name: w for one in weights for name, w in one.items()}, folder / "model.safetensors")
@@ -149,6 +154,8 @@ class LoadedRun(Answer):
     answers: ClassAnswers | NumberAnswers
     """What turns outputs into predictions."""
     votes: Votes | None
+    coordinates: Coordinates | None = None
+    """Where the nodes are, if the data say so."""
 
     @cached_property
     def doubtful(self) -> pd.DataFrame | None:
@@ -238,6 +245,7 @@ def load_run(path: Path) -> LoadedRun:
             columns=tuple(map(FeatureColumn.from_dict, config["columns"])),
             answers=answers,
             votes=Votes.load(path / "votes.npz") if (path / "votes.npz").exists() else None,
+            coordinates=_coordinates(path / COORDINATES),
         )
         _check_consistent(run, version)
     except InputError:
@@ -268,6 +276,13 @@ def _check_consistent(run: LoadedRun, version: int) -> None:
             f"{run.path} was written by an earlier hiergcn, in which {run.settings.method} knew nodes by the order of "
             f"their rows; run the fit again."
         )
+
+
+def _coordinates(path: Path) -> Coordinates | None:
+    if not path.exists():
+        return None
+    with np.load(path, allow_pickle=False) as saved:
+        return Coordinates(saved["values"], bool(saved["degrees"]))
 
 
 def _target(answers: ClassAnswers | NumberAnswers) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
+from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.graph import TARGET, Graph
 from hiergcn.graph.split import PARTS, Split
 from hiergcn.graph.tables.feature_columns import FeatureColumn
@@ -35,6 +36,7 @@ def write_npz(graph: Graph, path: str | PathLike[str]) -> None:
         "columns": [asdict(column) for column in graph.columns],
         "texts": {name: texts.tolist() for name, texts in graph.texts.items()},
         "ids": None if whole else [str(one) for one in graph.ids],  # numpy's own text type drops trailing NULs
+        "degrees": graph.coordinates is not None and graph.coordinates.degrees,
     }
     parts: dict[str, Any] = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
     parts |= _parts_of("adjacency", graph.adjacency)
@@ -48,6 +50,8 @@ def write_npz(graph: Graph, path: str | PathLike[str]) -> None:
         parts |= _parts_of("features", graph.features)
     if graph.missing is not None:
         parts["missing"] = graph.missing
+    if graph.coordinates is not None:
+        parts["coordinates"] = graph.coordinates.values
     if graph.split is not None:
         parts |= {f"split_{part}": getattr(graph.split, part) for part in PARTS}
     with written_whole(path) as part, part.open("wb") as stream:
@@ -93,6 +97,7 @@ def _graph(parts: Any) -> Graph:
         missing=parts.get("missing"),
         texts={name: np.array(texts, dtype=object) for name, texts in about.get("texts", {}).items()},
         split=Split(*(parts[f"split_{part}"] for part in PARTS)) if "split_train" in parts else None,
+        coordinates=Coordinates(parts["coordinates"], about["degrees"]) if "coordinates" in parts else None,
     )
 
 

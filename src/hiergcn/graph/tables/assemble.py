@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
 from hiergcn.graph.adjacency import symmetric_adjacency
+from hiergcn.graph.coordinates import find_coordinates
 from hiergcn.graph.graph import TARGET, strata
 from hiergcn.graph.split import Split
 from hiergcn.graph.tables.column_roles import CsvOptions, EdgeColumns, NodeColumns
@@ -126,6 +127,7 @@ def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[st
         "columns": features.columns if features.matrix is not None else (),
         "missing": features.missing,
         "texts": features.texts,
+        "coordinates": None if features.matrix is None else find_coordinates(features),
         "labels": None if nodes.labels is None else np.append(nodes.labels.numbers, np.full(extra, -1)),
         "class_names": () if nodes.labels is None else nodes.labels.class_names,
         "targets": None if nodes.targets is None else np.append(nodes.targets, np.full(extra, np.nan)),

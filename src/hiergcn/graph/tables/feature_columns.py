@@ -204,18 +204,22 @@ def missing_numbers(table: pd.DataFrame, columns: Sequence[FeatureColumn]) -> ND
 
 def decode_columns(features: FeatureTable) -> pd.DataFrame:
     """Return the table that the features were made of, without its empty columns."""
-    matrix, table, first = features.matrix, dict[str, Any](), 0
-    assert matrix is not None
-    for place, column in enumerate(features.columns):
-        block: Any = matrix[:, first : first + column.width]
-        first += column.width
-        if column.name in features.texts:
-            table[column.name] = features.texts[column.name]
-        elif column.width:
-            dense = block if isinstance(block, np.ndarray) else block.toarray()
-            missing = None if features.missing is None else features.missing[:, place]
-            table[column.name] = _decoded(dense, column, missing)
-    return pd.DataFrame(table, index=range(matrix.shape[0]))
+    assert features.matrix is not None
+    kept = [column.name for column in features.columns if column.width or column.name in features.texts]
+    table = {name: decoded_column(features, name) for name in kept}
+    return pd.DataFrame(table, index=range(features.matrix.shape[0]))
+
+
+def decoded_column(features: FeatureTable, name: str) -> Any:
+    """Return a column, (n,), that features were made of; a missing number is NaN."""
+    if name in features.texts:
+        return features.texts[name]
+    place = next(place for place, column in enumerate(features.columns) if column.name == name)
+    column, first = features.columns[place], sum(before.width for before in features.columns[:place])
+    matrix: Any = features.matrix
+    block = matrix[:, first : first + column.width]
+    missing = None if features.missing is None else features.missing[:, place]
+    return _decoded(block if isinstance(block, np.ndarray) else block.toarray(), column, missing)
 
 
 def _decoded(block: NDArray[Any], column: FeatureColumn, missing: NDArray[np.bool_] | None) -> Any:
