@@ -23,6 +23,7 @@ from hiergcn.report.figures import curves_figure, reliability_figure
 from hiergcn.report.panels import Figure
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import write_run
+from hiergcn.run.manifest import write_manifest
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import settings_for
 
@@ -79,6 +80,9 @@ class Page(HTMLParser):
 
 
 def page_of(run: Path) -> Page:
+    """Return the page of a folder whose files a test may have changed."""
+    (run / "report.html").unlink(missing_ok=True)
+    write_manifest(run)
     return Page(write_report(run).read_text(encoding="utf-8"))
 
 

@@ -15,7 +15,7 @@ _NAME = "hiergcn run"
 
 def write_manifest(folder: Path, without: Collection[str] = ()) -> None:
     """Write the digest of every file in the folder, but not of those `without` one, which a user may change."""
-    files = {path.name: _digest(path) for path in sorted(folder.iterdir()) if path.name not in without}
+    files = {path.name: _digest(path) for path in sorted(folder.iterdir()) if path.name not in (MANIFEST, *without)}
     content = {"format": f"{_NAME} {FORMAT}", "sha256": files}
     (folder / MANIFEST).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
