@@ -30,7 +30,7 @@ MOST_CLUSTERS = 1_000
 """Clusters above which step 3 is left out, because k-means would take minutes: the heaviest groups are the clusters."""
 
 _STEPS, _FEWEST_STEPS = 16, 4  # of the walk; half as many on each coarser level, whose nodes reach farther
-_WIDTH = 64  # columns of signs, and of projected features; half as many on a coarser level
+_WIDTH = 128  # columns of signs, and of projected features; a quarter of them on a coarser level
 _FINER = 8  # groups for each cluster, at least
 _ROUNDS = 30  # of k-means
 _AT_ONCE = 500_000  # rows of features that are projected at once
@@ -87,7 +87,7 @@ def _described(
     rng: np.random.Generator,
 ) -> Rows:
     """Return the rows that describe the nodes of a level, (n_l, columns)."""
-    graph, width = hierarchy.levels[level], _WIDTH if level == 0 else _WIDTH // 2
+    graph, width = hierarchy.levels[level], _WIDTH if level == 0 else _WIDTH // 4
     steps = max(_STEPS >> level, _FEWEST_STEPS)
     signs = rng.integers(0, 2, (graph.n_nodes, width)).astype(np.float32) * 2 - 1
     described = [lazy_walk(graph.adjacency, signs, steps)]
