@@ -14,7 +14,8 @@ from hiergcn.errors import InputError
 
 
 def test_the_list_says_where_each_dataset_is(bare: Path, tmp_path: Path) -> None:
-    places = ("helsinki", "pegase", "pegase-eccentricity", "activsg2000", "activsg10k")
+    numbers = ("activsg2000-magnitude", "activsg2000-angle", "us-counties")
+    places = ("helsinki", "pegase", "pegase-eccentricity", "activsg2000", "activsg10k", *numbers)
     cities = ("paris", "shanghai", "la", "london")
     papers = ("cora", "citeseer", "pubmed", "nell", "amazon-photo", "coauthor-cs")
     assert dataset_names() == (*papers, *places, "city-50000", *cities, "chameleon", "minesweeper")

@@ -1,6 +1,7 @@
 """The embedded street network and power grids: their facts, their labels computed anew, and the script's parts."""
 
 import importlib.util
+import struct
 from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +14,7 @@ import pytest
 from hiergcn.datasets import list_datasets, load_dataset
 from hiergcn.datasets.embedded import read_coordinates
 
-EMBEDDED = ("helsinki", "pegase", "activsg2000", "activsg10k")
+EMBEDDED = ("helsinki", "pegase", "activsg2000", "activsg10k", "us-counties")
 ZONES = [
     1203,
     89,
@@ -121,6 +122,33 @@ def test_zones_are_regions() -> None:
         assert np.mean(graph.labels[source] == graph.labels[target]) > 0.85
 
 
+@pytest.mark.parametrize(
+    ("name", "sizes", "target", "quantiles"),
+    [
+        ("us-counties", (3215, 9460, 3), "unemployment", [1.2, 8.5, 30.1]),
+        ("activsg2000-angle", (2000, 2667, 6), "angle", [-73.777618, -49.65, 0.0]),
+        ("activsg2000-magnitude", (2000, 2667, 6), "magnitude", [0.9768367, 1.0117, 1.047]),
+    ],
+)
+def test_numbers(bare: Path, name: str, sizes: tuple[int, ...], target: str, quantiles: list[float]) -> None:
+    dataset = load_dataset(name)
+    graph, info = dataset.graph, dataset.info
+    assert (graph.n_nodes, graph.n_edges, graph.n_features) == sizes == (info.nodes, info.edges, info.features)
+    assert (graph.target_name, info.target, graph.labels) == (target, target, None)
+    assert np.quantile(graph.truth, [0.0, 0.5, 1.0]) == pytest.approx(quantiles, rel=0.01)
+    dataset.split.check(graph)
+
+
+def test_counties_join_their_neighbours() -> None:
+    found = load_dataset("us-counties")
+    place = {name: k for k, name in enumerate(found.graph.ids.tolist())}
+    los_angeles = found.graph.adjacency[[place["Los Angeles County, CA"]]].indices
+    names = sorted(found.graph.ids[los_angeles].tolist())
+    assert names == [f"{name} County, CA" for name in ("Kern", "Orange", "San Bernardino", "Ventura")]
+    assert found.coordinates is not None
+    assert found.coordinates[place["Los Angeles County, CA"]] == pytest.approx([-118.3, 34.1], abs=0.5)
+
+
 def test_coordinates_are_those_of_helsinki() -> None:
     found = load_dataset("helsinki").coordinates
     assert found is not None
@@ -137,12 +165,13 @@ def test_coordinates_are_those_of_helsinki() -> None:
 
 def test_files_are_small_and_credited() -> None:
     folder = files("hiergcn.datasets")
-    assert sum(len(folder.joinpath(f"{name}.npz").read_bytes()) for name in EMBEDDED) < 500_000
+    assert sum(len(folder.joinpath(f"{name}.npz").read_bytes()) for name in EMBEDDED) < 550_000
     notice = folder.joinpath("NOTICE.txt").read_text(encoding="utf-8")
     credit = {row.name: row.credit for row in list_datasets() if row.where == "embedded" and row.name != "cora"}
     for name in EMBEDDED:
         assert f"{name}.npz" in notice
-        assert credit[name].endswith("ODbL 1.0" if name == "helsinki" else "CC BY 4.0")
+        licence = {"helsinki": "ODbL 1.0", "us-counties": "public domain"}.get(name, "CC BY 4.0")
+        assert credit[name].endswith(licence)
     assert "OpenStreetMap contributors" in notice
 
 
@@ -166,6 +195,12 @@ mpc.bus = [  % id type Pd Qd Gs Bs area Vm Va kV zone
 	31	2	-2	0	0	0	2	1	0	110	9	1.1	0.9;
 	99	2	7	0	0	0	2	1	0	110	9	1.1	0.9;
 ];
+mpc.gen = [  % bus Pg Qg Qmax Qmin Vg base status
+	31	2.5	0	0	0	1	100	1;
+	31	1	0	0	0	1	100	1;
+	70	9	0	0	0	1	100	0;
+	99	4	0	0	0	1	100	1;
+];
 mpc.branch = [
 	70	20	0.1	0.2;
 	20	70	0.1	0.2;
@@ -183,6 +218,24 @@ def test_the_script_reads_a_case(script: ModuleType) -> None:
     assert arrays["zone"].tolist() == [0, 0, 1]
     assert arrays["zone_names"].tolist() == ["4", "9"]
     assert arrays["eccentricity"].tolist() == [3, 0, 6]  # the middle of the path first
+    voltages = script.grid_arrays(CASE, "zone", with_voltages=True)
+    assert voltages["generation"].tolist() == [0, 0, 3.5]  # the generator at bus 70 is off
+    assert voltages["generators"].tolist() == [0, 0, 2]
+    assert voltages["magnitude"].tolist() == [1, 1, 1]
+
+
+def test_the_script_reads_shapes_and_joins_those_that_touch(script: ModuleType) -> None:
+    def polygon(*points: tuple[float, float]) -> bytes:
+        flat = [value for point in points for value in point]
+        return struct.pack(f"<BIII{len(flat)}d", 1, 3, 1, len(points), *flat)
+
+    one = polygon((0, 0), (2, 0), (2, 1), (0, 1), (0, 0))
+    other = struct.pack("<BII", 1, 6, 1) + polygon((2, 1), (3, 1), (3, 2), (2, 1))
+    apart = polygon((9, 9), (9.5, 9), (9, 9.5), (9, 9))
+    shapes = [script.rings(shape) for shape in (one, other, apart)]
+    assert [len(found[0]) for found in shapes] == [5, 4, 4]
+    assert script.ring_area(shapes[0]) == pytest.approx(2.0, rel=1e-3)
+    assert [ends.tolist() for ends in script.touching(shapes)] == [[0], [1]]
 
 
 def test_the_script_keeps_the_shortest_of_parallel_edges(script: ModuleType) -> None:

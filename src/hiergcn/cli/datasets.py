@@ -1,10 +1,13 @@
 """`hiergcn datasets`: list the named datasets and their folders; `hiergcn datasets get NAME` downloads one."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hiergcn.cli.terminal import console, print_table
+
+if TYPE_CHECKING:
+    from hiergcn.datasets import DatasetInfo
 
 WIDE = 10_000  # columns outside a terminal: a wrapped path cannot be copied
 
@@ -24,14 +27,20 @@ def datasets(context: typer.Context) -> None:
     columns = ("name", "nodes", "edges", "features", "classes", "where")
     found = list_datasets()
     rows = [
-        (row.name, *(f"{size:,}" for size in (row.nodes, row.edges, row.features, row.classes)), row.where)
+        (row.name, *(f"{size:,}" for size in (row.nodes, row.edges, row.features)), _aim(row), row.where)
         for row in found
     ]
     print_table(screen, columns, rows, words=(0, 5), overflow="fold")
     screen.print("\nAny size: city-N generates a city of N nodes. Licences of data:")
     for credit in dict.fromkeys(row.credit for row in found if row.credit):
-        names = ", ".join(row.name for row in found if row.credit == credit)
+        rows_of = [row for row in found if row.credit == credit]
+        names = ", ".join(row.name for row in rows_of if not row.target or all(one.target for one in rows_of))
         screen.print(f"{names}: {credit}", soft_wrap=True, highlight=False)
+
+
+def _aim(row: "DatasetInfo") -> str:
+    """Return the number of classes, or that a number is predicted."""
+    return "a number" if row.target else f"{row.classes:,}"
 
 
 @app.command("get")

@@ -26,7 +26,8 @@ def reproduce(
         list[str],
         typer.Argument(
             help="Experiments by name; all: the paper's; plus: those of H-GCN+; choosing: the automatic choice; "
-            "labels: spending labels well; page: write the pages from the store; list: show the names."
+            "labels: spending labels well; numbers: numeric targets; page: write the pages from the store; list: show "
+            "the names."
         ),
     ],
     store: Annotated[
@@ -38,10 +39,11 @@ def reproduce(
     models: Annotated[str | None, typer.Option(help="Run only these methods; comma-separated.")] = None,
     datasets: Annotated[str | None, typer.Option(help="Run only on these datasets; comma-separated.")] = None,
     tasks: Annotated[
-        str | None, typer.Option(help="For choosing and labels: run only these tasks; comma-separated.")
+        str | None, typer.Option(help="For choosing, labels and numbers: run only these tasks; comma-separated.")
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(min=0.0, help="Seconds of an automatic choice. [default: choosing 120, labels 5]")
+        float | None,
+        typer.Option(min=0.0, help="Seconds of an automatic choice. [default: choosing 120, labels 5, numbers 20]"),
     ] = None,
     device: options.Device = "auto",
     workers: Annotated[
@@ -86,13 +88,16 @@ def _names(text: str | None) -> list[str]:
 
 def _benchmarks(what: list[str], quick: bool, tasks: list[str], time_limit: float | None) -> "list[Experiment]":
     """Return the benchmarks beside the paper's experiments; `tasks` are those of the ones that are named."""
-    from hiergcn.paper import choosing, labels
+    from hiergcn.paper import choosing, labels, numbers
 
     of_labels = tasks if any(name.startswith(labels.NAME) for name in what) else []
-    of_choice = tasks if choosing.NAME in what or not of_labels else []
-    limits = [one.TIME_LIMIT if time_limit is None else time_limit for one in (choosing, labels)]
-    first = choosing.choosing_experiment(limits[0], of_choice, splits=1 if quick else None)
-    return [first, *labels.labels_experiments(limits[1], of_labels, quick)]
+    of_numbers = tasks if numbers.NAME in what else []
+    of_choice = tasks if choosing.NAME in what or not (of_labels or of_numbers) else []
+    limits = [one.TIME_LIMIT if time_limit is None else time_limit for one in (choosing, labels, numbers)]
+    splits = 1 if quick else None
+    first = choosing.choosing_experiment(limits[0], of_choice, splits)
+    last = numbers.numbers_experiment(limits[2], of_numbers, splits)
+    return [first, *labels.labels_experiments(limits[1], of_labels, quick), last]
 
 
 def _jobs(

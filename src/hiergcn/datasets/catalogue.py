@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from hiergcn.datasets.city import DEGREE, city_graph, city_points
 from hiergcn.datasets.city_networks import ADDRESS, FILES, read_city_network
-from hiergcn.datasets.embedded import read_coordinates, read_cora, read_place
+from hiergcn.datasets.embedded import read_coordinates, read_cora, read_numbers, read_place
 from hiergcn.datasets.folders import FileSet, Progress, Source, find, obtain
 from hiergcn.datasets.nell import NELL, RECOVERED, read_nell
 from hiergcn.datasets.planetoid_files import read_planetoid
@@ -34,6 +35,8 @@ class DatasetInfo:
     where: str = ""
     """As `list_datasets` finds it: "embedded", "generated", the folder that has the files, "to download", or "to bring"
     if no public address is known."""
+    target: str = ""
+    """The number to predict, of a dataset without classes."""
     credit: str = ""
     """Authors and licence, if the licence asks for them; `NOTICE.txt` has them in full."""
 
@@ -60,6 +63,11 @@ def dataset_names() -> tuple[str, ...]:
 def is_dataset(name: str) -> bool:
     """Return whether `load_dataset` knows the name."""
     return name in _CATALOGUE or _city_size(name) is not None
+
+
+def has_target(name: str) -> bool:
+    """Return whether a dataset has numbers to predict instead of classes."""
+    return name in _CATALOGUE and bool(_CATALOGUE[name].info.target)
 
 
 def list_datasets(folder: str | Path | None = None) -> list[DatasetInfo]:
@@ -147,6 +155,11 @@ def _place(info: DatasetInfo, file: str, label: str) -> _Entry:
     return _Entry(info, lambda *_: read_place(info.name, file, label), coordinates=lambda: read_coordinates(file))
 
 
+def _numbers(info: DatasetInfo, file: str) -> _Entry:
+    read = partial(read_numbers, info.name, file, info.target)
+    return _Entry(info, lambda *_: read(), coordinates=lambda: read_coordinates(file))
+
+
 def _city_network(name: str, title: str, nodes: int, edges: int) -> _Entry:
     info = DatasetInfo(name, f"{title}, accessibility of street corners", nodes, edges, 37, 10, credit=_OSM)
     files = FileSet(name, f"city-networks/{name}", FILES, source=Source(f"{ADDRESS}/{name}.tar.gz"))
@@ -183,6 +196,27 @@ _PEGASE_ECCENTRICITY = replace(
     _PEGASE, name="pegase-eccentricity", title="Accessibility of buses in a European power grid", classes=10
 )
 _ACTIVSG2000 = DatasetInfo("activsg2000", "Zones of a synthetic grid of Texas", 2000, 2667, 4, 28, credit=_TAMU)
+_MAGNITUDE = replace(
+    _ACTIVSG2000,
+    name="activsg2000-magnitude",
+    title="Voltage magnitude in a synthetic grid of Texas",
+    features=6,
+    classes=0,
+    target="magnitude",
+)
+_ANGLE = replace(
+    _MAGNITUDE, name="activsg2000-angle", title="Voltage angle in a synthetic grid of Texas", target="angle"
+)
+_COUNTIES = DatasetInfo(
+    "us-counties",
+    "Unemployment of US counties in 2009",
+    3215,
+    9460,
+    3,
+    0,
+    target="unemployment",
+    credit="U.S. Bureau of Labor Statistics, U.S. Census Bureau, public domain",
+)
 _ACTIVSG10K = DatasetInfo(
     "activsg10k", "Areas of a synthetic grid of the western USA", 10000, 12217, 4, 16, credit=_TAMU
 )
@@ -218,6 +252,9 @@ _CATALOGUE: dict[str, _Entry] = {
         _place(_PEGASE_ECCENTRICITY, "pegase", "eccentricity"),
         _place(_ACTIVSG2000, "activsg2000", "zone"),
         _place(_ACTIVSG10K, "activsg10k", "area"),
+        _numbers(_MAGNITUDE, "activsg2000"),
+        _numbers(_ANGLE, "activsg2000"),
+        _numbers(_COUNTIES, "us-counties"),
         _city(50_000),
         _city_network("paris", "Paris", 114_127, 182_511),
         _city_network("shanghai", "Shanghai", 183_917, 262_092),

@@ -1,4 +1,4 @@
-"""Embedded datasets: Cora, made by `scripts/build_cora.py`; streets and power grids, by `scripts/build_places.py`."""
+"""Embedded datasets: Cora (`scripts/build_cora.py`); streets, power grids and counties (`scripts/build_places.py`)."""
 
 from importlib.resources import files
 from typing import Any
@@ -49,6 +49,25 @@ def read_place(name: str, file: str, label: str) -> tuple[Graph, Split]:
     )
     assert graph.labels is not None
     return graph, Split.holdout(graph.labels, validation=0.1, test=0.8)
+
+
+def read_numbers(name: str, file: str, target: str) -> tuple[Graph, Split]:
+    """Return the graph in `file`.npz with a number to predict, and a split: 10 % train, 10 % validation, 80 % test.
+
+    Buses have their generation, in MW, and the number of their generators as further features.
+    """
+    parts = _parts(file)
+    more = [parts[column] for column in ("generation", "generators") if column in parts]
+    graph = Graph.from_edges(
+        parts["edge_source"],
+        parts["edge_target"],
+        n=len(parts["features"]),
+        features=np.column_stack([parts["features"], *more]).astype(np.float32),
+        ids=parts["names"].astype(object) if "names" in parts else parts["ids"].astype(np.int64),
+        name=name,
+    ).with_targets(parts[target], target)
+    assert graph.strata is not None
+    return graph, Split.holdout(graph.strata, validation=0.1, test=0.8)
 
 
 def read_coordinates(file: str) -> NDArray[np.float64] | None:

@@ -26,6 +26,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.neighbourhoods import neighbourhood_sizes
 from hiergcn.paper.choosing import choosing, choosing_recipes
 from hiergcn.paper.labels import labels_auto, labels_coverage, labels_doubtful, labels_linear, labels_scale
+from hiergcn.paper.numbers import numbers
 from hiergcn.run.process import peak_memory
 from hiergcn.run.settings import settings_for
 from hiergcn.run.trainer import Trainer
@@ -199,6 +200,6 @@ MEASURES: dict[str, Callable[..., dict[str, Any]]] = {
     one.__name__.replace("_", "-"): one
     for one in (
         *(statistics, toy_graph, receptive_field, cost, memory, choosing, choosing_recipes),
-        *(labels_linear, labels_auto, labels_coverage, labels_doubtful, labels_scale),
+        *(labels_linear, labels_auto, labels_coverage, labels_doubtful, labels_scale, numbers),
     )
 }

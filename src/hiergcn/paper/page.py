@@ -19,6 +19,7 @@ from hiergcn.paper.collect import CellResult, Evidence, Results
 from hiergcn.paper.experiments import TEXTS, Scale
 from hiergcn.paper.labels_results import labels_records
 from hiergcn.paper.labels_tables import labels_sections
+from hiergcn.paper.numbers import numbers_records, numbers_sections
 from hiergcn.paper.sections import Picture, Section, claim_counts, overview_table, paper_sections, plus_sections
 from hiergcn.paper.significance import to_paper
 from hiergcn.paper.store import PACKED, Record, read_records, write_packed
@@ -71,10 +72,16 @@ def labels_page(records: Sequence[Record]) -> Page:
     return Page("Spending labels well", labels_sections(records), [_provenance(list(records)), again])
 
 
+def numbers_page(records: Sequence[Record]) -> Page:
+    """Return the page of numeric targets."""
+    again = f"`hiergcn reproduce page --store {PACKED}` makes this page again from the stored runs."
+    return Page("Numeric targets", numbers_sections(records), [_provenance(list(records)), again])
+
+
 def write_pages(place: Path, folder: Path, scale: Scale) -> list[Path]:
     """Write the pages and tables of all runs from a store or a packed file; return the HTML files.
 
-    The pages of H-GCN+ and of the benchmarks (the automatic choice, labels) are written only if there are runs of them,
+    The pages of H-GCN+ and of the benchmarks (the automatic choice, labels, numbers) are written only if there are runs of them,
     the others not if there are runs of the benchmarks alone.
     """
     records = read_records(place)
@@ -82,6 +89,7 @@ def write_pages(place: Path, folder: Path, scale: Scale) -> list[Path]:
     for name, select, page_of in (
         ("choosing", choosing_records, choosing_page),
         ("labels", labels_records, labels_page),
+        ("numbers", numbers_records, numbers_page),
     ):
         if found := select(records):
             pages.append(write_page(page_of(found), folder / name))

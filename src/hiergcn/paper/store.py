@@ -92,7 +92,8 @@ def data_digest(dataset: Dataset) -> str:
     """Return a digest of graph, features, labels and split, independent of the file format."""
     total = hashlib.sha256()
     graph = dataset.graph
-    parts: list[Any] = [graph.adjacency.indptr, graph.adjacency.indices, graph.adjacency.data, graph.labels]
+    known = graph.labels if graph.targets is None else graph.targets
+    parts: list[Any] = [graph.adjacency.indptr, graph.adjacency.indices, graph.adjacency.data, known]
     if sp.issparse(graph.features):
         parts += [graph.features.indptr, graph.features.indices, graph.features.data]
     else:

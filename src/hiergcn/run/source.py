@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from hiergcn.datasets import dataset_names, is_dataset, load_dataset
+from hiergcn.datasets import dataset_names, has_target, is_dataset, load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.tables.column_roles import CsvOptions
@@ -83,8 +83,8 @@ class Source:
 
     @property
     def dataset(self) -> str | None:
-        """The dataset's name; None for files."""
-        return self.data if self.is_dataset else None
+        """Name of the dataset whose recipes are used; None for files, and for numbers, which have none."""
+        return self.data if self.is_dataset and not has_target(self.data) else None
 
     @property
     def name(self) -> str:
