@@ -81,8 +81,8 @@ def numbers_page(records: Sequence[Record]) -> Page:
 def write_pages(place: Path, folder: Path, scale: Scale) -> list[Path]:
     """Write the pages and tables of all runs from a store or a packed file; return the HTML files.
 
-    The pages of H-GCN+ and of the benchmarks (the automatic choice, labels, numbers) are written only if there are runs of them,
-    the others not if there are runs of the benchmarks alone.
+    The pages of H-GCN+ and of the benchmarks (the automatic choice, labels, numbers) are written only if there are runs
+    of them, the others not if there are runs of the benchmarks alone.
     """
     records = read_records(place)
     pages, others = [], len(records)
