@@ -9,7 +9,17 @@ import pytest
 from hiergcn.errors import InputError
 from hiergcn.paper import labels
 from hiergcn.paper.experiments import QUICK
-from hiergcn.paper.labels import AUTO, COVERAGE, DOUBTFUL, LINEAR, SCALE, STRATEGIES, Arena, labels_experiments
+from hiergcn.paper.labels import (
+    AUTO,
+    COVERAGE,
+    COVERAGE_AUTO,
+    DOUBTFUL,
+    LINEAR,
+    SCALE,
+    STRATEGIES,
+    Arena,
+    labels_experiments,
+)
 from hiergcn.paper.labels_results import Curves, LabelsResults, labels_records
 from hiergcn.paper.labels_tables import labels_sections
 from hiergcn.paper.page import write_pages
@@ -94,8 +104,9 @@ def test_a_page_is_written(results: list[Record], tmp_path: Path) -> None:
 
 def test_experiments_by_name() -> None:
     parts = labels_experiments(quick=True, tasks=["cora"])
-    assert [one.name for one in chosen(["labels"], QUICK, *parts)] == [LINEAR, AUTO, COVERAGE, DOUBTFUL, SCALE]
-    assert [len(one.jobs()) for one in parts] == [1, 1, 2, 2, 1]
+    names = [LINEAR, AUTO, COVERAGE, COVERAGE_AUTO, DOUBTFUL, SCALE]
+    assert [one.name for one in chosen(["labels"], QUICK, *parts)] == names
+    assert [len(one.jobs()) for one in parts] == [1, 1, 1, 1, 2, 1]
     with pytest.raises(InputError, match="choose some of cora"):
         labels_experiments(tasks=["coral"])
 

@@ -34,6 +34,7 @@ NAME = "labels"
 LINEAR, AUTO, COVERAGE, DOUBTFUL, SCALE = (
     f"labels-{part}" for part in ("linear", "auto", "coverage", "doubtful", "scale")
 )
+COVERAGE_AUTO = f"{COVERAGE}-auto"
 PER_CLASS = (2, 5, 10, 20)
 MOST = 40
 """Random labels per class up to which the curve goes, to see how many of them suggested ones are worth."""
@@ -306,7 +307,7 @@ def labels_scale(nodes: int) -> dict[str, Any]:
 def labels_experiments(
     time_limit: float = TIME_LIMIT, tasks: Iterable[str] = (), quick: bool = False
 ) -> tuple[Experiment, ...]:
-    """Return the five parts of the benchmark; only some tasks if they are named, and a draw of each if quick."""
+    """Return the parts of the benchmark; only some tasks if they are named, and a draw of each if quick."""
     named = list(tasks) or list(TASKS)
     for name in named:
         if name not in TASKS:
@@ -323,17 +324,18 @@ def labels_experiments(
     parts = {
         LINEAR: over(LINEAR, named, DRAWS, sizes, on_device=False),
         AUTO: over(AUTO, named, AUTO_DRAWS, sizes | {"time_limit": float(time_limit)}, on_device=True),
-        COVERAGE: [
-            *over(COVERAGE, named, SPLITS, {"model": "linear"}, on_device=False),
-            *over(COVERAGE, named, SPLITS, {"model": "auto", "time_limit": float(time_limit)}, on_device=True),
-        ],
+        COVERAGE: over(COVERAGE, named, SPLITS, {"model": "linear"}, on_device=False),
+        COVERAGE_AUTO: over(
+            COVERAGE, named, SPLITS, {"model": "auto", "time_limit": float(time_limit)}, on_device=True
+        ),
         DOUBTFUL: [one for more in (0, 500) for one in over(DOUBTFUL, doubted, DRAWS, {"more": more}, on_device=True)],
         SCALE: [Measurement(SCALE, {"nodes": n}, alone=True) for n in ((10_000,) if quick else SIZES)],
     }
     about = {
         LINEAR: "which nodes to label, with a linear model",
         AUTO: "which nodes to label, with the automatic choice",
-        COVERAGE: "coverage and size of prediction sets",
+        COVERAGE: "coverage and size of prediction sets, with a linear model",
+        COVERAGE_AUTO: "the same with the automatic choice",
         DOUBTFUL: "finding flipped labels",
         SCALE: "seconds of suggest on large graphs",
     }

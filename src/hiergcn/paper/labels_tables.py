@@ -1,5 +1,6 @@
 """The page of the benchmark of labels: verdicts, learning curves and tables."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -285,7 +286,7 @@ def _runs(found: LabelsResults) -> Section:
         for one in found.of(labels.AUTO)
         for failure in one.result.get("failures", ())
     ]
-    planned = {one.name: len(one.jobs()) for one in labels.labels_experiments()}
+    planned = Counter(job.name for part in labels.labels_experiments() for job in part.measurements)
     have = ", ".join(f"{name} {len(found.of(name))} of {count}" for name, count in planned.items())
     about = f"Runs done: {have}. {len(failures)} fits of the automatic choice failed."
     return Section("unfinished", "Missing and failed", about, (), failures, is_experiment=False)
