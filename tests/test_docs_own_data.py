@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hiergcn.datasets import planted_graph
+from hiergcn.datasets import planted_graph, planted_numbers
 from hiergcn.graph.tables.delimited import MISSING
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -32,6 +32,18 @@ def test_the_code_of_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert np.array_equal(names["again"].predict(), names["classifier"].predict())
     assert names["scores"].mean() > 0.8  # iris, three classes
     assert names["logits"].shape == (150, 3)
+
+
+def test_the_code_on_numbers_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    planted = planted_numbers(120, seed=0)
+    planted.with_targets(np.where(np.arange(120) % 3, planted.truth, np.nan), "price").to_csv("edges.csv", "nodes.csv")
+    page = DOCS / "numbers.md"
+    (block,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(block.replace("seed=0)", "seed=0, time_limit=1)"), str(page), "exec"), names)
+    assert len(names["prices"]) == 120
+    assert (names["lower"] < names["upper"]).all()
 
 
 def test_guide_and_rules_share_no_sentence() -> None:

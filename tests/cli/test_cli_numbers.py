@@ -73,3 +73,20 @@ def test_numbers_as_labels_are_asked_about(command: Command, numbers: Path) -> N
         outcome = command(name, "edges.csv", "nodes.csv")
         assert outcome.code == 2
         assert "give --target label if the number is to be predicted, or --label label" in outcome.err
+
+
+def test_further_values_and_what_takes_classes_only(command: Command, numbers: Path) -> None:
+    pd.DataFrame({"id": [0, 3, 6], "label": ["99.5", "", "-1"]}).to_csv("more.csv", index=False)
+    quick = ("--model", "constant", "--no-baselines", "--seeds", 1)
+    outcome = command("fit", *FILES, "--labels", "more.csv", *quick, "--out", "run")
+    assert outcome.code == 0, outcome.err
+    assert "values that more.csv adds: 2" in outcome.out
+    assert pd.read_csv("run/predictions.csv").set_index("id")["value"][[0, 6]].tolist() == [99.5, -1.0]
+    Path("wrong.csv").write_text("id,label\n0,cheap\n")
+    assert (
+        "wrong.csv, row 2, column 'label': 'cheap' in the column" in command("fit", *FILES, "--labels", "wrong.csv").err
+    )
+    for words in (("compare", "us-counties"), ("tune", "us-counties"), ("fit", *FILES, "--drop-doubtful", 3)):
+        refused = command(*words)
+        assert refused.code == 2
+        assert "has numbers to predict, and" in refused.err

@@ -22,7 +22,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import PUBLIC, SplitSpec, parse_splits, splits_text
 from hiergcn.run.adapt import choose_settings
 from hiergcn.run.events import FitEvent, MethodDone, MethodStarted, OnCompareEvent, RunDone, SeedDone
-from hiergcn.run.fit import DRAWN_SPLIT, AllSeedsFailedError, fit, in_canonical_order, own_split
+from hiergcn.run.fit import DRAWN_SPLIT, AllSeedsFailedError, check_classes, fit, in_canonical_order, own_split
 from hiergcn.run.machine import environment
 from hiergcn.run.process import Peak, Send, WorkFailedError, in_own_process
 from hiergcn.run.result import RunResult
@@ -230,6 +230,7 @@ def compare(
         command: the command line, kept with the result.
         on_part: gets the comparison so far after each method but the last.
     """
+    check_classes(graph, "a comparison")
     graph, split = in_canonical_order(graph, split)
     emit, own = on_event or (lambda _: None), own_split(graph, split)
     against = against or next(iter(methods))

@@ -119,6 +119,7 @@ def fit(
     advise = advise and graph.n_nodes <= MOST_NODES and graph.labels is not None
     doubts = judge_labels(graph, split) if advise or drop_doubtful else None
     if drop_doubtful:
+        check_classes(graph, "dropping doubtful labels")
         split = without_doubtful(graph, split, doubts, drop_doubtful)
     if settings is None and is_automatic(model, preset, dataset):
         _check_seeds(seeds, graph, MOST_EPOCHS)
@@ -184,6 +185,14 @@ def check_graph(graph: object) -> None:
         raise InputError(
             f"A graph is needed here, not a {type(graph).__name__}: its edges help to classify its nodes. "
             "Make one with Graph.from_csv or Graph.from_pandas, or from a table with Graph.from_table(X, y)."
+        )
+
+
+def check_classes(graph: Graph, what: str) -> None:
+    """Refuse numbers in what is for classes."""
+    if graph.targets is not None:
+        raise InputError(
+            f"{graph.name} has numbers to predict, and {what} takes classes only; see `hiergcn fit` instead."
         )
 
 

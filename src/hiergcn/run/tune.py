@@ -23,7 +23,7 @@ from hiergcn.files import written_whole
 from hiergcn.graph import Graph, Split
 from hiergcn.model.config_types import SCALINGS
 from hiergcn.run.adapt import choose_settings, method_for
-from hiergcn.run.fit import fit, in_canonical_order, own_split
+from hiergcn.run.fit import check_classes, fit, in_canonical_order, own_split
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import GROUPS, Settings, settings_for
 from hiergcn.run.trainer import Trainer
@@ -133,6 +133,7 @@ def tune(
         on_event: gets every trial that ends.
     """
     changes = changes or {}
+    check_classes(graph, "a search for settings")
     graph, split = in_canonical_order(graph, split)
     split = own_split(graph, split)
     unseen = Split(split.train, split.validation, np.empty(0, np.int64))

@@ -19,15 +19,16 @@ from hiergcn.graph.graph import Graph
 from hiergcn.graph.tables.column_roles import LABEL, CsvOptions, NodeColumns, shown_names
 from hiergcn.graph.tables.delimited import Layout, layout_of, read_table
 from hiergcn.graph.tables.label_columns import is_unknown
+from hiergcn.graph.tables.target_columns import read_targets
 
 SHOWN = 3  # changed labels in a note
 
 
 def with_further_labels(graph: Graph, path: str | Path, unknown: Sequence[str] | None = None) -> Graph:
-    """Return the graph with the labels of a CSV file, and a note on them; classes that are new come last."""
-    if graph.targets is not None:
-        remedy = "write further ones into its table of nodes"
-        raise InputError(f"{path} gives labels, but {graph.name} has numbers to predict; {remedy}.")
+    """Return the graph with the labels of a CSV file, and a note on them; classes that are new come last.
+
+    If the graph has numbers to predict, the labels are numbers.
+    """
     layout = layout_of(path, None)
     columns = NodeColumns.choose(layout, layout.names, CsvOptions())
     if columns.label is None:
@@ -37,6 +38,8 @@ def with_further_labels(graph: Graph, path: str | Path, unknown: Sequence[str] |
         )
     table = read_table(layout, layout.names, text=columns.text)
     ids, labels = (table[name].fillna("").str.strip() for name in (columns.id, columns.label))
+    if graph.targets is not None:
+        return _with_further_targets(graph, graph.targets, ids, labels, layout, columns)
     labels = labels.mask(labels.map(lambda label: is_unknown(label, unknown)), "")
     filled = np.flatnonzero(labels != "")
     if not filled.size:
@@ -50,6 +53,28 @@ def with_further_labels(graph: Graph, path: str | Path, unknown: Sequence[str] |
     after[node] = pd.Index(names).get_indexer(pd.Index(labels.iloc[filled]))
     notes = _notes(graph, layout, names, known, before, after)
     return replace(graph, labels=after, class_names=tuple(names), notes=(*graph.notes, *notes))
+
+
+def _with_further_targets(
+    graph: Graph,
+    targets: NDArray[np.float64],
+    ids: "pd.Series[str]",
+    labels: "pd.Series[str]",
+    layout: Layout,
+    columns: NodeColumns,
+) -> Graph:
+    values = read_targets(labels, layout)
+    filled = np.flatnonzero(~np.isnan(values))
+    if not filled.size:
+        raise InputError(f"{layout}, column {columns.label!r}: every value is blank; fill in those of some nodes.")
+    node = _nodes(graph, ids, filled, layout, columns.id)
+    _check_repeated(node, values[filled], filled, layout, columns.id)
+    after, file = targets.copy(), layout.path.name
+    after[node] = values[filled]
+    notes = [f"values that {file} adds: {np.count_nonzero(np.isnan(targets) & ~np.isnan(after)):,}"]
+    changed = int(np.count_nonzero(~np.isnan(targets) & (targets != after)))
+    notes += [f"values that {file} changes: {changed:,}"] if changed else []
+    return replace(graph, targets=after, notes=(*graph.notes, *notes))
 
 
 def _nodes(
