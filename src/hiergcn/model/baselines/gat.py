@@ -72,6 +72,7 @@ class GAT(NodeModel):
 
 class GATMethod(EdgeMethod):
     network = GAT
+    predicts_numbers = True
 
     def memory(self, work: Workload) -> MemoryPlan:
         """Return the bytes of a flat network and of six arrays over the edges, as wide as all heads."""

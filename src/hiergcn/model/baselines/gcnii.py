@@ -72,4 +72,5 @@ class GCNIIMethod(AdjacencyMethod):
     """GCNII as a method."""
 
     network = GCNII
+    predicts_numbers = True
     replicates = True
