@@ -11,7 +11,9 @@ import scipy.sparse as sp
 
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
+from hiergcn.evaluate.combination import ENOUGH
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.run import auto, portfolio
 from hiergcn.run.events import CandidateDone, CandidateStarted, FitEvent
 from hiergcn.run.fit import draw_split, fit
@@ -20,6 +22,7 @@ from hiergcn.run.predict import explain, predictions_again, predictions_on
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import settings_for
 from hiergcn.run.trainer import Trainer
+from hiergcn.run.turns import TURNS, turn_of, turns
 
 LONG = 1000.0  # seconds, so that time decides nothing
 SHORT = {"epochs": 25}
@@ -71,6 +74,7 @@ def mixed(graph: Graph, few_candidates: None) -> RunResult:
                 one.weight = weights.get(one.entry.name, 0.0)
 
         patch.setattr(auto._Race, "weigh", weigh)
+        patch.setattr(auto, "_WEAK", 100.0)  # none is stopped early
         return chosen(graph)
 
 
@@ -176,13 +180,10 @@ def test_the_accuracy_is_that_of_the_table(mixed: RunResult) -> None:
 
 
 def test_the_first_member_is_of_the_heaviest_method(mixed: RunResult) -> None:
-    """GCN has 40 % in two seeds of 20 %, label propagation 30 % in one."""
-    assert [one.settings.method for one in mixed.members] == ["gcn"] * 2 + ["label-propagation"] + [
-        "hgcn-plus",
-        "hgcn-plus",
-        "mlp",
-        "mlp",
-    ]
+    """GCN has 40 % in two seeds of four turns, label propagation 30 % in one seed."""
+    methods = [one.settings.method for one in mixed.members]
+    assert methods == ["gcn"] * 8 + ["label-propagation"] * 4 + ["hgcn-plus"] * 8 + ["mlp"] * 8
+    assert {one.turn for one in mixed.members} == set(range(TURNS))
     assert mixed.settings.model.harmonic
     assert set(mixed.seeds) == {0, 1}
     assert mixed.verdict is not None
@@ -256,7 +257,48 @@ def test_a_dataset_with_recipes_is_fitted_by_them(graph: Graph) -> None:
     assert portfolio.candidates_for("cora") == portfolio.WITH_RECIPES
     assert portfolio.candidates_for("helsinki") == portfolio.candidates_for(None) == portfolio.PORTFOLIO
     split = draw_split(graph)
-    race = auto._Race(Trainer(graph, "cpu"), split, [0], lambda _: None, {}, 1, np.zeros(1), "citeseer")
+    race = auto._Race(Trainer(graph, "cpu"), split, [0], lambda _: None, {}, 1, "citeseer")
     entry = next(one for one in portfolio.WITH_RECIPES if one.name == "hgcn-plus")
     assert race._settings(entry) == settings_for("hgcn-plus", None, "citeseer")
     assert race._settings(portfolio.PORTFOLIO[4]) != race._settings(entry)
+
+
+def test_labels_take_turns(graph: Graph, result: RunResult) -> None:
+    """Each label validates once, and a labelled node is predicted by the networks that did not train on it."""
+    assert graph.labels is not None
+    split = result.split
+    used = np.union1d(split.train, split.validation)
+    parts = turns(split, graph.labels)
+    assert np.array_equal(np.sort(np.concatenate([one.validation for one in parts])), used)
+    for one in parts:
+        assert np.array_equal(np.union1d(one.train, one.validation), used)
+        assert np.array_equal(one.test, split.test)
+    assert result.turns == TURNS
+    assert result.metrics()["turns"] == TURNS
+    nodes, turn = turn_of(split, graph.labels, order=canonical_order(graph.ids))
+    model = result.model
+    mean = np.zeros((150, 4))
+    for member, said in zip(model.members, model.each_proba(graph, "cpu"), strict=True):
+        shares = model.shares(member, graph)[:, 0]
+        np.testing.assert_allclose(shares[nodes[turn == member.turn]], TURNS * member.share)
+        assert not shares[nodes[(turn != member.turn) & (turn >= 0)]].any()
+        np.testing.assert_allclose(shares[split.test], member.share)
+        mean += shares[:, None] * said
+    np.testing.assert_allclose(mean, result.probabilities, atol=1e-5)
+
+
+def test_a_class_with_one_label_always_trains() -> None:
+    labels = np.array([0, 0, 0, 1, 0, 0])
+    parts = turns(Split(np.array([0, 1, 3]), np.array([2, 4]), np.array([5])), labels, 2)
+    assert all(3 in one.train for one in parts)
+    assert sorted(np.concatenate([one.validation for one in parts])) == [0, 1, 2, 4]
+
+
+def test_many_validation_nodes_do_not_train() -> None:
+    planted = planted_graph(400, homophily=0.8, seed=1)
+    assert planted.labels is not None
+    split = Split.random(planted.labels, 10, ENOUGH, None, 0)
+    found = chosen(planted, split, seeds=(0,), time_limit=0.0)
+    assert found.turns == 1
+    assert {one.turn for one in found.members} == {None}
+    assert np.array_equal(np.sort(found.model.train), np.sort(split.train))

@@ -129,7 +129,8 @@ def _row(number: int, row: Mapping[str, Any], colour: str, trained: int, column:
 
 
 def _matrix(run: LoadedRun, on: str, names: Sequence[str]) -> npt.NDArray[np.int64]:
-    nodes = run.predictions[run.predictions["split"] == on]
+    parts = ("train", "validation") if on == "validation" and run.metrics.get("turns", 1) > 1 else (on,)
+    nodes = run.predictions[run.predictions["split"].isin(parts)]
     number = {name: index for index, name in enumerate(names)}
     true, predicted = (nodes[column].map(number).to_numpy(np.int64) for column in ("label", "predicted"))
     matrix: npt.NDArray[np.int64] = confusion_matrix(true, predicted, labels=np.arange(len(names)))

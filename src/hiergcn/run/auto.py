@@ -24,6 +24,7 @@ from hiergcn.run.portfolio import Entry, Standing, candidates_for, check_setting
 from hiergcn.run.seeds import SeedResults, train_seeds
 from hiergcn.run.settings import Settings
 from hiergcn.run.trainer import Trainer
+from hiergcn.run.turns import turns
 
 LONGEST = 45.0
 """Most seconds of the automatic choice, unless the caller gives a limit."""
@@ -63,8 +64,10 @@ class Automatic:
 
     candidates: list[Trained]
     profile: GraphProfile
-    validated: int
-    """Number of validation nodes."""
+    validation: np.ndarray
+    """The nodes that validated."""
+    turns: tuple[Split, ...]
+    """The split, or those in which labels took turns."""
     interrupted: bool = False
 
     @property
@@ -83,7 +86,8 @@ class Automatic:
             what = f"{name[0].upper()}{name[1:]} ({first.weight:.0%}) answers together with {parts}{more}"
         else:
             what = f"{name[0].upper()}{name[1:]} is best here"
-        few = "" if self.validated >= ENOUGH else f" With {self.validated} validation nodes the choice is uncertain."
+        validated = len(self.validation)
+        few = "" if validated >= ENOUGH else f" With {validated} validation nodes the choice is uncertain."
         return f"{what}: {_reason(first.entry)}.{few}"
 
 
@@ -106,8 +110,7 @@ def choose(
     """
     began, limit = time.monotonic(), default_limit(trainer.graph.n_nodes) if time_limit is None else time_limit
     check_settings(changes or {})
-    truth = trainer.graph.truth[split.validation]
-    race = _Race(trainer, split, seeds, emit, dict(changes or {}), workers, truth, dataset)
+    race = _Race(trainer, split, seeds, emit, dict(changes or {}), workers, dataset)
     interrupted = False
     try:
         race.try_all(began + _FIRST_SHARE * limit)
@@ -118,7 +121,7 @@ def choose(
             raise
         interrupted = True
     race.weigh()
-    return Automatic(race.candidates, race.profile, len(split.validation), interrupted)
+    return Automatic(race.candidates, race.profile, race.validation, race.turns, interrupted)
 
 
 def default_limit(n_nodes: int) -> float:
@@ -137,12 +140,14 @@ class _Race:
         emit: OnFitEvent,
         changes: dict[str, Any],
         workers: int,
-        validation_labels: np.ndarray,
         dataset: str | None,
     ) -> None:
         self.trainer, self.split, self.seeds, self.emit = trainer, split, seeds, emit
-        self.changes, self.workers, self.validation_labels = changes, workers, validation_labels
-        self.dataset = dataset
+        self.changes, self.workers, self.dataset = changes, workers, dataset
+        take_turns = len(split.validation) < ENOUGH and trainer.graph.labels is not None
+        self.turns = turns(split, trainer.graph.truth) if take_turns else (split,)
+        self.validation = np.sort(np.concatenate([turn.validation for turn in self.turns]))
+        self.validation_labels = trainer.graph.truth[self.validation]
         self.profile = profile_graph(trainer.graph, split)
         self.candidates: list[Trained] = []
         self.structural = any(column.kind == STRUCTURAL for column in trainer.graph.columns)
@@ -160,7 +165,7 @@ class _Race:
 
     def right(self, one: Trained) -> np.ndarray:
         """Return whether each validation node is right; of numbers, 1 less the squared error."""
-        found, scale = decided(one.results.mean()[self.split.validation]), self.trainer.task(self.split).scale
+        found, scale = decided(one.results.mean()[self.validation]), self.trainer.task(self.split).scale
         right: np.ndarray = found == self.validation_labels
         return right if scale is None else 1.0 - ((found - self.validation_labels) / scale.spread) ** 2
 
@@ -182,7 +187,8 @@ class _Race:
             else:
                 self.emit(CandidateStarted(entry.name))
                 until = max(deadline, time.monotonic() + _GRACE) if simple else deadline
-                self._train(one, self.seeds[:1], _Watch(None if simple else now, until if now.accuracy else math.inf))
+                watch = _Watch(None if simple else now, until if now.accuracy else math.inf, len(self.turns))
+                self._train(one, self.seeds[:1], watch)
                 self.emit(CandidateDone(entry.name, self.accuracy(one) if one.is_done else None, one.left_out))
 
     def add_seeds(self, deadline: float) -> None:
@@ -210,7 +216,7 @@ class _Race:
         if not done:
             reasons = "; ".join(f"{one.entry.name}: {one.left_out}" for one in self.candidates[:3])
             raise HierGCNError(f"No candidate could be trained ({reasons}).")
-        found = [one.results.mean()[self.split.validation] for one in done]
+        found = [one.results.mean()[self.validation] for one in done]
         for one, weight in zip(done, combination_weights(found, self.validation_labels), strict=True):
             one.weight = float(weight)
 
@@ -220,7 +226,7 @@ class _Race:
             one.settings = one.settings or self._settings(one.entry)
             watch.epochs = one.settings.train.epochs
             self.trainer.plan(one.settings)  # refuses what does not fit into memory
-            train_seeds(self.trainer, self.split, one.settings, seeds, self.emit, self.workers, watch, into=one.results)
+            train_seeds(self.trainer, self.turns, one.settings, seeds, self.emit, self.workers, watch, into=one.results)
         except _StoppedError as reason:
             if not one.is_done:
                 one.left_out = str(reason)
@@ -246,17 +252,22 @@ class _Race:
 
 
 class _Watch:
-    """A callback after each epoch that stops a candidate when time is up, or early if it is far behind."""
+    """A callback after each epoch that stops a candidate when time is up, or early if it is far behind.
 
-    def __init__(self, now: Standing | None, deadline: float) -> None:
+    Args:
+        turns: parts of the validation nodes, one of which validates at a time.
+    """
+
+    def __init__(self, now: Standing | None, deadline: float, turns: int = 1) -> None:
         self.now, self.deadline, self.epochs = now, deadline, 1
+        self.weak = _WEAK * math.sqrt(turns)
 
     def __call__(self, event: EpochDone) -> None:
         if time.monotonic() > self.deadline:
             raise _StoppedError("time was up before its end")
         if self.now is None or not self.now.accuracy or event.epoch < _TRIAL * self.epochs:
             return
-        if event.best_validation_accuracy < max(self.now.accuracy.values()) - _WEAK * self.now.error:
+        if event.best_validation_accuracy < max(self.now.accuracy.values()) - self.weak * self.now.error:
             raise _StoppedError(f"stopped at epoch {event.epoch}, far behind the best")
 
 

@@ -41,6 +41,7 @@ from hiergcn.run.seeds import SeedResults, train_seeds
 from hiergcn.run.settings import Settings, published
 from hiergcn.run.suggest import page_suggestions
 from hiergcn.run.trainer import BATCH_LEVELS, Trainer
+from hiergcn.run.turns import turns
 from hiergcn.train.selection import HISTORY
 
 BASELINES = ("label-propagation", "mlp", "gcn")
@@ -132,7 +133,7 @@ def fit(
     result = _with_sets(result, coverage)
     if doubts is not None:
         given = doubts.in_place_of(result.predicted)
-        votes_for_given = _votes(trainer, split, result.members[0], given)
+        votes_for_given = _votes(trainer, _trained_on(split, result), result.members[0], given)
         result = replace(result, doubtful=doubtful_labels(result, doubts, votes_for_given))
     if advise:
         result = replace(result, suggestions=page_suggestions(result))
@@ -159,10 +160,10 @@ def _fit_method(
         emit(Coarsened(hierarchy, trainer.coarsen_seconds))
     emit(MemoryPlanned(trainer.plan(settings).on_device, available_memory(trainer.device)))
 
-    trained = train_seeds(trainer, split, settings, [int(seed) for seed in seeds], emit, workers)
+    trained = train_seeds(trainer, [split], settings, [int(seed) for seed in seeds], emit, workers)
     share = 1.0 / len(trained.weights)
-    members = [Member(settings, seed, weights, share) for seed, weights in trained.weights.items()]
-    result = _evaluated(members, trained, trainer, split, trained.mean(), trained.probabilities)
+    members = [Member(settings, seed, weights, share) for seed, (weights,) in trained.weights.items()]
+    result = _evaluated(members, trained, trainer, [split], trained.mean(), trained.probabilities)
     result = replace(
         result,
         notes=(*_depth_note(hierarchy, settings), *chosen.advice, *result.notes),
@@ -253,9 +254,11 @@ def _check_seeds(seeds: Sequence[int], graph: Graph, epochs: int) -> None:
 def _automatic_result(found: Automatic, trainer: Trainer, split: Split) -> RunResult:
     """Return the result of the automatic choice: the weighted mean of the chosen candidates, and the leaderboard."""
     first = found.chosen[0]
+    count = len(found.turns)
     members = [
-        Member(one.settings, seed, weights, one.weight / len(one.results.weights))
+        Member(one.settings, seed, weights[turn], one.weight / len(one.results.weights) / count, _turn(turn, count))
         for one in found.chosen
+        for turn in range(count)
         for seed, weights in one.results.weights.items()
         if one.settings is not None
     ]
@@ -264,11 +267,14 @@ def _automatic_result(found: Automatic, trainer: Trainer, split: Split) -> RunRe
         seed: _weighted([(one.weight, one.results.probabilities.get(seed, one.results.mean())) for one in found.chosen])
         for seed in first.results.probabilities
     }
-    result = _evaluated(members, first.results, trainer, split, probabilities, each)
-    leaderboard = [_candidate(one, trainer.graph, split) for one in found.candidates]
+    result = _evaluated(members, first.results, trainer, found.turns, probabilities, each)
+    leaderboard = [_candidate(one, trainer.graph, found.validation, split) for one in found.candidates]
     leaderboard.sort(key=lambda one: -(one.validation.main.mean or 0.0) if one.validation else np.inf)
     return replace(
         result,
+        split=split,
+        turns=count,
+        notes=(*_turns_note(found), *result.notes),
         hierarchy=result.hierarchy or trainer.coarsened(BATCH_LEVELS, CoarsenConfig()),  # to look at the graph
         leaderboard=tuple(leaderboard),
         verdict=found.verdict,
@@ -277,12 +283,24 @@ def _automatic_result(found: Automatic, trainer: Trainer, split: Split) -> RunRe
     )
 
 
+def _turn(turn: int, count: int) -> int | None:
+    return turn if count > 1 else None
+
+
+def _turns_note(found: Automatic) -> list[str]:
+    if len(found.turns) == 1:
+        return []
+    each = f"each of the {len(found.turns)} networks of a seed trained without another part of them"
+    judged = "Validation is of all these labels, each predicted by the network that did not see it."
+    return [f"Training and validation labels took turns: {each}. {judged}"]
+
+
 def _weighted(parts: Sequence[tuple[float, np.ndarray]]) -> np.ndarray:
     mean: np.ndarray = sum(array.dtype.type(weight) * array for weight, array in parts)
     return mean
 
 
-def _candidate(one: Trained, graph: Graph, split: Split) -> Candidate:
+def _candidate(one: Trained, graph: Graph, validation: np.ndarray, split: Split) -> Candidate:
     if not one.is_done:
         return Candidate(one.entry.name, one.entry.method, left_out=one.left_out)
     mean = {0: decided(one.results.mean())}
@@ -290,7 +308,7 @@ def _candidate(one: Trained, graph: Graph, split: Split) -> Candidate:
         one.entry.name,
         one.entry.method,
         len(one.results.probabilities),
-        evaluate_part(graph, split.validation, mean, [0]),
+        evaluate_part(graph, validation, mean, [0]),
         evaluate_test(graph, split, mean, [0]),
         one.results.seconds,
         weight=one.weight,
@@ -301,7 +319,7 @@ def _evaluated(
     members: Sequence[Member],
     trained: SeedResults,
     trainer: Trainer,
-    split: Split,
+    turns: Sequence[Split],
     probabilities: np.ndarray,
     each: Mapping[int, np.ndarray],
 ) -> RunResult:
@@ -310,10 +328,13 @@ def _evaluated(
     Args:
         members: its networks, those of the method with the largest weight first.
         trained: of that method.
+        turns: the split, or those in which labels took turns.
         probabilities: of the answer, (n, classes), or its numbers, (n, 1).
         each: the same of each seed.
     """
     graph = trainer.graph
+    validation = np.sort(np.concatenate([turn.validation for turn in turns]))
+    split = replace(turns[0], train=np.setdiff1d(turns[0].train, validation), validation=validation)  # that is scored
     first = next(one for one in members if one.seed == trained.best)
     members = [first, *(one for one in members if one is not first)]
     predicted = {seed: decided(one) for seed, one in each.items()}
@@ -321,7 +342,7 @@ def _evaluated(
     history = trained.history()
     return RunResult(
         graph=graph,
-        split=split,
+        split=turns[0],
         hierarchy=max(depths, key=lambda one: one.depth, default=None),
         members=tuple(members),
         outcomes=tuple(trained.outcomes),
@@ -338,7 +359,7 @@ def _evaluated(
         device=str(trainer.device),
         notes=(*_single_labels(graph), *graph.notes),
         interrupted=trained.interrupted,
-        votes=_votes(trainer, split, first, probabilities.argmax(axis=1)),
+        votes=_votes(trainer, turns[first.turn or 0], first, probabilities.argmax(axis=1)),
     )
 
 
@@ -377,6 +398,12 @@ def _single_labels(graph: Graph) -> list[str]:
     return [f"classes with one label, which trains and leaves none to validate the class: {names}"]
 
 
+def _trained_on(split: Split, result: RunResult) -> Split:
+    """Return the split of the first member: that of its turn, if labels took turns."""
+    turn = result.members[0].turn
+    return split if turn is None else turns(split, result.graph.truth, result.turns)[turn]
+
+
 def _votes(trainer: Trainer, split: Split, first: Member, classes: np.ndarray) -> Votes | None:
     """Return the votes for a class of each node by the first member; None for numbers, or if there are too many."""
     if trainer.graph.adjacency.nnz > 2 * MOST_EDGES or trainer.graph.targets is not None:
@@ -397,7 +424,7 @@ def _baseline(
     try:
         settings = choose_settings(graph, split, model=name, dataset=dataset, coarsened=trainer.coarsened).settings
         trainer.plan(settings)  # refuses what does not fit into memory
-        trained = train_seeds(trainer, split, settings, seeds, lambda _: None)
+        trained = train_seeds(trainer, [split], settings, seeds, lambda _: None)
     except (HierGCNError, MemoryError, RuntimeError) as error:
         return Candidate(name, name, left_out=f"failed ({error!s:.200})")
     if trained.interrupted:

@@ -35,6 +35,7 @@ from hiergcn.evaluate.calibration import Temperature
 from hiergcn.evaluate.conformal import PredictionIntervals, PredictionSets
 from hiergcn.explain.votes import Votes
 from hiergcn.files import DIGITS, unescaped, write_csv
+from hiergcn.graph import Split
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.tables.feature_columns import FeatureColumn
 from hiergcn.graph.tables.text_columns import canonical_order
@@ -45,6 +46,7 @@ from hiergcn.run.out_folder import folder_written_whole
 from hiergcn.run.predict import Answer, Member, SavedModel
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings
+from hiergcn.run.turns import turn_of
 from hiergcn.train.selection import HISTORY
 
 _NODE: dict[str, type] = {"id": str, "given": bool, "split": str}
@@ -94,7 +96,10 @@ def _write_files(
     result: RunResult, folder: Path, source: Mapping[str, Any] | None, keep_graph: bool, spreadsheet: bool
 ) -> None:
     config = result.settings.to_dict() | {
-        "members": [one.settings.to_dict() | {"seed": one.seed, "share": one.share} for one in result.members],
+        "members": [
+            one.settings.to_dict() | {"seed": one.seed, "share": one.share, "turn": one.turn} for one in result.members
+        ],
+        "turns": result.turns,
         "dataset": result.graph.name,
         "seeds": list(result.seeds),
         "device": result.device,
@@ -194,10 +199,15 @@ class LoadedRun(Answer):
     def model(self) -> SavedModel:
         """The answer as a model."""
         names, ids = tuple(self.config["class_names"]), self.predictions["id"].to_numpy(str)
-        train = np.flatnonzero(self.predictions["split"] == "train")
+        part = self.predictions["split"]
+        train, turn = np.flatnonzero(part == "train"), None
         scale = None if isinstance(self.answers, ClassAnswers) else self.answers.scale
         if scale is None:
-            labels = pd.Index(names).get_indexer(self.predictions["label"].iloc[train]).astype(np.int64)
+            known = pd.Index(names).get_indexer(self.predictions["label"]).astype(np.int64)
+            if (count := self.config.get("turns", 1)) > 1:
+                validation, none = np.flatnonzero(part == "validation"), np.empty(0, np.int64)
+                train, turn = turn_of(Split(train, validation, none), known, count, canonical_order(ids))
+            labels = known[train]
         else:
             labels = self.predictions["value"].to_numpy(np.float64)[train]
         return SavedModel(
@@ -209,6 +219,7 @@ class LoadedRun(Answer):
             ids,
             train,
             labels,
+            turn,
             scale,
         )
 
@@ -322,7 +333,7 @@ def _members(config: Mapping[str, Any], metrics: Mapping[str, Any], weights: dic
         place, _, own = name.partition(".")
         found[int(place)][own] = value
     return tuple(
-        Member(Settings.from_dict(saved), saved["seed"], own, saved["share"])
+        Member(Settings.from_dict(saved), saved["seed"], own, saved["share"], saved.get("turn"))
         for saved, own in zip(config["members"], found, strict=True)
     )
 

@@ -47,6 +47,8 @@ class Member:
     seed: int
     weights: Weights
     share: float = 1.0
+    turn: int | None = None
+    """The turn in which it was trained, if labels took turns."""
 
     @property
     def name(self) -> str:
@@ -96,6 +98,8 @@ class SavedModel(Answer):
     """The training nodes among them: methods that diffuse labels look for them in other graphs."""
     train_labels: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """Their classes, or numbers."""
+    turns: NDArray[np.int64] | None = None
+    """The turn in which each of them validated, or -1, if labels took turns."""
     scale: Scale | None = None
     """Unit of the numbers that are predicted; None for classes."""
 
@@ -127,8 +131,18 @@ class SavedModel(Answer):
         kind = np.float32 if self.scale is None else np.float64
         mean = np.zeros((graph.n_nodes, self.n_outputs), dtype=kind)
         for member, outputs in zip(self.members, self.each_proba(graph, device), strict=True):
-            mean += kind(member.share) * outputs
+            mean += self.shares(member, graph).astype(kind) * outputs
         return mean
+
+    def shares(self, member: Member, graph: Graph) -> NDArray[np.float64]:
+        """Return the weight of a member at each node, (n, 1): at a node that validated in a turn, that turn's alone."""
+        shares = np.full((graph.n_nodes, 1), member.share)
+        if self.turns is not None:
+            found, here = self._training_nodes(graph)
+            turn = self.turns[here]
+            shares[found[turn >= 0]] = 0.0
+            shares[found[turn == member.turn]] = member.share * (self.turns.max() + 1)
+        return shares
 
     def each_proba(self, graph: Graph, device: str = "auto") -> Iterator[NDArray[Any]]:
         """Yield the probabilities of each member, (n, classes), or its numbers, (n, 1)."""
@@ -156,9 +170,9 @@ class SavedModel(Answer):
 
     def _each_on(self, graph: Graph, device: str, members: Sequence[Member]) -> Iterator[tuple[NodeModel, Features]]:
         """Yield each member over an encoded graph in canonical order, ready to evaluate, and the features it takes."""
-        place, n_classes, task = choose_device(device), self.n_outputs, self._task(graph)
-        for settings, alike in groupby(members, key=lambda one: one.settings):
-            method = build_method(settings.method, settings.model)
+        place, n_classes = choose_device(device), self.n_outputs
+        for (settings, turn), alike in groupby(members, key=lambda one: (one.settings, one.turn)):
+            method, task = build_method(settings.method, settings.model), self._task(graph, turn)
             prepared: Prepared | None = None
             for member in alike:
                 if prepared is None:
@@ -175,13 +189,21 @@ class SavedModel(Answer):
                         "graph or, for a model that uses no features, other nodes. Fit the model again."
                     ) from None
 
-    def _task(self, graph: Graph) -> Task:
+    def _task(self, graph: Graph, turn: int | None) -> Task:
         """Return the task to predict on a graph: it has the training labels of the nodes that it shares."""
-        found = pd.Index(graph.ids.astype(str)).get_indexer(self.ids[self.train])
-        listed = np.argsort(found)  # as in training, where the nodes of a split ascend
-        here = listed[found[listed] >= 0]
+        found, here = self._training_nodes(graph)
+        if self.turns is not None and turn is not None:
+            trained = self.turns[here] != turn
+            found, here = found[trained], here[trained]
         labels = self.train_labels[here] if self.scale is None else self.scale.standardised(self.train_labels[here])
-        return Task.known(graph, self.n_outputs, found[here].astype(np.int64), labels)
+        return Task.known(graph, self.n_outputs, found, labels)
+
+    def _training_nodes(self, graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the training nodes of a graph, ascending as in training, and the place of each in `train`."""
+        found = pd.Index(graph.ids.astype(str)).get_indexer(self.ids[self.train])
+        listed = np.argsort(found)
+        here = listed[found[listed] >= 0]
+        return found[here].astype(np.int64), here
 
     def embed(self, graph: Graph, device: str = "auto") -> NDArray[np.float32] | None:
         """Return the input of the output layer, (n, hidden) for each network; None if there are no hidden layers."""
@@ -214,7 +236,7 @@ class SavedModel(Answer):
             return model, features
         settings = replace(saved.settings, model=replace(saved.settings.model, components=0))
         method, place = build_method(settings.method, settings.model), choose_device(device)
-        whole = method.prepare(self._task(graph), self._hierarchy_of(graph, settings), place, first.weights)
+        whole = method.prepare(self._task(graph, first.turn), self._hierarchy_of(graph, settings), place, first.weights)
         return ThroughComponents(model, Components.of(first_member_weights(first.weights), place)), whole.features
 
     def feature_attribution_on(self, graph: Graph, device: str = "auto") -> Callable[[int, int], Attribution]:
@@ -320,7 +342,8 @@ def _method_shares(model: SavedModel, graph: Graph, found: Explanation, device: 
     said: dict[str, tuple[float, NDArray[Any]]] = {}  # by method: its weight, and its probabilities times that
     for member, each in zip(model.members, model.each_proba(graph, device), strict=True):
         weight, total = said.get(member.name, (0.0, np.zeros(len(names))))
-        said[member.name] = (weight + member.share, total + member.share * each[place])
+        share = float(model.shares(member, graph)[place, 0])
+        said[member.name] = (weight + share, total + share * each[place])
     if len(said) == 1:
         return ()
     explained = names.index(found.explained)

@@ -17,6 +17,7 @@ from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.graph.task import Scale
 from hiergcn.run.adapt import AUTO
 from hiergcn.run.predict import Answer, Member, SavedModel
+from hiergcn.run.turns import turn_of
 from hiergcn.train.loop import SeedOutcome
 
 NUMBER_SELECTION = "epoch of lowest squared error on validation"
@@ -80,6 +81,8 @@ class RunResult(Answer):
     """Labels to doubt, the most doubtful first, as in `doubtful_labels.csv`; None if labels were not judged."""
     suggestions: pd.DataFrame | None = None
     """Nodes to label next, as in `suggestions.csv`; None if none were looked for or all nodes have a label."""
+    turns: int = 1
+    """Number of turns in which training and validation labels were left out of training; see `turns`."""
     votes: Votes | None = None
     """The votes behind the predictions, by the first member, if its output layer can be decomposed."""
 
@@ -91,7 +94,9 @@ class RunResult(Answer):
     @property
     def model(self) -> SavedModel:
         """The answer as a model."""
-        graph, train = self.graph, self.split.train
+        graph, train, turn = self.graph, self.split.train, None
+        if self.turns > 1:
+            train, turn = turn_of(self.split, graph.truth, self.turns, canonical_order(graph.ids))
         return SavedModel(
             self.members,
             graph.n_features,
@@ -101,6 +106,7 @@ class RunResult(Answer):
             graph.ids.astype(str),
             train,
             graph.truth[train],
+            turn,
             None if graph.targets is None else Scale.of(graph.targets[train]),
         )
 
@@ -170,6 +176,7 @@ class RunResult(Answer):
             "claim": self.claim,
             "best_epoch": [outcome.best_epoch for outcome in self.outcomes],
             "epochs": len(self.history),
+            "turns": self.turns,
             "selected_seed": self.selected_seed,
             "selection": self.selection_rule,
             "hierarchy": {"nodes": [int(n) for n in nodes], "edges": [int(e) for e in edges]},

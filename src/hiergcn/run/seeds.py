@@ -1,4 +1,9 @@
-"""The seeds of one method on one split: training them, and what they give together."""
+"""The seeds of one method on one split: training them, and what they give together.
+
+Training and validation labels may take turns. Then a seed is several networks, each of which trains on another part of
+the labels and is selected by the rest. Their mean predicts, but a labelled node is predicted by the network that did
+not train on it, so that its prediction is as uncertain as that of other nodes.
+"""
 
 import time
 from collections.abc import Sequence
@@ -28,7 +33,8 @@ class SeedResults:
     def __init__(self) -> None:
         self.outcomes: list[SeedOutcome] = []  # without arrays and weights
         self.probabilities: dict[int, np.ndarray] = {}  # (n, classes), or numbers (n, 1), by seed
-        self.weights: dict[int, dict[str, Tensor]] = {}
+        self.weights: dict[int, list[dict[str, Tensor]]] = {}
+        """Of each turn, by seed."""
         self.interrupted = False
         self.seconds = 0.0
 
@@ -46,12 +52,19 @@ class SeedResults:
         }
         return max(ranks, key=lambda seed: ranks[seed]) if ranks else None
 
-    def add(self, outcome: SeedOutcome) -> None:
-        """Add a finished seed. Its outcome comes last, so that Ctrl-C leaves none without its probabilities."""
-        if outcome.probabilities is not None and outcome.weights is not None:
-            self.weights[outcome.seed] = outcome.weights
-            self.probabilities[outcome.seed] = outcome.probabilities
-        self.outcomes.append(replace(outcome, probabilities=None, weights=None))
+    def add(self, outcomes: Sequence[SeedOutcome], turns: Sequence[Split]) -> SeedOutcome:
+        """Add a finished seed, one outcome for each turn, and return the first, with the seconds of all.
+
+        The outcome comes last, so that Ctrl-C leaves none without its probabilities. A seed fails if a turn does.
+        """
+        seconds = sum(one.seconds for one in outcomes)
+        first = replace(next((one for one in outcomes if one.failure), outcomes[0]), seconds=seconds)
+        outputs = [one.probabilities for one in outcomes if one.probabilities is not None]
+        if len(outputs) == len(turns):
+            self.weights[first.seed] = [one.weights for one in outcomes if one.weights is not None]
+            self.probabilities[first.seed] = _in_turns(outputs, turns)
+        self.outcomes.append(replace(first, probabilities=None, weights=None))
+        return first
 
     def mean(self) -> np.ndarray:
         """Return the mean probabilities of the seeds, (n, classes)."""
@@ -67,9 +80,19 @@ class SeedResults:
         return pd.concat(frames, ignore_index=True)
 
 
+def _in_turns(outputs: Sequence[np.ndarray], turns: Sequence[Split]) -> np.ndarray:
+    """Return the mean of the turns; a node that validates in a turn gets the output of that turn."""
+    if len(outputs) == 1:
+        return outputs[0]
+    mean: np.ndarray = sum(outputs) / np.float32(len(outputs))  # type: ignore[assignment]
+    for output, turn in zip(outputs, turns, strict=True):
+        mean[turn.validation] = output[turn.validation]
+    return mean
+
+
 def train_seeds(
     trainer: Trainer,
-    split: Split,
+    turns: Sequence[Split],
     settings: Settings,
     seeds: Sequence[int],
     emit: OnFitEvent,
@@ -80,16 +103,21 @@ def train_seeds(
     """Train every seed; raise an error if none gives a model. Ctrl-C keeps the seeds that are finished, if any.
 
     Args:
+        turns: the split, or those in which labels take turns, see `turns`.
         on_epoch: called instead of `emit` after each epoch.
         into: results of earlier seeds, which are added to.
     """
-    trainer.prepared(settings, split)
+    trainer.prepared(settings, turns[0])
     results = into or SeedResults()
     began = time.perf_counter()
+    runs = [(turn, seed) for seed in seeds for turn in turns]
+    trained: list[SeedOutcome] = []  # turns of the seed at hand
     try:
-        for outcome in trainer.train(settings, [(split, seed) for seed in seeds], on_epoch or emit, workers):
-            results.add(outcome)
-            emit(SeedDone(outcome))
+        for outcome in trainer.train(settings, runs, on_epoch or emit, workers):
+            trained.append(outcome)
+            if len(trained) == len(turns):
+                emit(SeedDone(results.add(trained, turns)))
+                trained = []
     except KeyboardInterrupt:
         if results.best is None:
             raise
