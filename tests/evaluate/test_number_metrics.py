@@ -8,14 +8,8 @@ from hiergcn.datasets.planted import planted_numbers
 from hiergcn.evaluate.answers import NumberAnswers
 from hiergcn.evaluate.combination import ENOUGH, combination_weights
 from hiergcn.evaluate.conformal import PredictionIntervals
-from hiergcn.evaluate.metrics import (
-    NUMBER_METRICS,
-    decided,
-    describe_intervals,
-    evaluate_numbers,
-    evaluate_part,
-    result_key,
-)
+from hiergcn.evaluate.metrics import NUMBER_METRICS, decided, evaluate_part, result_key
+from hiergcn.evaluate.number_report import describe_intervals, evaluate_numbers
 from hiergcn.graph import Split
 from hiergcn.graph.task import Scale
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 
 from hiergcn.cli.terminal import duration, print_table, printable
-from hiergcn.evaluate.metrics import NumberReport, PartReport, describe_intervals
+from hiergcn.evaluate.metrics import PartReport
+from hiergcn.evaluate.number_report import NumberReport, describe_intervals
 from hiergcn.run.result import Candidate, RunResult
 
 TITLES = ("R²", "MAE", "RMSE")

@@ -8,7 +8,8 @@ from rich.console import Console
 from hiergcn.cli.number_summary import print_numbers
 from hiergcn.cli.terminal import duration, percent, print_table, printable, warn_of_few_tests
 from hiergcn.evaluate.calibration import describe_calibration
-from hiergcn.evaluate.metrics import METRICS, NumberReport, PartReport, Summary, describe_sets
+from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, describe_sets
+from hiergcn.evaluate.number_report import NumberReport
 from hiergcn.run.result import Candidate, RunResult
 
 _FILES = {

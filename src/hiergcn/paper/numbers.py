@@ -10,7 +10,8 @@ from typing import Any
 
 from hiergcn.datasets import load_dataset, planted_numbers
 from hiergcn.errors import HierGCNError, InputError
-from hiergcn.evaluate.metrics import NumberReport, Summary
+from hiergcn.evaluate.metrics import Summary
+from hiergcn.evaluate.number_report import NumberReport
 from hiergcn.graph import Graph, Split
 from hiergcn.model.registry import method_title
 from hiergcn.paper.experiment import Experiment, Measurement

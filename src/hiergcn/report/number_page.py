@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from hiergcn.evaluate.metrics import NUMBER_METRICS, describe_intervals
+from hiergcn.evaluate.metrics import NUMBER_METRICS
+from hiergcn.evaluate.number_report import describe_intervals
 from hiergcn.report import axes
 from hiergcn.report.cells import PlotColumn
 from hiergcn.report.figures import DASH

@@ -13,16 +13,8 @@ from hiergcn.coarsen import CoarsenConfig, Hierarchy
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.conformal import check_coverage, fewest_nodes
-from hiergcn.evaluate.metrics import (
-    ModelReport,
-    NumberReport,
-    decided,
-    evaluate_model,
-    evaluate_numbers,
-    evaluate_part,
-    evaluate_sets,
-    evaluate_test,
-)
+from hiergcn.evaluate.metrics import ModelReport, decided, evaluate_model, evaluate_part, evaluate_sets, evaluate_test
+from hiergcn.evaluate.number_report import NumberReport, evaluate_numbers
 from hiergcn.explain.doubtful import MOST_NODES
 from hiergcn.explain.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split

@@ -9,7 +9,8 @@ import pandas as pd
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.evaluate.answers import ClassAnswers, NumberAnswers
-from hiergcn.evaluate.metrics import METRICS, ModelReport, NumberReport, PartReport, SetReport, decided, result_key
+from hiergcn.evaluate.metrics import METRICS, ModelReport, PartReport, SetReport, decided, result_key
+from hiergcn.evaluate.number_report import NumberReport
 from hiergcn.explain.votes import Votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import ALL_PARTS
