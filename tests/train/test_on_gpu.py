@@ -33,7 +33,10 @@ def graph(request: pytest.FixtureRequest) -> Graph:
 
 def prepared_for(graph: Graph, name: str, **changes: Any) -> tuple[Any, ...]:
     """Return the method, its prepared inputs, the task and the training settings."""
-    settings = settings_for(name).override({"levels": 2, "hidden": 8, "epochs": 8, "patience": None} | changes)
+    settings = settings_for(name)
+    settings = settings.override(
+        settings.effective({"levels": 2, "hidden": 8, "epochs": 8, "patience": None}) | changes
+    )
     assert graph.labels is not None
     task = Task.of(graph, Split.random(graph.labels, per_class=10, validation=100, seed=0))
     method = build_method(name, settings.model)
@@ -45,9 +48,14 @@ COLUMNS = {"harmonic": True, "fade": 0.1, "column_dropout": 0.5}
 SEVERAL = {"networks": 2, "label_prior": 2.0, "prediction_balance": 0.5}
 
 
-@pytest.mark.parametrize(
-    ("name", "changes"), [("hgcn", {}), ("hgcn", OPTIONS), ("hgcn", COLUMNS), ("hgcn-plus", {}), ("hgcn-plus", SEVERAL)]
-)
+CASES: list[tuple[str, dict[str, Any]]] = [
+    *(("hgcn", changes) for changes in ({}, OPTIONS, COLUMNS)),
+    *(("hgcn-plus", changes) for changes in ({}, SEVERAL)),
+    *((flat, {"layers": 3}) for flat in ("gcn", "graphsage", "gcnii")),
+]
+
+
+@pytest.mark.parametrize(("name", "changes"), CASES)
 def test_each_replica_gives_the_same_as_alone(graph: Graph, name: str, changes: dict[str, Any]) -> None:
     """Replicas are replayed as a CUDA graph after some epochs, a model alone is not."""
     method, prepared, task, config = prepared_for(graph, name, **changes)

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNConfig, glorot
 from hiergcn.model.levels import LevelTensors, Pooling
 from hiergcn.model.method import Features
-from hiergcn.model.ops.convolve import dense_product
+from hiergcn.model.ops.dense import dense_product
 
 
 class ExchangeLayer(nn.Module):

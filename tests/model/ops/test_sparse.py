@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from hiergcn.model.ops.convolve import add_product
+from hiergcn.model.ops.dense import add_product
 from hiergcn.model.ops.sparse import linear_map
 
 

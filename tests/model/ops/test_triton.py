@@ -8,7 +8,8 @@ import scipy.sparse as sp
 import torch
 
 from hiergcn.model.ops import gpu_kernels
-from hiergcn.model.ops.convolve import _DenseProductOnGPU, _MixProductOnGPU
+from hiergcn.model.ops.convolve import _MixProductOnGPU
+from hiergcn.model.ops.dense import _DenseProductOnGPU
 from hiergcn.model.ops.dropout import Draw, ReplicaGenerator, _DropoutConcatOnGPU, dropout
 from hiergcn.model.ops.row_chunks import row_chunks
 from hiergcn.model.ops.sparse_features import SparseFeatures, _ProductOnGPU

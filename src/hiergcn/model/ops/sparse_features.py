@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.model.ops import cpu, gpu_kernels
+from hiergcn.model.ops.dense import dense_product
 from hiergcn.model.ops.dropout import AnyGenerator, dropout
 from hiergcn.model.ops.row_chunks import RowChunks, row_chunks
 from hiergcn.model.ops.sparse import csr, csr_indices
@@ -125,7 +126,8 @@ class FeatureLinear(nn.Module):
 
     def forward(self, features: Features) -> Tensor:
         rate = self.rate if self.training else 0.0
-        return feature_dropout(features, rate, self.generator) @ self.weight  # (n, fan_out)
+        X = feature_dropout(features, rate, self.generator)
+        return dense_product(X, self.weight) if isinstance(X, Tensor) else X @ self.weight  # (n, fan_out)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.weight.shape[0]}, {self.weight.shape[1]})"
