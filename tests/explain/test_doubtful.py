@@ -69,3 +69,11 @@ def test_wide_features_become_principal_components(graph: Graph, monkeypatch: py
     rows = averaged(graph.adjacency, graph.features)
     assert rows.shape == (600, 4)
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, rtol=1e-5)
+
+
+def test_folds_in_turn_give_the_same(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes, labels, _ = flipped(graph, 0)
+    together = doubtful._by_edges(graph.adjacency, nodes, labels, CLASSES, folds(labels))
+    monkeypatch.setattr(doubtful, "_MOST_VALUES", 2 * 600 * CLASSES)
+    in_turn = doubtful._by_edges(graph.adjacency, nodes, labels, CLASSES, folds(labels))
+    np.testing.assert_allclose(in_turn, together, rtol=1e-6)

@@ -27,7 +27,8 @@ MOST_NODES = 200_000
 """Nodes of a graph above which labels are judged only on request."""
 
 _STEPS = 8  # of averaging
-_SPREADS, _ALPHA, _FLOOR = 50, 0.9, 1e-9  # of label propagation
+_ALPHA, _FLOOR = 0.9, 1e-9  # of label propagation
+_SPREADS, _PRODUCTS = (10, 50), 5e9  # fewest and most of its steps; products that all of them may take
 _COLUMNS = 256  # most columns; further ones are reduced to principal components
 _MOST_VALUES = 100_000_000  # nodes times columns
 _MOST_ROWS = 20_000  # labels that the regression learns from
@@ -95,7 +96,7 @@ def averaged(adjacency: sp.csr_array, features: Features) -> NDArray[np.float32]
     """Return the mean of the features after 0 to 8 steps over the edges, (n, columns), with rows of length 1."""
     columns = min(_COLUMNS, max(_MOST_VALUES // features.shape[0], 1))
     if features.shape[1] > columns:
-        U, s, _ = randomized_svd(features, columns, n_iter=2, random_state=0)
+        U, s, _ = randomized_svd(features.astype(np.float32), columns, n_iter=2, random_state=0)
         values = U * s
     else:
         values = features.toarray() if isinstance(features, sp.csr_array) else features
@@ -116,18 +117,22 @@ def _by_edges(
     n_classes: int,
     fold: NDArray[np.int64],
 ) -> Floats:
-    """Return the class shares that label propagation gives to each fold, (m, classes); all folds side by side."""
-    count = int(fold.max()) + 1
-    known = np.zeros((len(labels), count, n_classes), dtype=np.float32)
-    known[np.arange(len(labels)), :, labels] = 1.0
-    known[np.arange(len(labels)), fold] = 0.0  # a fold does not see its own labels
-    A = symmetrically_normalised(adjacency).astype(np.float32)
-    given = (1.0 - _ALPHA) / _ALPHA * known.reshape(len(labels), -1)
-    spread: NDArray[np.float32] = np.zeros((adjacency.shape[0], count * n_classes), dtype=np.float32)
-    for _ in range(_SPREADS):
-        spread[nodes] += given
-        spread = (A @ spread) * np.float32(_ALPHA)
-    shares = spread.reshape(-1, count, n_classes)[nodes, fold].astype(np.float64) + _FLOOR
+    """Return the class shares that label propagation gives to each fold, (m, classes)."""
+    n, A = adjacency.shape[0], symmetrically_normalised(adjacency).astype(np.float32)
+    side_by_side = max(1, _MOST_VALUES // (n * n_classes))
+    steps = int(np.clip(_PRODUCTS / max(A.nnz * n_classes * (fold.max() + 1), 1), *_SPREADS))
+    shares = np.full((len(labels), n_classes), _FLOOR)
+    for first in range(0, int(fold.max()) + 1, side_by_side):
+        held_out = np.arange(first, min(first + side_by_side, int(fold.max()) + 1))
+        known = np.zeros((len(labels), len(held_out), n_classes), dtype=np.float32)
+        known[np.arange(len(labels)), :, labels] = fold[:, None] != held_out  # a fold does not see its own labels
+        given = (1.0 - _ALPHA) / _ALPHA * known.reshape(len(labels), -1)
+        spread: NDArray[np.float32] = np.zeros((n, len(held_out) * n_classes), dtype=np.float32)
+        for _ in range(steps):
+            spread[nodes] += given
+            spread = (A @ spread) * np.float32(_ALPHA)
+        inside = np.flatnonzero(np.isin(fold, held_out))
+        shares[inside] += spread.reshape(n, -1, n_classes)[nodes[inside], fold[inside] - first]
     summed: Floats = shares / shares.sum(axis=1, keepdims=True)
     return summed
 
