@@ -185,6 +185,7 @@ PORTFOLIO = (
     Entry("graphsage", "graphsage", {}, lambda now: not now.labels_far_ahead, _LOST),
     Entry("hgcn", "hgcn", _LONG, lambda now: now.reaches_far, _NOT_FAR),
     Entry("hgcn+harmonic", "hgcn", {**_LONG, "dropout": 0.2, **_HARMONIC}, lambda now: now.reaches_far, _NOT_FAR),
+    Entry("hgcn-dropout", "hgcn", {**_LONG, "dropout": 0.2}, lambda now: now.reaches_far, _NOT_FAR),
     Entry("graphsage-deep", "graphsage", _DEEP, lambda now: now.neighbours_differ, "GraphSAGE is behind GCN"),
     Entry("hgcn-plus-strong", "hgcn-plus", _STRONG, lambda now: now.propagation_leads, _BEHIND),
     Entry("hgcn-plus-near", "hgcn-plus", _NEAR, lambda now: now.propagation_leads, _BEHIND),
