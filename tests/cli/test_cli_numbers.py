@@ -45,7 +45,10 @@ def test_from_files_to_predictions(command: Command, numbers: Path) -> None:
     np.testing.assert_allclose(repeated["upper"], table["upper"], atol=1e-2)
     newer = command("predict", "run", "edges.csv", "nodes.csv")
     assert list(pd.read_csv(io.StringIO(newer.out))) == ["id", "predicted", "lower", "upper", "seen"]
-    assert "only predictions of classes can be explained" in command("explain", "run", "--node", 3).err
+    explained = command("explain", "run", "--node", 3)
+    assert explained.code == 0, explained.err
+    assert "price of 3 is predicted to be" in explained.out
+    assert "Contributions to the difference" in explained.out
     assert command("suggest", "run", "--budget", 5).code == 0
     assert command("report", "run").code == 0
 

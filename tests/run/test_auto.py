@@ -234,6 +234,7 @@ def test_labels_alone_are_explained_by_labelled_nodes(method: str, graph: Graph,
     write_run(fit(graph, split, model=method, device="cpu"), tmp_path / "run")
     found = explain(load_run(tmp_path / "run"), graph, "node 7", device="cpu", top=1000)
     assert found.by_labels
+    assert found.probability is not None
     assert found.score == pytest.approx(found.probability - 1 / 4, abs=1e-4)
     assert sum(one.share for one in found.nodes) == pytest.approx(found.score)
     assert {one.id for one in found.nodes} <= set(graph.ids[split.train])
@@ -246,7 +247,9 @@ def test_an_explanation_says_what_each_method_says(mixed: RunResult, graph: Grap
     found = explain(run, graph, "node 7", device="cpu")
     assert {one.name for one in found.methods} == {member.name for member in mixed.members}
     assert sum(one.weight for one in found.methods) == pytest.approx(1.0)
-    assert sum(one.weight * one.probability for one in found.methods) == pytest.approx(found.probability, abs=1e-5)
+    assert sum(one.weight * (one.probability or 0.0) for one in found.methods) == pytest.approx(
+        found.probability, abs=1e-5
+    )
 
 
 def test_the_simple_methods_are_the_first() -> None:

@@ -12,7 +12,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.run.fit import draw_split, fit
 from hiergcn.run.folder import load_run, write_run
-from hiergcn.run.predict import predictions_again, predictions_on
+from hiergcn.run.predict import explain, predictions_again, predictions_on
 from hiergcn.run.result import RunResult
 
 SHIFT, UNIT = 1000.0, 0.01  # values of little spread around a large mean, as voltages are
@@ -87,3 +87,28 @@ def test_values_that_cannot_be_learned(graph: Graph) -> None:
         graph.with_targets(np.full(160, np.inf))
     with pytest.raises(InputError, match="both labels and targets"):
         Graph(graph.adjacency, labels=np.zeros(160, np.int64), targets=graph.targets)
+
+
+@pytest.mark.parametrize("method", ["harmonic", "label-propagation", "constant", "mlp", "hgcn-plus"])
+def test_an_explanation_adds_up_to_the_number(method: str, graph: Graph, tmp_path: Path) -> None:
+    changes = {"epochs": 5} if method in ("mlp", "hgcn-plus") else {}
+    result = fit(graph, model=method, changes=changes, device="cpu")
+    write_run(result, tmp_path / "run")
+    found = explain(load_run(tmp_path / "run"), graph, "n7", device="cpu", top=1000)
+    assert (found.explained, found.method, found.probability) == ("price", method, None)
+    assert found.score == pytest.approx(result.predicted[7], abs=1e-3 * UNIT)
+    assert float(found.predicted) == pytest.approx(result.predicted[7], abs=1e-2)
+    total = sum(one.share for one in found.nodes)
+    assert total == pytest.approx(found.score - found.without - found.missed, abs=1e-3 * UNIT)
+    if changes:
+        assert {one.name for one in found.features} <= {f"feature {k}" for k in range(8)}
+    else:
+        assert [one.name for one in found.features] == ["labels nearby: price"]
+
+
+def test_an_explanation_says_what_each_method_predicts(chosen: RunResult, graph: Graph, tmp_path: Path) -> None:
+    write_run(chosen, tmp_path / "run")
+    found = explain(load_run(tmp_path / "run"), graph, "n7", device="cpu")
+    said = sum(one.weight * float(one.predicted) for one in found.methods)
+    assert said == pytest.approx(chosen.predicted[7], abs=1e-2)
+    assert all(next(iter(group.predicted)).startswith("values with mean") for group in found.hyper_nodes)

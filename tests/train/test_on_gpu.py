@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from hiergcn.coarsen import coarsen
-from hiergcn.datasets import planted_graph
+from hiergcn.datasets import planted_graph, planted_numbers
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.ops.dropout import ReplicaGenerator, dropout
@@ -65,6 +65,22 @@ def test_each_replica_gives_the_same_as_alone(graph: Graph, name: str, changes: 
     for other in (beside_none, alone):
         np.testing.assert_allclose(together[1].history[:, :2], other.history[:, :2], rtol=1e-3)
     assert not np.allclose(together[0].history[:, :2], together[1].history[:, :2], rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["gcn", "hgcn", "hgcn-plus"])
+def test_replicas_that_learn_numbers_give_the_same_as_alone(name: str) -> None:
+    graph = planted_numbers(600, seed=1)
+    settings = settings_for(name)
+    settings = settings.override(settings.effective({"levels": 2, "hidden": 8, "epochs": 8}))
+    assert graph.strata is not None
+    task = Task.of(graph, Split.holdout(graph.strata))
+    method = build_method(name, settings.model)
+    prepared = method.prepare(task, coarsen(graph.adjacency, 2), GPU)
+    together = train_side_by_side(method, prepared, [task] * 2, settings.train, [0, 1], GPU)
+    alone = train_seed(method, prepared, task, settings.train, 0, GPU)
+    np.testing.assert_allclose(together[0].history[:, :2], alone.history[:, :2], rtol=1e-3)
+    assert together[0].probabilities is not None
+    assert together[0].probabilities.shape == (600, 1)
 
 
 def test_replayed_steps_draw_new_masks() -> None:

@@ -1,6 +1,7 @@
 """`hiergcn explain`: which nodes, features and hyper-nodes contributed to a prediction."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,6 +47,42 @@ def explain(
 
 
 def _print(out: "Console", found: "Explanation") -> None:
+    _print_prediction(out, found)
+    if found.methods:
+        said = [(one.name, f"{one.weight:.0%}", one.predicted, percent(one.probability)) for one in found.methods]
+        columns = ("method", "weight", "says", f"{found.explained} %")
+        kept = 3 if found.probability is None else 4  # numbers have no probability
+        title = "The methods of the answer"
+        print_table(out, columns[:kept], [row[:kept] for row in said], title=title)
+    digits = "+.4g" if found.probability is None else "+.3f"
+    by_hops = [("the node itself" if hops == "0" else hops, format(share, digits)) for hops, share in _reached(found)]
+    nodes = [(one.id, "-" if one.hops is None else str(one.hops), format(one.share, digits)) for one in found.nodes]
+    features = [(one.name, format(one.share, digits)) for one in found.features]
+    tables: list[tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]] = [
+        ("By distance in edges", ("distance", "share"), by_hops),
+        ("Labelled nodes" if found.by_labels else "Nodes", ("node", "edges away", "share"), nodes),
+        ("Labels" if found.by_labels else "Features", ("feature", "share"), features),
+    ]
+    for title, names, rows in tables:
+        out.print()
+        print_table(out, names, rows, title=title, letters=SHOWN_LETTERS)
+    for group in found.hyper_nodes:
+        out.print()
+        out.print(f"Level {group.level}: one hyper-node of {group.size:,} nodes, share {format(group.share, digits)}")
+        out.print(f"  labels given: {_counts(group.given)}; predicted: {_counts(group.predicted)}", soft_wrap=True)
+        listed = ", ".join(printable(name)[:SHOWN_LETTERS] for name in group.members[:SHOWN])
+        more = f" and {group.size - SHOWN:,} more" if group.size > SHOWN else ""
+        out.print(f"  members: {listed}{more}", soft_wrap=True)
+
+
+def _print_prediction(out: "Console", found: "Explanation") -> None:
+    """Say what is predicted, and what the contributions add up to."""
+    if found.probability is None:
+        out.print(f"{printable(found.explained)} of {printable(found.id)} is predicted to be {found.predicted}")
+        without = "is the mean of the training values" if found.by_labels else "without any features"
+        alone = f"{found.score:.6g} by {found.method} alone, {found.without:.6g} {without}"
+        out.print(f"{alone}. Contributions to the difference:", soft_wrap=True)
+        return
     out.print(f"{printable(found.id)} is predicted to be {printable(found.predicted)}")
     if found.set is not None and found.coverage is not None:
         out.print(f"Prediction set of {100 * found.coverage:g} %: {printable(found.set)}", soft_wrap=True)
@@ -58,26 +95,13 @@ def _print(out: "Console", found: "Explanation") -> None:
             f"{what} (its logit less the mean of all; {probability}), {found.without:+.3f} without any features. "
             "Contributions to the difference:"
         )
-    if found.methods:
-        said = [(one.name, f"{one.weight:.0%}", one.predicted, percent(one.probability)) for one in found.methods]
-        print_table(out, ("method", "weight", "says", f"{found.explained} %"), said, title="The methods of the answer")
-    by_hops = [("the node itself" if hops == "0" else hops, f"{share:+.3f}") for hops, share in found.hops.items()]
-    nodes = [(one.id, "-" if one.hops is None else str(one.hops), f"{one.share:+.3f}") for one in found.nodes]
-    features = [(one.name, f"{one.share:+.3f}") for one in found.features]
-    for title, columns, rows in (
-        ("By distance in edges", ("distance", "share"), by_hops),
-        ("Labelled nodes" if found.by_labels else "Nodes", ("node", "edges away", "share"), nodes),
-        ("Labels" if found.by_labels else "Features", ("feature", "share"), features),
-    ):
-        out.print()
-        print_table(out, columns, rows, title=title, letters=SHOWN_LETTERS)
-    for group in found.hyper_nodes:
-        out.print()
-        out.print(f"Level {group.level}: one hyper-node of {group.size:,} nodes, share {group.share:+.3f}")
-        out.print(f"  labels given: {_counts(group.given)}; predicted: {_counts(group.predicted)}", soft_wrap=True)
-        names = ", ".join(printable(name)[:SHOWN_LETTERS] for name in group.members[:SHOWN])
-        more = f" and {group.size - SHOWN:,} more" if group.size > SHOWN else ""
-        out.print(f"  members: {names}{more}", soft_wrap=True)
+
+
+def _reached(found: "Explanation") -> list[tuple[str, float]]:
+    """Return the contributions by distance, up to the last that is not 0."""
+    hops = list(found.hops.items())
+    last = max((place for place, (_, share) in enumerate(hops) if share), default=0)
+    return hops[: last + 1]
 
 
 def _counts(classes: dict[str, int]) -> str:

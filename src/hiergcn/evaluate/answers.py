@@ -23,6 +23,11 @@ class ClassAnswers:
     temperature: Temperature
     sets: PredictionSets | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the outputs."""
+        return self.class_names
+
     def columns(self, probabilities: NDArray[np.floating]) -> dict[str, NDArray[Any]]:
         """Return the class of each node, its probability, its calibrated probability, and the prediction set."""
         confidence = self.temperature.of(probabilities)
@@ -42,6 +47,11 @@ class NumberAnswers:
     """Of the target."""
     scale: Scale
     intervals: PredictionIntervals | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of the only output."""
+        return (self.name,)
 
     @property
     def decimals(self) -> int:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hiergcn.errors import InputError
+from hiergcn.graph.task import Scale
 from hiergcn.model.baselines.base import LabelModel
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.sparse_features import SparseFeatures
@@ -47,6 +48,11 @@ class Attribution:
         """The part of the score that the contributions miss, because the number of steps is finite."""
         return self.score - self.without - float(self.share.sum())
 
+    def in_unit(self, scale: Scale) -> "Attribution":
+        """Return the same for standardised numbers in the unit of the target."""
+        score, without = (float(scale.restored(np.array(value))) for value in (self.score, self.without))
+        return replace(self, share=self.share * scale.spread, score=score, without=without)
+
     def by_node(self) -> NDArray[np.float64]:
         return _sums(self.row, self.share, self.shape[0])
 
@@ -62,7 +68,7 @@ def attribute(model: NodeModel, features: Features, node: int, class_: int) -> A
     def score(at: Tensor) -> Tensor:
         changed = replace(features, values=at) if isinstance(features, SparseFeatures) else at
         logits: Tensor = model(changed)[node].double()
-        return logits[class_] - logits.mean()
+        return logits[class_] - logits.mean() if len(logits) > 1 else logits[0]  # a single one is a number
 
     whole, nothing = score(values).item(), score(torch.zeros_like(values)).item()
     steps = FEWEST_STEPS
@@ -80,13 +86,18 @@ def attribute(model: NodeModel, features: Features, node: int, class_: int) -> A
 def attribute_labels(model: LabelModel, node: int, class_: int, n_classes: int) -> Attribution:
     """Attribute the share of a class at a node, less the mean of all classes, to the training labels.
 
-    The columns are the classes of the labels. Without any label, all classes have the same share.
+    The columns are the classes of the labels. Without any label, all classes have the same share. Numbers have one
+    column, and their score is the number.
     """
     labelled = torch.nonzero(model.is_known).squeeze(1)
     weights = model.label_weights(node).double().cpu().numpy()
     total = weights.sum()
     classes = model.known[labelled].cpu().numpy()
-    share = weights / (total if total > 0 else 1.0) * ((classes == class_) - 1.0 / n_classes)
+    weights = weights / (total if total > 0 else 1.0)
+    if n_classes == 1:
+        shape, columns = (len(model.known), 1), np.zeros(len(weights), dtype=np.int64)
+        return Attribution(labelled.cpu().numpy(), columns, weights * classes, shape, float(weights @ classes), 0.0)
+    share = weights * ((classes == class_) - 1.0 / n_classes)
     return Attribution(labelled.cpu().numpy(), classes, share, (len(model.known), n_classes), float(share.sum()), 0.0)
 
 

@@ -66,8 +66,8 @@ class MethodShare:
     weight: float
     """Of its probabilities in the answer."""
     predicted: str
-    probability: float
-    """Of the explained class."""
+    probability: float | None
+    """Of the explained class; None for a number."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,12 @@ class Explanation:
     id: str
     predicted: str
     explained: str
-    """The class that the contributions are about."""
-    probability: float
-    """Of that class."""
+    """The class that the contributions are about, or the name of the target."""
+    probability: float | None
+    """Of that class; None for a number."""
     score: float
     """Logit of that class minus the mean of all logits, before any `prediction_balance`. If labels alone answer, the
-    share of that class minus the mean of all shares."""
+    share of that class minus the mean of all shares. For a number, the number that the explained method predicts."""
     without: float
     """The score if no node had any features; 0 if labels alone answer."""
     missed: float
@@ -93,6 +93,8 @@ class Explanation:
     hyper_nodes: tuple[HyperNode, ...]
     by_labels: bool = False
     """Whether the contributions are those of labels, because no method of the answer uses features."""
+    method: str = ""
+    """The method that the contributions are about."""
     methods: tuple[MethodShare, ...] = ()
     """The methods of the answer, if there are several; the contributions are about the first that uses features."""
     set: str | None = None
@@ -207,7 +209,7 @@ def _hyper_nodes(
                 level=level,
                 size=members.size,
                 members=tuple(predictions["id"].iloc[first].astype(str)),
-                given=_counts(rows.loc[rows["given"], "label"]),
+                given=_counts(rows.loc[rows["given"], "label" if "label" in rows else "value"]),
                 predicted=_counts(rows["predicted"]),
                 share=float(shares[members].sum()),
             )
@@ -216,6 +218,9 @@ def _hyper_nodes(
 
 
 def _counts(column: Any) -> dict[str, int]:
+    """Return how often each class occurs; of numbers, how many there are with their mean."""
+    if pd.api.types.is_float_dtype(column):
+        return {f"values with mean {column.mean():.4g}": len(column)} if len(column) else {}
     return {str(name): int(count) for name, count in column.value_counts().items()}
 
 

@@ -241,13 +241,18 @@ class SavedModel(Answer):
 
     def feature_attribution_on(self, graph: Graph, device: str = "auto") -> Callable[[int, int], Attribution]:
         """Return the attribution of scores, given a node and a class, to the features of a graph in canonical order."""
-        return partial(attribute, *self.traceable_on(graph, device))
+        return self._in_unit(partial(attribute, *self.traceable_on(graph, device)))
 
     def label_attribution_on(self, graph: Graph, device: str = "auto") -> Callable[[int, int], Attribution]:
         """Return the attribution of scores to the training labels, for an answer of labels alone."""
         model, _ = next(self._each_on(graph, device, self.members[:1]))
         assert isinstance(model, LabelModel)
-        return lambda node, class_: attribute_labels(model, node, class_, len(self.class_names))
+        return self._in_unit(lambda node, class_: attribute_labels(model, node, class_, self.n_outputs))
+
+    def _in_unit(self, attribution: Callable[[int, int], Attribution]) -> Callable[[int, int], Attribution]:
+        """Return the attribution of numbers in their unit; that of classes is as it is."""
+        scale = self.scale
+        return attribution if scale is None else lambda node, class_: attribution(node, class_).in_unit(scale)
 
     def _hierarchy_of(self, graph: Graph, settings: Settings) -> Hierarchy:
         levels: int = settings.model.levels
@@ -306,12 +311,10 @@ def predictions_on(run: "LoadedRun", graph: Graph, device: str = "auto") -> pd.D
 def explain(
     run: "LoadedRun", graph: Graph, node: str, *, class_: str | None = None, top: int = 10, device: str = "auto"
 ) -> Explanation:
-    """Explain the prediction of a run for the node with this id, or why it is not `class_`. Classes only.
+    """Explain the prediction of a run for the node with this id, or why it is not `class_`.
 
     The graph is the training graph; `top` is the number of nodes and features to list.
     """
-    if run.model.scale is not None:
-        raise InputError(f"{run.path} predicts numbers, and only predictions of classes can be explained.")
     graph = training_graph(run, graph)
     ordered, _ = _ordered(graph)
     order = pd.Index(run.model.ids).get_indexer(ordered.ids.astype(str))
@@ -324,12 +327,17 @@ def explain(
         run.predictions.iloc[order].reset_index(drop=True),
         run.probabilities[order],
         node,
-        class_names=run.model.class_names,
+        class_names=run.answers.names,
         columns=() if by_labels else model.columns,
         class_=class_,
         top=top,
     )
-    found = replace(found, by_labels=by_labels, methods=_method_shares(model, graph, found, device))
+    explained = next((one for one in model.members if one.uses_features), model.members[0])
+    said = _method_shares(model, graph, found, device)
+    found = replace(found, by_labels=by_labels, method=explained.name, methods=said)
+    if model.scale is not None:
+        row = run.predictions.set_index("id").loc[node.strip()]
+        return replace(found, predicted=f"{row['predicted']:g}", probability=None)
     if run.sets is None:
         return found
     inside = run.predictions.set_index("id")["set"][node.strip()]
@@ -341,11 +349,15 @@ def _method_shares(model: SavedModel, graph: Graph, found: Explanation, device: 
     place, names = int(np.flatnonzero(graph.ids.astype(str) == found.id)[0]), model.class_names
     said: dict[str, tuple[float, NDArray[Any]]] = {}  # by method: its weight, and its probabilities times that
     for member, each in zip(model.members, model.each_proba(graph, device), strict=True):
-        weight, total = said.get(member.name, (0.0, np.zeros(len(names))))
+        weight, total = said.get(member.name, (0.0, np.zeros(model.n_outputs)))
         share = float(model.shares(member, graph)[place, 0])
         said[member.name] = (weight + share, total + share * each[place])
     if len(said) == 1:
         return ()
+    if model.scale is not None:
+        return tuple(
+            MethodShare(name, weight, f"{total[0] / weight:.6g}", None) for name, (weight, total) in said.items()
+        )
     explained = names.index(found.explained)
     return tuple(
         MethodShare(name, weight, names[int(total.argmax())], float(total[explained] / weight))
