@@ -39,6 +39,13 @@ def test_from_suggestions_to_a_fit_and_back(command: Command, own_files: Path) -
     assert (predictions.loc[after["id"], "label"] == "").all()
     assert after["reason"].str.contains("confidence").all()
 
+    after.assign(label="$x_").to_csv("next.csv", index=False)
+    outcome = command("fit", *FILES, *QUICK, "--labels", "more.csv", "--labels", "next.csv", "--out", "second")
+    assert outcome.code == 0, outcome.err
+    again = read((own_files / "second" / "predictions.csv").read_text()).set_index("id")["label"]
+    assert (again[table["id"]] == "007").all()
+    assert (again[after["id"]] == "$x_").all()
+
 
 def test_labels_for_edges_alone(command: Command, own_files: Path) -> None:
     (own_files / "more.csv").write_text("id,label\n" + "".join(f"node {k},{'ab'[k % 2]}\n" for k in range(8)))

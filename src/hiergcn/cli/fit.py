@@ -97,7 +97,7 @@ def fit(
     from hiergcn.run.settings import settings_for
     from hiergcn.run.source import Source
 
-    source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter, labels, target)
+    source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter, labels or (), target)
     automatic = is_automatic(model, preset, source.dataset)
     if automatic:  # both ways raise for unknown names and values, before anything is read
         check_settings(changes)

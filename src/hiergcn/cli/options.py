@@ -32,9 +32,10 @@ SplitColumn = Annotated[
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Column of NODES to leave out; may be repeated.")]
 Labels = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
-        help="CSV of further labels (columns id and label), as `hiergcn suggest` writes it and you fill it in."
+        help="CSV of further labels (columns id and label), as `hiergcn suggest` writes it and you fill it in; may be "
+        "repeated."
     ),
 ]
 Unknown = Annotated[

@@ -41,7 +41,7 @@ def suggest(
     if Path(data).is_dir():
         frame = _after(Path(data), budget, seed)
     else:
-        source = Source(data, nodes, label, id_, weight, None, drop or (), unknown, delimiter, labels)
+        source = Source(data, nodes, label, id_, weight, None, drop or (), unknown, delimiter, labels or ())
         frame = _before(source, budget, seed)
     write_csv(frame, sys.stdout if out is None else out, spreadsheet=spreadsheet_safe)
     where = "" if out is None else f", written to {out}. Fill in its column label and give it to fit: --labels {out}"

@@ -37,8 +37,8 @@ class Source:
     drop: Sequence[str] = ()
     unknown: Sequence[str] | None = None
     delimiter: str | None = None
-    labels: str | None = None
-    """A CSV of further labels."""
+    labels: Sequence[str] = ()
+    """CSV files of further labels."""
     target: str | None = None
     """Column of numbers to predict, instead of a label."""
 
@@ -97,7 +97,9 @@ class Source:
     def read(self, on_bytes: OnBytes | None = None) -> "Data":
         """Read the graph, and its split if it has one; a dataset is downloaded if it is not here."""
         data = self._read(on_bytes)
-        return data if self.labels is None else data.with_labels(self.labels, self.unknown)
+        for path in self.labels:
+            data = data.with_labels(path, self.unknown)
+        return data
 
     def _read(self, on_bytes: OnBytes | None) -> "Data":
         if self.is_dataset:
@@ -145,7 +147,7 @@ class Source:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a run folder records, with paths that hold from any working directory."""
-        labels = str(Path(self.labels).resolve()) if self.labels else None
+        labels = [str(Path(path).resolve()) for path in self.labels]
         if self.is_dataset:
             return {"data": self.data} | ({"labels": labels} if labels else {})
         nodes = str(Path(self.nodes).resolve()) if self.nodes else None
