@@ -7,10 +7,10 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "hiergcn"
 ROOMS = (
-    *("version", "errors", "files", "compiled", "graph", "datasets", "coarsen", "model", "train", "evaluate"),
-    *("explain", "run", "report", "estimator", "paper", "cli", "__main__"),
+    *("version", "errors", "files", "fragments", "compiled", "graph", "datasets", "coarsen", "model", "train"),
+    *("evaluate", "explain", "run", "report", "estimator", "paper", "cli", "__main__"),
 )
-WITHOUT_TORCH = ("version", "errors", "files", "compiled", "graph", "datasets", "coarsen")
+WITHOUT_TORCH = ("version", "errors", "files", "fragments", "compiled", "graph", "datasets", "coarsen")
 CONVERTERS = PACKAGE / "graph" / "formats"  # may import the library they convert to, when a conversion is asked for
 PACKAGE_FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]
 

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from hiergcn.coarsen.strategy import CoarsenConfig
 from hiergcn.compiled.csr import Int32s, Int64s
 from hiergcn.errors import InputError
+from hiergcn.fragments import card, table
 from hiergcn.graph.adjacency import reordered_adjacency
 
 if TYPE_CHECKING:
@@ -180,3 +181,10 @@ class Hierarchy:
 
     def __repr__(self) -> str:
         return f"Hierarchy(nodes={list(self.sizes().nodes)}, edges={list(self.sizes().edges)})"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the levels, the input graph first."""
+        nodes, edges = self.sizes()
+        rows = [(level, n, m) for level, (n, m) in enumerate(zip(nodes, edges, strict=True))]
+        levels = table(("level", "nodes", "edges"), rows, [n / max(nodes[0], 1) for n in nodes])
+        return card("Hierarchy", {"coarser levels": self.depth, "strategy": self.config.strategy}, levels)

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
 from hiergcn.errors import HierGCNError, InputError
+from hiergcn.estimator.shown_run import ShownRun
 from hiergcn.evaluate.answers import NumberAnswers
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.alignment import encoded_like
@@ -67,7 +68,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         """
         check_graph(graph)
         self._check_aim(graph.name, graph.targets is not None)
-        self.result_: RunResult = fit(
+        result = fit(
             graph,
             own_split(graph, split, test=0.0, seed=self.seed),
             seeds=[self.seed],
@@ -79,6 +80,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             coverage=self.coverage,
             on_event=on_event,
         )
+        self.result_: RunResult = ShownRun.of(result)
         self._keep(self.result_)
         return self
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hiergcn.compiled.csr import read_only
 from hiergcn.errors import InputError
+from hiergcn.fragments import card, sentence, table
 from hiergcn.graph.adjacency import checked_adjacency, position_of, read_only_csr, reordered_adjacency
 from hiergcn.graph.conversions import Conversions
 from hiergcn.graph.coordinates import Coordinates
@@ -20,6 +21,7 @@ from hiergcn.graph.tables.feature_columns import FeatureColumn, FeatureTable
 TARGET = "value"
 """Name of targets that have no other."""
 
+_SHOWN_CLASSES, _SHOWN_NOTES = 10, 3  # in a notebook
 Features: TypeAlias = NDArray[Any] | sp.csr_array
 
 
@@ -165,6 +167,20 @@ class Graph(Conversions):
             f"{f'classes={self.n_classes}' if self.targets is None else f'target={self.target_name!r}'}, "
             f"labelled={self.labelled.size})"
         )
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: sizes, classes with their labels, and what the reader did."""
+        facts: dict[str, object] = {"nodes": self.n_nodes, "edges": self.n_edges, "features": self.n_features}
+        facts |= {"classes": self.n_classes} if self.targets is None else {"target": self.target_name}
+        parts = [sentence(note) for note in self.notes[:_SHOWN_NOTES]]
+        if self.labels is not None and self.class_names:
+            counts = np.bincount(self.labels[self.labelled], minlength=self.n_classes)
+            order = np.argsort(-counts, kind="stable")[:_SHOWN_CLASSES]
+            rows = [(self.class_names[k], int(counts[k])) for k in order]
+            shares = [float(counts[k] / max(counts.max(), 1)) for k in order]
+            more = self.n_classes - len(rows)
+            parts += [table(("class", "labels"), rows, shares), *([sentence(f"and {more:,} more")] if more > 0 else [])]
+        return card(self.name, facts | {"with a label": int(self.labelled.size)}, *parts)
 
 
 def strata(labels: NDArray[np.int64] | None, targets: NDArray[np.float64] | None) -> NDArray[np.int64] | None:

@@ -27,7 +27,8 @@ from hiergcn.report.palette import FIRST, INK, SECOND, class_colours
 from hiergcn.report.still import class_map, levels_pictures
 from hiergcn.report.template import in_script, rendered, script, settings_rows
 from hiergcn.report.tree import Tree
-from hiergcn.run.folder import LoadedRun, load_run
+from hiergcn.run.folder import LoadedRun, load_run, run_config
+from hiergcn.run.machine import environment
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import recipe_files
 
@@ -41,17 +42,30 @@ def write_report(folder: Path, result: RunResult | None = None) -> Path:
     return target
 
 
+def page_of_result(result: RunResult, name: str = "run") -> str:
+    """Return the page of a run that is in no folder; `name` is the folder that its commands speak of."""
+    run = _loaded(Path(name), result, run_config(result), environment())
+    for table in ("doubtful", "suggestions"):  # else they would be looked for in the folder
+        found = getattr(result, table)
+        run.__dict__[table] = None if found is None else found.astype(str)
+    return render(run)
+
+
 def _in_memory(folder: Path, result: RunResult) -> LoadedRun:
     """Return what `load_run` would, without reading the large files and contracting the levels again."""
-    config, environment = (
+    config, machine = (
         json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in ("config", "environment")
     )
-    return LoadedRun(
+    return _loaded(folder, result, config, machine)
+
+
+def _loaded(folder: Path, result: RunResult, config: dict[str, Any], machine: dict[str, Any]) -> LoadedRun:
+    run = LoadedRun(
         path=folder,
         members=result.members,
         config=config,
         metrics=result.metrics(),
-        environment=environment,
+        environment=machine,
         history=result.history,
         predictions=result.predictions(),
         probabilities=result.probabilities,
@@ -61,6 +75,8 @@ def _in_memory(folder: Path, result: RunResult) -> LoadedRun:
         votes=result.votes,
         coordinates=result.graph.coordinates,
     )
+    run.__dict__["view"] = result.view  # else it would be read from the folder
+    return run
 
 
 def render(run: LoadedRun) -> str:
@@ -102,9 +118,9 @@ def render(run: LoadedRun) -> str:
 
 def _explorer(run: LoadedRun, colours: Sequence[str]) -> dict[str, Any]:
     """Return the explorer's data and its still pictures; the page's own script alone if there is no hierarchy."""
-    if run.hierarchy is None:
+    if run.view is None:
         return {"explorer": None, "script": script("page")}
-    tree = Tree.of(run.hierarchy)
+    tree = Tree.of(run.view, model_levels=len(run.hierarchy.levels) if run.hierarchy else 1)
     positions = layout(tree)
     explorer = explorer_data(run, tree, positions, colours)
     predicted = run.probabilities.argmax(axis=1)[tree.order]

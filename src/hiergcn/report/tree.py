@@ -43,8 +43,8 @@ class Tree:
         return np.concatenate(([0], np.cumsum(members)))
 
     @classmethod
-    def of(cls, hierarchy: Hierarchy) -> Self:
-        """Renumber the nodes of a hierarchy, and add coarser levels if needed."""
+    def of(cls, hierarchy: Hierarchy, model_levels: int | None = None) -> Self:
+        """Renumber the nodes of a hierarchy, and add coarser levels if needed; `model_levels` are all of it if None."""
         adjacency = [level.adjacency for level in hierarchy.levels]
         weight = [level.node_weight for level in hierarchy.levels]
         group = [level.grouping() for level in hierarchy.levels[:-1]]
@@ -65,7 +65,7 @@ class Tree:
             tuple(heavy[order] for heavy, order in zip(weight, orders, strict=True)),
             tuple(reversed(parents)),
             orders[0],
-            len(hierarchy.levels),
+            len(hierarchy.levels) if model_levels is None else model_levels,
         )
 
 

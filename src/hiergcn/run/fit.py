@@ -27,7 +27,7 @@ from hiergcn.run.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitE
 from hiergcn.run.label_check import doubtful_labels, judge_labels, without_doubtful
 from hiergcn.run.memory_plan import available_memory, require_memory
 from hiergcn.run.predict import Member
-from hiergcn.run.result import Candidate, RunResult
+from hiergcn.run.result import Candidate, Leaderboard, RunResult
 from hiergcn.run.seeds import AllSeedsFailedError as AllSeedsFailedError
 from hiergcn.run.seeds import SeedResults, train_seeds
 from hiergcn.run.settings import Settings, published
@@ -268,7 +268,7 @@ def _automatic_result(found: Automatic, trainer: Trainer, split: Split) -> RunRe
         turns=count,
         notes=(*_turns_note(found), *result.notes),
         hierarchy=result.hierarchy or trainer.coarsened(BATCH_LEVELS, CoarsenConfig()),  # to look at the graph
-        leaderboard=tuple(leaderboard),
+        leaderboard=Leaderboard(leaderboard),
         verdict=found.verdict,
         interrupted=found.interrupted,
         seconds=result.seconds | {"train": sum(one.results.seconds for one in found.candidates)},

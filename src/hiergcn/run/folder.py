@@ -5,7 +5,7 @@ metrics.json       every score                                  hierarchy.npz   
 history.csv        each seed, epoch by epoch                    votes.npz           see `explain.votes`
 predictions.csv    each node, by the user's own id              environment.json    machine and versions
 probabilities.npy  of every class (or numbers), a row per node   report.html         the page (made by `report`)
-coordinates.npz    where the nodes are, if the data say so
+coordinates.npz    where the nodes are, if the data say so      view.npz            levels of the page alone
 graph.npz          the graph, if it came from Python instead of files or a named dataset
 doubtful_labels.csv, suggestions.csv   labels to doubt, and nodes to label next
 manifest.json      digests of all of these but the page and the last two, which a user may fill in
@@ -56,7 +56,7 @@ _OPTIONAL = {"set": str, "lower": float, "upper": float}
 _HISTORY = {"seed": int, "epoch": int} | dict.fromkeys(HISTORY, float)
 
 GRAPH, DOUBTFUL, SUGGESTIONS = "graph.npz", "doubtful_labels.csv", "suggestions.csv"
-COORDINATES = "coordinates.npz"
+COORDINATES, VIEW = "coordinates.npz", "view.npz"
 REQUIRED = (
     *("config.json", "metrics.json", "environment.json"),
     *("history.csv", "predictions.csv", "probabilities.npy", "model.safetensors"),
@@ -85,17 +85,9 @@ def write_run(
         write_manifest(draft, without=(DOUBTFUL, SUGGESTIONS))
 
 
-def write_answer(result: RunResult, path: Path, *, spreadsheet: bool = False) -> None:
-    """Write `metrics.json` and `predictions.csv` alone, if there is no room for the whole run."""
-    with folder_written_whole(path) as draft:
-        _write_json(draft / "metrics.json", result.metrics())
-        _write_predictions(result, draft, spreadsheet)
-
-
-def _write_files(
-    result: RunResult, folder: Path, source: Mapping[str, Any] | None, keep_graph: bool, spreadsheet: bool
-) -> None:
-    config = result.settings.to_dict() | {
+def run_config(result: RunResult, source: Mapping[str, Any] | None = None, spreadsheet: bool = False) -> dict[str, Any]:
+    """Return the content of `config.json`."""
+    return result.settings.to_dict() | {
         "members": [
             one.settings.to_dict() | {"seed": one.seed, "share": one.share, "turn": one.turn} for one in result.members
         ],
@@ -111,6 +103,19 @@ def _write_files(
         "source": dict(source or {}),
         "spreadsheet_safe": spreadsheet,
     }
+
+
+def write_answer(result: RunResult, path: Path, *, spreadsheet: bool = False) -> None:
+    """Write `metrics.json` and `predictions.csv` alone, if there is no room for the whole run."""
+    with folder_written_whole(path) as draft:
+        _write_json(draft / "metrics.json", result.metrics())
+        _write_predictions(result, draft, spreadsheet)
+
+
+def _write_files(
+    result: RunResult, folder: Path, source: Mapping[str, Any] | None, keep_graph: bool, spreadsheet: bool
+) -> None:
+    config = run_config(result, source, spreadsheet)
     _write_json(folder / "config.json", config)
     _write_json(folder / "metrics.json", result.metrics())
     _write_json(folder / "environment.json", environment())
@@ -120,8 +125,7 @@ def _write_files(
     for table, name in ((result.doubtful, DOUBTFUL), (result.suggestions, SUGGESTIONS)):
         if table is not None:
             write_csv(table, folder / name, spreadsheet=spreadsheet)
-    if result.hierarchy is not None:
-        result.hierarchy.save(folder / "hierarchy.npz")
+    result.view.save(folder / ("hierarchy.npz" if result.hierarchy else VIEW))
     if keep_graph:
         result.graph.to_npz(folder / GRAPH)
     if result.votes is not None:
@@ -161,6 +165,12 @@ class LoadedRun(Answer):
     votes: Votes | None
     coordinates: Coordinates | None = None
     """Where the nodes are, if the data say so."""
+
+    @cached_property
+    def view(self) -> Hierarchy | None:
+        """The hierarchy, or one that was made for the page; runs of earlier versions may have neither."""
+        file = self.path / VIEW
+        return self.hierarchy or (Hierarchy.load(file) if file.exists() else None)
 
     @cached_property
     def doubtful(self) -> pd.DataFrame | None:

@@ -2,25 +2,30 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.evaluate.answers import ClassAnswers, NumberAnswers
 from hiergcn.evaluate.metrics import METRICS, ModelReport, PartReport, SetReport, decided, result_key
 from hiergcn.evaluate.number_report import NumberReport
 from hiergcn.explain.votes import Votes
+from hiergcn.fragments import card, sentence, table
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import ALL_PARTS
 from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.graph.task import Scale
 from hiergcn.run.adapt import AUTO
+from hiergcn.run.portfolio import candidate_title
 from hiergcn.run.predict import Answer, Member, SavedModel
 from hiergcn.run.turns import turn_of
 from hiergcn.train.loop import SeedOutcome
 
+VIEW_LEVELS = 4
+"""Levels of a hierarchy that is made for the page alone."""
 NUMBER_SELECTION = "epoch of lowest squared error on validation"
 
 
@@ -46,7 +51,37 @@ class Candidate:
         return vars(self) | {"test": scores(self.test), "validation": scores(self.validation)}
 
 
-@dataclass(frozen=True, eq=False)
+class Leaderboard(tuple[Candidate, ...]):
+    """Candidates, best on validation first; a notebook shows them as a table."""
+
+    def _repr_html_(self) -> str:
+        done = [one for one in self if one.validation is not None]
+        rows = [
+            (
+                candidate_title(one.name, one.model),
+                score_text(one.validation),
+                score_text(one.test),
+                f"{one.weight:.0%}" if one.weight else "",
+                one.seeds,
+                "" if one.seconds is None else f"{one.seconds:.1f} s",
+            )
+            for one in done
+        ]
+        columns = ("candidate", "validation", "test", "weight", "seeds", "time")
+        shares = [(one.test or one.validation or {}).main.mean for one in done]  # type: ignore[union-attr]
+        more = len(self) - len(done)
+        return table(columns, rows, shares) + (sentence(f"{more} more gave no result.") if more else "")
+
+
+def score_text(report: PartReport | None) -> str:
+    """Return the main score of a part as people read it: an accuracy in per cent, or R²."""
+    if report is None or report.main.mean is None:
+        return ""
+    name, value = next(iter(report)), report.main.mean
+    return f"{100 * value:.1f} %" if name in METRICS else f"R² {value:.3f}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class RunResult(Answer):
     """A finished run: the figures of every seed, and the answer that is delivered, their weighted mean."""
 
@@ -70,7 +105,7 @@ class RunResult(Answer):
     """Accuracy that the paper claims on this dataset."""
     baselines: tuple[Candidate, ...] | None = None
     """What simpler methods give on the same split; None if they were not run."""
-    leaderboard: tuple[Candidate, ...] | None = None
+    leaderboard: Leaderboard | None = None
     """Every candidate of the automatic choice, best on validation first; None if a method was named."""
     verdict: str | None = None
     """What the automatic choice chose and why, in a sentence."""
@@ -86,6 +121,27 @@ class RunResult(Answer):
     """Number of turns in which training and validation labels were left out of training; see `turns`."""
     votes: Votes | None = None
     """The votes behind the predictions, by the first member, if its output layer can be decomposed."""
+
+    def __repr__(self) -> str:
+        method = self.settings.method if self.leaderboard is None else AUTO
+        part, score = ("test", self.test) if self.test else ("validation", self.validation)
+        scored = f"{part} {score_text(score)}"
+        return f"{type(self).__name__}({self.graph.name!r}, {method!r}, {scored}, seeds={len(self.seeds)})"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: scores, what was chosen, and the methods side by side."""
+        facts: dict[str, object] = {"test": score_text(self.test)} if self.test else {}
+        facts |= {"validation": score_text(self.validation), "seeds": len(self.seeds)}
+        facts |= {"nodes": self.graph.n_nodes, "training": f"{self.seconds['train']:.1f} s"}
+        title = f"{self.graph.name}: {self.settings.method if self.leaderboard is None else 'automatic choice'}"
+        parts = [sentence(self.verdict)] if self.verdict else []
+        board = self.leaderboard or (Leaderboard(self.baselines) if self.baselines else None)
+        return card(title, facts, *parts, *([board._repr_html_()] if board else []))
+
+    @cached_property
+    def view(self) -> Hierarchy:
+        """A hierarchy to look at the graph by: that of the model, or one made for the page alone."""
+        return self.hierarchy or coarsen(self.graph.adjacency, VIEW_LEVELS)
 
     @property
     def selected_seed(self) -> int:

@@ -1,0 +1,44 @@
+"""HTML of values in a notebook: a title, facts beside each other, and a table with bars."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+_CELL = 'style="text-align: left; padding: .15rem .8rem .15rem 0"'
+_BAR = "display: inline-block; height: .6rem; border-radius: .15rem; background: #0072b2; vertical-align: middle"
+_FAINT = 'style="opacity: .65; font-size: .85em"'
+
+
+def card(title: str, facts: Mapping[str, object], *more: str) -> str:
+    """Return a block with a title and facts; `more` are finished fragments below them."""
+    words = "".join(
+        f'<div style="margin-right: 1.6rem"><div {_FAINT}>{escape(name)}</div><b>{escape(_figure(value))}</b></div>'
+        for name, value in facts.items()
+    )
+    head = f'<div style="font-size: 1.1em; font-weight: 600">{escape(title)}</div>'
+    row = f'<div style="display: flex; flex-wrap: wrap; margin: .3rem 0 .5rem">{words}</div>' if words else ""
+    return f'<div style="max-width: 50rem">{head}{row}{"".join(more)}</div>'
+
+
+def sentence(text: str) -> str:
+    return f'<p style="margin: .3rem 0">{escape(text)}</p>'
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], shares: Sequence[float | None] = ()) -> str:
+    """Return a table; `shares`, from 0 to 1, become bars in a column of their own behind the first."""
+    lengths: list[float | None] = list(shares)
+    head = [f"<th {_CELL}>{escape(name)}</th>" for name in columns]
+    head[1:1] = [f"<th {_CELL}></th>"] if lengths else []
+    lines = []
+    for place, row in enumerate(rows):
+        cells = [f"<td {_CELL}>{escape(_figure(value))}</td>" for value in row]
+        if lengths:
+            width = 9 * max(lengths[place] or 0.0, 0.0)
+            cells[1:1] = [f'<td {_CELL}><span style="{_BAR}; width: {width:.2f}rem"></span></td>']
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    return f"<table><thead><tr>{''.join(head)}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+
+
+def _figure(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
