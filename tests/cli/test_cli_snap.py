@@ -32,7 +32,7 @@ FILES = ("email.txt.gz", "departments.txt.gz", "--label", "Department")
 def test_check(command: Command, snap_files: Path) -> None:
     outcome = command("check", *FILES, "--no-estimate")
     assert outcome.code == 0, outcome.err
-    assert "email.txt.gz: tab between columns, UTF-8, gzipped, 2 comment lines" in outcome.out
+    assert "email.txt.gz: tab between columns, UTF-8, gzip, 2 comment lines" in outcome.out
     assert "departments.txt.gz has the names of its columns in a comment: NodeId, Department" in outcome.out
 
 

@@ -76,6 +76,10 @@ def content(graph: Graph) -> dict[str, Any]:
     }
 
 
+def as_json_lines(table: pd.DataFrame, path: Path) -> None:
+    table.to_json(path, orient="records", lines=True, double_precision=15)
+
+
 def doors(edges: pd.DataFrame, nodes: pd.DataFrame, folder: Path) -> dict[str, Graph]:
     """The graph as each door reads it."""
     paths = folder / "edges.csv", folder / "nodes.csv"
@@ -88,6 +92,11 @@ def doors(edges: pd.DataFrame, nodes: pd.DataFrame, folder: Path) -> dict[str, G
         "from_pandas": Graph.from_pandas(edges, nodes, **named),
         "frames of text": Graph.from_pandas(*(pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths)),
     }
+    writers: dict[str, Any] = {"parquet": pd.DataFrame.to_parquet, "jsonl": as_json_lines}
+    for form, write in writers.items():
+        for table, name in ((edges, "edges"), (nodes, "nodes")):
+            write(table, folder / f"{name}.{form}")
+        found[form] = Graph.from_csv(folder / f"edges.{form}", folder / f"nodes.{form}", **named)
     present = [name for name in FEATURES if nodes[name].notna().any()]
     found["from_networkx"] = Graph.from_networkx(networkx_graph(edges, nodes), features=present)
     found["from_csv"].to_npz(folder / "g.npz")

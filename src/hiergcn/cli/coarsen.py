@@ -13,7 +13,9 @@ from hiergcn.errors import InputError
 
 def coarsen(
     data: options.Data,
-    nodes: Annotated[str | None, typer.Argument(help="A CSV of nodes; needed only if some nodes have no edge.")] = None,
+    nodes: Annotated[
+        str | None, typer.Argument(help="A table of nodes; needed only if some nodes have no edge.")
+    ] = None,
     id_: options.Id = None,
     delimiter: options.Delimiter = None,
     levels: Annotated[int, typer.Option(min=0, help="Coarser levels to make.")] = 4,

@@ -18,9 +18,12 @@ INTERRUPTED = 130  # the exit code of shells after Ctrl-C
 
 Data = Annotated[
     str,
-    typer.Argument(help="A dataset (see `hiergcn datasets`), a CSV of edges, or a whole graph in .npz or .graphml."),
+    typer.Argument(
+        help="A dataset (see `hiergcn datasets`), a table of edges (CSV, Parquet, JSON lines, Excel, Matrix Market), "
+        "or a whole graph in .npz or .graphml."
+    ),
 ]
-Nodes = Annotated[str | None, typer.Argument(help="A CSV of nodes: ids, features, labels.")]
+Nodes = Annotated[str | None, typer.Argument(help="A table of nodes: ids, features, labels.")]
 Label = Annotated[str | None, typer.Option(help="Column of the labels in NODES; blank means unknown.")]
 Target = Annotated[
     str | None, typer.Option(help="Column of NODES with a number to predict, instead of --label; blank means unknown.")

@@ -15,12 +15,12 @@ def predict(
     edges: Annotated[
         str | None,
         typer.Argument(
-            help="A newer CSV of edges, or a whole graph in .npz or .graphml: the same nodes, or more. "
+            help="A newer table of edges, or a whole graph in .npz or .graphml: the same nodes, or more. "
             "[default: the run's own data]"
         ),
     ] = None,
     nodes: Annotated[
-        str | None, typer.Argument(help="The matching CSV of nodes, with the columns used in training.")
+        str | None, typer.Argument(help="The matching table of nodes, with the columns used in training.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="A CSV to write. [default: standard output]")] = None,
     device: options.Device = "auto",

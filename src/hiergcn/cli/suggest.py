@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def suggest(
     data: Annotated[
-        str, typer.Argument(help="A folder that `hiergcn fit` wrote; or a CSV of edges, a whole graph, or a dataset.")
+        str, typer.Argument(help="A folder that `hiergcn fit` wrote; or a table of edges, a whole graph, or a dataset.")
     ],
     nodes: options.Nodes = None,
     budget: Annotated[int, typer.Option(min=1, help="Number of nodes to suggest.")] = 20,

@@ -186,7 +186,10 @@ class LoadedRun(Answer):
         """Return a table for people, as text; None if the folder has none."""
         if not (self.path / name).is_file():
             return None
-        table = pd.read_csv(self.path / name, dtype=str, keep_default_na=False)
+        try:
+            table = pd.read_csv(self.path / name, dtype=str, keep_default_na=False)
+        except ValueError as error:
+            raise InputError(f"{self.path / name} is no table ({error!s:.90}); delete it or fit again.") from None
         return unescaped(table) if self.config.get("spreadsheet_safe", True) else table
 
     @property

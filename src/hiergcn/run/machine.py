@@ -79,7 +79,9 @@ def source_commit() -> str | None:
     if not (root / ".git").exists():
         return None
     describe = ["git", "describe", "--always", "--exclude=*", "--abbrev=40", "--dirty=+"]
+    reading = os.environ | {"GIT_OPTIONAL_LOCKS": "0"}  # nothing is written to the checkout
     try:
-        return subprocess.run(describe, cwd=root, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
+        found = subprocess.run(describe, cwd=root, capture_output=True, text=True, check=True, env=reading)  # noqa: S603
+        return found.stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return None

@@ -108,8 +108,8 @@ def check_room(path: Path, needed: int) -> None:
     free = shutil.disk_usage(_existing(path)).free
     if free < needed:
         raise InputError(
-            f"The disk of {path} has {_size(free)} left, and the results need about {_size(needed)}; make room or name "
-            f"another folder."
+            f"The disk of {path} has {_size(free)} left, and the results need about {_size(needed)}; make room, give "
+            f"fewer seeds, or name a folder on another disk."
         )
 
 

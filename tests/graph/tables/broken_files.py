@@ -3,6 +3,7 @@
 By hand, one for each mistake that people make; generated, a mistake put at each of many places of a sound file.
 """
 
+import bz2
 import gzip
 import io
 import tarfile
@@ -67,26 +68,30 @@ def _not_text() -> Iterator[Broken]:
     yield from _either("gzip of something else", gzip.compress(b"PAR1\x15\x04\x15 PAR1"), "Parquet")
     yield from _either("tar", _archived(), "tar archive", "unpack")
     yield from _either("tar in gzip", gzip.compress(_archived()), "tar archive", "unpack")
-    yield from _either("xlsx", _zipped(), "Excel", "CSV")
+    yield from _either("xlsx", _zipped(), "damaged Excel workbook", "save it again")
     yield from _either("npz", _arrays(), "NumPy arrays", "Graph.to_npz")
     yield from _either("xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(64), "not text", "CSV in UTF-8")
-    yield from _either("parquet", b"PAR1\x15\x04\x15 PAR1", "Parquet", "Graph.from_pandas")
-    yield from _either("feather", b"ARROW1\x00\x00", "not text", "CSV in UTF-8")
+    yield from _either("parquet", b"PAR1\x15\x04\x15 PAR1", "cannot be read as Parquet", "write it again")
+    yield from _either("feather", b"ARROW1\x00\x00", "cannot be read as Arrow", "write it again")
     yield from _either("pdf", b"%PDF-1.7\n%\xe2\xe3", "line 2", "no text at all", "CSV in UTF-8")
     yield from _either("sqlite", b"SQLite format 3\x00", "not text", "CSV in UTF-8")
     yield from _either("npy", b"\x93NUMPY\x01\x00v\x00{}", "NumPy", "Graph.from_scipy")
     yield from _either("hdf5", b"\x89HDF\r\n\x1a\n", "no text at all", "CSV in UTF-8")
-    yield from _either("bzip2", b"BZh91AY&SY", "bzip2", "gzip")
-    yield from _either("xz", b"\xfd7zXZ\x00", "xz")
+    yield from _either("bzip2", b"BZh91AY&SY", "damaged bzip2 file", "get it again")
+    yield from _either("bzip2 cut short", bz2.compress(EDGES * 50)[:-20], "damaged bzip2 file", "get it again")
+    yield from _either("xz", b"\xfd7zXZ\x00", "damaged xz file", "get it again")
     yield from _either("zstd", b"(\xb5/\xfd\x04", "zstd")
-    yield from _either("utf-16", text.encode("utf-16"), "UTF-16")
-    yield from _either("utf-16 little", b"\xff\xfe" + text.encode("utf-16-le"), "UTF-16")
-    yield from _either("utf-16 big", b"\xfe\xff" + text.encode("utf-16-be"), "UTF-16")
+    yield from _either("utf-16 cut short", text.encode("utf-16")[:-1], "damaged UTF-16 text", "in UTF-8")
     yield from _either("utf-16 without mark", text.encode("utf-16-le"), "line 1", "NUL")
-    yield from _either("utf-32", text.encode("utf-32"), "UTF-16")
-    yield from _either("json object", b'{"source": ["a"], "target": ["b"]}', "JSON")
+    yield from _either("utf-32 cut short", text.encode("utf-32")[:-2], "damaged UTF-32 text", "in UTF-8")
+    yield from _either(
+        "json in several lines", b'{"source": ["a"],\n "target": ["b"]}', "line 1 is not JSON", "per line"
+    )
+    yield from _either("json of lists", b'{"id": "a", "x": 1}\n[1, 2]\n', "line 2 is not a JSON object", "per line")
     yield from _either("json list", b'\n [["a", "b"]]', "JSON")
-    yield from _either("json with mark", b'\xef\xbb\xbf{"a": 1}', "JSON")
+    yield from _either(
+        "matrix cut short", b"%%MatrixMarket matrix coordinate real general\n3 3 5\n1 2 1.0\n", "Matrix Market"
+    )
     yield from _either("xml", b"<?xml version='1.0'?><svg/>", "XML", "CSV")
     yield from _either("graphml", b"<?xml version='1.0'?>\n<graphml></graphml>", "GraphML", "Graph.from_graphml")
     yield from _either("graphml without declaration", b"<graphml></graphml>", "GraphML", "Graph.from_graphml")

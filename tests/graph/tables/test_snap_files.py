@@ -49,7 +49,7 @@ def test_the_graph_is_that_of_the_rows_alone(tmp_path: Path, name: str, delimite
 
 def test_check_says_what_was_read(tmp_path: Path) -> None:
     lines = understood(read_csv(write(tmp_path, "web.txt.gz", HEAD + ROWS)))
-    assert "web.txt.gz: tab between columns, UTF-8, gzipped, 4 comment lines" in lines
+    assert "web.txt.gz: tab between columns, UTF-8, gzip, 4 comment lines" in lines
     assert "web.txt.gz has the names of its columns in a comment: FromNodeId, ToNodeId" in lines
 
 

@@ -31,7 +31,7 @@ def graph_from_frames(edges: pd.DataFrame, nodes: pd.DataFrame | None, options: 
     listed = _with_text_names(edges, origin)
     columns = EdgeColumns.choose(origin, list(listed.columns), options)
     known, ids = (None, [listed[end] for end in columns.ends]) if nodes is None else _node_table(nodes, options)
-    parts = graph_parts(edges_of(listed, origin, columns), known, name)
+    parts = graph_parts(edges_of(listed, list(listed.columns), origin, columns), known, name)
     if not all(pd.api.types.is_numeric_dtype(column) for column in ids):
         parts["ids"] = parts["ids"].astype(str).astype(object)  # "12" was text and stays so
     return Graph(**parts)

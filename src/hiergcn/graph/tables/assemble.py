@@ -7,6 +7,8 @@ same data mean the same in every format.
 """
 
 import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +25,10 @@ from hiergcn.graph.tables.column_roles import CsvOptions, EdgeColumns, NodeColum
 from hiergcn.graph.tables.delimited import Origin
 from hiergcn.graph.tables.feature_columns import FeatureTable, numbers, read_features
 from hiergcn.graph.tables.label_columns import Labels, read_labels
+from hiergcn.graph.tables.node_ids import IdColumn
 from hiergcn.graph.tables.split_columns import split_from_column
 from hiergcn.graph.tables.target_columns import look_like_numbers, read_targets
-from hiergcn.graph.tables.text_columns import TextColumn, natural_order, natural_values
+from hiergcn.graph.tables.text_columns import TextColumn
 
 MOST_UNLISTED = 0.2
 """Ids that only the edges name, as a share of the ids that the nodes list; above it, the two do not belong together."""
@@ -37,7 +40,7 @@ class NodeTable:
 
     origin: Origin
     columns: NodeColumns
-    ids: "pd.Index[str]"
+    ids: IdColumn
     features: FeatureTable
     labels: Labels | None
     split: Split | None
@@ -51,27 +54,18 @@ class EdgeTable:
 
     origin: Origin
     columns: EdgeColumns
-    ends: tuple[TextColumn, TextColumn]
+    ends: tuple[IdColumn, IdColumn]
     weight: NDArray[np.float64] | None
     notes: tuple[str, ...]
     unused: tuple[str, ...] = ()
     """Columns that are neither an end nor a weight."""
-
-    def first_of(self, ids: "pd.Index[str]") -> tuple[int, str]:
-        """Return the first row of the table that names one of the ids, and that id."""
-        hits = []
-        for end in self.ends:
-            named = end.values.isin(ids)[end.code]
-            if named.any():
-                position = int(named.argmax())
-                hits.append((position, str(end.values[end.code[position]])))
-        position, found = min(hits)
-        return self.origin.row(position), found
+    ids: IdColumn | None = None
+    """The ids of all nodes, if the file counts them, such as a matrix."""
 
 
 def nodes_of(table: pd.DataFrame, origin: Origin, columns: NodeColumns, options: CsvOptions) -> NodeTable:
     """Return ids, labels or targets, split and features of a table of any values."""
-    ids = _checked_ids(TextColumn.of(table[columns.id]), origin, columns.id)
+    ids = _checked_ids(IdColumn.of(table[columns.id]), origin, columns.id)
     used = (columns.id, columns.label, columns.target, columns.split, *columns.dropped, "")
     features = read_features(table[[name for name in table.columns if name not in used]], origin, options.known)
     notes = list(features.notes)
@@ -90,34 +84,45 @@ def nodes_of(table: pd.DataFrame, origin: Origin, columns: NodeColumns, options:
 
 
 def _split(
-    table: pd.DataFrame, known: NDArray[np.int64] | None, ids: "pd.Index[str]", origin: Origin, columns: NodeColumns
+    table: pd.DataFrame, known: NDArray[np.int64] | None, ids: IdColumn, origin: Origin, columns: NodeColumns
 ) -> tuple[Split | None, list[str]]:
     if columns.split is None:
         return None, []
     if known is None:
         return None, [f"column {columns.split!r} was not used, because there are no labels"]
     text = TextColumn.of(table[columns.split])
-    return split_from_column(text, known, ids.to_numpy(object), origin, columns.split)
+    return split_from_column(text, known, ids.to_numpy(), origin, columns.split)
 
 
-def edges_of(table: pd.DataFrame, origin: Origin, columns: EdgeColumns) -> EdgeTable:
-    """Return both ends of each edge and its weight, of a table of any values."""
-    ends = [TextColumn.of(table[name]) for name in columns.ends]
+def edges_of(
+    table: Any, names: Sequence[str], origin: Origin, columns: EdgeColumns, *, trimmed: bool = False
+) -> EdgeTable:
+    """Return both ends of each edge and its weight, of a frame or Arrow table of any values.
+
+    Args:
+        names: of all columns, even if the table has some of them only.
+        trimmed: whether there are no blanks around ids.
+    """
+    ends = _both(lambda name: IdColumn.of(table[name], trimmed=trimmed), columns.ends)
     for name, end in zip(columns.ends, ends, strict=True):
         _check_no_blank(end, origin, name, "an edge needs two ends")
-    weights = None if columns.weight is None else _checked_weight(table[columns.weight], origin)
-    unused = tuple(str(name) for name in table.columns if name not in (*columns.ends, columns.weight))
+    weights = None
+    if columns.weight is not None:
+        column = table[columns.weight]
+        weights = _checked_weight(
+            column if isinstance(column, pd.Series) else pd.Series(column.to_numpy(), name=columns.weight), origin
+        )
+    unused = tuple(name for name in names if name not in (*columns.ends, columns.weight))
     notes = tuple(f"column {name!r} of the edges was not used" for name in unused)
     return EdgeTable(origin, columns, (ends[0], ends[1]), weights, notes, unused)
 
 
 def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[str, Any]:
     """Return the arguments of a `Graph`, by field name."""
-    ids, notes = _all_ids(edges, nodes)
-    ends = [ids.get_indexer(end.values)[end.code] for end in edges.ends]
+    ids, ends, notes = _all_ids(edges, nodes)
     adjacency = symmetric_adjacency(ends[0], ends[1], edges.weight, len(ids))
     notes += _notes_on_edges(ends, adjacency.nnz)
-    parts = {"adjacency": adjacency, "ids": natural_values(ids), "name": name}
+    parts = {"adjacency": adjacency, "ids": ids.to_numpy(), "name": name}
     if nodes is None:
         return parts | {"notes": (*edges.notes, *notes)}
     extra = len(ids) - len(nodes.ids)
@@ -137,21 +142,21 @@ def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[st
     }
 
 
-def _checked_ids(text: TextColumn, origin: Origin, column: str) -> "pd.Index[str]":
-    _check_no_blank(text, origin, column, "give every node an id")
-    if text.code.size == 0:
+def _checked_ids(ids: IdColumn, origin: Origin, column: str) -> IdColumn:
+    _check_no_blank(ids, origin, column, "give every node an id")
+    if not len(ids):
         raise InputError(f"{origin} has no rows; give a row per node.")
-    again = np.flatnonzero(pd.Index(text.code).duplicated())
-    if again.size:
-        value = text.values[text.code[again[0]]]
-        raise InputError(f"{origin.at(again[0], column)}: id {value!r:.80} is in an earlier row; list each node once.")
-    return text.values[text.code]
+    again = ids.first_repeated
+    if again is not None:
+        found = f"id {ids.text(again)!r:.80} is in an earlier row"
+        raise InputError(f"{origin.at(again, column)}: {found}; list each node once.")
+    return ids
 
 
-def _check_no_blank(text: TextColumn, origin: Origin, column: str, remedy: str) -> None:
-    blank = np.flatnonzero(text.code < 0)
-    if blank.size:
-        raise InputError(f"{origin.at(blank[0], column)}: the id is blank; {remedy}.")
+def _check_no_blank(ids: IdColumn, origin: Origin, column: str, remedy: str) -> None:
+    blank = ids.first_blank
+    if blank is not None:
+        raise InputError(f"{origin.at(blank, column)}: the id is blank; {remedy}.")
 
 
 def _checked_weight(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.float64]:
@@ -163,28 +168,49 @@ def _checked_weight(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.floa
     return values
 
 
-def _all_ids(edges: EdgeTable, nodes: NodeTable | None) -> tuple["pd.Index[str]", list[str]]:
-    """Return the ids of the nodes in their order, then those that only edges name, in natural order; and notes."""
-    named = edges.ends[0].values.union(edges.ends[1].values, sort=False)
+def _all_ids(edges: EdgeTable, nodes: NodeTable | None) -> tuple[IdColumn, list[NDArray[np.int64]], list[str]]:
+    """Return the ids of all nodes, the numbers of both ends of each edge, and notes.
+
+    The nodes of the table come first, in their order; then those that only edges name, in natural order.
+    """
     if nodes is None:
-        if named.empty:
+        ids = edges.ids or edges.ends[0].followed_by(edges.ends[1]).distinct().in_natural_order()
+        if not len(ids):
             raise InputError(f"{edges.origin} has no rows; give a row per edge, or a file of nodes.")
-        return natural_order(named), []
-    extra = named[nodes.ids.get_indexer(named) < 0]
-    if extra.empty:
-        return nodes.ids, []
-    matrix = nodes.features.matrix
-    if len(extra) == len(named) or (matrix is not None and len(extra) > MOST_UNLISTED * len(nodes.ids)):
-        row, value = edges.first_of(extra)
-        where = f"{edges.origin}, row {row}: id {value!r:.80} is not in {nodes.origin.inline}"
-        hint = _alike_hint(value, nodes)
-        if len(extra) == len(named):
-            raise InputError(f"{where}, and no other id of the edges is; write ids alike in both{hint}.")
-        remedy = f"add it there or take the edge out ({len(extra):,} such ids)"
-        raise InputError(f"{where}, so it has no features; {remedy}{hint}.")
-    blank = "" if matrix is None else " and with every feature missing"
+        return ids, _both(lambda end: end.positions_in(ids), edges.ends), []
+    ends = _both(lambda end: end.positions_in(nodes.ids), edges.ends)
+    absent = [np.flatnonzero(places < 0) for places in ends]
+    if not any(rows.size for rows in absent):
+        return nodes.ids, ends, []
+    one, other = (end.rows(rows) for end, rows in zip(edges.ends, absent, strict=True))
+    extra = one.followed_by(other).distinct().in_natural_order()
+    _check_enough_listed(edges, nodes, absent, extra)
+    for places, rows, names in zip(ends, absent, (one, other), strict=True):
+        places[rows] = len(nodes.ids) + names.positions_in(extra)
+    blank = "" if nodes.features.matrix is None else " and with every feature missing"
     note = f"ids that only the edges name, now nodes without a label{blank}: {len(extra):,}"
-    return nodes.ids.append(natural_order(extra)), [note]
+    return nodes.ids.followed_by(extra), ends, [note]
+
+
+def _both(work: Callable[[Any], Any], ends: Sequence[Any]) -> list[Any]:
+    """Do the same for both ends of the edges, at the same time: Arrow does not hold Python's lock."""
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(work, ends))
+
+
+def _check_enough_listed(edges: EdgeTable, nodes: NodeTable, absent: list[NDArray[np.int64]], extra: IdColumn) -> None:
+    """Refuse edges between nodes of which too few, or none, are in the table of nodes."""
+    none_listed = all(rows.size == len(end) for rows, end in zip(absent, edges.ends, strict=True))
+    if not none_listed and (nodes.features.matrix is None or len(extra) <= MOST_UNLISTED * len(nodes.ids)):
+        return
+    row, side = min((int(rows[0]), side) for side, rows in enumerate(absent) if rows.size)
+    value = edges.ends[side].text(row)
+    where = f"{edges.origin}, row {edges.origin.row(row)}: id {value!r:.80} is not in {nodes.origin.inline}"
+    hint = _alike_hint(value, nodes)
+    if none_listed:
+        raise InputError(f"{where}, and no other id of the edges is; write ids alike in both{hint}.")
+    remedy = f"add it there or take the edge out ({len(extra):,} such ids)"
+    raise InputError(f"{where}, so it has no features; {remedy}{hint}.")
 
 
 def _alike_hint(value: str, nodes: NodeTable) -> str:
@@ -193,11 +219,11 @@ def _alike_hint(value: str, nodes: NodeTable) -> str:
     def plain(text: str) -> str:
         return re.sub(r"^0+(?=\d)|\.0+$|\s", "", text.casefold())
 
-    near = next((one for one in nodes.ids if plain(one) == plain(value)), None)
+    near = next((one for one in map(str, nodes.ids.to_numpy()) if plain(one) == plain(value)), None)
     return "" if near is None else f"; perhaps it is {near!r:.60} there"
 
 
-def _notes_on_edges(ends: list[NDArray[Any]], entries: int) -> list[str]:
+def _notes_on_edges(ends: list[NDArray[np.int64]], entries: int) -> list[str]:
     loops = int(np.count_nonzero(ends[0] == ends[1]))
     again = ends[0].size - loops - entries // 2
     notes = [f"self-loops dropped: {loops:,}"] if loops else []

@@ -1,10 +1,12 @@
-"""A graph from a CSV file of edges and, if there is one, a CSV file of nodes."""
+"""A graph from a file of edges and, if there is one, a file of nodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
@@ -12,8 +14,11 @@ from hiergcn.graph.graph import Graph
 from hiergcn.graph.tables.assemble import EdgeTable, NodeTable, edges_of, graph_parts, nodes_of
 from hiergcn.graph.tables.column_roles import ID, LABEL, CsvOptions, EdgeColumns, NodeColumns, shown_names, usual_ends
 from hiergcn.graph.tables.delimited import Layout, layout_of, read_long_table, read_table
+from hiergcn.graph.tables.node_ids import IdColumn
+from hiergcn.graph.tables.table_files import TableFile, typed_table
 from hiergcn.graph.tables.target_columns import look_like_numbers
 
+PACKED = (".gz", ".zst", ".bz2", ".xz")
 USUAL_NAMES = ("edges", "edge", "edgelist", "edge_list", "links", "graph")
 """Names of files of edges that say nothing about the graph."""
 
@@ -25,7 +30,7 @@ class CsvGraph:
     graph: Graph
     edges: EdgeTable
     nodes: NodeTable | None
-    layouts: tuple[Layout, ...]
+    layouts: tuple[Layout | TableFile, ...]
     """Of the file of edges, then of the file of nodes."""
 
     @property
@@ -72,7 +77,7 @@ class CsvGraph:
 def graph_name(edges: str | Path) -> str:
     """Return the name of the file of edges, or of its folder if the file is called `edges` or the like."""
     file = Path(edges)
-    stem = Path(file.stem).stem if file.suffix.lower() == ".gz" else file.stem
+    stem = Path(file.stem).stem if file.suffix.lower() in PACKED else file.stem
     return file.resolve().parent.name or stem if stem.lower() in USUAL_NAMES else stem
 
 
@@ -91,18 +96,22 @@ def _read(edges: str | Path, nodes: str | Path | None, options: CsvOptions) -> C
     if nodes is None and options.of_nodes:
         belongs = f"Column {options.of_nodes!r} belongs to a file of nodes"
         raise InputError(f"{belongs}, and none is given; name it after the edges.")
-    known = None if nodes is None else _read_nodes(layout_of(nodes, options.delimiter), options)
+    known = None if nodes is None else _read_nodes(_opened(nodes, options), options)
     table = None if known is None else known[0]
-    listed, edges_layout, notes = _read_edges(layout_of(edges, options.delimiter), options, table)
+    listed, edges_layout, notes = _read_edges(_opened(edges, options), options, table)
     parts = graph_parts(listed, table, graph_name(edges))
     graph = Graph(**parts | {"notes": (*notes, *parts["notes"])})
     layouts = (edges_layout,) if known is None else (edges_layout, known[1])
     return CsvGraph(graph, listed, table, layouts)
 
 
+def _opened(path: str | Path, options: CsvOptions) -> Layout | TableFile:
+    return typed_table(path) or layout_of(path, options.delimiter)
+
+
 def _check_order(edges: str | Path, nodes: str | Path, delimiter: str | None) -> None:
     """Refuse edges and nodes in each other's place, which can fail in many ways that would not show the cause."""
-    ends, others = (usual_ends(_possible_names(layout_of(file, delimiter))) for file in (nodes, edges))
+    ends, others = (usual_ends(_possible_names(file, delimiter)) for file in (nodes, edges))
     if ends is not None and others is None:
         raise InputError(
             f"{nodes} has columns {ends[0]!r} and {ends[1]!r}, as edges have, but was given for the nodes; "
@@ -110,11 +119,19 @@ def _check_order(edges: str | Path, nodes: str | Path, delimiter: str | None) ->
         )
 
 
-def _possible_names(layout: Layout) -> list[str]:
+def _possible_names(path: str | Path, delimiter: str | None) -> list[str]:
+    typed = typed_table(path)
+    if typed is not None:
+        return typed.names
+    layout = layout_of(path, delimiter)
     return [*(field.strip() for field in layout.first), *(layout.commented_names or ())]
 
 
-def _read_nodes(layout: Layout, options: CsvOptions) -> tuple[NodeTable, Layout]:
+def _read_nodes(layout: Layout | TableFile, options: CsvOptions) -> tuple[NodeTable, Layout | TableFile]:
+    if isinstance(layout, TableFile):
+        roles = NodeColumns.choose(layout, layout.names, options)
+        frame = layout.frame([name for name in layout.names if name not in roles.dropped])
+        return nodes_of(frame, layout, roles, options), layout
     features = [column.name for column in options.known or ()]
     named = (options.id, options.label, options.target, options.split)
     given = [name for name in (*named, *options.drop, *features) if name]
@@ -132,24 +149,28 @@ def _read_nodes(layout: Layout, options: CsvOptions) -> tuple[NodeTable, Layout]
 
 
 def _read_edges(
-    layout: Layout, options: CsvOptions, nodes: NodeTable | None
-) -> tuple[EdgeTable, Layout, tuple[str, ...]]:
+    layout: Layout | TableFile, options: CsvOptions, nodes: NodeTable | None
+) -> tuple[EdgeTable, Layout | TableFile, tuple[str, ...]]:
+    if isinstance(layout, TableFile):
+        roles = EdgeColumns.choose(layout, layout.names, options)
+        used = [*roles.ends, *([] if roles.weight is None else [roles.weight])]
+        return replace(edges_of(layout.read(used), layout.names, layout, roles), ids=layout.nodes), layout, ()
     if len(layout.first) < 2:
         where = f"{layout}, row {layout.first_line}"
         raise InputError(
             f"{where}: one column, but an edge has two ends; name the delimiter (--delimiter) if it is unusual."
         )
     given = [name for name in (*(options.ends or ()), options.weight) if name]
-    known = nodes is not None and bool(nodes.ids.isin([field.strip() for field in layout.first[:2]]).sum() == 2)
+    known = nodes is not None and bool((IdColumn.of(pd.Series(layout.first[:2])).positions_in(nodes.ids) >= 0).all())
     layout = _with_header(layout, given, usual=usual_ends(layout.commented_names or ()) is not None, data=known)
     names = layout.names
     columns = EdgeColumns.choose(layout, names, options)
     number = () if columns.weight is None else (columns.weight,)
-    table = read_long_table(layout, names, text=columns.ends, number=number)
-    if table is None or (columns.weight and not np.isfinite(table[columns.weight]).all()):
+    table: Any = read_long_table(layout, names, text=columns.ends, number=number)
+    if table is None or (columns.weight and not np.isfinite(table[columns.weight].to_numpy()).all()):
         table = read_table(layout, names, text=columns.ends)
-    found = edges_of(table, layout, columns)
-    notes = [f"column {name!r} of the edges was not used" for name in names if name not in table.columns]
+    found = edges_of(table, names, layout, columns, trimmed=layout.file.trimmed)
+    notes: list[str] = []
     if layout.header and not columns.usual and not options.ends:
         notes.insert(0, _taken_for_names(layout))
     return found, layout, (*notes, *_comments_between(layout))

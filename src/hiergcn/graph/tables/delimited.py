@@ -1,6 +1,7 @@
 """Delimited text files: their layout, and reading them into pandas frames."""
 
 import csv
+import io
 import re
 import warnings
 from collections.abc import Collection, Iterator, Sequence
@@ -8,13 +9,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from hiergcn.errors import InputError
+from hiergcn.graph.tables.text_columns import column_name
 from hiergcn.graph.tables.text_files import TextFile, checked_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
 
 DELIMITERS = ("\t", ";", "|", ",", " ")
 """In order of preference; any run of blanks counts as one space."""
@@ -29,8 +34,9 @@ MOST_COLUMNS = 20_000
 
 LONG = 1 << 24
 """Bytes from which pyarrow reads a file of edges, on all cores; below, pandas is as fast."""
-GZIP_RATIO = 4
-"""Bytes of text per byte of a gzipped file, about."""
+PACKED = 4
+"""Bytes of text per byte of a compressed file, about."""
+MOST_LINES = 20  # of a record, if it is to be recognised in the sample
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,7 @@ class Layout(Origin):
     """The number of that line."""
     comments_above: int
     comment: str
-    """The last comment above it, without its `#`; SNAP writes the names of the columns there."""
+    """The last comment above it, without its marker; SNAP writes the names of the columns there."""
     header: bool = True
     """Whether the first line holds the names of the columns."""
 
@@ -86,7 +92,7 @@ class Layout(Origin):
         """The names of the columns: from the first line, from the comment above it, or "1", "2", .."""
         if not self.header:
             return self.commented_names or [str(k + 1) for k in range(len(self.first))]
-        names = [name.strip() for name in self.first]
+        names = [column_name(name) for name in self.first]
         again = pd.Index(names).duplicated()
         if again.any():
             twice = f"two columns are named {names[int(again.argmax())]!r:.80}"
@@ -114,7 +120,8 @@ class Layout(Origin):
     def _records(self) -> Iterator[tuple[int, bool]]:
         """Yield the first line of each record, which may have line breaks in quotes, and whether it is blank."""
         with self.file.lines() as lines:
-            shown = ("\n" if self.file.comments and line.startswith("#") else line for line in lines)
+            marker = self.file.marker
+            shown = ("\n" if self.file.comments and line.startswith(marker) else line for line in lines)
             reader = csv.reader(shown, delimiter=self.delimiter, skipinitialspace=self.delimiter == " ")
             began = 1
             with suppress(csv.Error):  # a field longer than the module takes
@@ -131,7 +138,7 @@ def layout_of(path: str | Path, delimiter: str | None) -> Layout:
     file = checked_text(Path(path))
     lines, first_line, comments = _sample(file)
     if not lines:
-        found = "has only lines that begin with #, which are comments" if file.comments else "is empty"
+        found = f"has only lines that begin with {file.marker}, which are comments" if file.comments else "is empty"
         raise InputError(f"{path} {found}; give a table with a line of column names.")
     try:
         chosen = delimiter or _guessed_delimiter(lines)
@@ -181,24 +188,23 @@ def read_table(layout: Layout, columns: Sequence[str], *, text: Collection[str])
 
 def read_long_table(
     layout: Layout, names: list[str], *, text: Collection[str], number: Collection[str]
-) -> pd.DataFrame | None:
-    """Read the columns named with pyarrow: `text` as categories, `number` as float64.
+) -> "pa.Table | None":
+    """Read the columns named with pyarrow: `text` as strings, `number` as float64.
 
     Return None if the file is short or anything is wrong with it: `read_table` reads it then, or says what is wrong.
     """
-    size = layout.path.stat().st_size * (GZIP_RATIO if layout.file.gzipped else 1)
+    size = layout.path.stat().st_size * (PACKED if layout.file.compression else 1)
     if layout.delimiter == " " or size < LONG:
         return None
-    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    types = dict.fromkeys(text, pa.dictionary(pa.int32(), pa.string())) | dict.fromkeys(number, pa.float64())
-    plain = not (layout.file.gzipped or layout.file.comments)
+    types = dict.fromkeys(text, pa.string()) | dict.fromkeys(number, pa.float64())
     skipped = layout.first_line - 1 + layout.header
     try:
         with layout.file.open() as stream:
-            table = arrow_csv.read_csv(
-                layout.path if plain else stream,
+            return arrow_csv.read_csv(
+                layout.path if layout.file.is_plain else stream,
                 read_options=arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=skipped),
                 parse_options=arrow_csv.ParseOptions(
                     delimiter=layout.delimiter, newlines_in_values=layout.file.has_quotes
@@ -210,30 +216,40 @@ def read_long_table(
                     strings_can_be_null=False,
                 ),
             )
-        frame: pd.DataFrame = table.unify_dictionaries().to_pandas()
-        return frame
     except (pa.ArrowException, ValueError):
         return None
 
 
 def _sample(file: TextFile) -> tuple[list[str], int, list[str]]:
-    """Return the first lines that are neither blank nor comments, the number of the first, and the comments above."""
+    """Return the first records that are neither blank nor comments, the line of the first, and the comments above."""
     found: list[str] = []
     comments: list[str] = []
     first_line = 0
     with file.lines() as lines:
-        for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), start=1):
+        numbered = enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), start=1)
+        for number, line in numbered:
             if len(line) == LONGEST_LINE:
                 reason = f"a line is longer than {LONGEST_LINE:,} characters"
                 raise InputError(f"{file.path}: {reason}; give a row per edge or node.")
-            if file.comments and line.startswith("#"):
-                comments += [] if found else [line[1:].rstrip("\r\n")]
+            if file.comments and line.startswith(file.marker):
+                comments += [] if found else [line.lstrip(file.marker).rstrip("\r\n")]
             elif line.strip():
                 first_line = first_line or number
-                found.append(line.rstrip("\r\n"))
+                found.append(_whole_record(line, (more for _, more in numbered)).rstrip("\r\n"))
                 if len(found) == SAMPLE:
                     break
     return found, first_line, comments
+
+
+def _whole_record(line: str, further: Iterator[str]) -> str:
+    """Return a line, and those after it as long as a quote is open: names of columns may have line breaks, too."""
+    record = line
+    while record.count('"') % 2 and record.count("\n") < MOST_LINES:
+        more = next(further, "")
+        if not more:
+            return line  # it is never closed, which the reader will say
+        record += more
+    return record if record.count('"') % 2 == 0 else line
 
 
 def _guessed_delimiter(lines: list[str]) -> str:
@@ -251,7 +267,7 @@ def _fields(line: str, delimiter: str) -> list[str]:
         return line.split()
     if delimiter not in line:  # the whole line is a field, and may be longer than the reader takes
         return [line.strip('"')]
-    return next(csv.reader([line], delimiter=delimiter))
+    return next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))
 
 
 def _is_number(field: str) -> bool:

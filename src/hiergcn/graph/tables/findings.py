@@ -13,6 +13,8 @@ from hiergcn.graph.tables.column_roles import shown_names
 from hiergcn.graph.tables.csv_files import CsvGraph
 from hiergcn.graph.tables.delimited import Layout
 from hiergcn.graph.tables.label_columns import DOUBTFUL, Labels, is_unknown
+from hiergcn.graph.tables.node_ids import IdColumn
+from hiergcn.graph.tables.table_files import TableFile
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blanks"}
 SHOWN = 5  # examples in a sentence
@@ -42,7 +44,7 @@ class ColumnRole:
 def understood(read: CsvGraph) -> list[str]:
     """Describe the layout of the files and the kind of graph, a sentence each."""
     lines = [_written(file) for file in read.layouts]
-    lines += [_unnamed(file) for file in read.layouts if not file.header]
+    lines += [_unnamed(file) for file in read.layouts if isinstance(file, Layout) and not file.header]
     graph = read.graph
     kind = "whole numbers" if graph.ids.dtype.kind == "i" else "text"
     lines.append(f"ids are {kind}, from {graph.ids[0]!s:.40} to {graph.ids[-1]!s:.40}")
@@ -79,11 +81,13 @@ def label_counts(graph: Graph) -> list[tuple[str, int]]:
     return [(graph.class_names[k], int(sizes[k])) for k in np.argsort(-sizes, kind="stable")]
 
 
-def _written(file: Layout) -> str:
-    delimiter = DELIMITERS.get(file.delimiter, repr(file.delimiter))
-    gzipped = ", gzipped" if file.file.gzipped else ""
-    comments = f", {file.file.comments:,} comment lines" if file.file.comments else ""
-    return f"{file.path.name}: {delimiter} between columns, UTF-8{gzipped}{comments}"
+def _written(file: Layout | TableFile) -> str:
+    if isinstance(file, TableFile):
+        return f"{file.path.name}: {file.kind}"
+    text, delimiter = file.file, DELIMITERS.get(file.delimiter, repr(file.delimiter))
+    packed = "" if text.compression is None else f", {text.compression}"
+    comments = f", {text.comments:,} comment lines" if text.comments else ""
+    return f"{file.path.name}: {delimiter} between columns, {text.encoding}{packed}{comments}"
 
 
 def _unnamed(file: Layout) -> str:
@@ -110,8 +114,8 @@ def _pairs(read: CsvGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _ends(read: CsvGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    ids = pd.Index(read.graph.ids.astype(str).astype(object))
-    one, other = (ids.get_indexer(end.values)[end.code].astype(np.int64) for end in read.edges.ends)
+    ids = IdColumn.of(pd.Series(read.graph.ids))
+    one, other = (end.positions_in(ids) for end in read.edges.ends)
     return one, other
 
 
@@ -134,8 +138,7 @@ def _on_ids(read: CsvGraph) -> Iterator[Finding]:
     listed = len(read.nodes.ids)
     blank = "nodes without a label" + ("" if read.nodes.features.matrix is None else "; all features missing")
     yield Finding("ids that only the edges name", read.graph.n_nodes - listed, blank)
-    named = read.edges.ends[0].values.union(read.edges.ends[1].values, sort=False)
-    absent = int((~read.nodes.ids.isin(named)).sum())
+    absent = np.setdiff1d(np.arange(listed), np.concatenate(_ends(read))).size
     yield Finding("ids that only the nodes name", absent, "nodes without an edge")
     alike = _alike([str(name) for name in read.graph.ids]) if read.graph.ids.dtype.kind != "i" else []
     yield _named("ids that differ by case or blanks only, such as", alike, "different nodes")

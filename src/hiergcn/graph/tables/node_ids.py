@@ -1,0 +1,183 @@
+"""Columns of ids: whole numbers, or text, without a Python object for each row.
+
+Ids are compared as text, without blanks around them. If all of a column are whole numbers in their usual form, so that
+7 is one and 007 is not, they are held as such; else they are Arrow strings. Millions of rows take a second or two.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hiergcn.graph.tables.text_columns import as_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+DENSE = 8
+"""Whole numbers that span at most so many times their count are looked up in an array instead of a hash table."""
+
+
+@dataclass(frozen=True, eq=False)
+class IdColumn:
+    """The id of each row."""
+
+    values: "NDArray[np.int64] | pa.ChunkedArray"
+    """Whole numbers; or strings, null if blank."""
+
+    @classmethod
+    def of(cls, column: "pd.Series[Any] | pa.ChunkedArray", *, trimmed: bool = False) -> "IdColumn":
+        """Read a column of any values; `trimmed` promises that there are no blanks around texts."""
+        found = _from_series(column) if isinstance(column, pd.Series) else _from_arrow(column)
+        if isinstance(found, np.ndarray):
+            return cls(found)
+        strings = _without_blanks(found, trimmed)
+        whole = _whole_numbers(strings)
+        return cls(strings if whole is None else whole)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def strings(self) -> "pa.ChunkedArray":
+        """The ids as text."""
+        import pyarrow as pa
+
+        if not isinstance(self.values, np.ndarray):
+            return self.values
+        return pa.chunked_array([pa.array(self.values).cast(pa.large_string())])
+
+    def text(self, row: int | np.integer[Any]) -> str:
+        value = self.values[int(row)]
+        return str(value) if isinstance(self.values, np.ndarray) else str(value.as_py())
+
+    def to_numpy(self) -> NDArray[Any]:
+        """Return whole numbers, or texts as Python objects."""
+        if isinstance(self.values, np.ndarray):
+            return self.values
+        return np.asarray(self.values.to_numpy(zero_copy_only=False), dtype=object)
+
+    @property
+    def first_blank(self) -> int | None:
+        """The first row without an id."""
+        if isinstance(self.values, np.ndarray) or not self.values.null_count:
+            return None
+        return int(np.argmax(self.values.is_null().to_numpy()))
+
+    @property
+    def first_repeated(self) -> int | None:
+        """The first row whose id is that of an earlier row."""
+        again = pd.Series(self.to_numpy()).duplicated() if len(self.distinct()) < len(self) else None
+        return None if again is None else int(again.argmax())
+
+    def distinct(self) -> "IdColumn":
+        """Return each id once."""
+        if isinstance(self.values, np.ndarray):
+            return IdColumn(pd.unique(self.values))
+        return IdColumn(_chunked(self.values.unique()))
+
+    def rows(self, wanted: NDArray[Any]) -> "IdColumn":
+        """Return the ids of some rows."""
+        import pyarrow as pa
+
+        if isinstance(self.values, np.ndarray):
+            return IdColumn(self.values[wanted])
+        return IdColumn(self.values.take(pa.array(wanted)))
+
+    def followed_by(self, other: "IdColumn") -> "IdColumn":
+        """Return these ids, then the others."""
+        if isinstance(self.values, np.ndarray) and isinstance(other.values, np.ndarray):
+            return IdColumn(np.concatenate([self.values, other.values]))
+        return IdColumn(_chunked(*self.strings.chunks, *other.strings.chunks))
+
+    def in_natural_order(self) -> "IdColumn":
+        """Return whole numbers by value, texts by the alphabet."""
+        if isinstance(self.values, np.ndarray):
+            return IdColumn(np.sort(self.values))
+        import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+        return IdColumn(self.values.take(pc.sort_indices(self.values)))
+
+    def positions_in(self, ids: "IdColumn") -> NDArray[np.int64]:
+        """Return the place of each id among others, all different; -1 if it is not there."""
+        mine, theirs = self.values, ids.values
+        if isinstance(mine, np.ndarray) and isinstance(theirs, np.ndarray):
+            return _places(mine, theirs)
+        import pyarrow.compute as pc
+
+        found = pc.index_in(self.strings, value_set=ids.strings.combine_chunks()).fill_null(-1)
+        places: NDArray[np.int64] = found.to_numpy().astype(np.int64)
+        return places
+
+
+def _places(wanted: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    if not ids.size or not wanted.size:
+        return np.full(wanted.size, -1)
+    low, high = int(ids.min()), int(ids.max())
+    if high - low >= DENSE * ids.size + 1000:
+        return pd.Index(ids).get_indexer(pd.Index(wanted)).astype(np.int64)
+    place = np.full(high - low + 2, -1)
+    place[ids - low] = np.arange(ids.size)
+    inside = (wanted >= low) & (wanted <= high)
+    return place[np.where(inside, wanted - low, -1)]  # the last place is empty
+
+
+def _from_series(column: "pd.Series[Any]") -> "NDArray[np.int64] | pa.ChunkedArray":
+    import pyarrow as pa
+
+    if pd.api.types.is_integer_dtype(column) and not column.hasnans:
+        try:
+            return column.to_numpy(np.int64)
+        except OverflowError:
+            pass
+    if pd.api.types.infer_dtype(column, skipna=True) not in ("string", "empty"):
+        column = as_text(column)
+    return _chunked(pa.array(column, pa.large_string(), from_pandas=True))
+
+
+def _from_arrow(column: "pa.ChunkedArray") -> "NDArray[np.int64] | pa.ChunkedArray":
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_integer(kind) and not pa.types.is_uint64(kind) and not column.null_count:
+        whole: NDArray[np.int64] = column.to_numpy().astype(np.int64)
+        return whole
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return column.cast(pa.large_string())
+    return _from_series(column.to_pandas())
+
+
+def _without_blanks(strings: "pa.ChunkedArray", trimmed: bool) -> "pa.ChunkedArray":
+    """Return texts without blanks around them; those that are nothing else are null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    bare = strings if trimmed else pc.utf8_trim_whitespace(strings)
+    empty = pc.equal(pc.binary_length(bare), 0)
+    return pc.if_else(empty, pa.scalar(None, pa.large_string()), bare) if pc.any(empty).as_py() else bare
+
+
+def _whole_numbers(strings: "pa.ChunkedArray") -> NDArray[np.int64] | None:
+    """Return the numbers if every text is one in its usual form."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if strings.null_count or not len(strings):
+        return None
+    try:
+        whole: NDArray[np.int64] = strings.cast(pa.int64()).to_numpy()
+    except pa.ArrowInvalid:
+        return None
+    length = np.searchsorted(10 ** np.arange(1, 19), np.abs(whole), side="right") + 1 + (whole < 0)
+    return whole if (pc.binary_length(strings).to_numpy() == length).all() else None
+
+
+def _chunked(*parts: "pa.Array") -> "pa.ChunkedArray":
+    import pyarrow as pa
+
+    return pa.chunked_array(parts, pa.large_string())
