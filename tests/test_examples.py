@@ -15,6 +15,7 @@ EXPECTED = {  # a pattern of the output, and the least value of its group
     "networkx_strings": (r"(\d+) of 11 as in the novel", 9),
     "pyg_data": (r"correct for ([\d.]+)% of the test nodes", 75),
     "digits_knn": (r"H-GCN\+ +([\d.]+)%", 91),
+    "grid_angles": (r"automatic choice +R² +([\d.]+)", 0.9),
     "own_training_loop": (r"epoch 60: .* test accuracy ([\d.]+)%", 75),
 }
 

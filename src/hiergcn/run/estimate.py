@@ -73,7 +73,7 @@ def estimate_fit(graph: Graph, split: Split, settings: Settings | None = None) -
     clock = Clock()
     if nodes < graph.n_nodes:
         degree = min(graph.adjacency.nnz / graph.n_nodes, nodes - 1)
-        trial = planted_graph(nodes, classes=graph.n_classes, degree=degree, features=width)
+        trial = planted_graph(nodes, classes=max(graph.n_classes, 2), degree=degree, features=width)
         result = fit(trial, draw_split(trial), short, [0], on_event=clock)
         ratio = (graph.n_nodes + graph.adjacency.nnz) / (trial.n_nodes + trial.adjacency.nnz)
         seconds = ratio * (result.seconds["coarsen"] + clock.epoch * settings.train.epochs)

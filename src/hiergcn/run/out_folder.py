@@ -117,7 +117,7 @@ def run_size(graph: Graph, seeds: int) -> int:
     """Return the bytes of the run folder of a fit, about."""
     ids = graph.ids[:: max(graph.n_nodes // 1000, 1)]
     id_bytes = sum(len(str(one).encode()) for one in ids) // max(len(ids), 1)
-    nodes = graph.n_nodes * (id_bytes + BYTES["node"] + BYTES["class"] * graph.n_classes)
+    nodes = graph.n_nodes * (id_bytes + BYTES["node"] + BYTES["class"] * graph.n_outputs)
     networks = seeds * (BYTES["network"] + BYTES["feature"] * graph.n_features)
     return BYTES["run"] + nodes + networks + BYTES["edge"] * graph.n_edges
 
