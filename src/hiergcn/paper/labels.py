@@ -294,8 +294,8 @@ def labels_doubtful(task: str, draw: int, more: int, device: str = "auto") -> di
 
 
 def labels_scale(nodes: int) -> dict[str, Any]:
-    """Time coarsening and `suggest` on a planted graph with 8 features and 10 neighbours per node."""
-    graph = planted_graph(nodes, degree=10, features=8, seed=0).with_labels(None)
+    """Time coarsening and `suggest` on a planted graph with 8 features and 5 neighbours per node."""
+    graph = planted_graph(nodes, degree=5, features=8, seed=0).with_labels(None)
     coarsen(planted_graph(500, seed=0).adjacency, 2)  # loads compiled code before the clock runs
     began = perf_counter()
     hierarchy = coarsen(graph.adjacency, DEPTH)
