@@ -99,3 +99,32 @@ def test_six_labels_are_enough(command: Command, own_files: Path) -> None:
     assert "There are no test labels" in outcome.out
     assert read(own_files / "run" / "metrics.json")["test_accuracy"] is None
     assert "Too few labels to judge" in (own_files / "run" / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_graph_without_edges_gets_a_page(command: Command, own_files: Path) -> None:
+    """Training once succeeded, and the page of the run ended in a traceback."""
+    (own_files / "none.csv").write_text("source,target\n")
+    words = ("fit", "none.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--seeds", 1, *FEW_EPOCHS)
+    outcome = command(*words, "--model", "hgcn-plus", "--no-baselines", "--out", "run")
+    assert outcome.code == 0, outcome.err
+    assert (own_files / "run" / "report.html").is_file()
+
+
+def test_a_class_with_one_label_is_mentioned(command: Command, own_files: Path) -> None:
+    nodes = pd.read_csv(own_files / "nodes.csv", dtype=str, keep_default_na=False)
+    nodes.loc[0, "topic"] = "rare"
+    nodes.to_csv(own_files / "nodes.csv", index=False)
+    outcome = command(*OWN, "--seeds", 1, "--no-advice", "--out", "run")
+    assert outcome.code == 0, outcome.err
+    assert "classes with one label, which trains and leaves none to validate" in " ".join(outcome.out.split())
+
+
+def test_what_is_printed_is_what_is_delivered(command: Command, own_files: Path) -> None:
+    """The headline once was the mean of the seeds, and the folder held one of them, 3 points below."""
+    outcome = command(*OWN, "--seeds", 3, "--no-advice", "--out", "run")
+    metrics, predictions = read(own_files / "run" / "metrics.json"), pd.read_csv("run/predictions.csv", dtype=str)
+    test = predictions[predictions["split"] == "test"]
+    delivered = (test["predicted"] == test["label"]).mean()
+    assert metrics["delivered_accuracy"] == delivered
+    assert re.search(rf"delivered, test\s+{100 * delivered:.1f}", outcome.out)
+    assert len(metrics["test_accuracy"]["per_seed"]) == 3

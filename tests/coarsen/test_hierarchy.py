@@ -10,7 +10,7 @@ from coarsen_graphs import graph_of, real_graph
 from test_coarsen_properties import assert_same
 
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, Level, coarsen
-from hiergcn.errors import InputError
+from hiergcn.errors import InputError, UnwritableError
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ class TestFile:
         hierarchy.save(tmp_path / "h.npz")
         before = (tmp_path / "h.npz").read_bytes()
         monkeypatch.setattr(np, "savez", fail)
-        with pytest.raises(OSError, match="no space"):
+        with pytest.raises(UnwritableError, match="no space"):
             hierarchy.save(tmp_path / "h.npz")
         assert [file.name for file in tmp_path.iterdir()] == ["h.npz"]
         assert (tmp_path / "h.npz").read_bytes() == before

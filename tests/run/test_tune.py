@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
@@ -64,7 +65,12 @@ NETWORK = {"levels", "hidden", "dropout", "learning_rate", "l2", "pooling", "sca
 
 def test_a_search_is_resumed(graph: Graph, split: Split, base: Settings, tmp_path: Path, recorded: list[Split]) -> None:
     told: list[Trial] = []
-    first = search(graph, split, base, tmp_path, 2, on_event=told.append)
+
+    def on_event(trial: Trial) -> None:
+        told.append(trial)
+        assert len(pd.read_csv(tmp_path / "trials.csv")) == len(told)  # not only at the end of the search
+
+    first = search(graph, split, base, tmp_path, 2, on_event=on_event)
     assert [trial.number for trial in first.trials] == [trial.number for trial in told] == [0, 1]
     again = search(graph, split, base, tmp_path, 3)
     assert again.trials[:2] == first.trials

@@ -77,7 +77,9 @@ def _explain(error: Exception) -> tuple[int, str]:
     if isinstance(error, HierGCNError):
         return 2, str(error)
     if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__ or "can't allocate memory" in str(error):
-        return 2, "Out of memory; use fewer levels, a smaller --set hidden, or a machine with more memory."
+        return 2, (
+            "Out of memory; try --workers 1, a smaller model (--set hidden=16), a smaller graph or a larger machine."
+        )
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return 2, f"{where}{error.strerror}."

@@ -14,9 +14,6 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.adjacency import checked_adjacency
 
-LARGEST_WEIGHT = 1e100
-"""Weights are squared to compare similarities, and summed over levels; larger ones could overflow."""
-
 
 def coarsen(
     graph: Graph | Any,
@@ -51,8 +48,6 @@ def coarsen(
 
 def first_level(adjacency: sp.csr_array) -> Level:
     """Return the input graph as a level, each node with weight 1."""
-    if adjacency.data.max(initial=0.0) > LARGEST_WEIGHT:
-        raise InputError(f"An edge weight is {adjacency.data.max():g}; scale weights to at most {LARGEST_WEIGHT:g}.")
     return Level(adjacency, frozen(np.ones(adjacency.shape[0], dtype=np.int64), np.int64))
 
 

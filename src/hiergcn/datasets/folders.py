@@ -12,7 +12,7 @@ from importlib.resources import files as package_files
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
-from hiergcn.errors import InputError
+from hiergcn.errors import InputError, UnwritableError
 from hiergcn.files import written_whole
 
 VARIABLE = "HIERGCN_DATA"
@@ -145,6 +145,6 @@ def _fetch(files: FileSet, data: str | Path | None, progress: Progress) -> Path:
         for name, content in contents.items():
             with written_whole(folder / name) as part:
                 part.write_bytes(content)
-    except OSError as error:
+    except (OSError, UnwritableError) as error:
         raise InputError(f"{folder} cannot be written ({error}); set XDG_CACHE_HOME to a folder that can.") from error
     return folder

@@ -10,6 +10,9 @@ from hiergcn.compiled.csr import frozen, read_only
 from hiergcn.compiled.jit import kernel
 from hiergcn.errors import InputError
 
+LARGEST_WEIGHT = 1e100
+"""Largest weight of an edge: weights are squared to compare similarities and summed over levels."""
+
 
 def read_only_csr(matrix: Any) -> sp.csr_array:
     """Return the same CSR arrays as read-only views, with int32 indices if they fit."""
@@ -53,11 +56,11 @@ def checked_adjacency(adjacency: Any) -> sp.csr_array:
 
 def _check_weights(matrix: Any) -> None:
     data = matrix.data
-    if not data.size or (data.min() >= 0 and data.max() < np.inf):  # NaN fails both comparisons
+    if not data.size or (data.min() >= 0 and data.max() <= LARGEST_WEIGHT):  # NaN fails both comparisons
         return
-    entry = int(np.argmax(~((data >= 0) & (data < np.inf))))
+    entry = int(np.argmax(~((data >= 0) & (data <= LARGEST_WEIGHT))))
     found = "The edge of nodes {} and {} has weight {}".format(*position_of(matrix, entry), data[entry])
-    raise InputError(f"{found}; weights must be finite and not negative.")
+    raise InputError(f"{found}; weights must be finite, not negative and at most {LARGEST_WEIGHT:g}.")
 
 
 def _check_symmetric(matrix: Any) -> None:
@@ -118,10 +121,11 @@ def checked_weights(weight: ArrayLike, edges: int) -> NDArray[np.float64]:
     array = np.asarray(weight, dtype=np.float64)
     if array.shape != (edges,):
         raise InputError(f"The weights have shape {array.shape}, but there are {edges:,} edges; give one per edge.")
-    wrong = ~((array >= 0) & (array < np.inf))
+    wrong = ~((array >= 0) & (array <= LARGEST_WEIGHT))
     if wrong.any():
         edge = int(wrong.argmax())
-        raise InputError(f"Edge {edge} has weight {array[edge]}; weights must be finite and not negative.")
+        rule = f"weights must be finite, not negative and at most {LARGEST_WEIGHT:g}"
+        raise InputError(f"Edge {edge} has weight {array[edge]}; {rule}.")
     return read_only(array)
 
 

@@ -16,7 +16,7 @@ from hiergcn.graph.adjacency import checked_adjacency, position_of, read_only_cs
 from hiergcn.graph.conversions import Conversions
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.split import PARTS, Split
-from hiergcn.graph.tables.feature_columns import FeatureColumn, FeatureTable
+from hiergcn.graph.tables.feature_columns import LARGEST, FeatureColumn, FeatureTable
 
 TARGET = "value"
 """Name of targets that have no other."""
@@ -229,16 +229,16 @@ def _check_split(split: Split | None, n: int) -> None:
 
 
 def _check_finite(values: NDArray[Any], matrix: Any = None) -> None:
-    """Refuse NaN and infinity in a dense matrix, or in the data of a sparse `matrix`."""
-    with np.errstate(all="ignore"):
-        if np.isfinite(values.sum()):  # any NaN or infinity would have reached the sum, so no mask is needed
-            return
-    for first in range(0, len(values), 65_536):  # a sum can overflow although every value is finite
-        bad = np.argwhere(~np.isfinite(values[first : first + 65_536]))
+    """Refuse NaN, infinity and huge numbers in a dense matrix, or in the data of a sparse `matrix`."""
+    if not values.size or (values.max() <= LARGEST and values.min() >= -LARGEST):  # NaN fails both comparisons
+        return
+    for first in range(0, len(values), 65_536):
+        bad = np.argwhere(~(np.abs(values[first : first + 65_536]) <= LARGEST))
         if len(bad):
             place = (first + int(bad[0][0]), *map(int, bad[0][1:]))
             node, column = place if matrix is None else position_of(matrix, place[0])
-            raise InputError(f"Feature {column} of node {node} is {values[place]}; replace what is not finite.")
+            remedy = f"replace what is not finite, and rescale numbers beyond {LARGEST:.0e}"
+            raise InputError(f"Feature {column} of node {node} is {values[place]}; {remedy}.")
 
 
 def _checked_labels(labels: Any, n: int) -> NDArray[np.int64]:

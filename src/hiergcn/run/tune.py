@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ import pandas as pd
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import HierGCNError, InputError, MissingPackageError
-from hiergcn.files import written_whole
+from hiergcn.files import naming, written_whole
 from hiergcn.graph import Graph, Split
 from hiergcn.model.config_types import SCALINGS
 from hiergcn.run.adapt import choose_settings, method_for
@@ -144,13 +144,16 @@ def tune(
     chosen = partial(choose_settings, graph, unseen, dataset=dataset, changes=changes, coarsened=trainer.coarsened)
     first = settings or chosen(model).settings
     deep = trainer.coarsened(MOST_LEVELS, first.coarsen) if "levels" in space else trainer.hierarchy(first)
-    study = _study(folder, _fingerprint(graph, unseen, first, seeds, space), first, space)
+    with naming(folder / JOURNAL):
+        study = _study(folder, _fingerprint(graph, unseen, first, seeds, space), first, space)
     interrupted = False
     try:
         for _ in range(trials - len(_ended(study))):
-            proposed = study.ask()
-            tried = first.override({name: _suggest(proposed, name, part) for name, part in space.items()})
-            _answer(study, proposed, partial(fit, graph, unseen, tried, seeds, device=device, hierarchy=deep))
+            with naming(folder / JOURNAL):
+                proposed = study.ask()
+                tried = first.override({name: _suggest(proposed, name, part) for name, part in space.items()})
+                _answer(study, proposed, partial(fit, graph, unseen, tried, seeds, device=device, hierarchy=deep))
+            write_trials(map(_trial, _ended(study)), folder)
             if on_event:
                 on_event(_trial(study.trials[proposed.number]))
     except KeyboardInterrupt:
@@ -205,17 +208,22 @@ def _answer(study: "optuna.Study", proposed: "optuna.Trial", run: Callable[[], R
 
 def write_tuning(tuning: Tuning, folder: Path, command: str) -> None:
     """Write `trials.csv` with every trial and `best.toml` with the best settings."""
+    write_trials(tuning.trials, folder)
+    about = f"Best of {len(tuning.trials)} trials by validation accuracy: {command}"
+    with written_whole(folder / "best.toml") as part:
+        part.write_text(recipe(tuning, about), encoding="utf-8")
+
+
+def write_trials(trials: Iterable[Trial], folder: Path) -> None:
+    """Write `trials.csv`."""
     table = pd.DataFrame(
         {"trial": one.number, "val_accuracy": one.accuracy, "val_loss": one.loss, "seconds": one.seconds}
         | one.settings
         | {"failure": one.failure}
-        for one in tuning.trials
+        for one in trials
     )
     with written_whole(folder / "trials.csv") as part:
         table.to_csv(part, index=False)
-    about = f"Best of {len(tuning.trials)} trials by validation accuracy: {command}"
-    with written_whole(folder / "best.toml") as part:
-        part.write_text(recipe(tuning, about), encoding="utf-8")
 
 
 def recipe(tuning: Tuning, about: str) -> str:

@@ -1,6 +1,8 @@
 """The npz file of a graph: exact, without pickle, and refused where it is damaged."""
 
+import io
 import json
+import pickle
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -96,3 +98,21 @@ def test_nothing_is_left_if_writing_fails(graph: Graph, tmp_path: Path, monkeypa
     with pytest.raises(InputError, match="No space left on device"):
         graph.to_npz(tmp_path / "g.npz")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pickled_file_is_refused_without_advice_to_load_it(tmp_path: Path) -> None:
+    """numpy's own message advises to load the file unsafely."""
+    (tmp_path / "p.npz").write_bytes(pickle.dumps({"a": 1}))
+    np.savez(tmp_path / "o.npz", about=np.array([{"a": 1}], dtype=object))
+    for name in ("p.npz", "o.npz"):
+        with pytest.raises(InputError, match=r"holds Python objects, which could run code\); get the original"):
+            Graph.from_npz(tmp_path / name)
+
+
+def test_arrays_larger_than_memory_are_refused(tmp_path: Path) -> None:
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**14,)})
+    with zipfile.ZipFile(tmp_path / "large.npz", "w") as archive:
+        archive.writestr("about.npy", header.getvalue())
+    with pytest.raises(InputError, match=r"large\.npz claims arrays larger than the memory"):
+        Graph.from_npz(tmp_path / "large.npz")

@@ -74,8 +74,12 @@ def graph_from_npz(path: str | PathLike[str]) -> Graph:
         raise InputError(f"{file} cannot be read ({error.strerror or error!s:.200}); give an npz file.") from error
     except InputError as error:
         raise InputError(f"{file}: {error}" if str(file) not in str(error) else str(error)) from error
+    except MemoryError as error:
+        raise InputError(f"{file} claims arrays larger than the memory of this machine; get the original.") from error
     except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(f"{file} is not a graph in npz form ({error!s:.200}); get the original.") from error
+        pickled = "pickle" in str(error)  # numpy's own message advises to load it unsafely
+        reason = "it holds Python objects, which could run code" if pickled else f"{error!s:.200}"
+        raise InputError(f"{file} is not a graph in npz form ({reason}); get the original.") from error
 
 
 def _graph(parts: Any) -> Graph:

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
-from hiergcn.graph.adjacency import symmetric_adjacency
+from hiergcn.graph.adjacency import LARGEST_WEIGHT, symmetric_adjacency
 from hiergcn.graph.coordinates import find_coordinates
 from hiergcn.graph.graph import TARGET, strata
 from hiergcn.graph.split import Split
@@ -161,10 +161,10 @@ def _check_no_blank(ids: IdColumn, origin: Origin, column: str, remedy: str) -> 
 
 def _checked_weight(column: "pd.Series[Any]", origin: Origin) -> NDArray[np.float64]:
     values = numbers(column, origin)
-    wrong = np.flatnonzero((values < 0) | np.isinf(values))
+    wrong = np.flatnonzero((values < 0) | (values > LARGEST_WEIGHT))
     if wrong.size:
-        where = origin.at(wrong[0], column.name)
-        raise InputError(f"{where}: weight {values[wrong[0]]} must be finite and not negative.")
+        rule = f"must be finite, not negative and at most {LARGEST_WEIGHT:g}"
+        raise InputError(f"{origin.at(wrong[0], column.name)}: weight {values[wrong[0]]} {rule}.")
     return values
 
 

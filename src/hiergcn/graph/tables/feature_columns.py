@@ -31,6 +31,8 @@ THOUSANDS = r"\s*[-+]?\d{1,3}(?:,\d{3})?\s*"
 """Numbers such as 1,234: in a column of these alone, the comma may mean thousands or decimals."""
 WITH_UNIT = r"^\s*[-+]?\d[\d.,]*\s*([^\d\s]{1,10})\s*$"
 MOST_UNITS = 3
+LARGEST = 1e19
+"""Largest feature: the square of a larger one is infinite in single precision."""
 TRUTH = {"true": 1.0, "false": 0.0}
 
 Block: TypeAlias = NDArray[np.float64] | sp.csr_array
@@ -274,9 +276,7 @@ def _beside_text(block: Block | None, column: FeatureColumn) -> tuple[Block | No
     """Standardise a column of numbers, so that its unit does not drown the words; others stay."""
     if column.kind != "number" or column.mean is None or not isinstance(block, np.ndarray):
         return block, column
-    with np.errstate(over="ignore"):
-        spread = float(block.std())
-    scaled = replace(column, spread=spread if 0 < spread < np.inf else 1.0)
+    scaled = replace(column, spread=float(block.std()) or 1.0)
     return _standardised(block, scaled), scaled
 
 
@@ -321,14 +321,15 @@ def _fit_text(column: "pd.Series[Any]", known: "pd.Series[Any]") -> tuple[Block 
 def _fit_number(
     values: NDArray[np.floating[Any]], name: str, kind: str, origin: Origin, decimal_comma: bool = False
 ) -> tuple[NDArray[np.float64], FeatureColumn]:
-    infinite = np.flatnonzero(np.isinf(values))
-    if infinite.size:
-        raise InputError(f"{origin.at(infinite[0], name)}: the value is infinite; leave it blank if it is unknown.")
+    large = np.flatnonzero(np.abs(values) > LARGEST)
+    if large.size:
+        where, value = origin.at(large[0], name), values[large[0]]
+        if np.isinf(value):
+            raise InputError(f"{where}: the value is infinite; leave it blank if it is unknown.")
+        raise InputError(f"{where}: {value:g} is too large to learn from; rescale the column, or leave it blank.")
     missing = np.isnan(values)
     known = values[~missing]
-    with np.errstate(over="ignore"):
-        mean = float(known.mean())
-    mean = mean if np.isfinite(mean) else float(known[0] / 2 + known[-1] / 2)  # the sum of finite numbers overflowed
+    mean = float(known.mean())
     constant = bool((known == known[0]).all())
     described = FeatureColumn(name, kind, 1, int(missing.sum()), constant, mean, decimal_comma=decimal_comma)
     return np.where(missing, mean, values).astype(np.float64, copy=False), described
@@ -339,7 +340,7 @@ def _encode_number(column: "pd.Series[Any]", known: FeatureColumn, origin: Origi
     if known.kind == "boolean":
         truth = _truth(column)
         values = np.where(np.isnan(truth), values, truth)
-    wrong = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
+    wrong = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | (np.abs(values) > LARGEST))
     if wrong.size:
         where, found = origin.at(wrong[0], known.name), str(column.iloc[wrong[0]])
         trained = f"but the model was trained on a {known.kind}"
