@@ -166,13 +166,18 @@ def _in_unit_square(places: Positions) -> tuple[Positions, float]:
     return (places - low) / wide, wide
 
 
+def _entries(shares: sp.csr_array, rows: Array, columns: Array) -> Array:
+    """Return entries of a matrix; without any, scipy would return a matrix."""
+    return np.asarray(shares[rows, columns] if rows.size else (), dtype=np.float32)
+
+
 def _votes(votes: Votes, tree: Tree, edges: tuple[Array, Array, Array]) -> dict[str, Array]:
     """Return the votes along each edge in both directions, of each node for itself, and of the hyper-nodes."""
     shares = votes.shares[tree.order][:, tree.order]
     source, target, _ = edges
     return {
-        "toSource": np.asarray(shares[source, target]).astype(np.float32),
-        "toTarget": np.asarray(shares[target, source]).astype(np.float32),
+        "toSource": _entries(shares, source, target),
+        "toTarget": _entries(shares, target, source),
         "own": shares.diagonal().astype(np.float32),
         "byHyperNodes": votes.by_hyper_nodes[tree.order],
     }
