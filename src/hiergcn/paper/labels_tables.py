@@ -112,7 +112,10 @@ def _verdict_on_sets(sets: Mapping[str, Mapping[str, Summary]], asked: float, mo
         return abs(covered - asked) <= CLOSE or (covered > asked and accuracy > asked)
 
     kept = sum(holds(one) for one in sets.values())
-    what = f"{model}: coverage within 2 points of {asked:.0%}, {CALIBRATING[0]} calibrating nodes"
+    what = (
+        f"{model}: coverage within 2 points of {asked:.0%} (above it if the predicted class alone is right more often)"
+    )
+    what += f", {CALIBRATING[0]} calibrating nodes"
     said = ", ".join(f"{TASKS[task].title} {points(one['covered'].mean, False)}" for task, one in sets.items())
     return _row(what, f"{kept} of {len(sets)}: {said}", kept == len(sets))
 
