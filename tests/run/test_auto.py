@@ -280,14 +280,34 @@ def test_labels_take_turns(graph: Graph, result: RunResult) -> None:
     assert result.metrics()["turns"] == TURNS
     nodes, turn = turn_of(split, graph.labels, order=canonical_order(graph.ids))
     model = result.model
-    mean = np.zeros((150, 4))
+    means: dict[str, np.ndarray] = {}
     for member, said in zip(model.members, model.each_proba(graph, "cpu"), strict=True):
         shares = model.shares(member, graph)[:, 0]
         np.testing.assert_allclose(shares[nodes[turn == member.turn]], TURNS * member.share)
         assert not shares[nodes[(turn != member.turn) & (turn >= 0)]].any()
         np.testing.assert_allclose(shares[split.test], member.share)
-        mean += shares[:, None] * said
-    np.testing.assert_allclose(mean, result.probabilities, atol=1e-5)
+        means[member.name] = means.get(member.name, 0.0) + shares[:, None] * said
+    assert {name for name, _, _ in model.each_method(graph, "cpu")} == set(means)
+    for name, weight, outputs in model.each_method(graph, "cpu"):
+        assert np.array_equal(outputs.argmax(axis=1), means[name].argmax(axis=1))
+        np.testing.assert_allclose(outputs.sum(axis=1), 1.0, atol=1e-5)
+        assert 0 < weight <= 1
+    np.testing.assert_allclose(model.predict_proba(graph, "cpu"), result.probabilities, atol=1e-5)
+
+
+def test_a_candidate_is_weighed_by_calibrated_probabilities() -> None:
+    """A method that is right but far too unsure is not thrown out for that."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 400)
+    right = np.where(rng.random(400) < 0.9, truth, (truth + 1) % 3)
+    unsure = np.full((400, 3), 0.33)
+    unsure[np.arange(400), right] = 0.34
+    one = auto.Trained(portfolio.PORTFOLIO[0])
+    one.results.probabilities[0] = unsure
+    one.temperature = auto.fit_temperature(unsure, truth)
+    assert one.temperature.value < 0.5
+    assert one.outputs().max(axis=1).mean() > 0.6
+    assert np.array_equal(one.outputs(0).argmax(axis=1), right)
 
 
 def test_a_class_with_one_label_always_trains() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hiergcn.errors import HierGCNError
+from hiergcn.evaluate.calibration import Temperature, fit_temperature
 from hiergcn.evaluate.combination import ENOUGH, combination_weights
 from hiergcn.evaluate.metrics import decided
 from hiergcn.graph import Split
@@ -52,10 +53,18 @@ class Trained:
     results: SeedResults = field(default_factory=SeedResults)
     left_out: str | None = None
     weight: float = 0.0
+    temperature: Temperature = field(default_factory=Temperature)
+    """Of the mean of its seeds; without it, a candidate that is too sure or not sure enough would be misjudged."""
 
     @property
     def is_done(self) -> bool:
         return bool(self.results.probabilities)
+
+    def outputs(self, seed: int | None = None) -> np.ndarray:
+        """Return the calibrated probabilities, or numbers, of a seed; of the mean of all seeds if it has none."""
+        found = self.results.probabilities.get(seed) if seed is not None else None
+        found = self.results.mean() if found is None else found
+        return found if found.shape[1] == 1 else self.temperature.of(found).astype(np.float32)
 
 
 @dataclass(eq=False)
@@ -165,7 +174,7 @@ class _Race:
 
     def right(self, one: Trained) -> np.ndarray:
         """Return whether each validation node is right; of numbers, 1 less the squared error."""
-        found, scale = decided(one.results.mean()[self.validation]), self.trainer.task(self.split).scale
+        found, scale = decided(one.outputs()[self.validation]), self.trainer.task(self.split).scale
         right: np.ndarray = found == self.validation_labels
         return right if scale is None else 1.0 - ((found - self.validation_labels) / scale.spread) ** 2
 
@@ -216,7 +225,10 @@ class _Race:
         if not done:
             reasons = "; ".join(f"{one.entry.name}: {one.left_out}" for one in self.candidates[:3])
             raise HierGCNError(f"No candidate could be trained ({reasons}).")
-        found = [one.results.mean()[self.validation] for one in done]
+        if self.trainer.graph.labels is not None:
+            for one in done:
+                one.temperature = fit_temperature(one.results.mean()[self.validation], self.validation_labels)
+        found = [one.outputs()[self.validation] for one in done]
         for one, weight in zip(done, combination_weights(found, self.validation_labels), strict=True):
             one.weight = float(weight)
 

@@ -248,15 +248,22 @@ def _automatic_result(found: Automatic, trainer: Trainer, split: Split) -> RunRe
     first = found.chosen[0]
     count = len(found.turns)
     members = [
-        Member(one.settings, seed, weights[turn], one.weight / len(one.results.weights) / count, _turn(turn, count))
+        Member(
+            one.settings,
+            seed,
+            weights[turn],
+            one.weight / len(one.results.weights) / count,
+            turn if count > 1 else None,
+            one.temperature.value,
+        )
         for one in found.chosen
         for turn in range(count)
         for seed, weights in one.results.weights.items()
         if one.settings is not None
     ]
-    probabilities = _weighted([(one.weight, one.results.mean()) for one in found.chosen])
+    probabilities = _weighted([(one.weight, one.outputs()) for one in found.chosen])
     each = {  # what one seed of each chosen candidate gives; one without that seed counts with its mean
-        seed: _weighted([(one.weight, one.results.probabilities.get(seed, one.results.mean())) for one in found.chosen])
+        seed: _weighted([(one.weight, one.outputs(seed)) for one in found.chosen])
         for seed in first.results.probabilities
     }
     result = _evaluated(members, first.results, trainer, found.turns, probabilities, each)
@@ -275,10 +282,6 @@ def _automatic_result(found: Automatic, trainer: Trainer, split: Split) -> RunRe
     )
 
 
-def _turn(turn: int, count: int) -> int | None:
-    return turn if count > 1 else None
-
-
 def _turns_note(found: Automatic) -> list[str]:
     if len(found.turns) == 1:
         return []
@@ -295,7 +298,7 @@ def _weighted(parts: Sequence[tuple[float, np.ndarray]]) -> np.ndarray:
 def _candidate(one: Trained, graph: Graph, validation: np.ndarray, split: Split) -> Candidate:
     if not one.is_done:
         return Candidate(one.entry.name, one.entry.method, left_out=one.left_out)
-    mean = {0: decided(one.results.mean())}
+    mean = {0: decided(one.outputs())}
     return Candidate(
         one.entry.name,
         one.entry.method,

@@ -88,9 +88,7 @@ def write_run(
 def run_config(result: RunResult, source: Mapping[str, Any] | None = None, spreadsheet: bool = False) -> dict[str, Any]:
     """Return the content of `config.json`."""
     return result.settings.to_dict() | {
-        "members": [
-            one.settings.to_dict() | {"seed": one.seed, "share": one.share, "turn": one.turn} for one in result.members
-        ],
+        "members": [one.to_dict() for one in result.members],
         "turns": result.turns,
         "dataset": result.graph.name,
         "seeds": list(result.seeds),
@@ -346,7 +344,14 @@ def _members(config: Mapping[str, Any], metrics: Mapping[str, Any], weights: dic
         place, _, own = name.partition(".")
         found[int(place)][own] = value
     return tuple(
-        Member(Settings.from_dict(saved), saved["seed"], own, saved["share"], saved.get("turn"))
+        Member(
+            Settings.from_dict(saved),
+            saved["seed"],
+            own,
+            saved["share"],
+            saved.get("turn"),
+            saved.get("temperature", 1.0),
+        )
         for saved, own in zip(config["members"], found, strict=True)
     )
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.errors import InputError
+from hiergcn.evaluate.calibration import Temperature
 from hiergcn.explain.attribution import Attribution, attribute, attribute_labels
 from hiergcn.explain.node import Explanation, MethodShare, explain_node
 from hiergcn.graph import Graph
@@ -49,6 +50,8 @@ class Member:
     share: float = 1.0
     turn: int | None = None
     """The turn in which it was trained, if labels took turns."""
+    temperature: float = 1.0
+    """Temperature of the mean of all members with these settings."""
 
     @property
     def name(self) -> str:
@@ -56,6 +59,11 @@ class Member:
         model: Any = self.settings.model
         columns = "" if not getattr(model, "harmonic", False) else "+sharp" if model.sharp else "+harmonic"
         return self.settings.method + columns
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the weights."""
+        about = {name: getattr(self, name) for name in ("seed", "share", "turn", "temperature")}
+        return self.settings.to_dict() | about
 
     @property
     def uses_features(self) -> bool:
@@ -130,9 +138,20 @@ class SavedModel(Answer):
         """
         kind = np.float32 if self.scale is None else np.float64
         mean = np.zeros((graph.n_nodes, self.n_outputs), dtype=kind)
-        for member, outputs in zip(self.members, self.each_proba(graph, device), strict=True):
-            mean += self.shares(member, graph).astype(kind) * outputs
+        for _, weight, outputs in self.each_method(graph, device):
+            mean += (weight * outputs).astype(kind)
         return mean
+
+    def each_method(self, graph: Graph, device: str = "auto") -> Iterator[tuple[str, float, NDArray[Any]]]:
+        """Yield the name of each method, its weight, and the calibrated mean of its networks, (n, classes)."""
+        pairs = zip(self.members, self.each_proba(graph, device), strict=True)
+        for _, alike in groupby(pairs, key=lambda pair: pair[0].settings):
+            weight, total = 0.0, np.zeros((graph.n_nodes, self.n_outputs))
+            for member, outputs in alike:
+                weight += member.share
+                total += self.shares(member, graph) * outputs
+            mean = total / weight
+            yield member.name, weight, mean if self.scale else Temperature(member.temperature).of(mean)
 
     def shares(self, member: Member, graph: Graph) -> NDArray[np.float64]:
         """Return the weight of a member at each node, (n, 1): at a node that validated in a turn, that turn's alone."""
@@ -348,10 +367,9 @@ def _method_shares(model: SavedModel, graph: Graph, found: Explanation, device: 
     """Return what each method of an answer says about the explained node; nothing if there is only one."""
     place, names = int(np.flatnonzero(graph.ids.astype(str) == found.id)[0]), model.class_names
     said: dict[str, tuple[float, NDArray[Any]]] = {}  # by method: its weight, and its probabilities times that
-    for member, each in zip(model.members, model.each_proba(graph, device), strict=True):
-        weight, total = said.get(member.name, (0.0, np.zeros(model.n_outputs)))
-        share = float(model.shares(member, graph)[place, 0])
-        said[member.name] = (weight + share, total + share * each[place])
+    for name, share, outputs in model.each_method(graph, device):
+        weight, total = said.get(name, (0.0, np.zeros(model.n_outputs)))
+        said[name] = (weight + share, total + share * outputs[place])
     if len(said) == 1:
         return ()
     if model.scale is not None:
