@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
+from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.combination import ENOUGH
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.tables.text_columns import canonical_order
@@ -300,11 +301,11 @@ def test_a_candidate_is_weighed_by_calibrated_probabilities() -> None:
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 3, 400)
     right = np.where(rng.random(400) < 0.9, truth, (truth + 1) % 3)
-    unsure = np.full((400, 3), 0.33)
-    unsure[np.arange(400), right] = 0.34
+    unsure = np.full((400, 3), 0.3)
+    unsure[np.arange(400), right] = 0.4
     one = auto.Trained(portfolio.PORTFOLIO[0])
     one.results.probabilities[0] = unsure
-    one.temperature = auto.fit_temperature(unsure, truth)
+    one.temperature = fit_temperature(unsure, truth)
     assert one.temperature.value < 0.5
     assert one.outputs().max(axis=1).mean() > 0.6
     assert np.array_equal(one.outputs(0).argmax(axis=1), right)
