@@ -17,7 +17,7 @@ for name, regressor in (  # a part of the measured angles calibrates the interva
     ("mean", NodeRegressor("constant", coverage=0.9)),
     ("MLP", NodeRegressor("mlp", coverage=0.9)),
     ("harmonic function", NodeRegressor("harmonic", coverage=0.9)),
-    ("automatic choice", NodeRegressor(coverage=0.9, time_limit=10, seed=0)),
+    ("automatic choice", NodeRegressor(coverage=0.9, time_limit=5, seed=0)),
 ):
     score = regressor.fit(metered).score(graph, hidden)
     lower, upper = regressor.predict_interval()
