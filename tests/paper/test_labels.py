@@ -9,17 +9,8 @@ import pytest
 from hiergcn.errors import InputError
 from hiergcn.paper import labels
 from hiergcn.paper.experiments import QUICK
-from hiergcn.paper.labels import (
-    AUTO,
-    COVERAGE,
-    COVERAGE_AUTO,
-    DOUBTFUL,
-    LINEAR,
-    SCALE,
-    STRATEGIES,
-    Arena,
-    labels_experiments,
-)
+from hiergcn.paper.label_strategies import STRATEGIES, Arena, arena_of
+from hiergcn.paper.labels import AUTO, COVERAGE, COVERAGE_AUTO, DOUBTFUL, LINEAR, SCALE, labels_experiments
 from hiergcn.paper.labels_results import Curves, LabelsResults, labels_records
 from hiergcn.paper.labels_tables import labels_sections
 from hiergcn.paper.page import write_pages
@@ -113,7 +104,7 @@ def test_experiments_by_name() -> None:
 
 @pytest.fixture(scope="module")
 def arena() -> Arena:
-    return labels.arena_of("cora")
+    return arena_of("cora")
 
 
 @pytest.mark.parametrize("name", STRATEGIES)

@@ -9,7 +9,8 @@ import numpy as np
 
 from hiergcn.evaluate.metrics import Summary
 from hiergcn.evaluate.paired import PairedDifference, paired_difference
-from hiergcn.paper.labels import AUTO, COVERAGE, DOUBTFUL, LINEAR, NAME, PER_CLASS, SCALE, TASKS
+from hiergcn.paper.label_strategies import TASKS
+from hiergcn.paper.labels import AUTO, COVERAGE, DOUBTFUL, LINEAR, NAME, PER_CLASS, SCALE
 from hiergcn.paper.store import Record
 
 Figures = Mapping[str, Any]

@@ -7,7 +7,8 @@ import numpy as np
 
 from hiergcn.evaluate.metrics import Summary
 from hiergcn.paper import labels
-from hiergcn.paper.labels import ASKED, CALIBRATING, PER_CLASS, ROUND, TASKS
+from hiergcn.paper.label_strategies import ROUND, TASKS
+from hiergcn.paper.labels import ASKED, CALIBRATING, PER_CLASS
 from hiergcn.paper.labels_results import Curves, LabelsResults, cells
 from hiergcn.paper.sections import Picture, Section
 from hiergcn.paper.significance import points
