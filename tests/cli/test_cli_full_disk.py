@@ -59,7 +59,9 @@ def test_no_room_for_the_model(command: Command, own_files: Path, largest_file: 
     outcome = command(*FIT)
     assert outcome.code == 2
     assert "delivered, test" in outcome.out
-    assert re.search(r"run cannot be written \(.*\); make room .* Scores and predictions are in run\.", outcome.err)
+    assert re.search(
+        r"run/view.npz cannot be written \(.*\); make room .* Scores and predictions are in run\.", outcome.err
+    )
     assert len(pd.read_csv("run/predictions.csv")) == N
     assert "delivered_accuracy" in (own_files / "run" / "metrics.json").read_text()
 

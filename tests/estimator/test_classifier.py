@@ -19,6 +19,7 @@ from hiergcn import Graph, HGCNClassifier, InputError, NodeClassifier
 from hiergcn.datasets import planted_graph
 from hiergcn.estimator import NotFittedError
 from hiergcn.graph import Split
+from hiergcn.run.manifest import write_manifest
 
 QUICK: dict[str, Any] = {"levels": 2, "hidden": 8, "epochs": 40, "passes": 1, "device": "cpu"}
 
@@ -192,6 +193,7 @@ def test_embedding_of_loaded_and_of_flat_models(graph: Graph, classifier: HGCNCl
     assert loaded.embedding_ is not None
     np.testing.assert_allclose(loaded.embedding_, classifier.embed(graph))
     (tmp_path / "run" / "graph.npz").unlink()  # as in a folder of `hiergcn fit`
+    write_manifest(tmp_path / "run")
     bare = HGCNClassifier.load(tmp_path / "run", device="cpu")
     with pytest.raises(NotFittedError, match=r"give it: embed\(graph\)"):
         _ = bare.embedding_

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hiergcn import files
 from hiergcn.evaluate.calibration import Temperature
 from hiergcn.evaluate.conformal import PredictionIntervals, PredictionSets
 from hiergcn.graph.task import Scale
@@ -29,12 +30,15 @@ class ClassAnswers:
         return self.class_names
 
     def columns(self, probabilities: NDArray[np.floating]) -> dict[str, NDArray[Any]]:
-        """Return the class of each node, its probability, its calibrated probability, and the prediction set."""
+        """Return the class of each node, its probability, its calibrated probability, and the prediction set.
+
+        Probabilities are rounded as in files, so that a page says the same before and after a run is written.
+        """
         confidence = self.temperature.of(probabilities)
         return {
             "predicted": np.array(self.class_names, dtype=object)[probabilities.argmax(axis=1)],
-            "probability": probabilities.max(axis=1).astype(np.float64),
-            "confidence": confidence.max(axis=1),
+            "probability": np.round(probabilities.max(axis=1).astype(np.float64), files.DIGITS),
+            "confidence": np.round(confidence.max(axis=1), files.DIGITS),
             **({} if self.sets is None else {"set": self.sets.names(confidence, self.class_names)}),
         }
 

@@ -98,9 +98,10 @@ def folder_written_whole(path: Path) -> Iterator[Path]:
             yield draft
             draft.chmod(0o755)  # mkdtemp keeps others out
             draft.replace(path)
-        except BaseException:
+        except UnwritableError as error:  # of a file in the draft, whose name means nothing to the user
+            raise UnwritableError(str(error).replace(str(draft), str(path))) from error
+        finally:
             shutil.rmtree(draft, ignore_errors=True)
-            raise
 
 
 def check_room(path: Path, needed: int) -> None:

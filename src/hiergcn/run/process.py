@@ -262,6 +262,10 @@ def _end_with_parent(parent: int | None) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if parent not in (None, os.getppid()):  # it died before the call
             os._exit(1)
+    if parent is None:  # it would keep the process it was copied from alive, which else ends with the caller
+        from multiprocessing import forkserver
+
+        os.close(forkserver._forkserver._forkserver_alive_fd)  # type: ignore[attr-defined]
     caller = multiprocessing.parent_process()
     assert caller is not None
     threading.Thread(target=_exit_after, args=(caller.sentinel,), daemon=True).start()
