@@ -24,7 +24,7 @@ def halves(adjacency: sp.csr_array, *_: object) -> np.ndarray:
 
 
 def test_names() -> None:
-    assert strategy_names() == ("heavy-edge", "hgcn", "random", "two-hop")
+    assert strategy_names() == ("handshake", "heavy-edge", "hgcn", "random", "two-hop")
 
 
 class TestRandom:
@@ -44,7 +44,7 @@ class TestRandom:
         config = CoarsenConfig(strategy="random", seed=1)
         assert groups(heavy, config) == groups(self.star, config)
 
-    @pytest.mark.parametrize("strategy", ["random", "heavy-edge", "two-hop"])
+    @pytest.mark.parametrize("strategy", ["random", "heavy-edge", "two-hop", "handshake"])
     def test_node_weight_is_bound(self, strategy: str) -> None:
         hierarchy = coarsen(real_graph(300, 0.05, 0), 6, CoarsenConfig(strategy=strategy, max_node_weight=5))
         assert hierarchy.levels[-1].node_weight.max() in (4, 5)

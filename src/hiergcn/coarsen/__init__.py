@@ -7,7 +7,7 @@
 Read `reference.py` first, the whole method in 100 plain lines; then `multilevel.py`.
 """
 
-from hiergcn.coarsen import groupings  # noqa: F401  (its strategies register themselves)
+from hiergcn.coarsen import groupings, handshake  # noqa: F401  (their strategies register themselves)
 from hiergcn.coarsen.hierarchy import Hierarchy, Level, Sizes
 from hiergcn.coarsen.multilevel import coarsen
 from hiergcn.coarsen.strategy import CoarsenConfig, Strategy, register_strategy, strategy_names

@@ -52,6 +52,13 @@ def parquet_folder(table: pd.DataFrame, path: Path) -> None:
         table.iloc[2 * part : 2 * part + 2].to_parquet(path / f"part-{part}.parquet", index=False)
 
 
+def duckdb_table(table: pd.DataFrame, path: Path) -> None:
+    database = pytest.importorskip("duckdb", reason="duckdb is not installed").connect(str(path))
+    database.register("given", table)
+    database.execute("CREATE TABLE single AS FROM given")
+    database.close()
+
+
 WRITERS: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
     "gzip": as_text(lambda text: gzip.compress(text.encode())),
     "zstd": as_text(lambda text: zstd(text.encode())),
@@ -65,6 +72,7 @@ WRITERS: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
     "tabs": lambda table, path: table.to_csv(path, index=False, sep="\t"),
     "Parquet": lambda table, path: table.to_parquet(path, index=False),
     "Parquet in files": parquet_folder,
+    "DuckDB": duckdb_table,
     "Arrow": lambda table, path: feather.write_feather(table, path),
     "JSON lines": jsonl,
     "JSON lines in zstd": lambda table, path: path.write_bytes(
@@ -178,3 +186,41 @@ def test_excel_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_names_of_graphs(tmp_path: Path) -> None:
     assert graph_name("web.txt.zst") == graph_name("web.mtx") == graph_name("web.parquet") == "web"
+
+
+class TestDuckDB:
+    @pytest.fixture
+    def database(self, tmp_path: Path) -> Path:
+        duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+        path = tmp_path / "graph's.duckdb"
+        with duckdb.connect(str(path)) as connection:
+            connection.register("e", EDGES)
+            connection.register("n", NODES)
+            connection.execute(
+                "CREATE TABLE links AS FROM e; CREATE SCHEMA old; CREATE TABLE old.links AS FROM e LIMIT 2"
+            )
+            connection.execute('CREATE TABLE people AS FROM n; CREATE VIEW "odd name" AS FROM links')
+        return path
+
+    def test_tables_and_views_by_name(self, database: Path) -> None:
+        expected = content(Graph.from_pandas(EDGES, NODES))
+        for links in ("links", "main.links", "LINKS", "odd name"):
+            assert content(Graph.from_csv(database / links, database / "people")) == expected
+        assert Graph.from_csv(database / "old.links").n_edges == 2
+
+    def test_a_name_is_needed_and_must_exist(self, database: Path) -> None:
+        with pytest.raises(InputError, match=r"holds 4 tables; name one of them, as in .*graph's.duckdb/links"):
+            Graph.from_csv(database)
+        with pytest.raises(InputError, match=r"has no table 'likns'; its tables are main.links, "):
+            Graph.from_csv(database / "likns")
+
+    def test_a_table_of_another_file_is_no_table(self, tmp_path: Path) -> None:
+        (tmp_path / "e.csv").write_text("source,target\na,b\n")
+        with pytest.raises(InputError, match="cannot be read"):
+            Graph.from_csv(tmp_path / "e.csv" / "links")
+
+    def test_a_damaged_database(self, database: Path, tmp_path: Path) -> None:
+        broken = tmp_path / "broken.duckdb"
+        broken.write_bytes(database.read_bytes()[:6000])
+        with pytest.raises(InputError, match=r"broken.duckdb cannot be read by DuckDB"):
+            Graph.from_csv(broken)

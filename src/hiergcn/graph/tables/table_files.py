@@ -1,4 +1,4 @@
-"""Files that hold a table with types: Parquet, Arrow, JSON lines, Excel; and Matrix Market, which holds edges.
+"""Files that hold a table with types: Parquet, Arrow, DuckDB, JSON lines, Excel; and Matrix Market, which holds edges.
 
 A file is recognised by its content, not by its name. `typed_table` returns None for text, which `delimited` reads.
 """
@@ -16,6 +16,7 @@ import pandas as pd
 
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.graph.tables.delimited import Origin
+from hiergcn.graph.tables.duckdb_files import duckdb_table
 from hiergcn.graph.tables.node_ids import IdColumn
 from hiergcn.graph.tables.text_columns import column_name
 from hiergcn.graph.tables.text_files import check_regular, naming_damage, opened
@@ -63,19 +64,18 @@ class TableFile(Origin):
 
 
 def typed_table(path: str | Path) -> TableFile | None:
-    """Return the table in a file, or in a folder of Parquet files; None if the file holds text."""
+    """Return the table in a file, a folder of Parquet files or a DuckDB database; None if the file holds text."""
     file = Path(path)
-    with suppress(OSError, ValueError):  # of a path that the system does not accept
-        if file.is_dir() and any(file.glob(f"*{PARQUET}")):
-            return _parquet(file)
+    if table := duckdb_table(file):
+        return _named(file, "DuckDB", table.columns(), table.read)
+    if parquet_files(file):
+        return _parquet(file)
     check_regular(file)
     with naming_damage(file):
         with file.open("rb") as stream:
             head = stream.read(8)
         with opened(file) as stream:
             begin = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
-        if head.startswith(b"PAR1"):
-            return _parquet(file)
         if head.startswith(b"ARROW1"):
             return _arrow(file)
         if head.startswith(b"PK\x03\x04") and _is_workbook(file):
@@ -105,11 +105,22 @@ def _named(path: Path, kind: str, names: Sequence[object], read: Callable[..., A
     return TableFile(path, kind, list(clean), read_named, **more)
 
 
+def parquet_files(path: Path) -> list[Path]:
+    """Return a Parquet file itself, those in a folder in the order of their names, or nothing."""
+    with suppress(OSError, ValueError):  # of a path that the system does not accept
+        if path.is_dir():
+            return sorted(path.glob(f"*{PARQUET}"))
+        if path.is_file():
+            with path.open("rb") as stream:
+                return [path] if stream.read(4) == b"PAR1" else []
+    return []
+
+
 def _parquet(path: Path) -> TableFile:
     from pyarrow import dataset
 
     with _reading(path, "Parquet"):
-        files = sorted(path.glob(f"*{PARQUET}")) if path.is_dir() else [path]
+        files = parquet_files(path)
         found = dataset.dataset([str(file) for file in files], format="parquet")
     kind = "Parquet" if path.is_file() else f"Parquet in {len(files)} files"
     return _named(path, kind, found.schema.names, lambda names: found.to_table(columns=names))

@@ -1,0 +1,120 @@
+"""Handshake matching: every free node chooses its most similar free neighbour, and two that choose each other pair up.
+
+This is repeated until nobody pairs up. No node waits for another within a round, so the rounds can run in parallel, or
+as queries of a database over graphs beyond memory (`handshake.sql`), and give the same groups. See Fagginger Auer &
+Bisseling, A GPU algorithm for greedy graph matching, 2012.
+
+    s(v_j, v_k) = A_jk² / (D_j D_k) · (1 + h(j + k) / 2^40),    0 ≤ h < 2^32
+
+The first factor is the square of the paper's similarity (Eq. 2). The second one is a hash of the pair, which decides
+between neighbours whose similarities differ by less than 0.4 %: without it, equal ones would choose each other by index
+and hardly any two would meet. The nodes around a hub are left over, since the hub pairs up with one of them. So each
+node that is left over chooses the neighbour k with the largest h(k), and those that choose the same one pair up in
+ascending order. Two nodes choose the same one with a probability of |N_i ∩ N_j| / |N_i ∪ N_j| (min-hashing, Broder
+1997), thus always if they are structurally equivalent.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+
+from hiergcn.coarsen.matching import UNBOUNDED, weight_bound
+from hiergcn.coarsen.strategy import CoarsenConfig, register_strategy
+from hiergcn.compiled.csr import Float64s, Int32s, Int64s, Rows, rows_of
+from hiergcn.compiled.jit import even_ranges, kernel, run_over
+
+ROUNDS = 32
+"""Most rounds. Graphs need 10 to 20; a long path whose edges become heavier and heavier could need one per edge."""
+
+
+@register_strategy("handshake")
+def group_handshake(
+    adjacency: sp.csr_array, node_weight: Int64s, config: CoarsenConfig, _: np.random.Generator
+) -> Int32s:
+    """Pair nodes that choose each other, then those left over that choose the same neighbour."""
+    rows = rows_of(adjacency)
+    scale = (node_weight if config.similarity == "node_weight" else adjacency.sum(axis=1)).astype(np.float64)
+    limit = weight_bound(config.max_node_weight)
+    head = np.arange(rows.n, dtype=np.int32)
+    free = np.ones(rows.n, dtype=np.bool_)
+    choice = np.zeros(rows.n, dtype=np.int32)  # -1 for nodes that can choose nobody any more
+    ranges = even_ranges(rows.indptr)
+    for _round in range(ROUNDS):
+        run_over(ranges, lambda low, high: _choose(rows, scale, node_weight, limit, free, low, high, choice))
+        if not _shake(choice, free, head):
+            break
+    run_over(ranges, lambda low, high: _choose_hub(rows, free, low, high, choice))
+    _pair_up(choice, node_weight, limit, head)
+    return head
+
+
+def _pair_up(choice: Int32s, node_weight: Int64s, limit: int, head: Int32s) -> None:
+    """Pair the first and second node that chose the same neighbour, the third and fourth, and so on."""
+    nodes = np.flatnonzero(choice >= 0)
+    nodes = nodes[np.argsort(choice[nodes], kind="stable")]
+    chosen = choice[nodes]
+    first = np.searchsorted(chosen, chosen)  # where the list of each neighbour begins
+    odd = np.flatnonzero((np.arange(len(nodes)) - first) % 2)
+    one, other = nodes[odd - 1], nodes[odd]
+    light = node_weight[one] + node_weight[other] <= limit
+    head[other[light]] = one[light]
+
+
+@kernel
+def hash32(number: np.uint64) -> np.uint64:
+    """Return a bijection of the 32-bit integers that spreads every bit; `handshake.sql` has the same."""
+    low = np.uint64(0xFFFFFFFF)
+    x = ((number & low) * np.uint64(0x9E3779B1)) & low
+    x ^= x >> np.uint64(15)
+    x = (x * np.uint64(0x85EBCA77)) & low
+    return x ^ (x >> np.uint64(13))
+
+
+@kernel
+def _choose(
+    rows: Rows, scale: Float64s, weight: Int64s, limit: int, free: np.ndarray, low: int, high: int, choice: Int32s
+) -> None:
+    """Write the choice of each free node of low:high."""
+    indptr, indices, data = rows
+    for j in range(low, high):
+        if not free[j] or choice[j] < 0:
+            choice[j] = -1
+            continue
+        best, best_similarity = -1, -1.0
+        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            k = np.uint32(indices[p])
+            if not free[k] or k == j or (limit < UNBOUNDED and weight[j] + weight[k] > limit):
+                continue
+            w = np.float64(data[p])
+            tie = 1.0 + np.float64(hash32(np.uint64(j) + np.uint64(k))) / 1099511627776.0
+            similarity = w * w / (scale[j] * scale[k]) * tie
+            if similarity > best_similarity or (similarity == best_similarity and k < best):
+                best, best_similarity = int(k), similarity
+        choice[j] = best
+
+
+@kernel
+def _shake(choice: Int32s, free: np.ndarray, head: Int32s) -> int:
+    """Pair the nodes that chose each other and return how many pairs there are."""
+    pairs = 0
+    for j in range(len(choice)):
+        k = choice[j]
+        if k > j and choice[k] == j:
+            head[k] = j
+            free[j] = free[k] = False
+            pairs += 1
+    return pairs
+
+
+@kernel
+def _choose_hub(rows: Rows, free: np.ndarray, low: int, high: int, choice: Int32s) -> None:
+    """Write the neighbour with the largest hash for each free node of low:high; -1 if it has none."""
+    for j in range(low, high):
+        choice[j] = -1
+        if not free[j]:
+            continue
+        largest = np.uint64(0)
+        for p in range(np.uint64(rows.indptr[j]), np.uint64(rows.indptr[j + 1])):
+            k = rows.indices[p]
+            hashed = hash32(np.uint64(k))
+            if k != j and (choice[j] < 0 or hashed > largest):
+                choice[j], largest = k, hashed
