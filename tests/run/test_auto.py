@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from hiergcn.evaluate.combination import ENOUGH
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.run import auto, portfolio
+from hiergcn.run.budget import Budget
 from hiergcn.run.events import CandidateDone, CandidateStarted, FitEvent
 from hiergcn.run.fit import draw_split, fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
@@ -123,6 +126,35 @@ def test_without_time_the_simple_methods_answer(graph: Graph) -> None:
     found = board(chosen(graph, time_limit=0.0))
     assert all(found[name].seeds == 1 for name in TRIED[: auto.SIMPLE])
     assert {found[name].left_out for name in TRIED[auto.SIMPLE :]} == {"no time was left"}
+
+
+def test_the_clock_decides_nothing_on_a_machine_that_is_quick_enough(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within a limit that leaves some candidates out, a machine twice as fast gives the same answer."""
+    limit, answers = 1.6, []
+    for tick in (0.0, 1e-5):  # seconds that pass each time the clock is read
+        monkeypatch.setattr(auto, "Budget", partial(Budget, clock=count(0.0, tick).__next__))
+        answers.append(chosen(graph, time_limit=limit))
+    one, other = answers
+    assert np.array_equal(one.probabilities, other.probabilities)
+    assert "no time was left" in {candidate.left_out for candidate in one.leaderboard or ()}
+    assert any(candidate.seeds for name, candidate in board(one).items() if name not in TRIED[: auto.SIMPLE])
+
+
+def test_a_candidate_that_the_clock_ends_keeps_its_best_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    planted = planted_graph(400, homophily=0.8, seed=1)
+    assert planted.labels is not None
+    split = Split.random(planted.labels, 10, ENOUGH, None, 0)
+    read = count()
+    monkeypatch.setattr(auto, "Budget", partial(Budget, clock=lambda: float(next(read))))
+    entries = (portfolio.Entry("mlp", "mlp"), portfolio.Entry("gcn", "gcn"))
+    monkeypatch.setattr(auto, "candidates_for", lambda *_, **__: entries)
+    monkeypatch.setattr(auto, "SIMPLE", 1)
+    found = board(chosen(planted, split, seeds=(0,), changes={"epochs": 60}, time_limit=90.0))
+    assert found["gcn"].left_out is None
+    assert found["gcn"].validation is not None
+    assert next(read) < 60 + 60  # it was ended early
 
 
 def test_an_interruption_keeps_what_is_finished(graph: Graph) -> None:
@@ -261,7 +293,7 @@ def test_a_dataset_with_recipes_is_fitted_by_them(graph: Graph) -> None:
     assert portfolio.candidates_for("cora") == portfolio.WITH_RECIPES
     assert portfolio.candidates_for("helsinki") == portfolio.candidates_for(None) == portfolio.PORTFOLIO
     split = draw_split(graph)
-    race = auto._Race(Trainer(graph, "cpu"), split, [0], lambda _: None, {}, 1, "citeseer")
+    race = auto._Race(Trainer(graph, "cpu"), split, [0], lambda _: None, {}, 1, "citeseer", Budget(1.0))
     entry = next(one for one in portfolio.WITH_RECIPES if one.name == "hgcn-plus")
     assert race._settings(entry) == settings_for("hgcn-plus", None, "citeseer")
     assert race._settings(portfolio.PORTFOLIO[4]) != race._settings(entry)

@@ -88,7 +88,7 @@ def fit(
     from hiergcn.cli.progress import FitProgress, Progress
     from hiergcn.cli.summary import print_summary
     from hiergcn.run.adapt import AUTO, is_automatic, method_for
-    from hiergcn.run.auto import default_limit
+    from hiergcn.run.budget import default_limit
     from hiergcn.run.fit import baselines_for, drawn_split
     from hiergcn.run.fit import fit as run_fit
     from hiergcn.run.machine import cores

@@ -5,9 +5,8 @@ the other seeds, and the weights are computed again from the mean of the seeds. 
 """
 
 import math
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,23 +19,23 @@ from hiergcn.graph import Split
 from hiergcn.graph.profile import GraphProfile, profile_graph
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.run.adapt import choose_settings
+from hiergcn.run.budget import Budget, default_limit, epoch_price
 from hiergcn.run.events import CandidateDone, CandidateStarted, EpochDone, OnFitEvent
 from hiergcn.run.portfolio import Entry, Standing, candidates_for, check_settings
 from hiergcn.run.seeds import SeedResults, train_seeds
 from hiergcn.run.settings import Settings
 from hiergcn.run.trainer import Trainer
 from hiergcn.run.turns import turns
+from hiergcn.train.config import StopTraining
 
-LONGEST = 45.0
-"""Most seconds of the automatic choice, unless the caller gives a limit."""
 SIMPLE = 4
 """Candidates at the head of the portfolio that are never stopped for being behind: the simple methods."""
 CLEAR = 10
 """Validation nodes on which labels alone must make no mistake to end the search."""
 
-_FIRST_SHARE = 0.7  # of the time, for one seed of each candidate; the rest is for further seeds
+_FIRST_SHARE = 0.7  # of the time, for the first seed of each candidate if there are several
 _GRACE = 20.0  # seconds that each simple method gets in any case
-_TRIAL = 1 / 3  # of the epochs, after which a weak candidate is stopped
+_TRIAL = 1 / 3  # of the epochs, after which a weak candidate is stopped; less than that is not worth its time
 _WEAK = 3.0  # standard errors behind the best
 
 
@@ -51,6 +50,8 @@ class Trained:
     entry: Entry
     settings: Settings | None = None
     results: SeedResults = field(default_factory=SeedResults)
+    price: float = 0.0
+    """Seconds of the first seed, see `Budget`."""
     left_out: str | None = None
     weight: float = 0.0
     temperature: Temperature = field(default_factory=Temperature)
@@ -117,25 +118,20 @@ def choose(
         time_limit: seconds; by default `default_limit`. Each simple method gets 20 s in any case.
         dataset: name of the graph, if it is a named dataset; candidates then have its recipes.
     """
-    began, limit = time.monotonic(), default_limit(trainer.graph.n_nodes) if time_limit is None else time_limit
+    budget = Budget(default_limit(trainer.graph.n_nodes) if time_limit is None else time_limit)
     check_settings(changes or {})
-    race = _Race(trainer, split, seeds, emit, dict(changes or {}), workers, dataset)
+    race = _Race(trainer, split, seeds, emit, dict(changes or {}), workers, dataset, budget)
     interrupted = False
     try:
-        race.try_all(began + _FIRST_SHARE * limit)
+        race.try_all(_FIRST_SHARE if len(seeds) > 1 else 1.0)
         race.weigh()
-        race.add_seeds(began + limit)
+        race.add_seeds()
     except KeyboardInterrupt:
         if not any(one.is_done for one in race.candidates):
             raise
         interrupted = True
     race.weigh()
     return Automatic(race.candidates, race.profile, race.validation, race.turns, interrupted)
-
-
-def default_limit(n_nodes: int) -> float:
-    """Return the seconds of the automatic choice: 2 for up to 500 nodes, 25 ms for each further one, at most 45."""
-    return min(2.0 + 0.025 * max(n_nodes - 500, 0), LONGEST)
 
 
 class _Race:
@@ -150,9 +146,10 @@ class _Race:
         changes: dict[str, Any],
         workers: int,
         dataset: str | None,
+        budget: Budget,
     ) -> None:
         self.trainer, self.split, self.seeds, self.emit = trainer, split, seeds, emit
-        self.changes, self.workers, self.dataset = changes, workers, dataset
+        self.changes, self.workers, self.dataset, self.budget = changes, workers, dataset, budget
         take_turns = len(split.validation) < ENOUGH and trainer.graph.labels is not None
         self.turns = turns(split, trainer.graph.truth) if take_turns else (split,)
         self.validation = np.sort(np.concatenate([turn.validation for turn in self.turns]))
@@ -178,35 +175,63 @@ class _Race:
         right: np.ndarray = found == self.validation_labels
         return right if scale is None else 1.0 - ((found - self.validation_labels) / scale.spread) ** 2
 
-    def try_all(self, deadline: float) -> None:
-        """Train each candidate with the first seed, until the deadline."""
-        entries = candidates_for(self.dataset, numbers=self.trainer.graph.targets is not None)
-        for place, entry in enumerate(entries):
-            one = Trained(entry)
+    def try_all(self, share: float) -> None:
+        """Train each candidate with the first seed, within a share of the budget."""
+        pending = list(candidates_for(self.dataset, numbers=self.trainer.graph.targets is not None))
+        simple = {entry.name for entry in pending[:SIMPLE]}
+        while pending:
+            now = self.standing()
+            entry = next((one for one in pending if one.early(now)), pending[0])
+            pending.remove(entry)
+            one = Trained(entry, left_out=self._reason_against(entry, now, entry.name in simple))
             self.candidates.append(one)
-            now, simple = self.standing(), place < SIMPLE
-            if entry.method == "mlp" and self.structural:
-                one.left_out = "the nodes have no features"
-            elif not simple and self.flawless:
-                one.left_out = f"{self.flawless.entry.name} makes no mistake on validation"
-            elif not entry.when(now):
-                one.left_out = entry.otherwise
-            elif not simple and time.monotonic() > deadline:
-                one.left_out = "no time was left"
-            else:
+            if one.left_out is None:
                 self.emit(CandidateStarted(entry.name))
-                until = max(deadline, time.monotonic() + _GRACE) if simple else deadline
-                watch = _Watch(None if simple else now, until if now.accuracy else math.inf, len(self.turns))
-                self._train(one, self.seeds[:1], watch)
+                self._train_first(one, None if entry.name in simple else now, share)
                 self.emit(CandidateDone(entry.name, self.accuracy(one) if one.is_done else None, one.left_out))
 
-    def add_seeds(self, deadline: float) -> None:
-        """Train the chosen candidates with the other seeds, heaviest first, until the deadline."""
+    def _reason_against(self, entry: Entry, now: Standing, simple: bool) -> str | None:
+        if entry.method == "mlp" and self.structural:
+            return "the nodes have no features"
+        if not simple and self.flawless:
+            return f"{self.flawless.entry.name} makes no mistake on validation"
+        return None if entry.when(now) else entry.otherwise
+
+    def _train_first(self, one: Trained, now: Standing | None, share: float) -> None:
+        """Train the first seed of a candidate for as many epochs as there is time for; `now` is None if simple."""
+        try:
+            one.settings = self._settings(one.entry)
+            plan = self.trainer.plan(one.settings)  # refuses what does not fit into memory
+            epoch = len(self.turns) * epoch_price(one.entry.method, plan, self.trainer.device.type == "cuda")
+            left, grace = self.budget.left(share), 0.0
+            if now is None:
+                left, grace = max(left / 2, _GRACE), self.budget.seconds() + _GRACE
+            epochs = one.settings.train.epochs
+            affordable = min(epochs, int(left / epoch)) if epoch else epochs
+            if now is not None and (affordable < _TRIAL * epochs or self.budget.is_over(share)):
+                one.left_out = "no time was left"
+                return
+            one.settings = replace(one.settings, train=replace(one.settings.train, epochs=max(affordable, 1)))
+        except (HierGCNError, MemoryError, RuntimeError) as error:
+            one.left_out = f"it failed ({error!s:.200})"
+            return
+        grace = grace if any(one.is_done for one in self.candidates) else math.inf  # there must be an answer
+        watch = _Watch(self.budget, share, now, grace, len(self.turns), epochs)
+        self._train(one, self.seeds[:1], watch)
+        one.price = epoch * watch.count / len(self.turns)
+        self.budget.spent += one.price
+
+    def add_seeds(self) -> None:
+        """Train the chosen candidates with the other seeds, heaviest first, as long as there is time."""
         for one in sorted(self.candidates, key=lambda one: -one.weight):
-            if one.weight and one.entry.draws and len(self.seeds) > 1 and time.monotonic() < deadline:
+            if not one.weight or not one.entry.draws or self.budget.is_over():
+                continue
+            affordable = len(self.seeds) if one.price == 0 else max(int(self.budget.left() / one.price), 0)
+            if seeds := self.seeds[1 : 1 + affordable]:
                 self.emit(CandidateStarted(one.entry.name))
-                self._train(one, self.seeds[1:], _Watch(None, deadline))
+                self._train(one, seeds, _Watch(self.budget))
                 self.emit(CandidateDone(one.entry.name, self.accuracy(one), None))
+                self.budget.spent += len(seeds) * one.price
 
     @property
     def flawless(self) -> Trained | None:
@@ -234,10 +259,8 @@ class _Race:
 
     def _train(self, one: Trained, seeds: Sequence[int], watch: "_Watch") -> None:
         """Train seeds of a candidate; a failure must not lose the others."""
+        assert one.settings is not None
         try:
-            one.settings = one.settings or self._settings(one.entry)
-            watch.epochs = one.settings.train.epochs
-            self.trainer.plan(one.settings)  # refuses what does not fit into memory
             train_seeds(self.trainer, self.turns, one.settings, seeds, self.emit, self.workers, watch, into=one.results)
         except _StoppedError as reason:
             if not one.is_done:
@@ -264,22 +287,39 @@ class _Race:
 
 
 class _Watch:
-    """A callback after each epoch that stops a candidate when time is up, or early if it is far behind.
+    """A callback after each epoch that ends a candidate when the clock says so, or early if it is far behind.
+
+    The only network of a candidate keeps its best epoch if the clock ends it after a third of its epochs.
 
     Args:
+        share: of the budget.
+        now: what the candidate is compared with; None never stops it for being behind.
+        grace: seconds from the start of the choice that it has in any case.
         turns: parts of the validation nodes, one of which validates at a time.
+        epochs: most epochs of the candidate; None if a network that is not trained to its end is of no use.
     """
 
-    def __init__(self, now: Standing | None, deadline: float, turns: int = 1) -> None:
-        self.now, self.deadline, self.epochs = now, deadline, 1
-        self.weak = _WEAK * math.sqrt(turns)
+    def __init__(
+        self,
+        budget: Budget,
+        share: float = 1.0,
+        now: Standing | None = None,
+        grace: float = 0.0,
+        turns: int = 1,
+        epochs: int | None = None,
+    ) -> None:
+        self.budget, self.share, self.now, self.grace = budget, share, now, grace
+        self.turns, self.epochs, self.count = turns, epochs, 0
 
     def __call__(self, event: EpochDone) -> None:
-        if time.monotonic() > self.deadline:
-            raise _StoppedError("time was up before its end")
-        if self.now is None or not self.now.accuracy or event.epoch < _TRIAL * self.epochs:
+        self.count += 1
+        tried = self.epochs is not None and event.epoch >= _TRIAL * self.epochs
+        if self.budget.is_over(self.share, self.grace):
+            raise StopTraining if tried and self.turns == 1 else _StoppedError("time was up before its end")
+        if not tried or self.now is None or not self.now.accuracy:
             return
-        if event.best_validation_accuracy < max(self.now.accuracy.values()) - self.weak * self.now.error:
+        behind = max(self.now.accuracy.values()) - event.best_validation_accuracy
+        if behind > _WEAK * math.sqrt(self.turns) * self.now.error:
             raise _StoppedError(f"stopped at epoch {event.epoch}, far behind the best")
 
 

@@ -91,7 +91,7 @@ def fit(
         device: `auto`, `cpu` or `cuda`.
         workers: processes that share the seeds on a CPU if these would take long. A script that asks for more than
             one must be importable: put its work under `if __name__ == "__main__"`.
-        time_limit: seconds of the automatic choice; by default `auto.default_limit`.
+        time_limit: seconds of the automatic choice; by default `budget.default_limit`.
         coverage: probability with which a node's prediction set holds its class, or an interval its number, such as
             0.9. Some labels then neither train nor validate, see `Split.with_calibration`. None makes no sets.
         advise: also find labels to doubt and nodes to label next, unless the graph is very large.

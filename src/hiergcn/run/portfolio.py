@@ -34,6 +34,11 @@ class Standing(NamedTuple):
         return self.of("gcn+harmonic") >= self.of("gcn") - self.error
 
     @property
+    def columns_lead(self) -> bool:
+        """Whether GCN with harmonic columns is clearly better than without."""
+        return 0 < self.of("gcn") < self.of("gcn+harmonic") - self.error
+
+    @property
     def labels_lead(self) -> bool:
         """Whether labels alone are ahead of the networks that propagate features."""
         return self.of("label-propagation", "harmonic") >= self.of("gcn", "graphsage", "mlp") + self.error
@@ -54,6 +59,13 @@ class Standing(NamedTuple):
         return 0 < self.of("graphsage") >= self.of("gcn")
 
     @property
+    def neighbours_may_differ(self) -> bool:
+        """Whether training labels, or MLP being level with GCN, say that neighbours tend to differ."""
+        homophily = self.profile.adjusted_homophily
+        weak = homophily is not None and homophily < WEAK_HOMOPHILY
+        return self.of("gcn") > 0 and (weak or self.of("mlp") >= self.of("gcn"))
+
+    @property
     def propagation_leads(self) -> bool:
         """Whether H-GCN+ is near the best so far."""
         return self.of("hgcn-plus", "hgcn-plus-flat") >= max(self.accuracy.values(), default=0.0) - 2 * self.error
@@ -68,6 +80,8 @@ class Entry(NamedTuple):
     when: Callable[[Standing], bool] = lambda _: True
     otherwise: str = ""
     """Why it was not tried, if it was not."""
+    early: Callable[[Standing], bool] = lambda _: False
+    """Whether it is tried before its turn, because what is known by now speaks for it."""
     recipe: bool = False
     """Whether its settings are the recipe for a named dataset, not those adapted to the graph."""
 
@@ -166,6 +180,9 @@ _LONG = {
     "levels": 10,
 }
 
+WEAK_HOMOPHILY = 0.3
+"""Adjusted homophily below which GraphSAGE is tried early."""
+
 _NO_HELP = "harmonic columns did not help GCN"
 _NOT_FAR = "the graph is small across, and features say more than labels"
 _LOST = "labels alone are far ahead of propagated features"
@@ -181,23 +198,39 @@ PORTFOLIO = (
     Entry("mlp+harmonic", "mlp", _HARMONIC, lambda now: now.labels_lead, "features say more than labels"),
     Entry("mlp+sharp", "mlp", _SHARP, lambda now: now.labels_lead, "features say more than labels"),
     Entry("gcn+sharp", "gcn", _SHARP, lambda now: now.labels_lead, "features say more than labels"),
-    Entry("hgcn-plus+harmonic", "hgcn-plus", _HARMONIC, lambda now: now.columns_help, _NO_HELP),
-    Entry("graphsage", "graphsage", {}, lambda now: not now.labels_far_ahead, _LOST),
     Entry("hgcn", "hgcn", _LONG, lambda now: now.reaches_far, _NOT_FAR),
     Entry("hgcn+harmonic", "hgcn", {**_LONG, "dropout": 0.2, **_HARMONIC}, lambda now: now.reaches_far, _NOT_FAR),
-    Entry("hgcn-dropout", "hgcn", {**_LONG, "dropout": 0.2}, lambda now: now.reaches_far, _NOT_FAR),
-    Entry("graphsage-deep", "graphsage", _DEEP, lambda now: now.neighbours_differ, "GraphSAGE is behind GCN"),
-    Entry("hgcn-plus-strong", "hgcn-plus", _STRONG, lambda now: now.propagation_leads, _BEHIND),
+    Entry("hgcn-plus-strong-flat", "hgcn-plus", _STRONG | _FLAT, lambda now: now.propagation_leads, _BEHIND),
     Entry("hgcn-plus-near", "hgcn-plus", _NEAR, lambda now: now.propagation_leads, _BEHIND),
-    Entry("appnp+harmonic", "appnp", _SHORT | _HARMONIC, lambda now: now.columns_help, _NO_HELP),
+    Entry(
+        "hgcn-plus+harmonic",
+        "hgcn-plus",
+        _HARMONIC,
+        lambda now: now.columns_help,
+        _NO_HELP,
+        lambda now: now.columns_lead,
+    ),
     Entry("appnp", "appnp", _SHORT, lambda now: not now.labels_far_ahead, _LOST),
+    Entry(
+        "graphsage", "graphsage", {}, lambda now: not now.labels_far_ahead, _LOST, lambda now: now.neighbours_may_differ
+    ),
+    Entry(
+        "graphsage-deep",
+        "graphsage",
+        _DEEP,
+        lambda now: now.neighbours_differ,
+        "GraphSAGE is behind GCN",
+        lambda now: now.neighbours_differ,
+    ),
+    Entry("hgcn-dropout", "hgcn", {**_LONG, "dropout": 0.2}, lambda now: now.reaches_far, _NOT_FAR),
+    Entry("hgcn-plus-light", "hgcn-plus", _LIGHT, lambda now: now.propagation_leads, _BEHIND),
+    Entry("hgcn-plus-strong", "hgcn-plus", _STRONG, lambda now: now.propagation_leads, _BEHIND),
+    Entry("appnp+harmonic", "appnp", _SHORT | _HARMONIC, lambda now: now.columns_help, _NO_HELP),
     Entry("hgcn-plus-flat", "hgcn-plus", _FLAT, lambda now: not now.labels_far_ahead, _LOST),
     Entry("hgcn-plus-normalised", "hgcn-plus", _NORMALISED, lambda now: now.propagation_leads, _BEHIND),
-    Entry("hgcn-plus-strong-flat", "hgcn-plus", _STRONG | _FLAT, lambda now: now.propagation_leads, _BEHIND),
-    Entry("hgcn-plus-light", "hgcn-plus", _LIGHT, lambda now: now.propagation_leads, _BEHIND),
     Entry("grand", "grand", {"epochs": 1000, "patience": 100}, lambda now: now.propagation_leads, _BEHIND),
 )
-"""In the order in which they are tried; the first four are the simple methods."""
+"""In the order in which they are tried, unless one is tried early; the first four are the simple methods."""
 
 WITH_RECIPES = tuple(
     Entry(name, name, recipe=True)

@@ -58,4 +58,8 @@ class EpochDone(NamedTuple):
     best_validation_accuracy: float
 
 
+class StopTraining(Exception):  # noqa: N818  (as StopIteration)
+    """Raised by a callback to end training; the best epoch so far is kept."""
+
+
 OnEpoch = Callable[[EpochDone], None]

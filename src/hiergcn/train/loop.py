@@ -16,7 +16,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Method, NodeModel, Optimiser, Prepared
 from hiergcn.train.batches import Batches, BatchLearner
-from hiergcn.train.config import EpochDone, OnEpoch, TrainConfig
+from hiergcn.train.config import EpochDone, OnEpoch, StopTraining, TrainConfig
 from hiergcn.train.learners import Learner, Replicas, SingleLearner, labelled_nodes
 from hiergcn.train.selection import Selection
 
@@ -181,8 +181,11 @@ def _train(
         if on_gpu and epoch % REPORT_EVERY and epoch < config.epochs:
             continue
         if on_epoch:
-            for seed, accuracy in zip(seeds, selection.accuracies(), strict=True):
-                on_epoch(EpochDone(seed, epoch, accuracy))
+            try:
+                for seed, accuracy in zip(seeds, selection.accuracies(), strict=True):
+                    on_epoch(EpochDone(seed, epoch, accuracy))
+            except StopTraining:
+                break
         if bool(selection.over.all()):
             break
     return selection

@@ -1,0 +1,59 @@
+"""The time of the automatic choice, counted so that the same seed gives the same answer.
+
+If a clock decided which candidates are tried, two runs on one machine would differ. So on a CPU an epoch has a price:
+the seconds that it takes on two cores, estimated from the memory that it goes through. Prices decide what is tried and
+for how many epochs. The clock ends a choice only if the machine is slower than that. A GPU has no prices, since there a
+choice is seldom short of time.
+"""
+
+import math
+import time
+from collections.abc import Callable
+
+from hiergcn.model.memory_cost import MemoryPlan
+
+LONGEST = 300.0
+"""Most seconds of the automatic choice, unless the caller gives a limit."""
+
+_SHORTEST, _SMALL, _PER_NODE = 2.0, 300, 0.02  # seconds, for up to so many nodes, and for each further one
+_MEDIUM = 2_000  # nodes, from which on the limit grows with the square root of their number
+_OVERHEAD = {"mlp": 0.0015, "gcn": 0.002, "graphsage": 0.003}  # seconds of an epoch on a tiny graph
+_OTHER_OVERHEAD = 0.006
+_PER_BYTE = 1.5e-9  # seconds of an epoch, for each byte of the memory plan
+
+
+def default_limit(n_nodes: int) -> float:
+    """Return the seconds of the automatic choice: 2 for up to 300 nodes, 36 for 2,000, 114 for 20,000, at most 300."""
+    medium = _SHORTEST + _PER_NODE * max(min(n_nodes, _MEDIUM) - _SMALL, 0)
+    return min(medium * math.sqrt(max(n_nodes / _MEDIUM, 1.0)), LONGEST)
+
+
+def epoch_price(method: str, plan: MemoryPlan, on_gpu: bool) -> float:
+    """Return the seconds of an epoch on two cores; 0 on a GPU."""
+    return 0.0 if on_gpu else _OVERHEAD.get(method, _OTHER_OVERHEAD) + _PER_BYTE * plan.on_device
+
+
+class Budget:
+    """Seconds that may be spent, by price and by the clock.
+
+    Args:
+        limit: seconds in all.
+        clock: of this machine.
+    """
+
+    def __init__(self, limit: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.limit, self.clock = limit, clock
+        self.spent = 0.0
+        self.began = clock()
+
+    def seconds(self) -> float:
+        """Return the seconds since the start, by the clock."""
+        return self.clock() - self.began
+
+    def left(self, share: float = 1.0) -> float:
+        """Return the seconds that are left of a share of the limit, by price."""
+        return share * self.limit - self.spent
+
+    def is_over(self, share: float = 1.0, grace: float = 0.0) -> bool:
+        """Return whether the clock is past a share of the limit, and past `grace` seconds from the start."""
+        return self.seconds() > max(share * self.limit, grace)
