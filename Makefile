@@ -7,12 +7,14 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint bench explorer
+.PHONY: help setup demo test lint docs wheel bench explorer
 
 help:
 	@echo 'make demo    set up, then train H-GCN on Cora with 20 seeds; the result goes to runs/'
 	@echo 'make test    set up, then run ruff, mypy and pytest'
 	@echo 'make lint    set up, then run ruff and mypy alone'
+	@echo 'make docs    set up, then build the documentation site into build/site'
+	@echo 'make wheel   set up, then build wheel and sdist, and use the wheel in an empty environment'
 	@echo 'make bench   set up, then measure speed and memory beside other libraries (hours; 12 GB), and draw docs/benchmarks.md'
 	@echo 'make explorer   build the script of the report page again (needs Node 18 or newer; users do not)'
 	@echo 'make setup   only set up: a virtual environment in $(VENV) with everything for development'
@@ -31,6 +33,20 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+# Dead links, and names that the API reference does not find, fail the build.
+docs: $(VENV)/.dev
+	$(BIN)/zensical build --clean --strict
+
+# The wheel is built from the sdist, checked, and used from an empty folder with nothing but its dependencies.
+wheel: $(VENV)/.dev
+	rm -rf dist build/wheel
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(PYTHON) -m venv build/wheel/env
+	build/wheel/env/bin/python -m pip --disable-pip-version-check install --quiet -c constraints.txt dist/*.whl
+	cd build/wheel && env/bin/hiergcn fit cora --model gcn --seeds 1 --out run && test -s run/report.html
 
 bench: $(VENV)/.bench
 	@set -e; for script in $$(grep -l __main__ benchmarks/*.py | grep -v plots.py) benchmarks/plots.py; do \

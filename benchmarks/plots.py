@@ -31,8 +31,8 @@ def main() -> None:
     text = [
         "# Speed and memory",
         "",
-        "Written by `python benchmarks/plots.py` from [benchmarks/results](../benchmarks/results).",
-        "Tables and commands are in [benchmarks/README.md](../benchmarks/README.md).",
+        "Written by `python benchmarks/plots.py` from `benchmarks/results`.",
+        "Tables and commands are in `benchmarks/README.md`.",
     ]
     for plot in PLOTS:
         results = read_results(plot.results)
