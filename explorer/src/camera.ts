@@ -5,6 +5,13 @@ export interface Spot {
   y: number;
 }
 
+/** Pixels at the edges of the stage that something lies over. */
+export interface Covered {
+  top: number;
+  right: number;
+  bottom: number;
+}
+
 const MARGIN = 28; // pixels around what is fitted
 
 export class Camera {
@@ -44,14 +51,14 @@ export class Camera {
   }
 
   /** A camera that sees all places of a box in the part of the stage that is free; they fill `share` of it. */
-  fitted(low: Spot, high: Spot, free: { right: number; bottom: number }, share: number, turned: boolean): Camera {
-    const [wide, tall] = [this.width - free.right, this.height - free.bottom];
+  fitted(low: Spot, high: Spot, covered: Covered, share: number, turned: boolean): Camera {
+    const [wide, tall] = [this.width - covered.right, this.height - covered.top - covered.bottom];
     const found = Object.assign(new Camera(), { width: this.width, height: this.height, turned });
     const [across, up] = [high.x - low.x || 1e-6, high.y - low.y || 1e-6];
     const [w, h] = turned ? [up, across] : [across, up];
     found.scale = share * Math.min((wide - 2 * MARGIN) / w, (tall - 2 * MARGIN) / h);
     [found.x, found.y] = [(low.x + high.x) / 2, (low.y + high.y) / 2];
-    found.pan(-free.right / 2, -free.bottom / 2);
+    found.pan(-covered.right / 2, (covered.top - covered.bottom) / 2);
     return found;
   }
 

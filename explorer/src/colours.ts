@@ -1,5 +1,6 @@
 // Five ways to colour the items, each with its legend.
 
+import { RARER } from "./filter";
 import { mostFrequent, type Item, type Tree } from "./tree";
 
 export type Colouring = "predicted" | "label" | "confidence" | "error" | "level";
@@ -30,6 +31,7 @@ const ERRORS: Rgb[] = [
 
 export class Colours {
   private readonly variables = new Map<string, string>();
+  private chosen: number | null = null; // a class that gets a colour of its own for now
 
   constructor(private readonly tree: Tree) {
     this.readTheme();
@@ -49,8 +51,13 @@ export class Colours {
     return this.variables.get(name) ?? "#888888";
   }
 
+  /** Let a class be seen that shares its colour with others. */
+  choose(which: number | null): void {
+    this.chosen = which !== null && which >= 0 && this.tree.isRarer(which) ? which : null;
+  }
+
   classColour(which: number): string {
-    return this.theme(this.tree.manifest.colours[which].slice(4, -1));
+    return this.theme(which === this.chosen ? "--accent" : this.tree.manifest.colours[which].slice(4, -1));
   }
 
   colour(item: Item, by: Colouring): string {
@@ -79,10 +86,11 @@ export class Colours {
         { colour: "var(--line)", name: `no ${manifest.evaluated} node` },
       ];
     }
-    const own = this.classesBySize().filter((which) => manifest.colours[which] !== "var(--grey)");
+    const own = this.classesBySize().filter((which) => !this.tree.isRarer(which));
     const shades: Shade[] = own.map((which) => ({ colour: manifest.colours[which], name: manifest.classes[which], which }));
     const rest = manifest.classes.length - shades.length;
-    if (rest) shades.push({ colour: "var(--grey)", name: `${rest} rarer classes` });
+    if (this.chosen !== null) shades.push({ colour: "var(--accent)", name: manifest.classes[this.chosen], which: this.chosen });
+    if (rest) shades.push({ colour: "var(--grey)", name: `${rest} rarer classes`, which: RARER });
     if (by === "label") shades.push({ colour: "var(--line)", name: "no label" });
     shades.push({ colour: "", name: "paler: mixed classes" });
     return shades;

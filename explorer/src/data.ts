@@ -11,6 +11,7 @@ export interface Manifest {
   classes: string[];
   colours: string[]; // CSS variables
   evaluated: "test" | "validation";
+  evaluatedParts: string[]; // parts of the split whose predictions are compared with labels
   unsure: number; // a lower confidence is unsure
   run: string;
   places: [name: string, title: string, unit: number][]; // further arrangements; metres per unit of length, or 0

@@ -13,6 +13,9 @@ export interface Filter {
 
 export const ALL: Filter = { only: "all", predicted: null, label: null };
 
+/** As a class of a filter: all classes without a colour of their own. */
+export const RARER = -1;
+
 const MOST_LISTED = 50;
 
 /** Titles of the choices, for a select. */
@@ -62,10 +65,11 @@ export class Matches {
       suggested: (node) => tree.has("suggested") && tree.array("suggested")[node] > 0,
     };
     const kind = kinds[only];
+    const is = (which: number, wanted: number) => (wanted === RARER ? which >= 0 && tree.isRarer(which) : which === wanted);
     return (node) =>
       kind(node) &&
-      (predicted === null || tree.predicted(node) === predicted) &&
-      (label === null || tree.label(node) === label);
+      (predicted === null || is(tree.predicted(node), predicted)) &&
+      (label === null || is(tree.label(node), label));
   }
 
   get active(): boolean {
@@ -101,8 +105,9 @@ export class Matches {
       suggested: "to be labelled next",
     };
     const words = [count(this.total, only === "judged" ? `${evaluated} node` : "node"), kind[only]];
-    if (label !== null) words.push(`of class ${classes[label]}`);
-    if (predicted !== null) words.push(`${label === null ? "predicted" : "taken for"} ${classes[predicted]}`);
+    const name = (which: number) => (which === RARER ? "one of the rarer classes" : classes[which]);
+    if (label !== null) words.push(label === RARER ? `of ${name(label)}` : `of class ${name(label)}`);
+    if (predicted !== null) words.push(`${label === null || label === predicted ? "predicted" : "taken for"} ${name(predicted)}`);
     return words.filter(Boolean).join(" ");
   }
 }

@@ -1,9 +1,10 @@
 // The explorer of a report: state, controls and keys.
 
 import { arrangements, type Arrangement } from "./arrange";
+import type { Covered } from "./camera";
 import { Colours, type Colouring } from "./colours";
 import { readData } from "./data";
-import { ALL, Matches, choices, parseFilter, type Filter, type Only } from "./filter";
+import { ALL, Matches, RARER, choices, parseFilter, type Filter, type Only } from "./filter";
 import { FullScreen } from "./full_screen";
 import { button, byId, count, element, shortened } from "./page";
 import { fillPanel } from "./panel";
@@ -21,6 +22,7 @@ const COLOURINGS: [Colouring, string][] = [
   ["level", "level"],
 ];
 
+const MANY = 20; // classes
 const FEWEST = 50; // nodes of a level worth starting at
 
 class Explorer {
@@ -57,9 +59,10 @@ class Explorer {
     this.fillControls();
     this.wireControls();
     this.wireKeys();
+    const asked = location.hash;
     this.arrange(this.arrangement);
     this.show(null);
-    this.followHash();
+    this.followHash(asked);
   }
 
   /** A map starts with its nodes, if they can all be drawn; the hierarchy starts at the top, if something is there. */
@@ -69,19 +72,26 @@ class Explorer {
     return Math.max(0, sizes.filter((nodes) => nodes >= FEWEST).length - 1);
   }
 
-  /** The part of the stage that the panel covers. */
-  private covered(): { right: number; bottom: number } {
-    if (this.panel.hidden) return { right: 0, bottom: 0 };
-    const { width, height } = this.panel.getBoundingClientRect();
+  /** The part of the stage that the panel and the way down cover. */
+  private covered(): Covered {
+    const top = byId("explorer-path").offsetHeight;
+    const { offsetWidth: width, offsetHeight: height } = this.panel; // 0 if it is hidden
     const below = width > 0.8 * this.graph.clientWidth;
-    return below ? { right: 0, bottom: height } : { right: width, bottom: 0 };
+    return below ? { top, right: 0, bottom: height } : { top, right: width, bottom: 0 };
   }
 
   private fillControls(): void {
     const { classes } = this.tree.manifest;
-    const judged = this.tree.summary({ level: this.tree.depth, index: 0 }) && new Matches(this.tree, { ...ALL, only: "judged" }).total;
+    const judged = new Matches(this.tree, { ...ALL, only: "judged" }).total;
     options(this.only, choices(this.tree));
-    options(this.classes, [["", "all classes"], ...this.colours.classesBySize().map((k): [string, string] => [String(k), classes[k]])]);
+    options(this.classes, [["", classes.length > MANY ? `all ${classes.length} classes` : "all classes"]]);
+    const [own, rarer] = [false, true].map((is) => this.colours.classesBySize().filter((which) => this.tree.isRarer(which) === is));
+    const entries = (found: number[]) => found.map((which) => option(String(which), classes[which]));
+    if (rarer.length) {
+      this.classes.append(element("optgroup", { label: "in colour" }, ...entries(own)));
+      const together = option(String(RARER), `all ${rarer.length} together`);
+      this.classes.append(element("optgroup", { label: "rarer classes" }, together, ...entries(rarer)));
+    } else this.classes.append(...entries(own));
     options(this.colouring, COLOURINGS.filter(([name]) => name !== "error" || judged));
     options(this.arranging, this.arrangements.map(({ name, title }) => [name, title]));
     byId("explorer-arrange-field").hidden = this.arrangements.length < 2;
@@ -100,13 +110,13 @@ class Explorer {
       this.setFilter({ only: this.only.value as Only, label: null, predicted: this.classes.value ? Number(this.classes.value) : null }),
     );
     this.arranging.addEventListener("change", () => this.arrange(this.named(this.arranging.value)));
-    wireSearch(byId("explorer-search"), byId("explorer-hits"), byId("explorer-no-hit"), this.tree, (node) =>
-      this.go({ level: 0, index: node }),
+    wireSearch(byId("explorer-search"), byId("explorer-hits"), byId("explorer-no-hit"), this.tree, (hit) =>
+      "node" in hit ? this.go({ level: 0, index: hit.node }) : this.setFilter({ ...ALL, predicted: hit.which }),
     );
     byId("explorer-in").addEventListener("click", () => this.stage.zoom(1.6));
     byId("explorer-out").addEventListener("click", () => this.stage.zoom(1 / 1.6));
     byId("explorer-whole").addEventListener("click", () => this.stage.whole());
-    byId("explorer-close").addEventListener("click", () => this.closeAll());
+    byId("explorer-reset").addEventListener("click", () => this.reset());
     const more = byId("explorer-more"); // on a small screen some controls are folded
     more.addEventListener("click", () => {
       const open = more.parentElement!.parentElement!.classList.toggle("open");
@@ -114,9 +124,14 @@ class Explorer {
       more.textContent = open ? "less" : "more";
     });
     byId("explorer-save").addEventListener("click", () => void this.save());
-    addEventListener("hashchange", () => this.followHash());
+    addEventListener("hashchange", () => this.followHash(location.hash));
     for (const link of document.querySelectorAll<HTMLElement>("[data-show]")) {
-      link.addEventListener("click", () => this.follow(link.dataset.show ?? ""));
+      link.addEventListener("click", (event) => {
+        event.preventDefault();
+        this.follow(link.dataset.show ?? "");
+        this.scrollHere();
+        this.panel.focus({ preventScroll: true });
+      });
     }
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
       this.colours.readTheme();
@@ -186,13 +201,15 @@ class Explorer {
     this.show(this.selected);
   }
 
-  private closeAll(): void {
-    this.setLevel(this.view.level);
+  /** Close all hyper-nodes, show all nodes and select none. */
+  private reset(): void {
+    this.setLevel(this.firstLevel());
     this.setFilter(ALL);
   }
 
   setFilter(filter: Filter): void {
     this.matches = new Matches(this.tree, filter);
+    this.colours.choose(filter.predicted ?? filter.label);
     this.only.value = filter.only;
     this.classes.value = filter.predicted === null ? "" : String(filter.predicted);
     if (this.matches.active && this.tree.size(0) <= MOST_NODES) this.view.setLevel(0); // shows the nodes themselves
@@ -210,12 +227,28 @@ class Explorer {
   }
 
   /** Show the node that the address names: `report.html#node=ID`. */
-  private followHash(): void {
-    const id = new URLSearchParams(location.hash.slice(1)).get("node");
+  private followHash(hash: string): void {
+    const id = new URLSearchParams(hash.slice(1)).get("node");
     const node = id === null ? -1 : this.tree.ids.indexOf(id);
     if (node < 0) return;
     this.go({ level: 0, index: node });
-    byId("explorer").scrollIntoView();
+    this.scrollHere();
+  }
+
+  /** Scroll the page so that the explorer is on the screen, and keep it there while the page is laid out. */
+  private scrollHere(): void {
+    byId("explorer-frame").scrollIntoView();
+  }
+
+  /** Let the address name the selected node, so that it can be shared. */
+  private nameInAddress(item: Item | null): void {
+    const wanted = item && item.level === 0 ? `#node=${encodeURIComponent(this.tree.ids[item.index])}` : "";
+    if (!wanted && !location.hash.startsWith("#node=")) return;
+    try {
+      history.replaceState(null, "", wanted || location.pathname + location.search);
+    } catch {
+      // a page inside a notebook has no address of its own
+    }
   }
 
   /** Open or close a hyper-node and look at it; select the item. Nothing is selected by a press beside all items. */
@@ -255,6 +288,13 @@ class Explorer {
     this.stage.lookAt([item], 1.6);
   }
 
+  /** Close all hyper-nodes and select none. */
+  private toTop(): void {
+    this.show(null);
+    this.setLevel(this.view.level);
+    this.stage.whole();
+  }
+
   /** Select the nearest item in a direction on the screen. */
   private step([right, down]: [number, number]): void {
     const from = this.selected && (this.view.shown(this.selected) ?? this.selected);
@@ -292,12 +332,13 @@ class Explorer {
       },
     });
     this.showPath(item);
+    this.nameInAddress(item);
     byId("explorer-announcement").textContent = item ? this.announcement(item) : "";
   }
 
   /** The way down to the selected item, level by level. */
   private showPath(item: Item | null): void {
-    const way = item ? this.tree.path(item).filter(({ level }) => level <= this.view.level).reverse() : [];
+    const way = item ? this.tree.distinctPath(item).filter(({ level }) => level <= this.view.level).reverse() : [];
     byId("explorer-path").hidden = !item;
     const { level } = this.view;
     const top = `level ${level}: ${count(this.tree.size(level), level ? "hyper-node" : "node")}`;
@@ -306,7 +347,9 @@ class Explorer {
         ? element("li", { "aria-current": "true" }, shortened(this.tree.name(step), 40))
         : element("li", {}, button(shortened(this.tree.name(step), 40), () => this.climb(step))),
     );
-    byId("explorer-path").firstElementChild!.replaceChildren(element("li", {}, button(top, () => this.closeAll())), ...rows);
+    const steps = byId("explorer-path").firstElementChild!;
+    steps.replaceChildren(element("li", {}, button(top, () => this.toTop())), ...rows);
+    steps.scrollLeft = steps.scrollWidth; // on a phone the way down is one line
   }
 
   private announcement(item: Item): string {
@@ -416,8 +459,10 @@ function showScale(bar: HTMLElement, pixelsPerMetre: number): void {
 }
 
 function options(select: HTMLSelectElement, entries: [string, string][]): void {
-  select.replaceChildren(...entries.map(([value, title]) => element("option", { value }, shortened(title, 50))));
+  select.replaceChildren(...entries.map(([value, title]) => option(value, title)));
 }
+
+const option = (value: string, title: string) => element("option", { value }, shortened(title, 50));
 
 declare global {
   interface Window {

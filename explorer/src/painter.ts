@@ -18,8 +18,10 @@ export interface Line {
 
 const MOST_LABELS = 70;
 const NAMED_FROM = 11; // pixels of radius from which on a disc is named
+const APART = { x: 24, y: 34 }; // pixels between names
 const FONT = "500 12px system-ui, sans-serif";
 const STRONG = "600 13px system-ui, sans-serif";
+const CROWDED = 0.2; // share of the stage that edges cover before they are drawn lighter
 const WIDTHS = [0.9, 1.4, 2.1, 3]; // pixels of the lines that are drawn together
 
 export class Painter {
@@ -50,14 +52,18 @@ export class Painter {
   lines(lines: Iterable<Line>, colour: string, thicker = 1): void {
     const { width, height, scale } = this.camera;
     const groups: number[][] = WIDTHS.map(() => []);
+    let covered = 0; // pixels
     for (const line of lines) {
       const [a, b] = [this.camera.toScreen(line.from), this.camera.toScreen(line.to)];
       if ((a.x < 0 && b.x < 0) || (a.y < 0 && b.y < 0) || (a.x > width && b.x > width) || (a.y > height && b.y > height)) continue;
       const pixels = line.width * scale * thicker;
       const group = WIDTHS.findIndex((most) => pixels <= most);
-      groups[group < 0 ? WIDTHS.length - 1 : group].push(a.x, a.y, b.x, b.y);
+      const wide = group < 0 ? WIDTHS.length - 1 : group;
+      groups[wide].push(a.x, a.y, b.x, b.y);
+      covered += WIDTHS[wide] * Math.min(Math.hypot(a.x - b.x, a.y - b.y), width);
     }
     this.context.strokeStyle = colour;
+    if (thicker === 1) this.context.globalAlpha = Math.min(1, Math.max(0.35, (CROWDED * width * height) / covered));
     groups.forEach((ends, k) => {
       if (!ends.length) return;
       this.context.lineWidth = WIDTHS[k] * (thicker > 1 ? 1.5 : 1);
@@ -68,6 +74,7 @@ export class Painter {
       }
       this.context.stroke();
     });
+    this.context.globalAlpha = 1;
   }
 
   discs(discs: Iterable<Disc>, colourOf: (disc: Disc) => string = ({ colour }) => colour): void {
@@ -114,6 +121,7 @@ export class Painter {
   labels(discs: Disc[], ink: string, paper: string, every = false): void {
     const { width, height, scale } = this.camera;
     const large = every ? discs : discs.filter(({ r, label, faded }) => label && !faded && r * scale >= NAMED_FROM);
+    const gap = every ? { x: 8, y: 17 } : APART;
     const taken: [number, number, number][] = []; // left, right, height
     this.context.font = FONT;
     for (const disc of [...large].sort((a, b) => b.r - a.r).slice(0, 20 * MOST_LABELS)) {
@@ -123,7 +131,7 @@ export class Painter {
       const wide = this.context.measureText(text).width;
       const r = disc.r * scale;
       const left = r > 0.4 * wide ? x - wide / 2 : x + r + 4;
-      const clashes = taken.some(([a, b, h]) => Math.abs(h - y) < 17 && left < b + 8 && left + wide > a - 8);
+      const clashes = taken.some(([a, b, h]) => Math.abs(h - y) < gap.y && left < b + gap.x && left + wide > a - gap.x);
       if (clashes) continue;
       taken.push([left, left + wide, y]);
       this.words(text, left, y + 4, ink, paper);

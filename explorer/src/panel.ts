@@ -40,7 +40,7 @@ function matching(panel: HTMLElement, tree: Tree, matches: Matches, actions: Act
   for (const node of found) {
     const label = tree.label(node);
     const { classes } = tree.manifest;
-    const wrong = tree.isEvaluated(node) && label !== tree.predicted(node) ? `, in truth ${classes[label]}` : "";
+    const wrong = tree.isEvaluated(node) && label !== tree.predicted(node) ? `, true class ${classes[label]}` : "";
     const about = `${classes[tree.predicted(node)]} ${percent(tree.probability(node))}${wrong}`;
     rows.append(row(tree, { level: 0, index: node }, about, actions));
   }
@@ -143,7 +143,7 @@ function origin(byHyperNodes: number, sum: number): string {
 }
 
 function path(panel: HTMLElement, tree: Tree, item: Item, actions: Actions): void {
-  const around = tree.path(item).slice(1);
+  const around = tree.distinctPath(item).slice(1);
   if (!around.length) return;
   panel.append(element("h4", {}, "Hyper-nodes that contain it"));
   const rows = element("ol", { class: "path" });

@@ -1,12 +1,16 @@
-// Search by node id: suggestions while typing; Enter or a click jumps to the node.
+// Search by node id or class: suggestions while typing; Enter or a click goes to the node or shows the class.
 
-import { element, shortened } from "./page";
+import { count, element, shortened } from "./page";
 import type { Tree } from "./tree";
 
 const MOST_HITS = 12;
+const MOST_CLASSES = 4;
 
-/** Nodes whose id contains the text: exact matches first, then prefixes, then the rest. */
-export function hits(ids: string[], text: string): number[] {
+/** What is suggested: a node or a class, by its number. */
+export type Hit = { node: number } | { which: number };
+
+/** Names that contain the text: exact matches first, then prefixes, then the rest. */
+function containing(ids: string[], text: string, most: number): number[] {
   const wanted = text.trim().toLowerCase();
   if (!wanted) return [];
   const ranked: [number[], number[], number[]] = [[], [], []];
@@ -15,9 +19,9 @@ export function hits(ids: string[], text: string): number[] {
     const at = ids[node].search(alike);
     if (at < 0) continue;
     const rank = ids[node].length === wanted.length ? 0 : at === 0 ? 1 : 2;
-    if (ranked[rank].length < MOST_HITS) ranked[rank].push(node);
+    if (ranked[rank].length < most) ranked[rank].push(node);
   }
-  return ranked.flat().slice(0, MOST_HITS);
+  return ranked.flat().slice(0, most);
 }
 
 export function wireSearch(
@@ -25,23 +29,26 @@ export function wireSearch(
   box: HTMLElement,
   nothing: HTMLElement,
   tree: Tree,
-  go: (node: number) => void,
+  take: (hit: Hit) => void,
 ): void {
   const { ids } = tree;
-  let found: number[] = [];
+  const { classes, colours } = tree.manifest;
+  const sizes = new Uint32Array(classes.length);
+  for (let node = 0; node < ids.length; node++) sizes[tree.predicted(node)]++;
+  let found: Hit[] = [];
   let at = 0;
 
-  const hit = (node: number, k: number) => {
-    const which = tree.predicted(node);
+  const nameOf = (hit: Hit) => ("node" in hit ? ids[hit.node] : classes[hit.which]);
+  const row = (hit: Hit, k: number) => {
+    const which = "node" in hit ? tree.predicted(hit.node) : hit.which;
     const dot = element("span", { class: "dot" });
-    dot.style.background = tree.manifest.colours[which];
-    const about = element("span", { class: "class" }, shortened(tree.manifest.classes[which]));
-    const selected = String(k === at);
-    const attributes = { role: "option", id: `explorer-hit-${k}`, "aria-selected": selected, "data-node": String(node) };
-    return element("li", attributes, dot, shortened(ids[node], 60), " ", about);
+    dot.style.background = colours[which];
+    const about = "node" in hit ? shortened(classes[which]) : `class of ${count(sizes[which], "node")}`;
+    const attributes = { role: "option", id: `explorer-hit-${k}`, "aria-selected": String(k === at), "data-hit": String(k) };
+    return element("li", attributes, dot, shortened(nameOf(hit), 60), " ", element("span", { class: "class" }, about));
   };
   const show = () => {
-    box.replaceChildren(...found.map(hit));
+    box.replaceChildren(...found.map(row));
     box.hidden = !found.length;
     nothing.hidden = Boolean(found.length) || !input.value.trim();
     input.setAttribute("aria-expanded", String(!box.hidden));
@@ -52,14 +59,15 @@ export function wireSearch(
     box.hidden = nothing.hidden = true;
     input.setAttribute("aria-expanded", "false");
   };
-  const take = (node: number) => {
+  const choose = (hit: Hit) => {
     close();
-    input.value = ids[node];
-    go(node);
+    input.value = nameOf(hit);
+    take(hit);
   };
 
   input.addEventListener("input", () => {
-    found = hits(ids, input.value);
+    const nodes = containing(ids, input.value, MOST_HITS).map((node): Hit => ({ node }));
+    found = [...nodes, ...containing(classes, input.value, MOST_CLASSES).map((which): Hit => ({ which }))];
     at = 0;
     show();
   });
@@ -69,13 +77,13 @@ export function wireSearch(
       show();
       event.preventDefault();
     } else if (event.key === "Enter" && found.length) {
-      take(found[at]);
+      choose(found[at]);
       event.preventDefault();
     } else if (event.key === "Escape") close();
   });
   box.addEventListener("pointerdown", (event) => {
-    const row = (event.target as HTMLElement).closest<HTMLElement>("[data-node]");
-    if (row) take(Number(row.dataset.node));
+    const row = (event.target as HTMLElement).closest<HTMLElement>("[data-hit]");
+    if (row) choose(found[Number(row.dataset.hit)]);
     event.preventDefault(); // keeps the focus in the input
   });
   input.addEventListener("blur", close);

@@ -4,7 +4,7 @@
 // follows the pointer on slow machines, too.
 
 import type { Places } from "./arrange";
-import { Camera, type Spot } from "./camera";
+import { Camera, type Covered, type Spot } from "./camera";
 import type { Colours } from "./colours";
 import { wireGestures } from "./gestures";
 import { Painter, type Disc, type Line } from "./painter";
@@ -55,7 +55,7 @@ export class Stage {
     hint: HTMLElement,
     private readonly tree: Tree,
     private readonly colours: Colours,
-    private readonly free: () => { right: number; bottom: number }, // what the panel covers
+    private readonly covered: () => Covered,
     isFull: () => boolean,
     press: (item: Item | null) => void,
   ) {
@@ -284,10 +284,10 @@ export class Stage {
 
   whole(jump = false): void {
     const [low, high] = this.box;
-    const free = this.free();
-    const upright = this.camera.height - free.bottom > 1.15 * (this.camera.width - free.right);
+    const covered = this.covered();
+    const upright = this.camera.height - covered.bottom > 1.15 * (this.camera.width - covered.right);
     const turned = this.turns && upright && high.x - low.x > 1.15 * (high.y - low.y);
-    this.moveTo(this.camera.fitted(low, high, free, 1, turned), jump);
+    this.moveTo(this.camera.fitted(low, high, covered, 1, turned), jump);
   }
 
   /** Move the camera to some items, close enough to see them and as much around them as a multiple of their size. */
@@ -297,7 +297,7 @@ export class Stage {
     const edge = (axis: "x" | "y", sign: number) => sign * Math.max(...found.map((disc) => sign * disc[axis] + around * disc.r));
     const low = { x: edge("x", -1), y: edge("y", -1) };
     const high = { x: edge("x", 1), y: edge("y", 1) };
-    this.moveTo(this.camera.fitted(low, high, this.free(), 0.75, this.camera.turned), false);
+    this.moveTo(this.camera.fitted(low, high, this.covered(), 0.75, this.camera.turned), false);
   }
 
   // pointing

@@ -14,6 +14,9 @@ export interface Neighbour {
   weight: number;
 }
 
+const PARTS = ["", "train", "validation", "test"];
+const GREY = "var(--grey)";
+
 /** `Vote.index` of the hyper-nodes that contain a node. */
 export const HYPER_NODES = -1;
 
@@ -55,7 +58,7 @@ export class Tree {
   private readonly chances: Numbers;
   private readonly labels: Numbers;
   private readonly parts: Numbers;
-  private readonly evaluatedPart: number;
+  private readonly evaluatedParts: Set<number>;
 
   constructor(packed: Packed) {
     this.manifest = packed.manifest;
@@ -67,7 +70,7 @@ export class Tree {
     this.labels = this.array("label");
     this.parts = this.array("part");
     this.steps = this.chances instanceof Uint8Array ? 255 : 65535;
-    this.evaluatedPart = this.manifest.evaluated === "test" ? 3 : 2;
+    this.evaluatedParts = new Set(this.manifest.evaluatedParts.map((part) => PARTS.indexOf(part)));
     this.firstNode[0] = Uint32Array.from({ length: this.size(0) + 1 }, (_, i) => i);
     for (let level = 1; level <= this.depth; level++) this.addLevel(level);
   }
@@ -110,6 +113,12 @@ export class Tree {
     const path: Item[] = [];
     for (let at: Item | null = item; at; at = this.parent(at)) path.push(at);
     return path;
+  }
+
+  /** As `path`, without hyper-nodes that hold no more nodes than one that is coarser. */
+  distinctPath(item: Item): Item[] {
+    const path = this.path(item);
+    return path.filter((around, k) => k === 0 || k === path.length - 1 || this.weight(around) < this.weight(path[k + 1]));
   }
 
   members({ level, index }: Item): Item[] {
@@ -168,13 +177,18 @@ export class Tree {
     return this.array(`probability${rank}`)[node] / this.steps;
   }
 
+  /** Whether a class shares its colour with others, because there are too many. */
+  isRarer(which: number): boolean {
+    return this.manifest.colours[which] === GREY;
+  }
+
   /** The label in the user's file; -1 if there is none. */
   label(node: number): number {
     return this.labels[node] - 1;
   }
 
   part(node: number): string {
-    return ["", "train", "validation", "test"][this.parts[node]];
+    return PARTS[this.parts[node]];
   }
 
   /** Whether the label was used in training or validation. */
@@ -183,7 +197,7 @@ export class Tree {
   }
 
   isEvaluated(node: number): boolean {
-    return this.parts[node] === this.evaluatedPart;
+    return this.evaluatedParts.has(this.parts[node]);
   }
 
   summary(item: Item): Summary {

@@ -218,7 +218,7 @@ def test_on_touch_one_finger_scrolls_and_two_zoom(browser: "Browser", report: Pa
     largest = max(opened.items, key=lambda item: item["weight"])
     page.touchscreen.tap(left + largest["x"], top + largest["y"])
     opened.until("window.hiergcn.state().opened.length === 1")
-    page.click("#explorer-close")
+    page.click("#explorer-reset")
     devices = context.new_cdp_session(page)
 
     def touch(kind: str, *points: tuple[float, float]) -> None:
@@ -292,7 +292,7 @@ def test_filters_show_some_nodes_and_list_them(opened: Opened, run: LoadedRun) -
     assert opened.page.locator("#explorer-panel .items li").count() == min(len(wrong_nodes(run)), 50)
     opened.page.locator("#explorer-panel .items button").first.click()
     assert opened.state["selected"]["name"] in wrong_nodes(run)
-    opened.page.click("#explorer-close")
+    opened.page.click("#explorer-reset")
     assert opened.state["matches"] == NODES
     opened.page.select_option("#explorer-class", label="gamma")
     assert opened.state["matches"] == (table["predicted"] == "gamma").sum()

@@ -85,10 +85,10 @@ def _by_method(
     beside: Iterable[CellResult] = (),
 ) -> Figure:
     """Draw a panel per dataset with a row per method; H-GCN's rows are shaded. Axes hold the cells `beside`, too."""
-    arms = [arm for arm in (*OF_THE_PAPER, *BESIDE) if any(arm == one for one, _ in cells)]
     panels = []
     for dataset in datasets:
-        if not any(name == dataset for _, name in cells):
+        arms = [arm for arm in (*OF_THE_PAPER, *BESIDE) if _has_row(cells, arm, dataset)]
+        if not arms:
             continue
         found = [cell for cell in (*cells.values(), *beside) if cell.cell.dataset == dataset]
         values = [value for cell in found if cell.done for value in _ends(cell)]
@@ -102,6 +102,12 @@ def _by_method(
             draw(panel, place, arm, dataset)
         panels.append(panel)
     return Figure(panels, legend, columns=2)
+
+
+def _has_row(cells: Mapping[tuple[str, str], CellResult], arm: str, dataset: str) -> bool:
+    """Return whether a method has a row in the panel of a dataset. A recipe for one dataset has none in the others."""
+    ran_on = {name for one, name in cells if one == arm}
+    return dataset in ran_on or len(ran_on) > 1
 
 
 def _mean_and_spread(panel: Panel, place: int, cell: CellResult, colour: str, name: str) -> None:
@@ -134,12 +140,12 @@ def varied_figure(evidence: Evidence, experiment: str, what: str, best: dict[str
             height=180,
         )
         _error_bars(panel, list(shown), list(shown.values()), FIRST, "H-GCN")
-        panel.dots([best[name]], [printed], SECOND, "star", 6, [f"the paper's best: {best[name]}, {printed:.1f} %"])
+        panel.dots([best[name]], [printed], INK, "star", 6, [f"the paper's best: {best[name]}, {printed:.1f} %"])
         if far is not None:
             mean, spread = (_percent(getattr(done[far].accuracy, part)) for part in ("mean", "std"))
             panel.text(far, panel.y.low, f"↓ {mean:.1f} ± {spread:.1f}", anchor="start", dx=-14, dy=-8, colour=FIRST)
         panels.append(panel)
-    legend = [Entry("H-GCN, mean ± standard deviation", FIRST, "line"), Entry("the paper's best", SECOND, "star")]
+    legend = [Entry("H-GCN, mean ± standard deviation", FIRST, "line"), Entry("the paper's best", INK, "star")]
     return Figure(panels, legend, columns=2)
 
 

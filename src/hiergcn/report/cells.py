@@ -10,8 +10,8 @@ from hiergcn.report.palette import INK, LINE
 
 HEIGHT = 24
 MIDDLE = HEIGHT / 2
-BEYOND = 5
-"""The lines of the ticks are so much longer on both sides, to meet those of the next row."""
+BEYOND = 24
+"""The lines of the ticks are so much longer on both sides, to fill a higher row; the cell cuts them."""
 
 
 class PlotColumn:

@@ -19,6 +19,8 @@ MANY = 20
 """With more classes the page shows the weakest and folds the others, and lists mistakes instead of a matrix."""
 WEAKEST = 15
 FREQUENT_MISTAKES = 15
+FEWER_MISTAKES = 8
+"""Beside a matrix."""
 LEGEND = (Entry("precision", FIRST, "dot"), Entry("recall", SECOND, "diamond"), Entry("F1", INK, "tick"))
 
 
@@ -73,7 +75,7 @@ class Classes:
 
     @property
     def weakest(self) -> list[ClassRow]:
-        judged = [row for row in self.rows if row.f1 is not None]
+        judged = [row for row in self.rows if row.f1 is not None and row.f1 < 1]
         return sorted(judged, key=lambda row: row.f1 or 0.0)[:WEAKEST]
 
     def confusion(self) -> list[tuple[ClassRow, list[Mistake]]]:
@@ -84,7 +86,8 @@ class Classes:
     def mistakes(self) -> list[Mistake]:
         """Return the most frequent mistakes."""
         wrong = self.matrix - np.diag(self.matrix.diagonal())
-        places = np.argsort(-wrong, axis=None, kind="stable")[:FREQUENT_MISTAKES]
+        shown = FREQUENT_MISTAKES if self.many else FEWER_MISTAKES
+        places = np.argsort(-wrong, axis=None, kind="stable")[:shown]
         pairs = zip(*np.unravel_index(places, wrong.shape), strict=True)
         return [self._cell(int(true), int(predicted)) for true, predicted in pairs if wrong[true, predicted]]
 
@@ -111,7 +114,7 @@ def class_section(run: LoadedRun, colours: Sequence[str]) -> Classes:
         for number, row in enumerate(scores["classes"])
     ]
     rows.sort(key=lambda row: -row.support)
-    return Classes(rows, _matrix(run, scores["on"], names), column.head(), legend_html(LEGEND))
+    return Classes(rows, _matrix(run, names), column.head(), legend_html(LEGEND))
 
 
 def _row(number: int, row: Mapping[str, Any], colour: str, trained: int, column: PlotColumn) -> ClassRow:
@@ -128,9 +131,14 @@ def _row(number: int, row: Mapping[str, Any], colour: str, trained: int, column:
     return ClassRow(number, row["name"], colour, *figures, trained, column.cell(*drawn))
 
 
-def _matrix(run: LoadedRun, on: str, names: Sequence[str]) -> npt.NDArray[np.int64]:
-    parts = ("train", "validation") if on == "validation" and run.metrics.get("turns", 1) > 1 else (on,)
-    nodes = run.predictions[run.predictions["split"].isin(parts)]
+def evaluated_parts(metrics: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the parts of the split that the run is judged by. Labels that took turns have all validated."""
+    on = metrics["per_class"]["on"]
+    return ("train", "validation") if on == "validation" and metrics.get("turns", 1) > 1 else (on,)
+
+
+def _matrix(run: LoadedRun, names: Sequence[str]) -> npt.NDArray[np.int64]:
+    nodes = run.predictions[run.predictions["split"].isin(evaluated_parts(run.metrics))]
     number = {name: index for index, name in enumerate(names)}
     true, predicted = (nodes[column].map(number).to_numpy(np.int64) for column in ("label", "predicted"))
     matrix: npt.NDArray[np.int64] = confusion_matrix(true, predicted, labels=np.arange(len(names)))

@@ -10,13 +10,14 @@ from markupsafe import Markup
 from hiergcn.evaluate.paired import PairedDifference, compare_all
 from hiergcn.files import written_whole
 from hiergcn.graph.split import PUBLIC
+from hiergcn.model.registry import method_names, method_title
 from hiergcn.report import axes
 from hiergcn.report.cells import PlotColumn
 from hiergcn.report.headline import title_of
 from hiergcn.report.palette import INK, MUTED, method_colour
 from hiergcn.report.panels import Entry, Figure, Panel, legend_html
 from hiergcn.report.template import mean_and_std, rendered, script, settings_rows
-from hiergcn.run.compare import Comparison, MethodRun, read_comparison
+from hiergcn.run.compare import ENOUGH_PAIRS, Comparison, MethodRun, read_comparison
 
 MAX_DOTS = 200
 """Methods with more runs are drawn without a dot for each run."""
@@ -39,20 +40,21 @@ def _page(comparison: Comparison) -> str:
         {"run": run, "plot": plot, "mean": run.test_accuracy.mean, "std": run.test_accuracy.std}
         for run, plot in zip(runs, plots, strict=True)
     ]
-    title, sentence = verdict(comparison)
+    winner, sentence = verdict(comparison)
     return rendered(
         "comparison.html",
         script=script("page"),
         comparison=comparison,
-        title=title_of(comparison.dataset),
-        headline=title,
+        dataset=title_of(comparison.dataset),
+        name_of=title,
+        headline=winner,
         meaning=sentence,
         machine=comparison.environment,
         rows=rows,
         accuracy_axis=column.head(),
         legend=legend_html(LEGEND),
         **_difference_plots(comparison, runs),
-        settings=[row for run in comparison.runs for row in settings_rows(run.settings, {}, f"{run.model}, ")],
+        settings=[row for run in comparison.runs for row in settings_rows(run.settings, {}, f"{title(run.model)}, ")],
     )
 
 
@@ -77,22 +79,31 @@ def verdict(comparison: Comparison) -> tuple[str, str]:
     if not done:
         return "Every run failed", "No method has a result."
     first, *others = done
-    runs = sum(score.test_accuracy is not None for score in first.scores)
-    figures = f"{first.model}: {_figure(first)}"
-    about = f"over {runs} runs on {comparison.about}"
+    figures = f"{title(first.model)}: {_figure(first)}"
     if not others:
-        return figures, f"Mean test accuracy {about}."
+        return figures, "Mean test accuracy of the only method with a result."
     against = compare_all({run.model: run.by_pair for run in done}, first.model)
     level = [one for one in against if one.p_holm is None or one.p_holm >= SIGNIFICANT]
     if not level:
-        return figures, f"The most accurate method {about}; significantly better than every other."
+        return figures, "The most accurate method, significantly better than every other."
+    highest = f"{title(first.model)} has the highest mean, {_figure(first)}"
+    if (runs := min(one.units for one in against)) < ENOUGH_PAIRS:
+        few = f"no difference can be significant with {runs} run{'s' if runs != 1 else ''} per method"
+        return "Too few runs to tell", f"{highest}, but {few}; take at least {ENOUGH_PAIRS} seeds."
     named = {run.model: run for run in done}
-    near = " and ".join(f"{one.model} ({_figure(named[one.model])})" for one in level[:3])
+    near = " and ".join(f"{title(one.model)} ({_figure(named[one.model])})" for one in level[:3])
     more = f" and {len(level) - 3} more" if len(level) > 3 else ""
     p = max((one.p_holm for one in level if one.p_holm is not None), default=None)
     sure = "" if p is None else f" (p up to {p:.2f})" if len(level) > 1 else f" (p = {p:.2f})"
-    tie = f"{first.model} has the highest mean, {_figure(first)}, {about}, but cannot be told from {near}{more}{sure}."
-    return "No clear winner", tie
+    return "No clear winner", f"{highest}, but cannot be told from {near}{more}{sure}."
+
+
+def title(model: str) -> str:
+    """Return a method's name as people read it; a preset follows in brackets."""
+    name, _, preset = model.partition(":")
+    if name not in method_names():
+        return model
+    return method_title(name) + (f" ({preset})" if preset else "")
 
 
 def _figure(run: MethodRun) -> str:
@@ -114,7 +125,7 @@ def _accuracy_plots(runs: Sequence[MethodRun]) -> tuple[PlotColumn, list[Markup]
             drawn.append(column.interval(mean - spread, mean + spread, colour, 2.4))
             if values.size <= MAX_DOTS:
                 drawn += [column.mark(value, colour, "ring", 2.5, f"a run: {value:.1f} %") for value in values]
-            drawn.append(column.mark(mean, colour, "dot", 6, f"{run.model}: {_figure(run)}"))
+            drawn.append(column.mark(mean, colour, "dot", 6, f"{title(run.model)}: {_figure(run)}"))
         cells.append(column.cell(*drawn))
     return column, cells
 
@@ -138,7 +149,8 @@ def _difference_plots(comparison: Comparison, runs: Sequence[MethodRun]) -> dict
     for one in found:
         colour = method_colour(one.model)
         low, high = (100 * end for end in _ends(one))
-        tip = f"{one.model} minus {one.against}: {100 * (one.mean or 0.0):+.1f} points, {low:+.1f} to {high:+.1f}"
+        pair = f"{title(one.model)} minus {title(one.against)}"
+        tip = f"{pair}: {100 * (one.mean or 0.0):+.1f} points, {low:+.1f} to {high:+.1f}"
         drawn = column.interval(low, high, colour, 2.4), column.mark(100 * (one.mean or 0.0), colour, "dot", 6, tip)
         cells.append(column.cell(column.zero(), *drawn))
     return {"differences": list(zip(found, cells, strict=True)), "difference_axis": column.head()}
@@ -152,7 +164,7 @@ def _ends(one: PairedDifference) -> tuple[float, float]:
 def comparison_figure(comparison: Comparison) -> Figure:
     """Draw mean, standard deviation and every run of each method, the most accurate at the top, for a file."""
     runs = by_accuracy(comparison)
-    names = [run.model for run in runs]
+    names = [title(run.model) for run in runs]
     panel = Panel(
         _accuracy_axis(runs, "test accuracy, %"),
         axes.rows(names),

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from hiergcn.compiled.jit import kernel
 from hiergcn.explain.votes import Votes
 from hiergcn.graph.coordinates import Coordinates
+from hiergcn.report.classes import evaluated_parts
 from hiergcn.report.figures import principal_components
 from hiergcn.report.graph_layout import RADIUS, Positions
 from hiergcn.report.headline import UNSURE
@@ -68,6 +69,7 @@ def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions], co
         "classes": run.config["class_names"],
         "colours": list(colours),
         "evaluated": run.metrics["per_class"]["on"],
+        "evaluatedParts": evaluated_parts(run.metrics),
         "unsure": UNSURE,
         "places": [(name, title, unit) for name, (title, unit, _) in places.items()],
         "run": run.path.resolve().name,
@@ -143,7 +145,7 @@ def _places(run: LoadedRun, tree: Tree) -> dict[str, tuple[str, float, Positions
     if run.coordinates is not None:
         places, wide = _in_unit_square(_on_map(run.coordinates, tree))
         found["map"] = ("map", wide if run.coordinates.degrees else 0.0, places)
-    if len(tree.order) < LARGE:
+    if len(tree.order) < LARGE and run.probabilities.shape[1] > 2:  # two classes have one probability
         components = principal_components(run.probabilities)[tree.order]
         found["prediction"] = ("prediction", 0.0, _in_unit_square(components @ np.array([1, 1j]))[0])
     return found

@@ -92,7 +92,9 @@ def next_steps(run: LoadedRun, board: Leaderboard, classes: Classes) -> list[Ste
     unsure = int((unseen & (run.predictions["confidence"] < UNSURE)).sum())
     if unsure:
         share = f"{unsure:,} of the {int(unseen.sum()):,} nodes whose class was not given"
-        steps.append(Step("Check unsure predictions", f"{share} have a confidence below {UNSURE:.0%}.", "only=unsure"))
+        steps.append(
+            Step("Check unsure predictions", f"{share} have a confidence below {100 * UNSURE:.0f} %.", "only=unsure")
+        )
     return [step for step in steps if step is not None]
 
 
@@ -131,8 +133,10 @@ def _weakest(board: Leaderboard, classes: Classes) -> Step | None:
         return None
     other = next(one.name for one in classes.rows if one.number == worst.predicted)
     lowest = f"It has the lowest F1, {100 * (row.f1 or 0.0):.0f} %."
-    text = f"{lowest} {worst.nodes} of its {row.support} {board.on} nodes are taken for {other}."
-    return Step(f"Look at {row.name}", text, f"label={row.number}&only=wrong")
+    are = "is" if worst.nodes == 1 else "are"
+    text = f"{lowest} {worst.nodes} of its {row.support} {board.on} nodes {are} taken for {other}."
+    name = row.name if row.name[:1].isalpha() else f"class {row.name}"
+    return Step(f"Look at {name}", text, f"label={row.number}&only=wrong")
 
 
 def _listed(names: list[str]) -> str:
@@ -164,7 +168,7 @@ def _warnings(metrics: dict[str, Any]) -> list[str]:
         warnings.append(f"{len(failures)} of {len(metrics['seeds'])} seeds failed and are not in the mean: {reasons}.")
     if metrics["interrupted"]:
         warnings.append(f"The run was stopped early, after {len(metrics['seeds'])} seeds.")
-    if len(metrics["seeds"]) == 1:
+    if len(metrics["seeds"]) == 1 and metrics["model"] != AUTO:
         warnings.append("One seed gives no standard deviation; run several before comparing.")
     evaluated = metrics["per_class"]
     small = [row["name"] for row in evaluated["classes"] if row["support"] < FEW_NODES]

@@ -11,6 +11,7 @@ from hiergcn.evaluate.metrics import accuracy_interval
 from hiergcn.model.registry import method_title
 from hiergcn.report import axes
 from hiergcn.report.cells import PlotColumn
+from hiergcn.report.classes import evaluated_parts
 from hiergcn.report.palette import INK, MUTED, method_colour
 from hiergcn.report.panels import Entry, legend_html
 from hiergcn.run.portfolio import PORTFOLIO, candidate_title
@@ -18,6 +19,8 @@ from hiergcn.run.portfolio import PORTFOLIO, candidate_title
 SIMPLE = tuple(entry.name for entry in PORTFOLIO[:4])
 """Methods that an answer must be better than to be worth its cost."""
 MAX_DOTS = 50
+_SIZES = {"train": "train", "validation": "val", "test": "test"}
+"""Names in `metrics.json` of the sizes of a split's parts."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,8 @@ class Leaderboard:
 
 def leaderboard(metrics: dict[str, Any]) -> Leaderboard:
     """Return the rows of `metrics.json`."""
-    on, nodes = metrics["per_class"]["on"], metrics["split"]["test" if metrics["test_accuracy"] else "val"]
+    on = metrics["per_class"]["on"]
+    nodes = sum(metrics["split"][_SIZES[part]] for part in evaluated_parts(metrics))
     chosen = metrics.get("leaderboard")
     rows, left_out = [_own(metrics, chosen is not None)], []
     for one in chosen or metrics.get("baselines") or ():
@@ -126,6 +130,7 @@ def leaderboard_plots(board: Leaderboard) -> tuple[PlotColumn, list[Markup], Mar
     intervals = [_interval(board, row) for row in board.rows]
     values = [100 * value for pair in intervals for value in pair]
     values += [100 * row.validation for row in board.rows if row.validation is not None]
+    values += [100 * value for row in board.rows for value in row.per_seed]
     values += [] if board.claim is None else [100 * board.claim]
     column = PlotColumn(axes.span(values, room=0.03, most=100.5))
     cells = []

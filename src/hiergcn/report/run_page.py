@@ -19,7 +19,7 @@ from hiergcn.report.cells import PlotColumn
 from hiergcn.report.classes import class_section
 from hiergcn.report.explorer import explorer_data
 from hiergcn.report.graph_layout import layout
-from hiergcn.report.headline import headline, next_steps
+from hiergcn.report.headline import ENOUGH_TO_JUDGE, headline, next_steps
 from hiergcn.report.label_advice import label_advice
 from hiergcn.report.leaderboard import leaderboard, leaderboard_plots
 from hiergcn.report.number_page import render_numbers
@@ -109,8 +109,10 @@ def render(run: LoadedRun) -> str:
         scores=_metric_rows(metrics),
         seeds=_seed_rows(metrics),
         curves=_curves(run),
-        reliability=_reliability(metrics["calibration"]),
-        class_map=class_map(figures.principal_components(run.probabilities), predicted, names, colours),
+        reliability=_reliability(metrics["calibration"]) if board.nodes >= ENOUGH_TO_JUDGE else None,
+        class_map=class_map(figures.principal_components(run.probabilities), predicted, names, colours)
+        if len(names) > 2
+        else None,  # two classes have one probability
         **shared,
         settings=settings_rows(run.settings, run.config.get("reasons", {})),  # older runs have no reasons
     )

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
@@ -23,7 +24,12 @@ def rendered(template: str, *, script: Markup | None = None, **values: Any) -> s
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": _percent, "mean_and_std": mean_and_std, "with_code": with_code}
+    environment.filters |= {
+        "percent": _percent,
+        "mean_and_std": mean_and_std,
+        "with_code": with_code,
+        "breakable": breakable,
+    }
     digest = base64.b64encode(hashlib.sha256((script or "").encode()).digest()).decode("ascii")
     script_hash = None if script is None else f"sha256-{digest}"
     look = {"colours": Markup(css_variables()), "script": script, "script_hash": script_hash}  # noqa: S704  (our own)
@@ -60,6 +66,11 @@ def with_code(text: str) -> Markup:
     return Markup().join(
         Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts)
     )
+
+
+def breakable(name: str) -> Markup:
+    """Let a long name be broken after underscores, hyphens and slashes."""
+    return Markup(re.sub(r"(?<=\w)([_/-])(?=\w)", r"\1<wbr>", str(escape(name))))  # noqa: S704  (just escaped)
 
 
 def script(name: str) -> Markup:

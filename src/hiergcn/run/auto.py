@@ -91,9 +91,9 @@ class Automatic:
         first, *others = self.chosen
         name = first.entry.title
         if others:
-            parts = " and ".join(f"{one.entry.title} ({one.weight:.0%})" for one in others[:3])
+            parts = " and ".join(f"{one.entry.title} ({100 * one.weight:.0f} %)" for one in others[:3])
             more = f" and {len(others) - 3} more" if len(others) > 3 else ""
-            what = f"{name[0].upper()}{name[1:]} ({first.weight:.0%}) answers together with {parts}{more}"
+            what = f"{name[0].upper()}{name[1:]} ({100 * first.weight:.0f} %) answers together with {parts}{more}"
         else:
             what = f"{name[0].upper()}{name[1:]} is best here"
         validated = len(self.validation)
