@@ -1,6 +1,7 @@
 """City-Networks, from small files of the published form."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 
 from hiergcn.datasets import catalogue, load_dataset
 from hiergcn.datasets.city_networks import EDGES, FEATURES, FILES, LABELS, MASKS, read_city_network
+from hiergcn.datasets.dataset_info import INFOS
 from hiergcn.errors import InputError
 from hiergcn.graph.formats.tensor_file import read_tensor
 
@@ -45,7 +47,7 @@ def test_the_reader(tmp_path: Path) -> None:
 
 def test_files_are_found_in_a_folder_of_their_own(bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_files(tmp_path / "city-networks" / "paris")
-    small = catalogue._city_network("paris", "Paris", N, N)
+    small = catalogue._city_network(replace(INFOS["paris"], nodes=N, edges=N))
     monkeypatch.setitem(catalogue._CATALOGUE, "paris", small)
     assert load_dataset("paris", tmp_path).graph.n_nodes == N
     assert small.files is not None

@@ -10,7 +10,21 @@ from typing import Annotated
 
 import typer
 
-from hiergcn.cli import check, coarsen, compare, datasets, explain, fit, predict, report, reproduce, suggest, tune
+from hiergcn.cli import (
+    check,
+    coarsen,
+    compare,
+    datasets,
+    explain,
+    fit,
+    methods,
+    predict,
+    report,
+    reproduce,
+    suggest,
+    tune,
+)
+from hiergcn.cli.help import Command, Group, usage_sentence
 from hiergcn.cli.terminal import complain
 from hiergcn.errors import HierGCNError
 from hiergcn.version import __version__
@@ -19,19 +33,24 @@ TRACEBACK = "HIERGCN_TRACEBACK"
 
 app = typer.Typer(
     name="hiergcn",
+    cls=Group,
     help="Classify the nodes of a graph from a few labels, by hierarchical graph convolutional networks (H-GCN).",
     epilog="Start with: hiergcn fit cora",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # importing rich takes as long as all the rest
 )
-for command in (
-    *(check.check, fit.fit, predict.predict, explain.explain, suggest.suggest),
-    *(compare.compare, tune.tune, reproduce.reproduce, report.report, coarsen.coarsen),
-):
-    app.command()(command)
-app.add_typer(datasets.app, name="datasets")
+_COMMANDS = {
+    "Train and predict": (check.check, fit.fit, predict.predict, explain.explain, suggest.suggest),
+    "Compare": (compare.compare, tune.tune, reproduce.reproduce),
+    "Look up": (methods.models, methods.settings),
+    "More": (report.report, coarsen.coarsen),
+}
+for panel, commands in _COMMANDS.items():
+    for command in commands:
+        app.command(cls=Command, rich_help_panel=panel)(command)
+app.add_typer(datasets.app, name="datasets", rich_help_panel="Look up")
 
 
 def _show_version(wanted: bool) -> None:
@@ -55,13 +74,16 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that cannot show ± still gets the figures
     try:
-        app()
+        code = app(standalone_mode=False)
     except Exception as error:
         if os.environ.get(TRACEBACK):
             raise
+        if type(error).__name__ == "NoArgsIsHelpError":
+            typer.echo(str(error), err=True)
+            sys.exit(2)
         code, sentence = _explain(error)
         complain(sentence)
-        sys.exit(code)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def _heed_stopping() -> None:
@@ -76,6 +98,8 @@ def _explain(error: Exception) -> tuple[int, str]:
     """Return exit code and sentence: 2 if the user can fix it, 1 if hiergcn is at fault."""
     if isinstance(error, HierGCNError):
         return 2, str(error)
+    if hasattr(error, "format_message"):  # typer's own, about what was typed
+        return 2, usage_sentence(error)
     if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__ or "can't allocate memory" in str(error):
         return 2, (
             "Out of memory; try --workers 1, a smaller model (--set hidden=16), a smaller graph or a larger machine."

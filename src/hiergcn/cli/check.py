@@ -34,12 +34,15 @@ def check(
     estimate: Annotated[bool, typer.Option(help="Train a few epochs to estimate how long a fit takes.")] = True,
 ) -> None:
     """Check your files before training: exit code 0 if a fit would work, 2 if not."""
-    from hiergcn.graph.tables.findings import label_counts
     from hiergcn.run.source import Source
 
     source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter, target=target)
     if source.is_dataset:
         raise InputError(f"{data} is a dataset, which needs no check; name files, or write ./{data} for a file.")
+    options.announce(source)
+
+    from hiergcn.graph.tables.findings import label_counts
+
     screen = console()
     read = source.read()
     graph = read.graph

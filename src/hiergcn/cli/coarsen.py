@@ -18,25 +18,34 @@ def coarsen(
     ] = None,
     id_: options.Id = None,
     delimiter: options.Delimiter = None,
-    levels: Annotated[int, typer.Option(min=0, help="Coarser levels to make.")] = 4,
-    strategy: Annotated[str, typer.Option(help="hgcn (the paper's), random, heavy-edge or two-hop.")] = "hgcn",
+    levels: Annotated[int, typer.Option(metavar="N", min=0, help="Coarser levels to make.")] = 4,
+    strategy: Annotated[
+        str, typer.Option(metavar="NAME", help="hgcn (the paper's), random, heavy-edge or two-hop.")
+    ] = "hgcn",
     out: Annotated[
         Path | None,
-        typer.Option(help="A .csv or .parquet of node, level, hyper_node; or .npz, which `Hierarchy.load` reads."),
+        typer.Option(
+            metavar="FILE",
+            help="A .csv or .parquet of node, level, hyper_node; or .npz, which `Hierarchy.load` reads.",
+            rich_help_panel=options.RESULTS,
+        ),
     ] = None,
 ) -> None:
     """Coarsen a graph into a hierarchy of hyper-nodes."""
+    from hiergcn.run.source import Source
+
     options.check_target(out)
+    source = Source(data, nodes, id=id_, delimiter=delimiter)
+    options.announce(source)
 
     from hiergcn.coarsen import CoarsenConfig
     from hiergcn.coarsen import coarsen as make_hierarchy
     from hiergcn.coarsen.storage import ENDINGS, write_levels
-    from hiergcn.run.source import Source
 
     if out is not None and out.suffix not in ENDINGS:
         raise InputError(f"--out {out}: the ending must be one of {', '.join(ENDINGS)}.")
     config = CoarsenConfig(strategy=strategy)
-    graph = options.read_data(Source(data, nodes, id=id_, delimiter=delimiter)).graph
+    graph = options.read_data(source).graph
     screen = console()
     began = time.perf_counter()
     hierarchy = make_hierarchy(graph.adjacency, levels, config)

@@ -33,38 +33,69 @@ def compare(
     delimiter: options.Delimiter = None,
     models: Annotated[
         str | None,
-        typer.Option(help="Comma-separated; NAME or NAME:PRESET. [default: gcn and the default of `hiergcn fit`]"),
+        typer.Option(
+            metavar="NAMES",
+            help="Comma-separated; NAME or NAME:PRESET, see `hiergcn models`. [default: gcn and the default of "
+            "`hiergcn fit`]",
+            autocompletion=options.complete_models,
+            rich_help_panel=options.METHOD,
+        ),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Run each method with seeds 0 to N-1 on each split.")] = 5,
+    seeds: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Run each method with seeds 0 to N-1 on each split.",
+            rich_help_panel=options.RUNNING,
+        ),
+    ] = 5,
     splits: Annotated[
         str,
         typer.Option(
+            metavar="SPLITS",
             help="public; or N of a kind: random:N (20 training nodes per class, 500 validation, rest test), tenths:N "
-            "(10, 10 and 80 %), blocked:N (training and test nodes in different halves of the graph)."
+            "(10, 10 and 80 %), blocked:N (training and test nodes in different halves of the graph).",
+            rich_help_panel=options.RUNNING,
         ),
     ] = "public",
     against: Annotated[
-        str | None, typer.Option(help="The method that the others are compared with. [default: the first]")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The method that the others are compared with. [default: the first]",
+            autocompletion=options.complete_model,
+            rich_help_panel=options.METHOD,
+        ),
     ] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of every method.")
-    ] = None,
+    set_: options.Set = None,
     device: options.Device = "auto",
     out: options.Out = None,
 ) -> None:
     """Compare methods over the same splits and seeds."""
-    from hiergcn.cli.progress import CompareProgress, Progress
-    from hiergcn.graph.split import parse_splits
-    from hiergcn.run.adapt import method_for
-    from hiergcn.run.compare import COMPARISON, SCORES, describe_splits, parse_methods
-    from hiergcn.run.compare import compare as run_compare
-    from hiergcn.run.out_folder import write_or_rescue
+    from hiergcn.run.portfolio import checked_method
+    from hiergcn.run.settings import method_for
     from hiergcn.run.source import Source
 
     source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter)
-    specs = parse_splits(splits)
     changes = options.parse_changes(set_)
+    options.check_device(device)
     models = models or f"gcn,{method_for(None, source.dataset)}"
+    for word in models.split(","):
+        name, _, preset = word.strip().partition(":")
+        if name:
+            checked_method(name, preset or None, source.dataset, changes)
+    if out is not None:
+        options.check_folder(out)
+    options.announce(source)
+
+    from hiergcn.cli.progress import CompareProgress, Progress
+    from hiergcn.graph.split import parse_splits
+    from hiergcn.run.compare import COMPARISON, SCORES, describe_splits, parse_methods
+    from hiergcn.run.compare import compare as run_compare
+    from hiergcn.run.out_folder import write_or_rescue
+
+    specs = parse_splits(splits)
     methods = parse_methods(models, source.dataset, changes)
     if against is not None and against not in methods:
         raise InputError(f"--against {against} must be one of --models {models}.")
@@ -125,10 +156,15 @@ def _keep(folder: Path, comparison: "Comparison") -> None:
 
 def _print_comparison(out: "Console", comparison: "Comparison") -> None:
     """Print the table and what its columns mean."""
-    columns = ("model", "mean ± std", "failed", "s/seed", "memory", "difference, 95 %", "p")
-    rows = [(*_row(run), *_difference(comparison.difference(run.model))) for run in comparison.runs]
+    columns: tuple[str, ...] = ("model", "mean ± std", "failed", "s/seed", "GB", "difference, 95 %", "p")
+    rows: list[tuple[str, ...]] = [
+        (*_row(run), *_difference(comparison.difference(run.model))) for run in comparison.runs
+    ]
+    if not any(run.failed for run in comparison.runs):  # in 80 letters there is no room to spare
+        columns, rows = (*columns[:2], *columns[3:]), [(*row[:2], *row[3:]) for row in rows]
     out.print()
-    print_table(out, columns, rows, title=f"Test accuracy on {printable(comparison.dataset)}, %")
+    title = f"Test accuracy on {printable(comparison.dataset)}, %: mean of {_runs(comparison)}"
+    print_table(out, columns, rows, title=title)
     for sentence in comparison.explanations:
         out.print(sentence)
     for one in comparison.differences:
@@ -139,11 +175,16 @@ def _print_comparison(out: "Console", comparison: "Comparison") -> None:
         out.print("Stopped early: only the finished methods are shown.", style="yellow")
 
 
+def _runs(comparison: "Comparison") -> str:
+    seeds, splits = len(comparison.seeds), len(comparison.splits)
+    return f"{seeds} seeds" + (f" on each of {splits} splits" if splits > 1 else "")
+
+
 def _row(run: "MethodRun") -> tuple[str, ...]:
     accuracy, peak = run.test_accuracy, run.peak.gpu or run.peak.resident
     spread = "" if accuracy.std is None else f" ± {percent(accuracy.std)}"
     seconds = "-" if run.seconds is None else f"{run.seconds:.1f}"
-    memory = "-" if peak is None else f"{peak / 1e9:.2f} GB"
+    memory = "-" if peak is None else f"{peak / 1e9:.2f}"
     return run.model, percent(accuracy.mean) + spread, str(run.failed or "-"), seconds, memory
 
 
@@ -151,6 +192,11 @@ def _difference(found: "PairedDifference | None") -> tuple[str, str]:
     """Return the difference with its interval, and the corrected p."""
     if found is None or found.mean is None:
         return "", ""
-    interval = "" if found.low is None or found.high is None else f" [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
+    ends = None if found.low is None or found.high is None else f"[{_points(found.low)}, {_points(found.high)}]"
     p = "-" if found.p_holm is None else "<0.001" if found.p_holm < 1e-3 else f"{found.p_holm:.3f}"
-    return f"{100 * found.mean:+.1f}{interval}", p
+    return f"{_points(found.mean)} {ends or ''}".strip(), p
+
+
+def _points(difference: float) -> str:
+    """Return a difference in points with its sign; 0.0 has none."""
+    return f"{100 * difference:+.1f}".replace("-0.0", "0.0").replace("+0.0", "0.0")

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hiergcn.cli import options
+from hiergcn.cli.help import Command, Group
 from hiergcn.cli.terminal import console, print_table
 
 if TYPE_CHECKING:
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
 
 WIDE = 10_000  # columns outside a terminal: a wrapped path cannot be copied
 
-app = typer.Typer(help="List the named datasets, or download one.", rich_markup_mode=None)
+app = typer.Typer(cls=Group, help="List the named datasets, or download one.", rich_markup_mode=None)
 
 
 @app.callback(invoke_without_command=True)
@@ -31,6 +33,12 @@ def datasets(context: typer.Context) -> None:
         for row in found
     ]
     print_table(screen, columns, rows, words=(0, 5), overflow="fold")
+    ways: dict[str, list[str]] = {}
+    for row in found:
+        if row.how:
+            ways.setdefault(row.how, []).append(row.name)
+    for how, absent in ways.items():
+        console().print(f"{', '.join(absent)}: {how}.")
     screen.print("\nAny size: city-N generates a city of N nodes. Licences of data:")
     for credit in dict.fromkeys(row.credit for row in found if row.credit):
         rows_of = [row for row in found if row.credit == credit]
@@ -43,14 +51,19 @@ def _aim(row: "DatasetInfo") -> str:
     return "a number" if row.target else f"{row.classes:,}"
 
 
-@app.command("get")
-def get(name: Annotated[str, typer.Argument(help="A name that `hiergcn datasets` lists.")]) -> None:
+@app.command("get", cls=Command)
+def get(
+    name: Annotated[
+        str, typer.Argument(help="A name that `hiergcn datasets` lists.", autocompletion=options.complete_data)
+    ],
+) -> None:
     """Download a dataset and check it; later commands find it by its name."""
     from hiergcn.cli.progress import download_progress
     from hiergcn.datasets import list_datasets, load_dataset
 
     with download_progress(name) as on_bytes:
-        graph = load_dataset(name, progress=on_bytes).graph
+        dataset = load_dataset(name, progress=on_bytes)
+    name, graph = dataset.name, dataset.graph
     where = next((row.where for row in list_datasets() if row.name == name), "generated")
     place = {"embedded": "in the package", "generated": "generated when it is needed"}.get(where, f"in {where}")
     console().print(f"{name} is {place}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges", soft_wrap=True)

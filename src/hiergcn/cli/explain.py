@@ -21,16 +21,20 @@ SHOWN = 8  # members of a hyper-node; the JSON file has more
 
 def explain(
     run: options.Run,
-    node: Annotated[str, typer.Option(help="Id of the node.")],
+    node: Annotated[str, typer.Option(metavar="ID", help="Id of the node.")],
     class_: Annotated[
-        str | None, typer.Option("--class", help="Class to explain. [default: the predicted one]")
+        str | None, typer.Option("--class", metavar="NAME", help="Class to explain. [default: the predicted one]")
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Nodes and features to show.")] = 10,
-    out: Annotated[Path | None, typer.Option(help="A JSON file to write as well.")] = None,
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="Nodes and features to show.")] = 10,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A JSON file to write as well.", rich_help_panel=options.RESULTS)
+    ] = None,
     device: options.Device = "auto",
 ) -> None:
     """Explain the prediction of a node."""
     options.check_target(out)
+    options.check_run(run)
+    options.check_device(device)
 
     from hiergcn.files import written_whole
     from hiergcn.run.folder import load_run

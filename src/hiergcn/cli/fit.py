@@ -37,74 +37,104 @@ def fit(
     preset: Annotated[
         str | None,
         typer.Option(
+            metavar="NAME",
             help="Settings to start from: paper, reference (the authors' code), plus (H-GCN+) or plus-few (H-GCN+ for "
-            "a handful of labels). [default: the model's own]"
+            "a handful of labels). [default: the model's own]",
+            autocompletion=options.complete_preset,
+            rich_help_panel=options.METHOD,
         ),
     ] = None,
     seeds: Annotated[
-        int, typer.Option(min=1, help="Train with seeds 0 to N-1, for mean and spread; the paper's tables use 20.")
+        int,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Train with seeds 0 to N-1, for mean and spread; the paper's tables use 20.",
+            rich_help_panel=options.RUNNING,
+        ),
     ] = 5,
-    levels: Annotated[int | None, typer.Option(help="Coarsening levels; short for --set levels=N.")] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")
+    levels: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Coarsening levels; short for --set levels=N.", rich_help_panel=options.METHOD),
     ] = None,
+    set_: options.Set = None,
     baselines: Annotated[
         bool | None,
         typer.Option(
             help="Also fit label propagation, a perceptron and GCN; auto tries them anyway. "
-            "[default: for your own files]"
+            "[default: for your own files]",
+            rich_help_panel=options.METHOD,
         ),
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(min=0.0, help="Seconds in which auto tries methods. [default: 2 to 45, by the graph's size]"),
+        typer.Option(
+            metavar="SECONDS",
+            min=0.0,
+            help="Time in which auto tries methods. [default: 2 to 45, by the graph's size]",
+            rich_help_panel=options.RUNNING,
+        ),
     ] = None,
     coverage: Annotated[
         float | None,
         typer.Option(
+            metavar="SHARE",
             help="Give each node the set of classes, or the interval of numbers, that holds the true one with this "
-            "probability, such as 0.9. Some labels calibrate them and do not train."
+            "probability, such as 0.9. Some labels calibrate them and do not train.",
+            rich_help_panel=options.RESULTS,
         ),
     ] = None,
     drop_doubtful: Annotated[
-        int, typer.Option(min=0, help="Train without the N labels that the other labels speak against most.")
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Train without the N labels that the other labels speak against most.",
+            rich_help_panel=options.METHOD,
+        ),
     ] = 0,
     advice: Annotated[
-        bool, typer.Option(help="Look for labels to doubt and nodes to label next; up to 200,000 nodes.")
+        bool,
+        typer.Option(
+            help="Look for labels to doubt and nodes to label next; up to 200,000 nodes.",
+            rich_help_panel=options.RESULTS,
+        ),
     ] = True,
     device: options.Device = "auto",
     workers: options.Workers = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say why each setting was chosen.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Say why each setting was chosen.", rich_help_panel=options.RESULTS)
+    ] = False,
     spreadsheet_safe: options.SpreadsheetSafe = False,
     out: options.Out = None,
 ) -> None:
     """Train a model on a graph and predict the class, or a number, of every node."""
-    changes = options.parse_changes(set_, levels)
-    if coverage is not None:
-        from hiergcn.evaluate.conformal import check_coverage
+    from hiergcn.run.portfolio import checked_method
+    from hiergcn.run.source import Source
 
-        check_coverage(coverage)
+    changes = options.parse_changes(set_, levels)
+    options.check_device(device)
+    source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter, labels or (), target)
+    method = checked_method(model, preset, source.dataset, changes)  # refuses unknown names before anything is read
+    if out is not None:
+        options.check_folder(out)
+    options.announce(source)
 
     from hiergcn.cli.progress import FitProgress, Progress
     from hiergcn.cli.summary import print_summary
-    from hiergcn.run.adapt import AUTO, is_automatic, method_for
+    from hiergcn.evaluate.conformal import check_coverage
+    from hiergcn.run.adapt import AUTO
     from hiergcn.run.budget import default_limit
     from hiergcn.run.fit import baselines_for, drawn_split
     from hiergcn.run.fit import fit as run_fit
     from hiergcn.run.machine import cores
     from hiergcn.run.out_folder import check_room, run_size
-    from hiergcn.run.portfolio import check_settings
     from hiergcn.run.settings import settings_for
-    from hiergcn.run.source import Source
 
-    source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter, labels or (), target)
-    automatic = is_automatic(model, preset, source.dataset)
-    if automatic:  # both ways raise for unknown names and values, before anything is read
-        check_settings(changes)
-        method = AUTO
-    else:
-        named = model or method_for(preset, source.dataset)
-        method = settings_for(named, preset, source.dataset).override(changes).method
+    if coverage is not None:
+        check_coverage(coverage)
+    if method != AUTO:
+        settings_for(method, preset, source.dataset).override(changes)  # refuses values that do not go together
     folder = options.out_folder(context, out, Path("runs") / f"{source.name}-{method}")
     read = options.read_data(source)
     read.check_labels()
@@ -112,7 +142,7 @@ def fit(
     split_from = read.split_from or drawn_split(read.graph)
     with_baselines = not source.is_dataset if baselines is None else baselines
     limit = default_limit(read.graph.n_nodes) if time_limit is None else time_limit
-    if automatic:
+    if method == AUTO:
         console().print(f"Time limit of the choice: {limit:.0f} s (--time-limit)")
     try:
         with Progress(console()) as progress:

@@ -40,6 +40,15 @@ def print_numbers(out: Console, result: RunResult, report: NumberReport) -> None
         out.print(describe_intervals(intervals), style="yellow" if intervals["half_width"] is None else None)
 
 
+def number_line(result: RunResult, report: NumberReport) -> str:
+    """Return the scores of the answer in a line."""
+    on, scores = ("test", report.scores) if result.test else ("validation", report.validation_scores)
+    nodes = len(result.split.test if result.test else result.split.validation)
+    shown = ", ".join(f"{title} {value}" for title, value in zip(TITLES, _shown(scores.values()), strict=True))
+    name = printable(result.graph.target_name)
+    return f"{printable(result.graph.name)}: {shown}. Scores of the predicted {name} on {nodes:,} {on} nodes."
+
+
 def _print_candidates(out: Console, result: RunResult) -> None:
     """Print every candidate of the automatic choice, or simpler methods on the same split."""
     candidates = result.leaderboard or result.baselines or ()

@@ -2,11 +2,14 @@
 
 import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hiergcn.cli.terminal import printable
+from hiergcn.datasets import dataset_names
 from hiergcn.errors import InputError
 from hiergcn.model.registry import method_names
 
@@ -15,56 +18,151 @@ if TYPE_CHECKING:
     from hiergcn.run.source import Source
 
 INTERRUPTED = 130  # the exit code of shells after Ctrl-C
+FILES, METHOD, RUNNING, RESULTS = "Your files", "Method and settings", "Running", "Results"
+"""Groups of options in the help."""
+AUTO = "auto"
+PRESETS = ("paper", "reference", "plus", "plus-few")
+
+
+def complete_data(incomplete: str) -> list[str]:
+    """Return the datasets and files that begin with a text."""
+    place, _, start = incomplete.rpartition("/")
+    folder = Path(place) if place else Path("/" if incomplete.startswith("/") else ".")
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    found = [f"{path}/" if path.is_dir() else str(path) for path in paths if path.name.startswith(start)]
+    return [name for name in dataset_names() if name.startswith(incomplete.lower())] + found
+
+
+def complete_model(incomplete: str) -> list[tuple[str, str]]:
+    """Return the methods that begin with a text, and what they do."""
+    from hiergcn.model.registry import method_about
+
+    about = {AUTO: "Choose and combine methods for the graph."} | {name: method_about(name) for name in method_names()}
+    return [(name, text) for name, text in about.items() if name.startswith(incomplete)]
+
+
+def complete_models(incomplete: str) -> list[str]:
+    """Return comma-separated lists of methods that begin with a text."""
+    before, comma, last = incomplete.rpartition(",")
+    return [before + comma + name for name in method_names() if name.startswith(last)]
+
+
+def complete_preset(incomplete: str) -> list[str]:
+    """Return the presets that begin with a text."""
+    return [name for name in PRESETS if name.startswith(incomplete)]
+
 
 Data = Annotated[
     str,
     typer.Argument(
         help="A dataset (see `hiergcn datasets`), a table of edges (CSV, Parquet, JSON lines, Excel, Matrix Market), "
-        "or a whole graph in .npz or .graphml."
+        "or a whole graph in .npz or .graphml.",
+        autocompletion=complete_data,
     ),
 ]
 Nodes = Annotated[str | None, typer.Argument(help="A table of nodes: ids, features, labels.")]
-Label = Annotated[str | None, typer.Option(help="Column of the labels in NODES; blank means unknown.")]
+Label = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column of the labels in NODES; blank means unknown.", rich_help_panel=FILES),
+]
 Target = Annotated[
-    str | None, typer.Option(help="Column of NODES with a number to predict, instead of --label; blank means unknown.")
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of NODES with a number to predict, instead of --label; blank means unknown.",
+        rich_help_panel=FILES,
+    ),
 ]
-Id = Annotated[str | None, typer.Option("--id", help="Column of the ids in NODES.")]
-Weight = Annotated[str | None, typer.Option(help="Column of the edge weights. [default: weight]")]
+Id = Annotated[
+    str | None, typer.Option("--id", metavar="COLUMN", help="Column of the ids in NODES.", rich_help_panel=FILES)
+]
+Weight = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column of the edge weights. [default: weight]", rich_help_panel=FILES),
+]
 SplitColumn = Annotated[
-    str | None, typer.Option(help="Column in NODES that says train, validation, test or nothing. [default: split]")
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column in NODES that says train, validation, test or nothing. [default: split]",
+        rich_help_panel=FILES,
+    ),
 ]
-Drop = Annotated[list[str] | None, typer.Option(help="Column of NODES to leave out; may be repeated.")]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Column of NODES to leave out; may be repeated.", rich_help_panel=FILES),
+]
 Labels = Annotated[
     list[str] | None,
     typer.Option(
+        metavar="FILE",
         help="CSV of further labels (columns id and label), as `hiergcn suggest` writes it and you fill it in; may be "
-        "repeated."
+        "repeated.",
+        rich_help_panel=FILES,
     ),
 ]
 Unknown = Annotated[
     list[str] | None,
     typer.Option(
+        metavar="WORD",
         help="A label that means unknown, instead of unknown, -1, NA and other usual words; may be repeated. A blank "
-        "always does."
+        "always does.",
+        rich_help_panel=FILES,
     ),
 ]
-Delimiter = Annotated[str | None, typer.Option(help="Character between columns, or tab. [default: guessed]")]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(metavar="CHARACTER", help="Between columns, or tab. [default: guessed]", rich_help_panel=FILES),
+]
 Model = Annotated[
     str | None,
     typer.Option(
-        help=f"auto, {', '.join(method_names())}. "
-        "[default: auto, the best for your graph, for your own files; hgcn for a dataset, or with --preset]"
+        metavar="NAME",
+        help=f"auto, {', '.join(method_names())}; `hiergcn models` explains them. "
+        "[default: auto, the best for your graph, for your own files; hgcn for a dataset, or with --preset]",
+        autocompletion=complete_model,
+        rich_help_panel=METHOD,
     ),
 ]
-Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
-Workers = Annotated[
-    int | None, typer.Option(min=1, help="Processes that share the seeds on a CPU. [default: one per core]")
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a setting; may be repeated. `hiergcn settings MODEL` lists them.",
+        rich_help_panel=METHOD,
+    ),
 ]
-Out = Annotated[Path | None, typer.Option(help="New folder for the results. [default: the next free one in runs/]")]
+Device = Annotated[str, typer.Option(metavar="NAME", help="auto, cpu, cuda or cuda:N.", rich_help_panel=RUNNING)]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Processes that share the seeds on a CPU. [default: one per core]",
+        rich_help_panel=RUNNING,
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="New folder for the results. [default: the next free one in runs/]",
+        rich_help_panel=RESULTS,
+    ),
+]
+OutTable = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="A CSV to write. [default: standard output]", rich_help_panel=RESULTS),
+]
 Run = Annotated[Path, typer.Argument(help="A folder that `hiergcn fit` wrote.")]
 SpreadsheetSafe = Annotated[
     bool,
-    typer.Option("--spreadsheet-safe", help="Put an apostrophe before text that a spreadsheet would run as a formula."),
+    typer.Option(
+        "--spreadsheet-safe",
+        help="Put an apostrophe before text that a spreadsheet would run as a formula.",
+        rich_help_panel=RESULTS,
+    ),
 ]
 
 
@@ -77,6 +175,19 @@ def parse_changes(pairs: list[str] | None, levels: int | None = None) -> dict[st
             raise InputError(f"--set {pair} must have the form KEY=VALUE, e.g. --set hidden=32.")
         changes[key.strip()] = value.strip()
     return changes if levels is None else changes | {"levels": str(levels)}
+
+
+def check_device(name: str) -> None:
+    """Refuse the name of a device that cannot exist, before torch is imported."""
+    if name not in (AUTO, "cpu", "cuda") and not name.startswith("cuda:"):
+        raise InputError(f"There is no device named {name!r} here; give auto, cpu or cuda.")
+
+
+def announce(source: "Source") -> None:
+    """Say what is going to happen, before the libraries are imported that take seconds."""
+    files = [source.data, *([source.nodes] if source.nodes else [])]
+    with suppress(OSError):  # nobody reads it
+        typer.echo(f"Reading {printable(' and '.join(files))}")
 
 
 def read_data(source: "Source") -> "ReadData":
@@ -95,6 +206,19 @@ def check_target(out: Path | None) -> None:
         raise InputError(f"{out} exists already; name another file or move that one away.")
     if not out.parent.is_dir():
         raise InputError(f"There is no folder {out.parent} to write {out.name} into; make it first.")
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a folder for results that is not free, before any work is done."""
+    from hiergcn.run.out_folder import check_free
+
+    check_free(out)
+
+
+def check_run(run: Path) -> None:
+    """Refuse what cannot be a run folder, before anything heavy is imported."""
+    if not run.is_dir():
+        raise InputError(f"There is no folder {run}; name one that `hiergcn fit` wrote.")
 
 
 def out_folder(context: typer.Context, out: Path | None, default: Path) -> Path:

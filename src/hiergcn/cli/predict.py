@@ -1,7 +1,6 @@
 """`hiergcn predict`: predict again with the model of a run, on its own data or on newer files."""
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,12 +21,14 @@ def predict(
     nodes: Annotated[
         str | None, typer.Argument(help="The matching table of nodes, with the columns used in training.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="A CSV to write. [default: standard output]")] = None,
+    out: options.OutTable = None,
     device: options.Device = "auto",
     spreadsheet_safe: options.SpreadsheetSafe = False,
 ) -> None:
     """Predict the class, or the number, of every node with the model of a run."""
     options.check_target(out)
+    options.check_run(run)
+    options.check_device(device)
 
     from hiergcn.files import DIGITS, write_csv
     from hiergcn.run.folder import load_run

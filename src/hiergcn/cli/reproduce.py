@@ -32,31 +32,46 @@ def reproduce(
     ],
     store: Annotated[
         Path | None,
-        typer.Option(help="Folder of results, or a runs.json.gz to make pages from. [default: runs/reproduce]"),
+        typer.Option(
+            metavar="FOLDER", help="Folder of results, or a runs.json.gz to make pages from. [default: runs/reproduce]"
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the pages. [default: pages in the store]")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder for the pages. [default: pages in the store]")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small version of everything, for a first look.")] = False,
-    models: Annotated[str | None, typer.Option(help="Run only these methods; comma-separated.")] = None,
-    datasets: Annotated[str | None, typer.Option(help="Run only on these datasets; comma-separated.")] = None,
+    models: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Run only these methods; comma-separated.")
+    ] = None,
+    datasets: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Run only on these datasets; comma-separated.")
+    ] = None,
     tasks: Annotated[
-        str | None, typer.Option(help="For choosing, labels and numbers: run only these tasks; comma-separated.")
+        str | None,
+        typer.Option(metavar="NAMES", help="For choosing, labels and numbers: run only these tasks; comma-separated."),
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(min=0.0, help="Seconds of an automatic choice. [default: choosing 120, labels 5, numbers 20]"),
+        typer.Option(
+            metavar="SECONDS",
+            min=0.0,
+            help="Time of an automatic choice. [default: choosing 120, labels 5, numbers 20]",
+        ),
     ] = None,
     device: options.Device = "auto",
     workers: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Processes on the CPU; for choosing and labels, on the device. [default: one per core]"
+            metavar="N",
+            min=0,
+            help="Processes on the CPU; for choosing and labels, on the device. [default: one per core]",
         ),
     ] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Run also what is in the store; the new results count.")
     ] = False,
     budget_minutes: Annotated[
-        float | None, typer.Option(min=0.0, help="Start no new run after this many minutes.")
+        float | None, typer.Option(metavar="MINUTES", min=0.0, help="Start no new run after this many minutes.")
     ] = None,
 ) -> None:
     """Run the paper's experiments that are not in the store yet, then write the page."""

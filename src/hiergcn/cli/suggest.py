@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 
 def suggest(
     data: Annotated[
-        str, typer.Argument(help="A folder that `hiergcn fit` wrote; or a table of edges, a whole graph, or a dataset.")
+        str,
+        typer.Argument(
+            help="A folder that `hiergcn fit` wrote; or a table of edges, a whole graph, or a dataset.",
+            autocompletion=options.complete_data,
+        ),
     ],
     nodes: options.Nodes = None,
-    budget: Annotated[int, typer.Option(min=1, help="Number of nodes to suggest.")] = 20,
+    budget: Annotated[int, typer.Option(metavar="N", min=1, help="Number of nodes to suggest.")] = 20,
     label: options.Label = None,
     id_: options.Id = None,
     weight: options.Weight = None,
@@ -28,8 +32,8 @@ def suggest(
     unknown: options.Unknown = None,
     delimiter: options.Delimiter = None,
     labels: options.Labels = None,
-    seed: Annotated[int, typer.Option(min=0, help="For the random draws.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="A CSV to write. [default: standard output]")] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="For the random draws.")] = 0,
+    out: options.OutTable = None,
     spreadsheet_safe: options.SpreadsheetSafe = False,
 ) -> None:
     """Suggest which nodes to label next; fill in the labels and give the file to `fit --labels`."""

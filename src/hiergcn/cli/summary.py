@@ -5,11 +5,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from hiergcn.cli.number_summary import print_numbers
+from hiergcn.cli.number_summary import number_line, print_numbers
 from hiergcn.cli.terminal import duration, percent, print_table, printable, warn_of_few_tests
 from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, describe_sets
 from hiergcn.evaluate.number_report import NumberReport
+from hiergcn.report.headline import headline
+from hiergcn.report.leaderboard import leaderboard
 from hiergcn.run.result import Candidate, RunResult
 
 _FILES = {
@@ -72,6 +74,17 @@ def _print_end(out: Console, result: RunResult, folder: Path | None, asked: int)
     for title, name in _FILES.items():
         if folder is not None and (folder / name).exists() and not (title == "Doubtful" and none):
             out.print(f"{title + ':':12} {folder / name}", soft_wrap=True)
+    out.print(f"\n{last_line(result)}", style="bold", soft_wrap=True)
+
+
+def last_line(result: RunResult) -> str:
+    """Return the headline of the run's page in a line, so that it is on the screen when a fit ends."""
+    if isinstance(result.report, NumberReport):
+        return number_line(result, result.report)
+    metrics = result.metrics()
+    found = headline(metrics, leaderboard(metrics))
+    sentences = [found.meaning, *(sentence for sentence in found.sentences if sentence != metrics["verdict"])]
+    return printable(f"{found.title}: {found.figure}. {' '.join(sentences)}")
 
 
 def _print_doubts(out: Console, result: RunResult) -> None:
@@ -166,10 +179,10 @@ def _print_methods(out: Console, result: RunResult) -> None:
     for one in result.baselines:
         if one.left_out is not None:
             out.print(f"{one.model} was left out: it {printable(one.left_out)}")
-    scored = [(report.accuracy.mean, one.model) for one, report in methods]
+    scored = [(report.accuracy, one.model) for one, report in methods]
     (ours, _), *others = scored
     if others:
-        best, model = max(others, key=lambda pair: pair[0])
+        best, model = max(others, key=lambda pair: pair[0].mean)
         out.print(_verdict(own.model, ours, model, best))
     out.print()
 
@@ -193,13 +206,14 @@ def _print_leaderboard(out: Console, candidates: Sequence[Candidate]) -> None:
     out.print()
 
 
-def _verdict(own: str, ours: float, other: str, theirs: float) -> str:
-    points = 100 * (ours - theirs)
+def _verdict(own: str, ours: Summary, other: str, theirs: Summary) -> str:
+    points = 100 * ((ours.mean or 0.0) - (theirs.mean or 0.0))
     if not round(points, 1):
-        return f"{own} and {other}, the best of the others, are equal."
+        return f"{own} is as good as {other}, the best of the others."
     side = "above" if points > 0 else "below"
-    caution = "A difference smaller than the spread over seeds says little."
-    return f"{own} is {abs(points):.1f} points {side} {other}, the best of the others. {caution}"
+    small = abs(points) < 100 * max(ours.std or 0.0, theirs.std or 0.0)
+    caution = " That is less than the spread over seeds, so it says little." if small else ""
+    return f"{own} is {abs(points):.1f} points {side} {other}, the best of the others.{caution}"
 
 
 def _scores(report: PartReport) -> list[str]:

@@ -1,9 +1,12 @@
 """Printing: tables and colours on a terminal, plain text elsewhere. rich is imported when something is printed."""
 
+import shutil
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, cast
+
+import typer
 
 if TYPE_CHECKING:
     from rich.console import Console, OverflowMethod
@@ -38,15 +41,16 @@ def console(stderr: bool = False) -> "Console":
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else PLAIN_WIDTH
+    width = None if stream.isatty() else shutil.get_terminal_size((PLAIN_WIDTH, 0)).columns
     return Console(
         file=cast("IO[str]", _Lasting(stream)), stderr=stderr, markup=False, emoji=False, highlight=False, width=width
     )
 
 
 def complain(sentence: str) -> None:
-    """Print one line in red on stderr."""
-    console(stderr=True).print(printable(sentence), style="red", soft_wrap=True)
+    """Print one line in red on stderr; rich, which takes a moment to import, is not needed for that."""
+    with suppress(OSError):  # nobody reads it any more
+        typer.secho(printable(sentence), fg=typer.colors.RED, err=True)
 
 
 def printable(text: str) -> str:
@@ -74,7 +78,9 @@ def print_table(
     from rich.table import Table
 
     style = box.SIMPLE_HEAD if out.is_terminal else None
-    table = Table(box=style, title=title, title_justify="left", title_style="bold", pad_edge=False)
+    if title is not None:  # a table's own title would be wrapped to the width of the table
+        out.print(title, style="bold", soft_wrap=True)
+    table = Table(box=style, pad_edge=False)
     for number, column in enumerate(columns):
         table.add_column(column, justify="left" if number in words else "right", overflow=overflow)
     every = list(rows)

@@ -29,32 +29,62 @@ def tune(
     unknown: options.Unknown = None,
     delimiter: options.Delimiter = None,
     model: options.Model = None,
-    trials: Annotated[int, typer.Option(min=1, help="Settings to try, those of an earlier search included.")] = 50,
+    trials: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Settings to try, those of an earlier search included.",
+            rich_help_panel=options.RUNNING,
+        ),
+    ] = 50,
     seeds: Annotated[
-        int, typer.Option(min=1, help="Seeds per trial; their mean validation accuracy is optimised.")
+        int,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Seeds per trial; their mean validation accuracy is optimised.",
+            rich_help_panel=options.RUNNING,
+        ),
     ] = 2,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Fix a setting; it is not searched then.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Fix a setting; it is not searched then. `hiergcn settings MODEL` lists them.",
+            rich_help_panel=options.METHOD,
+        ),
     ] = None,
     device: options.Device = "auto",
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the search, new or to be resumed. [default: runs/DATA-MODEL-tune]")
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder of the search, new or to be resumed. [default: runs/DATA-MODEL-tune]",
+            rich_help_panel=options.RESULTS,
+        ),
     ] = None,
 ) -> None:
     """Search for good settings by validation accuracy. No test label is read."""
-    from hiergcn.cli.progress import Progress
-    from hiergcn.report.figures import tuning_figure
-    from hiergcn.run.adapt import method_for
-    from hiergcn.run.out_folder import check_free, held
-    from hiergcn.run.settings import settings_for
+    from hiergcn.run.portfolio import checked_method
+    from hiergcn.run.settings import method_for
     from hiergcn.run.source import Source
-    from hiergcn.run.tune import JOURNAL, write_tuning
-    from hiergcn.run.tune import tune as search
 
     source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter)
     changes = options.parse_changes(set_)
-    method = model or method_for(None, source.dataset)
-    settings_for(method, None, source.dataset).override(changes)  # raises for unknown names and values
+    options.check_device(device)
+    method = checked_method(model or method_for(None, source.dataset), None, source.dataset, changes)
+    options.announce(source)
+
+    from hiergcn.cli.progress import Progress
+    from hiergcn.report.figures import tuning_figure
+    from hiergcn.run.out_folder import check_free, held
+    from hiergcn.run.settings import settings_for
+    from hiergcn.run.tune import JOURNAL, write_tuning
+    from hiergcn.run.tune import tune as search
+
+    settings_for(method, None, source.dataset).override(changes)  # refuses values that do not go together
     folder = Path("runs") / f"{source.name}-{method}-tune" if out is None else out
     if not (folder / JOURNAL).is_file():
         check_free(folder)

@@ -1,12 +1,37 @@
-"""Named datasets, and generated graphs of any size."""
+"""Named datasets, and generated graphs of any size. What reads them is imported when it is first used."""
 
-from hiergcn.datasets.catalogue import Dataset as Dataset
-from hiergcn.datasets.catalogue import DatasetInfo as DatasetInfo
-from hiergcn.datasets.catalogue import dataset_names as dataset_names
-from hiergcn.datasets.catalogue import has_target as has_target
-from hiergcn.datasets.catalogue import is_dataset as is_dataset
-from hiergcn.datasets.catalogue import list_datasets as list_datasets
-from hiergcn.datasets.catalogue import load_dataset as load_dataset
-from hiergcn.datasets.city import city_graph as city_graph
-from hiergcn.datasets.planted import planted_graph as planted_graph
-from hiergcn.datasets.planted import planted_numbers as planted_numbers
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hiergcn.datasets.dataset_info import DatasetInfo as DatasetInfo
+from hiergcn.datasets.dataset_info import dataset_names as dataset_names
+from hiergcn.datasets.dataset_info import has_target as has_target
+from hiergcn.datasets.dataset_info import is_dataset as is_dataset
+from hiergcn.datasets.dataset_info import known_name as known_name
+
+if TYPE_CHECKING:
+    from hiergcn.datasets.catalogue import Dataset as Dataset
+    from hiergcn.datasets.catalogue import list_datasets as list_datasets
+    from hiergcn.datasets.catalogue import load_dataset as load_dataset
+    from hiergcn.datasets.city import city_graph as city_graph
+    from hiergcn.datasets.planted import planted_graph as planted_graph
+    from hiergcn.datasets.planted import planted_numbers as planted_numbers
+
+_HOME = {
+    "Dataset": "catalogue",
+    "list_datasets": "catalogue",
+    "load_dataset": "catalogue",
+    "city_graph": "city",
+    "planted_graph": "planted",
+    "planted_numbers": "planted",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'hiergcn.datasets' has no attribute {name!r}")
+    return getattr(import_module(f"hiergcn.datasets.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

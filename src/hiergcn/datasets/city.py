@@ -6,12 +6,12 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial import Delaunay
 
+from hiergcn.datasets.dataset_info import CITY_DEGREE as DEGREE
 from hiergcn.datasets.eccentricity import HOPS, deciles, eccentricity
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.adjacency import symmetric_adjacency
 
-DEGREE = 3.1  # mean
 SMALLEST = 10  # nodes; labels are deciles
 SPACING = 100.0  # metres between neighbouring points, roughly
 PER_DISTRICT = 1000  # points per cluster, on average

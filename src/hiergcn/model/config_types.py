@@ -33,6 +33,10 @@ TrueShare = Annotated[float, Limits(lambda value: 0.0 < value < 1.0, "a number b
 Positive = Annotated[float, Limits(lambda value: 0.0 < value < math.inf, "a number above 0")]
 NonNegative = Annotated[float, Limits(lambda value: 0.0 <= value < math.inf, "a number of at least 0")]
 Scaling = Literal["row", "l2", "binary", "standard", "none"]  # of features; explained in `features`
+SCALING_MEANING = (
+    "Scaling of the features: rows that sum to 1 (row) or have length 1 (l2), 1 for non-zeros (binary), columns of "
+    "mean 0 and deviation 1 (standard), or none."
+)
 SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
 
 

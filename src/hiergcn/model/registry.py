@@ -16,31 +16,93 @@ if TYPE_CHECKING:
 
 
 class _Entry(NamedTuple):
-    """Title in tables and sentences; module below `hiergcn.model`; prefix of its Config and Method."""
+    """Title in tables and sentences; module below `hiergcn.model`; prefix of its Config and Method; what it does."""
 
     title: str
     module: str
     prefix: str
+    about: str
+    extra: str | None = None
+    """The extra of the package that installs what it needs."""
 
 
 _METHODS = {
-    "hgcn": _Entry("H-GCN", "hgcn", "HGCN"),  # the paper's network on a hierarchy of coarsened graphs
-    "hgcn-plus": _Entry("H-GCN+", "plus.network", "HGCNPlus"),  # random propagation over the levels of the hierarchy
-    "gcn": _Entry("GCN", "baselines.gcn", "GCN"),  # Kipf & Welling, 2017
-    "gat": _Entry("GAT", "baselines.gat", "GAT"),  # Veličković et al., 2018
-    "appnp": _Entry("APPNP", "baselines.appnp", "APPNP"),  # Gasteiger et al., 2019
-    "graph-unet": _Entry("Graph U-Net", "baselines.graph_unet", "GraphUNet"),  # Gao & Ji, 2019
-    "mlp": _Entry("MLP", "baselines.mlp", "MLP"),  # the features alone, without edges
-    "label-propagation": _Entry("label propagation", "baselines.label_propagation", "LabelPropagation"),
-    "harmonic": _Entry("harmonic function", "baselines.label_propagation", "Harmonic"),  # Zhu et al., 2003
-    "constant": _Entry("constant", "baselines.label_propagation", "Constant"),  # mean number or shares of the classes
-    "graphsage": _Entry("GraphSAGE", "baselines.graphsage", "GraphSAGE"),  # Hamilton et al., 2017
-    "gcnii": _Entry("GCNII", "baselines.gcnii", "GCNII"),  # Chen et al., 2020
-    "grand": _Entry("GRAND", "baselines.grand", "GRAND"),  # Feng et al., 2020
-    "dgcn": _Entry("DGCN", "baselines.dgcn", "DGCN"),  # Zhuang & Ma, 2018
-    "planetoid-t": _Entry("Planetoid-T", "baselines.planetoid", "PlanetoidT"),  # Yang et al., 2016
-    "planetoid-i": _Entry("Planetoid-I", "baselines.planetoid", "PlanetoidI"),  # Yang et al., 2016
-    "deepwalk": _Entry("DeepWalk", "baselines.deepwalk", "DeepWalk"),  # Perozzi et al., 2014
+    "hgcn": _Entry(
+        "H-GCN", "hgcn", "HGCN", "The paper's network: convolve, coarsen, refine back, classify (Hu et al., 2019)."
+    ),
+    "hgcn-plus": _Entry(
+        "H-GCN+",
+        "plus.network",
+        "HGCNPlus",
+        "Random propagation over graph and hierarchy, then a small network; for few labels.",
+    ),
+    "gcn": _Entry("GCN", "baselines.gcn", "GCN", "Graph convolutions, two by default (Kipf & Welling, 2017)."),
+    "gat": _Entry("GAT", "baselines.gat", "GAT", "Graph attention (Veličković et al., 2018).", "pyg"),
+    "appnp": _Entry(
+        "APPNP",
+        "baselines.appnp",
+        "APPNP",
+        "A perceptron, then personalised PageRank of its outputs (Gasteiger et al., 2019).",
+    ),
+    "graph-unet": _Entry(
+        "Graph U-Net", "baselines.graph_unet", "GraphUNet", "Learned pooling and unpooling (Gao & Ji, 2019).", "pyg"
+    ),
+    "mlp": _Entry("MLP", "baselines.mlp", "MLP", "A perceptron on the features alone, without edges."),
+    "label-propagation": _Entry(
+        "label propagation",
+        "baselines.label_propagation",
+        "LabelPropagation",
+        "Labels spread along the edges, without features (Zhou et al., 2004).",
+    ),
+    "harmonic": _Entry(
+        "harmonic function",
+        "baselines.label_propagation",
+        "Harmonic",
+        "Every node is the mean of its neighbours, without features (Zhu et al., 2003).",
+    ),
+    "constant": _Entry(
+        "constant",
+        "baselines.label_propagation",
+        "Constant",
+        "The mean number, or the shares of the classes: a floor for all others.",
+    ),
+    "graphsage": _Entry(
+        "GraphSAGE",
+        "baselines.graphsage",
+        "GraphSAGE",
+        "A node beside the mean of its neighbours, in each layer (Hamilton et al., 2017).",
+    ),
+    "gcnii": _Entry(
+        "GCNII", "baselines.gcnii", "GCNII", "A deep GCN that keeps its first layer in sight (Chen et al., 2020)."
+    ),
+    "grand": _Entry(
+        "GRAND", "baselines.grand", "GRAND", "Random propagation and consistency training (Feng et al., 2020)."
+    ),
+    "dgcn": _Entry(
+        "DGCN",
+        "baselines.dgcn",
+        "DGCN",
+        "Two GCNs, one on edges and one on random walks, that must agree (Zhuang & Ma, 2018).",
+    ),
+    "planetoid-t": _Entry(
+        "Planetoid-T",
+        "baselines.planetoid",
+        "PlanetoidT",
+        "Embeddings of nodes that predict contexts and classes, transductive (Yang et al., 2016).",
+    ),
+    "planetoid-i": _Entry(
+        "Planetoid-I",
+        "baselines.planetoid",
+        "PlanetoidI",
+        "The same with embeddings computed from features, inductive (Yang et al., 2016).",
+    ),
+    "deepwalk": _Entry(
+        "DeepWalk",
+        "baselines.deepwalk",
+        "DeepWalk",
+        "A skip-gram of random walks, then a support vector machine (Perozzi et al., 2014).",
+        "walks",
+    ),
 }
 
 
@@ -55,6 +117,18 @@ def method_names() -> tuple[str, ...]:
 def method_title(name: str) -> str:
     """Return the method's name as people read it, such as `H-GCN`."""
     return _entry(name).title
+
+
+def method_about(name: str) -> str:
+    """Return what the method does, in a sentence, with the extra that it needs."""
+    entry = _entry(name)
+    return entry.about + (f" Needs pip install 'hiergcn[{entry.extra}]'." if entry.extra else "")
+
+
+def method_source(name: str) -> tuple[str, str]:
+    """Return the module of a method below `hiergcn.model`, and the prefix of its classes, Config and Method."""
+    entry = _entry(name)
+    return entry.module, entry.prefix
 
 
 def config_class(name: str) -> type[Any]:

@@ -20,14 +20,13 @@ from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.profile import STEPS, GraphProfile, profile_graph
 from hiergcn.graph.tables.feature_columns import STRUCTURAL, TEXT
+from hiergcn.run.settings import AUTO as AUTO
 from hiergcn.run.settings import Settings, settings_for
+from hiergcn.run.settings import is_automatic as is_automatic
+from hiergcn.run.settings import method_for as method_for
 
 PRESET = "adapted"
 LONG_RANGE = "long-range"
-AUTO = "auto"
-"""Name of the automatic choice among methods."""
-DEFAULT = "hgcn-plus"
-"""Method for a graph without a recipe; it had the best validation accuracy on the graphs that were tried."""
 MOST_LEVELS, MOST_LEVELS_LARGE = 4, 10  # 4 as in the paper on citation networks; more on graphs of large diameter
 NODES_PER_CLASS, NODES_PER_CLASS_LARGE = 4, 2  # fewest at the coarsest level
 LEAST_REDUCTION = 0.9  # a level that keeps a larger share of the nodes is not worth its two layers
@@ -70,16 +69,6 @@ class ChosenSettings:
     def reasons(self) -> dict[str, str]:
         """The reason for each chosen setting, by its name."""
         return {one.setting: one.reason for one in self.choices}
-
-
-def is_automatic(model: str | None, preset: str | None = None, dataset: str | None = None) -> bool:
-    """Return whether the method is to be chosen: `auto` is named, or neither a method nor a preset nor a dataset is."""
-    return model == AUTO or not (model or preset or dataset)
-
-
-def method_for(preset: str | None, dataset: str | None = None) -> str:
-    """Return the default method: H-GCN for presets and named datasets, which have its recipes, else H-GCN+."""
-    return "hgcn" if preset or dataset else DEFAULT
 
 
 def choose_settings(

@@ -11,10 +11,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hiergcn.errors import InputError, UnwritableError
 from hiergcn.files import naming
-from hiergcn.graph import Graph
+
+if TYPE_CHECKING:
+    from hiergcn.graph import Graph
 
 try:
     import fcntl
@@ -114,7 +117,7 @@ def check_room(path: Path, needed: int) -> None:
         )
 
 
-def run_size(graph: Graph, seeds: int) -> int:
+def run_size(graph: "Graph", seeds: int) -> int:
     """Return the bytes of the run folder of a fit, about."""
     ids = graph.ids[:: max(graph.n_nodes // 1000, 1)]
     id_bytes = sum(len(str(one).encode()) for one in ids) // max(len(ids), 1)

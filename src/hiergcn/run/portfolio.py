@@ -6,19 +6,20 @@ after a first run of the benchmark, see docs/results/choosing: the portfolio is 
 """
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hiergcn.errors import InputError
-from hiergcn.graph.profile import GraphProfile
 from hiergcn.model.registry import method_class, method_title
-from hiergcn.run.settings import has_recipe, settings_for
+from hiergcn.run.setting_table import check_for_any, parsed_changes
+from hiergcn.run.settings import AUTO, has_recipe, is_automatic, method_for, method_of, recipe_layers
+
+if TYPE_CHECKING:
+    from hiergcn.graph.profile import GraphProfile
 
 
 class Standing(NamedTuple):
     """What is known when a candidate is considered."""
 
-    profile: GraphProfile
+    profile: "GraphProfile"
     accuracy: Mapping[str, float]
     """Validation accuracy of each finished candidate."""
     error: float
@@ -265,12 +266,21 @@ def candidates_for(dataset: str | None, *, numbers: bool = False) -> tuple[Entry
 
 def check_settings(changes: Mapping[str, Any]) -> None:
     """Refuse settings that no candidate has, and values that they do not take, before anything is trained."""
-    candidates = [settings_for(method) for method in dict.fromkeys(entry.method for entry in PORTFOLIO)]
-    known = {name for one in candidates for name in one.values()}
-    for name in changes:
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else "; name a model to see its settings."
-            raise InputError(f"No candidate has a setting {name!r}{hint}")
-    for one in candidates:
-        one.override(one.effective(changes))
+    check_for_any(dict.fromkeys(entry.method for entry in PORTFOLIO), changes)
+
+
+def checked_method(
+    model: str | None, preset: str | None, dataset: str | None, changes: Mapping[str, Any] | None = None
+) -> str:
+    """Return the name of the method, `auto` if it is to be chosen.
+
+    Refuse unknown models, presets and settings, and wrong values, in a moment: nothing heavy is imported.
+    """
+    if is_automatic(model, preset, dataset):
+        check_settings(changes or {})
+        return AUTO
+    method = method_of(model or method_for(preset, dataset), preset)
+    parsed_changes(method, changes or {})  # raises for unknown methods too
+    if preset:
+        recipe_layers(method, preset, dataset)
+    return method

@@ -6,22 +6,26 @@ first by name. A recipe that names another `method` stands for that method's pre
 """
 
 import tomllib
-import types
-from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from difflib import get_close_matches
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Self
 
-from hiergcn.coarsen import CoarsenConfig
 from hiergcn.errors import InputError
-from hiergcn.model.registry import config_class, method_class
+from hiergcn.model.registry import config_class
+from hiergcn.run.setting_table import GROUPS as GROUPS
+from hiergcn.run.setting_table import effective, method_settings, parsed_changes, without_effect
 from hiergcn.train.config import TrainConfig
 
-GROUPS = ("model", "train", "coarsen")
-SIBLING = {"hgcn": "hgcn-plus", "hgcn-plus": "hgcn"}
-"""The model that is easily confused with another, because one of them is the default."""
+if TYPE_CHECKING:
+    from hiergcn.coarsen import CoarsenConfig  # imports numba, which presets do not need
+
+
+AUTO = "auto"
+"""Name of the automatic choice among methods."""
+DEFAULT = "hgcn-plus"
+"""Method for a graph without a recipe; it had the best validation accuracy on the graphs that were tried."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Settings:
     preset: str
     model: Any
     train: TrainConfig
-    coarsen: CoarsenConfig
+    coarsen: "CoarsenConfig"
 
     def values(self) -> dict[str, Any]:
         """Return all settings of the three groups, by name."""
@@ -40,37 +44,24 @@ class Settings:
 
     def override(self, changes: Mapping[str, Any]) -> Self:
         """Return settings with some changed by name; strings are parsed, so that `--set hidden=64` works."""
-        group_of = {field.name: group for group in GROUPS for field in fields(getattr(self, group))}
-        grouped: dict[str, dict[str, Any]] = {}
-        for name, value in changes.items():
-            if name not in group_of:
-                raise InputError(f"{self.method} has no setting named {name!r}{_hint(self.method, name, group_of)}")
-            group = group_of[name]
-            if why := self.without_effect(group):
-                raise InputError(f"{name} has no effect here: {why}; leave it out.")
-            kind = get_type_hints(type(getattr(self, group)))[name]
-            grouped.setdefault(group, {})[name] = parse(name, value, kind) if isinstance(value, str) else value
+        grouped = parsed_changes(self.method, changes)
         return replace(self, **{group: replace(getattr(self, group), **part) for group, part in grouped.items()})
 
     def effective(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return those of the changes that the method has and that matter to it."""
-        groups = [group for group in GROUPS if not self.without_effect(group)]
-        return {name: changes[name] for name in changes if any(name in vars(getattr(self, one)) for one in groups)}
+        return effective(self.method, changes)
 
     def without_effect(self, group: str) -> str | None:
         """Return why the settings of a group do not matter to the method; None if they do."""
-        method = method_class(self.method)
-        if group == "train" and method.learns_at_once:
-            return f"{self.method} learns in one step and without gradients"
-        if group == "coarsen" and not method.uses_hierarchy:
-            return f"{self.method} does not coarsen the graph"
-        return None
+        return without_effect(self.method, group)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Self:
+        from hiergcn.coarsen import CoarsenConfig
+
         return cls(
             method=saved["method"],
             preset=saved["preset"],
@@ -80,11 +71,23 @@ class Settings:
         )
 
 
+def is_automatic(model: str | None, preset: str | None = None, dataset: str | None = None) -> bool:
+    """Return whether the method is to be chosen: `auto` is named, or neither a method nor a preset nor a dataset is."""
+    return model == AUTO or not (model or preset or dataset)
+
+
+def method_for(preset: str | None, dataset: str | None = None) -> str:
+    """Return the default method: H-GCN for presets and named datasets, which have its recipes, else H-GCN+."""
+    return "hgcn" if preset or dataset else DEFAULT
+
+
 def settings_for(method: str = "hgcn", preset: str | None = None, dataset: str | None = None) -> Settings:
     """Return the settings of a preset on a dataset; without a preset, the method's default.
 
     A preset may belong to another method: `plus` of hgcn gives settings of hgcn-plus.
     """
+    from hiergcn.coarsen import CoarsenConfig
+
     method = method_of(method, preset)
     model, train, coarsen = config_class(method)(), TrainConfig(), CoarsenConfig()
     preset = preset or default_preset(method, dataset)
@@ -95,24 +98,13 @@ def settings_for(method: str = "hgcn", preset: str | None = None, dataset: str |
     return Settings(method, preset, model, train, coarsen)
 
 
-def parse(name: str, text: str, kind: Any) -> Any:
-    """Return the text of a setting as a value of its type: int, float, bool, str, Literal, or one of these or None."""
-    if get_origin(kind) in (Union, types.UnionType):
-        if text.lower() in ("none", "null"):
-            return None
-        kind = next(part for part in get_args(kind) if part is not types.NoneType)
-    if get_origin(kind) is Literal or kind is str:
-        return text  # the config class checks it and names the choices
-    if kind is bool:
-        truth = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(text.lower())
-        if truth is None:
-            raise InputError(f"{name} is {text!r}; give true or false.")
-        return truth
-    try:
-        return kind(text)
-    except ValueError:
-        word = "a whole number" if kind is int else "a number"
-        raise InputError(f"{name} is {text!r}; give {word}.") from None
+def default_settings(method: str, preset: str | None = None) -> dict[str, Any]:
+    """Return the defaults of every setting of a method, by name, with those of its preset."""
+    values = {name: one.default for name, one in method_settings(method).items()}
+    for layer in recipe_layers(method, preset or default_preset(method, None), None):
+        for group in GROUPS:
+            values |= layer.get(group, {})
+    return values
 
 
 @cache
@@ -177,14 +169,3 @@ def _loaded_model(kind: type[Any], saved: Mapping[str, Any]) -> Any:
         if saved.get(name, default) != default:
             raise InputError(f"The run has {name}={saved[name]}, a setting that was removed; run the fit again.")
     return kind(**{name: value for name, value in saved.items() if name not in removed})
-
-
-def _hint(method: str, name: str, known: Collection[str]) -> str:
-    """Return the end of a sentence about an unknown setting: the model that has it, or the nearest name."""
-    near = get_close_matches(name, known, n=1)
-    other = SIBLING.get(method)
-    if other and name in vars(config_class(other)()):
-        alike = [one for one in sorted(known) if one.endswith(f"_{name}")] or near  # dropout: input_dropout
-        nearest = f", or set {' or '.join(alike)}" if alike else ""
-        return f", but {other} has: choose that model{nearest}."
-    return f"; did you mean {near[0]}?" if near else f"; the settings are {', '.join(sorted(known))}."

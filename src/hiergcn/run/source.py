@@ -6,17 +6,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
-from hiergcn.datasets import dataset_names, has_target, is_dataset, load_dataset
+from hiergcn.datasets import dataset_names, has_target, is_dataset, known_name
 from hiergcn.errors import InputError
-from hiergcn.graph import Graph, Split
-from hiergcn.graph.tables.column_roles import CsvOptions
-from hiergcn.graph.tables.csv_files import CsvGraph, graph_name, read_csv
-from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureColumn, number_columns, unnamed
-from hiergcn.graph.tables.further_labels import with_further_labels
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # imported when a graph is read, so that wrong names are answered at once
+    from hiergcn.graph import Graph, Split
+    from hiergcn.graph.tables.column_roles import CsvOptions
+    from hiergcn.graph.tables.csv_files import CsvGraph
+    from hiergcn.graph.tables.feature_columns import FeatureColumn
     from hiergcn.run.folder import LoadedRun
 
 NPZ, GRAPHML = ".npz", ".graphml"
@@ -44,9 +41,12 @@ class Source:
 
     def __post_init__(self) -> None:
         if not self.is_dataset and not Path(self.data).exists():
-            near = get_close_matches(self.data.lower(), dataset_names(), n=1)
-            hint = f"did you mean {near[0]}?" if near else f"the datasets are {', '.join(dataset_names())}."
-            raise InputError(f"There is no dataset and no file named {self.data!r}; {hint}")
+            if (known := known_name(self.data)) is None:
+                raise InputError(f"There is no dataset and no file named {self.data!r}; {_nearest(self.data)}")
+            object.__setattr__(self, "data", known)  # Cora is cora
+        for path in (self.nodes, *self.labels):
+            if path is not None and not Path(path).exists():
+                raise InputError(f"There is no file named {path!r}; give the path of a table.")
         named = [self.label, self.target, self.weight, self.split_column, *self.drop, *(self.unknown or ())]
         of_files = [self.nodes, self.id, self.delimiter]
         if self.is_dataset and any((*named, *of_files)):
@@ -88,7 +88,11 @@ class Source:
 
     @property
     def name(self) -> str:
-        return self.data if self.is_dataset else graph_name(self.data)
+        if self.is_dataset:
+            return self.data
+        from hiergcn.graph.tables.csv_files import graph_name
+
+        return graph_name(self.data)
 
     @property
     def _ending(self) -> str:
@@ -102,6 +106,9 @@ class Source:
         return data
 
     def _read(self, on_bytes: OnBytes | None) -> "Data":
+        from hiergcn.datasets import load_dataset
+        from hiergcn.graph.tables.csv_files import read_csv
+
         if self.is_dataset:
             dataset = load_dataset(self.data, progress=on_bytes)
             return Data(dataset.graph, dataset.split, "the dataset's own")
@@ -111,7 +118,9 @@ class Source:
         split_from = f"column {files.nodes.columns.split!r}" if files.graph.split and files.nodes else None
         return Data(files.graph, files.graph.split, split_from, files.obstacle, files)
 
-    def _options(self, known: Sequence[FeatureColumn] | None = None) -> CsvOptions:
+    def _options(self, known: "Sequence[FeatureColumn] | None" = None) -> "CsvOptions":
+        from hiergcn.graph.tables.column_roles import CsvOptions
+
         return CsvOptions(
             id=self.id,
             label=self.label,
@@ -124,11 +133,15 @@ class Source:
             known=known,
         )
 
-    def like(self, known: Sequence[FeatureColumn]) -> Graph:
+    def like(self, known: "Sequence[FeatureColumn]") -> "Graph":
         """Read the graph, with features that are encoded as those of another one were."""
+        from hiergcn.graph.tables.csv_files import read_csv
+
         return read_csv(self.data, self.nodes, self._options(known)).graph
 
     def _read_whole(self) -> "Data":
+        from hiergcn.graph import Graph
+
         if self._ending == NPZ:
             graph, remedy = Graph.from_npz(self.data), "add them with Graph.with_labels in Python"
         else:
@@ -159,17 +172,21 @@ class Source:
 class Data:
     """A graph and its split, as read from a source."""
 
-    graph: Graph
-    split: Split | None = None
+    graph: "Graph"
+    split: "Split | None" = None
     split_from: str | None = None
     """Where the split comes from, in words."""
     obstacle: str | None = None
     """Why no model can learn from the labels, and what to do; None if one can."""
-    files: CsvGraph | None = None
+    files: "CsvGraph | None" = None
     """How the CSV files were understood; None for datasets and whole graphs."""
 
     def with_labels(self, path: str, unknown: Sequence[str] | None = None) -> "Data":
         """Return the data with further labels from a CSV file. Nodes that are in no part of the split join training."""
+        import numpy as np
+
+        from hiergcn.graph.tables.further_labels import with_further_labels
+
         graph, split = with_further_labels(self.graph, path, unknown), self.split
         if split is not None:
             used = np.concatenate([split.train, split.validation, split.test])
@@ -183,8 +200,16 @@ class Data:
             raise InputError(self.obstacle)
 
 
-def _obstacle(graph: Graph, split: Split | None, path: str) -> str | None:
+def _nearest(name: str) -> str:
+    """Return the end of a sentence about an unknown name: the nearest dataset, or how to see them all."""
+    near = get_close_matches(name.lower(), dataset_names(), n=1)
+    return f"did you mean {near[0]}?" if near else "`hiergcn datasets` lists the datasets."
+
+
+def _obstacle(graph: "Graph", split: "Split | None", path: str) -> str | None:
     """Return why no model can learn from the labels, to which a file added some; None if one can."""
+    import numpy as np
+
     counts = np.bincount(graph.labels[graph.labelled]) if graph.labels is not None else np.zeros(1)
     if np.count_nonzero(counts) == 1:
         return f"With {path}, every label is {graph.class_names[counts.argmax()]!r}; give two classes or more."
@@ -193,8 +218,10 @@ def _obstacle(graph: Graph, split: Split | None, path: str) -> str | None:
     return None
 
 
-def newer_graph(run: "LoadedRun", edges: str, nodes: str | None) -> Graph:
+def newer_graph(run: "LoadedRun", edges: str, nodes: str | None) -> "Graph":
     """Read newer files in the way that those of the run were read."""
+    from hiergcn.graph.tables.feature_columns import STRUCTURAL, number_columns, unnamed
+
     newer = Source(edges, nodes)
     if newer.is_whole_graph:
         return newer.read().graph
