@@ -9,6 +9,10 @@ import pandas as pd
 import pytest
 from cli_shell import FEW_EPOCHS, Command
 
+from hiergcn.cli.compare import _points
+from hiergcn.cli.summary import _verdict
+from hiergcn.evaluate.metrics import Summary
+
 OWN = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--seeds", 2)
 NAMED = (*OWN, "--model", "hgcn-plus")
 
@@ -44,6 +48,12 @@ def test_every_class_and_the_confidence_are_shown(command: Command, own_files: P
     assert (table["given"] == table["split"].isin(["train", "validation"])).all()
     assert found["calibration"]["on"] == "test"
     assert found["calibration"]["temperature"] == 1.0  # 12 validation nodes are too few
+    last = outcome.out.splitlines()[-1]
+    nodes = found["split"]["test"]
+    right = round(found["delivered_accuracy"] * nodes)
+    assert (
+        f"{right} of {nodes} test nodes correct" in last if nodes < 20 else "Test accuracy of the predictions" in last
+    )
     said = " ".join(outcome.out.split())
     assert "Confidence is not calibrated, because 12 validation nodes are too few; the expected" in said
     assert said.count("calibrated") == 1
@@ -67,7 +77,22 @@ def test_settings_are_adapted_to_the_graph_unless_given(command: Command, own_fi
 
 def test_named_datasets_are_not_compared_unless_asked(command: Command, folder: Path) -> None:
     words = ("fit", "cora", "--seeds", 1, "--set", "epochs=1", "--set", "hidden=4", "--levels", 1)
-    assert command(*words, "--out", "run").code == 0
+    outcome = command(*words, "--out", "run")
+    assert outcome.code == 0
     found = metrics(folder / "run")
     assert found["baselines"] is None
     assert found["preset"] != "adapted"
+    assert outcome.out.startswith("Reading cora\n")
+    accuracy = f"{100 * found['test_accuracy']['mean']:.1f} %"
+    assert outcome.out.splitlines()[-1].startswith(
+        f"cora: {accuracy}. Test accuracy on 1,000 nodes, one seed. The paper"
+    )
+
+
+def test_a_difference_is_only_doubted_if_it_is_small() -> None:
+    low, high = Summary((0.300, 0.302)), Summary((0.470, 0.474))
+    assert _verdict("hgcn", low, "gcn", high) == "hgcn is 17.1 points below gcn, the best of the others."
+    spread = Summary((0.40, 0.54))
+    assert "less than the spread over seeds" in _verdict("hgcn", spread, "gcn", high)
+    assert _verdict("hgcn", high, "gcn", high) == "hgcn is as good as gcn, the best of the others."
+    assert [_points(value) for value in (-0.0001, 0.0001, -0.01, 0.123)] == ["0.0", "0.0", "-1.0", "+12.3"]

@@ -74,7 +74,7 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that cannot show ± still gets the figures
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="hiergcn", standalone_mode=False)
     except Exception as error:
         if os.environ.get(TRACEBACK):
             raise

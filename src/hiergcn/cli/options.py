@@ -30,7 +30,7 @@ def complete_data(incomplete: str) -> list[str]:
     folder = Path(place) if place else Path("/" if incomplete.startswith("/") else ".")
     paths = sorted(folder.iterdir()) if folder.is_dir() else []
     found = [f"{path}/" if path.is_dir() else str(path) for path in paths if path.name.startswith(start)]
-    return [name for name in dataset_names() if name.startswith(incomplete.lower())] + found
+    return [name for name in dataset_names() if name.startswith(incomplete)] + found
 
 
 def complete_model(incomplete: str) -> list[tuple[str, str]]:
