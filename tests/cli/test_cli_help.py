@@ -100,7 +100,7 @@ def test_models_and_settings_are_explained(command: Command, monkeypatch: pytest
     [
         ("fit cora --model gcn", {"gcn", "gcnii"}),
         ("fit cora --preset pl", {"plus", "plus-few"}),
-        ("fit cit", {"citeseer"}),
+        ("fit cite", {"citeseer"}),
         ("fit edg", {"edges.csv"}),
         ("compare cora --models gcn,gr", {"gcn,graph-unet", "gcn,graphsage", "gcn,grand"}),
         ("sett", {"settings"}),
