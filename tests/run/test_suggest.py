@@ -39,8 +39,10 @@ def test_nodes_with_a_label_are_never_suggested(graph: Graph) -> None:
 def test_unsure_parts_come_first(graph: Graph) -> None:
     assert graph.labels is not None
     unsure: np.ndarray = graph.labels == 2
-    nodes, reasons = suggested_nodes(graph.with_labels(None), 10, confidence=np.where(unsure, 0.4, 1.0))
-    assert unsure[nodes].mean() > 0.8
+    confidence = np.where(unsure, 0.4, 1.0)
+    found = [suggested_nodes(graph.with_labels(None), 10, confidence=confidence, seed=seed) for seed in range(5)]
+    assert np.mean([unsure[nodes].mean() for nodes, _ in found]) > 0.85
+    reasons = found[0][1]
     assert re.search(r"one of \d+ nodes without a label, mean confidence 0\.[456]", reasons[0])
 
 

@@ -112,8 +112,9 @@ def _strengths(indptr: Int64s, data: Floats, start: int, stop: int, strength: Fl
     for i in range(start, stop):
         total, rest = 0.0, 0.0
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            total += data[p]
-            rest += data[p] - np.floor(data[p])
+            weight = np.float64(data[p])
+            total += weight
+            rest += weight - np.floor(weight)
         strength[i] = total if rest == 0.0 else np.inf
 
 
@@ -139,7 +140,7 @@ def _sum_upper(rows: Rows, group: Int32s, members: Int32s, first: Int64s, low: i
                 columns[found] = g
                 values[found] = data[p]
                 found += np.uint64(g > c)
-                diagonal += data[p] if g == c else 0.0
+                diagonal += np.float64(data[p]) if g == c else 0.0
         end = np.uint64(start[c + 1])
         most = min(found - np.uint64(start[c]), np.uint64(len(upper) - c))  # distinct columns
         bits = np.uint32(1)

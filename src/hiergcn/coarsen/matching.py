@@ -73,7 +73,7 @@ def _neighbourhoods(rows: Rows, loops: bool, start: int, stop: int, count: Int64
         total, neighbours = 0.0, 0
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             if loops or indices[p] != i:
-                total += data[p]
+                total += np.float64(data[p])
                 neighbours += 1
         count[i] = neighbours
         weight[i] = total

@@ -47,7 +47,7 @@ def part_labels(hierarchy: Hierarchy, count: int) -> Int64s:
     return label
 
 
-@kernel
+@kernel(plain=0)
 def _pack(rows: Rows, order: Int64s, weight: Float64s, room: float, part: Int64s, load: Float64s) -> None:
     """Put each piece into the part that most of its edges lead to and that has room, or else into the lightest."""
     indptr, indices, data = rows
@@ -65,7 +65,7 @@ def _pack(rows: Rows, order: Int64s, weight: Float64s, room: float, part: Int64s
         load[best] += weight[i]
 
 
-@kernel
+@kernel(plain=0)
 def _improve(rows: Rows, weight: Float64s, room: float, part: Int64s, load: Float64s) -> None:
     """Move nodes to the part that more of their edges lead to, if it has room; out of a full part, to any such part."""
     indptr, indices, data = rows

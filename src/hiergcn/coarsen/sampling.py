@@ -15,7 +15,6 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 
 from hiergcn.coarsen.hierarchy import Hierarchy
 from hiergcn.compiled.csr import Int64s
@@ -34,6 +33,7 @@ _WIDTH = 128  # columns of signs, and of projected features; a quarter of them o
 _FINER = 8  # groups for each cluster, at least
 _ROUNDS = 30  # of k-means
 _AT_ONCE = 500_000  # rows of features that are projected at once
+_CHUNK = 4_096  # rows that are compared with all centres at once
 
 Scaling = Literal["l2", "standard", "none"]
 Floats = NDArray[np.float64]
@@ -137,13 +137,54 @@ def _clusters(
     heavy = np.flatnonzero(total > 0)
     if joins and len(heavy) > budget:
         mean = _summed(described * weight[:, None], group, len(total))[heavy] / total[heavy, None]
-        start = int(rng.integers(2**31))
-        model = KMeans(budget, n_init=1, max_iter=_ROUNDS, random_state=start)
-        cluster[heavy] = model.fit(mean.astype(np.float32), sample_weight=total[heavy]).labels_
+        cluster[heavy] = k_means(mean.astype(np.float32), total[heavy], budget, rng)
     else:
         heaviest = heavy[np.argsort(-total[heavy], kind="stable")][:budget]
         cluster[heaviest] = np.arange(len(heaviest))
     return cluster[group]
+
+
+def k_means(rows: Rows, weight: Floats, k: int, rng: np.random.Generator) -> Int64s:
+    """Return the cluster of each weighted row, (n,), none of the k empty, by Lloyd's iteration from k-means++.
+
+    As in scikit-learn, whose import takes longer than this on a small graph, each next centre is the best of a few
+    that are drawn by squared distance, and an empty cluster takes the row that is farthest from its centre.
+    """
+    squares = np.einsum("ij,ij->i", rows, rows)
+    trials = 2 + int(np.log(k))
+    distance, chosen = np.ones(len(rows)), list[int]()
+    for _ in range(k):
+        chance = np.cumsum(weight * distance)
+        drawn = np.searchsorted(chance, rng.random(trials) * chance[-1]).clip(max=len(rows) - 1)
+        there = np.maximum(squares[:, None] + squares[drawn] - 2 * (rows @ rows[drawn].T), 0.0)
+        there = np.minimum(there, distance[:, None]) if chosen else there
+        best = int((weight @ there).argmin())
+        chosen.append(int(drawn[best]))
+        distance = there[:, best].astype(np.float64)
+    centres, cluster = rows[chosen], np.full(len(rows), -1)
+    for _ in range(_ROUNDS):
+        before = cluster
+        cluster, distance = _nearest(rows, squares, centres)
+        for empty in np.setdiff1d(np.arange(k), cluster):
+            alone = np.bincount(cluster, minlength=k)[cluster] == 1
+            farthest = int(np.where(alone, -1.0, weight * distance).argmax())
+            cluster[farthest], distance[farthest] = empty, 0.0
+        if np.array_equal(cluster, before):
+            break
+        mass = np.bincount(cluster, weights=weight, minlength=k)
+        centres = (_summed(rows * weight[:, None], cluster, k) / mass[:, None]).astype(np.float32)
+    return cluster
+
+
+def _nearest(rows: Rows, squares: Rows, centres: Rows) -> tuple[Int64s, Floats]:
+    """Return the nearest centre of each row, and its squared distance."""
+    cluster, distance = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
+    for start in range(0, len(rows), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        there = np.einsum("ij,ij->i", centres, centres) - 2 * (rows[part] @ centres.T)
+        cluster[part] = there.argmin(axis=1)
+        distance[part] = np.maximum(there.min(axis=1) + squares[part], 0.0)
+    return cluster, distance
 
 
 def split_groups(hierarchy: Hierarchy, level: int, weight: Floats, limit: float) -> Int64s:

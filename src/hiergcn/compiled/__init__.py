@@ -1,1 +1,1 @@
-"""Numba helpers that several packages share: the decorator, a hash, CSR arrays and threads."""
+"""Kernels in numba or plain Python, and what several packages share of them: a hash, CSR arrays and threads."""

@@ -1,35 +1,79 @@
-"""The numba decorator of all kernels, the hash that several of them use, and threads to run them on.
+"""Kernels: loops that run as plain Python on small graphs and that numba compiles for larger ones.
 
-Kernels release the GIL and run on Python threads, each over its own range of rows, and write nothing that another range
-reads or writes. So results do not depend on the number of threads, processes may fork, and compiling is quick.
+Compiled kernels release the GIL and run on Python threads, each over its own range of rows, and write nothing that
+another range reads or writes. So results do not depend on the number of threads, processes may fork, and compiling is
+quick.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial, update_wrapper
 from itertools import pairwise
-from typing import Any, TypeVar
+from types import FunctionType
+from typing import Any, TypeVar, overload
 
-import numba
 import numpy as np
 
 from hiergcn.compiled.csr import Int64s
 
 F = TypeVar("F", bound=Callable[..., Any])
+PLAIN = 100_000
+"""Entries that a kernel goes through as plain Python before it is compiled. That takes a tenth of a second; to compile
+takes longer, and so does loading numba with the machine code of an earlier run."""
 MAX_THREADS = 16
 """More threads bring little, and each needs memory of its own."""
 SMALL = 1 << 20
 """Fewer rows and entries than this are left to the calling thread, since starting others would take as long."""
 
 
-def kernel(function: F) -> F:
-    """Compile `function` when it is first called, and cache the machine code on disk if possible.
+class Kernel:
+    """A function of arrays and numbers that gives the same bits as plain Python and compiled.
 
-    Inner loops use unsigned indices, so that numba need not check each time whether one counts from the end.
+    Inner loops use unsigned indices, so that numba need not check each time whether one counts from the end. Sums
+    begin with a float64 and add float64s: Python would otherwise add in the type of the array.
+
+    Args:
+        plain: entries that it goes through as plain Python; 0 if its time is not linear in the entries of its arrays.
     """
-    try:
-        return numba.njit(function, nogil=True, cache=True)  # type: ignore[no-any-return]
-    except RuntimeError:  # numba has no folder to cache in: compile once per process
-        return numba.njit(function, nogil=True)  # type: ignore[no-any-return]
+
+    def __init__(self, function: Callable[..., Any], plain: int) -> None:
+        update_wrapper(self, function)
+        self.function, self.plain = function, plain
+
+    def __call__(self, *given: Any) -> Any:
+        if self.plain > 0:
+            self.plain -= 1 + _entries(given)
+        if self.plain <= 0:
+            return self.compiled(*given)
+        with np.errstate(over="ignore"):  # hashes overflow on purpose
+            return self.function(*given)
+
+    @cached_property
+    def compiled(self) -> Callable[..., Any]:
+        """The function, compiled when it is first called; the machine code is cached on disk if possible."""
+        import numba
+
+        own = self.function
+        called = {name: own.__globals__.get(name) for name in own.__code__.co_names}
+        names = own.__globals__ | {name: one.compiled for name, one in called.items() if isinstance(one, Kernel)}
+        function = update_wrapper(FunctionType(own.__code__, names, own.__name__), own)
+        try:
+            return numba.njit(function, nogil=True, cache=True)  # type: ignore[no-any-return]
+        except RuntimeError:  # numba has no folder to cache in: compile once per process
+            return numba.njit(function, nogil=True)  # type: ignore[no-any-return]
+
+
+def _entries(given: Iterable[Any]) -> int:
+    return sum(_entries(one) if isinstance(one, tuple) else np.size(one) for one in given)
+
+
+@overload
+def kernel(function: F) -> F: ...
+@overload
+def kernel(*, plain: int) -> Callable[[F], F]: ...
+def kernel(function: Any = None, *, plain: int = PLAIN) -> Any:
+    """Make a `Kernel` of a function."""
+    return partial(Kernel, plain=plain) if function is None else Kernel(function, plain)
 
 
 @kernel
@@ -43,6 +87,8 @@ def mix(x: np.uint64) -> np.uint64:
 
 def thread_count() -> int:
     """Return the number of cores this process may use, or `NUMBA_NUM_THREADS` if the environment sets it."""
+    import numba
+
     cores: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
     return min(cores, MAX_THREADS)
 
@@ -50,8 +96,7 @@ def thread_count() -> int:
 def even_ranges(offsets: Int64s, per_thread: int = 1) -> list[tuple[int, int]]:
     """Return ranges of rows with about as many entries each; row i has the entries offsets[i]:offsets[i + 1]."""
     rows = len(offsets) - 1
-    parts = per_thread * thread_count()
-    if parts == 1 or offsets[-1] + rows < SMALL:
+    if offsets[-1] + rows < SMALL or (parts := per_thread * thread_count()) == 1:
         return [(0, rows)]
     cost = offsets + np.arange(rows + 1)  # an empty row takes time, too
     cuts = np.searchsorted(cost, np.linspace(0, cost[-1], parts + 1)[1:-1])

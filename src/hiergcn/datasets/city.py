@@ -4,7 +4,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import minimum_spanning_tree
-from scipy.spatial import Delaunay
 
 from hiergcn.datasets.dataset_info import CITY_DEGREE as DEGREE
 from hiergcn.datasets.eccentricity import HOPS, deciles, eccentricity
@@ -78,6 +77,8 @@ def _streets(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return the two ends and the length of each edge, in ascending order of the ends."""
     n = len(points)
+    from scipy.spatial import Delaunay  # takes a while to import, and few need it
+
     corners = np.sort(Delaunay(points).simplices.astype(np.int64), axis=1)
     sides = np.concatenate([corners[:, [0, 1]], corners[:, [0, 2]], corners[:, [1, 2]]])
     low, high = np.divmod(np.unique(sides[:, 0] * n + sides[:, 1]), n)

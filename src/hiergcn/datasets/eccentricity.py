@@ -42,7 +42,7 @@ def deciles(values: NDArray[Any], ties: NDArray[Any] | None = None) -> NDArray[n
     return labels
 
 
-@kernel
+@kernel(plain=0)
 def _eccentricity(indptr: Any, indices: Any, lengths: Any, hops: int, found: Any, start: int, stop: int) -> None:
     """Fill found[start:stop]. A search by hops finds the neighbourhood; Dijkstra's runs until all of it is settled."""
     n = indptr.size - 1

@@ -6,15 +6,12 @@ edges alone. Their mean, weighted by how well each predicts held-out labels, giv
 the label itself had no part in. Labels are ranked by it, as confident learning does (Northcutt et al., JAIR 2021).
 """
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils.extmath import randomized_svd
+from scipy.special import log_softmax
 
 from hiergcn.coarsen.diffusion import folds
 from hiergcn.evaluate.combination import combination_weights
@@ -96,6 +93,8 @@ def averaged(adjacency: sp.csr_array, features: Features) -> NDArray[np.float32]
     """Return the mean of the features after 0 to 8 steps over the edges, (n, columns), with rows of length 1."""
     columns = min(_COLUMNS, max(_MOST_VALUES // features.shape[0], 1))
     if features.shape[1] > columns:
+        from sklearn.utils.extmath import randomized_svd  # takes a second to import
+
         U, s, _ = randomized_svd(features.astype(np.float32), columns, n_iter=2, random_state=0)
         values = U * s
     else:
@@ -143,13 +142,29 @@ def _by_features(X: NDArray[np.float32], labels: NDArray[np.int64], n_classes: i
     rng = np.random.default_rng(0)
     for number in np.unique(fold):
         held_out, known = fold == number, rng.permutation(np.flatnonzero(fold != number))[:_MOST_ROWS]
-        present = np.unique(labels[known])
-        if len(present) == 1:
-            probabilities[held_out, present[0]] = 1.0
-            continue
-        model = LogisticRegression(C=1.0 / _PENALTY, max_iter=_MOST_STEPS)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # near enough for a ranking
-            model.fit(X[known], labels[known])
-        probabilities[np.ix_(held_out, model.classes_)] = model.predict_proba(X[held_out])
+        present, classes = np.unique(labels[known], return_inverse=True)
+        W, b = _logistic_regression(X[known], classes, len(present))
+        probabilities[np.ix_(held_out, present)] = np.exp(log_softmax(X[held_out] @ W + b, axis=1))
     return probabilities
+
+
+def _logistic_regression(X: NDArray[np.float32], classes: NDArray[np.int64], n_classes: int) -> tuple[Floats, Floats]:
+    """Return W (f, classes) and b (classes,) of least cross-entropy, with an L2 penalty on W.
+
+    Objective and optimiser are those of scikit-learn, whose import takes longer than all folds of a small graph.
+    """
+    from scipy.optimize import minimize  # takes a while to import
+
+    truth = np.eye(n_classes, dtype=X.dtype)[classes]
+
+    def loss(flat: Floats) -> tuple[float, Floats]:
+        W, b = flat[:-n_classes].reshape(-1, n_classes), flat[-n_classes:]
+        log_probability = log_softmax(X @ W.astype(X.dtype) + b, axis=1)
+        error = np.exp(log_probability) - truth
+        by_W = X.T @ error.astype(X.dtype) + _PENALTY * W
+        value = _PENALTY / 2 * np.square(W).sum() - log_probability[np.arange(len(X)), classes].sum()
+        return float(value), np.concatenate([by_W.ravel(), error.sum(axis=0)])
+
+    start = np.zeros((X.shape[1] + 1) * n_classes)
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": _MOST_STEPS}).x
+    return found[:-n_classes].reshape(-1, n_classes), found[-n_classes:]

@@ -86,7 +86,7 @@ def _signs(ids: NDArray[Any]) -> NDArray[np.float32]:
     return 2 * bits.astype(np.float32) - 1
 
 
-@kernel
+@kernel(plain=0)
 def _triangles(indptr: Any, indices: Any) -> Any:
     """Count the triangles of each node. Self-loops are ignored.
 

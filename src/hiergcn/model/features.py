@@ -37,10 +37,13 @@ def scaled(features: np.ndarray | sp.csr_array, scaling: Scaling) -> np.ndarray 
         return features
     if scaling == "binary":
         return features.astype(bool).astype(np.float32)
-    from sklearn.preprocessing import normalize  # takes a second to import, and most scalings do not need it
-
-    result: np.ndarray | sp.csr_array = normalize(features, norm="l1" if scaling == "row" else "l2", axis=1)
-    return result
+    sums = abs(features).sum(axis=1) if scaling == "row" else np.sqrt((features * features).sum(axis=1))
+    length = np.asarray(sums, dtype=np.float64).ravel()
+    length[length == 0] = 1.0
+    if isinstance(features, np.ndarray):
+        return features / length[:, None].astype(features.dtype)
+    values = features.data / np.repeat(length, np.diff(features.indptr)).astype(features.dtype)
+    return sp.csr_array((values, features.indices, features.indptr), shape=features.shape)
 
 
 def feature_tensor(task: Task, scaling: Scaling, device: torch.device) -> Features:

@@ -5,11 +5,12 @@ force-directed layout. The members of a hyper-node lie on a sunflower spiral in 
 neighbours outside; then overlapping discs are pushed apart. Every step is linear in nodes and edges and deterministic.
 """
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from hiergcn.compiled.jit import kernel
 from hiergcn.report.tree import Tree
 
 Floats = npt.NDArray[np.float64]
@@ -26,6 +27,7 @@ ASPECT = 1.5
 """Width of the ellipse relative to its height; screens are wide."""
 GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 FORCE_ROUNDS = 200
+_PAIRS = 1_000_000  # of discs that are compared at a time
 FORCE_NODES = 1000
 """Forces act on this many nodes of the coarsest level, the heaviest; the rest surround them on a spiral."""
 
@@ -135,7 +137,7 @@ def _spiral(weight: Floats, first: Ints, total: Floats) -> Positions:
     return place
 
 
-def _sums(values: Positions, group: npt.NDArray[np.int32], n: int) -> Positions:
+def _sums(values: Positions, group: npt.NDArray[np.integer], n: int) -> Positions:
     real, imaginary = (np.bincount(group, weights=part, minlength=n) for part in (values.real, values.imag))
     total: Positions = real + 1j * imaginary
     return total
@@ -166,24 +168,25 @@ def pushed_apart(positions: Positions, radius: Floats, rounds: int) -> Positions
     return positions
 
 
-@kernel
 def _pushes(positions: Positions, radius: Floats, cell: Ints, order: Ints, start: Ints, across: int) -> Positions:
+    """Return how far each disc moves: away from every disc in its own or a neighbouring cell that it overlaps."""
+    low = cell[:, None] + across * np.arange(-1, 2) - 1  # (n, 3): the first of three cells in each of three rows
+    begin = start[low]
+    count = np.minimum(start[low + 3] - begin, 500)  # the bound avoids quadratic time in a crowded cell
     push = np.zeros(len(positions), dtype=np.complex128)
-    for i in range(len(positions)):
-        for row in range(-1, 2):
-            low = cell[i] + row * across - 1
-            begin, end = start[low], start[low + 3]
-            for k in range(begin, min(end, begin + 500)):  # the bound avoids quadratic time in a crowded cell
-                j = order[k]
-                if j == i:
-                    continue
-                apart = positions[i] - positions[j]
-                distance = abs(apart)
-                overlap = radius[i] + radius[j] - distance
-                if overlap > 0:
-                    share = radius[j] / (radius[i] + radius[j])  # the larger disc moves less
-                    if distance > 1e-9:
-                        push[i] += apart / distance * overlap * share * 0.8
-                    else:
-                        push[i] += complex(np.cos(i), np.sin(i)) * overlap * share
+    ends = np.cumsum(count.sum(axis=1))
+    cuts = np.searchsorted(ends, np.arange(0, ends[-1], _PAIRS), side="right")
+    for first, last in pairwise([*np.unique(cuts), len(positions)]):
+        runs = count[first:last].ravel()
+        i = np.repeat(np.arange(first, last), count[first:last].sum(axis=1))
+        place = np.arange(len(i)) - np.repeat(np.cumsum(runs) - runs, runs)
+        j = order[np.repeat(begin[first:last].ravel(), runs) + place]
+        apart = positions[i] - positions[j]
+        distance = np.abs(apart)
+        overlap = radius[i] + radius[j] - distance
+        near = np.flatnonzero((overlap > 0) & (i != j))
+        i, j, apart, distance, overlap = (part[near] for part in (i, j, apart, distance, overlap))
+        away = np.where(distance > 1e-9, 0.8 * apart / np.maximum(distance, 1e-9), np.exp(1j * i))
+        share = radius[j] / (radius[i] + radius[j])  # the larger disc moves less
+        push += _sums(away * overlap * share, i, len(push))
     return push

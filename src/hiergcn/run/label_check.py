@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.preprocessing import StandardScaler
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
@@ -94,9 +93,15 @@ def comparable_features(graph: Graph) -> Features | None:
         return None
     scaling = scaling_for(graph)[0]
     if scaling == "standard":
-        standardised: Features = StandardScaler(with_mean=not sp.issparse(X)).fit_transform(X)
-        return standardised
+        if isinstance(X, sp.csr_array):
+            return X @ sp.diags_array(1.0 / _spread(X.power(2).mean(axis=0) - np.square(X.mean(axis=0))))
+        return (X - X.mean(axis=0)) / _spread(X.var(axis=0))
     return scaled(X, scaling)  # type: ignore[arg-type]
+
+
+def _spread(variance: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return the standard deviation of each column; 1 for a constant one."""
+    return np.where(variance > 0, np.sqrt(np.maximum(variance, 0.0)), 1.0)
 
 
 def _known_or_predicted(graph: Graph, split: Split, predicted: NDArray[np.integer]) -> NDArray[np.int64]:

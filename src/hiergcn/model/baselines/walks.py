@@ -66,7 +66,7 @@ def _cumulative_sums(indptr: Int64s, weights: Float64s, cumulative: Float64s) ->
             cumulative[p] = total
 
 
-@kernel
+@kernel(plain=0)
 def _walk(
     indptr: Int64s,
     indices: Int32s,

@@ -1,7 +1,8 @@
 """CPU kernels in numba, twins of those in `triton`: sparse products, dropout and channel mixing, in one pass each.
 
 The libraries' sparse product writes its result three times, converts the indices at every call and multiplies by the
-zeros that dropout leaves. Torch's operations around it would each read and write everything once more.
+zeros that dropout leaves. Torch's operations around it would each read and write everything once more. That does not
+matter on small tensors: they are left to the libraries, which give the same bits, and numba is not even imported.
 """
 
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.sparse import _sparsetools
 from torch import Tensor
 
 from hiergcn.compiled.jit import kernel
@@ -18,6 +20,7 @@ Floats = npt.NDArray[np.floating]
 Integers = npt.NDArray[np.integer]
 
 _SMALL = 2**23  # multiplications that one thread does in the time it takes to start others
+_TINY = 2**18  # multiplications that are left to scipy
 
 
 def _in_threads(length: int, work: int, call: Callable[[int, int], None]) -> None:
@@ -31,7 +34,7 @@ def _in_threads(length: int, work: int, call: Callable[[int, int], None]) -> Non
         list(pool.map(call, cuts[:-1], cuts[1:]))
 
 
-@kernel
+@kernel(plain=0)
 def _csr_product(
     row_start: Integers, column: Integers, values: Floats, dense: Floats, out: Floats, start: int, stop: int
 ) -> None:
@@ -48,14 +51,19 @@ def _csr_product(
 
 def csr_product(row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor) -> Tensor:
     """Return the product of a sparse matrix, (n, m), given by its parts, and a dense one, (m, d)."""
-    n = row_start.numel() - 1
-    out = torch.empty((n, dense.shape[1]), dtype=dense.dtype)
-    arrays = row_start.numpy(), column.numpy(), _array(values), _array(dense), out.numpy()
-    _in_threads(n, values.numel() * dense.shape[1], lambda start, stop: _csr_product(*arrays, start, stop))
+    n, width = row_start.numel() - 1, dense.shape[1]
+    pattern = row_start.numpy(), column.numpy(), _array(values)
+    if values.numel() * width < _TINY:
+        out = torch.zeros((n, width), dtype=dense.dtype)
+        _sparsetools.csr_matvecs(n, len(dense), width, *pattern, _array(dense).ravel(), out.numpy().ravel())
+        return out
+    out = torch.empty((n, width), dtype=dense.dtype)
+    arrays = *pattern, _array(dense), out.numpy()
+    _in_threads(n, values.numel() * width, lambda start, stop: _csr_product(*arrays, start, stop))
     return out
 
 
-@kernel
+@kernel(plain=0)
 def _transpose_product(
     row_start: Integers, column: Integers, values: Floats, dense: Floats, out: Floats, start: int, stop: int
 ) -> None:
@@ -71,14 +79,19 @@ def _transpose_product(
 
 def transpose_product(row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor, m: int) -> Tensor:
     """Return the product of the transpose of a sparse matrix, (n, m), given by its parts, and a dense one, (n, d)."""
-    width = dense.shape[1]
+    n, width = dense.shape
+    pattern = row_start.numpy(), column.numpy(), _array(values)
+    if values.numel() * width < _TINY:
+        out = torch.zeros((m, width), dtype=dense.dtype)
+        _sparsetools.csc_matvecs(m, n, width, *pattern, _array(dense).ravel(), out.numpy().ravel())
+        return out
     out = torch.empty((m, width), dtype=dense.dtype)
-    arrays = row_start.numpy(), column.numpy(), _array(values), _array(dense), out.numpy()
+    arrays = *pattern, _array(dense), out.numpy()
     _in_threads(width, values.numel() * width, lambda start, stop: _transpose_product(*arrays, start, stop))
     return out
 
 
-@kernel
+@kernel(plain=0)
 def _dropout(values: Floats, bits: npt.NDArray[np.int16], out: Floats, limit: int, scale: float) -> None:
     factor, zero, limit16 = out.dtype.type(scale), out.dtype.type(0.0), np.int16(limit)
     for i in range(out.size):
@@ -95,7 +108,7 @@ def dropout(values: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
     return out
 
 
-@kernel
+@kernel(plain=0)
 def _mix(Z: Floats, w: tuple[float, ...], out: Floats) -> None:
     c, zero = np.uint64(len(w)), out.dtype.type(0.0)
     for i in range(np.uint64(out.shape[0])):
@@ -106,7 +119,7 @@ def _mix(Z: Floats, w: tuple[float, ...], out: Floats) -> None:
             out[i, k] = total
 
 
-@kernel
+@kernel(plain=0)
 def _mix_backward(grad: Floats, Z: Floats, w: tuple[float, ...], grad_Z: Floats, by_column: Floats) -> None:
     """Write the gradient by Z; `by_column`, (d * c,), gets the gradient by w, not yet summed over columns."""
     c, zero = np.uint64(len(w)), grad.dtype.type(0.0)

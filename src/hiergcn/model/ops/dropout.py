@@ -16,6 +16,7 @@ from hiergcn.model.ops import cpu, gpu_kernels
 from hiergcn.model.ops.vmap import InDims, ReplicaRule, apply, concat_columns, replicas_first
 
 _STEPS = 2**16  # rates are exact to 1 / 65536
+_SMALL = 2**15  # entries that torch's own operations drop on a CPU, with the same bits: calling ours would take longer
 _OFFSET_STEP = 4  # offsets per draw: torch counts the 32-bit words that a thread takes
 
 
@@ -75,6 +76,9 @@ def dropout(values: Tensor, rate: float, generator: AnyGenerator = None) -> Tens
         return values
     if isinstance(generator, ReplicaGenerator):
         return apply(_DropoutOfReplicas, values, generator.replica, kept, generator)
+    if not values.is_cuda and values.numel() < _SMALL:
+        bits = _bits(values.numel(), values.device, [generator])[0, : values.numel()].view_as(values)
+        return values * (bits < kept - _STEPS // 2).to(values.dtype).mul_(_STEPS / kept)
     if values.is_cuda and gpu_kernels():
         draw = _next_draw(generator or torch.cuda.default_generators[values.get_device()])
         return apply(_DropoutOnGPU, values.unsqueeze(0), kept, draw).squeeze(0)
