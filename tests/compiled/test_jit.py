@@ -41,7 +41,7 @@ def test_the_hash_overflows_alike() -> None:
 def test_plain_and_compiled_coarsening_agree(weighted: bool, grouping: str, monkeypatch: pytest.MonkeyPatch) -> None:
     adjacency = planted_graph(200, seed=3).adjacency
     if weighted:
-        noise = sp.random_array(adjacency.shape, density=1.0, rng=np.random.default_rng(0), format="csr")
+        noise = np.random.default_rng(0).random(adjacency.shape)
         adjacency = sp.csr_array(adjacency.multiply(noise + noise.T))
     config = CoarsenConfig() if grouping == "paper" else CoarsenConfig(strategy="random")
     found = []

@@ -132,7 +132,7 @@ def _clusters(
     joins = budget <= MOST_CLUSTERS
     limit = weight.sum() / (budget * (_FINER if joins else 1))
     group = split_groups(hierarchy, level, weight, limit)
-    total = np.bincount(group, weights=weight)
+    total: Floats = np.bincount(group, weights=weight).astype(np.float64)
     cluster = np.full(len(total), -1, dtype=np.int64)
     heavy = np.flatnonzero(total > 0)
     if joins and len(heavy) > budget:

@@ -37,13 +37,19 @@ def scaled(features: np.ndarray | sp.csr_array, scaling: Scaling) -> np.ndarray 
         return features
     if scaling == "binary":
         return features.astype(bool).astype(np.float32)
-    sums = abs(features).sum(axis=1) if scaling == "row" else np.sqrt((features * features).sum(axis=1))
-    length = np.asarray(sums, dtype=np.float64).ravel()
-    length[length == 0] = 1.0
-    if isinstance(features, np.ndarray):
-        return features / length[:, None].astype(features.dtype)
-    values = features.data / np.repeat(length, np.diff(features.indptr)).astype(features.dtype)
-    return sp.csr_array((values, features.indices, features.indptr), shape=features.shape)
+    order = 1 if scaling == "row" else 2
+    if isinstance(features, sp.csr_array):
+        row = np.repeat(np.arange(features.shape[0]), np.diff(features.indptr))
+        sums = np.bincount(row, weights=np.abs(features.data) ** order, minlength=features.shape[0])
+        values = features.data / _lengths(sums, order, features.dtype)[row]
+        return sp.csr_array((values, features.indices, features.indptr), shape=features.shape)
+    rows: np.ndarray = features / _lengths((np.abs(features) ** order).sum(axis=1), order, features.dtype)[:, None]
+    return rows
+
+
+def _lengths(sums: np.ndarray, order: int, dtype: np.dtype[Any]) -> np.ndarray:
+    """Return the lengths of rows by the sums of their absolute values to the power of `order`; 1 for an empty row."""
+    return np.where(sums > 0, sums ** (1.0 / order), 1.0).astype(dtype)
 
 
 def feature_tensor(task: Task, scaling: Scaling, device: torch.device) -> Features:

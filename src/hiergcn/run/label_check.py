@@ -94,8 +94,10 @@ def comparable_features(graph: Graph) -> Features | None:
     scaling = scaling_for(graph)[0]
     if scaling == "standard":
         if isinstance(X, sp.csr_array):
-            return X @ sp.diags_array(1.0 / _spread(X.power(2).mean(axis=0) - np.square(X.mean(axis=0))))
-        return (X - X.mean(axis=0)) / _spread(X.var(axis=0))
+            variance = X.power(2).mean(axis=0) - np.square(X.mean(axis=0))
+            return sp.csr_array(X @ sp.diags_array(1.0 / _spread(variance)))
+        standardised: Features = (X - X.mean(axis=0)) / _spread(X.var(axis=0))
+        return standardised
     return scaled(X, scaling)  # type: ignore[arg-type]
 
 
