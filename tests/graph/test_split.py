@@ -7,8 +7,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse.csgraph import dijkstra
 
-from hiergcn.datasets import load_dataset, planted_graph
+from hiergcn.datasets import city_graph, load_dataset, planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import PUBLIC, SplitSpec, few_labels, parse_splits, random_splits, splits_text
@@ -332,3 +333,19 @@ def test_few_labels_are_not_spent_on_calibration() -> None:
 def test_calibration_nodes_belong_to_no_other_part() -> None:
     with pytest.raises(InputError, match="Node 3 is in test and in calibration"):
         Split(*(np.array(part) for part in ([0], [1], [2, 3], [3, 4])))
+
+
+def test_validation_apart_keeps_test_nodes_and_sizes() -> None:
+    graph = city_graph(800, seed=2)
+    assert graph.labels is not None
+    blocked = SplitSpec("blocked", 0).split(graph, Split.blocked(graph))
+    apart = SplitSpec("apart", 0).split(graph, blocked)
+    np.testing.assert_array_equal(apart.test, blocked.test)
+    assert (apart.train.size, apart.validation.size) == (blocked.train.size, blocked.validation.size)
+    np.testing.assert_array_equal(
+        np.union1d(apart.train, apart.validation), np.union1d(blocked.train, blocked.validation)
+    )
+    assert set(graph.labels[apart.train]) == set(graph.labels[np.concatenate([apart.train, apart.validation])])
+    hops = dijkstra(graph.adjacency, unweighted=True, indices=apart.train, min_only=True)
+    among = dijkstra(graph.adjacency, unweighted=True, indices=blocked.train, min_only=True)
+    assert hops[apart.validation].mean() > 2 * among[blocked.validation].mean()

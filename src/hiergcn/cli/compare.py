@@ -55,7 +55,8 @@ def compare(
         typer.Option(
             metavar="SPLITS",
             help="public; or N of a kind: random:N (20 training nodes per class, 500 validation, rest test), tenths:N "
-            "(10, 10 and 80 %), blocked:N (training and test nodes in different halves of the graph).",
+            "(10, 10 and 80 %), blocked:N (training and test nodes in different halves of the graph), apart:N (the "
+            "same, with validation nodes apart from training nodes).",
             rich_help_panel=options.RUNNING,
         ),
     ] = "public",

@@ -26,8 +26,8 @@ def reproduce(
         list[str],
         typer.Argument(
             help="Experiments by name; all: the paper's; plus: those of H-GCN+; choosing: the automatic choice; "
-            "labels: spending labels well; numbers: numeric targets; page: write the pages from the store; list: show "
-            "the names."
+            "labels: spending labels well; numbers: numeric targets; range: graphs of large diameter; page: write the "
+            "pages from the store; list: show the names."
         ),
     ],
     store: Annotated[
@@ -67,6 +67,7 @@ def reproduce(
             help="Processes on the CPU; for choosing and labels, on the device. [default: one per core]",
         ),
     ] = None,
+    gpu_workers: Annotated[int, typer.Option(min=1, help="Processes that train on the GPU.")] = 1,
     again: Annotated[
         bool, typer.Option("--again", help="Run also what is in the store; the new results count.")
     ] = False,
@@ -90,7 +91,7 @@ def reproduce(
         if place.is_file():
             raise InputError(f"{place} is a file of results, which only `page` can read. Give --store a folder.")
         jobs = _jobs(what, scale, benchmarks, _names(models), _names(datasets))
-        summary = _run(jobs, place, device, workers, again, budget_minutes)
+        summary = _run(jobs, place, device, workers, again, budget_minutes, gpu_workers)
     for page in write_pages(place, folder, scale):
         console().print(f"Page: {page}", soft_wrap=True)
     if summary is not None:
@@ -103,7 +104,7 @@ def _names(text: str | None) -> list[str]:
 
 def _benchmarks(what: list[str], quick: bool, tasks: list[str], time_limit: float | None) -> "list[Experiment]":
     """Return the benchmarks beside the paper's experiments; `tasks` are those of the ones that are named."""
-    from hiergcn.paper import choosing, labels, numbers
+    from hiergcn.paper import choosing, labels, long_range, numbers
 
     of_labels = tasks if any(name.startswith(labels.NAME) for name in what) else []
     of_numbers = tasks if numbers.NAME in what else []
@@ -112,7 +113,8 @@ def _benchmarks(what: list[str], quick: bool, tasks: list[str], time_limit: floa
     splits = 1 if quick else None
     first = choosing.choosing_experiment(limits[0], of_choice, splits)
     last = numbers.numbers_experiment(limits[2], of_numbers, splits)
-    return [first, *labels.labels_experiments(limits[1], of_labels, quick), last]
+    of_range = long_range.range_experiments(quick)
+    return [first, *labels.labels_experiments(limits[1], of_labels, quick), last, *of_range]
 
 
 def _jobs(
@@ -123,14 +125,21 @@ def _jobs(
 
     for name in models:
         config_class(name)  # raises for an unknown name
-    unknown = [name for name in datasets if name not in scale.datasets]
+    every = dict.fromkeys([*scale.datasets, *(name for one in benchmarks for name in one.datasets)])
+    unknown = [name for name in datasets if name not in every]
     if unknown:
-        raise InputError(f"--datasets {unknown[0]}: choose some of {', '.join(scale.datasets)}.")
+        raise InputError(f"--datasets {unknown[0]}: choose some of {', '.join(every)}.")
     return jobs_of(chosen(what, scale, *benchmarks), models, datasets)
 
 
 def _run(
-    jobs: "list[Job]", place: Path, device: str, workers: int | None, again: bool, budget_minutes: float | None
+    jobs: "list[Job]",
+    place: Path,
+    device: str,
+    workers: int | None,
+    again: bool,
+    budget_minutes: float | None,
+    gpu_workers: int,
 ) -> "RunSummary":
     from hiergcn.cli.progress import Progress
     from hiergcn.paper.runner import run_jobs
@@ -149,6 +158,7 @@ def _run(
             again=again,
             on_event=_RunProgress(progress),
             budget_seconds=60 * (math.inf if budget_minutes is None else budget_minutes),
+            gpu_workers=gpu_workers,
         )
 
 

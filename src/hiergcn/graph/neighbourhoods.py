@@ -1,4 +1,4 @@
-"""Neighbourhoods: how many nodes lie within some steps of a sample of nodes, and breadth-first order.
+"""Neighbourhoods: nodes within some steps of a sample of nodes, breadth-first order, hops to labels of each class.
 
 For the sizes, each sampled node is one bit of a mark. A step gives every node the bits of its neighbours, for all
 samples at once.
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import dijkstra
 
 from hiergcn.compiled.csr import Int64s, Rows, UInt64s, rows_of
 from hiergcn.compiled.jit import kernel
@@ -76,6 +77,36 @@ def breadth_first(adjacency: sp.csr_array, starts: NDArray[np.int64]) -> tuple[N
     order, level = np.empty(n, np.int64), np.full(n, -1, np.int64)
     _visit(adjacency.indptr.astype(np.int64), adjacency.indices.astype(np.int64), starts, order, level)
     return order, level
+
+
+def hops_to_classes(
+    adjacency: sp.csr_array, nodes: NDArray[np.integer], labels: NDArray[Any], n_classes: int
+) -> NDArray[np.float64]:
+    """Return the hops from each node to the nearest labelled node of each class but itself, (n, classes).
+
+    Infinite if there is none. A labelled node itself is left out: the nearest other one of its class is found over an
+    edge (a, b) between the nodes that are nearest to it and those nearest to others, by d(a) + 1 + d(b).
+
+    Args:
+        adjacency: (n, n) symmetric.
+        nodes: with a label, (m,).
+        labels: their classes, (m,).
+        n_classes: number of classes.
+    """
+    n = adjacency.shape[0]
+    hops = np.full((n, n_classes), np.inf)
+    one, other = np.repeat(np.arange(n), np.diff(adjacency.indptr)), adjacency.indices
+    for k in range(n_classes):
+        inside = nodes[labels == k]
+        if not inside.size:
+            continue
+        d, _, source = dijkstra(adjacency, unweighted=True, indices=inside, min_only=True, return_predecessors=True)
+        hops[:, k] = d
+        across = (source[one] != source[other]) & np.isfinite(d[one])
+        nearest = np.full(n, np.inf)
+        np.minimum.at(nearest, source[one[across]], d[one[across]] + 1.0 + d[other[across]])
+        hops[inside, k] = nearest[inside]
+    return hops
 
 
 @kernel

@@ -6,7 +6,7 @@ A fourth part calibrates prediction sets, if these are wanted: it neither trains
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -148,6 +148,22 @@ class Split:
         drawn = rng.permutation(near)[: n_train + round(validation * order.size)]
         return cls(drawn[:n_train], drawn[n_train:], far)
 
+    def apart(self, graph: "Graph", seed: int = 0) -> "Split":
+        """Return the split in which validation nodes lie in another part of the graph than training nodes.
+
+        Training and validation nodes are put together and divided anew, as many to each as before. Those with the
+        fewest hops to a node drawn by the seed train, and so does the nearest of each class; the others validate.
+        Selection by them asks what holds elsewhere, which validation nodes among the training nodes do not tell.
+        """
+        strata = graph.strata
+        if strata is None:
+            raise InputError(f"{graph.name} has no labels to divide anew.")
+        order, _ = breadth_first(graph.adjacency, _generator(seed).permutation(graph.n_nodes))
+        near = order[np.isin(order, np.concatenate([self.train, self.validation]))]
+        _, first = np.unique(strata[near], return_index=True)
+        ranked = near[np.concatenate([np.sort(first), np.setdiff1d(np.arange(near.size), first)])]
+        return Split(ranked[: self.train.size], ranked[self.train.size :], self.test, self.calibration)
+
     def with_calibration(self, labels: ArrayLike, fewest: int, seed: int = 0) -> "Split":
         """Return the split with a part that calibrates: half of the validation nodes, drawn at random.
 
@@ -222,11 +238,12 @@ def _checked_part(nodes: Any, part: str) -> NDArray[np.int64]:
 class SplitSpec:
     """The name of a split. The same spec gives the same split of a graph on every machine."""
 
-    kind: Literal["public", "few", "random", "tenths", "blocked"] = "public"
+    kind: Literal["public", "few", "random", "tenths", "blocked", "apart"] = "public"
     """`public`: the graph's own. `few`: some of its training nodes. `random`: drawn from all labelled nodes, 20 per
     class to train, 500 to validate, the rest to test. `tenths`: one tenth of each class to train, one to validate, the
     rest to test. `blocked`: one tenth of the nodes to train and one to validate, all in the half of the graph nearest
-    to a random node; the other half tests. Draws without a training node of some class are skipped."""
+    to a random node; the other half tests. Draws without a training node of some class are skipped. `apart`: the same
+    nodes, but validation nodes lie apart from training nodes as well (`Split.apart`)."""
     number: int = 0
     """Number of the draw."""
     per_class: int = 0
@@ -257,6 +274,8 @@ class SplitSpec:
             return Split.holdout(labels, validation=0.1, test=0.8, seed=self.number)
         if self.kind == "blocked":
             return _blocked_with_all_classes(graph, self.number)
+        if self.kind == "apart":
+            return _blocked_with_all_classes(graph, self.number).apart(graph, self.number)
         rng = _generator(self.number)
         train = _first_of_each_class(rng.permutation(public.train), labels, self.per_class)
         validation = public.validation
@@ -294,11 +313,17 @@ def _blocked_with_all_classes(graph: "Graph", number: int) -> Split:
 
 PUBLIC = SplitSpec()
 _MOST_DRAWS = 30
-_DRAWN: tuple[Literal["random", "tenths", "blocked"], ...] = ("random", "tenths", "blocked")
+Drawn = Literal["random", "tenths", "blocked", "apart"]
+_DRAWN: tuple[Drawn, ...] = get_args(Drawn)
+
+
+def drawn_splits(kind: Drawn, count: int) -> tuple[SplitSpec, ...]:
+    """Return the first draws of a kind."""
+    return tuple(SplitSpec(kind, number) for number in range(count))
 
 
 def random_splits(count: int) -> tuple[SplitSpec, ...]:
-    return tuple(SplitSpec("random", number) for number in range(count))
+    return drawn_splits("random", count)
 
 
 def few_labels(per_class: int, draws: int, *, small_validation: bool) -> tuple[SplitSpec, ...]:
@@ -311,14 +336,14 @@ def few_labels(per_class: int, draws: int, *, small_validation: bool) -> tuple[S
 
 
 def parse_splits(text: str) -> tuple[SplitSpec, ...]:
-    """Return the splits that a user names: `public`, or N of a kind by `random:N`, `tenths:N` or `blocked:N`."""
+    """Return the splits that a user names: `public`, or N of a kind, such as `random:N` or `blocked:N`."""
     kind, _, number = text.partition(":")
     if text == "public":
         return (PUBLIC,)
     for drawn in _DRAWN:
         if kind == drawn and number.isdecimal() and int(number) > 0:
-            return tuple(SplitSpec(drawn, k) for k in range(int(number)))
-    raise InputError(f"splits is {text!r}; give public, or random:N, tenths:N or blocked:N for N splits.")
+            return drawn_splits(drawn, int(number))
+    raise InputError(f"splits is {text!r}; give public, or random:N, tenths:N, blocked:N or apart:N for N splits.")
 
 
 def splits_text(splits: Sequence[SplitSpec]) -> str:

@@ -142,12 +142,16 @@ def method_class(name: str) -> type[Any]:
 
 
 def build_method(name: str, config: Any) -> "Method":
-    """Make the method; `networks` above 1, `harmonic` and `scaling="standard"` wrap it."""
+    """Make the method; `networks` above 1, `nearness`, `harmonic` and `scaling="standard"` wrap it."""
     from hiergcn.model.ensemble import EnsembleMethod
     from hiergcn.model.features import HarmonicColumns, Standardised
 
     if getattr(config, "networks", 1) > 1:
         return EnsembleMethod(build_method(name, replace(config, networks=1)), config.networks)
+    if getattr(config, "nearness", False):
+        from hiergcn.model.nearness import NearnessMethod
+
+        return NearnessMethod(build_method(name, replace(config, nearness=False)))
     scaling: Any = getattr(config, "scaling", "none")
     if getattr(config, "harmonic", False):
         rows: Any = "none" if scaling == "standard" else scaling  # else after the columns joined

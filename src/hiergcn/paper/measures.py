@@ -7,7 +7,6 @@ import timeit
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -26,8 +25,9 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.neighbourhoods import neighbourhood_sizes
 from hiergcn.paper.choosing import choosing, choosing_recipes
 from hiergcn.paper.labels import labels_auto, labels_coverage, labels_doubtful, labels_linear, labels_scale
+from hiergcn.paper.long_range import range_cost, range_influence, range_large
 from hiergcn.paper.numbers import numbers
-from hiergcn.run.process import peak_memory
+from hiergcn.run.process import peak_memory, reset_peak_memory
 from hiergcn.run.settings import settings_for
 from hiergcn.run.trainer import Trainer
 
@@ -166,8 +166,6 @@ def _epoch(method: str, graph: Graph, hierarchy: Hierarchy) -> dict[str, float]:
 
 # Memory
 
-RESET_PEAK = Path("/proc/self/clear_refs")
-
 
 def memory(dataset: str, method: str) -> dict[str, Any]:
     """Measure the peak memory of training on the CPU above what the process holds after reading the graph.
@@ -179,7 +177,7 @@ def memory(dataset: str, method: str) -> dict[str, Any]:
     settings = settings_for(method, None, dataset).override({"epochs": 2})
     trainer = Trainer(data.graph, torch.device("cpu"))
     trainer.hierarchy(settings)
-    before = _reset_peak()
+    before = reset_peak_memory()
     for _ in trainer.train(settings, [(data.split, 0)]):
         pass
     after = peak_memory().resident
@@ -187,19 +185,11 @@ def memory(dataset: str, method: str) -> dict[str, Any]:
     return {"dataset": dataset, "method": method, "bytes": taken}
 
 
-def _reset_peak() -> int | None:
-    """Set the process's peak memory to what it holds now, and return it."""
-    try:
-        RESET_PEAK.write_text("5", encoding="ascii")
-    except OSError:
-        return None
-    return peak_memory().resident
-
-
 MEASURES: dict[str, Callable[..., dict[str, Any]]] = {
     one.__name__.replace("_", "-"): one
     for one in (
         *(statistics, toy_graph, receptive_field, cost, memory, choosing, choosing_recipes),
         *(labels_linear, labels_auto, labels_coverage, labels_doubtful, labels_scale, numbers),
+        *(range_influence, range_cost, range_large),
     )
 }

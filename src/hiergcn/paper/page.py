@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from hiergcn.paper.collect import CellResult, Evidence, Results
 from hiergcn.paper.experiments import TEXTS, Scale
 from hiergcn.paper.labels_results import labels_records
 from hiergcn.paper.labels_tables import labels_sections
+from hiergcn.paper.long_range_results import range_records
+from hiergcn.paper.long_range_tables import range_sections
 from hiergcn.paper.numbers import numbers_records, numbers_sections
 from hiergcn.paper.sections import Picture, Section, claim_counts, overview_table, paper_sections, plus_sections
 from hiergcn.paper.significance import to_paper
@@ -78,6 +81,12 @@ def numbers_page(records: Sequence[Record]) -> Page:
     return Page("Numeric targets", numbers_sections(records), [_provenance(list(records)), again])
 
 
+def range_page(records: Sequence[Record], quick: bool = False) -> Page:
+    """Return the page of graphs of large diameter."""
+    again = f"`hiergcn reproduce page{' --quick' if quick else ''} --store {PACKED}` makes this page again."
+    return Page("Graphs of large diameter", range_sections(records, quick), [_provenance(list(records)), again])
+
+
 def write_pages(place: Path, folder: Path, scale: Scale) -> list[Path]:
     """Write the pages and tables of all runs from a store or a packed file; return the HTML files.
 
@@ -90,6 +99,7 @@ def write_pages(place: Path, folder: Path, scale: Scale) -> list[Path]:
         ("choosing", choosing_records, choosing_page),
         ("labels", labels_records, labels_page),
         ("numbers", numbers_records, numbers_page),
+        ("range", range_records, partial(range_page, quick=scale.name == "quick")),
     ):
         if found := select(records):
             pages.append(write_page(page_of(found), folder / name))

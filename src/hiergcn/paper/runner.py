@@ -17,11 +17,14 @@ import torch
 from hiergcn.datasets import Dataset, load_dataset
 from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import evaluate_test, result_key
+from hiergcn.graph.split import Split, SplitSpec
 from hiergcn.model.registry import build_method
 from hiergcn.paper.collect import Results
 from hiergcn.paper.experiment import Experiment, Job, Measurement, Training
 from hiergcn.paper.experiments import Scale, paper_experiments, plus_experiments
 from hiergcn.paper.labels import NAME as LABELS
+from hiergcn.paper.long_range import LARGE as LARGE_CITY
+from hiergcn.paper.long_range import NAME as RANGE
 from hiergcn.paper.measures import MEASURES
 from hiergcn.paper.store import Record, Store, data_digest, identity, made_here
 from hiergcn.run.process import Send, Work, Worker
@@ -39,11 +42,14 @@ LARGE = 10_000
 def chosen(names: Sequence[str], scale: Scale, *others: Experiment) -> list[Experiment]:
     """Return the named experiments, of the scale or others, in order.
 
-    `all` means the paper's, `plus` H-GCN+'s, and `labels` those about spending labels.
+    `all` means the paper's, `plus` H-GCN+'s, `labels` those about spending labels, and `range` those about graphs of
+    large diameter but for the large city.
     """
     paper, plus = paper_experiments(scale), plus_experiments(scale)
     groups = {"all": list(paper), "plus": list(plus)}
-    groups[LABELS] = [one.name for one in others if one.name.startswith(f"{LABELS}-")]
+    for group in (LABELS, RANGE):
+        parts = (one.name for one in others if one.name.startswith(f"{group}-"))
+        groups[group] = [name for name in parts if name != LARGE_CITY]
     every = paper | plus | {one.name: one for one in others}
     for name in names:
         if name not in every and name not in groups:
@@ -143,7 +149,7 @@ def _trained(jobs: Sequence[Training], device: str) -> Iterator[Record]:
         return
     name, settings = jobs[0].dataset, jobs[0].settings
     data, trainer = dataset_of(name), _trainer(name, device)
-    splits = {job.split: job.split.split(data.graph, data.split) for job in jobs}
+    splits = {job.split: _split(name, job.split) for job in jobs}
     outcomes = trainer.train(settings, [(splits[job.split], job.seed) for job in jobs])
     for job, outcome in zip(jobs, outcomes, strict=True):
         predicted = {} if outcome.probabilities is None else {job.seed: outcome.probabilities.argmax(axis=1)}
@@ -158,6 +164,13 @@ def _trained(jobs: Sequence[Training], device: str) -> Iterator[Record]:
             "depth": _depth(trainer, settings),
         }
         yield Record(job.key(), digest_of(name), result, made_here(outcome.seconds, device))
+
+
+@cache
+def _split(dataset: str, spec: SplitSpec) -> Split:
+    """Return a split, always the same value, for which a trainer makes columns of labels once."""
+    data = dataset_of(dataset)
+    return spec.split(data.graph, data.split)
 
 
 @lru_cache(maxsize=1)  # another dataset frees the memory of the last one
@@ -232,6 +245,7 @@ def run_jobs(
     again: bool = False,
     on_event: OnEvent = lambda _: None,
     budget_seconds: float = math.inf,
+    gpu_workers: int = 1,
 ) -> RunSummary:
     """Do the jobs that the store does not have. Ctrl-C keeps finished runs.
 
@@ -239,10 +253,11 @@ def run_jobs(
         jobs: in the order of their importance.
         store: holds earlier results and gets the new ones.
         workers: processes on the CPU, one thread each; as many on the GPU for units that share it.
-        device: `cpu` or `cuda`; on `cuda` one more process uses the GPU.
+        device: `cpu` or `cuda`; on `cuda` further processes use the GPU.
         again: do all jobs, also those that the store has.
         on_event: called as runs finish or fail.
         budget_seconds: no unit is started after this time.
+        gpu_workers: processes that train on the GPU.
     """
     began = time.monotonic()
     store.make()
@@ -252,7 +267,7 @@ def run_jobs(
     on_event(Started(len(jobs), units))
     pool = _Pool(store, on_event, summary, began + budget_seconds)
     try:
-        pool.work([unit for unit in units if not unit.alone and not unit.shares_gpu], workers, device)
+        pool.work([unit for unit in units if not unit.alone and not unit.shares_gpu], workers, device, gpu_workers)
         pool.work([unit for unit in units if unit.shares_gpu], 0, device, gpu_workers=max(workers, 1))
         pool.work([unit for unit in units if unit.alone], 1, "cpu")  # seconds are measured on an idle machine
     except KeyboardInterrupt:

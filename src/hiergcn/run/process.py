@@ -32,6 +32,7 @@ Work = Callable[[Send, Any], Any]
 STOPPING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Signals by which a user, a scheduler or a closed terminal asks a process to stop."""
 _ENDED_FROM_OUTSIDE = tuple(-number for number in STOPPING[1:])  # exit codes
+RESET_PEAK = Path("/proc/self/clear_refs")
 _PR_SET_PDEATHSIG = 1  # of Linux's prctl
 
 
@@ -199,6 +200,15 @@ def interrupts_blocked() -> Iterator[None]:
 def peak_memory() -> Peak:
     """Return the peak memory of this process so far."""
     return Peak(_peak_resident(), _peak_gpu())
+
+
+def reset_peak_memory() -> int | None:
+    """Set the process's peak memory to what it holds now, and return it; None if the system cannot. Linux can."""
+    try:
+        RESET_PEAK.write_text("5", encoding="ascii")
+    except OSError:
+        return None
+    return peak_memory().resident
 
 
 def proc_field(file: str, name: str) -> str | None:

@@ -1,0 +1,121 @@
+r"""Nearness of labels: a perceptron over the hops to the nearest training node of each class, beside any network.
+
+.. math:: p = \tfrac12 \operatorname{softmax}(f(X, A)) + \tfrac12 \operatorname{softmax}(Z), \quad
+    Z = \operatorname{ReLU}(C W_0 + b_0) W_1 + b_1
+
+f is the network. C has two columns for each class k, 5 exp(-d/3) and 5 exp(-d/10), where d is the number of hops from a
+node to the nearest training node of class k other than itself. Labels that change slowly along the edges, as any
+distance does, are bounded by a label d hops away; the harmonic function averages that away.
+
+The columns are not passed along the edges: those of a neighbour hold the node's own label, and a network that sees them
+learns to read it off. The loss is the sum of that of the network and that of the perceptron, not the loss of p: a
+network that knows its training nodes by heart would leave the perceptron nothing to learn.
+"""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hiergcn.coarsen import Hierarchy
+from hiergcn.errors import InputError
+from hiergcn.graph.neighbourhoods import hops_to_classes
+from hiergcn.graph.task import Task
+from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, WrappedMethod
+from hiergcn.model.ops.sparse_features import FeatureLinear
+
+NEAR = (3.0, 10.0)
+"""Hops over which nearness falls to 1/e."""
+HIDDEN = 64
+"""Width of the perceptron."""
+_SCALE = 5.0  # so that columns differ by about 1
+_NETWORK = "network."
+
+
+def nearness_columns(task: Task) -> np.ndarray:
+    """Return how near the training labels of each class are to each node, (n, 2 * classes); 0 if there are none."""
+    if task.n_classes == 1:
+        raise InputError("Numbers have no classes to be near to. Leave nearness at false.")
+    hops = hops_to_classes(task.adjacency, task.train, task.train_labels, task.n_classes)
+    return np.hstack([_SCALE * np.exp(-hops / near) for near in NEAR]).astype(np.float32)
+
+
+class NearnessModel(NodeModel):
+    """A network and a perceptron that learn side by side; the mean of their probabilities predicts."""
+
+    def __init__(self, network: NodeModel, columns: Tensor, n_classes: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.network, self.weighs_classes = network, network.weighs_classes
+        self.columns = columns  # of the graph, not of the model: not saved with the weights
+        self.first = FeatureLinear(columns.shape[1], HIDDEN, 0.0, generator)
+        self.first_bias = nn.Parameter(torch.zeros(HIDDEN))
+        self.second = FeatureLinear(HIDDEN, n_classes, 0.0, generator)
+        self.second_bias = nn.Parameter(torch.zeros(n_classes))
+
+    @property
+    def title(self) -> str:
+        """The network's title: users ask for nearness=true, not for another model."""
+        return self.network.title
+
+    def forward(self, features: Features) -> Tensor:
+        """Return the logarithm of the mean probabilities, (n, classes)."""
+        both = [torch.log_softmax(logits, dim=1) for logits in (self.network(features), self._by_nearness())]
+        return torch.logaddexp(*both) - math.log(2.0)
+
+    def _by_nearness(self) -> Tensor:
+        H = torch.relu(self.first(self.columns) + self.first_bias)  # (n, HIDDEN)
+        logits: Tensor = self.second(H) + self.second_bias
+        return logits
+
+    def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
+        return self.network.objective(features, labelled, epoch) + labelled.loss(self._by_nearness())
+
+    def embed(self, features: Features) -> Tensor:
+        """Return the network's embedding."""
+        network: Any = self.network
+        embedding: Tensor = network.embed(features)
+        return embedding
+
+    def precompute(self, labelled: Labelled) -> Tensor | None:
+        return self.network.precompute(labelled)
+
+    def recompute_layers(self, on: bool = True) -> bool:
+        return self.network.recompute_layers(on)
+
+    def regularised(self) -> list[nn.Parameter]:
+        return [*self.network.regularised(), self.first.weight, self.second.weight]
+
+
+class NearnessMethod(WrappedMethod):
+    """Any method whose models inherit `NodeModel.step` and objective, with nearness of labels beside it."""
+
+    def __init__(self, method: Method) -> None:
+        super().__init__(method)
+        self.uses_labels, self.predicts_numbers = True, False
+
+    def prepare(
+        self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
+    ) -> Prepared:
+        own = weights and {name.removeprefix(_NETWORK): value for name, value in weights.items()}
+        prepared = self.method.prepare(task, hierarchy, device, own)
+        columns = torch.from_numpy(nearness_columns(task)).to(device)
+        return replace(prepared, structure=(prepared.structure, columns))
+
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NearnessModel:
+        structure, columns = prepared.structure
+        network = self.method.build(Prepared(prepared.features, structure), n_classes, generator)
+        return NearnessModel(network, columns, n_classes, generator)
+
+    def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
+        assert isinstance(model, NearnessModel)
+        if not self.method.redraw(model.network, generator):
+            return False
+        for layer in (model.first, model.second):
+            layer.generator = generator
+            layer.reset_parameters()
+        nn.init.zeros_(model.first_bias)
+        nn.init.zeros_(model.second_bias)
+        return True

@@ -1,0 +1,90 @@
+"""Nearness of labels: hops to the nearest label of each class, never the node's own, and the perceptron beside."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from scipy.sparse.csgraph import dijkstra
+
+from hiergcn.datasets import city_graph, planted_graph, planted_numbers
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.neighbourhoods import hops_to_classes
+from hiergcn.graph.task import Task
+from hiergcn.model.nearness import NearnessModel, nearness_columns
+from hiergcn.model.registry import build_method
+from hiergcn.run.settings import settings_for
+from hiergcn.run.trainer import Trainer
+
+CPU = torch.device("cpu")
+
+
+def test_hops_are_those_to_the_nearest_other_label() -> None:
+    graph = city_graph(300, seed=3)
+    assert graph.labels is not None
+    nodes = np.random.default_rng(0).choice(300, 60, replace=False)
+    labels = graph.labels[nodes]
+    hops = dijkstra(graph.adjacency, unweighted=True)
+    expected = np.full((300, 10), np.inf)
+    for node in range(300):
+        for label in range(10):
+            others = nodes[(labels == label) & (nodes != node)]
+            expected[node, label] = hops[node, others].min(initial=np.inf)
+    np.testing.assert_array_equal(hops_to_classes(graph.adjacency, nodes, labels, 10), expected)
+
+
+def test_a_label_alone_in_its_component_is_not_near_itself() -> None:
+    pairs = sp.csr_array(sp.kron(sp.eye_array(2), np.array([[0.0, 1.0], [1.0, 0.0]])))
+    hops = hops_to_classes(pairs, np.array([0, 3]), np.array([0, 1]), 2)
+    np.testing.assert_array_equal(hops, [[np.inf, np.inf], [1, np.inf], [np.inf, 1], [np.inf, np.inf]])
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return planted_graph(90, classes=3, seed=1)
+
+
+@pytest.fixture
+def split(graph: Graph) -> Split:
+    assert graph.labels is not None
+    return Split.holdout(graph.labels, 0.3, 0.3, 0)
+
+
+def test_columns_do_not_depend_on_other_labels_than_training_ones(graph: Graph, split: Split) -> None:
+    assert graph.labels is not None
+    poisoned = graph.labels.copy()
+    poisoned[split.test] = (poisoned[split.test] + 1) % 3
+    poisoned[split.validation] = (poisoned[split.validation] + 1) % 3
+    first, second = (nearness_columns(Task.of(one, split)) for one in (graph, graph.with_labels(poisoned)))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_the_answer_is_the_mean_of_network_and_perceptron(graph: Graph, split: Split) -> None:
+    settings = settings_for("gcn").override({"nearness": True})
+    method = build_method("gcn", settings.model)
+    prepared = method.prepare(Task.of(graph, split), None, CPU)
+    model = method.build(prepared, 3, torch.Generator().manual_seed(0)).eval()
+    assert isinstance(model, NearnessModel)
+    network = torch.softmax(model.network(prepared.features), dim=1)
+    beside = torch.softmax(model._by_nearness(), dim=1)
+    torch.testing.assert_close(model(prepared.features).exp(), (network + beside) / 2)
+
+
+@pytest.mark.parametrize("method", ["hgcn", "gcn", "mlp"])
+def test_models_with_nearness_train_and_come_back(graph: Graph, split: Split, method: str) -> None:
+    settings = settings_for(method, "long-range" if method == "hgcn" else None)
+    settings = settings.override({"nearness": True, "epochs": 5, "patience": None})
+    trainer = Trainer(graph, "cpu")
+    (outcome,) = trainer.train(settings, [(split, 0)])
+    assert outcome.weights is not None
+    assert outcome.probabilities is not None
+    model, features = trainer.restored(settings, split, outcome.weights)
+    np.testing.assert_allclose(model(features).exp().detach().numpy(), outcome.probabilities, atol=1e-5)
+
+
+def test_numbers_have_no_classes_to_be_near_to() -> None:
+    graph = planted_numbers(60, seed=0)
+    assert graph.strata is not None
+    settings = settings_for("mlp").override({"nearness": True})
+    with pytest.raises(InputError, match="mlp predicts classes only"):
+        Trainer(graph, "cpu").prepared(settings, Split.holdout(graph.strata, 0.2, 0.2, 0))
