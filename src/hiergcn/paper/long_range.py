@@ -121,8 +121,6 @@ GAPS = (
     hgcn_arm("gaps levels=4", nearness=True, dropout=0.2, levels=4),
     hgcn_arm("gaps harmonic", nearness=True, harmonic=True, dropout=0.2),
     hgcn_arm("gaps own weights", **_OWN, nearness=True, dropout=0.2),
-    hgcn_arm("gaps exchange", nearness=True, exchange=4, levels=4, learning_rate=0.003, dropout=0.2),
-    hgcn_arm("gaps round", **_ROUND, nearness=True, dropout=0.2),
 )
 """Candidates for the preset `long-range`."""
 ELSEWHERE = (
@@ -148,34 +146,36 @@ def _arms() -> Iterator[Arm]:
     """Yield arms in the order of their importance; on the city, one seed per split but for the main ones."""
     gaps, place = (RANDOM,), (BLOCKED, APART)
     main = (BASE, _FIRST_FLAT[0], GAPS[0])
+    both = (RANDOM, BLOCKED)
     plan = (
         (LABELS_ALONE, DATASETS, None),
-        ((BASE, *_FIRST_FLAT), SMALL, None),
-        (GAPS[:1], SMALL, (RANDOM, BLOCKED)),
+        ((BASE, *_FIRST_FLAT[:2]), SMALL, None),
+        (GAPS[:1], SMALL, both),
         (ELSEWHERE[:4], SMALL, place),
         ((BASE, *_FIRST_FLAT), (CITY,), None),
-        (GAPS[:1], (CITY,), (RANDOM, BLOCKED)),
+        (GAPS[:1], (CITY,), both),
         (ELSEWHERE[:4], (CITY,), place),
+        (_FIRST_FLAT[2:], SMALL, None),
         (GAPS[1:], SMALL, gaps),
-        ((*WITH_COLUMNS, _mlp()), SMALL, (RANDOM, BLOCKED)),
-        (GAPS[1:5], (CITY,), gaps),
-        (WITH_COLUMNS[:2], (CITY,), gaps),
-        (BY_LEVELS, SMALL, (RANDOM, BLOCKED)),
-        (ABLATIONS, SMALL, (RANDOM, BLOCKED)),
-        (BY_DEPTH, SMALL, (RANDOM, BLOCKED)),
+        (BY_LEVELS, SMALL, both),
+        (BY_LEVELS, (CITY,), both),
+        (GAPS[1:], (CITY,), gaps),
+        (ABLATIONS, SMALL, both),
+        (WITH_COLUMNS[:2], DATASETS, gaps),
+        (BY_DEPTH, SMALL, both),
+        (ABLATIONS, (CITY,), both),
+        (BY_DEPTH, (CITY,), both),
         (ELSEWHERE[4:], SMALL, place),
-        (BY_LEVELS, (CITY,), (RANDOM, BLOCKED)),
-        (ABLATIONS, (CITY,), (RANDOM, BLOCKED)),
-        (_DROPOUT_0, SMALL, None),
         (ELSEWHERE[4:], (CITY,), place),
-        (BY_DEPTH, (CITY,), (RANDOM, BLOCKED)),
+        (_DROPOUT_0, SMALL, None),
+        (WITH_COLUMNS[2:], SMALL, gaps),
         (_DROPOUT_0[:2], (CITY,), None),
     )
     for arms, datasets, columns in plan:
         for arm in arms:
             yield replace(arm, datasets=datasets, columns=columns, seeds=1 if datasets == (CITY,) else arm.seeds)
-    for arm in main:
-        yield replace(arm, datasets=(CITY,), columns=(RANDOM, BLOCKED))
+        if arms is ABLATIONS and datasets == SMALL:
+            yield from (replace(arm, datasets=(CITY,), columns=both) for arm in main)
 
 
 def range_experiments(quick: bool = False) -> tuple[Experiment, ...]:
