@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from hiergcn.errors import InputError
-from hiergcn.run.machine import choose_device
+from hiergcn.run.machine import FEW_ENTRIES, choose_device
 
 
 @pytest.mark.parametrize("name", ["abacus", "meta", "mps", "cuda:99"])
@@ -23,5 +23,8 @@ def test_a_named_gpu_becomes_the_current_one(monkeypatch: pytest.MonkeyPatch) ->
     assert choose_device("cuda:1") == torch.device("cuda:1")
     assert current == [torch.device("cuda:1")]
     assert choose_device("auto") == torch.device("cuda")
+    assert choose_device("auto", entries=FEW_ENTRIES) == torch.device("cuda")
+    assert choose_device("auto", entries=FEW_ENTRIES - 1) == torch.device("cpu")
+    assert choose_device("cuda", entries=1) == torch.device("cuda")
     assert choose_device("cpu") == torch.device("cpu")
     assert len(current) == 1

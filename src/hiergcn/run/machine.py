@@ -17,8 +17,13 @@ from hiergcn.version import __version__
 _PACKAGES = ("torch", "numpy", "scipy", "numba", "pandas", "scikit-learn", "safetensors", "torch_geometric")
 
 
-def choose_device(name: str = "auto") -> torch.device:
-    """Return a device by its name; `auto` is the first GPU that CUDA knows, else the CPU.
+FEW_ENTRIES = 50_000
+"""Entries of adjacency and features below which `auto` is the CPU. There a network trains in about a second, and a GPU
+takes longer than that to start, to compile the kernels and to record an epoch."""
+
+
+def choose_device(name: str = "auto", entries: int | None = None) -> torch.device:
+    """Return a device by its name; `auto` is the first GPU that CUDA knows, unless the graph is small, else the CPU.
 
     On a CPU torch gets one thread, unless OMP_NUM_THREADS says otherwise: the products are small, and threads would
     wait for each other longer than they work. A GPU that is named (`cuda:1`) becomes the current one, for which
@@ -27,7 +32,8 @@ def choose_device(name: str = "auto") -> torch.device:
     if "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(1)
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        worth_it = entries is None or entries >= FEW_ENTRIES
+        return torch.device("cuda" if worth_it and torch.cuda.is_available() else "cpu")
     unknown = InputError(f"There is no device named {name!r} here; give auto, cpu or cuda.")
     try:
         device = torch.device(name)

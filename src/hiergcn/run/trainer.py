@@ -41,13 +41,14 @@ class Trainer:
 
     Args:
         graph: gets structural features if it has none.
-        device: `auto`, `cpu`, `cuda`, or a torch device.
+        device: `auto`, `cpu`, `cuda`, or a torch device; see `choose_device`.
         hierarchy: used for all settings instead of coarsening the graph.
     """
 
     def __init__(self, graph: Graph, device: str | torch.device = "auto", hierarchy: Hierarchy | None = None) -> None:
-        self.device = choose_device(device) if isinstance(device, str) else device
         self.graph = with_structural_features(graph)
+        entries = graph.adjacency.nnz + (0 if graph.features is None else graph.features.size)  # of sparse ones, stored
+        self.device = choose_device(device, entries) if isinstance(device, str) else device
         self.coarsen_seconds = 0.0
         self._given = hierarchy
         self._hierarchies: dict[tuple[CoarsenConfig, int], Hierarchy] = {}
