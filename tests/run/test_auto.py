@@ -309,6 +309,7 @@ def test_labels_take_turns(graph: Graph, result: RunResult) -> None:
     for one in parts:
         assert np.array_equal(np.union1d(one.train, one.validation), used)
         assert np.array_equal(one.test, split.test)
+    assert {member.settings.train.selection for member in result.members} == {"loss"}
     assert result.turns == TURNS
     assert result.metrics()["turns"] == TURNS
     nodes, turn = turn_of(split, graph.labels, order=canonical_order(graph.ids))

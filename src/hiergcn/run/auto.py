@@ -272,7 +272,11 @@ class _Race:
             raise KeyboardInterrupt
 
     def _settings(self, entry: Entry) -> Settings:
-        """Return the recipe or settings for the graph, with the changes of the candidate and of the user."""
+        """Return the recipe or settings for the graph, with the changes of the candidate and of the user.
+
+        If labels take turns, the validation loss selects the epoch. The best accuracy of few nodes is a matter of luck,
+        and the more so the more epochs a candidate has: it would look better than it is.
+        """
         graph, split, coarsened = self.trainer.graph, self.split, self.trainer.coarsened
         adapted = choose_settings(
             graph,
@@ -283,7 +287,8 @@ class _Race:
             coarsened=coarsened,
             profile=self.profile,
         ).settings
-        return adapted.override(adapted.effective(self.changes))
+        by_loss = {"selection": "loss"} if len(self.turns) > 1 else {}
+        return adapted.override(adapted.effective(by_loss | self.changes))
 
 
 class _Watch:

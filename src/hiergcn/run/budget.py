@@ -15,17 +15,18 @@ from hiergcn.model.memory_cost import MemoryPlan
 LONGEST = 300.0
 """Most seconds of the automatic choice, unless the caller gives a limit."""
 
-_SHORTEST, _SMALL, _PER_NODE = 2.0, 300, 0.02  # seconds, for up to so many nodes, and for each further one
-_MEDIUM = 2_000  # nodes, from which on the limit grows with the square root of their number
+_SHORTEST, _SMALL, _PER_NODE = 2.0, 300, 0.04  # seconds, for up to so many nodes, and for each further one
+_USUAL = 42.0  # seconds, of most graphs
+_MEDIUM = 2_500  # nodes, from which on the limit grows with the square root of their number
 _OVERHEAD = {"mlp": 0.0015, "gcn": 0.002, "graphsage": 0.003}  # seconds of an epoch on a tiny graph
 _OTHER_OVERHEAD = 0.006
 _PER_BYTE = 1.5e-9  # seconds of an epoch, for each byte of the memory plan
 
 
 def default_limit(n_nodes: int) -> float:
-    """Return the seconds of the automatic choice: 2 for up to 300 nodes, 36 for 2,000, 114 for 20,000, at most 300."""
-    medium = _SHORTEST + _PER_NODE * max(min(n_nodes, _MEDIUM) - _SMALL, 0)
-    return min(medium * math.sqrt(max(n_nodes / _MEDIUM, 1.0)), LONGEST)
+    """Return the seconds of the automatic choice: 2 for up to 300 nodes, 42 for 1,300, 119 for 20,000, at most 300."""
+    usual = min(_SHORTEST + _PER_NODE * max(n_nodes - _SMALL, 0), _USUAL)
+    return min(usual * math.sqrt(max(n_nodes / _MEDIUM, 1.0)), LONGEST)
 
 
 def epoch_price(method: str, plan: MemoryPlan, on_gpu: bool) -> float:
