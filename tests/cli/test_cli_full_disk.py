@@ -77,7 +77,7 @@ def test_no_room_at_all(command: Command, own_files: Path, largest_file: Callabl
     assert sorted(path.name for path in own_files.iterdir()) == ["edges.csv", "nodes.csv"]
 
 
-@pytest.mark.parametrize("verb", ["fit", "tune", "compare"])
+@pytest.mark.parametrize("verb", ["fit", "compare"])
 def test_a_folder_that_another_process_writes_to_is_refused_at_the_start(
     command: Command, own_files: Path, verb: str
 ) -> None:

@@ -3,6 +3,7 @@
 import csv
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,9 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import parse_splits, random_splits
 from hiergcn.run.adapt import choose_settings
 from hiergcn.run.compare import Comparison, compare, read_comparison, write_comparison
+from hiergcn.run.engine import Processes
 from hiergcn.run.events import CompareEvent, MethodDone, MethodStarted, RunDone
 from hiergcn.run.fit import fit
-from hiergcn.run.process import peak_memory
 from hiergcn.run.settings import Settings, settings_for
 
 SEEDS = (0, 1)
@@ -40,11 +41,7 @@ def own(graph: Graph) -> Split:
 @pytest.fixture
 def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Methods run here, where starting a process for each would only take time."""
-
-    def here(work: Any, *arguments: Any, on_message: Any) -> Any:
-        return work(on_message, *arguments), peak_memory()
-
-    monkeypatch.setattr("hiergcn.run.compare.in_own_process", here)
+    monkeypatch.setattr("hiergcn.run.compare.Processes", partial(Processes, apart=False))
 
 
 def quick(method: str = "hgcn", **changes: Any) -> Settings:

@@ -153,7 +153,7 @@ def test_a_failed_trial_is_kept(
 ) -> None:
     monkeypatch.setattr("hiergcn.run.tune.fit", raising(MemoryError("too large"), after=1))
     tuning = search(graph, split, base, tmp_path, 2)
-    assert [trial.failure for trial in tuning.trials] == [None, "too large"]
+    assert [trial.failure for trial in tuning.trials] == [None, "It failed with MemoryError: too large"]
     assert tuning.best.number == 0
     with pytest.raises(InputError, match="Every trial failed"):
         _ = replace(tuning, trials=tuning.trials[1:]).best

@@ -71,6 +71,7 @@ def compare(
     ] = None,
     set_: options.Set = None,
     device: options.Device = "auto",
+    engine: options.Engine = None,
     out: options.Out = None,
 ) -> None:
     """Compare methods over the same splits and seeds."""
@@ -103,11 +104,12 @@ def compare(
     folder = options.out_folder(context, out, Path("runs") / f"{source.name}-compare")
     read = options.read_data(source)
     read.check_labels()
+    where = options.open_engine(context, engine)
     screen = console()
     about = describe_splits(specs, drawn=read.split is None and read.graph.split is None)
     screen.print(f"{printable(read.graph.name)}: {about}; seeds 0 to {seeds - 1} of each method.")
     try:
-        with Progress(screen) as progress:
+        with Progress(screen, where) as progress:
             comparison = run_compare(
                 read.graph,
                 read.split,
@@ -121,6 +123,7 @@ def compare(
                 on_event=CompareProgress(progress),
                 command=options.command_line(),
                 on_part=partial(_keep, folder),
+                engine=where,
             )
     except KeyboardInterrupt:
         complain("Stopped before the first method was finished: nothing was written.")

@@ -102,6 +102,7 @@ def fit(
     ] = True,
     device: options.Device = "auto",
     workers: options.Workers = None,
+    engine: options.Engine = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Say why each setting was chosen.", rich_help_panel=options.RESULTS)
     ] = False,
@@ -139,13 +140,14 @@ def fit(
     read = options.read_data(source)
     read.check_labels()
     check_room(folder, run_size(read.graph, seeds))
+    where = options.open_engine(context, engine, workers)
     split_from = read.split_from or drawn_split(read.graph)
     with_baselines = not source.is_dataset if baselines is None else baselines
     limit = default_limit(read.graph.n_nodes) if time_limit is None else time_limit
     if method == AUTO:
         console().print(f"Time limit of the choice: {limit:.0f} s (--time-limit)")
     try:
-        with Progress(console()) as progress:
+        with Progress(console(), where) as progress:
             result = run_fit(
                 read.graph,
                 read.split,
@@ -160,6 +162,7 @@ def fit(
                 coverage=coverage,
                 advise=advice,
                 drop_doubtful=drop_doubtful,
+                engine=where,
                 workers=workers or (cores() if read.graph.n_nodes <= MANY_NODES else 1),
                 on_event=FitProgress(
                     progress,

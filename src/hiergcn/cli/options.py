@@ -14,6 +14,7 @@ from hiergcn.errors import InputError
 from hiergcn.model.registry import method_names
 
 if TYPE_CHECKING:
+    from hiergcn.run.engine import Engine as RunEngine
     from hiergcn.run.source import Data as ReadData
     from hiergcn.run.source import Source
 
@@ -155,6 +156,15 @@ OutTable = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="A CSV to write. [default: standard output]", rich_help_panel=RESULTS),
 ]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="local; ray: the cluster of RAY_ADDRESS or of this machine, else one for this command; or "
+        "ray://HOST:PORT. [default: ray if RAY_ADDRESS is set]",
+        rich_help_panel=RUNNING,
+    ),
+]
 Run = Annotated[Path, typer.Argument(help="A folder that `hiergcn fit` wrote.")]
 SpreadsheetSafe = Annotated[
     bool,
@@ -233,6 +243,14 @@ def out_folder(context: typer.Context, out: Path | None, default: Path) -> Path:
     folder: Path = context.with_resource(held_free(default) if out is None else held(out))
     check_free(folder)  # another run may have ended between
     return folder
+
+
+def open_engine(context: typer.Context, name: str | None, workers: int | None = None) -> "RunEngine | None":
+    """Return the engine that is named, which is closed when the command ends; None for this machine."""
+    from hiergcn.run.engine import open_engine as opened
+
+    engine: RunEngine | None = context.with_resource(opened(name, workers))
+    return engine
 
 
 def command_line() -> str:

@@ -13,6 +13,7 @@ from hiergcn.cli.terminal import console, duration, percent, printable
 from hiergcn.run import events
 
 if TYPE_CHECKING:
+    from hiergcn.run.engine import Engine
     from hiergcn.train.loop import SeedOutcome
 
 GIGABYTE = 1e9
@@ -24,11 +25,16 @@ class Progress:
     """One task after another, each with its progress. Use it as a context.
 
     On a terminal a task is a bar, with a text and the time left beside it. Elsewhere a task prints a line for each
-    milestone, and the text if nothing was printed for a while.
+    milestone, and the text if nothing was printed for a while. The size of the cluster stands beside the text if the
+    work is done by an engine that has one.
     """
 
-    def __init__(self, out: Console) -> None:
+    def __init__(self, out: Console, engine: "Engine | None" = None) -> None:
         self.out = out
+        self.engine = engine
+        if engine is not None:
+            engine.on_note = self.note
+            self.note(f"{engine.status()}.")
         columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TextColumn("{task.fields[text]}"))
         self.bars = Bars(*columns, console=out, transient=True, expand=True) if out.is_terminal else None
         self.task: TaskID | None = None
@@ -69,7 +75,8 @@ class Progress:
         number of seconds left, if the caller knows better than the pace so far.
         """
         self.done, self.total = done, self.total if total is None else total
-        shown = ", ".join(filter(None, (text, self.left(left))))
+        status = "" if self.engine is None else f"({self.engine.status()})"
+        shown = ", ".join(filter(None, (text, self.left(left)))) + f" {status}".rstrip()
         if self.bars is not None and self.task is not None:
             self.bars.update(self.task, completed=done, total=self.total or None, text=shown)
         elif line is not None:
@@ -177,16 +184,21 @@ class CompareProgress:
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
         self.done = self.runs = 0
+        self.models: list[str] = []
 
     def __call__(self, event: events.CompareEvent) -> None:
         match event:
             case events.MethodStarted(model, runs):
-                self.done, self.runs = 0, runs
-                self.progress.start(model, runs)
+                if self.done == self.runs:  # else several run at the same time
+                    self.done, self.runs, self.models = 0, 0, []
+                self.runs += runs
+                self.models.append(model)
+                self.progress.start(", ".join(self.models), self.runs)
             case events.RunDone(model, split, seed, failure):
                 self.done += 1
                 if failure is not None:
-                    self.progress.note(f"{model}, split {split}, seed {seed}: failed, it {failure}", style="yellow")
+                    why = f". {failure}" if failure[:1].isupper() else f", it {failure}"
+                    self.progress.note(f"{model}, split {split}, seed {seed}: failed{why}", style="yellow")
                 self.progress.advance(self.done, f"{self.done} of {self.runs} runs")
             case events.MethodDone(run) if run.failure is not None:
                 self.progress.note(f"{run.model}: failed. {run.failure}", style="yellow")

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from hiergcn.paper.experiment import Experiment, Job
     from hiergcn.paper.experiments import Scale
     from hiergcn.paper.runner import JobDone, RunSummary, Started, UnitFailed
+    from hiergcn.run.engine import Engine
 
 PAGE, LIST = "page", "list"
 
 
 def reproduce(
+    context: typer.Context,
     what: Annotated[
         list[str],
         typer.Argument(
@@ -68,6 +70,7 @@ def reproduce(
         ),
     ] = None,
     gpu_workers: Annotated[int, typer.Option(min=1, help="Processes that train on the GPU.")] = 1,
+    engine: options.Engine = None,
     again: Annotated[
         bool, typer.Option("--again", help="Run also what is in the store; the new results count.")
     ] = False,
@@ -91,7 +94,8 @@ def reproduce(
         if place.is_file():
             raise InputError(f"{place} is a file of results, which only `page` can read. Give --store a folder.")
         jobs = _jobs(what, scale, benchmarks, _names(models), _names(datasets))
-        summary = _run(jobs, place, device, workers, again, budget_minutes, gpu_workers)
+        where = options.open_engine(context, engine, workers or None)
+        summary = _run(jobs, place, device, workers, where, again, budget_minutes, gpu_workers)
     for page in write_pages(place, folder, scale):
         console().print(f"Page: {page}", soft_wrap=True)
     if summary is not None:
@@ -137,6 +141,7 @@ def _run(
     place: Path,
     device: str,
     workers: int | None,
+    engine: "Engine | None",
     again: bool,
     budget_minutes: float | None,
     gpu_workers: int,
@@ -146,15 +151,16 @@ def _run(
     from hiergcn.paper.store import Store
     from hiergcn.run.machine import choose_device, cores
 
-    where = choose_device(device).type
+    where = choose_device(device).type if engine is None else engine.device(device)
     if where == "cpu" and workers == 0:
         raise InputError("--workers 0 needs a GPU. Give at least 1.")
-    with Progress(console()) as progress:
+    with Progress(console(), engine) as progress:
         return run_jobs(
             jobs,
             Store(place),
             workers=cores() if workers is None else workers,
             device=where,
+            engine=engine,
             again=again,
             on_event=_RunProgress(progress),
             budget_seconds=60 * (math.inf if budget_minutes is None else budget_minutes),

@@ -57,6 +57,13 @@ def tune(
         ),
     ] = None,
     device: options.Device = "auto",
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Trials at the same time. [default: 1; with Ray, as many as the cluster has room for]"
+        ),
+    ] = None,
+    engine: options.Engine = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -79,7 +86,7 @@ def tune(
 
     from hiergcn.cli.progress import Progress
     from hiergcn.report.figures import tuning_figure
-    from hiergcn.run.out_folder import check_free, held
+    from hiergcn.run.out_folder import check_free
     from hiergcn.run.settings import settings_for
     from hiergcn.run.tune import JOURNAL, write_tuning
     from hiergcn.run.tune import tune as search
@@ -88,12 +95,12 @@ def tune(
     folder = Path("runs") / f"{source.name}-{method}-tune" if out is None else out
     if not (folder / JOURNAL).is_file():
         check_free(folder)
-    context.with_resource(held(folder))
+    where = options.open_engine(context, engine, workers)
     read = options.read_data(source)
     read.check_labels()
     screen = console()
     screen.print(f"Search in {folder}: {trials} trials of {seeds} seeds; Ctrl-C keeps finished trials.", soft_wrap=True)
-    with Progress(screen) as progress:
+    with Progress(screen, where) as progress:
         progress.start("trials", trials)
         tuning = search(
             read.graph,
@@ -106,6 +113,8 @@ def tune(
             seeds=range(seeds),
             device=device,
             on_event=lambda trial: _show_trial(progress, trial),
+            workers=workers,
+            engine=where,
         )
     if not tuning.trials:
         complain("Stopped before the first trial was finished.")

@@ -1,4 +1,4 @@
-"""Run the jobs that the store does not have yet, in worker processes."""
+"""Run the jobs that the store does not have yet, in worker processes or on other machines."""
 
 import math
 import time
@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from itertools import chain, zip_longest
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -27,7 +26,9 @@ from hiergcn.paper.long_range import LARGE as LARGE_CITY
 from hiergcn.paper.long_range import NAME as RANGE
 from hiergcn.paper.measures import MEASURES
 from hiergcn.paper.store import Record, Store, data_digest, identity, made_here
-from hiergcn.run.process import Send, Work, Worker
+from hiergcn.run.engine import Engine, Request, replies
+from hiergcn.run.memory_plan import unit_request
+from hiergcn.run.process import Reply, Send, Work, Worker
 from hiergcn.run.settings import Settings
 from hiergcn.run.trainer import Trainer
 
@@ -114,9 +115,17 @@ def _group_units(group: list[Job], device: torch.device) -> list[Unit]:
     return [Unit(tuple(group[at : at + size]), on_gpu) for at in range(0, len(group), size)]
 
 
+_BROUGHT: dict[str, Dataset] = {}  # in a worker of another machine, which may not have the files
+
+
 @cache
 def dataset_of(name: str) -> Dataset:
-    return load_dataset(name)
+    return _BROUGHT.get(name) or load_dataset(name)
+
+
+@cache
+def _request(dataset: str, settings: Settings, device: str) -> Request:
+    return unit_request(dataset_of(dataset).graph, settings, None, device)
 
 
 @cache
@@ -127,20 +136,28 @@ def digest_of(name: str | None) -> str | None:
 # In a worker
 
 
-def _make_work(folder: Path, device: str) -> Work:
-    """Prepare a worker; return the function that does a unit, writes its results and sends them."""
+def _make_work(device: str) -> Work:
+    """Prepare a worker; return the function that does a unit, sends each result and returns all."""
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)  # a confident softmax is full of denormals, and each costs a hundred cycles
-    store = Store(folder)
 
-    def work(send: Send, unit: Unit) -> None:
+    def work(send: Send, unit: Unit) -> list[Record]:
         trainings = [job for job in unit.jobs if isinstance(job, Training)]
         measurements = (measured(job, device) for job in unit.jobs if isinstance(job, Measurement))
+        records = []
         for record in chain(measurements, _trained(trainings, device)):
-            store.write(record)
             send(record)
+            records.append(record)
+        return records
 
     return work
+
+
+def _make_spread_work(device: str, datasets: dict[str, Dataset]) -> Work:
+    """Prepare a worker of another machine, which gets the datasets with its work; only some units use the device."""
+    _BROUGHT.update(datasets)
+    works = {True: _make_work(device), False: _make_work("cpu")}
+    return lambda send, unit: works[unit.on_gpu](send, unit)
 
 
 def _trained(jobs: Sequence[Training], device: str) -> Iterator[Record]:
@@ -246,6 +263,7 @@ def run_jobs(
     on_event: OnEvent = lambda _: None,
     budget_seconds: float = math.inf,
     gpu_workers: int = 1,
+    engine: Engine | None = None,
 ) -> RunSummary:
     """Do the jobs that the store does not have. Ctrl-C keeps finished runs.
 
@@ -258,6 +276,7 @@ def run_jobs(
         on_event: called as runs finish or fail.
         budget_seconds: no unit is started after this time.
         gpu_workers: processes that train on the GPU.
+        engine: does the units on other machines, but for those that need an idle one.
     """
     began = time.monotonic()
     store.make()
@@ -267,8 +286,11 @@ def run_jobs(
     on_event(Started(len(jobs), units))
     pool = _Pool(store, on_event, summary, began + budget_seconds)
     try:
-        pool.work([unit for unit in units if not unit.alone and not unit.shares_gpu], workers, device, gpu_workers)
-        pool.work([unit for unit in units if unit.shares_gpu], 0, device, gpu_workers=max(workers, 1))
+        if engine is not None:
+            pool.work_on(engine, [unit for unit in units if not unit.alone], device)
+        else:
+            pool.work([unit for unit in units if not unit.alone and not unit.shares_gpu], workers, device, gpu_workers)
+            pool.work([unit for unit in units if unit.shares_gpu], 0, device, gpu_workers=max(workers, 1))
         pool.work([unit for unit in units if unit.alone], 1, "cpu")  # seconds are measured on an idle machine
     except KeyboardInterrupt:
         summary.interrupted = True
@@ -297,6 +319,26 @@ class _Pool:
     on_event: OnEvent
     summary: RunSummary
     deadline: float
+    written: set[str] = field(default_factory=set)
+    """Ids of the results so far: a unit that was started again sends some of them again."""
+
+    def work_on(self, engine: Engine, units: Sequence[Unit], device: str) -> None:
+        """Have every unit done by an engine."""
+        trainings = [job for unit in units for job in unit.jobs if isinstance(job, Training)]
+        datasets = {name: dataset_of(name) for name in {job.dataset for job in trainings}}
+        queue = deque(units)
+
+        def jobs() -> Iterator[tuple[Unit, Request]]:
+            while queue and time.monotonic() < self.deadline:
+                unit = queue.popleft()
+                first, on = unit.jobs[0], device if unit.on_gpu else "cpu"
+                plain = Request(gpus=int(unit.on_gpu))  # of a measurement nothing is known
+                yield unit, _request(first.dataset, first.settings, on) if isinstance(first, Training) else plain
+
+        with engine.pool(_make_spread_work, device, datasets) as pool:
+            for number, reply in replies(pool, jobs()):
+                self._handle(units[number], reply)
+        self.summary.out_of_time |= bool(queue)
 
     def work(self, units: Sequence[Unit], workers: int, device: str, gpu_workers: int = 1) -> None:
         """Give every unit to a worker; a worker that dies is replaced."""
@@ -304,7 +346,7 @@ class _Pool:
         on_gpu = min(gpu_workers, len(for_gpu)) or (1 if for_cpu and not workers else 0)
         devices = [device] * on_gpu if device != "cpu" else []
         devices += ["cpu"] * min(workers, len(for_cpu))
-        new_worker = partial(Worker, _make_work, self.store.folder)
+        new_worker = partial(Worker, _make_work)
         staff: dict[Worker, str] = {}  # with the device of each
         try:
             for where in devices:
@@ -319,7 +361,9 @@ class _Pool:
                     break
                 ready = [one for one in wait(list(busy)) if isinstance(one, Connection)]
                 for worker in (busy[connection] for connection in ready):
-                    if self._receive(worker) == "death":
+                    unit, reply = worker.job, worker.receive()
+                    self._handle(unit, reply)
+                    if reply.kind == "death":
                         worker.end()
                         where = staff.pop(worker)
                         staff[new_worker(where)] = where
@@ -328,14 +372,15 @@ class _Pool:
                 worker.end()
         self.summary.out_of_time |= bool(for_gpu or for_cpu)
 
-    def _receive(self, worker: Worker) -> str:
-        """Handle a worker's reply and return its kind."""
-        unit: Unit = worker.job
-        kind, content = worker.receive()
-        if kind == "message":
-            self.summary.done += 1
-            self.on_event(JobDone(unit, content))
-        elif kind != "result":
-            self.summary.failures.setdefault(unit.about, content)
-            self.on_event(UnitFailed(unit, content))
-        return kind
+    def _handle(self, unit: Unit, reply: Reply) -> None:
+        """Write the results of a reply to the store, or report that there are none."""
+        if reply.kind in ("failure", "death"):
+            self.summary.failures.setdefault(unit.about, reply.content)
+            self.on_event(UnitFailed(unit, reply.content))
+            return
+        for record in [reply.content] if reply.kind == "message" else reply.content:
+            if record.id not in self.written:
+                self.store.write(record)
+                self.written.add(record.id)
+                self.summary.done += 1
+                self.on_event(JobDone(unit, record))

@@ -1,19 +1,20 @@
 """Several methods over the same splits and seeds: running them, the result, and its files.
 
-Each method runs in a process of its own, one after the other, so that its time and peak memory are its own. The graph
-is coarsened before, once for all methods: peak memory does not include coarsening.
+Each method runs in a process of its own, one after the other, so that its time and peak memory are its own. An engine
+that spreads work over machines runs all methods at the same time, each seed by itself. The graph is coarsened before,
+once for all methods: peak memory does not include coarsening.
 """
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import pandas as pd
 
+from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import METRICS, Summary, result_key
 from hiergcn.evaluate.paired import TEST, PairedDifference, Scores, compare_all
@@ -21,15 +22,16 @@ from hiergcn.files import naming, written_whole
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import PUBLIC, SplitSpec, parse_splits, splits_text
 from hiergcn.run.adapt import choose_settings
+from hiergcn.run.engine import Engine, Processes, Request, replies
 from hiergcn.run.events import FitEvent, MethodDone, MethodStarted, OnCompareEvent, RunDone, SeedDone
 from hiergcn.run.fit import DRAWN_SPLIT, AllSeedsFailedError, check_classes, fit, in_canonical_order, own_split
 from hiergcn.run.machine import environment
-from hiergcn.run.process import Peak, Send, WorkFailedError, in_own_process
-from hiergcn.run.result import RunResult
+from hiergcn.run.memory_plan import unit_request
+from hiergcn.run.process import Peak, Reply, Send, Work
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.run.trainer import Trainer
+from hiergcn.train.loop import SeedOutcome
 
-FitSplit = Callable[..., RunResult]
 _SAVED_AS_IS = ("dataset", "against", "interrupted", "command", "environment")
 COMPARISON, SCORES = "comparison.json", "scores.csv"
 ENOUGH_PAIRS = 6
@@ -214,6 +216,7 @@ def compare(
     on_event: OnCompareEvent | None = None,
     command: str | None = None,
     on_part: Callable[[Comparison], None] | None = None,
+    engine: Engine | None = None,
 ) -> Comparison:
     """Run each method over the same splits and seeds. Ctrl-C keeps the methods that are finished, if there are any.
 
@@ -229,6 +232,7 @@ def compare(
         on_event: gets every step: see `events`.
         command: the command line, kept with the result.
         on_part: gets the comparison so far after each method but the last.
+        engine: where the methods run; by default in processes of this machine.
     """
     check_classes(graph, "a comparison")
     graph, split = in_canonical_order(graph, split)
@@ -253,15 +257,14 @@ def compare(
         of = (graph.name, tuple(splits), tuple(seeds), against)
         return Comparison(*of, tuple(runs), differences, interrupted, command, environment(), about)
 
+    engine = engine or Processes()
+    bench = _Bench(graph, drawn, dict(methods), {name: trainer.hierarchy(one) for name, one in methods.items()})
     try:
-        for name, settings in methods.items():
-            emit(MethodStarted(name, len(drawn) * len(seeds)))
-            hierarchy = trainer.hierarchy(settings)
-            work = partial(fit, graph, settings=settings, seeds=seeds, device=device, hierarchy=hierarchy)
-            runs.append(_run_method(name, settings, work, drawn, seeds, emit))
+        for run in bench.run(engine, engine.device(device), seeds, emit):
+            runs.append(run)
             if on_part and len(runs) < len(methods):
                 on_part(comparison(interrupted=True))
-            emit(MethodDone(runs[-1]))
+            emit(MethodDone(run))
     except KeyboardInterrupt:
         if not runs:
             raise
@@ -277,55 +280,131 @@ def _chosen(
     return choose_settings(trainer.graph, split, **recipe, changes=changes, coarsened=trainer.coarsened).settings
 
 
-def _run_method(
-    name: str, settings: Settings, fit_split: FitSplit, splits: list[Split], seeds: Sequence[int], emit: OnCompareEvent
-) -> MethodRun:
-    """Run a method in a process of its own."""
-    try:
-        (scores, epoch_seconds), peak = in_own_process(_train_splits, name, fit_split, splits, seeds, on_message=emit)
-    except WorkFailedError as error:
-        failed = [score for number in range(len(splits)) for score in _failed(name, number, seeds, error)]
-        return MethodRun(name, settings, tuple(failed), Peak(None, None), None, str(error))
-    return MethodRun(name, settings, tuple(scores), peak, epoch_seconds)
+class _Unit(NamedTuple):
+    """A method on one split, with some of the seeds."""
+
+    model: str
+    split: int
+    seeds: tuple[int, ...]
 
 
-def _train_splits(
-    send: Send, name: str, fit_split: FitSplit, splits: list[Split], seeds: Sequence[int]
-) -> tuple[list[Score], float | None]:
-    """Return the scores of every split and seed, and the mean seconds per epoch. Runs in the method's process."""
-    scores: list[Score] = []
-    train_seconds, epochs = 0.0, 0
-    for number, split in enumerate(splits):
+class _Scored(NamedTuple):
+    """The scores of a unit, and the training that they took."""
+
+    scores: list[Score]
+    seconds: float
+    epochs: int
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """What the methods of a comparison share."""
+
+    graph: Graph
+    splits: list[Split]
+    methods: dict[str, Settings]
+    hierarchies: dict[str, Hierarchy | None]
+
+    def run(self, engine: Engine, device: str, seeds: Sequence[int], emit: OnCompareEvent) -> Iterator[MethodRun]:
+        """Run every method and yield them in order."""
+        if engine.spreads:
+            yield from self._run(engine, list(self.methods), device, seeds, emit)
+        else:
+            for name in self.methods:
+                yield from self._run(engine, [name], device, seeds, emit)
+
+    def _run(
+        self, engine: Engine, names: list[str], device: str, seeds: Sequence[int], emit: OnCompareEvent
+    ) -> Iterator[MethodRun]:
+        """Run methods in one pool; yield each when it and those before it are finished."""
+        units = [unit for name in names for unit in self._units(name, seeds, engine.spreads and device == "cpu")]
+        requests = {name: self._request(name, device) for name in names}
+        done: dict[int, Reply] = {}
+        told: set[RunDone] = set()
+        for name in names:
+            emit(MethodStarted(name, len(self.splits) * len(seeds)))
+        with engine.pool(_scoring, self, device) as pool:
+            for number, reply in replies(pool, ((unit, requests[unit.model]) for unit in units)):
+                for event in _finished(units[number], reply):
+                    if event not in told:
+                        told.add(event)
+                        emit(event)
+                if reply.kind != "message":
+                    done[number] = reply
+                while names and all(k in done for k, unit in enumerate(units) if unit.model == names[0]):
+                    name = names.pop(0)
+                    yield self._method(name, [(unit, done[k]) for k, unit in enumerate(units) if unit.model == name])
+
+    def _units(self, name: str, seeds: Sequence[int], apart: bool) -> list[_Unit]:
+        groups = [(seed,) for seed in seeds] if apart else [tuple(seeds)]  # a GPU trains seeds side by side
+        return [_Unit(name, split, group) for split in range(len(self.splits)) for group in groups]
+
+    def _request(self, name: str, device: str) -> Request:
+        return unit_request(self.graph, self.methods[name], self.hierarchies[name], device)
+
+    def _method(self, name: str, finished: list[tuple[_Unit, Reply]]) -> MethodRun:
+        """Put the units of a method together."""
+        parts = [_scored(unit, reply) for unit, reply in finished]
+        scores = [score for part in parts for score in part.scores]
+        failures = [reply.content for _, reply in finished if reply.kind != "result"]
+        peak = Peak(
+            *(max((one for one in known if one), default=None) for known in zip(*_peaks(finished), strict=True))
+        )
+        epochs = sum(part.epochs for part in parts)
+        epoch_seconds = sum(part.seconds for part in parts) / epochs if epochs else None
+        failure = failures[0] if len(failures) == len(finished) else None
+        return MethodRun(name, self.methods[name], tuple(scores), peak, epoch_seconds, failure)
+
+
+def _peaks(finished: list[tuple[_Unit, Reply]]) -> list[tuple[int | None, int | None]]:
+    return [(reply.peak.resident, reply.peak.gpu) for _, reply in finished]
+
+
+def _finished(unit: _Unit, reply: Reply) -> list[RunDone]:
+    """Return the runs that a reply says are finished. A result says it again: messages may be late."""
+    if reply.kind == "message":
+        return [reply.content]
+    return [RunDone(one.model, one.split, one.seed, one.failure) for one in _scored(unit, reply).scores]
+
+
+def _scored(unit: _Unit, reply: Reply) -> _Scored:
+    """Return the scores of a unit; if it gave no result, each seed has failed for that reason."""
+    if reply.kind == "result":
+        scored: _Scored = reply.content
+        return scored
+    return _Scored([Score(unit.model, unit.split, seed, failure=reply.content) for seed in unit.seeds], 0.0, 0)
+
+
+def _scoring(bench: _Bench, device: str) -> Work:
+    """Prepare a worker; return what runs a unit."""
+
+    def run(send: Send, unit: _Unit) -> _Scored:
+        def on_event(event: FitEvent) -> None:
+            if isinstance(event, SeedDone):
+                send(RunDone(unit.model, unit.split, event.outcome.seed, event.outcome.failure))
+
+        settings, hierarchy = bench.methods[unit.model], bench.hierarchies[unit.model]
+        split = bench.splits[unit.split]
         try:
-            result = fit_split(split=split, on_event=partial(_send_seed, send, name, number))
+            result = fit(
+                bench.graph, split, settings, unit.seeds, device=device, hierarchy=hierarchy, on_event=on_event
+            )
         except AllSeedsFailedError as error:
-            scores += _failed(name, number, seeds, error)
-            continue
-        train_seconds += result.seconds["train"]
-        epochs += len(result.history)
-        scores += _scores(name, number, result)
-    return scores, train_seconds / epochs if epochs else None
+            return _Scored([_score(unit, one, {}) for one in error.outcomes], 0.0, 0)
+        assert result.test is not None
+        per_seed = [
+            {name: value for name, summary in result.test.items() if (value := summary.per_seed[place]) is not None}
+            for place in range(len(result.outcomes))
+        ]
+        scores = [_score(unit, one, metrics) for one, metrics in zip(result.outcomes, per_seed, strict=True)]
+        return _Scored(scores, result.seconds["train"], len(result.history))
+
+    return run
 
 
-def _send_seed(send: Send, model: str, split: int, event: FitEvent) -> None:
-    """Send a finished seed to the process that waits for it."""
-    if isinstance(event, SeedDone):
-        send(RunDone(model, split, event.outcome.seed, event.outcome.failure))
-
-
-def _failed(model: str, split: int, seeds: Sequence[int], error: Exception) -> list[Score]:
-    return [Score(model, split, seed, failure=str(error)) for seed in seeds]
-
-
-def _scores(model: str, split: int, result: RunResult) -> list[Score]:
-    assert result.test is not None
-    scores = []
-    for place, one in enumerate(result.outcomes):
-        found = {name: summary.per_seed[place] for name, summary in result.test.items()}
-        metrics = {name: value for name, value in found.items() if value is not None}
-        seen = (one.validation_accuracy, one.best_epoch, one.seconds, one.failure)
-        scores.append(Score(model, split, one.seed, metrics, *seen))
-    return scores
+def _score(unit: _Unit, one: SeedOutcome, metrics: dict[str, float]) -> Score:
+    seen = (one.validation_accuracy, one.best_epoch, one.seconds, one.failure)
+    return Score(unit.model, unit.split, one.seed, metrics, *seen)
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> None:

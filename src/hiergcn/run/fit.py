@@ -23,6 +23,7 @@ from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.model.registry import method_class
 from hiergcn.run.adapt import ChosenSettings, choose_settings, is_automatic
 from hiergcn.run.auto import Automatic, Trained, choose
+from hiergcn.run.engine import Engine
 from hiergcn.run.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitEvent, SettingsChosen, SplitChosen
 from hiergcn.run.label_check import doubtful_labels, judge_labels, without_doubtful
 from hiergcn.run.memory_plan import available_memory, require_memory
@@ -65,6 +66,7 @@ def fit(
     hierarchy: Hierarchy | None = None,
     device: str = "auto",
     workers: int = 1,
+    engine: Engine | None = None,
     time_limit: float | None = None,
     coverage: float | None = None,
     advise: bool = False,
@@ -91,6 +93,7 @@ def fit(
         device: `auto`, `cpu` or `cuda`.
         workers: processes that share the seeds on a CPU if these would take long. A script that asks for more than
             one must be importable: put its work under `if __name__ == "__main__"`.
+        engine: trains every seed on other machines, see `open_engine`.
         time_limit: seconds of the automatic choice; by default `budget.default_limit`.
         coverage: probability with which a node's prediction set holds its class, or an interval its number, such as
             0.9. Some labels then neither train nor validate, see `Split.with_calibration`. None makes no sets.
@@ -102,7 +105,7 @@ def fit(
     check_graph(graph)
     order = canonical_order(graph.ids)
     graph, split = in_canonical_order(graph, split)
-    trainer = Trainer(graph, device, hierarchy and hierarchy.reordered(order))
+    trainer = Trainer(graph, device, hierarchy and hierarchy.reordered(order), engine)
 
     split = own_split(graph, split)
     if coverage is not None and graph.strata is not None:
@@ -351,7 +354,7 @@ def _evaluated(
             "train": trained.seconds,
             "epoch": trained.seconds / max(len(history), 1),
         },
-        device=str(trainer.device),
+        device=trainer.trains_on,
         notes=(*_single_labels(graph), *graph.notes),
         interrupted=trained.interrupted,
         votes=_votes(trainer, turns[first.turn or 0], first, probabilities.argmax(axis=1)),

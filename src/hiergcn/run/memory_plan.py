@@ -14,11 +14,13 @@ from hiergcn.graph import Graph
 from hiergcn.graph.structure import WIDTH
 from hiergcn.model.memory_cost import WORD, LevelSize, MemoryPlan, Workload
 from hiergcn.model.registry import build_method
+from hiergcn.run.engine import Request
 from hiergcn.run.process import proc_field
 from hiergcn.run.settings import Settings
 
 _COARSER = 8  # bytes per entry of a coarser level in the hierarchy
 _GIGABYTE = 1e9
+_PROCESS = 400_000_000  # bytes of a worker process before it trains: Python, torch and numba
 
 
 def available_memory(device: torch.device | None = None) -> int | None:
@@ -88,6 +90,13 @@ def planned_to_fit(graph: Graph, settings: Settings, hierarchy: Hierarchy | None
         device=device,
     )
     return plan
+
+
+def unit_request(graph: Graph, settings: Settings, hierarchy: Hierarchy | None, device: str) -> Request:
+    """Return what a worker needs to train on the graph: a core, the memory that is planned, and a GPU if it has one."""
+    plan = plan_memory(graph, settings, hierarchy)
+    on_gpu = device.startswith("cuda")
+    return Request(_PROCESS + (plan.hierarchy if on_gpu else plan.total), gpus=int(on_gpu))
 
 
 def _remedy(graph: Graph, settings: Settings, hierarchy: Hierarchy | None, available: int) -> str:

@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -58,6 +57,8 @@ class Reply(NamedTuple):
     kind: Literal["message", "result", "failure", "death"]
     content: Any
     """Of a failure or a death: a sentence."""
+    peak: Peak = Peak(None, None)
+    """Of the worker when it had finished the job."""
 
 
 class Worker:
@@ -73,7 +74,6 @@ class Worker:
         context: Any = multiprocessing.get_context("forkserver" if preload else "spawn")
         context.set_forkserver_preload(list(preload))
         self.job: Any = None  # None if it is idle
-        self.peak = Peak(None, None)  # when it finished its last job
         self.connection: Connection
         self.connection, theirs = context.Pipe()
         parent = None if preload else os.getpid()  # preloaded workers are children of the process they are copied from
@@ -96,50 +96,21 @@ class Worker:
         SIGTERM and SIGHUP are mostly sent to a whole group of processes: if a worker was ended so, Ctrl-C is raised.
         """
         try:
-            kind, content, peak = self.connection.recv()
+            reply: Reply = self.connection.recv()
         except (EOFError, OSError):
             self.process.join()
             if self.process.exitcode in _ENDED_FROM_OUTSIDE:
                 raise KeyboardInterrupt from None
             return Reply("death", _cause_of_death(self.process.exitcode))
-        if kind != "message":
-            self.job, self.peak = None, peak
-        return Reply(kind, content)
+        if reply.kind != "message":
+            self.job = None
+        return reply
 
     def end(self) -> None:
         """End the process, whatever it is at."""
         self.connection.close()
         self.process.terminate()
         self.process.join()
-
-
-def in_workers(
-    workers: int, make: Callable[..., Work], *arguments: Any, jobs: Sequence[Any], on_message: OnMessage | None = None
-) -> Iterator[Any]:
-    """Share jobs among worker processes and yield their results in the order of the jobs.
-
-    The workers end with the iteration, even if it stops early. A failure is raised as a `WorkFailedError`.
-    """
-    waiting, results = deque(range(len(jobs))), {}
-    staff: list[Worker] = []
-    busy: dict[Worker, int] = {}  # the number of its job
-    try:
-        staff += [Worker(make, *arguments) for _ in range(min(workers, len(jobs)))]
-        for number in range(len(jobs)):
-            while number not in results:
-                for worker in staff:
-                    if worker not in busy and waiting:
-                        busy[worker] = waiting.popleft()
-                        worker.start(jobs[busy[worker]])
-                ready = wait([worker.connection for worker in busy])
-                for worker in [one for one in busy if one.connection in ready]:
-                    reply = worker.receive()
-                    if _is_result(reply, on_message):
-                        results[busy.pop(worker)] = reply.content
-            yield results.pop(number)
-    finally:
-        for worker in staff:
-            worker.end()
 
 
 def in_own_process(
@@ -158,14 +129,14 @@ def in_own_process(
         worker.start(arguments)
         while worker.connection.poll(limit):
             reply = worker.receive()
-            if _is_result(reply, on_message):
-                return reply.content, worker.peak
+            if is_result(reply, on_message):
+                return reply.content, reply.peak
         raise WorkFailedError(f"The worker process was ended after {limit:g} s without a message.")
     finally:
         worker.end()
 
 
-def _is_result(reply: Reply, on_message: OnMessage | None) -> bool:
+def is_result(reply: Reply, on_message: OnMessage | None) -> bool:
     """Pass on a message, raise a failure, and return whether it is neither."""
     if reply.kind in ("failure", "death"):
         raise (WorkerDiedError if reply.kind == "death" else WorkFailedError)(reply.content)
@@ -208,7 +179,21 @@ def reset_peak_memory() -> int | None:
         RESET_PEAK.write_text("5", encoding="ascii")
     except OSError:
         return None
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.reset_peak_memory_stats()
     return peak_memory().resident
+
+
+def do_job(work: Callable[[], Any]) -> Reply:
+    """Do a job in a worker; return its result, or its failure as a sentence."""
+    try:
+        result = work()
+    except HierGCNError as error:
+        return Reply("failure", str(error), peak_memory())
+    except Exception as error:
+        return Reply("failure", f"It failed with {type(error).__name__}: {error!s:.300}", peak_memory())
+    return Reply("result", result, peak_memory())
 
 
 def proc_field(file: str, name: str) -> str | None:
@@ -243,25 +228,25 @@ def _serve(connection: Connection, parent: int | None) -> None:
     _end_with_parent(parent)
     work: Work | None = None
 
-    def reply(kind: str, content: Any, peak: Peak | None = None) -> None:
+    def send(content: Any) -> None:
+        reply(Reply("message", content))
+
+    def reply(content: Reply) -> None:
         try:
-            connection.send((kind, content, peak))
+            connection.send(content)
         except OSError:
             sys.exit()  # the caller is gone
+
+    def do(job: Any) -> Any:
+        nonlocal work
+        work = work or make(*arguments)
+        return work(send, job)
 
     try:
         make, arguments = connection.recv()
         while True:
             job = connection.recv()
-            try:
-                work = work or make(*arguments)
-                result = work(partial(reply, "message"), job)
-            except HierGCNError as error:
-                reply("failure", str(error), peak_memory())
-            except Exception as error:
-                reply("failure", f"It failed with {type(error).__name__}: {error!s:.300}", peak_memory())
-            else:
-                reply("result", result, peak_memory())
+            reply(do_job(partial(do, job)))
     except (EOFError, OSError):
         return
 

@@ -26,6 +26,10 @@ from hiergcn.train.selection import HISTORY
 class AllSeedsFailedError(HierGCNError):
     """No seed gave a model."""
 
+    def __init__(self, message: str, outcomes: Sequence[SeedOutcome] = ()) -> None:
+        super().__init__(message)
+        self.outcomes = tuple(outcomes)
+
 
 class SeedResults:
     """Results of the seeds as they finish."""
@@ -125,5 +129,6 @@ def train_seeds(
     results.seconds += time.perf_counter() - began
     if results.best is None:
         why = results.outcomes[0].failure
-        raise AllSeedsFailedError(f"Every seed failed, the first one because it {why}; try a lower learning_rate.")
+        message = f"Every seed failed, the first one because it {why}; try a lower learning_rate."
+        raise AllSeedsFailedError(message, results.outcomes)
     return results

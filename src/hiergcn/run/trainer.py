@@ -7,6 +7,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import torch
 
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
@@ -17,14 +18,16 @@ from hiergcn.graph.task import Task
 from hiergcn.model.memory_cost import MemoryPlan
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
 from hiergcn.model.registry import build_method, method_class, method_names
+from hiergcn.run.engine import Engine, Processes, results
 from hiergcn.run.machine import choose_device
-from hiergcn.run.memory_plan import coarsening_memory, planned_to_fit, require_memory
+from hiergcn.run.memory_plan import coarsening_memory, plan_memory, planned_to_fit, require_memory, unit_request
 from hiergcn.run.predict import with_weights
-from hiergcn.run.process import Send, Work, WorkerDiedError, in_workers
+from hiergcn.run.process import Send, Work, WorkerDiedError
 from hiergcn.run.settings import Settings
 from hiergcn.train.batches import Batches
 from hiergcn.train.config import EpochDone, OnEpoch
-from hiergcn.train.loop import Run, SeedOutcome, train_runs
+from hiergcn.train.loop import SeedOutcome, train_runs
+from hiergcn.train.selection import HISTORY
 
 BATCH_LEVELS = 4
 """Levels of the hierarchy that batches are cut along, for methods that use no hierarchy."""
@@ -43,12 +46,22 @@ class Trainer:
         graph: gets structural features if it has none.
         device: `auto`, `cpu`, `cuda`, or a torch device; see `choose_device`.
         hierarchy: used for all settings instead of coarsening the graph.
+        engine: trains the runs on other machines, if several are asked for at once; this one needs no GPU then.
     """
 
-    def __init__(self, graph: Graph, device: str | torch.device = "auto", hierarchy: Hierarchy | None = None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        device: str | torch.device = "auto",
+        hierarchy: Hierarchy | None = None,
+        engine: Engine | None = None,
+    ) -> None:
         self.graph = with_structural_features(graph)
         entries = graph.adjacency.nnz + (0 if graph.features is None else graph.features.size)  # of sparse ones, stored
-        self.device = choose_device(device, entries) if isinstance(device, str) else device
+        here = device if engine is None else "cpu"
+        self.device = choose_device(here, entries) if isinstance(here, str) else here
+        self.engine = engine
+        self.trains_on = str(self.device) if engine is None else engine.device(str(device))
         self.coarsen_seconds = 0.0
         self._given = hierarchy
         self._hierarchies: dict[tuple[CoarsenConfig, int], Hierarchy] = {}
@@ -73,7 +86,9 @@ class Trainer:
         return self._hierarchies[key]
 
     def plan(self, settings: Settings) -> MemoryPlan:
-        """Return the memory plan of one seed; raise an `InputError` if there is not enough memory for it."""
+        """Return the memory plan of one seed; raise an `InputError` if there is not enough memory for it here."""
+        if self.engine is not None:
+            return plan_memory(self.graph, settings, self.hierarchy(settings))
         return planned_to_fit(self.graph, settings, self.hierarchy(settings), self.device)
 
     def task(self, split: Split) -> Task:
@@ -108,6 +123,9 @@ class Trainer:
         A GPU trains them side by side if the method can. On a CPU, `workers` processes share the runs after the first
         if these would take long.
         """
+        if self.engine is not None:
+            yield from self._train_on(self.engine, settings, runs, on_epoch)
+            return
         method = build_method(settings.method, settings.model)
         groups = groupby(runs, key=lambda run: id(run[0])) if method.uses_labels else [(0, runs)]
         for _, group in groups:
@@ -128,11 +146,36 @@ class Trainer:
             yield first
             rest = with_tasks[1:]
             if first.seconds * len(rest) > _WORTH_PROCESSES:
-                yield from _train_in_workers(settings, self.hierarchy(settings), rest, workers, on_epoch)
+                yield from self._train_on(Processes(workers), settings, runs[1:], on_epoch)
             else:
                 yield from train(runs=rest)
         else:
             yield from train(runs=with_tasks)
+
+    def _train_on(
+        self, engine: Engine, settings: Settings, runs: Sequence[tuple[Split, int]], on_epoch: OnEpoch | None
+    ) -> Iterator[SeedOutcome]:
+        """Train runs in the workers of an engine, each by itself, or as many at once as give every GPU its share."""
+        hierarchy = self.hierarchy(settings)
+        if hierarchy is None and settings.train.batches > 1:
+            hierarchy = self.coarsened(BATCH_LEVELS, settings.coarsen)
+        request = unit_request(self.graph, settings, hierarchy, self.trains_on)
+        splits = list({id(split): split for split, _ in runs}.values())
+        places = {id(split): place for place, split in enumerate(splits)}
+        numbered = [(places[id(split)], seed) for split, seed in runs]
+        size = -(-len(runs) // engine.workers(request)) if request.gpus else 1
+        jobs = [numbered[k : k + size] for k in range(0, len(runs), size)]
+
+        def lost(number: int, reason: str) -> list[SeedOutcome]:
+            if not engine.spreads:
+                raise WorkerDiedError("A worker process died, probably out of memory. Try --workers 1.")
+            return [_lost(seed, reason) for _, seed in jobs[number]]
+
+        with engine.pool(_training, self.graph, hierarchy, settings, splits, self.trains_on) as pool:
+            for outcomes in results(pool, ((job, request) for job in jobs), on_epoch, lost):
+                for one in outcomes:
+                    weights = one.weights and {name: torch.from_numpy(w) for name, w in one.weights.items()}
+                    yield replace(one, weights=weights)
 
     def _coarsen(self, levels: int, config: CoarsenConfig) -> Hierarchy:
         require_memory(
@@ -152,28 +195,14 @@ class Trainer:
         return Batches(method, prepared, task, cut_along, settings.train.batches, self.device, whole)
 
 
-def _train_in_workers(
-    settings: Settings, hierarchy: Hierarchy | None, runs: Sequence[Run], workers: int, on_epoch: OnEpoch | None
-) -> Iterator[SeedOutcome]:
-    """Train runs in worker processes, a thread each; every outcome is what it would be in this process."""
-    tasks = list(dict.fromkeys(task for task, _ in runs))
-    jobs = [(tasks.index(task), seed) for task, seed in runs]
-    try:
-        for outcome in in_workers(workers, _seed_work, settings, tasks, hierarchy, jobs=jobs, on_message=on_epoch):
-            weights = outcome.weights
-            yield replace(outcome, weights=weights and {name: torch.from_numpy(w) for name, w in weights.items()})
-    except WorkerDiedError:
-        raise WorkerDiedError("A worker process died, probably out of memory. Try --workers 1.") from None
-
-
-def _seed_work(settings: Settings, tasks: Sequence[Task], hierarchy: Hierarchy | None) -> Work:
-    """Prepare training in a worker: return what trains the seed of a job and sends its progress now and then."""
-    cpu = torch.device("cpu")
+def _training(
+    graph: Graph, hierarchy: Hierarchy | None, settings: Settings, splits: Sequence[Split], device: str
+) -> Work:
+    """Prepare training in a worker: return what trains the runs of a job and sends its progress now and then."""
     torch.set_num_threads(1)
-    method = build_method(settings.method, settings.model)
-    prepared = method.prepare(tasks[0], hierarchy, cpu)
+    trainer = Trainer(graph, device, hierarchy)
 
-    def train(send: Send, job: tuple[int, int]) -> SeedOutcome:
+    def train(send: Send, job: Sequence[tuple[int, int]]) -> list[SeedOutcome]:
         sent = time.monotonic()
 
         def on_epoch(event: EpochDone) -> None:
@@ -182,8 +211,17 @@ def _seed_work(settings: Settings, tasks: Sequence[Task], hierarchy: Hierarchy |
                 sent = time.monotonic()
                 send(event)
 
-        (outcome,) = train_runs(method, prepared, [(tasks[job[0]], job[1])], settings.train, cpu, on_epoch)
-        weights: Any = outcome.weights  # sent as arrays: tensors would be files that this process must keep open
-        return replace(outcome, weights=weights and {name: w.numpy() for name, w in weights.items()})
+        return [_with_arrays(one) for one in trainer.train(settings, [(splits[k], seed) for k, seed in job], on_epoch)]
 
     return train
+
+
+def _with_arrays(outcome: SeedOutcome) -> SeedOutcome:
+    """Return the outcome with its weights as arrays: tensors would be files that the worker must keep open."""
+    weights: Any = outcome.weights and {name: w.numpy(force=True) for name, w in outcome.weights.items()}
+    return replace(outcome, weights=weights)
+
+
+def _lost(seed: int, reason: str) -> SeedOutcome:
+    """Return the outcome of a seed whose workers were lost again and again."""
+    return SeedOutcome(seed, np.empty((0, len(HISTORY))), None, None, None, 0.0, reason)

@@ -1,14 +1,19 @@
 """Search for settings: Optuna proposes them, `fit` returns the mean validation accuracy over a few seeds.
 
 The split that is searched on has no test nodes, so that a later test of the settings stays honest. Every trial is
-written to a journal file when it ends, so that a search can be resumed.
+written to a journal file when it ends, so that a search can be resumed. Several processes, also of several machines
+with a shared folder, can work on the same search.
 """
 
 import hashlib
 import json
 import math
+import os
+import socket
+import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,13 +23,15 @@ import numpy as np
 import pandas as pd
 
 from hiergcn.coarsen import Hierarchy
-from hiergcn.errors import HierGCNError, InputError, MissingPackageError
+from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.files import naming, written_whole
 from hiergcn.graph import Graph, Split
 from hiergcn.model.config_types import SCALINGS
 from hiergcn.run.adapt import choose_settings, method_for
+from hiergcn.run.engine import Engine, Pool, Processes, Request
 from hiergcn.run.fit import check_classes, fit, in_canonical_order, own_split
-from hiergcn.run.result import RunResult
+from hiergcn.run.memory_plan import unit_request
+from hiergcn.run.process import Reply, Send, Work
 from hiergcn.run.settings import GROUPS, Settings, settings_for
 from hiergcn.run.trainer import Trainer
 
@@ -35,6 +42,7 @@ JOURNAL = "study.journal"
 FEWEST_FOR_IMPORTANCE = 5
 """With fewer trials, importance would be chance."""
 MOST_LEVELS = 6
+_PROCESS = "process"  # attribute of a trial: who runs it
 
 
 @dataclass(frozen=True)
@@ -117,8 +125,13 @@ def tune(
     seeds: Sequence[int] = (0, 1),
     device: str = "auto",
     on_event: Callable[[Trial], None] | None = None,
+    workers: int | None = None,
+    engine: Engine | None = None,
 ) -> Tuning:
     """Search until the journal in `folder` holds that many trials; Ctrl-C keeps the finished ones.
+
+    A trial is proposed from the results of all trials but the last `workers - 1`, which may still be running. So the
+    search depends on the number of workers, and neither on the engine nor on which trial ends first.
 
     Args:
         graph: with labels.
@@ -131,6 +144,9 @@ def tune(
         trials: in all, those of earlier searches in the folder included.
         seeds, device: of each trial, as in `fit`.
         on_event: gets every trial that ends.
+        workers: trials that run at the same time, in processes of this machine if there is no engine; by default 1, or
+            as many as the engine has room for.
+        engine: runs the trials on other machines, see `open_engine`.
     """
     changes = changes or {}
     check_classes(graph, "a search for settings")
@@ -138,7 +154,10 @@ def tune(
     split = own_split(graph, split)
     unseen = Split(split.train, split.validation, np.empty(0, np.int64))
     unseen.check(graph)
-    trainer = Trainer(graph, device)  # coarsens once: for the search space, the first trial's settings and all trials
+    where = engine or Processes(workers or 1, apart=(workers or 1) > 1)
+    device = where.device(device)
+    here = device if engine is None else "cpu"
+    trainer = Trainer(graph, here)  # coarsens once: for the search space, the first trial's settings and all trials
     base = settings or settings_for(model or method_for(None, dataset), None, dataset).override(changes)
     space = search_space(base, changes, trainer.coarsened)
     chosen = partial(choose_settings, graph, unseen, dataset=dataset, changes=changes, coarsened=trainer.coarsened)
@@ -146,19 +165,70 @@ def tune(
     deep = trainer.coarsened(MOST_LEVELS, first.coarsen) if "levels" in space else trainer.hierarchy(first)
     with naming(folder / JOURNAL):
         study = _study(folder, _fingerprint(graph, unseen, first, seeds, space), first, space)
+    search = _Search(study, folder, space, lambda tried: unit_request(trainer.graph, tried, deep, device), first)
     interrupted = False
     try:
-        for _ in range(trials - len(_ended(study))):
-            with naming(folder / JOURNAL):
-                proposed = study.ask()
-                tried = first.override({name: _suggest(proposed, name, part) for name, part in space.items()})
-                _answer(study, proposed, partial(fit, graph, unseen, tried, seeds, device=device, hierarchy=deep))
-            write_trials(map(_trial, _ended(study)), folder)
-            if on_event:
-                on_event(_trial(study.trials[proposed.number]))
+        with where.pool(_fitting, graph, unseen, first, deep, tuple(seeds), device) as pool:
+            for trial in search.run(pool, trials, workers or where.workers(search.request(first))):
+                if on_event:
+                    on_event(trial)
     except KeyboardInterrupt:
         interrupted = True
     return Tuning(first, tuple(map(_trial, _ended(study))), _importance(study), interrupted)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """A study and what its trials need."""
+
+    study: "optuna.Study"
+    folder: Path
+    space: Space
+    request: Callable[[Settings], Request]
+    base: Settings
+
+    def run(self, pool: Pool, trials: int, at_once: int) -> Iterator[Trial]:
+        """Run trials until there are that many, and yield each when it and those before it have ended."""
+        running: deque[optuna.Trial] = deque()
+        replies: dict[int, Reply] = {}
+        while (left := trials - len(_ended(self.study))) > 0:  # other processes may add to the study, too
+            while len(running) < min(at_once, left):
+                running.append(self._start(pool))
+            replies |= {number: reply for number, reply in pool.wait() if reply.kind != "message"}
+            while running and running[0].number in replies:
+                trial = running.popleft()
+                with naming(self.folder / JOURNAL):
+                    _record(self.study, trial, replies.pop(trial.number))
+                write_trials(map(_trial, _ended(self.study)), self.folder)
+                yield _trial(self.study.trials[trial.number])
+
+    def _start(self, pool: Pool) -> "optuna.Trial":
+        """Propose a trial and have it done. It depends on its number and on the recorded trials alone."""
+        from optuna.samplers import TPESampler
+
+        with naming(self.folder / JOURNAL):
+            trial = self.study.ask()
+            self.study.sampler = TPESampler(seed=trial.number)
+            trial.set_user_attr(_PROCESS, _this_process())
+            values = {name: _suggest(trial, name, part) for name, part in self.space.items()}
+        pool.start(trial.number, values, self.request(self.base.override(values)))
+        return trial
+
+
+def _fitting(
+    graph: Graph, split: Split, base: Settings, hierarchy: Hierarchy | None, seeds: tuple[int, ...], device: str
+) -> Work:
+    """Prepare a worker; return what runs a trial: mean accuracy, mean loss and seconds."""
+
+    def run(_: Send, values: dict[str, Any]) -> tuple[float | None, float, float]:
+        began = time.perf_counter()
+        result = fit(graph, split, base.override(values), seeds, device=device, hierarchy=hierarchy)
+        if result.interrupted:
+            raise KeyboardInterrupt
+        losses = [outcome.validation_loss for outcome in result.outcomes if outcome.validation_loss is not None]
+        return result.validation.accuracy.mean, math.fsum(losses) / len(losses), time.perf_counter() - began
+
+    return run
 
 
 def search_space(settings: Settings, fixed: Collection[str], coarsened: Callable[..., Hierarchy]) -> Space:
@@ -189,21 +259,16 @@ def _holds(part: Range | tuple[Any, ...], value: Any) -> bool:
     return isinstance(value, int | float) and part.low <= value <= part.high
 
 
-def _answer(study: "optuna.Study", proposed: "optuna.Trial", run: Callable[[], RunResult]) -> None:
-    """Run a trial and record its result. An interrupted trial gets none and is not counted."""
-    began = time.perf_counter()
-    try:
-        result = run()
-    except (HierGCNError, MemoryError, RuntimeError) as error:  # other settings may work
-        proposed.set_user_attr("failure", f"{error!s:.300}")
+def _record(study: "optuna.Study", proposed: "optuna.Trial", reply: Reply) -> None:
+    """Record the result of a trial, or why it has none: other settings may work."""
+    if reply.kind != "result":
+        proposed.set_user_attr("failure", f"{reply.content:.300}")
         _fail(study, proposed.number)
         return
-    if result.interrupted:
-        raise KeyboardInterrupt
-    losses = [outcome.validation_loss for outcome in result.outcomes if outcome.validation_loss is not None]
-    proposed.set_user_attr("loss", math.fsum(losses) / len(losses))
-    proposed.set_user_attr("seconds", time.perf_counter() - began)
-    study.tell(proposed, result.validation.accuracy.mean)
+    accuracy, loss, seconds = reply.content
+    proposed.set_user_attr("loss", loss)
+    proposed.set_user_attr("seconds", seconds)
+    study.tell(proposed, accuracy)
 
 
 def write_tuning(tuning: Tuning, folder: Path, command: str) -> None:
@@ -253,20 +318,43 @@ def _study(folder: Path, fingerprint: str, base: Settings, space: Space) -> "opt
     storage = JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
     study = optuna.create_study(
         storage=storage, study_name="hiergcn", direction="maximize", load_if_exists=True,
-        sampler=optuna.samplers.TPESampler(),
+        sampler=optuna.samplers.TPESampler(seed=0),
     )  # fmt: skip
-    study.sampler = optuna.samplers.TPESampler(seed=len(study.trials))  # the same trials lead to the same proposals
     if study.user_attrs.get("fingerprint", fingerprint) != fingerprint:
         raise InputError(
             f"{folder} holds trials with other data, seeds or settings; name another folder for this search."
         )
     study.set_user_attr("fingerprint", fingerprint)
-    for trial in study.get_trials(states=(optuna.trial.TrialState.RUNNING, optuna.trial.TrialState.WAITING)):
-        _fail(study, trial.number)  # it was interrupted
-    if not _ended(study):
+    state = optuna.trial.TrialState
+    for trial in filter(_was_interrupted, study.get_trials(states=(state.RUNNING,))):
+        _fail(study, trial.number)
+    if not _ended(study) and not study.get_trials(states=(state.RUNNING, state.WAITING)):
         values = base.values()
         study.enqueue_trial({name: values[name] for name, part in space.items() if _holds(part, values[name])})
     return study
+
+
+def _this_process() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def _was_interrupted(trial: "optuna.trial.FrozenTrial") -> bool:
+    """Return whether a trial that has not ended never will: its process, on this machine, is gone.
+
+    Those of other machines may be running; they do no harm if they are not.
+    """
+    host, _, number = str(trial.user_attrs.get(_PROCESS, _this_process())).rpartition(":")
+    if f"{host}:{number}" == _this_process():
+        return True
+    if host != socket.gethostname() or sys.platform == "win32":
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:  # it is there, and another user's
+        pass
+    return False
 
 
 def _fingerprint(graph: Graph, split: Split, base: Settings, seeds: Sequence[int], space: Space) -> str:
