@@ -9,7 +9,7 @@ import pytest
 
 from hiergcn.errors import InputError
 from hiergcn.run.engine import Processes, Request, open_engine, replies, results
-from hiergcn.run.process import Reply, Send, Work, WorkFailedError
+from hiergcn.run.process import Send, Work, WorkFailedError
 
 
 def counter(first: int) -> Work:
@@ -45,10 +45,8 @@ def test_jobs_are_shared_and_results_come_in_their_order(engine: Processes) -> N
 
 
 def test_a_failure_and_a_death_leave_the_other_jobs() -> None:
-    last: dict[int, Reply] = {}
     with Processes(2).pool(counter, 0) as pool:
-        for number, reply in replies(pool, requested([1, 13, 99, 4, 5])):
-            last[number] = reply
+        last = dict(replies(pool, requested([1, 13, 99, 4, 5])))
     assert [last[number].kind for number in range(5)] == ["result", "failure", "death", "result", "result"]
     assert last[1].content == "13 is not a job."
     assert "exit code 1" in last[2].content

@@ -1,6 +1,5 @@
 """Work in a process of its own: its memory is measured, its end is noticed."""
 
-import multiprocessing
 import os
 import signal
 import subprocess

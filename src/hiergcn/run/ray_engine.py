@@ -65,9 +65,7 @@ class RayEngine:
         self._looked = -math.inf
         remote = self._ray.remote
         on_head = {"node:__internal_head__": 0.001}  # the node that is not lost
-        self.inbox = (
-            remote(_Inbox).options(num_cpus=0, resources=on_head, max_restarts=-1, max_task_retries=-1).remote()
-        )
+        self.inbox = remote(_Inbox).options(num_cpus=0, resources=on_head, max_restarts=-1).remote()
         self.task = remote(_unit_function())
         self.mail = self.inbox.take.remote()
 
@@ -108,7 +106,9 @@ class RayEngine:
 
     def receive(self) -> list[tuple[int, Any]]:
         """Return the messages that have come, each with the number of its unit, and ask for more."""
-        messages: list[tuple[int, Any]] = self._ray.get(self.mail)
+        messages: list[tuple[int, Any]] = []
+        with suppress(self._ray.exceptions.RayError):  # of an inbox that was lost, and is started again
+            messages = self._ray.get(self.mail)
         self.mail = self.inbox.take.remote()
         return messages
 

@@ -174,7 +174,7 @@ class Trainer:
         with engine.pool(_training, self.graph, hierarchy, settings, splits, self.trains_on) as pool:
             for outcomes in results(pool, ((job, request) for job in jobs), on_epoch, lost):
                 for one in outcomes:
-                    weights = one.weights and {name: torch.from_numpy(w) for name, w in one.weights.items()}
+                    weights = one.weights and {name: torch.tensor(w) for name, w in one.weights.items()}
                     yield replace(one, weights=weights)
 
     def _coarsen(self, levels: int, config: CoarsenConfig) -> Hierarchy:
