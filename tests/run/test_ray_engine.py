@@ -37,7 +37,7 @@ def cluster() -> Iterator[Any]:
     head = NODE | {"num_cpus": 0, "include_dashboard": False}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)  # for the work of these tests
-        made = Cluster(initialize_head=True, head_node_args=head)
+        made: Any = Cluster(initialize_head=True, head_node_args=head)
         for _ in range(2):
             made.add_node(wait=False, **NODE)
         made.wait_for_nodes()
