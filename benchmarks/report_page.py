@@ -1,14 +1,20 @@
-"""How long does it take to make the page of a run, and how large is it?
+"""How long does it take to make the page of a run, how large is it, and how fast is it in a browser?
 
     python benchmarks/report_page.py            # Cora, Pubmed and NELL if available, and a planted graph of 10^6 nodes
     python benchmarks/report_page.py --quick    # Cora only; writes nothing
 
 Each run is trained for two epochs: making the page takes as long for a poor model. Timed is `write_report(folder)`: it
 reads the run folder, computes the layout, draws the figures and writes report.html.
+
+If playwright and Chromium are there, the page is opened at 1440 x 900 pixels, drawn in software. First paint is the
+browser's own figure. Frames are counted while the picture is dragged for two seconds, at the level of the nodes.
 """
 
 import argparse
 import json
+import os
+import shutil
+import statistics
 import tempfile
 import time
 from pathlib import Path
@@ -26,6 +32,25 @@ PACKAGES = ["hiergcn", "numpy", "scipy", "numba", "jinja2"]
 DATASETS = ("cora", "pubmed", "nell")
 MILLION = 10**6
 EPOCHS = "2"
+VISITS = 3
+DRAG_MS = 2000
+DRAG = """async (wanted) => {
+  const stage = document.getElementById("explorer-graph"), box = stage.getBoundingClientRect();
+  const send = (type, x, y) => stage.dispatchEvent(new PointerEvent(type,
+    {bubbles: true, pointerId: 1, pointerType: "mouse", button: 0, clientX: box.x + x, clientY: box.y + y}));
+  stage.setPointerCapture = () => undefined;  // there is no real pointer
+  send("pointerdown", 300, 200);
+  const start = performance.now();
+  let frames = 0;
+  while (performance.now() - start < wanted) {
+    await new Promise(requestAnimationFrame);
+    const t = (performance.now() - start) / 300;
+    send("pointermove", 300 + 150 * Math.sin(t), 200 + 100 * Math.sin(1.7 * t));
+    frames++;
+  }
+  send("pointerup", 300, 200);
+  return frames;
+}"""
 
 
 def main() -> None:
@@ -60,6 +85,7 @@ def measured(graph: Graph, split: Split | None, repeats: int) -> dict[str, Any]:
         trained = time.perf_counter() - start
         page = timed(lambda: write_report(path), repeats, warm_up=1 if graph.n_nodes < MILLION else 0)
         size = (path / "report.html").stat().st_size
+        seen = in_browser(path / "report.html")
         page_text = (path / "report.html").read_text(encoding="utf-8")
     print(f"{graph.name}: {page['median']:.1f} s, {size / 1e6:.1f} MB", flush=True)
     return {
@@ -71,7 +97,38 @@ def measured(graph: Graph, split: Split | None, repeats: int) -> dict[str, Any]:
         "explorer_bytes": len(packed(page_text, "arrays")) + len(packed(page_text, "ids")),
         "levels": json.loads(packed(page_text, "manifest"))["levels"],
         "train_seconds": trained,
+        "browser": seen,
     }
+
+
+def in_browser(page: Path) -> dict[str, float] | None:
+    """Return first paint and start of the explorer in milliseconds, and frames per second; None without a browser."""
+    path = os.environ.get("HIERGCN_BROWSER") or shutil.which("chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        return None
+    if path is None:
+        return None
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        found = [_visited(browser, page) for _ in range(VISITS)]
+        browser.close()
+    return {name: statistics.median(one[name] for one in found) for name in found[0]}
+
+
+def _visited(browser: Any, page: Path) -> dict[str, float]:
+    tab = browser.new_page(viewport={"width": 1440, "height": 900})
+    tab.goto(page.as_uri())
+    while not tab.evaluate("window.hiergcn !== undefined"):
+        tab.wait_for_timeout(20)
+    started = tab.evaluate("performance.now()")
+    paint = tab.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    tab.locator("#explorer-level").fill("0")
+    tab.evaluate("document.getElementById('explorer-frame').scrollIntoView()")
+    frames = tab.evaluate(DRAG, DRAG_MS)
+    tab.close()
+    return {"first_paint_ms": paint, "explorer_ms": started, "frames_per_second": 1000 * frames / DRAG_MS}
 
 
 def packed(page: str, what: str) -> str:
@@ -85,15 +142,19 @@ def table(result: dict[str, Any]) -> list[str]:
     lines = [
         provenance(result["environment"]),
         "",
-        "| graph | nodes | edges | time | CPU time | page size | explorer data | levels shown |",
-        "|---|---|---|---|---|---|---|---|",
+        "| graph | nodes | edges | time | CPU time | page size | levels shown | first paint | explorer ready "
+        "| frames per second |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for page in result["pages"]:
-        built, megabytes = page["page"], page["page_bytes"] / 1e6
+        built, seen = page["page"], page["browser"]
+        speed = "| – | – | – |"
+        if seen is not None:
+            milliseconds = f"| {seen['first_paint_ms']:.0f} ms | {seen['explorer_ms']:.0f} ms "
+            speed = f"{milliseconds}| {seen['frames_per_second']:.0f} |"
         lines.append(
             f"| {page['graph']} | {page['nodes']:,} | {page['edges']:,} | {built['median']:.1f} s "
-            f"| {built['cpu']:.1f} s | {megabytes:.1f} MB "
-            f"| {page['explorer_bytes'] / 1e6:.1f} MB | {len(page['levels'])} |"
+            f"| {built['cpu']:.1f} s | {page['page_bytes'] / 1e6:.1f} MB | {len(page['levels'])} {speed}"
         )
     return lines
 

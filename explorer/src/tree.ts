@@ -115,10 +115,11 @@ export class Tree {
     return path;
   }
 
-  /** As `path`, without hyper-nodes that hold no more nodes than one that is coarser. */
+  /** As `path`, but of hyper-nodes that hold the same nodes only the coarsest, and none that holds the item alone. */
   distinctPath(item: Item): Item[] {
     const path = this.path(item);
-    return path.filter((around, k) => k === 0 || k === path.length - 1 || this.weight(around) < this.weight(path[k + 1]));
+    const sizes = path.map((around) => this.weight(around));
+    return path.filter((_, k) => k === 0 || (sizes[k] > sizes[0] && sizes[k] !== sizes[k + 1]));
   }
 
   members({ level, index }: Item): Item[] {
