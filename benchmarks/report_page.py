@@ -142,8 +142,7 @@ def table(result: dict[str, Any]) -> list[str]:
     lines = [
         provenance(result["environment"]),
         "",
-        "| graph | nodes | edges | time | CPU time | page size | levels shown | first paint | explorer ready "
-        "| frames per second |",
+        "| graph | nodes | edges | time | CPU time | page size | levels | first paint | ready | frames per s |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for page in result["pages"]:

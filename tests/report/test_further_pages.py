@@ -1,0 +1,290 @@
+"""Pages of other kinds in a browser: many classes, a map, a tiny graph, no edges, numbers, a comparison, the paper."""
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from page_browser import SIZES, Opened, axe_violations
+from test_comparison import comparison, method
+
+from hiergcn.datasets import planted_graph, planted_numbers
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.coordinates import Coordinates
+from hiergcn.report.comparison import write_comparison_page
+from hiergcn.report.run_page import page_of_result
+from hiergcn.run.compare import write_comparison
+from hiergcn.run.fit import fit
+from hiergcn.run.machine import environment
+from hiergcn.run.result import RunResult
+from hiergcn.run.settings import settings_for
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+NODES, CLASSES = 400, 25
+ANY = "document.readyState === 'complete'"
+EXPLORER = "window.hiergcn !== undefined"
+
+
+def settings(**changes: int) -> dict[str, int]:
+    return {"epochs": 2, "hidden": 4, **changes}
+
+
+def many_classes() -> RunResult:
+    """Return a run with 25 classes, places in degrees, doubtful labels and suggestions."""
+    planted = planted_graph(NODES, classes=CLASSES, depth=1, noise=0.5, seed=2)
+    assert planted.labels is not None
+    rng = np.random.default_rng(0)
+    places = Coordinates(np.column_stack([24.9 + 0.1 * rng.random(NODES), 60.1 + 0.1 * rng.random(NODES)]), True)
+    names = tuple(f"topic {k:02d}" for k in range(CLASSES))
+    labels = np.where(rng.random(NODES) < 0.8, planted.labels, -1)
+    graph = Graph(planted.adjacency, planted.features, labels, class_names=names, name="many", coordinates=places)
+    split = Split.holdout(labels, validation=0.2, test=0.3)
+    result = fit(graph, split, settings_for("label-propagation"), [0], device="cpu")
+    given = [str(node) for node in split.train[:3]]
+    about = {"label": "topic 01", "probability": "0.01", "likely": "topic 02", "likely_probability": "0.9"}
+    doubtful = pd.DataFrame(
+        [{"id": one, **about, "neighbours": "", "hyper_node": "", "dropped": "False"} for one in given]
+    )
+    open_nodes = [str(node) for node in np.flatnonzero(labels < 0)[:4]]
+    suggestions = pd.DataFrame([{"id": one, "reason": "stands for itself alone", "label": ""} for one in open_nodes])
+    return replace(result, doubtful=doubtful, suggestions=suggestions)
+
+
+def tiny() -> RunResult:
+    """Return a run of 12 nodes and 2 classes; two labels validate."""
+    ring = sp.csr_array(([1.0] * 12, (range(12), [(k + 1) % 12 for k in range(12)])), shape=(12, 12))
+    labels = np.array([0, 0, 0, -1, -1, -1, 1, 1, 1, -1, -1, -1])
+    ids = np.array([f"member {k}" for k in range(12)], dtype=object)
+    graph = Graph((ring + ring.T).tocsr(), np.eye(12), labels, ids, ("Mr. Hi", "Officer"), "tiny-edges")
+    split = Split(np.array([0, 1, 6, 7]), np.array([2, 8]), np.array([], np.int64))
+    return fit(graph, split, settings_for("hgcn", "paper").override(settings(levels=1)), [0], device="cpu")
+
+
+def without_edges() -> RunResult:
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, 3, 60)
+    graph = Graph(
+        sp.csr_array((60, 60)), rng.standard_normal((60, 4)), labels, class_names=("a", "b", "c"), name="lonely"
+    )
+    split = Split.holdout(labels, validation=0.3, test=0.3)
+    return fit(graph, split, settings_for("mlp").override(settings()), [0], device="cpu")
+
+
+def numbers() -> RunResult:
+    graph = planted_numbers(200, seed=1)
+    assert graph.targets is not None
+    order = np.random.default_rng(0).permutation(200)
+    return fit(graph, Split(order[:60], order[60:100], order[100:]), settings_for("harmonic"), [0], device="cpu")
+
+
+def of_runs(result: Callable[[], RunResult]) -> Callable[[Path], Path]:
+    def write(folder: Path) -> Path:
+        path = folder / "report.html"
+        path.write_text(page_of_result(result()), encoding="utf-8")
+        return path
+
+    return write
+
+
+def of_comparison(folder: Path) -> Path:
+    """Write a comparison in which the two methods tie."""
+    same = [0.819, 0.82, 0.81, 0.83, 0.82, 0.81]
+    tie = comparison(method("gcn", *same), method("label-propagation", *same[::-1]))
+    write_comparison(replace(tie, environment=environment()), folder / "compared")
+    return write_comparison_page(folder / "compared")
+
+
+def of_paper(folder: Path) -> Path:
+    sys.path.insert(0, str(Path(__file__).parents[1] / "paper"))
+    from made_up import TINY, records_of
+
+    from hiergcn.paper.experiments import paper_experiments
+    from hiergcn.paper.page import write_pages
+    from hiergcn.paper.store import Store
+
+    store = Store(folder / "store")
+    store.make()
+    for record in records_of(paper_experiments(TINY).values(), lambda cell, split, seed: 0.7 + 0.01 * seed):
+        store.write(record)
+    return write_pages(folder / "store", folder / "pages", TINY)[0]
+
+
+MADE = {
+    "many": (of_runs(many_classes), EXPLORER),
+    "tiny": (of_runs(tiny), EXPLORER),
+    "lonely": (of_runs(without_edges), EXPLORER),
+    "numbers": (of_runs(numbers), ANY),
+    "comparison": (of_comparison, ANY),
+    "paper": (of_paper, ANY),
+}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return a function that makes the page of a name, once."""
+    made: dict[str, Path] = {}
+
+    def page(name: str) -> Path:
+        if name not in made:
+            made[name] = MADE[name][0](tmp_path_factory.mktemp(name))
+        return made[name]
+
+    return page
+
+
+@pytest.fixture
+def open_page(browser: "Browser", pages: Callable[[str], Path]) -> Iterator[Callable[[str], Opened]]:
+    contexts = []
+
+    def opened(name: str) -> Opened:
+        context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+        contexts.append(context)
+        return Opened(context.new_page(), pages(name), MADE[name][1])
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_every_page_fits_every_screen(open_page: Callable[[str], Opened], name: str) -> None:
+    opened = open_page(name)
+    for width, height in SIZES.items():
+        opened.page.set_viewport_size({"width": width, "height": height})
+        assert opened.overflow() <= 0, width
+        columns = opened.page.evaluate(
+            "[...document.querySelectorAll('h1, .headline')].map(one => one.getBoundingClientRect().right)"
+        )
+        assert max(columns) <= width
+    for width, scheme in ((390, "dark"), (1440, "light")) if MADE[name][1] == ANY else ((390, "dark"),):
+        opened.page.set_viewport_size({"width": width, "height": SIZES[width]})
+        opened.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        assert axe_violations(opened.page) == []
+    assert len(opened.requests) == 1
+    assert opened.problems == []
+
+
+def test_many_classes_are_grouped_and_can_be_searched(open_page: Callable[[str], Opened]) -> None:
+    opened = open_page("many")
+    page = opened.page
+    groups = page.locator("#explorer-class optgroup")
+    assert [groups.nth(k).get_attribute("label") for k in range(2)] == ["in colour", "rarer classes"]
+    assert groups.nth(0).locator("option").count() == 10  # the most frequent
+    entry = page.locator("#explorer-legend button", has_text="15 rarer classes")
+    entry.click()
+    rarer = opened.state["matches"]
+    assert 0 < rarer < NODES
+    assert page.inner_text("#explorer-panel h3") == f"{rarer} nodes predicted one of the rarer classes"
+    page.click("#explorer-reset")
+    name = groups.nth(1).locator("option").nth(1).inner_text()
+    page.fill("#explorer-search", name)
+    hit = page.locator("#explorer-hits li").first
+    assert "class of" in hit.inner_text()
+    size = int(hit.inner_text().split("class of ")[1].split()[0])
+    page.press("#explorer-search", "Enter")
+    assert opened.state["matches"] == size
+    found = [item for item in opened.items if item["matches"]]
+    assert len(found) == size
+    assert {item["colour"] for item in found} == {"#0068a3"}  # a rare class is seen while it is chosen
+
+
+def test_nodes_with_coordinates_stand_on_a_map_with_a_scale(open_page: Callable[[str], Opened]) -> None:
+    opened = open_page("many")
+    state = opened.state
+    assert state["arrangement"] == "map"
+    assert state["drawn"] == NODES
+    assert opened.page.inner_text("#explorer-scale").endswith("km")
+    rng = np.random.default_rng(0)
+    east, north = rng.random(NODES), rng.random(NODES)
+    places = {int(item["name"]): item for item in opened.items}
+    x, y = (np.array([places[k][axis] for k in range(NODES)]) for axis in "xy")
+    assert np.corrcoef(x, east)[0, 1] > 0.999
+    assert np.corrcoef(-y, north)[0, 1] > 0.999
+    opened.page.select_option("#explorer-arrange", "hierarchy")
+    assert not opened.page.is_visible("#explorer-scale")
+
+
+@pytest.mark.parametrize(
+    ("link", "only", "heading"),
+    [
+        ("Doubt these labels", "doubtful", "3 nodes with a doubtful label"),
+        ("Label these nodes next", "suggested", "4 nodes to be labelled next"),
+    ],
+)
+@pytest.mark.parametrize("width", [390, 1440])
+def test_advice_leads_into_the_explorer(
+    open_page: Callable[[str], Opened], link: str, only: str, heading: str, width: int
+) -> None:
+    opened = open_page("many")
+    page = opened.page
+    page.set_viewport_size({"width": width, "height": SIZES[width]})
+    page.get_by_role("link", name=link).click()
+    assert opened.state["filter"]["only"] == only
+    assert page.inner_text("#explorer-panel h3") == heading
+    assert page.input_value("#explorer-only") == only
+    opened.until("document.getElementById('explorer-panel').getBoundingClientRect().top < innerHeight")
+    first = page.locator(f"#{'doubtful' if only == 'doubtful' else 'suggestions'} tbody a").first
+    first.click()
+    opened.until("window.hiergcn.state().selected !== null")
+    assert opened.state["selected"]["name"] == first.inner_text()
+
+
+def test_a_chosen_node_is_in_the_address(open_page: Callable[[str], Opened]) -> None:
+    opened = open_page("many")
+    opened.find("17")
+    assert opened.page.evaluate("location.hash") == "#node=17"
+    opened.page.reload()
+    opened.until(EXPLORER)
+    assert opened.state["selected"]["name"] == "17"
+    opened.page.click("#explorer-panel .dismiss")
+    assert opened.page.evaluate("location.hash") == ""
+
+
+@pytest.mark.parametrize("width", SIZES)
+def test_a_tiny_graph_is_whole_and_has_no_headline(open_page: Callable[[str], Opened], width: int) -> None:
+    opened = open_page("tiny")
+    opened.page.set_viewport_size({"width": width, "height": SIZES[width]})
+    assert opened.page.inner_text(".headline") == "Too few labels to judge"
+    assert opened.page.inner_text("h1") == "tiny"
+    stage = opened.page.locator("#explorer-graph").bounding_box()
+    assert stage is not None
+    opened.until(f"window.hiergcn.items().every(item => item.x + item.r <= {stage['width']} && item.x >= item.r)")
+    for item in opened.items:
+        assert item["r"] <= item["y"] <= stage["height"] - item["r"]
+    assert opened.page.locator("#confidence figure").count() == 0  # nothing can be seen in two nodes
+
+
+@pytest.mark.parametrize("width", SIZES)
+def test_a_tie_has_no_winner_and_its_figures_are_on_the_screen(open_page: Callable[[str], Opened], width: int) -> None:
+    opened = open_page("comparison")
+    opened.page.set_viewport_size({"width": width, "height": SIZES[width]})
+    assert opened.page.inner_text(".headline") == "No clear winner"
+    cells = opened.page.locator("section", has_text="Differences from GCN").locator("tbody td:not(.plot)")
+    assert cells.count() == 3  # difference, interval, p
+    for cell in cells.all():
+        box = cell.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= width
+
+
+def test_verdicts_of_the_paper_can_be_filtered(open_page: Callable[[str], Opened]) -> None:
+    page = open_page("paper").page
+    rows = page.locator("[data-verdict]")
+    button = page.locator("[data-only]").nth(1)
+    word, number = button.inner_text().split(": ")
+    button.click()
+    assert button.get_attribute("aria-pressed") == "true"
+    shown = [row for row in rows.all() if row.is_visible()]
+    assert len(shown) == int(number)
+    assert {row.get_attribute("data-verdict") for row in shown} == {word}
+    page.locator("[data-only]").first.click()
+    assert all(row.is_visible() for row in rows.all())
+    assert "H-GCN" in (page.locator("tr.ours").first.text_content() or "")
+    assert "Where the figures come from" in page.locator("section").last.inner_text()  # bookkeeping at the end
