@@ -106,7 +106,7 @@ def influence_figure(results: RangeResults) -> Figure | None:
 
 def influence_title(arm: str) -> str:
     """Return the name of a network beside those of other families."""
-    title = range_title(arm)
+    title = range_title(arm) + (", own weights" if arm in {one.name for one in ELSEWHERE} else "")
     return title if title.startswith(tuple(map(method_title, (*FLAT, "hgcn")))) else f"H-GCN, {title}"
 
 

@@ -25,12 +25,17 @@ from hiergcn.paper.long_range import (
     NAME,
     RANDOM,
     TEXTS,
+    dataset_title,
     range_experiments,
 )
 from hiergcn.paper.store import Record
 from hiergcn.paper.verdicts import Word
 
 DRAWN = ("tenths-", "blocked-", "apart-")
+FAR = 16
+"""Hops that the deepest flat networks see."""
+ALIKE = 1.25
+"""Growth of the ratio of two costs that still counts as none."""
 
 
 def range_records(records: Iterable[Record]) -> list[Record]:
@@ -215,6 +220,33 @@ def _word(signs: Sequence[int]) -> str:
     if not better:
         return "does not hold"
     return f"holds on {better} of {len(signs)}" + (f", worse on {worse}" if worse else "")
+
+
+def farther(results: RangeResults) -> tuple[str, tuple[str, ...]]:
+    """Judge "coarsening enlarges the receptive field" by the influence from beyond 16 hops."""
+    shares: dict[str, dict[str, float]] = {}
+    for (dataset, arm), influence in results.influence.items():
+        shares.setdefault(dataset, {})[arm] = sum(influence[FAR + 1 :]) / (sum(influence) or 1.0)
+    known = {dataset: found for dataset, found in shares.items() if BASE.name in found and len(found) > 1}
+    if not known:
+        return "not run", ()
+    signs, details = [], []
+    for dataset, found in known.items():
+        flat = max(value for arm, value in found.items() if arm in {one.name for one in FLAT_ARMS})
+        signs.append(1 if found[BASE.name] > flat else 0)
+        ours, theirs = (f"{100 * value:.2g} %" for value in (found[BASE.name], flat))
+        details.append(f"{dataset_title(dataset)}: {ours} against {theirs}")
+    return _word(signs), tuple(details)
+
+
+def efficient(results: RangeResults) -> tuple[str, tuple[str, ...]]:
+    """Judge "as asymptotically efficient as GCN" by how an epoch grows from the smaller to the larger graph."""
+    ratios = {dataset: one["epoch"][BASE.name] / one["epoch"]["gcn-2"] for dataset, one in results.cost.items()}
+    if len(ratios) < 2:
+        return "not run", ()
+    first, *_, last = ratios.values()
+    details = tuple(f"{dataset_title(dataset)}: {ratio:.2f} times GCN's epoch" for dataset, ratio in ratios.items())
+    return ("holds" if last <= ALIKE * first else "does not hold"), details
 
 
 def best_levels(results: RangeResults, dataset: str, kind: str) -> str | None:

@@ -6,6 +6,7 @@ a worker is inside a long call of compiled code; elsewhere a thread does.
 """
 
 import ctypes
+import gc
 import multiprocessing
 import os
 import signal
@@ -174,7 +175,13 @@ def peak_memory() -> Peak:
 
 
 def reset_peak_memory() -> int | None:
-    """Set the process's peak memory to what it holds now, and return it; None if the system cannot. Linux can."""
+    """Set the process's peak memory to what it holds now, and return it; None if the system cannot. Linux can.
+
+    Memory that is free but still held is given back first, so that it does not hide what is taken later.
+    """
+    gc.collect()
+    with suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
     try:
         RESET_PEAK.write_text("5", encoding="ascii")
     except OSError:
