@@ -13,6 +13,8 @@ from hiergcn.errors import InputError
 LARGEST_WEIGHT = 1e100
 """Largest weight of an edge: weights are squared to compare similarities and summed over levels."""
 
+_MADE_SYMMETRIC = "made_symmetric"  # attribute of a matrix that was made here, which need not be checked again
+
 
 def read_only_csr(matrix: Any) -> sp.csr_array:
     """Return the same CSR arrays as read-only views, with int32 indices if they fit."""
@@ -50,7 +52,8 @@ def checked_adjacency(adjacency: Any) -> sp.csr_array:
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
     result = read_only_csr(matrix)
-    _check_symmetric(result)
+    if not getattr(adjacency, _MADE_SYMMETRIC, False):
+        _check_symmetric(result)
     return result
 
 
@@ -158,6 +161,7 @@ def symmetric_adjacency(
     adjacency.has_canonical_format = True
     if weight is not None:
         adjacency.eliminate_zeros()
+    setattr(adjacency, _MADE_SYMMETRIC, True)
     return adjacency
 
 

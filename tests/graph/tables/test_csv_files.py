@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
+from hiergcn.graph.tables import delimited
 
 Write = Callable[[str, str | bytes], str]
 
@@ -246,3 +247,23 @@ def test_files_that_share_no_id_are_refused(write: Write) -> None:
     whole = write("f.csv", "source,target\n1.0,2.0\n")
     with pytest.raises(InputError, match="perhaps it is '1' there"):
         Graph.from_csv(whole, write("m.csv", "id,label,x\n1,x,1\n2,y,2\n"))
+
+
+@pytest.mark.parametrize("column", ["3.5", "blue", "NA", ""])
+def test_a_long_file_of_nodes_means_the_same(column: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pyarrow reads it, or leaves it to pandas; the second column of features begins with any entry."""
+    others = "red,blue,blue,red" if column == "blue" else "1,2,,4"
+    rows = [f"u{k},{'ab'[k % 2] if k else ''},{k / 3},{entry}" for k, entry in enumerate([column, *others.split(",")])]
+    (tmp_path / "nodes.csv").write_text("\n".join(["id,label,x,y", *rows]))
+    (tmp_path / "edges.csv").write_text("source,target\nu0,u1\nu1,u2\nu2,u3\nu3,u4\n")
+    short, long = (read_with(length, tmp_path, monkeypatch) for length in (1 << 62, 1))
+    assert [(one.name, one.kind) for one in short.columns] == [(one.name, one.kind) for one in long.columns]
+    for one, other in ((short.features, long.features), (short.labels, long.labels)):
+        np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
+    assert list(short.ids) == list(long.ids)
+    assert (short.class_names, short.notes) == (long.class_names, long.notes)
+
+
+def read_with(long: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Graph:
+    monkeypatch.setattr(delimited, "LONG", long)
+    return Graph.from_csv(folder / "edges.csv", folder / "nodes.csv")

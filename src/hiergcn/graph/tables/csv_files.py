@@ -13,7 +13,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.tables.assemble import EdgeTable, NodeTable, edges_of, graph_parts, nodes_of
 from hiergcn.graph.tables.column_roles import ID, LABEL, CsvOptions, EdgeColumns, NodeColumns, shown_names, usual_ends
-from hiergcn.graph.tables.delimited import Layout, layout_of, read_long_table, read_table
+from hiergcn.graph.tables.delimited import Layout, layout_of, read_long_nodes, read_long_table, read_table
 from hiergcn.graph.tables.node_ids import IdColumn
 from hiergcn.graph.tables.table_files import TableFile, typed_table
 from hiergcn.graph.tables.target_columns import look_like_numbers
@@ -143,7 +143,9 @@ def _read_nodes(layout: Layout | TableFile, options: CsvOptions) -> tuple[NodeTa
         )
     columns = NodeColumns.choose(layout, layout.names, options)
     text = columns.text | {column.name for column in options.known or () if column.kind == "category"}
-    table = nodes_of(read_table(layout, layout.names, text=text), layout, columns, options)
+    cells = read_long_nodes(layout, layout.names, text=text)
+    cells = read_table(layout, layout.names, text=text) if cells is None else cells
+    table = nodes_of(cells, layout, columns, options)
     notes = [_taken_for_names(layout)] if layout.header and layout.looks_like_data else []
     return replace(table, notes=(*table.notes, *notes, *_comments_between(layout))), layout
 

@@ -193,13 +193,41 @@ def read_long_table(
 
     Return None if the file is short or anything is wrong with it: `read_table` reads it then, or says what is wrong.
     """
+    types = dict.fromkeys(text, "string") | dict.fromkeys(number, "float64")
+    return _read_by_arrow(layout, names, [*text, *number], types)
+
+
+def read_long_nodes(layout: Layout, names: list[str], *, text: Collection[str]) -> pd.DataFrame | None:
+    """Read all columns with pyarrow, on all cores, as `read_table` would.
+
+    Return None if the file is short, anything is wrong with it, or pandas might take a column for something else.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table = _read_by_arrow(layout, names, names, dict.fromkeys(text, "string")) if layout.file.trimmed else None
+    if table is None:
+        return None
+    for place, (name, column) in enumerate(zip(names, table.columns, strict=True)):
+        if pa.types.is_string(column.type):
+            known = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+            first = next(iter(known[:1000].drop_null().to_pylist()), "")
+            if name not in text and (not first or _is_number(first)):
+                return None
+            table = table.set_column(place, name, known)
+        elif column.type not in (pa.int64(), pa.float64()):
+            return None
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
+
+
+def _read_by_arrow(layout: Layout, names: list[str], wanted: Sequence[str], types: dict[str, str]) -> "pa.Table | None":
     size = layout.path.stat().st_size * (PACKED if layout.file.compression else 1)
     if layout.delimiter == " " or size < LONG:
         return None
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    types = dict.fromkeys(text, pa.string()) | dict.fromkeys(number, pa.float64())
     skipped = layout.first_line - 1 + layout.header
     try:
         with layout.file.open() as stream:
@@ -210,8 +238,8 @@ def read_long_table(
                     delimiter=layout.delimiter, newlines_in_values=layout.file.has_quotes
                 ),
                 convert_options=arrow_csv.ConvertOptions(
-                    column_types=types,
-                    include_columns=[*text, *number],
+                    column_types={name: pa.type_for_alias(kind) for name, kind in types.items()},
+                    include_columns=wanted,
                     null_values=list(MISSING),
                     strings_can_be_null=False,
                 ),

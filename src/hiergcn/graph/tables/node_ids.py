@@ -170,6 +170,7 @@ def _whole_numbers(strings: "pa.ChunkedArray") -> NDArray[np.int64] | None:
     if strings.null_count or not len(strings):
         return None
     try:
+        strings[:1].cast(pa.int64())  # most columns of text show in the first row that they are
         whole: NDArray[np.int64] = strings.cast(pa.int64()).to_numpy()
     except pa.ArrowInvalid:
         return None
