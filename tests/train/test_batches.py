@@ -48,12 +48,11 @@ def cut(graph: Graph, split: Split, chosen: Settings, count: int, full_validatio
 
 def learner(batches: Batches, chosen: Settings | None = None) -> BatchLearner:
     method, task, config = batches.method, batches.task, (chosen or settings()).train
-    generator = torch.Generator().manual_seed(0)
 
-    def build(prepared: Prepared) -> NodeModel:
+    def build(prepared: Prepared, generator: torch.Generator) -> NodeModel:
         return method.build(prepared, task.n_classes, generator)
 
-    model = build(method.prepare(task, batches.hierarchy, CPU))
+    model = build(method.prepare(task, batches.hierarchy, CPU), torch.Generator().manual_seed(0))
     return BatchLearner(model, build, batches, labelled_nodes(task, CPU, loss=config.loss), config, seed=0)
 
 
@@ -175,7 +174,7 @@ def test_a_graph_too_large_for_full_validation_is_evaluated_in_batches(graph: Gr
     assert logits.shape == (600, 3)
     assert torch.equal(learning.evaluate().logits[0], logits)
     seen = []
-    for batch in map(batches.batch, batches.fixed()):
+    for batch in map(batches.batch, batches.fixed):
         assert torch.equal(logits[batch.nodes], learning._network(batch).eval()(batch.prepared.features))
         seen.append(batch.nodes)
     assert torch.equal(torch.cat(seen).sort().values, torch.arange(600))
@@ -189,7 +188,7 @@ def test_the_loss_is_that_of_all_batches_together(graph: Graph, split: Split) ->
         learning = learner(batches, chosen)
         told = float(learning.step(1))
         sums = []
-        for batch in batches_of_an_epoch(batches, seed=0):
+        for batch in map(batches.batch, batches.drawn(np.random.default_rng((0, 1)))):
             logits = learning._network(batch).eval()(batch.prepared.features)
             sums.append(_inside(learning.nodes.train, batch.nodes).loss(logits, "sum").item())
         assert told == pytest.approx(sum(sums) / (1 if loss == "sum" else len(split.train)), rel=1e-4)
@@ -204,7 +203,8 @@ def test_more_batches_than_labels_still_train(graph: Graph, split: Split) -> Non
 
 @pytest.mark.parametrize("method", ["hgcn", "gcn", "mlp"])
 def test_accuracy_stays(graph: Graph, split: Split, method: str) -> None:
-    chosen = settings_for(method).override({"epochs": 40})
+    calm = {"dropout": 0.3} if method == "hgcn" else {}  # with the paper's 0.85, two seeds in eight fail by chance
+    chosen = settings_for(method).override({"epochs": 40, **calm})
     results = [fit(graph, split, chosen.override({"batches": count}), [0, 1], device="cpu") for count in (1, 4)]
     whole, batched = (sum(one.validation_accuracy or 0.0 for one in result.outcomes) / 2 for result in results)
     assert batched > whole - 0.05

@@ -25,7 +25,7 @@ from hiergcn.cli import (
     tune,
 )
 from hiergcn.cli.help import Command, Group, usage_sentence
-from hiergcn.cli.terminal import complain
+from hiergcn.cli.terminal import complain, is_first_rank
 from hiergcn.errors import HierGCNError
 from hiergcn.version import __version__
 
@@ -82,7 +82,10 @@ def main() -> None:
             typer.echo(str(error), err=True)
             sys.exit(2)
         code, sentence = _explain(error)
-        complain(sentence)
+        if is_first_rank():
+            complain(sentence)
+        elif not isinstance(error, HierGCNError):  # those are the same on every rank of torchrun
+            complain(f"Rank {os.environ['RANK']}: {sentence}")
     sys.exit(code if isinstance(code, int) else 0)
 
 

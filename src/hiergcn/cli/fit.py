@@ -9,7 +9,7 @@ import typer
 
 from hiergcn.cli import options
 from hiergcn.cli.terminal import complain, console, graph_sizes, print_table, printable, split_sizes
-from hiergcn.errors import UnwritableError
+from hiergcn.errors import InputError, UnwritableError
 
 if TYPE_CHECKING:
     from hiergcn.graph import Graph
@@ -131,15 +131,22 @@ def fit(
     from hiergcn.run.machine import cores
     from hiergcn.run.out_folder import check_room, run_size
     from hiergcn.run.settings import settings_for
+    from hiergcn.run.torchrun import joined, rank_device
 
     if coverage is not None:
         check_coverage(coverage)
     if method != AUTO:
         settings_for(method, preset, source.dataset).override(changes)  # refuses values that do not go together
-    folder = options.out_folder(context, out, Path("runs") / f"{source.name}-{method}")
+    ranks = context.with_resource(joined(device))
+    if ranks.size > 1 and int(changes.get("batches", 1)) < ranks.size:
+        raise InputError("The ranks of torchrun share the batches of an epoch; give --set batches=N, a few per rank.")
+    folder = out or Path("runs")
+    if ranks.rank == 0:
+        folder = options.out_folder(context, out, Path("runs") / f"{source.name}-{method}")
     read = options.read_data(source)
     read.check_labels()
-    check_room(folder, run_size(read.graph, seeds))
+    if ranks.rank == 0:
+        check_room(folder, run_size(read.graph, seeds))
     where = options.open_engine(context, engine, workers)
     split_from = read.split_from or drawn_split(read.graph)
     with_baselines = not source.is_dataset if baselines is None else baselines
@@ -157,13 +164,13 @@ def fit(
                 dataset=source.dataset,
                 changes=changes,
                 baselines=baselines_for(read.graph) if with_baselines else (),
-                device=device,
+                device=rank_device(device),
                 time_limit=limit,
                 coverage=coverage,
-                advise=advice,
+                advise=advice and ranks.rank == 0,
                 drop_doubtful=drop_doubtful,
                 engine=where,
-                workers=workers or (cores() if read.graph.n_nodes <= MANY_NODES else 1),
+                workers=1 if ranks.size > 1 else workers or (cores() if read.graph.n_nodes <= MANY_NODES else 1),
                 on_event=FitProgress(
                     progress,
                     seeds,
@@ -174,6 +181,8 @@ def fit(
     except KeyboardInterrupt:
         complain("Stopped before the first seed was finished: nothing was written.")
         raise typer.Exit(options.INTERRUPTED) from None
+    if ranks.rank > 0:
+        return
     recorded = source.to_dict() | {"split": split_from, "command": options.command_line()}
     place, problem = _save(result, folder, recorded, spreadsheet_safe)
     print_summary(console(), result, place, asked=seeds)

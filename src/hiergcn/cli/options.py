@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hiergcn.cli.terminal import printable
+from hiergcn.cli.terminal import is_first_rank, printable
 from hiergcn.datasets import dataset_names
 from hiergcn.errors import InputError
 from hiergcn.model.registry import method_names
@@ -196,6 +196,8 @@ def check_device(name: str) -> None:
 def announce(source: "Source") -> None:
     """Say what is going to happen, before the libraries are imported that take seconds."""
     files = [source.data, *([source.nodes] if source.nodes else [])]
+    if not is_first_rank():
+        return
     with suppress(OSError):  # nobody reads it
         typer.echo(f"Reading {printable(' and '.join(files))}")
 

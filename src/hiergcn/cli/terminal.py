@@ -1,5 +1,6 @@
 """Printing: tables and colours on a terminal, plain text elsewhere. rich is imported when something is printed."""
 
+import os
 import shutil
 import sys
 from collections.abc import Collection, Iterable, Sequence
@@ -41,10 +42,20 @@ def console(stderr: bool = False) -> "Console":
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else shutil.get_terminal_size((PLAIN_WIDTH, 0)).columns
     return Console(
-        file=cast("IO[str]", _Lasting(stream)), stderr=stderr, markup=False, emoji=False, highlight=False, width=width
+        file=cast("IO[str]", _Lasting(stream)),
+        stderr=stderr,
+        quiet=not stderr and not is_first_rank(),
+        markup=False,
+        emoji=False,
+        highlight=False,
+        width=None if stream.isatty() else shutil.get_terminal_size((PLAIN_WIDTH, 0)).columns,
     )
+
+
+def is_first_rank() -> bool:
+    """Return whether this process prints and writes: of the ranks of torchrun, the first one does."""
+    return "WORLD_SIZE" not in os.environ or int(os.environ.get("RANK", 0)) == 0
 
 
 def complain(sentence: str) -> None:

@@ -5,6 +5,7 @@ the other seeds, and the weights are computed again from the mean of the seeds. 
 """
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,6 +19,7 @@ from hiergcn.evaluate.metrics import decided
 from hiergcn.graph import Split
 from hiergcn.graph.profile import GraphProfile, profile_graph
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
+from hiergcn.model.ops.ranks import Ranks
 from hiergcn.run.adapt import choose_settings
 from hiergcn.run.budget import Budget, default_limit, epoch_price
 from hiergcn.run.events import CandidateDone, CandidateStarted, EpochDone, OnFitEvent
@@ -118,7 +120,8 @@ def choose(
         time_limit: seconds; by default `default_limit`. Each simple method gets 20 s in any case.
         dataset: name of the graph, if it is a named dataset; candidates then have its recipes.
     """
-    budget = Budget(default_limit(trainer.graph.n_nodes) if time_limit is None else time_limit)
+    limit = default_limit(trainer.graph.n_nodes) if time_limit is None else time_limit
+    budget = Budget(limit, clock=lambda: Ranks.current().agreed(time.monotonic()))  # one clock for all ranks
     check_settings(changes or {})
     race = _Race(trainer, split, seeds, emit, dict(changes or {}), workers, dataset, budget)
     interrupted = False

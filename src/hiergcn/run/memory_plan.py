@@ -24,14 +24,18 @@ _PROCESS = 400_000_000  # bytes of a worker process before it trains: Python, to
 
 
 def available_memory(device: torch.device | None = None) -> int | None:
-    """Return the free bytes of the device, or of this machine without swapping; None if the system does not say."""
+    """Return the free bytes of the device, or of this machine without swapping; None if the system does not say.
+
+    The ranks of torchrun on one machine share its memory.
+    """
     if device is not None and device.type == "cuda":
         cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return int(torch.cuda.mem_get_info(device)[0]) + cached
+    sharing = int(os.environ.get("LOCAL_WORLD_SIZE", 1))  # ranks of torchrun on this machine
     if found := proc_field("meminfo", "MemAvailable"):
-        return int(found.split()[0]) * 1024
+        return int(found.split()[0]) * 1024 // sharing
     try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // sharing
     except (OSError, ValueError, AttributeError):
         return None
 
@@ -77,7 +81,8 @@ def plan_memory(
 def planned_to_fit(graph: Graph, settings: Settings, hierarchy: Hierarchy | None, device: torch.device) -> MemoryPlan:
     """Return the memory plan; raise an `InputError` with a remedy if there is not enough memory for it."""
     available = available_memory(device)
-    plan = plan_memory(graph, settings, hierarchy)
+    batched = settings.train.batch_validation and settings.train.batches > 1
+    plan = plan_memory(graph, settings, hierarchy, full_validation=not batched)
     if available is None or plan.on_device <= available:
         return plan
     batched_validation = plan_memory(graph, settings, hierarchy, full_validation=False)

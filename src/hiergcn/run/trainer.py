@@ -17,6 +17,7 @@ from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.task import Task
 from hiergcn.model.memory_cost import MemoryPlan
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
+from hiergcn.model.ops.ranks import Ranks
 from hiergcn.model.registry import build_method, method_class, method_names
 from hiergcn.run.engine import Engine, Processes, results
 from hiergcn.run.machine import choose_device
@@ -191,7 +192,7 @@ class Trainer:
     def _batches(self, settings: Settings, split: Split, task: Task) -> Batches:
         method, prepared = self.prepared(settings, split)
         cut_along = self.hierarchy(settings) or self.coarsened(BATCH_LEVELS, settings.coarsen)
-        whole = self.plan(settings).full_validation
+        whole = bool(Ranks.current().agreed(self.plan(settings).full_validation))
         return Batches(method, prepared, task, cut_along, settings.train.batches, self.device, whole)
 
 

@@ -4,10 +4,14 @@ As in Cluster-GCN (Chiang et al., KDD 2019), the graph is cut into clusters with
 combines them into new batches, so that no edge is always left out. Here the clusters are hyper-nodes, and a batch has
 its part of every level. A batch is made when it is needed and freed after it. Its network shares all parameters with
 the network of the whole graph, which evaluates all nodes after each epoch if that fits into memory.
+
+Each batch draws from a generator of its own, so it does not matter which process computes it: the ranks of torchrun
+share the batches of an epoch, and their gradients are added in the order of the batches.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +23,14 @@ from hiergcn.coarsen.partition import part_labels, restrict
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Labelled, Method, NodeModel, Prepared
+from hiergcn.model.ops.ranks import Ranks
 from hiergcn.train.config import TrainConfig
 from hiergcn.train.learners import Evaluation, Learner, LearningNodes, evaluation, make_optimiser
 
 CLUSTERS = 4
 """Clusters per batch: more mix better, fewer keep more edges inside batches."""
 
-Build = Callable[[Prepared], NodeModel]
+Build = Callable[[Prepared, torch.Generator], NodeModel]
 
 Members = npt.NDArray[np.bool_]
 """Mask of the hyper-nodes of the coarsest level that a batch holds."""
@@ -78,8 +83,9 @@ class Batches:
         each = np.array_split(rng.permutation(n_clusters), min(self.count, n_clusters))
         return [np.isin(self.cluster, clusters) for clusters in each]
 
+    @cached_property
     def fixed(self) -> list[Members]:
-        """Return batches with few edges between them, the same at each call."""
+        """Batches with few edges between them, the same in every epoch."""
         label = part_labels(self.hierarchy, self.count)
         return [label == part for part in np.unique(label)]
 
@@ -100,8 +106,10 @@ class BatchLearner(Learner):
     serve. The losses of GRAND and H-GCN+ also use unlabelled nodes and differ by more: batches without a training node
     are skipped, and the others count by their training nodes.
 
+    Statistics of batch normalisation and step counters change by the mean of their changes in the batches.
+
     `model` and `nodes` are those of the whole graph. `build` makes the network of a batch, whose parameters are then
-    replaced by the model's. `seed` is for drawing clusters.
+    replaced by the model's. `seed` is for drawing clusters, and for the draws of each batch.
     """
 
     def __init__(
@@ -109,33 +117,73 @@ class BatchLearner(Learner):
     ) -> None:
         if type(model).step is not NodeModel.step:
             raise InputError(f"{model.title} has its own training step and does not support batches; take batches=1.")
-        self.model, self.build, self.batches, self.nodes = model, build, batches, nodes
-        self.rng = np.random.default_rng(seed)
+        self.model, self.build, self.batches, self.nodes, self.seed = model, build, batches, nodes, seed
         self.optimiser = make_optimiser(model, dict(model.named_parameters()), config)
         hierarchy = batches.hierarchy
         self.labelled = hierarchy.hyper_nodes(hierarchy.depth)[nodes.train.nodes.cpu().numpy()]
+        self.learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        known = {id(parameter) for parameter in model.parameters()}
+        self.buffers = [value for value in model.state_dict(keep_vars=True).values() if id(value) not in known]
 
     def step(self, epoch: int) -> Tensor:
-        self.optimiser.zero_grad()
-        total = torch.zeros(1, device=self.nodes.train.nodes.device)
-        counters = [(buffer, buffer.clone()) for buffer in self.model.buffers() if buffer.dim() == 0]
-        for members in self.batches.drawn(self.rng):
-            if not members[self.labelled].any():
-                continue  # no training node
-            for counter, before in counters:
-                counter.copy_(before)  # all batches together are one step
-            total += self._accumulate(self.batches.batch(members), epoch)
-        self.optimiser.step()
-        return total
+        drawn = self.batches.drawn(np.random.default_rng((self.seed, epoch)))
+        labelled = [members for members in drawn if members[self.labelled].any()]
+        before = [buffer.clone() for buffer in self.buffers]
+        total = torch.zeros(self._length, device=self.batches.device)
 
-    def _accumulate(self, batch: Batch, epoch: int) -> Tensor:
-        """Add the gradients of a batch and return its share of the loss."""
+        def changes(number: int) -> Tensor:
+            for buffer, value in zip(self.buffers, before, strict=True):
+                buffer.copy_(value)  # all batches together are one step
+            return self._changes(labelled[number], epoch, number, before)
+
+        for part in Ranks.current().in_order(len(labelled), changes, self._length, self.batches.device):
+            total += part
+        loss: Tensor
+        loss, has_gradient, gradients, moved = total.split([1, len(self.learned), *self._sizes])
+        self._take(has_gradient.tolist(), gradients, before, moved / len(labelled))
+        self.optimiser.step()
+        self.optimiser.zero_grad()
+        return loss
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        """Entries of all parameters, and of all buffers."""
+        return sum(one.numel() for one in self.learned), sum(one.numel() for one in self.buffers)
+
+    @property
+    def _length(self) -> int:
+        """Entries of what a batch contributes to a step."""
+        return 1 + len(self.learned) + sum(self._sizes)
+
+    def _changes(self, members: Members, epoch: int, number: int, before: list[Tensor]) -> Tensor:
+        """Return what a batch contributes: loss, which parameters have a gradient, gradients, changes of buffers."""
+        self.optimiser.zero_grad()
+        loss = self._gradients(self.batches.batch(members), epoch, number)
+        given = torch.tensor([float(one.grad is not None) for one in self.learned], device=loss.device)
+        gradients = [torch.zeros_like(one) if one.grad is None else one.grad for one in self.learned]
+        moved = [(now - value).float() for now, value in zip(self.buffers, before, strict=True)]
+        return torch.cat([loss.view(1), given, *(part.reshape(-1) for part in (*gradients, *moved))])
+
+    def _gradients(self, batch: Batch, epoch: int, number: int) -> Tensor:
+        """Compute the gradients of a batch and return its share of the loss."""
         train = _inside(self.nodes.train, batch.nodes)
-        loss = self._network(batch).train().objective(batch.prepared.features, train, epoch)
+        network = self._network(batch, (self.seed, epoch, number)).train()
+        loss = network.objective(batch.prepared.features, train, epoch)
         if train.reduction == "mean":
             loss = loss * (len(train.nodes) / len(self.nodes.train.nodes))
         loss.backward()
         return loss.detach()
+
+    @torch.no_grad()
+    def _take(self, has_gradient: list[float], gradients: Tensor, before: list[Tensor], moved: Tensor) -> None:
+        """Set the gradients of the parameters, and the buffers."""
+        parts = gradients.split([one.numel() for one in self.learned])
+        for parameter, some, part in zip(self.learned, has_gradient, parts, strict=True):
+            parameter.grad = part.view_as(parameter).clone() if some else None
+        for buffer, value, part in zip(
+            self.buffers, before, moved.split([one.numel() for one in self.buffers]), strict=True
+        ):
+            buffer.copy_(value + part.view_as(value).to(value.dtype))
 
     @torch.no_grad()
     def evaluate(self) -> Evaluation:
@@ -146,18 +194,20 @@ class BatchLearner(Learner):
             whole: Tensor = self.model.eval()(self.batches.whole.features)
             return whole
         task = self.batches.task
-        logits = torch.empty(task.adjacency.shape[0], task.n_classes, device=self.batches.device)
-        for members in self.batches.fixed():
+        logits = torch.zeros(task.adjacency.shape[0], task.n_classes, device=self.batches.device)
+        ranks = Ranks.current()
+        for members in self.batches.fixed[ranks.rank :: ranks.size]:
             self._fill(logits, self.batches.batch(members))
-        return logits
+        return ranks.filled(logits)
 
     def _fill(self, logits: Tensor, batch: Batch) -> None:
         """Write the logits of a batch; its tensors are freed on return."""
         logits[batch.nodes] = self._network(batch).eval()(batch.prepared.features)
 
-    def _network(self, batch: Batch) -> NodeModel:
-        """Return the network of a batch, with the parameters and buffers of the model."""
-        network = self.build(batch.prepared)
+    def _network(self, batch: Batch, draws: tuple[int, ...] = (0,)) -> NodeModel:
+        """Return the network of a batch, with the parameters and buffers of the model; `draws` seed its dropout."""
+        seed = int(np.random.SeedSequence(draws).generate_state(1, np.uint64)[0])
+        network = self.build(batch.prepared, torch.Generator(self.batches.device).manual_seed(seed))
         for name, tensor in self.model.state_dict(keep_vars=True).items():
             owner, _, leaf = name.rpartition(".")
             module = network.get_submodule(owner)

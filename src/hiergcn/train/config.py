@@ -33,6 +33,9 @@ class TrainConfig(CheckedConfig):
     """Subgraphs per epoch, cut along the hierarchy and drawn anew in each epoch. Gradients are accumulated over them,
     then one step is taken. 1 trains on the whole graph, as the paper does. More need less memory and more time, and
     each epoch leaves out the edges between its subgraphs."""
+    batch_validation: bool = False
+    """Evaluate in batches, too, which leaves out the edges between them; the ranks of torchrun share these batches. By
+    default that is done only if the whole graph does not fit into memory."""
     recompute: bool = False
     """Compute each layer again in the backward pass instead of keeping its intermediate results: less memory, half as
     long again, the same result."""

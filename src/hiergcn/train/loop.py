@@ -6,7 +6,6 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import torch
@@ -111,7 +110,10 @@ def train_seed(
     if batches is None:
         learner = SingleLearner(model, prepared.features, nodes, config)
     else:
-        build = partial(_built, method, task=task, config=config, generator=generator)
+
+        def build(part: Prepared, draws: torch.Generator) -> NodeModel:
+            return _built(method, part, task, config, draws)
+
         learner = BatchLearner(model, build, batches, nodes, config, seed)
     selection = _train(learner, [seed], config, device, on_epoch)
     return _outcomes([task], [seed], selection, began)[0]

@@ -21,6 +21,7 @@ equals GRAND draw for draw; this file holds only what hierarchy and target add.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -33,6 +34,7 @@ from hiergcn.model.baselines.grand import GRAND, GRANDConfig, GRANDMethod, Propa
 from hiergcn.model.config_types import Count, NonNegative, Positive, Share, Whole
 from hiergcn.model.memory_cost import MemoryPlan, Workload
 from hiergcn.model.method import Features, Labelled, Measured, Prepared, Weights
+from hiergcn.model.ops.ranks import Ranks
 from hiergcn.model.ops.sparse import propagate
 from hiergcn.model.plus.components import CENTRE, DIRECTIONS, Components, principal_components
 from hiergcn.model.plus.propagation import HierarchicalPropagation
@@ -163,13 +165,14 @@ class HGCNPlusMethod(GRANDMethod):
             raise TypeError("H-GCN+ needs the graph's hierarchy.")
         features = self.features(task, device) * self.config.scale
         P = self._propagation(hierarchy, device)
+        spread = P if weights is not None else partial(Ranks.current().by_columns, P)  # the whole graph, on every rank
         components = None
         if self.config.components and weights is not None:
             components = Components.of(weights, device)
         elif self.config.components:
-            components = principal_components(features, P, self.config.components).scaled(self.config.scale)
+            components = principal_components(features, spread, self.config.components).scaled(self.config.scale)
         features = features if components is None else components(features)
-        features, smoothed = smoothed_features(features, P, self.config)
+        features, smoothed = smoothed_features(features, spread, self.config)
         return Prepared(features, PlusGraph(task.n_nodes, P, smoothed, P.levels[0].adjacency, components))
 
     def _propagation(self, hierarchy: Hierarchy, device: torch.device) -> HierarchicalPropagation:
