@@ -3,12 +3,21 @@
 Names are imported when first used, so that `import hiergcn` and `hiergcn --help` stay instant.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from hiergcn.version import __version__
 
 if TYPE_CHECKING:
+    from hiergcn.api import coarsen as coarsen
+    from hiergcn.api import compare as compare
+    from hiergcn.api import explain as explain
+    from hiergcn.api import fit as fit
+    from hiergcn.api import load as load
+    from hiergcn.api import report as report
+    from hiergcn.api import suggest as suggest
     from hiergcn.coarsen import CoarsenConfig as CoarsenConfig
     from hiergcn.coarsen import Hierarchy as Hierarchy
     from hiergcn.datasets import load_dataset as load_dataset
@@ -23,7 +32,8 @@ if TYPE_CHECKING:
     from hiergcn.model.hgcn import HGCN as HGCN
     from hiergcn.model.hgcn import HGCNConfig as HGCNConfig
     from hiergcn.model.levels import HierarchyTensors as HierarchyTensors
-    from hiergcn.run.suggest import suggest as suggest
+    from hiergcn.model.plus.network import HGCNPlusConfig as HGCNPlusConfig
+    from hiergcn.train.config import TrainConfig as TrainConfig
 
 _NAMES = {
     "hiergcn.coarsen": ("CoarsenConfig", "Hierarchy"),
@@ -33,14 +43,50 @@ _NAMES = {
     "hiergcn.graph": ("Graph", "Split"),
     "hiergcn.model.hgcn": ("HGCN", "HGCNConfig"),
     "hiergcn.model.levels": ("HierarchyTensors",),
-    "hiergcn.run.suggest": ("suggest",),
+    "hiergcn.model.plus.network": ("HGCNPlusConfig",),
+    "hiergcn.train.config": ("TrainConfig",),
+    "hiergcn.api": ("compare", "fit", "load", "suggest"),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = ["__version__", *sorted(_HOME)]
+_CALLABLE = ("coarsen", "explain", "report")
+"""Packages that are functions, too: `hiergcn.coarsen(graph)` coarsens, and `hiergcn.coarsen.Hierarchy` is a class."""
+
+__all__ = ["__version__", *sorted((*_HOME, *_CALLABLE))]
+
+
+class _CallablePackage(ModuleType):
+    """A package that is called as the function of the same name in `hiergcn.api`."""
+
+    @property
+    def _function(self) -> Any:
+        return getattr(import_module("hiergcn.api"), self.__name__.rpartition(".")[2])
+
+    @property
+    def __signature__(self) -> Any:
+        import inspect
+
+        return inspect.signature(self._function)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return self._function(*args, **keywords)
+
+
+class _Package(ModuleType):
+    """`hiergcn` itself: Python sets each imported package as an attribute, and some of them become callable then."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _CALLABLE and isinstance(value, ModuleType):
+            value.__class__ = _CallablePackage
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
+    if name in _CALLABLE:
+        return import_module(f"hiergcn.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'hiergcn' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

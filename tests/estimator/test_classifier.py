@@ -131,6 +131,7 @@ def test_parameters() -> None:
         "device": "auto",
         "time_limit": None,
         "coverage": None,
+        "verbose": False,
         "levels": 2,
     }
     assert repr(classifier) == "HGCNClassifier(seed=5, levels=2)"
@@ -139,7 +140,7 @@ def test_parameters() -> None:
     with pytest.raises(InputError, match="did you mean levels"):
         classifier.set_params(seed=9, level=2)
     changed = {"model": None, "preset": None, "seed": 1, "device": "auto", "time_limit": None}
-    changed |= {"coverage": None, "levels": 3, "hidden": 16}
+    changed |= {"coverage": None, "verbose": False, "levels": 3, "hidden": 16}
     assert classifier.get_params() == changed
     sibling = NodeClassifier(model="mlp", epochs=3)
     assert repr(sibling) == "NodeClassifier(model='mlp', epochs=3)"

@@ -1,6 +1,6 @@
 """A node classifier in scikit-learn's style: `fit`, `predict`, `predict_proba`, `score`, `save`, `load`."""
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 import pandas as pd
@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from hiergcn.errors import InputError
-from hiergcn.estimator.node_estimator import NodeEstimator, NodeRows, NotFittedError
+from hiergcn.estimator.node_estimator import NodeEstimator, NodeRows, NotFittedError, document_settings
 from hiergcn.evaluate.answers import ClassAnswers
 from hiergcn.graph import Graph
+from hiergcn.model.registry import method_names
 from hiergcn.run.folder import LoadedRun
 from hiergcn.run.label_check import FEWEST_LABELS, doubtful_labels, judge_labels
 from hiergcn.run.result import RunResult
@@ -29,7 +30,9 @@ class NodeClassifier(NodeEstimator):
         time_limit: seconds of the choice of a method; by default it depends on the size of the graph.
         coverage: probability with which a node's prediction set holds its class, for `predict_set`. Some labels then
             calibrate the sets and do not train.
-        settings: any setting of the method by its name: `levels=4`, `dropout=0.5`, `class_weight="balanced"`.
+        verbose: print a line for each step of `fit`.
+        settings: any setting of the method by its name: `levels=4`, `dropout=0.5`, `class_weight="balanced"`; see
+            below, or `hiergcn settings MODEL`.
 
     Fitted values end in an underscore:
 
@@ -43,18 +46,28 @@ class NodeClassifier(NodeEstimator):
 
     numbers = False
 
-    def predict_proba(self, graph: Graph | None = None) -> NDArray[Any]:
+    @overload
+    def predict_proba(self, graph: Graph | None = None, *, as_frame: Literal[False] = False) -> NDArray[Any]: ...
+    @overload
+    def predict_proba(self, graph: Graph | None = None, *, as_frame: Literal[True]) -> pd.DataFrame: ...
+    def predict_proba(self, graph: Graph | None = None, *, as_frame: bool = False) -> NDArray[Any] | pd.DataFrame:
         """Return probabilities (n, classes) for the fitted graph, or for another one with the same features.
 
-        Features are matched by the names of their columns, with the categories and means of the fitted graph.
+        Features are matched by the names of their columns, with the categories and means of the fitted graph. With
+        `as_frame` they are a DataFrame by the ids of the nodes.
         """
-        return self._outputs(graph)
+        found = self._outputs(graph)
+        return self._by_id(found, graph, list(self.classes_)) if as_frame else found
 
-    def predict(self, graph: Graph | None = None) -> NDArray[Any]:
-        """Return the name of each node's class, (n,)."""
+    @overload
+    def predict(self, graph: Graph | None = None, *, as_frame: Literal[False] = False) -> NDArray[Any]: ...
+    @overload
+    def predict(self, graph: Graph | None = None, *, as_frame: Literal[True]) -> "pd.Series[Any]": ...
+    def predict(self, graph: Graph | None = None, *, as_frame: bool = False) -> "NDArray[Any] | pd.Series[Any]":
+        """Return the name of each node's class, (n,); with `as_frame`, as a Series by the ids of the nodes."""
         best = self.predict_proba(graph).argmax(axis=1)
         names: NDArray[Any] = self.classes_[best]
-        return names
+        return self._by_id(names, graph, "predicted") if as_frame else names
 
     def predict_set(self, graph: Graph | None = None) -> NDArray[np.bool_]:
         """Return whether each class is in the prediction set of each node, (n, classes), as `coverage` promises."""
@@ -115,6 +128,10 @@ class HGCNClassifier(NodeClassifier):
     """
 
     models = ("hgcn-plus", "hgcn")
+
+
+document_settings(NodeClassifier, ("hgcn-plus", "hgcn", *method_names()))
+document_settings(HGCNClassifier, ("hgcn-plus", "hgcn"))
 
 
 class OnGraph(ClassifierMixin, NodeRows):  # type: ignore[misc]  # scikit-learn has no types

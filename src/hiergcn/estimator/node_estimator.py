@@ -4,45 +4,103 @@
 could be cut into folds. For scikit-learn's model selection use `estimator.on(graph)`.
 """
 
+import inspect
+import sys
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
+from sklearn.utils.metadata_routing import UNUSED
 
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.estimator.shown_run import ShownRun
 from hiergcn.evaluate.answers import NumberAnswers
+from hiergcn.explain.node import Explanation
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.alignment import encoded_like
+from hiergcn.report.run_page import loaded_result
 from hiergcn.run.adapt import AUTO, is_automatic, method_for
 from hiergcn.run.adapt import PRESET as ADAPTED
-from hiergcn.run.events import OnFitEvent
+from hiergcn.run.events import FitEvent, OnFitEvent, SeedDone, SplitChosen, describe
 from hiergcn.run.fit import check_graph, fit, own_split
-from hiergcn.run.folder import LoadedRun, load_run, write_run
+from hiergcn.run.folder import LoadedRun, load_run
 from hiergcn.run.portfolio import check_settings
+from hiergcn.run.predict import explain
 from hiergcn.run.result import RunResult
+from hiergcn.run.setting_table import method_settings, without_effect
 from hiergcn.run.settings import Settings, method_of, settings_for
+from hiergcn.run.source import Source
 
-_DEFAULTS = {"model": None, "preset": None, "seed": 0, "device": "auto", "time_limit": None, "coverage": None}
+_DEFAULTS = {
+    "model": None,
+    "preset": None,
+    "seed": 0,
+    "device": "auto",
+    "time_limit": None,
+    "coverage": None,
+    "verbose": False,
+}
 
 
 class NotFittedError(HierGCNError, SklearnNotFittedError):  # type: ignore[misc]  # scikit-learn has no types
     """The estimator is not fitted yet."""
 
 
+class EventPrinter:
+    """Prints the milestones of a fit, for `verbose=True`."""
+
+    def __init__(self) -> None:
+        self.choosing = False
+
+    def __call__(self, event: FitEvent) -> None:
+        self.choosing = self.choosing or isinstance(event, SplitChosen)
+        if self.choosing and isinstance(event, SeedDone):
+            return  # its candidate gets a line
+        if line := describe(event):
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()
+
+
+def document_settings(estimator: type["NodeEstimator"], methods: Iterable[str]) -> None:
+    """Name the settings of these methods in the signature and the docstring, so that help and completion show them.
+
+    A setting without a value is chosen for the graph, or comes from the preset.
+    """
+    known = {
+        name: (method, one)
+        for method in reversed(list(methods))
+        for name, one in method_settings(method).items()
+        if not without_effect(method, one.group) and name not in _DEFAULTS
+    }
+    written = inspect.signature(estimator.__init__)
+    own = [one for one in written.parameters.values() if one.kind is not one.VAR_KEYWORD and one.name != "self"]
+    more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=...) for name in sorted(known)]
+    estimator.__signature__ = inspect.Signature([*own, *more])
+    lines = [f"    {name}: {one.values}. {one.about}" for name, (_, one) in sorted(known.items())]
+    estimator.__doc__ = "\n".join([inspect.cleandoc(estimator.__doc__ or ""), "", "Settings:", *lines, ""])
+
+
 class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Base of `NodeClassifier` and `NodeRegressor`, which explain the arguments."""
+
+    __metadata_request__fit: ClassVar = {"graph": UNUSED, "split": UNUSED, "on_event": UNUSED}
+    __metadata_request__predict: ClassVar = {"graph": UNUSED, "as_frame": UNUSED}
+    __metadata_request__predict_proba: ClassVar = {"graph": UNUSED, "as_frame": UNUSED}
+    __metadata_request__score: ClassVar = {"graph": UNUSED, "nodes": UNUSED}
 
     models: ClassVar[tuple[str, ...] | None] = None
     """Names of the methods that the class accepts; None for all."""
     numbers: ClassVar[bool]
     """Whether it predicts numbers instead of classes."""
+    result_: ShownRun
 
     def __init__(
         self,
@@ -53,10 +111,11 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         device: str = "auto",
         time_limit: float | None = None,
         coverage: float | None = None,
+        verbose: bool = False,
         **settings: Any,
     ) -> None:
         self.model, self.preset, self.seed, self.device = model, preset, seed, device
-        self.time_limit, self.coverage = time_limit, coverage
+        self.time_limit, self.coverage, self.verbose = time_limit, coverage, verbose
         self._given = dict(settings)
         self._requested()  # refuses unknown names
 
@@ -64,7 +123,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         """Train on the nodes whose label or number is known.
 
         Without a split, that of the graph is used; if it has none, a fifth (of each class) is kept to select the best
-        epoch.
+        epoch. `on_event` is called with each step, see `hiergcn.run.events`.
         """
         check_graph(graph)
         self._check_aim(graph.name, graph.targets is not None)
@@ -78,16 +137,39 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             device=self.device,
             time_limit=self.time_limit,
             coverage=self.coverage,
-            on_event=on_event,
+            on_event=on_event or (EventPrinter() if self.verbose else None),
         )
-        self.result_: RunResult = ShownRun.of(result)
+        return self.of_result(result)
+
+    def of_result(self, result: RunResult) -> Self:
+        """Take over a finished run, as if this estimator had been fitted."""
+        self.result_ = ShownRun.of(result)
         self._keep(self.result_)
         return self
+
+    def explain(self, node: str, class_: str | None = None, top: int = 10, graph: Graph | None = None) -> Explanation:
+        """Explain the prediction for the node with this id, or why it is not `class_`.
+
+        `top` nodes and features are listed. The graph must be given after `load` if the run folder neither holds it nor
+        says where it came from.
+        """
+        self._check_fitted()
+        fitted = hasattr(self, "result_")
+        run = loaded_result(self.result_) if fitted else self._run
+        assert run is not None
+        if graph is None:
+            graph = self.result_.graph if fitted else Source.of_run(run).read().graph
+        return explain(run, graph, str(node), class_=class_, top=top, device=self.device)
 
     def _outputs(self, graph: Graph | None) -> NDArray[Any]:
         """Return probabilities, (n, classes), or numbers, (n, 1), for the fitted graph or another one."""
         self._check_fitted()
         return self._probabilities if graph is None else self._saved.predict_proba(self._encoded(graph), self.device)
+
+    def _by_id(self, values: NDArray[Any], graph: Graph | None, names: Any) -> Any:
+        """Return values as a Series, or a DataFrame with these columns, by the ids of the nodes."""
+        index = pd.Index(self._ids if graph is None else graph.ids, name="id")
+        return pd.Series(values, index, name=names) if values.ndim == 1 else pd.DataFrame(values, index, names)
 
     def _scored(self, graph: Graph, nodes: ArrayLike | None) -> NDArray[np.int64]:
         """Return the nodes to score: by default those whose label or number was not used in training."""
@@ -125,12 +207,9 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
         The commands `hiergcn predict`, `explain` and `report` take it like a folder of `hiergcn fit`.
         """
-        from hiergcn.report import write_report
-
         if not hasattr(self, "result_"):
             raise NotFittedError("There is no run to save; call fit first.")
-        write_run(self.result_, Path(path), {"python": repr(self)}, keep_graph=True)
-        write_report(Path(path), self.result_)
+        self.result_.save(path, python=repr(self))
 
     @classmethod
     def load(cls, path: str | Path, device: str = "auto") -> Self:
@@ -167,7 +246,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             setattr(self, name, params[name])
         try:
             self._requested()
-        except InputError:
+        except Exception:
             self.__dict__.update(before)
             raise
         return self
@@ -200,6 +279,8 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         """Set the fitted values."""
         self.__dict__.pop("embedding_", None)  # of an earlier fit
         self._saved, self._probabilities, self._answers = run.model, run.probabilities, run.answers
+        self._run = run if isinstance(run, LoadedRun) else None
+        self._ids = run.predictions["id"].to_numpy() if isinstance(run, LoadedRun) else run.graph.ids
         if isinstance(run, LoadedRun):
             self._graph_file = run.graph_file
             learned = run.predictions.loc[run.predictions["given"], "id"].to_numpy()

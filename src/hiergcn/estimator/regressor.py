@@ -1,16 +1,19 @@
 """A node regressor in scikit-learn's style: `fit`, `predict`, `predict_interval`, `score`, `save`, `load`."""
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from hiergcn.errors import InputError
-from hiergcn.estimator.node_estimator import NodeEstimator, NodeRows
+from hiergcn.estimator.node_estimator import NodeEstimator, NodeRows, document_settings
 from hiergcn.evaluate.answers import NumberAnswers
 from hiergcn.graph import Graph
+from hiergcn.model.registry import method_names
+from hiergcn.run.setting_table import method_facts
 
 
 class NodeRegressor(RegressorMixin, NodeEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -28,7 +31,8 @@ class NodeRegressor(RegressorMixin, NodeEstimator):  # type: ignore[misc]  # sci
         time_limit: seconds of the choice of a method; by default it depends on the size of the graph.
         coverage: probability with which the interval of a node holds its number, for `predict_interval`. Some values
             then calibrate the intervals and do not train.
-        settings: any setting of the method by its name: `levels=4`, `dropout=0.1`.
+        verbose: print a line for each step of `fit`.
+        settings: any setting of the method by its name: `levels=4`, `dropout=0.1`; see below.
 
     Fitted values are `embedding_`, `hierarchy_`, `settings_` and `result_`, as in `NodeClassifier`.
     """
@@ -36,10 +40,19 @@ class NodeRegressor(RegressorMixin, NodeEstimator):  # type: ignore[misc]  # sci
     numbers = True
     _answers: NumberAnswers
 
-    def predict(self, graph: Graph | None = None) -> NDArray[np.float64]:
-        """Return the number of each node, (n,), for the fitted graph, or for another one with the same features."""
+    @overload
+    def predict(self, graph: Graph | None = None, *, as_frame: Literal[False] = False) -> NDArray[np.float64]: ...
+    @overload
+    def predict(self, graph: Graph | None = None, *, as_frame: Literal[True]) -> "pd.Series[float]": ...
+    def predict(
+        self, graph: Graph | None = None, *, as_frame: bool = False
+    ) -> "NDArray[np.float64] | pd.Series[float]":
+        """Return the number of each node, (n,), for the fitted graph, or for another one with the same features.
+
+        With `as_frame` it is a Series by the ids of the nodes.
+        """
         numbers: NDArray[np.float64] = self._outputs(graph)[:, 0]
-        return numbers
+        return self._by_id(numbers, graph, self._answers.name) if as_frame else numbers
 
     def predict_interval(self, graph: Graph | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the lower and the upper end of the interval of each node, (n,) each, as `coverage` promises."""
@@ -59,6 +72,11 @@ class NodeRegressor(RegressorMixin, NodeEstimator):  # type: ignore[misc]  # sci
     def on(self, graph: Graph) -> "NumbersOnGraph":
         """Return the same regressor for nodes of this graph, for scikit-learn's model selection."""
         return NumbersOnGraph(self, graph)
+
+
+document_settings(
+    NodeRegressor, ("hgcn-plus", "hgcn", *(one for one in method_names() if method_facts(one).predicts_numbers))
+)
 
 
 class NumbersOnGraph(RegressorMixin, NodeRows):  # type: ignore[misc]  # scikit-learn has no types

@@ -10,11 +10,19 @@ from hiergcn.run.result import RunResult
 
 
 class ShownRun(RunResult):
-    """A finished run whose page can be shown."""
+    """A finished run that can be saved, and whose page can be shown."""
 
     @classmethod
     def of(cls, result: RunResult) -> Self:
         return cls(**{field.name: getattr(result, field.name) for field in fields(result)})
+
+    def save(self, path: str | Path, python: str | None = None) -> None:
+        """Write a run folder with its page and the graph; it must be new or empty. `python` says what made the run."""
+        from hiergcn.report import write_report
+        from hiergcn.run.folder import write_run
+
+        write_run(self, Path(path), {"python": python or repr(self)}, keep_graph=True)
+        write_report(Path(path), self)
 
     def show(self, height: int = 900) -> "Page":
         """Return the page of the run: the last line of a cell shows it. `height` is in pixels."""

@@ -70,7 +70,7 @@ class MethodShare:
     """Of the explained class; None for a number."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """Contributions to the score of a class; they add up to `score - without`, apart from `missed`."""
 
@@ -100,6 +100,10 @@ class Explanation:
     set: str | None = None
     """The classes of the prediction set, if a coverage was asked for."""
     coverage: float | None = None
+
+    def __repr__(self) -> str:
+        nodes = ", ".join(f"{one.id} {one.share:+.2f}" for one in self.nodes[:3])
+        return f"Explanation({self.id!r} is {self.predicted!r}, by {self.method}; nodes: {nodes}, ...)"
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

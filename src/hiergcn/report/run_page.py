@@ -42,9 +42,14 @@ def write_report(folder: Path, result: RunResult | None = None) -> Path:
     return target
 
 
+def loaded_result(result: RunResult, name: str = "run") -> LoadedRun:
+    """Return a run that is in no folder as `load_run` would; `name` is the folder that its commands speak of."""
+    return _loaded(Path(name), result, run_config(result), environment())
+
+
 def page_of_result(result: RunResult, name: str = "run") -> str:
     """Return the page of a run that is in no folder; `name` is the folder that its commands speak of."""
-    run = _loaded(Path(name), result, run_config(result), environment())
+    run = loaded_result(result, name)
     for table in ("doubtful", "suggestions"):  # else they would be looked for in the folder
         found = getattr(result, table)
         run.__dict__[table] = None if found is None else found.astype(str)

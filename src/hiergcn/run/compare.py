@@ -19,6 +19,7 @@ from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import METRICS, Summary, result_key
 from hiergcn.evaluate.paired import TEST, PairedDifference, Scores, compare_all
 from hiergcn.files import naming, written_whole
+from hiergcn.fragments import card, sentence
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import PUBLIC, SplitSpec, parse_splits, splits_text
 from hiergcn.run.adapt import choose_settings
@@ -120,7 +121,7 @@ class MethodRun:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The scores of every method, and their differences to one of them."""
 
@@ -137,6 +138,32 @@ class Comparison:
     """Machine and versions."""
     about: str = ""
     """What the splits are, in words."""
+
+    def __repr__(self) -> str:
+        means = [(run.model, run.test_accuracy.mean) for run in self.runs]
+        shown = ", ".join(f"{model} {'failed' if mean is None else f'{100 * mean:.1f} %'}" for model, mean in means)
+        return f"Comparison({self.dataset!r}, {shown}; seeds={len(self.seeds)}, splits={len(self.splits)})"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the table, and what its columns mean."""
+        words = "".join(sentence(text) for text in self.explanations)
+        return card(self.dataset, {}, self.to_frame().round(4).to_html(na_rep=""), words)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row per method: test accuracy, seconds, and the paired difference with its interval and p."""
+        rows = {}
+        for run in self.runs:
+            found = self.difference(run.model)
+            about = {name: getattr(found, name, None) for name in ("mean", "low", "high", "p_holm")}
+            accuracy = {"accuracy": run.test_accuracy.mean, "std": run.test_accuracy.std}
+            rows[run.model] = accuracy | {
+                "seconds": run.seconds,
+                "difference": about["mean"],
+                "low": about["low"],
+                "high": about["high"],
+                "p": about["p_holm"],
+            }
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
 
     def difference(self, model: str) -> PairedDifference | None:
         return next((one for one in self.differences if one.model == model), None)

@@ -91,6 +91,27 @@ class MethodDone(NamedTuple):
     run: "MethodRun"
 
 
+def describe(event: object) -> str | None:
+    """Return a milestone of a fit in a line; None for what happens too often or says nothing by itself."""
+    match event:
+        case CandidateDone(name, score, left_out):
+            return f"{name}: {left_out if score is None else f'validation score {score:.3f}'}"
+        case Coarsened(hierarchy, seconds):
+            return f"Coarsened in {seconds:.1f} s: {' → '.join(f'{n:,}' for n in hierarchy.sizes().nodes)} nodes"
+        case SettingsChosen(split, chosen):
+            return f"Training {chosen.settings.method} on {len(split.train):,} nodes"
+        case SplitChosen(split):
+            return f"Choosing a method with {len(split.train):,} training nodes, by {len(split.validation):,} others"
+        case SeedDone(outcome) if outcome.failure is None:
+            score, best = outcome.validation_accuracy or 0.0, outcome.best_epoch
+            return f"seed {outcome.seed}: validation score {score:.3f} at epoch {best}, {outcome.seconds:.1f} s"
+        case SeedDone(outcome):
+            return f"seed {outcome.seed}: failed, it {outcome.failure}"
+        case BaselineStarted(model):
+            return f"Fitting {model} on the same split"
+    return None
+
+
 FitEvent = (
     SplitChosen
     | SettingsChosen

@@ -143,7 +143,7 @@ def _write_predictions(result: RunResult, folder: Path, spreadsheet: bool) -> No
     write_csv(result.predictions(), folder / "predictions.csv", spreadsheet=spreadsheet, digits=digits)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LoadedRun(Answer):
     """The content of a run folder."""
 
@@ -163,6 +163,9 @@ class LoadedRun(Answer):
     votes: Votes | None
     coordinates: Coordinates | None = None
     """Where the nodes are, if the data say so."""
+
+    def __repr__(self) -> str:
+        return f"LoadedRun({str(self.path)!r}, {self.metrics['model']!r}, nodes={len(self.predictions)})"
 
     @cached_property
     def view(self) -> Hierarchy | None:

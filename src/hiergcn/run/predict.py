@@ -40,7 +40,7 @@ MIN_KNOWN_NODES = 0.5
 ROUNDING = 1e-3  # difference of a probability, or standardised number, that another machine or device may make
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Member:
     """A trained network, and the weight of its probabilities in the answer."""
 
@@ -52,6 +52,9 @@ class Member:
     """The turn in which it was trained, if labels took turns."""
     temperature: float = 1.0
     """Temperature of the mean of all members with these settings."""
+
+    def __repr__(self) -> str:
+        return f"Member({self.name!r}, seed={self.seed}, share={self.share:.3g})"
 
     @property
     def name(self) -> str:
@@ -86,7 +89,7 @@ class Answer:
         return self.members[0].weights
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SavedModel(Answer):
     """The networks of an answer, and what they need to predict on a graph. The first has the largest share.
 
@@ -110,6 +113,10 @@ class SavedModel(Answer):
     """The turn in which each of them validated, or -1, if labels took turns."""
     scale: Scale | None = None
     """Unit of the numbers that are predicted; None for classes."""
+
+    def __repr__(self) -> str:
+        names = list(dict.fromkeys(one.name for one in self.members))
+        return f"SavedModel({', '.join(names)}; networks={len(self.members)}, features={self.n_features})"
 
     @property
     def is_structural(self) -> bool:

@@ -40,12 +40,12 @@ class Source:
     """Column of numbers to predict, instead of a label."""
 
     def __post_init__(self) -> None:
-        if not self.is_dataset and not Path(self.data).exists():
+        if not self.is_dataset and not _exists(self.data):
             if (known := known_name(self.data)) is None:
                 raise InputError(f"There is no dataset and no file named {self.data!r}; {_nearest(self.data)}")
             object.__setattr__(self, "data", known)  # Cora is cora
         for path in (self.nodes, *self.labels):
-            if path is not None and not Path(path).exists():
+            if path is not None and not _exists(path):
                 raise InputError(f"There is no file named {path!r}; give the path of a table.")
         named = [self.label, self.target, self.weight, self.split_column, *self.drop, *(self.unknown or ())]
         of_files = [self.nodes, self.id, self.delimiter]
@@ -198,6 +198,11 @@ class Data:
         """Raise an `InputError` if no model can learn from the labels."""
         if self.obstacle is not None:
             raise InputError(self.obstacle)
+
+
+def _exists(path: str) -> bool:
+    """Return whether there is such a file or folder, or a table of that name in a file, as in `graph.duckdb/edges`."""
+    return Path(path).exists() or Path(path).parent.is_file()
 
 
 def _nearest(name: str) -> str:

@@ -1,0 +1,254 @@
+"""What `hiergcn` offers as functions: fit, compare, coarsen, explain, suggest, report and load.
+
+result = hiergcn.fit("cora", "gcn")                  # a dataset, or a Graph
+result.predictions()                                 # a row for each node
+result.save("run")
+hiergcn.explain("run", node="35")
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph, Split
+
+if TYPE_CHECKING:  # each function imports what it needs
+    import pandas as pd
+
+    from hiergcn.coarsen import Hierarchy
+    from hiergcn.coarsen.strategy import Strategy
+    from hiergcn.datasets import Dataset
+    from hiergcn.estimator import NodeClassifier, NodeRegressor
+    from hiergcn.estimator.shown_run import ShownRun
+    from hiergcn.explain.node import Explanation
+    from hiergcn.run.compare import Comparison
+
+    Data = Graph | Dataset | str
+    Run = ShownRun | NodeClassifier | NodeRegressor | str | Path
+
+
+def fit(
+    data: "Data",
+    model: str | None = None,
+    *,
+    preset: str | None = None,
+    seeds: int | Sequence[int] = 5,
+    split: Split | None = None,
+    baselines: bool = False,
+    advise: bool = False,
+    device: str = "auto",
+    workers: int = 1,
+    time_limit: float | None = None,
+    coverage: float | None = None,
+    verbose: bool = False,
+    **settings: Any,
+) -> "ShownRun":
+    """Train models and return the run, as `hiergcn fit` does: predictions, scores of every seed, leaderboard, page.
+
+    Args:
+        data: a Graph, the name of a dataset, or the path of a graph in .npz or .graphml.
+        model: name of a method, see `hiergcn models`; by default it is chosen for the graph, or H-GCN for a dataset.
+        preset: name of a recipe, such as `paper`.
+        seeds: a number N for seeds 0 to N-1, or the seeds themselves; the answer is their mean.
+        split: by default that of the data, or one that is drawn from the labels.
+        baselines: also train simpler methods on the same split.
+        advise: also find labels to doubt and nodes to label next.
+        device: `auto`, `cpu` or `cuda`.
+        workers: processes that share the seeds on a CPU; a script that asks for more than one must be importable.
+        time_limit: seconds of the automatic choice.
+        coverage: probability with which prediction sets or intervals hold the truth, such as 0.9.
+        verbose: print a line for each step.
+        settings: any setting of the method by its name, see `hiergcn settings MODEL`.
+    """
+    from hiergcn.estimator.node_estimator import EventPrinter
+    from hiergcn.estimator.shown_run import ShownRun
+    from hiergcn.run.fit import baselines_for
+    from hiergcn.run.fit import fit as run_fit
+
+    graph, own, dataset = _read(data)
+    result = run_fit(
+        graph,
+        split or own,
+        seeds=range(seeds) if isinstance(seeds, int) else seeds,
+        model=model,
+        preset=preset,
+        dataset=dataset,
+        changes=settings,
+        baselines=baselines_for(graph) if baselines else (),
+        device=device,
+        workers=workers,
+        time_limit=time_limit,
+        coverage=coverage,
+        advise=advise,
+        on_event=EventPrinter() if verbose else None,
+    )
+    return ShownRun.of(result)
+
+
+def compare(
+    data: "Data",
+    models: Sequence[str] = ("gcn", "hgcn-plus"),
+    *,
+    seeds: int | Sequence[int] = 5,
+    splits: str = "public",
+    split: Split | None = None,
+    against: str | None = None,
+    device: str = "auto",
+    **settings: Any,
+) -> "Comparison":
+    """Compare methods over the same splits and seeds, with a paired test; `to_frame()` gives the table.
+
+    Args:
+        data: a Graph, the name of a dataset, or the path of a graph in .npz or .graphml.
+        models: names of methods, or NAME:PRESET.
+        seeds: a number N for seeds 0 to N-1, or the seeds themselves.
+        splits: `public`, the split of the data; or N of a kind, `random:N`, `tenths:N` or `blocked:N`.
+        split: used instead of that of the data.
+        against: the method that the others are compared with; by default the first.
+        device: `auto`, `cpu` or `cuda`.
+        settings: settings of every method.
+    """
+    from hiergcn.graph.split import parse_splits
+    from hiergcn.run.compare import compare as run_compare
+    from hiergcn.run.compare import parse_methods
+
+    graph, own, dataset = _read(data)
+    return run_compare(
+        graph,
+        split or own,
+        parse_methods(",".join(models), dataset, settings),
+        range(seeds) if isinstance(seeds, int) else seeds,
+        dataset=dataset,
+        changes=settings,
+        splits=parse_splits(splits),
+        against=against,
+        device=device,
+    )
+
+
+def coarsen(graph: Any, levels: int = 4, strategy: "str | Strategy" = "hgcn", **config: Any) -> "Hierarchy":
+    """Coarsen a graph into a hierarchy of hyper-nodes.
+
+    Args:
+        graph: a Graph, a symmetric scipy sparse matrix, or the name of a dataset.
+        levels: coarser levels to make; fewer if the graph cannot be coarsened further.
+        strategy: `hgcn`, the paper's, another name (`hiergcn.coarsen.strategy_names()`), or a function.
+        config: other settings of `CoarsenConfig`.
+    """
+    from hiergcn.coarsen.multilevel import coarsen as make_hierarchy
+    from hiergcn.coarsen.strategy import CoarsenConfig
+
+    own = _read(graph)[0] if isinstance(graph, str) else graph
+    return make_hierarchy(own, levels, CoarsenConfig(strategy=strategy, **config))
+
+
+def explain(run: "Run", node: str, class_: str | None = None, top: int = 10) -> "Explanation":
+    """Explain a prediction: which nodes, features and hyper-nodes led to it.
+
+    Args:
+        run: a run folder, a result of `fit`, or a fitted estimator.
+        node: id of the node.
+        class_: the class to explain; by default the predicted one.
+        top: nodes and features to list.
+    """
+    found: Explanation = _estimator(run).explain(node, class_, top)
+    return found
+
+
+def suggest(data: "Graph | Run", budget: int = 20, *, seed: int = 0) -> "pd.DataFrame":
+    """Return nodes to label next, by `id`, with a `reason` and an empty `label`.
+
+    Args:
+        data: a Graph, labelled or not; or a run, whose unsure parts come first.
+        budget: number of nodes.
+        seed: for the random draws.
+    """
+    from hiergcn.run.suggest import suggest as suggest_nodes
+
+    if isinstance(data, Graph):
+        return suggest_nodes(data, budget, seed=seed)
+    estimator = _estimator(data)
+    if estimator.numbers:
+        raise InputError("Nodes to label are suggested for classes only; give the graph itself.")
+    found: pd.DataFrame = estimator.suggest(budget, seed=seed)
+    return found
+
+
+def report(run: "Run | Comparison", path: str | Path | None = None) -> Path:
+    """Write the page of a run or a comparison, and return its path.
+
+    Args:
+        run: a run folder, whose page is written again; a result of `fit` or `compare`; or a fitted estimator.
+        path: the file to write; by default report.html in the run folder.
+    """
+    from hiergcn.report.comparison import write_comparison_page
+    from hiergcn.report.run_page import write_report
+    from hiergcn.run.compare import COMPARISON, Comparison, write_comparison
+
+    if isinstance(run, (str, Path)) and path is None:
+        folder = Path(run)
+        return write_comparison_page(folder) if (folder / COMPARISON).is_file() else write_report(folder)
+    if path is None:
+        raise InputError("The page of a result needs a path; give one, or save the result to a folder.")
+    if Path(path).exists():
+        raise InputError(f"{path} exists already; name another file or move that one away.")
+    if isinstance(run, Comparison):
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as place:
+            write_comparison(run, Path(place))
+            Path(path).write_bytes(write_comparison_page(Path(place)).read_bytes())
+        return Path(path)
+    if isinstance(run, (str, Path)):
+        raise InputError("A run folder has its page inside; leave out the path.")
+    result: Any = getattr(run, "result_", run)
+    if not hasattr(result, "show"):
+        raise InputError("A loaded estimator has its page in its run folder; give the folder.")
+    result.show().save(path)
+    return Path(path)
+
+
+def load(path: str | Path, device: str = "auto") -> "NodeClassifier | NodeRegressor":
+    """Return the fitted estimator of a run folder, which `hiergcn fit --out`, `save` or `fit(...).save` wrote."""
+    from hiergcn.estimator import NodeClassifier, NodeRegressor
+    from hiergcn.run.folder import load_run
+
+    numbers = load_run(Path(path)).model.scale is not None
+    return NodeRegressor.load(path, device) if numbers else NodeClassifier.load(path, device)
+
+
+def _read(data: "Data") -> tuple[Graph, Split | None, str | None]:
+    """Return the graph, its split, and the name of the dataset whose recipes are used."""
+    from hiergcn.run.source import Source
+
+    if isinstance(data, Graph):
+        return data, None, None
+    if isinstance(data, str):
+        source = Source(data)
+        read = source.read()
+        read.check_labels()
+        return read.graph, read.split, source.dataset
+    with suppress(AttributeError):
+        return data.graph, data.split, Source(data.name).dataset
+    raise InputError(
+        f"A graph is needed here, not a {type(data).__name__}. Give a Graph, or the name of a dataset; make a Graph "
+        "with Graph.from_csv, Graph.from_pandas or Graph.from_table."
+    )
+
+
+def _estimator(run: Any) -> Any:
+    """Return a fitted estimator for a run folder, a result or an estimator."""
+    if isinstance(run, (str, Path)):
+        return load(run)
+    if hasattr(run, "predict"):
+        return run
+    if not hasattr(run, "members"):
+        raise InputError(
+            f"A run is needed here, not a {type(run).__name__}: a folder, a result, or a fitted estimator."
+        )
+    from hiergcn.estimator import NodeClassifier, NodeRegressor
+
+    estimator = NodeClassifier() if run.graph.targets is None else NodeRegressor()
+    return estimator.of_result(run)
