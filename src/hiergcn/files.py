@@ -2,7 +2,11 @@
 
 import csv
 import os
+import struct
 import tempfile
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -16,6 +20,12 @@ if TYPE_CHECKING:
 
 DIGITS = 4
 """Decimals of shares and probabilities; further ones depend on the machine that computed them."""
+
+DAMAGED_ARRAYS = (
+    *(OSError, ValueError, KeyError, TypeError, IndexError, EOFError, RuntimeError, SyntaxError),
+    *(tokenize.TokenError, struct.error, zipfile.BadZipFile, zlib.error),
+)
+"""What NumPy raises for npy and npz files that are not as they were written."""
 
 FORMULA = r"^'*[=+\-@\t\r\n]"
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"

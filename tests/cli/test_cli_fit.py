@@ -59,6 +59,12 @@ def test_cora_is_compared_with_the_published_accuracy(command: Command, folder: 
         assert re.search(rf"^ +{seed} +{100 * accuracy:.1f} ", outcome.out, re.MULTILINE)
     assert re.search(r"^ +0 +2,708 +5,278", outcome.out, re.MULTILINE)
     assert metrics["selection"] in " ".join(outcome.out.split())
+    assert 0 <= metrics["delivered_accuracy"] <= 1
+    assert outcome.out.index("each seed, test") < outcome.out.index("delivered, test")
+    spread = 100 * metrics["test_accuracy"]["std"]
+    page = (folder / "run" / "report.html").read_text(encoding="utf-8")  # its headline is the paper's kind of figure
+    assert f"{mean:.1f} ± {spread:.1f} %" in page
+    assert "mean ± standard deviation over 2 seeds" in page
 
 
 def test_output_outside_a_terminal_has_no_colours(command: Command, own_files: Path) -> None:

@@ -11,8 +11,6 @@ read, and are the same to the last bit. So the file is small, and its levels can
 """
 
 import json
-import zipfile
-import zlib
 from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
@@ -27,7 +25,7 @@ from hiergcn.coarsen.multilevel import first_level, next_level
 from hiergcn.coarsen.strategy import CoarsenConfig, strategy_name, strategy_names
 from hiergcn.compiled.csr import frozen
 from hiergcn.errors import InputError
-from hiergcn.files import write_csv, written_whole
+from hiergcn.files import DAMAGED_ARRAYS, write_csv, written_whole
 from hiergcn.graph.adjacency import checked_adjacency
 
 FORMAT = "hiergcn hierarchy 1"
@@ -79,7 +77,7 @@ def load_hierarchy(path: str | PathLike[str]) -> Hierarchy:
     """Read and check a file that `save_hierarchy` wrote."""
     arrays = _read(path)
     try:
-        header = json.loads(arrays["header"].tobytes())
+        header = json.loads(np.asarray(arrays["header"]).tobytes())
         if header["format"] != FORMAT:
             raise InputError(f"its format is {header['format']!r}, and this version reads {FORMAT!r}")
         config = _config(header["config"])
@@ -104,7 +102,7 @@ def _read(path: str | PathLike[str]) -> dict[str, npt.NDArray[Any]]:
             return dict(archive)
     except FileNotFoundError as error:
         raise InputError(f"There is no file {path}; give the path of a saved hierarchy.") from error
-    except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+    except DAMAGED_ARRAYS as error:
         raise InputError(f"{path} cannot be read as a hierarchy ({error!s:.200}); make it again.") from error
 
 

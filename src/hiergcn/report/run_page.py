@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.coarsen.receptive_field import receptive_field_sizes
+from hiergcn.errors import InputError
 from hiergcn.evaluate.answers import NumberAnswers
 from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.metrics import METRICS, result_key
@@ -35,7 +36,7 @@ from hiergcn.run.settings import recipe_files
 
 def write_report(folder: Path, result: RunResult | None = None) -> Path:
     """Write `report.html` into a run folder. `result` spares reading the run if it was just written there."""
-    page = render(load_run(folder) if result is None else _in_memory(folder, result))
+    page = _render_loaded(load_run(folder)) if result is None else render(_in_memory(folder, result))
     target = folder / "report.html"
     with written_whole(target) as part:
         part.write_text(page, encoding="utf-8")
@@ -45,6 +46,14 @@ def write_report(folder: Path, result: RunResult | None = None) -> Path:
 def loaded_result(result: RunResult, name: str = "run") -> LoadedRun:
     """Return a run that is in no folder as `load_run` would; `name` is the folder that its commands speak of."""
     return _loaded(Path(name), result, run_config(result), environment())
+
+
+def _render_loaded(run: LoadedRun) -> str:
+    """Return the page of a folder; only what `load_run` reads is checked, and `metrics.json` holds more."""
+    try:
+        return render(run)
+    except (KeyError, TypeError, IndexError, AttributeError) as damage:
+        raise InputError(f"The run folder {run.path} is damaged ({damage!s:.100}); run the fit again.") from damage
 
 
 def page_of_result(result: RunResult, name: str = "run") -> str:

@@ -20,7 +20,6 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
@@ -34,7 +33,7 @@ from hiergcn.evaluate.answers import ClassAnswers, NumberAnswers
 from hiergcn.evaluate.calibration import Temperature
 from hiergcn.evaluate.conformal import PredictionIntervals, PredictionSets
 from hiergcn.explain.votes import Votes
-from hiergcn.files import DIGITS, unescaped, write_csv
+from hiergcn.files import DAMAGED_ARRAYS, DIGITS, unescaped, write_csv
 from hiergcn.graph import Split
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.tables.feature_columns import FeatureColumn
@@ -275,7 +274,7 @@ def load_run(path: Path) -> LoadedRun:
         _check_consistent(run, version)
     except InputError:
         raise
-    except (SafetensorError, BadZipFile, EOFError, IndexError, KeyError, TypeError, ValueError) as damage:
+    except (SafetensorError, *DAMAGED_ARRAYS) as damage:
         raise InputError(f"The run folder {path} is damaged ({damage}); run the fit again.") from None
     return run
 
@@ -340,11 +339,15 @@ def _sets(saved: Mapping[str, Any] | None) -> PredictionSets | None:
 
 def _members(config: Mapping[str, Any], metrics: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[Member, ...]:
     """Return the networks of the answer; runs of earlier versions have one, the best seed."""
+    if not all(value.isfinite().all() for value in weights.values()):
+        raise ValueError("model.safetensors holds weights that are no numbers")
     if "members" not in config:
         return (Member(Settings.from_dict(config), metrics["selected_seed"], weights),)
     found: list[dict[str, Tensor]] = [{} for _ in config["members"]]
     for name, value in weights.items():
         place, _, own = name.partition(".")
+        if not (place.isdecimal() and int(place) < len(found)):
+            raise ValueError(f"model.safetensors holds {name!r:.40}, of a network that config.json does not name")
         found[int(place)][own] = value
     return tuple(
         Member(

@@ -103,7 +103,16 @@ class Source:
         data = self._read(on_bytes)
         for path in self.labels:
             data = data.with_labels(path, self.unknown)
-        return data
+        return data if self.is_dataset else replace(data, obstacle=data.obstacle or self._wrong_split(data))
+
+    def _wrong_split(self, data: "Data") -> str | None:
+        """Return why no model can learn with the split that the data name; None if there is none, or one can."""
+        try:
+            if data.split is not None:
+                data.split.check(data.graph)
+        except InputError as error:
+            return f"{self.nodes or self.data}, {data.split_from if data.files else 'split'}: {error}"
+        return None
 
     def _read(self, on_bytes: OnBytes | None) -> "Data":
         from hiergcn.datasets import load_dataset
@@ -156,7 +165,7 @@ class Source:
             )
             remedy = "name the node attribute that holds the class with --label, or a number with --target"
         obstacle = None if graph.labelled.size else f"{self.data} has no labels to learn from; {remedy}."
-        return Data(graph, graph.split, "the file's own", obstacle)
+        return Data(graph, graph.split, None if graph.split is None else "the file's own", obstacle)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a run folder records, with paths that hold from any working directory."""
@@ -229,7 +238,7 @@ def newer_graph(run: "LoadedRun", edges: str, nodes: str | None) -> "Graph":
 
     newer = Source(edges, nodes)
     if newer.is_whole_graph:
-        return newer.read().graph
+        return replace(newer.read().graph, name=edges)  # which errors name
     known = [column for column in run.columns if column.kind != STRUCTURAL]
     if not run.columns:
         known = number_columns(unnamed(run.config["n_features"]))

@@ -5,6 +5,7 @@ import gzip
 import lzma
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,53 @@ def test_matrix_market(tmp_path: Path) -> None:
         Graph.from_csv(tmp_path / "negative.mtx")
 
 
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "%%MatrixMarket matrix coordinate pattern symmetric\n5 5 4\n2 1\n3 1\n4 2\n5 3\xe6",
+        "%%MatrixMarket matrix coordinate pattern symmetric\n5 5 4\n2 1\n3 1" + 9 * "\0",
+        "%%MatrixMarket matrix coordinatttern symmetric\n5 5 4\n2 1\n3 1\n4 2\n5 3\n",
+        "\n%%MatrixMarket matrix coordinate pattern symmetric\n5 5 4\n2 1\n3 1\n4 2\n5 \r\n\n",
+        "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 4 1\n",
+        "%%MatrixMarket matrix coordinate real general\n3 3 99999999999999\n1 2 1\n",
+        "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 2\n",
+        "%%MatrixMarket matrix array real general\n1 1\n1\n",
+        "%%MatrixMarket matrix coordinate complex general\n3 3 1\n1 2 1 1\n",
+        "%%MatrixMarket matrix coordinate real general\n",
+    ],
+)
+def test_damaged_matrix_market(tmp_path: Path, content: str, packed: bool) -> None:
+    """scipy's reader ended the process on the first four: it reads beyond the end of the file."""
+    data = content.encode("latin-1")
+    (tmp_path / "m.mtx").write_bytes(gzip.compress(data) if packed else data)
+    with pytest.raises(InputError, match=r"m\.mtx (cannot be read|holds)"):
+        Graph.from_csv(tmp_path / "m.mtx")
+
+
+def test_columns_of_bytes_and_lists_are_named(tmp_path: Path) -> None:
+    edges = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "weight": [1.0, 2.0]})
+    for form, write in (("parquet", pd.DataFrame.to_parquet), ("jsonl", jsonl)):
+        write(edges.assign(target=[["b"], ["c"]]), tmp_path / f"e.{form}")
+        with pytest.raises(InputError, match=r"e\.\w+, column 'target' holds lists"):
+            Graph.from_csv(tmp_path / f"e.{form}")
+    edges.to_parquet(tmp_path / "e.parquet")
+    pd.DataFrame({"id": ["a", "b"], "city": [b"\xff", b"\0"]}).to_parquet(tmp_path / "n.parquet")
+    with pytest.raises(InputError, match=r"n\.parquet, column 'city' holds lists or bytes"):
+        Graph.from_csv(tmp_path / "e.parquet", tmp_path / "n.parquet")
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_the_weight_is_no_end(tmp_path: Path, form: str) -> None:
+    edges = pd.DataFrame({"weight": [1.0, 2.0], "a": ["x", "y"], "b": ["y", "z"]})
+    write = pd.DataFrame.to_parquet if form == "parquet" else partial(pd.DataFrame.to_csv, index=False)
+    write(edges, tmp_path / f"e.{form}")
+    assert Graph.from_csv(tmp_path / f"e.{form}").ids.tolist() == ["x", "y", "z"]
+    write(edges.drop(columns="b"), tmp_path / f"one.{form}")
+    with pytest.raises(InputError, match=rf"one\.{form}: one column beside 'weight', but an edge has two ends"):
+        Graph.from_csv(tmp_path / f"one.{form}")
+
+
 def test_names_with_line_breaks(tmp_path: Path) -> None:
     """Spreadsheets write such names; they once were cut, or the file was refused for another reason."""
     (tmp_path / "e.csv").write_text('"from\nwhom","to\r\nwhom",weight\na,b,1\nb,c,2\n')
@@ -161,7 +209,7 @@ def test_names_with_line_breaks(tmp_path: Path) -> None:
         (NODES.assign(size=[1, 2, np.inf, 4]), r"row 3, column 'size': the value is infinite"),
         (
             NODES.assign(x=pd.Series([[1, 2]] * 4, dtype=object)),
-            r"column 'x' holds lists; give a column for each number",
+            r"column 'x' holds lists or bytes; give a column per number",
         ),
         (NODES.rename(columns={"size": "city "}), r"two columns are named 'city'"),
         (NODES[:0], r"has no rows; give a row per node"),

@@ -252,7 +252,10 @@ def graph_from_graphml(
         g.graph[TARGETS] = kept[TARGETS]
     if VECTOR in kept.get("json", ()):
         _read_vectors(g, kept, file)
-    graph = graph_from_networkx(g, features, options, weight, kept.get("name") or file.stem)
+    try:
+        graph = graph_from_networkx(g, features, options, weight, kept.get("name") or file.stem)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from error
     if kept.get("ids") == "whole numbers":
         graph = replace(graph, ids=graph.ids.astype(np.int64))
     return graph

@@ -4,8 +4,6 @@ The layout of Shchur et al. (2018) is read, too: CSR parts of adjacency (`adj_*`
 """
 
 import json
-import zipfile
-import zlib
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -15,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hiergcn.errors import InputError
-from hiergcn.files import written_whole
+from hiergcn.files import DAMAGED_ARRAYS, written_whole
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.graph import TARGET, Graph
 from hiergcn.graph.split import PARTS, Split
@@ -76,14 +74,14 @@ def graph_from_npz(path: str | PathLike[str]) -> Graph:
         raise InputError(f"{file}: {error}" if str(file) not in str(error) else str(error)) from error
     except MemoryError as error:
         raise InputError(f"{file} claims arrays larger than the memory of this machine; get the original.") from error
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except DAMAGED_ARRAYS as error:
         pickled = "pickle" in str(error)  # numpy's own message advises to load it unsafely
         reason = "it holds Python objects, which could run code" if pickled else f"{error!s:.200}"
         raise InputError(f"{file} is not a graph in npz form ({reason}); get the original.") from error
 
 
 def _graph(parts: Any) -> Graph:
-    about = json.loads(parts["about"].tobytes())
+    about = json.loads(np.asarray(parts["about"]).tobytes())
     if about["format"] != FORMAT:
         raise InputError(f"The format is {about['format']!r:.80}, not {FORMAT!r}; read it with the hiergcn it is from.")
     ids = parts["ids"] if about["ids"] is None else np.array(about["ids"], dtype=object)
@@ -140,5 +138,5 @@ def read_masks(path: Path) -> tuple[Split, ...]:
         with np.load(path, allow_pickle=False) as parts:
             masks = [parts[f"{part}_masks"] for part in PARTS]
         return tuple(Split.from_masks(*of_split) for of_split in zip(*masks, strict=True))
-    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except DAMAGED_ARRAYS as error:
         raise InputError(f"{path} has no masks of splits ({error!s:.200}); get the original.") from error

@@ -119,11 +119,16 @@ class EdgeColumns:
         named = [
             _pick(origin, columns, name) or _usual(columns, (usual or ())[k : k + 1]) for k, name in enumerate(given)
         ]
-        left = sorted((name for name in columns if name not in named), key=lambda name: name == "")  # unnamed ones last
-        ends = [name if name is not None else left.pop(0) for name in named]
+        free = [name for name in columns if name not in named]
+        weight = _pick(origin, columns, options.weight) or _usual(free, WEIGHT)
+        left = sorted((name for name in free if name != weight), key=lambda name: name == "")
+        if len(left) < named.count(None):
+            raise InputError(f"{origin}: one column beside {weight!r:.80}, but an edge has two ends; give both.")
+        ends = [name if name is not None else left.pop(0) for name in named]  # unnamed columns last
+        if weight in ends:
+            raise InputError(f"{origin}: column {weight!r:.80} cannot be an end and the weight; name another.")
         if ends[0] == ends[1]:
             raise InputError(f"{origin}: column {ends[0]!r} cannot be both ends of an edge; name two columns.")
-        weight = _pick(origin, columns, options.weight) or _usual(columns, WEIGHT)
         return cls((ends[0], ends[1]), weight, usual is not None)
 
 

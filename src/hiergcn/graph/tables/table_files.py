@@ -4,12 +4,13 @@ A file is recognised by its content, not by its name. `typed_table` returns None
 """
 
 import json
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 PARQUET = ".parquet"
 MATRIX_MARKET = b"%%MatrixMarket"
+NUMBERS, SYMMETRIES = {"real", "double", "integer", "pattern"}, {"general", "symmetric"}
 ENDS = ("source", "target")
 MOST_UNNAMED = 10
 """Nodes of a matrix per entry, up to which those without an entry are nodes, too."""
@@ -54,13 +56,7 @@ class TableFile(Origin):
     def frame(self, names: Sequence[str]) -> pd.DataFrame:
         """Return columns as a frame."""
         table = self.read(names)
-        frame: pd.DataFrame = table if isinstance(table, pd.DataFrame) else table.to_pandas()
-        nested = [name for name in frame.columns if _holds_lists(frame[name])]
-        if nested:
-            raise InputError(
-                f"{self}, column {nested[0]!r:.80} holds lists; give a column for each number, or drop it (--drop)."
-            )
-        return frame
+        return table if isinstance(table, pd.DataFrame) else table.to_pandas()
 
 
 def typed_table(path: str | Path) -> TableFile | None:
@@ -100,6 +96,11 @@ def _named(path: Path, kind: str, names: Sequence[object], read: Callable[..., A
     def read_named(wanted: Sequence[str]) -> Any:
         with _reading(path, kind):
             table = read([written[name] for name in wanted])
+        for name, one in zip(wanted, _columns_of(table), strict=True):
+            if _holds_lists(one):
+                raise InputError(
+                    f"{path}, column {name!r:.80} holds lists or bytes; give a column per number, or drop it (--drop)."
+                )
         return table.set_axis(list(wanted), axis=1) if isinstance(table, pd.DataFrame) else table.rename_columns(wanted)
 
     return TableFile(path, kind, list(clean), read_named, **more)
@@ -161,7 +162,9 @@ def _excel(path: Path) -> TableFile:
             f"{path} is an Excel workbook, which needs openpyxl; run pip install 'hiergcn[excel]', or save it as CSV."
         ) from None
     try:
-        frame = pd.read_excel(path, dtype=object, keep_default_na=False, na_values=[""])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # openpyxl's, on styles and extensions, which do not concern the cells
+            frame = pd.read_excel(path, dtype=object, keep_default_na=False, na_values=[""])
     except Exception as error:  # a damaged workbook can fail in any way
         raise InputError(f"{path} is a damaged Excel workbook ({error!s:.100}); save it again.") from error
     names = ["" if str(name).startswith("Unnamed: ") else name for name in frame.columns]
@@ -169,22 +172,37 @@ def _excel(path: Path) -> TableFile:
 
 
 def _matrix_market(path: Path) -> TableFile:
-    """Read a square matrix as edges between the nodes 1, 2, ..; its entries are weights."""
-    from scipy.io import mmread
+    """Read a square matrix as edges between the nodes 1, 2, ..; its entries are weights.
 
+    scipy's reader is not used: it reads beyond the end of a damaged file, which can end the process.
+    """
     with _reading(path, "Matrix Market"), opened(path) as stream:
-        matrix: Any = mmread(cast(Any, stream))
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or np.iscomplexobj(matrix):
-        shape = " by ".join(f"{size:,}" for size in matrix.shape)
-        raise InputError(f"{path} holds a matrix of {shape}; give a square one of real numbers, a row for each node.")
-    rows, columns = matrix.nonzero() if isinstance(matrix, np.ndarray) else matrix.coords
-    data = matrix[rows, columns] if isinstance(matrix, np.ndarray) else matrix.data
-    n = int(matrix.shape[0])
-    frame = pd.DataFrame({"source": rows.astype(np.int64) + 1, "target": columns.astype(np.int64) + 1})
-    if (data != 1).any():
-        frame["weight"] = np.asarray(data, np.float64)
+        head = stream.readline().decode("ascii").lower().split()
+        if head[1:3] != ["matrix", "coordinate"] or not {*head[3:4]} & NUMBERS or not {*head[4:]} <= SYMMETRIES:
+            found = " ".join(head[1:])
+            raise InputError(f"{path} holds a {found:.80}; give a coordinate matrix of real numbers, not an array.")
+        columns = 2 if head[3] == "pattern" else 3
+        lines = pd.read_csv(stream, sep=r"\s+", comment="%", header=None, names=range(3), dtype=float)  # type: ignore[arg-type]
+    sizes = lines.iloc[0] if len(lines) else np.full(3, np.nan)
+    n, width, entries = (int(size) for size in np.nan_to_num(sizes, nan=-1.0, posinf=-1.0))
+    table = lines.iloc[1:]
+    if n != width:
+        raise InputError(f"{path} holds a matrix of {n:,} by {width:,}; give a square one, a row for each node.")
+    ends = table[[0, 1]].to_numpy()
+    if len(table) != entries or table.iloc[:, :columns].isna().any(axis=None) or not _within(ends, n):
+        raise InputError(
+            f"{path} cannot be read as Matrix Market (its entries are not those it counts); write it again."
+        )
+    frame = pd.DataFrame(ends.astype(np.int64), columns=list(ENDS))
+    if columns == 3 and (table[2] != 1).any():
+        frame["weight"] = table[2].to_numpy()
     every = IdColumn(np.arange(1, n + 1)) if n <= MOST_UNNAMED * len(frame) + 1000 else None
     return _named(path, "Matrix Market", list(frame.columns), lambda names: frame[names], nodes=every)
+
+
+def _within(ends: np.ndarray, n: int) -> bool:
+    """Return whether all are whole numbers from 1 to n."""
+    return bool(((ends >= 1) & (ends <= n) & (ends == np.floor(ends))).all())
 
 
 @contextmanager
@@ -196,8 +214,14 @@ def _reading(path: Path, kind: str) -> Iterator[None]:
         yield
     except InputError:
         raise
+    except MemoryError as error:
+        raise InputError(f"{path} claims more than the memory of this machine holds; get the original.") from error
     except (pa.ArrowException, OSError, ValueError, OverflowError, EOFError) as error:
         raise InputError(f"{path} cannot be read as {kind} ({error!s:.150}); write it again.") from error
+
+
+def _columns_of(table: "pa.Table | pd.DataFrame") -> list[Any]:
+    return [column for _, column in table.items()] if isinstance(table, pd.DataFrame) else table.columns
 
 
 def _is_workbook(path: Path) -> bool:
@@ -208,6 +232,12 @@ def _is_workbook(path: Path) -> bool:
         return False
 
 
-def _holds_lists(column: "pd.Series[Any]") -> bool:
+def _holds_lists(column: "pd.Series[Any] | pa.ChunkedArray") -> bool:
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        return bool(
+            pa.types.is_nested(column.type) or pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
+        )
     known = column.dropna() if column.dtype == object else column.iloc[:0]
-    return bool(known.map(lambda entry: isinstance(entry, list | dict | tuple | np.ndarray)).any())
+    return bool(known.map(lambda entry: isinstance(entry, list | dict | tuple | bytes | np.ndarray)).any())

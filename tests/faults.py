@@ -1,0 +1,385 @@
+"""The fault campaign: commands that are killed, run out of disk or memory, or get damaged files.
+
+    python tests/faults.py --kills 50 --disks 20 --memory 10 --files 500
+
+No fault may cause a traceback, a hang, or a process that outlives its parent, nor lose what a command said was done.
+Every error must be one sentence. What went wrong is printed and the exit code is 1. Needs Linux; full disks are small
+tmpfs file systems, which root can mount, else limits on the size of files.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+import pandas as pd
+
+from hiergcn.errors import InputError
+from hiergcn.paper.store import Store
+from hiergcn.run.folder import load_run
+from hiergcn.run.machine import environment
+from hiergcn.run.process import Worker
+from mutated_files import NODES, make_judge, write_sound_files
+
+HANG = 60.0
+"""Seconds that a command may take beyond an undisturbed one."""
+MARK = "HIERGCN_FAULT"
+DATA = ("edges.csv", "nodes.csv", "--label", "topic")
+QUICK = ("--set", "epochs=30", "--device", "cpu")
+COMMANDS = {
+    "fit": ("fit", *DATA, *QUICK, "--model", "gcn", "--seeds", "4", "--workers", "2", "--out", "out"),
+    "tune": ("tune", *DATA, *QUICK, "--model", "gcn", "--trials", "8", "--out", "out"),
+    "compare": ("compare", *DATA, *QUICK, "--models", "gcn,mlp", "--seeds", "2", "--out", "out"),
+    "reproduce": (
+        *("reproduce", "table2", "--quick", "--datasets", "cora", "--models", "gcn,mlp"),
+        *("--device", "cpu", "--workers", "2", "--store", "out"),
+    ),
+    "suggest": ("suggest", *DATA, "--budget", "5", "--out", "out"),
+}
+OUTPUT = 20_000
+"""Bytes that a command prints at most; a limit on the size of files concerns what it prints, too."""
+MEMORY = (0.6, 6.0)
+"""Gigabytes of address space: from too little for the libraries to more than a fit needs."""
+
+
+@dataclass
+class Part:
+    """The figures of one part of the campaign."""
+
+    title: str
+    cases: int = 0
+    outcomes: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def add(self, about: str, outcome: str, problem: str | None) -> None:
+        self.cases += 1
+        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
+        if problem is not None:
+            self.problems.append(f"{about}: {problem}")
+            print(f"  {self.title}, {about}: {problem}", flush=True)
+
+    @property
+    def row(self) -> str:
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(self.outcomes.items()))
+        return f"| {self.title} | {self.cases} | {counts} | {len(self.problems)} |"
+
+
+@dataclass
+class Ended:
+    """A command that has ended, or was ended."""
+
+    code: int
+    out: str
+    err: str
+    seconds: float
+    orphan: bool
+    hung: bool = False
+
+    @property
+    def outcome(self) -> str:
+        return {0: "done", 2: "refused in a sentence", -signal.SIGKILL: "killed"}.get(self.code, f"code {self.code}")
+
+    def problem(self, *paths: Path | str) -> str | None:
+        """Return what no fault may cause; an error must name one of the paths, if there are any."""
+        lines = self.err.strip().splitlines()
+        if self.hung:
+            return f"hung, and was ended after {self.seconds:.0f} s"
+        if self.orphan:
+            return "a process outlived its parent"
+        if "Traceback" in self.err or self.code not in (0, 2, -signal.SIGKILL):
+            return f"exit code {self.code}: {self.err.strip()[-500:]}"
+        if self.code != 2:
+            return None
+        errors = [line for line in lines if not line.startswith("Note: ")]
+        if len(errors) != 1 or not errors[0].endswith("."):
+            return f"not a sentence: {self.err.strip()[-500:]}"
+        return None if not paths or any(str(path) in errors[0] for path in paths) else f"no path: {errors[0]}"
+
+
+def run_command(
+    name: str,
+    folder: Path,
+    *,
+    limit: float,
+    kill_after: float | None = None,
+    before: Callable[[], None] | None = None,
+    meanwhile: Callable[[str], None] | None = None,
+    environ: dict[str, str] | None = None,
+) -> Ended:
+    """Run a command in a folder; `before` runs in the new process, `meanwhile` gets what it printed, repeatedly."""
+    mark = f"{os.getpid()}-{time.monotonic_ns()}"
+    environ = {**os.environ, "OMP_NUM_THREADS": "1", MARK: mark, **(environ or {})}
+    began = time.monotonic()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        words = [sys.executable, "-m", "hiergcn", *COMMANDS[name]]
+        process = subprocess.Popen(words, cwd=folder, env=environ, stdout=out, stderr=err, preexec_fn=before)
+        hung = False
+        while process.poll() is None:
+            passed = time.monotonic() - began
+            if kill_after is not None and passed >= kill_after:
+                process.kill()
+            elif passed > limit:
+                hung = True
+                process.kill()
+            elif meanwhile is not None:
+                meanwhile(_text(out))
+            time.sleep(0.02)
+        seconds = time.monotonic() - began
+        return Ended(process.returncode, _text(out), _text(err), seconds, _has_orphan(mark), hung)
+
+
+def _text(file: IO[bytes]) -> str:
+    return os.pread(file.fileno(), 10_000_000, 0).decode(errors="replace")
+
+
+def _has_orphan(mark: str, patience: float = 15.0) -> bool:
+    """Return whether a process of the marked command is still there after a while; it is ended then."""
+    end = time.monotonic() + patience
+    while found := _marked(mark):
+        if time.monotonic() > end:
+            for process in found:
+                os.kill(process, signal.SIGKILL)
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def _marked(mark: str) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdecimal() and f"{MARK}={mark}".encode() in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+        except OSError:  # it ended meanwhile
+            continue
+    return found
+
+
+class Campaign:
+    """Runs the parts. Everything is below one folder."""
+
+    def __init__(self, place: Path, seed: int) -> None:
+        self.place, self.seed, self.rng = place, seed, random.Random(seed)
+        self.sound = place / "sound"
+        self.sound.mkdir()
+        write_sound_files(self.sound)
+        self.usual: dict[str, float] = {}
+
+    def folder(self, name: str) -> Path:
+        """Return a new folder with the files of the graph."""
+        folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.place))
+        for file in ("edges.csv", "nodes.csv"):
+            shutil.copy(self.sound / file, folder)
+        return folder
+
+    def duration(self, name: str) -> float:
+        """Return the seconds of the command if nothing disturbs it."""
+        if name not in self.usual:
+            ended = run_command(name, self.folder(name), limit=600)
+            assert ended.code == 0, ended
+            self.usual[name] = ended.seconds
+        return self.usual[name]
+
+    def kills(self, number: int) -> Part:
+        """Kill each command at random moments in one folder, and let it end there at last."""
+        part, names = Part("kill -9"), list(COMMANDS)
+        for name, count in ((name, len(range(k, number, len(names)))) for k, name in enumerate(names)):
+            usual = self.duration(name) if count else 0.0
+            folder, limit = self.folder(name), 4 * usual + HANG
+            for _ in range(count):
+                moment = self.rng.uniform(0, usual)
+                ended = run_command(name, folder, limit=limit, kill_after=moment)
+                part.add(f"{name} after {moment:.2f} s", ended.outcome, ended.problem() or lost(name, folder, ended))
+                _make_room_for_next(name, folder, ended)
+            if count:
+                last = run_command(name, folder, limit=limit)
+                left = [path.name for path in folder.iterdir() if path.name.startswith(".")]
+                problem = last.problem() or lost(name, folder, last)
+                if problem is None and (last.code != 0 or left):
+                    problem = f"exit code {last.code} after the kills, {left} left behind: {last.err}"
+                part.add(f"{name} after the kills", "done at last", problem)
+        return part
+
+    def disks(self, number: int) -> Part:
+        """Fill the disk at the start or during the work, with a random number of bytes left."""
+        part, names = Part("disk full"), ("fit", "compare", "fit", "tune", "fit", "suggest", "reproduce")
+        for case in range(number):
+            name = names[case % len(names)]
+            limit, left = 4 * self.duration(name) + HANG, int(10 ** self.rng.uniform(2, 5.5))
+            elsewhere, later = self.rng.random() < 0.5, self.rng.random() < 0.7
+            folder = self.folder(name)
+            with full_disk(folder, left, later) as (inside, meanwhile, before):
+                rescue = str(self.folder("elsewhere") if elsewhere else inside)
+                environ = {"TMPDIR": rescue, "HOME": rescue, "HIERGCN_COMMIT": "unknown"}  # git would write, too
+                ended = run_command(name, inside, limit=limit, meanwhile=meanwhile, before=before, environ=environ)
+                where = "elsewhere too" if not elsewhere else "here alone"
+                about = f"{name}, {left:,} bytes left {'during the work' if later else 'at the start'}, {where}"
+                part.add(about, ended.outcome, ended.problem("out", rescue, inside) or lost(name, inside, ended))
+        return part
+
+    def memory(self, number: int) -> Part:
+        """Limit the address space of a fit."""
+        part, limit = Part("memory limit"), 4 * self.duration("fit") + HANG
+        for case in range(number):
+            low, high = MEMORY
+            size = int((low + (high - low) * case / max(number - 1, 1)) * 1e9)
+            folder = self.folder("memory")
+            ended = run_command("fit", folder, limit=limit, before=partial(_limit, resource.RLIMIT_AS, size))
+            part.add(f"{size / 1e9:.1f} GB", ended.outcome, ended.problem() or lost("fit", folder, ended))
+        return part
+
+    def files(self, number: int) -> Part:
+        """Give damaged files to commands in a warm process."""
+        part, kept = Part("damaged file"), self.place / "cases"
+        kept.mkdir()
+        worker = None
+        for case in range(number):
+            worker = worker or Worker(make_judge, self.seed, self.sound, kept)
+            worker.start(case)
+            found = worker.receive() if worker.connection.poll(HANG + 60 * (worker.peak.resident is None)) else None
+            if found is None or found.kind != "result":
+                part.add(f"case {case}", "no answer", "hung" if found is None else found.content)
+                worker.end()
+                worker = None
+                continue
+            outcome = "accepted" if found.content.accepted else "refused in a sentence"
+            part.add(f"case {case}, {found.content.about}", outcome, found.content.problem)
+        if worker is not None:
+            worker.end()
+        return part
+
+
+def lost(name: str, folder: Path, ended: Ended) -> str | None:
+    """Return what the command said was done and is not there, or what is there and not whole."""
+    out, named = folder / "out", re.findall(r"(?:run|comparison|predictions) (?:is|are) in (\S+?)\.(?:\s|$)", ended.err)
+    try:
+        if name == "fit":
+            return _lost_fit(folder, out, ended, named)
+        if name == "tune":
+            said = len(re.findall(r"^trial \d+:", ended.out, re.MULTILINE))
+            kept = len(pd.read_csv(out / "trials.csv")) if (out / "trials.csv").exists() else 0
+            return f"{said} trials were said to be done, and {kept} are kept" if said > kept else None
+        if name == "compare":
+            said = len(re.findall(r"^\w+: test ", ended.out, re.MULTILINE))
+            place = folder / named[0] if named else out
+            found = place / "comparison.json"
+            kept = len(json.loads(found.read_text())["models"]) if found.exists() else 0
+            printed = "Test accuracy on" in ended.out  # all there is, if there is room nowhere
+            return f"{said} methods were said to be done, and {kept} are kept" if said > kept and not printed else None
+        if name == "reproduce":
+            kept = len(Store(out).records()) if out.exists() else 0
+            found_before = re.search(r"^(\d+) of \d+ runs are done already", ended.out, re.MULTILINE)
+            said = int(found_before[1]) if found_before else 0
+            return f"{said} runs were done, and {kept} are kept" if said > kept else None
+        if out.exists() and len(pd.read_csv(out)) != 5:
+            return "the suggestions are not whole"
+        return None
+    except (InputError, ValueError, KeyError, OSError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def _lost_fit(folder: Path, out: Path, ended: Ended, named: list[str]) -> str | None:
+    """A run folder is whole or absent; an accuracy that was printed has its predictions somewhere."""
+    for place in (out, *(folder / one for one in named)):
+        if (place / "config.json").exists():
+            load_run(place)
+    if "delivered, test" not in ended.out or (ended.code == 0 and (out / "config.json").exists()):
+        return None
+    tables = [folder / one / "predictions.csv" for one in named]
+    rows = [len(pd.read_csv(table)) for table in tables if table.exists()]
+    if rows == [NODES] or (not named and len(re.findall(r"^n \d+,", ended.out, re.MULTILINE)) == NODES):
+        return None
+    return f"the accuracy is printed, and the predictions are lost: {ended.err}"
+
+
+def _make_room_for_next(name: str, folder: Path, ended: Ended) -> None:
+    """Take away what a command would refuse to write over, as a user would."""
+    out = folder / "out"
+    if name in ("fit", "compare") and out.exists():
+        shutil.rmtree(out)
+    if name == "suggest":
+        out.unlink(missing_ok=True)
+    if name in ("tune", "reproduce") and ended.code == 0:
+        shutil.rmtree(out)  # the next one starts again
+
+
+@contextmanager
+def full_disk(
+    folder: Path, left: int, later: bool
+) -> Iterator[tuple[Path, Callable[[str], None] | None, Callable[[], None] | None]]:
+    """Give a folder on a disk with so many bytes left, from the start or from the moment the work begins.
+
+    It is a small file system if we may mount one; else the size of files is limited, which a process sees likewise.
+    """
+    inside = folder / "disk"
+    inside.mkdir()
+    mounted = mount("-t", "tmpfs", "-o", "size=64m", "tmpfs", str(inside))
+    for file in ("edges.csv", "nodes.csv"):
+        shutil.copy(folder / file, inside)
+    if not mounted:
+        yield inside, None, partial(_limit, resource.RLIMIT_FSIZE, max(left, OUTPUT))
+        return
+
+    def fill(printed: str = "") -> None:
+        if (inside / "filler").exists() or (later and not re.search(r"Labelled|Search in|seeds 0|to do", printed)):
+            return
+        with suppress(OSError), (inside / "filler").open("wb") as filler:  # the command may have filled it meanwhile
+            filler.write(bytes(max(shutil.disk_usage(inside).free - left, 0)))
+
+    try:
+        if not later:
+            fill()
+        yield inside, fill if later else None, None
+    finally:
+        subprocess.run(["umount", "--lazy", str(inside)], check=False)
+
+
+def _limit(what: int, size: int) -> None:
+    resource.setrlimit(what, (size, size))
+
+
+def mount(*words: str) -> bool:
+    """Mount a file system; return whether that is allowed here."""
+    try:
+        return subprocess.run(["mount", *words], check=False, capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Faults of every kind against the commands of hiergcn.")
+    for name, usual in (("kills", 50), ("disks", 20), ("memory", 10), ("files", 500), ("seed", 0)):
+        parser.add_argument(f"--{name}", type=int, default=usual)
+    given = parser.parse_args()
+    machine, began, parts = environment(), time.monotonic(), []
+    with tempfile.TemporaryDirectory(prefix="faults-", ignore_cleanup_errors=True) as place:
+        campaign = Campaign(Path(place), given.seed)
+        for part in ("files", "kills", "disks", "memory"):
+            if getattr(given, part):
+                parts.append(getattr(campaign, part)(getattr(given, part)))
+                print(parts[-1].row, flush=True)
+    print("\n| fault | cases | outcome | problems |\n|---|---|---|---|")
+    print(*(part.row for part in parts), sep="\n")
+    print(
+        f"\n{(time.monotonic() - began) / 60:.0f} minutes on {machine['processor']}, {machine['cores']} cores, ", end=""
+    )
+    print(f"Python {machine['python']}, commit {machine['commit']}, seed {given.seed}.")
+    return int(any(part.problems for part in parts))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
