@@ -91,12 +91,11 @@ def peak_bytes() -> int:
     return peak_memory().resident or 0
 
 
-def write_table(name: str, lines: list[str]) -> None:
-    """Replace the block of this name in benchmarks/README.md."""
-    readme = HERE / "README.md"
-    before, rest = readme.read_text(encoding="utf-8").split(f"<!-- {name} -->\n")
+def write_table(name: str, lines: list[str], page: Path = HERE / "README.md") -> None:
+    """Replace the block of this name in a page."""
+    before, rest = page.read_text(encoding="utf-8").split(f"<!-- {name} -->\n")
     _, after = rest.split(f"<!-- end of {name} -->\n")
-    with written_whole(readme) as part:
+    with written_whole(page) as part:
         text = "\n".join(lines)
         part.write_text(f"{before}<!-- {name} -->\n{text}\n<!-- end of {name} -->\n{after}", encoding="utf-8")
 

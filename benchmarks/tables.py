@@ -10,6 +10,7 @@ import gpu_traffic
 import large
 import memory
 import models
+import ray_speed
 import read_csv
 import replicas
 import report_page
@@ -22,6 +23,7 @@ ONE_RESULT = {
     "memory": memory.table,
     "models": models.table,
     "models-cuda": models.table,
+    "ray_speed": ray_speed.table,
     "read_csv": read_csv.table,
     "replicas": replicas.table,
     "report_page": report_page.table,

@@ -12,6 +12,9 @@ from ray_units import misbehaving
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
+from hiergcn.paper.experiment import Arm, Experiment, Measurement
+from hiergcn.paper.runner import JobDone, jobs_of, run_jobs
+from hiergcn.paper.store import Store
 from hiergcn.run import ray_engine
 from hiergcn.run.compare import Comparison, compare
 from hiergcn.run.engine import Processes, Request, replies
@@ -135,6 +138,24 @@ def test_trials_are_those_of_local_processes(engine: RayEngine, graph: Graph, sp
         trials = tune(graph, split, tmp_path / name, engine=where, **given).trials
         found[name] = [(one.settings, one.accuracy, one.loss) for one in trials]
     assert found["ray"] == found["inline"]
+
+
+def test_the_driver_writes_the_store(engine: RayEngine, tmp_path: Path) -> None:
+    arm = Arm("mlp", "mlp", changes={"hidden": 4})
+    jobs = jobs_of([Experiment("small", "", "", (arm,), ("cora",), seeds=3, most_epochs=2)])
+    bad = Measurement("nothing_of_that_name")
+    told: list[str] = []
+
+    def on_event(event: object) -> None:
+        if isinstance(event, JobDone):
+            told.append(event.record.id)
+
+    summary = run_jobs([*jobs, bad], Store(tmp_path / "ray"), engine=engine, on_event=on_event)
+    assert (summary.done, len(set(told))) == (3, 3)
+    assert "KeyError" in summary.failures["nothing_of_that_name"]
+    run_jobs(jobs, Store(tmp_path / "local"))
+    found, local = ({one.id: one.result for one in Store(tmp_path / name).records()} for name in ("ray", "local"))
+    assert found == local
 
 
 def test_a_node_lost_in_the_middle_of_compare_loses_nothing(

@@ -1,6 +1,7 @@
 """The search for settings: on validation alone, resumable, never below its first trial."""
 
 import json
+import socket
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
@@ -79,6 +80,32 @@ def test_a_search_is_resumed(graph: Graph, split: Split, base: Settings, tmp_pat
     assert all(one.test.size == 0 for one in recorded)  # nothing of the test is looked at
     assert search(graph, split, base, tmp_path, 3).trials == again.trials
     assert len(recorded) == 3
+
+
+def test_searches_share_a_folder(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
+    """Another process joins after the first trial, and runs the second; the first then has two left of four."""
+    others: list[int] = []
+
+    def join(_: Trial) -> None:
+        if not others:
+            others.append(len(search(graph, split, base, tmp_path, 2).trials))
+
+    found = search(graph, split, base, tmp_path, 4, on_event=join)
+    assert others == [2]
+    assert [trial.number for trial in found.trials] == [0, 1, 2, 3]
+    alone = search(graph, split, base, tmp_path / "alone", 4)
+    assert [trial.settings for trial in found.trials] == [trial.settings for trial in alone.trials]
+
+
+def test_trials_of_other_machines_are_left_alone(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
+    search(graph, split, base, tmp_path, 1)
+    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(tmp_path / JOURNAL)))
+    study = optuna.load_study(study_name="hiergcn", storage=storage)
+    for process in ("elsewhere:1", f"{socket.gethostname()}:4194303"):  # the last number that Linux gives to a process
+        study.ask().set_user_attr("process", process)
+    search(graph, split, base, tmp_path, 2)
+    states = [trial.state.name for trial in study.get_trials()]
+    assert states == ["COMPLETE", "RUNNING", "FAIL", "COMPLETE"]
 
 
 def test_the_journal_is_plain_text(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
