@@ -1,6 +1,6 @@
 """How much faster is `compare` with a second Ray worker, and how long does Ray take for a unit of work?
 
-    python benchmarks/ray_speed.py            # pairs of runs, one worker and then two; about ten minutes
+    python benchmarks/ray_speed.py            # pairs of runs, one worker and then two; a minute or two
     python benchmarks/ray_speed.py --quick    # a smoke test; writes nothing
 
 GCN and H-GCN on Cora, a unit per seed, on a cluster of one machine. Its workers have imported everything before the
@@ -34,8 +34,8 @@ def empty() -> Work:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=3)
-    parser.add_argument("--seeds", type=int, default=6)
-    parser.add_argument("--epochs", type=int, default=60)
+    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--units", type=int, default=300)
     parser.add_argument("--quick", action="store_true", help="one pair of short runs; write nothing")
     arguments = parser.parse_args()
