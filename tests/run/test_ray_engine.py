@@ -18,7 +18,7 @@ from hiergcn.paper.store import Store
 from hiergcn.run import ray_engine
 from hiergcn.run.compare import Comparison, compare
 from hiergcn.run.engine import Processes, Request, replies
-from hiergcn.run.events import CompareEvent, RunDone
+from hiergcn.run.events import CompareEvent, MethodDone, RunDone
 from hiergcn.run.fit import fit
 from hiergcn.run.process import Reply
 from hiergcn.run.ray_engine import RayEngine
@@ -156,6 +156,17 @@ def test_the_driver_writes_the_store(engine: RayEngine, tmp_path: Path) -> None:
     run_jobs(jobs, Store(tmp_path / "local"))
     found, local = ({one.id: one.result for one in Store(tmp_path / name).records()} for name in ("ray", "local"))
     assert found == local
+
+
+def test_ctrl_c_keeps_finished_methods_and_frees_the_workers(engine: RayEngine, graph: Graph, split: Split) -> None:
+    def interrupt(event: CompareEvent) -> None:
+        if isinstance(event, MethodDone):
+            raise KeyboardInterrupt
+
+    found = compare(graph, split, METHODS, SEEDS, device="cpu", engine=engine, on_event=interrupt)
+    assert found.interrupted
+    assert [run.model for run in found.runs] == ["shallow"]
+    assert not engine.running
 
 
 def test_a_node_lost_in_the_middle_of_compare_loses_nothing(

@@ -102,7 +102,8 @@ class RayEngine:
         nodes = self.nodes()
         gpus = sum(int(node.get("GPU", 0)) for node in nodes)
         at_work = [node for node in nodes if node.get("CPU", 0) >= 1]
-        return f"Ray: {len(at_work)} nodes, {gpus} GPUs, {len(self.running)} units running"
+        sizes = ((len(at_work), "node"), (gpus, "GPU"), (len(self.running), "unit"))
+        return f"Ray: {', '.join(_counted(*size) for size in sizes)} running"
 
     def receive(self) -> list[tuple[int, Any]]:
         """Return the messages that have come, each with the number of its unit, and ask for more."""
@@ -334,10 +335,14 @@ def _times(node: dict[str, float], request: Request) -> int:
     return min(int(node.get(name, 0) // amount) for name, amount in _needs(request).items())
 
 
+def _counted(amount: float, name: str) -> str:
+    return f"{amount:g} {name}{'' if amount == 1 else 's'}"
+
+
 def _amounts(resources: dict[str, float]) -> str:
     """Return resources in words: 1 CPU and 2.5 GB of memory."""
     words = [
-        f"{amount / 1e9:.1f} GB of memory" if name == "memory" else f"{amount:g} {name}{'' if amount == 1 else 's'}"
+        f"{amount / 1e9:.1f} GB of memory" if name == "memory" else _counted(amount, name)
         for name, amount in resources.items()
     ]
     return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
@@ -368,7 +373,10 @@ def _connect(ray: Any, address: str | None, workers: int | None) -> bool:
         except (ConnectionError, RuntimeError, ValueError, ImportError) as error:
             if named:
                 why = " ".join(str(error).split())
-                raise InputError(f"No connection to the Ray cluster at {named} ({why:.300}).") from None
+                raise InputError(
+                    f"No connection to the Ray cluster at {named} ({why:.300}). See that it runs and, if it asks for a "
+                    "token, that RAY_AUTH_TOKEN is set here."
+                ) from None
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
     return True

@@ -124,10 +124,10 @@ class Trainer:
         A GPU trains them side by side if the method can. On a CPU, `workers` processes share the runs after the first
         if these would take long.
         """
-        if self.engine is not None:
+        method = build_method(settings.method, settings.model)
+        if self.engine is not None and not method.learns_at_once:
             yield from self._train_on(self.engine, settings, runs, on_epoch)
             return
-        method = build_method(settings.method, settings.model)
         groups = groupby(runs, key=lambda run: id(run[0])) if method.uses_labels else [(0, runs)]
         for _, group in groups:
             yield from self._train(settings, list(group), on_epoch, workers)
