@@ -78,8 +78,10 @@ def without_edges() -> RunResult:
 
 
 def numbers() -> RunResult:
-    graph = planted_numbers(200, seed=1)
-    assert graph.targets is not None
+    """Return a run of numbers at places; node 0 is far away from all others."""
+    places = np.random.default_rng(2).random((200, 2))
+    places[0] = 50, 50
+    graph = replace(planted_numbers(200, seed=1), coordinates=Coordinates(places))
     order = np.random.default_rng(0).permutation(200)
     return fit(graph, Split(order[:60], order[60:100], order[100:]), settings_for("harmonic"), [0], device="cpu")
 
@@ -234,6 +236,15 @@ def test_advice_leads_into_the_explorer(
     first.click()
     opened.until("window.hiergcn.state().selected !== null")
     assert opened.state["selected"]["name"] == first.inner_text()
+
+
+def test_numbers_with_coordinates_are_shown_on_maps(open_page: Callable[[str], Opened]) -> None:
+    maps = open_page("numbers").page.locator("#predictions .map")
+    assert maps.locator("h3").all_inner_texts()[0] == "Predicted value"
+    assert maps.first.locator("figcaption").inner_text() == "1 node lies far outside the picture."
+    assert maps.first.locator("path").count() == maps.first.locator(".legend li").count() == 6
+    drawn = sum((path.get_attribute("d") or "").count("M") for path in maps.first.locator("path").all())
+    assert drawn == 199
 
 
 def test_a_chosen_node_is_in_the_address(open_page: Callable[[str], Opened]) -> None:

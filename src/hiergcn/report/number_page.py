@@ -11,9 +11,11 @@ from hiergcn.evaluate.number_report import describe_intervals
 from hiergcn.report import axes
 from hiergcn.report.cells import PlotColumn
 from hiergcn.report.figures import DASH
+from hiergcn.report.graph_layout import Positions
 from hiergcn.report.headline import title_of
-from hiergcn.report.palette import FIRST, INK, MUTED, SECOND, method_colour
-from hiergcn.report.panels import Entry, Figure, Panel
+from hiergcn.report.palette import FIRST, INK, LINE, MUTED, SECOND, VALUE_COLOURS, method_colour
+from hiergcn.report.panels import Entry, Figure, Panel, legend_html
+from hiergcn.report.still import Still, place_map
 from hiergcn.report.template import rendered, script, settings_rows
 from hiergcn.run.adapt import AUTO
 from hiergcn.run.folder import LoadedRun
@@ -55,6 +57,7 @@ def render_numbers(run: LoadedRun, **more: Any) -> str:
         scatter=_scatter(judged, metrics["target"]).html(f"predicted against true values of {about}"),
         errors=_errors(judged, metrics).html(f"predicted less true value of {about}"),
         largest=_largest(judged),
+        maps=_maps(run, judged),
         curves=_curves(run),
         **more,
     )
@@ -133,6 +136,32 @@ def _errors(judged: pd.DataFrame, metrics: dict[str, Any]) -> Figure:
     for end in (-half, half) if half else ():
         panel.rule(x=end, colour=SECOND, dash=DASH, tip=f"end of the interval: {end:.3g}")
     return Figure([panel], [Entry("end of the interval", SECOND, "dashed")] if half else [])
+
+
+def _maps(run: LoadedRun, judged: pd.DataFrame) -> list[tuple[str, Markup, Still]]:
+    """Return maps of the predicted numbers and of large errors, with title and legend; none without coordinates."""
+    if run.coordinates is None:
+        return []
+    places: Positions = run.coordinates.projected() @ np.array([1, -1j])
+    predicted = run.predictions["predicted"].to_numpy(float)
+    ends = np.quantile(predicted, np.linspace(0, 1, len(VALUE_COLOURS) + 1))
+    ranges = [
+        Entry(f"{low:.3g} to {high:.3g}", colour)
+        for low, high, colour in zip(ends, ends[1:], VALUE_COLOURS, strict=False)
+    ]
+    error = (judged["predicted"] - judged["value"]).to_numpy()
+    usual = float(np.sqrt(np.mean(error**2)))
+    sides = np.digitize(error, [-usual, usual])
+    kinds = [("much too low", FIRST), ("near", LINE), ("much too high", SECOND)]
+    target = run.metrics["target"]
+    found = [
+        (f"Predicted {target}", places, np.searchsorted(ends[1:-1], predicted, "right"), ranges),
+        (f"Errors beyond {usual:.3g}", places[judged.index.to_numpy()], sides, [Entry(*kind) for kind in kinds]),
+    ]
+    return [
+        (title, legend_html(legend), place_map(spots, group, [one.colour for one in legend], f"Map: {title}."))
+        for title, spots, group, legend in found
+    ]
 
 
 def _largest(judged: pd.DataFrame) -> list[dict[str, Any]]:

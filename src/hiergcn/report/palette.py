@@ -35,6 +35,15 @@ _HUES = {
     "brown": ("#7a5230", "#b58a63"),
     "grey": ("#8a8f98", "#9aa1ab"),
 }
+_VALUES = {  # of numbers, from low to high
+    "value-a": ("#cfe1f2", "#24405c"),
+    "value-b": ("#9ac8e0", "#2f5f8a"),
+    "value-c": ("#5fa6d1", "#3f82b8"),
+    "value-d": ("#2e7ebc", "#63a5d8"),
+    "value-e": ("#0f5aa3", "#98c8ee"),
+    "value-f": ("#08306b", "#d4e9fb"),
+}
+_ALL = _ROLES | _HUES | _VALUES
 
 
 def _variable(name: str) -> str:
@@ -44,6 +53,7 @@ def _variable(name: str) -> str:
 INK, MUTED, LINE, PAPER = map(_variable, ("ink", "muted", "line", "paper"))
 *CLASS_COLOURS, OTHER = map(_variable, _HUES)
 BLUE, AMBER, GREEN, PINK, SKY, VERMILION, OLIVE, WINE, VIOLET, BROWN = CLASS_COLOURS
+VALUE_COLOURS = [_variable(name) for name in _VALUES]
 FIRST, SECOND = BLUE, VERMILION
 """Two series that belong to no class and no method."""
 
@@ -83,10 +93,10 @@ def class_colours(counts: Sequence[int]) -> list[str]:
 
 def css_variables() -> str:
     """Return the colours as CSS, light and dark; print is light."""
-    light, dark = (" ".join(f"--{name}: {pair[k]};" for name, pair in (_ROLES | _HUES).items()) for k in (0, 1))
+    light, dark = (" ".join(f"--{name}: {pair[k]};" for name, pair in _ALL.items()) for k in (0, 1))
     return f":root {{ {light} }}\n@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
 
 
 def light(text: str) -> str:
     """Replace the variables in a picture by the colours of the light theme, for a file."""
-    return re.sub(r"var\(--([a-z-]+)\)", lambda found: (_ROLES | _HUES)[found[1]][0], text)
+    return re.sub(r"var\(--([a-z-]+)\)", lambda found: _ALL[found[1]][0], text)

@@ -22,6 +22,7 @@ PICTURE_NODES = 3000
 PICTURE_EDGES = 3000
 MAP_POINTS = 6000
 MAP_NAMES = 10
+MAP_MARGIN = 10
 NAME_LENGTH = 22
 
 Ints = npt.NDArray[np.int64]
@@ -46,7 +47,7 @@ def levels_pictures(tree: Tree, positions: Sequence[Positions], predicted: Ints,
         keep = keep[np.argsort(-upper.data[keep], kind="stable")[:PICTURE_EDGES]]
         width = 2 * RADIUS * np.sqrt(tree.weight[level])
         most = _class_counts(tree, level, predicted, len(colours)).argmax(axis=1)
-        place, scale = scaled(positions[level], width.max() / 2)
+        place, scale = scaled(positions[level].conj(), width.max() / 2)  # up is up, as in the explorer
         ends = np.stack([place[upper.row[keep]], place[upper.col[keep]]], axis=1)
         drawn = [edge_path(ends), disc_paths(place, np.rint(width * scale).astype(int).clip(2), most, colours)]
         words = f"Level {level}: {len(width):,} {'hyper-nodes' if level else 'nodes'}"
@@ -79,6 +80,27 @@ def class_map(
             )
             drawn.append(f'<text {at} fill="{INK}" {halo}>{words}</text>')
     return _picture(drawn, "Nodes by their class probabilities, coloured by predicted class.")
+
+
+def place_map(places: Positions, group: Ints, colours: Sequence[str], description: str) -> Still:
+    """Draw each node where it is, in the colour of its group; of many nodes some. Few nodes far away are left out."""
+    known = np.flatnonzero(np.isfinite(places))
+    inside = known[_near(places[known].real) & _near(places[known].imag)]
+    shown = inside[:: -(-len(inside) // MAP_POINTS)]
+    place, _ = scaled(places[shown], 0.0)
+    place -= 1j * (place.imag.min() - MAP_MARGIN)
+    width = int(np.clip(round(0.8 * SIZE / np.sqrt(len(shown))), 3, 16))
+    drawn = disc_paths(place, np.full(len(place), width), group[shown], colours)
+    left_out = len(known) - len(inside)
+    words = f"{left_out:,} node{'s lie' if left_out != 1 else ' lies'} far outside the picture." if left_out else ""
+    return Still(_picture([drawn], description, round(float(np.ptp(place.imag))) + 2 * MAP_MARGIN), words)
+
+
+def _near(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Return which values are at most a tenth of the range of the middle 98 % away from it."""
+    low, high = np.quantile(values, [0.01, 0.99])
+    room = 0.1 * (high - low)
+    return (values >= low - room) & (values <= high + room)
 
 
 def short(name: str) -> str:
@@ -115,9 +137,9 @@ def disc_paths(place: Positions, width: npt.NDArray[np.integer], group: Ints, co
     return f'<g stroke-linecap="round">{"".join(parts)}</g>'
 
 
-def _picture(drawn: Sequence[str], description: str) -> Markup:
+def _picture(drawn: Sequence[str], description: str, height: int = SIZE) -> Markup:
     label = f'role="img" aria-label="{escape(description)}"'
-    return Markup(f'<svg class="still-picture" viewBox="0 0 {SIZE} {SIZE}" {label}>{"".join(drawn)}</svg>')  # noqa: S704
+    return Markup(f'<svg class="still-picture" viewBox="0 0 {SIZE} {height}" {label}>{"".join(drawn)}</svg>')  # noqa: S704
 
 
 def _class_counts(tree: Tree, level: int, predicted: Ints, classes: int) -> Ints:
