@@ -16,6 +16,7 @@ from hiergcn.cli import (
     compare,
     datasets,
     explain,
+    export,
     fit,
     methods,
     predict,
@@ -45,7 +46,7 @@ _COMMANDS = {
     "Train and predict": (check.check, fit.fit, predict.predict, explain.explain, suggest.suggest),
     "Compare": (compare.compare, tune.tune, reproduce.reproduce),
     "Look up": (methods.models, methods.settings),
-    "More": (report.report, coarsen.coarsen),
+    "More": (report.report, export.export, coarsen.coarsen),
 }
 for panel, commands in _COMMANDS.items():
     for command in commands:

@@ -179,6 +179,10 @@ class SavedModel(Answer):
                 outputs = activated(model(features)).cpu().numpy()[back]
             yield outputs if self.scale is None else self.scale.restored(outputs)
 
+    def each_network(self, graph: Graph, device: str = "auto") -> Iterator[tuple[NodeModel, Features]]:
+        """Yield the network of each member over an encoded graph in canonical order, and the features it takes."""
+        return self._each_on(graph, device, self.members)
+
     def _check_applies(self, graph: Graph) -> None:
         """Refuse a graph that the model could only guess about."""
         ids = graph.ids.astype(str)

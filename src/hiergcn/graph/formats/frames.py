@@ -43,7 +43,7 @@ def frames_of(graph: Graph) -> tuple[pd.DataFrame, pd.DataFrame]:
     if not sp.issparse(graph.features) or graph.texts:
         return edge_frame(graph), pd.concat([nodes, _feature_table(graph, slice(None))], axis=1)
     features = pd.DataFrame.sparse.from_spmatrix(graph.features)  # type: ignore[attr-defined]  # unknown to stubs
-    return edge_frame(graph), pd.concat([nodes, features.set_axis(_feature_names(graph), axis=1)], axis=1)
+    return edge_frame(graph), pd.concat([nodes, features.set_axis(feature_names(graph), axis=1)], axis=1)
 
 
 def edge_frame(graph: Graph) -> pd.DataFrame:
@@ -92,10 +92,10 @@ def _feature_table(graph: Graph, rows: slice) -> pd.DataFrame:
         texts = {name: entries[rows] for name, entries in graph.texts.items()}
         return decode_columns(FeatureTable(block, graph.columns, missing, texts))
     dense = block if isinstance(block, np.ndarray) else block.toarray()
-    return pd.DataFrame(dense).set_axis(_feature_names(graph), axis=1)
+    return pd.DataFrame(dense).set_axis(feature_names(graph), axis=1)
 
 
-def _feature_names(graph: Graph) -> list[str]:
+def feature_names(graph: Graph) -> list[str]:
     return [column.name for column in graph.columns if column.width] if _has_names(graph) else unnamed(graph.n_features)
 
 

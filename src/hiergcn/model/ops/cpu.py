@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from scipy.sparse import _sparsetools
 from torch import Tensor
+from torch.overrides import handle_torch_function, has_torch_function
 
 from hiergcn.compiled.jit import kernel
 
@@ -51,6 +52,9 @@ def _csr_product(
 
 def csr_product(row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor) -> Tensor:
     """Return the product of a sparse matrix, (n, m), given by its parts, and a dense one, (m, d)."""
+    if has_torch_function((dense,)):  # what records operations, as the export does, sees the product as one
+        product: Tensor = handle_torch_function(csr_product, (dense,), row_start, column, values, dense)
+        return product
     n, width = row_start.numel() - 1, dense.shape[1]
     pattern = row_start.numpy(), column.numpy(), _array(values)
     if values.numel() * width < _TINY:
@@ -135,6 +139,9 @@ def _mix_backward(grad: Floats, Z: Floats, w: tuple[float, ...], grad_Z: Floats,
 
 def mix_channels(Z: Tensor, w: Tensor) -> Tensor:
     """Return Σ_j w_j ReLU(Z_j); Z is (models, n, d * c), w (models, c)."""
+    if has_torch_function((Z,)):
+        seen: Tensor = handle_torch_function(mix_channels, (Z,), Z, w)
+        return seen
     models, n, width = Z.shape
     out = torch.empty((models, n, width // w.shape[1]), dtype=Z.dtype)
     for own, weights, mixed in zip(_array(Z), _array(w), out.numpy(), strict=True):

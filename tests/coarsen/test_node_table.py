@@ -1,0 +1,64 @@
+"""`Graph.to_table`: means over neighbours and hyper-nodes, and labels nearby."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from hiergcn import Graph, InputError, Split
+from hiergcn.coarsen import coarsen
+from hiergcn.datasets import planted_graph
+
+
+def path_of_four() -> Graph:
+    adjacency = sp.csr_array(np.diag(np.ones(3), 1) + np.diag(np.ones(3), -1))
+    features = np.array([[1.0], [2.0], [4.0], [8.0]])
+    return Graph(adjacency, features, np.array([0, -1, -1, 1]), np.array(["a", "b", "c", "d"]), ("left", "right"))
+
+
+def test_means_of_a_path() -> None:
+    graph = path_of_four()
+    table = graph.to_table(hops=2, levels=1)
+    assert list(table.index) == ["a", "b", "c", "d"]
+    assert list(table["degree"]) == [1, 2, 2, 1]
+    assert list(table["hop1:x0"]) == [2.0, 2.5, 5.0, 4.0]
+    assert list(table["hop2:x0"]) == [2.5, 3.5, 3.25, 5.0]
+    group = coarsen(graph, 1).hyper_nodes(1)
+    for k, mean in enumerate(table["level1:x0"]):
+        assert mean == graph.features[group == group[k]].mean()  # type: ignore[index]
+    assert {"near:left", "near:right"} <= set(table)
+
+
+def test_no_node_sees_its_own_label() -> None:
+    graph = planted_graph(60, classes=2, seed=3)
+    assert graph.labels is not None
+    before = graph.to_table(hops=0, levels=0)
+    flipped = graph.labels.copy()
+    flipped[7] = 1 - flipped[7]
+    after = replace(graph, labels=flipped).to_table(hops=0, levels=0)
+    near = [name for name in before if name.startswith("near:")]
+    others = np.delete(np.arange(60), 7)
+    assert not np.allclose(before[near].to_numpy()[others], after[near].to_numpy()[others])
+    alone = graph.to_table(0, 0, train=np.delete(np.arange(60), 7))[near].to_numpy()[7]
+    again = replace(graph, labels=flipped).to_table(0, 0, train=np.delete(np.arange(60), 7))[near].to_numpy()[7]
+    np.testing.assert_allclose(alone, again)
+
+
+def test_only_training_labels_are_used() -> None:
+    graph = planted_graph(60, classes=2, seed=3)
+    nodes = np.arange(60)
+    split = Split(nodes[:20], nodes[20:40], nodes[40:])
+    assert graph.labels is not None
+    hidden = np.where(nodes < 20, graph.labels, 1 - graph.labels)
+    one, other = (replace(graph, labels=labels, split=split).to_table() for labels in (graph.labels, hidden))
+    assert one.equals(other)
+    assert not [name for name in replace(graph, labels=None).to_table() if name.startswith("near:")]
+
+
+def test_impossible_tables() -> None:
+    graph = path_of_four()
+    with pytest.raises(InputError, match="hops is -1"):
+        graph.to_table(hops=-1)
+    with pytest.raises(InputError, match="two labels or more"):
+        graph.to_table(train=[0])

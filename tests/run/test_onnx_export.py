@@ -1,0 +1,93 @@
+"""Exported networks give what the run gives, with numpy and onnxruntime alone."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hiergcn
+from hiergcn import Graph
+from hiergcn.datasets import planted_graph
+from hiergcn.datasets.planted import planted_numbers
+from hiergcn.errors import InputError
+from hiergcn.run.folder import load_run
+from hiergcn.run.onnx_export import export_onnx, largest_difference
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "onnx_runtime.py"
+NETWORKS: dict[str, tuple[str, dict[str, Any], bool]] = {  # method, settings, whether any nodes will do
+    "mlp": ("mlp", {}, True),
+    "grand": ("grand", {}, True),
+    "gcn": ("gcn", {"harmonic": True, "scaling": "standard"}, False),
+    "graphsage": ("graphsage", {}, False),
+    "appnp": ("appnp", {}, False),
+    "gcnii": ("gcnii", {"layers": 3}, False),
+    "hgcn": ("hgcn", {}, False),
+    "hgcn reference": ("hgcn", {"channel_mix": "before_relu", "pooling": "l2", "own_weights": True}, False),
+    "hgcn exchange": ("hgcn", {"exchange": 2}, False),
+    "hgcn-plus": ("hgcn-plus", {"networks": 2, "batch_norm": True, "input_dropout_on": "propagated"}, True),
+}
+pytest.importorskip("onnxruntime")
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    planted = planted_graph(80, classes=3, seed=2)
+    assert planted.labels is not None
+    labels = np.where(np.arange(80) % 2 == 0, planted.labels, -1)
+    ids = np.array([f"n{k}" for k in range(80)])  # n10 comes before n2 in canonical order
+    return Graph(planted.adjacency, planted.features, labels, ids, ("a", "b", "c"), "mine")
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks(name: str, graph: Graph, tmp_path: Path) -> None:
+    method, settings, any_nodes = NETWORKS[name]
+    hiergcn.fit(graph, method, seeds=2, device="cpu", epochs=4, **settings).save(tmp_path / "run")
+    run = load_run(tmp_path / "run")
+    exported = export_onnx(run, graph, tmp_path / "model.onnx")
+    difference = largest_difference(exported, run)
+    assert difference is not None
+    assert difference < 1e-5
+    assert exported.any_nodes == any_nodes
+    with pytest.raises(InputError, match="exists already"):
+        export_onnx(run, graph, tmp_path / "model.onnx")
+
+
+def test_the_automatic_choice_and_the_example(graph: Graph, tmp_path: Path) -> None:
+    result = hiergcn.fit(graph, seeds=1, device="cpu", time_limit=4)
+    result.save(tmp_path / "run")
+    run = load_run(tmp_path / "run")
+    if not any(one.uses_features for one in run.model.members):
+        pytest.skip("labels alone were chosen here")
+    exported = export_onnx(run, graph, tmp_path / "model.onnx")
+    difference = largest_difference(exported, run)
+    assert difference is not None
+    assert difference < 1e-5
+    ran = subprocess.run(
+        [sys.executable, str(EXAMPLE), str(exported.model)], capture_output=True, text=True, check=True, env={}
+    )
+    table = run.predictions.set_index("id")
+    for line in ran.stdout.splitlines():
+        node, predicted, _ = line.split()
+        assert table.loc[node, "predicted"] == predicted
+
+
+def test_numbers(tmp_path: Path) -> None:
+    numbers = planted_numbers(60, seed=1)
+    hiergcn.fit(numbers, "gcn", seeds=1, device="cpu", epochs=4).save(tmp_path / "run")
+    run = load_run(tmp_path / "run")
+    exported = export_onnx(run, numbers, tmp_path / "model.onnx")
+    difference, scale = largest_difference(exported, run), run.model.scale
+    assert exported.output == "numbers"
+    assert difference is not None
+    assert scale is not None
+    assert difference < 1e-5 * max(scale.spread, abs(scale.mean), 1.0)
+
+
+def test_labels_alone_cannot_be_exported(graph: Graph, tmp_path: Path) -> None:
+    hiergcn.fit(graph, "label-propagation", seeds=1, device="cpu").save(tmp_path / "run")
+    with pytest.raises(InputError, match="answers with labels alone"):
+        export_onnx(load_run(tmp_path / "run"), graph, tmp_path / "model.onnx")
+    assert not (tmp_path / "model.onnx").exists()
