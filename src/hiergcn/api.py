@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # each function imports what it needs
     from hiergcn.estimator import NodeClassifier, NodeRegressor
     from hiergcn.estimator.shown_run import ShownRun
     from hiergcn.explain.node import Explanation
-    from hiergcn.run.compare import Comparison
+    from hiergcn.run.method_scores import Comparison
 
     Data = Graph | Dataset | str
     Run = ShownRun | NodeClassifier | NodeRegressor | str | Path
@@ -40,6 +40,7 @@ def fit(
     advise: bool = False,
     device: str = "auto",
     workers: int = 1,
+    engine: str | None = None,
     time_limit: float | None = None,
     coverage: float | None = None,
     verbose: bool = False,
@@ -57,6 +58,7 @@ def fit(
         advise: also find labels to doubt and nodes to label next.
         device: `auto`, `cpu` or `cuda`.
         workers: processes that share the seeds on a CPU; a script that asks for more than one must be importable.
+        engine: `local`, `ray` or `ray://HOST:PORT`, see `run.engine.open_engine`.
         time_limit: seconds of the automatic choice.
         coverage: probability with which prediction sets or intervals hold the truth, such as 0.9.
         verbose: print a line for each step.
@@ -64,26 +66,29 @@ def fit(
     """
     from hiergcn.estimator.node_estimator import EventPrinter
     from hiergcn.estimator.shown_run import ShownRun
+    from hiergcn.run.engine import open_engine
     from hiergcn.run.fit import baselines_for
     from hiergcn.run.fit import fit as run_fit
 
     graph, own, dataset = _read(data)
-    result = run_fit(
-        graph,
-        split or own,
-        seeds=range(seeds) if isinstance(seeds, int) else seeds,
-        model=model,
-        preset=preset,
-        dataset=dataset,
-        changes=settings,
-        baselines=baselines_for(graph) if baselines else (),
-        device=device,
-        workers=workers,
-        time_limit=time_limit,
-        coverage=coverage,
-        advise=advise,
-        on_event=EventPrinter() if verbose else None,
-    )
+    with open_engine(engine) as where:
+        result = run_fit(
+            graph,
+            split or own,
+            seeds=range(seeds) if isinstance(seeds, int) else seeds,
+            model=model,
+            preset=preset,
+            dataset=dataset,
+            changes=settings,
+            baselines=baselines_for(graph) if baselines else (),
+            device=device,
+            workers=workers,
+            engine=where,
+            time_limit=time_limit,
+            coverage=coverage,
+            advise=advise,
+            on_event=EventPrinter() if verbose else None,
+        )
     return ShownRun.of(result)
 
 
@@ -96,6 +101,7 @@ def compare(
     split: Split | None = None,
     against: str | None = None,
     device: str = "auto",
+    engine: str | None = None,
     **settings: Any,
 ) -> "Comparison":
     """Compare methods over the same splits and seeds, with a paired test; `to_frame()` gives the table.
@@ -108,24 +114,28 @@ def compare(
         split: used instead of that of the data.
         against: the method that the others are compared with; by default the first.
         device: `auto`, `cpu` or `cuda`.
+        engine: `local`, `ray` or `ray://HOST:PORT`, see `run.engine.open_engine`.
         settings: settings of every method.
     """
     from hiergcn.graph.split import parse_splits
     from hiergcn.run.compare import compare as run_compare
     from hiergcn.run.compare import parse_methods
+    from hiergcn.run.engine import open_engine
 
     graph, own, dataset = _read(data)
-    return run_compare(
-        graph,
-        split or own,
-        parse_methods(",".join(models), dataset, settings),
-        range(seeds) if isinstance(seeds, int) else seeds,
-        dataset=dataset,
-        changes=settings,
-        splits=parse_splits(splits),
-        against=against,
-        device=device,
-    )
+    with open_engine(engine) as where:
+        return run_compare(
+            graph,
+            split or own,
+            parse_methods(",".join(models), dataset, settings),
+            range(seeds) if isinstance(seeds, int) else seeds,
+            dataset=dataset,
+            changes=settings,
+            splits=parse_splits(splits),
+            against=against,
+            device=device,
+            engine=where,
+        )
 
 
 def coarsen(graph: Any, levels: int = 4, strategy: "str | Strategy" = "hgcn", **config: Any) -> "Hierarchy":
@@ -185,7 +195,7 @@ def report(run: "Run | Comparison", path: str | Path | None = None) -> Path:
     """
     from hiergcn.report.comparison import write_comparison_page
     from hiergcn.report.run_page import write_report
-    from hiergcn.run.compare import COMPARISON, Comparison, write_comparison
+    from hiergcn.run.method_scores import COMPARISON, Comparison, write_comparison
 
     if isinstance(run, (str, Path)) and path is None:
         folder = Path(run)

@@ -10,8 +10,8 @@ from hiergcn.cli.progress import CompareProgress, FitProgress, Progress, downloa
 from hiergcn.cli.terminal import duration
 from hiergcn.graph import Split
 from hiergcn.run.adapt import ChosenSettings
-from hiergcn.run.compare import MethodRun, Score
 from hiergcn.run.events import EpochDone, MemoryPlanned, MethodDone, MethodStarted, RunDone, SeedDone, SettingsChosen
+from hiergcn.run.method_scores import MethodRun, Score
 from hiergcn.run.process import Peak
 from hiergcn.run.settings import settings_for
 from hiergcn.train.loop import SeedOutcome

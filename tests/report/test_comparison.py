@@ -5,7 +5,7 @@ import pytest
 from hiergcn.evaluate.paired import compare_all
 from hiergcn.graph.split import PUBLIC
 from hiergcn.report.comparison import comparison_figure, verdict
-from hiergcn.run.compare import Comparison, MethodRun, Score
+from hiergcn.run.method_scores import Comparison, MethodRun, Score
 from hiergcn.run.process import Peak
 from hiergcn.run.settings import settings_for
 

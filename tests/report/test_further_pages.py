@@ -18,9 +18,9 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.report.comparison import write_comparison_page
 from hiergcn.report.run_page import page_of_result
-from hiergcn.run.compare import write_comparison
 from hiergcn.run.fit import fit
 from hiergcn.run.machine import environment
+from hiergcn.run.method_scores import write_comparison
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import settings_for
 

@@ -18,10 +18,11 @@ from hiergcn.evaluate.paired import signed_rank_p
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import parse_splits, random_splits
 from hiergcn.run.adapt import choose_settings
-from hiergcn.run.compare import Comparison, compare, read_comparison, write_comparison
+from hiergcn.run.compare import compare
 from hiergcn.run.engine import Processes
 from hiergcn.run.events import CompareEvent, MethodDone, MethodStarted, RunDone
 from hiergcn.run.fit import fit
+from hiergcn.run.method_scores import Comparison, read_comparison, write_comparison
 from hiergcn.run.settings import Settings, settings_for
 
 SEEDS = (0, 1)

@@ -16,10 +16,11 @@ from hiergcn.paper.experiment import Arm, Experiment, Measurement
 from hiergcn.paper.runner import JobDone, jobs_of, run_jobs
 from hiergcn.paper.store import Store
 from hiergcn.run import ray_engine
-from hiergcn.run.compare import Comparison, compare
+from hiergcn.run.compare import compare
 from hiergcn.run.engine import Processes, Request, replies
 from hiergcn.run.events import CompareEvent, MethodDone, RunDone
 from hiergcn.run.fit import fit
+from hiergcn.run.method_scores import Comparison
 from hiergcn.run.process import Reply
 from hiergcn.run.ray_engine import RayEngine
 from hiergcn.run.settings import Settings, settings_for

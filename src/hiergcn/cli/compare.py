@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hiergcn.evaluate.paired import PairedDifference
-    from hiergcn.run.compare import Comparison, MethodRun
+    from hiergcn.run.method_scores import Comparison, MethodRun
 
 CHART, PAGE = "comparison.svg", "comparison.html"
 
@@ -93,8 +93,9 @@ def compare(
 
     from hiergcn.cli.progress import CompareProgress, Progress
     from hiergcn.graph.split import parse_splits
-    from hiergcn.run.compare import COMPARISON, SCORES, describe_splits, parse_methods
     from hiergcn.run.compare import compare as run_compare
+    from hiergcn.run.compare import describe_splits, parse_methods
+    from hiergcn.run.method_scores import COMPARISON, SCORES
     from hiergcn.run.out_folder import write_or_rescue
 
     specs = parse_splits(splits)
@@ -143,7 +144,7 @@ def _write(comparison: "Comparison", folder: Path) -> None:
     """Write the figures, the chart and the page."""
     from hiergcn.report import write_comparison_page
     from hiergcn.report.comparison import comparison_figure
-    from hiergcn.run.compare import write_comparison
+    from hiergcn.run.method_scores import write_comparison
 
     write_comparison(comparison, folder)
     comparison_figure(comparison).save(folder / CHART)
@@ -152,7 +153,7 @@ def _write(comparison: "Comparison", folder: Path) -> None:
 
 def _keep(folder: Path, comparison: "Comparison") -> None:
     """Write the figures of the methods so far, in case the process is killed; a full disk is reported at the end."""
-    from hiergcn.run.compare import write_comparison
+    from hiergcn.run.method_scores import write_comparison
 
     with suppress(UnwritableError):
         write_comparison(comparison, folder)

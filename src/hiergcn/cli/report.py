@@ -14,7 +14,7 @@ def report(
 ) -> None:
     """Write the page of a run or a comparison again."""
     from hiergcn.report import write_comparison_page, write_report
-    from hiergcn.run.compare import COMPARISON
+    from hiergcn.run.method_scores import COMPARISON
 
     page = write_comparison_page(run) if (run / COMPARISON).is_file() else write_report(run)
     console().print(f"Report: {page}", soft_wrap=True)

@@ -17,7 +17,7 @@ from hiergcn.report.headline import title_of
 from hiergcn.report.palette import INK, MUTED, method_colour
 from hiergcn.report.panels import Entry, Figure, Panel, legend_html
 from hiergcn.report.template import mean_and_std, rendered, script, settings_rows
-from hiergcn.run.compare import ENOUGH_PAIRS, Comparison, MethodRun, read_comparison
+from hiergcn.run.method_scores import ENOUGH_PAIRS, Comparison, MethodRun, read_comparison
 
 MAX_DOTS = 200
 """Methods with more runs are drawn without a dot for each run."""

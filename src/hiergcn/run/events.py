@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hiergcn.coarsen import Hierarchy
     from hiergcn.graph import Split
     from hiergcn.run.adapt import ChosenSettings
-    from hiergcn.run.compare import MethodRun
+    from hiergcn.run.method_scores import MethodRun
     from hiergcn.train.loop import SeedOutcome
 
 

@@ -378,7 +378,10 @@ def _connect(ray: Any, address: str | None, workers: int | None) -> bool:
                     "token, that RAY_AUTH_TOKEN is set here."
                 ) from None
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
+        try:
+            ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
+        except Exception as error:  # Ray raises plain exceptions
+            raise InputError(f"Ray could not be started on this machine ({str(error).strip():.300}).") from None
     return True
 
 
