@@ -9,6 +9,7 @@ other on one worker, per unit.
 """
 
 import argparse
+import logging
 import os
 import time
 from typing import Any
@@ -58,7 +59,9 @@ def timed_run(workers: int, seeds: int, epochs: int, units: int) -> dict[str, An
     data = load_dataset("cora")
     methods = {name: settings_for(name).override({"epochs": epochs}) for name in METHODS}
     short = {name: settings_for(name).override({"epochs": 1}) for name in METHODS}
-    ray.init(address="local", num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init(
+        address="local", num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR
+    )
     try:
         with RayEngine() as engine:
             compare(data.graph, data.split, short, range(2 * workers), device="cpu", engine=engine)

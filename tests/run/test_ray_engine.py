@@ -1,5 +1,6 @@
 """A Ray cluster of two nodes in this process: the same results as local processes, though a node is lost."""
 
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,7 +46,7 @@ def cluster() -> Iterator[Any]:
         for _ in range(2):
             made.add_node(wait=False, **NODE)
         made.wait_for_nodes()
-        ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
+        ray.init(address=made.address, log_to_driver=False, logging_level=logging.ERROR)
         yield made
         ray.shutdown()
         made.shutdown()

@@ -75,6 +75,7 @@ class Worker:
         context: Any = multiprocessing.get_context("forkserver" if preload else "spawn")
         context.set_forkserver_preload(list(preload))
         self.job: Any = None  # None if it is idle
+        self.peak = Peak(None, None)  # when it finished its last job
         self.connection: Connection
         self.connection, theirs = context.Pipe()
         parent = None if preload else os.getpid()  # preloaded workers are children of the process they are copied from
@@ -104,7 +105,7 @@ class Worker:
                 raise KeyboardInterrupt from None
             return Reply("death", _cause_of_death(self.process.exitcode))
         if reply.kind != "message":
-            self.job = None
+            self.job, self.peak = None, reply.peak
         return reply
 
     def end(self) -> None:
