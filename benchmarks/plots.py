@@ -33,6 +33,14 @@ def main() -> None:
         "",
         "Written by `python benchmarks/plots.py` from `benchmarks/results`.",
         "Tables and commands are in `benchmarks/README.md`.",
+        "",
+        "| question | answer |",
+        "|---|---|",
+        *(
+            f"| {question} | {answer(read_results(name)[0])} |"
+            for question, name, answer in QUESTIONS
+            if read_results(name)
+        ),
     ]
     for plot in PLOTS:
         results = read_results(plot.results)
@@ -45,6 +53,57 @@ def main() -> None:
     with written_whole(PAGE) as part:
         part.write_text("\n".join([*text, ""]), encoding="utf-8")
     print(PAGE)
+
+
+def first_fit(result: Result) -> str:
+    """Compare with the import of torch in the same run, since seconds depend on other load."""
+    cases = result["cases"]
+    floor = cases["import torch"]["cpu_seconds"]
+    fresh, later = (cases[f"this commit, {when}"]["cpu_seconds"] / floor for when in ("fresh", "later"))
+    text = f"{later:.1f} times the CPU time of `import torch`, which every program with torch needs"
+    return f"{text}; on a fresh machine, the first time, {fresh:.1f} times"
+
+
+def step(result: Result) -> str:
+    parts = [part for part in result["parts"] if part["threads"] == 1]
+    names = _listed([part["dataset"].title() for part in parts])
+    ratios = [part["training"]["ratios"] for part in parts]
+    alike, as_written = (
+        _listed([f"{one[network]['median']:.2f}" for one in ratios]) for network in (f"GCN{WITHOUT}", "GCN")
+    )
+    first = f"On {names} a step of H-GCN, nine layers, takes {alike} times that of PyG's GCN, two layers"
+    return f"{first}, without its dropout of dense input features; with it, as PyG's example is, {as_written} times"
+
+
+def growth(result: Result) -> str:
+    ours, theirs = (result["exponents"][name] for name in ("H-GCN", "GCN"))
+    return f"Nearly: a step's time grows as edges^{ours:.2f}, PyG's GCN's as edges^{theirs:.2f}: caches hold less of it"
+
+
+def large_coarsening(result: Result) -> str:
+    run = result["runs"][0]
+    edges, memory = run["edges"][0] / 1e6, run["peak_bytes"] / GB
+    return f"{run['seconds']:.0f} s for {edges:.0f} million edges with {run['threads']} threads, in {memory:.1f} GB"
+
+
+def reading(result: Result) -> str:
+    each = [f"{run['cpu_seconds']:.1f} s with {run['reader']}" for run in result["runs"] if run["ids"] == "text"]
+    size = f"{result['nodes'] / 1e6:.0f} million nodes and {result['edges'] / 1e6:.0f} million edges with text ids"
+    return f"{size} take {_listed(each)}, CPU time"
+
+
+def _listed(words: list[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+QUESTIONS: tuple[tuple[str, str, Callable[[Result], str]], ...] = (
+    ("How long does a fit of 300 nodes take?", "first_use", first_fit),
+    ("Is H-GCN faster than GCN?", "train_step", step),
+    ("Is its cost linear in the edges?", "scaling", growth),
+    ("How fast is coarsening?", "coarsening_large", large_coarsening),
+    ("How fast are large files read?", "read_csv", reading),
+)
+"""Question, the result that answers it, and the answer."""
 
 
 def coarsening(results: list[Result]) -> Figure:

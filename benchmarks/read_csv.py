@@ -102,7 +102,7 @@ def table(result: dict[str, Any]) -> list[str]:
     lines = [
         provenance(result["environment"]),
         f"{result['nodes']:,} nodes with {result['features']} features, {result['edges']:,} edges;",
-        f"medians of {result['repeats']} processes. Our limit: {LIMIT_GIGABYTES:.0f} GB.",
+        f"medians of {result.get('repeats', 3)} processes. Our limit: {LIMIT_GIGABYTES:.0f} GB.",
         "",
         "| ids | reader | files, MB | seconds | CPU seconds | peak memory, GB |",
         "|---|---|---:|---:|---:|---:|",
