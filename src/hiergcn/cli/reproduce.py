@@ -69,7 +69,7 @@ def reproduce(
             help="Processes on the CPU; for choosing and labels, on the device. [default: one per core]",
         ),
     ] = None,
-    gpu_workers: Annotated[int, typer.Option(min=1, help="Processes that train on the GPU.")] = 1,
+    gpu_workers: Annotated[int, typer.Option(metavar="N", min=1, help="Processes that train on the GPU.")] = 1,
     engine: options.Engine = None,
     again: Annotated[
         bool, typer.Option("--again", help="Run also what is in the store; the new results count.")

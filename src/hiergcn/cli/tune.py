@@ -60,7 +60,10 @@ def tune(
     workers: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Trials at the same time. [default: 1; with Ray, as many as the cluster has room for]"
+            metavar="N",
+            min=1,
+            help="Trials at the same time. [default: 1; with Ray, as many as the cluster has room for]",
+            rich_help_panel=options.RUNNING,
         ),
     ] = None,
     engine: options.Engine = None,
