@@ -17,6 +17,7 @@ from hiergcn.paper.long_range import (
     FLAT_ARMS,
     GAPS,
     INFLUENCE_ARMS,
+    PRESETS,
     range_cost,
     range_experiments,
     range_influence,
@@ -26,6 +27,7 @@ from hiergcn.paper.long_range_results import CLAIMS, RangeResults
 from hiergcn.paper.page import write_pages
 from hiergcn.paper.runner import chosen, run_jobs
 from hiergcn.paper.store import Record, Store
+from hiergcn.run.settings import settings_for
 
 TINY = "city-200"
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
@@ -103,6 +105,17 @@ def test_verdicts_on_citation_networks_are_those_of_the_paper_page() -> None:
     for claim in CLAIMS:
         row = next(line for line in text.splitlines() if quotes[claim.judge] in line)
         assert f"| {claim.citation} |" in row
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_are_the_arms_that_were_run(preset: str) -> None:
+    (cell,) = (
+        one
+        for one in range_experiments()[0].cells()
+        if one.place == (PRESETS[preset].name, "helsinki", "blocked") and len(one.runs) == 20
+    )
+    recipe = settings_for("hgcn", preset)
+    assert (cell.settings.model, cell.settings.train) == (recipe.model, recipe.train)
 
 
 def test_every_arm_that_is_measured_exists() -> None:

@@ -180,10 +180,11 @@ def test_hgcn_takes_its_recipe_for_large_diameters() -> None:
     graph, split = with_split(grid(40, 100))
     chosen, recipe = choose_settings(graph, split, "hgcn"), settings_for("hgcn", "long-range")
     assert chosen.settings.train == recipe.train
-    assert replace(chosen.settings.model, levels=recipe.model.levels) == recipe.model
+    same = replace(chosen.settings.model, levels=recipe.model.levels, nearness=True)
+    assert same == recipe.model  # whether labels lie all over a graph is not known
     assert {"levels", "pooling", "dropout", "channels", "l2"} <= set(chosen.reasons)
     assert (recipe.model.levels, recipe.model.channels, recipe.model.dropout, recipe.model.pooling) == (8, 1, 0, "mean")
-    assert (recipe.train.epochs, recipe.train.patience, recipe.train.l2) == (600, 150, 1e-5)
+    assert (recipe.train.epochs, recipe.train.patience, recipe.train.l2) == (500, 100, 1e-5)
     own = choose_settings(graph, split, "hgcn", changes={"dropout": "0.5"}).settings
     assert (own.model.dropout, own.model.channels) == (0.5, 1)
 

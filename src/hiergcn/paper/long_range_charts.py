@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from hiergcn.model.registry import method_title
-from hiergcn.paper.charts import DASH, DOTS
+from hiergcn.paper.charts import DASH, DOTS, ROW
 from hiergcn.paper.long_range import (
     BASE,
     BLOCKED,
@@ -22,13 +22,48 @@ from hiergcn.paper.long_range import (
 from hiergcn.paper.long_range_results import RangeResults
 from hiergcn.report import axes
 from hiergcn.report.axes import Axis
-from hiergcn.report.palette import BLUE, GREEN, METHOD_COLOURS, MUTED, PINK, SKY, VERMILION, method_colour
+from hiergcn.report.palette import BLUE, GREEN, LINE, METHOD_COLOURS, MUTED, PINK, SKY, VERMILION, method_colour
 from hiergcn.report.panels import Entry, Figure, Panel
 
 KINDS = {RANDOM: "random split", BLOCKED: "blocked split"}
 LABEL_COLOURS = {"label-propagation": GREEN, "harmonic": PINK}
+CHANCE = 10.0
+"""Per cent, of ten classes of equal size."""
+CURVE = 3
+"""Fewest numbers of levels that make a curve."""
 LEAST = 1e-6
 """Smallest share of the influence that is drawn."""
+
+
+def headline_figure(results: RangeResults, arms: Sequence[tuple[str, Sequence[str | None]]]) -> Figure | None:
+    """Draw accuracy on random and on blocked splits, a panel per graph and a row per method.
+
+    Args:
+        results: all results.
+        arms: title of each row, and its arm on each (dataset, kind), random first.
+    """
+    titles = [title for title, _ in arms]
+    panels = []
+    for at, dataset in enumerate(results.datasets):
+        x = Axis(0, 100, (0.0, 20.0, 40.0, 60.0, 80.0), ("0", "20", "40", "60", "80"), "test accuracy, %")
+        panel = Panel(x, axes.rows(titles), title=dataset_title(dataset), height=ROW * len(titles), grid="x")
+        panel.rule(x=CHANCE, colour=MUTED, dash=DOTS, tip="chance")
+        for place, (title, names) in enumerate(arms):
+            means = [
+                results.mean(name, dataset, kind) if (name := names[at + k * len(results.datasets)]) else None
+                for k, kind in enumerate(KINDS)
+            ]
+            shown = [100 * mean for mean in means if mean is not None]
+            if len(shown) == 2:
+                panel.across(min(shown), max(shown), place, LINE, 2.0)
+            for mean, colour, split in zip(means, (BLUE, VERMILION), KINDS.values(), strict=True):
+                if mean is not None:
+                    panel.dots([100 * mean], [place], colour, size=5, tips=[f"{title}, {split}: {100 * mean:.1f} %"])
+        panels.append(panel)
+    if not panels:
+        return None
+    legend = [Entry(title, colour) for title, colour in zip(KINDS.values(), (BLUE, VERMILION), strict=True)]
+    return Figure(panels, [*legend, Entry("chance", MUTED, "dashed")], columns=1)
 
 
 def depth_figure(results: RangeResults) -> Figure | None:
@@ -40,7 +75,7 @@ def depth_figure(results: RangeResults) -> Figure | None:
             labels = {arm.name: results.mean(arm.name, dataset, kind) for arm in LABELS_ALONE}
             heights = [value for curve in curves.values() for value in curve.values()]
             heights += [100 * value for value in labels.values() if value is not None]
-            if not any(curves.values()):
+            if len(curves["hgcn"]) < CURVE:
                 continue
             x = Axis(0, 22, tuple(map(float, (1, 5, 9, 13, 17, 21))), ("1", "5", "9", "13", "17", "21"), "layers")
             y = axes.span(heights, "test accuracy, %")
@@ -82,7 +117,7 @@ def _curve(panel: Panel, curve: Mapping[int, float], colour: str, name: str) -> 
 def influence_figure(results: RangeResults) -> Figure | None:
     """Draw the share of the influence that comes from beyond k hops."""
     found = results.influence
-    datasets = list(dict.fromkeys(dataset for dataset, _ in found))
+    datasets = [dataset for dataset, arm in found if arm == BASE.name]
     if not datasets:
         return None
     colours = dict(zip(dict.fromkeys(arm for _, arm in found), _hues(), strict=False))

@@ -112,12 +112,11 @@ class RangeResults:
         return max(known, key=lambda name: known[name], default=None)
 
     def winner(self, arms: Sequence[Arm], kind: str) -> str | None:
-        """Return the arm of the highest mean validation accuracy over the graphs that all finished arms have."""
-        scores = {}
-        for arm in arms:
-            values = [self.validation(arm.name, dataset, kind) for dataset in self.datasets]
-            if None not in values:
-                scores[arm.name] = float(np.mean([value for value in values if value is not None]))
+        """Return the arm of the highest mean validation accuracy over the graphs that all arms with runs have."""
+        found = {arm.name: {at: self.validation(arm.name, at, kind) for at in self.datasets} for arm in arms}
+        run = {name: values for name, values in found.items() if any(value is not None for value in values.values())}
+        common = [at for at in self.datasets if all(values[at] is not None for values in run.values())]
+        scores = {name: float(np.mean([values[at] or 0.0 for at in common])) for name, values in run.items() if common}
         return max(scores, key=lambda name: scores[name], default=None)
 
     @property
@@ -252,4 +251,4 @@ def efficient(results: RangeResults) -> tuple[str, tuple[str, ...]]:
 def best_levels(results: RangeResults, dataset: str, kind: str) -> str | None:
     """Return the number of levels with the highest mean test accuracy."""
     known = {arm.name: mean for arm in BY_LEVELS if (mean := results.mean(arm.name, dataset, kind)) is not None}
-    return max(known, key=lambda name: known[name]).removeprefix("hgcn-") if known else None
+    return max(known, key=lambda name: known[name]).removeprefix("hgcn-") if len(known) > 2 else None
