@@ -8,6 +8,7 @@ import coarsening
 import coarsening_large
 import first_use
 import gpu_traffic
+import harmonic
 import large
 import memory
 import models
@@ -41,6 +42,7 @@ def main() -> None:
             write_table(name, table(result))
     write_table("batches", batches.table(read_results("batches-")))
     write_table("large", large.table())
+    write_table("harmonic", harmonic.table())
     write_table("gpu_traffic", gpu_traffic.table(read_results("replicas.json")[0]["parts"]))
 
 

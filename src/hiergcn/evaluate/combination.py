@@ -1,8 +1,10 @@
 """Weights for the mean of several models' probabilities or numbers, from their validation nodes alone.
 
 With many validation nodes, greedy ensemble selection (Caruana et al., ICML 2004) decides: add the model that lowers
-the loss of the mean most, a model perhaps more than once. With few, that would follow chance. Then every model that may
-well be the best is in the mean, weighted by how plausible that is: the mean loses less than any one pick.
+the squared error of the mean most, a model perhaps more than once. Of classes, that is the Brier score: unlike the log
+loss it is bounded, so a model is not left out for being sure of a few nodes that it gets wrong. With few nodes, that
+would follow chance. Then every model that may well be the best is in the mean, weighted by how plausible that is: the
+mean loses less than any one pick.
 """
 
 from collections.abc import Sequence
@@ -16,7 +18,7 @@ ENOUGH = 150
 
 _STEPS = 20
 _LEAST_SHARE = 0.2  # of the largest weight, below which a model is left out
-_FLOOR = 1e-3  # of a probability in the loss, so that one confident error does not decide
+_EQUAL = 12  # decimals up to which losses are compared, relative to the best model's
 
 Floats = NDArray[np.float64]
 
@@ -33,17 +35,20 @@ def combination_weights(outputs: Sequence[NDArray[np.floating]], labels: NDArray
 
 
 def greedy_weights(each: Floats, labels: NDArray[Any]) -> Floats:
-    """Add models one by one, with replacement, so that the loss of the mean falls most; keep the best mean."""
-    number = each.shape[2] == 1
-    given = each[:, :, 0] if number else each[:, np.arange(len(labels)), labels]  # probability of the given class
-    counts, total = np.zeros(len(each)), np.zeros(len(labels))
+    """Add models one by one, with replacement, so that the squared error of the mean falls most; keep the best mean.
+
+    With weights w that sum to 1, the error of the mean is wᵀ G w, where G holds the products of the models' errors.
+    """
+    truth = labels[:, None] if each.shape[2] == 1 else np.eye(each.shape[2])[labels]  # (v, classes)
+    errors = (each - truth).reshape(len(each), -1)
+    G = errors @ errors.T  # (models, models)
+    G /= G.diagonal().min() or 1.0
+    counts = np.zeros(len(each))
     best, best_loss = counts, np.inf
     for step in range(1, _STEPS + 1):
-        mean = (total + given) / step  # (models, v)
-        losses = ((mean - labels) ** 2 if number else -np.log(np.maximum(mean, _FLOOR))).mean(axis=1)
+        losses = np.round((counts @ G @ counts + 2.0 * G @ counts + G.diagonal()) / step**2, _EQUAL)
         added = int(losses.argmin())
         counts = counts + np.eye(len(each))[added]
-        total = total + given[added]
         if losses[added] < best_loss:
             best, best_loss = counts, losses[added]
     weights: Floats = best / best.sum()
