@@ -95,7 +95,7 @@ def verdict(comparison: Comparison) -> tuple[str, str]:
     more = f" and {len(level) - 3} more" if len(level) > 3 else ""
     p = max((one.p_holm for one in level if one.p_holm is not None), default=None)
     sure = "" if p is None else f" (p up to {p:.2f})" if len(level) > 1 else f" (p = {p:.2f})"
-    return "No clear winner", f"{highest}, but cannot be told from {near}{more}{sure}."
+    return "No clear winner", f"{highest}, but is not significantly better than {near}{more}{sure}."
 
 
 def title(model: str) -> str:

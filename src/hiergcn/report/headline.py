@@ -110,8 +110,8 @@ def _doubtful(run: LoadedRun) -> Step | None:
     if run.doubtful is None or run.doubtful.empty:
         return None
     first, number = run.doubtful.iloc[0], len(run.doubtful)
-    most = f"{first['id']} is given as {first['label']} and looks like {first['likely']}"
-    text = f"Other labels speak against {number:,} of those given: {most}." if number > 1 else f"{most}."
+    most = f"{first['id']} is labelled {first['label']} and looks like {first['likely']}"
+    text = f"{number:,} given labels disagree with the others: {most}." if number > 1 else f"{most}."
     return Step("Doubt these labels", text, "only=doubtful")
 
 

@@ -55,7 +55,7 @@ def render_numbers(run: LoadedRun, **more: Any) -> str:
         on=on,
         left_out=[one for one in metrics["leaderboard"] or () if one["left_out"]],
         scatter=_scatter(judged, metrics["target"]).html(f"predicted against true values of {about}"),
-        errors=_errors(judged, metrics).html(f"predicted less true value of {about}"),
+        errors=_errors(judged, metrics).html(f"predicted minus true value of {about}"),
         largest=_largest(judged),
         maps=_maps(run, judged),
         curves=_curves(run),
@@ -127,7 +127,9 @@ def _errors(judged: pd.DataFrame, metrics: dict[str, Any]) -> Figure:
     """Draw how often each error occurs, with the ends of the interval."""
     error = (judged["predicted"] - judged["value"]).to_numpy()
     counts, edges = np.histogram(error, bins=BINS)
-    panel = Panel(axes.span(edges, "predicted less true"), axes.span([0, counts.max()], "nodes", zero=True), height=340)
+    panel = Panel(
+        axes.span(edges, "predicted minus true"), axes.span([0, counts.max()], "nodes", zero=True), height=340
+    )
     for count, low, high in zip(counts.tolist(), edges[:-1], edges[1:], strict=True):
         if count:
             panel.column((low, high), (0, count), FIRST, opacity=0.7, tip=f"{low:.3g} to {high:.3g}: {count:,} nodes")
