@@ -77,7 +77,7 @@ def step(result: Result) -> str:
 
 def growth(result: Result) -> str:
     ours, theirs = (result["exponents"][name] for name in ("H-GCN", "GCN"))
-    return f"Nearly: a step's time grows as edges^{ours:.2f}, PyG's GCN's as edges^{theirs:.2f}: caches hold less of it"
+    return f"Nearly: a step's time grows as edges^{ours:.2f}, PyG's GCN's as edges^{theirs:.2f}"
 
 
 def large_coarsening(result: Result) -> str:

@@ -126,7 +126,7 @@ def mix_product(H: Tensor, theta: Tensor, w: Tensor, onto: Tensor | None, keep: 
     if keep and Z is None:
         Z = H.new_empty((rows, replicas, width)).transpose(0, 1)
     columns = max(triton.next_power_of_2(width), 16)
-    block = max(min(2**13 // columns, 32), 16)  # 32 were faster than 64 on an H200
+    block = max(min(2**13 // columns, 32), 16)
     any_Z = out if Z is None else Z
     if out.numel():
         _mix_product[(triton.cdiv(rows, block), replicas)](
