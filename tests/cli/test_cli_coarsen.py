@@ -40,3 +40,20 @@ def test_too_many_levels_are_reported(command: Command) -> None:
     outcome = command("coarsen", "cora", "--levels", 1000)
     assert outcome.code == 0
     assert "times, not 1000" in outcome.out
+
+
+def test_duckdb_gives_the_groups_of_memory(command: Command, own_files: Path) -> None:
+    pytest.importorskip("duckdb", reason="duckdb is not installed")
+    pd.read_csv(own_files / "edges.csv").to_parquet(own_files / "e.parquet")
+    ways = {"a.csv": ("--strategy", "handshake"), "b.csv": ("--engine", "duckdb", "--memory", "200MB")}
+    outcomes = [command("coarsen", "e.parquet", "--levels", 2, "--out", out, *way) for out, way in ways.items()]
+    assert [one.code for one in outcomes] == [0, 0], outcomes[1].err
+    assert (own_files / "a.csv").read_text() == (own_files / "b.csv").read_text()
+    assert "Level 2: " in outcomes[1].out
+
+
+def test_what_duckdb_does_not_take(command: Command, own_files: Path) -> None:
+    assert "leave out the others" in command("coarsen", "edges.csv", "nodes.csv", "--engine", "duckdb").err
+    assert "neither Parquet nor a DuckDB table" in command("coarsen", "edges.csv", "--engine", "duckdb").err
+    assert "give --engine duckdb" in command("coarsen", "edges.csv", "--memory", "1GB").err
+    assert "no engine 'spark'" in command("coarsen", "edges.csv", "--engine", "spark").err

@@ -1,6 +1,7 @@
 """`hiergcn coarsen`: make the hierarchy of a graph, without a model."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -20,8 +21,23 @@ def coarsen(
     delimiter: options.Delimiter = None,
     levels: Annotated[int, typer.Option(metavar="N", min=0, help="Coarser levels to make.")] = 4,
     strategy: Annotated[
-        str, typer.Option(metavar="NAME", help="hgcn (the paper's), random, heavy-edge or two-hop.")
-    ] = "hgcn",
+        str | None,
+        typer.Option(metavar="NAME", help="hgcn (the paper's, default), random, heavy-edge, two-hop or handshake."),
+    ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="memory; or duckdb, for graphs beyond memory: by handshake, from Parquet or a DuckDB table.",
+            rich_help_panel=options.RUNNING,
+        ),
+    ] = "memory",
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="Limit of duckdb, such as 8GB. [default: 80 %]", rich_help_panel=options.RUNNING
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -36,7 +52,16 @@ def coarsen(
 
     options.check_target(out)
     source = Source(data, nodes, id=id_, delimiter=delimiter)
+    if engine not in ("memory", "duckdb"):
+        raise InputError(f"There is no engine {engine!r} to coarsen with; give memory or duckdb.")
+    if engine == "memory" and memory is not None:
+        raise InputError("--memory is the limit of DuckDB; give --engine duckdb, too.")
     options.announce(source)
+    if engine == "duckdb":
+        if nodes is not None or strategy not in (None, "handshake"):
+            raise InputError("Engine duckdb takes edges alone and the strategy handshake; leave out the others.")
+        _coarsen_out_of_core(source.name, data, levels, out, memory)
+        return
 
     from hiergcn.coarsen import CoarsenConfig
     from hiergcn.coarsen import coarsen as make_hierarchy
@@ -44,26 +69,50 @@ def coarsen(
 
     if out is not None and out.suffix not in ENDINGS:
         raise InputError(f"--out {out}: the ending must be one of {', '.join(ENDINGS)}.")
+    strategy = strategy or "hgcn"
     config = CoarsenConfig(strategy=strategy)
     graph = options.read_data(source).graph
     screen = console()
     began = time.perf_counter()
     hierarchy = make_hierarchy(graph.adjacency, levels, config)
     seconds = time.perf_counter() - began
-    columns = ("level", "nodes", "edges", "heaviest hyper-node", "nodes left")
-    n = graph.n_nodes
-    rows = [
-        (f"{k}", f"{level.n_nodes:,}", f"{level.n_edges:,}", f"{level.node_weight.max():,}", f"{level.n_nodes / n:.1%}")
-        for k, level in enumerate(hierarchy.levels)
-    ]
-    title = f"{printable(graph.name)}, coarsened by {strategy} in {duration(seconds)}"
-    print_table(screen, columns, rows, title=title, words=())
+    rows = [(level.n_nodes, level.n_edges, int(level.node_weight.max())) for level in hierarchy.levels]
+    _print_levels(rows, f"{printable(graph.name)}, coarsened by {strategy} in {duration(seconds)}")
     for note in graph.notes:
         screen.print(f"Note: {printable(note)}")
-    if hierarchy.depth < levels:
-        screen.print(
-            f"The graph can be coarsened {hierarchy.depth} times, not {levels}: a further level would be no smaller."
-        )
+    _say_end(hierarchy.depth, levels)
     if out is not None:
         write_levels(hierarchy, out, graph.ids)
         screen.print(f"Written to {out}", soft_wrap=True)
+
+
+def _coarsen_out_of_core(name: str, edges: str, levels: int, out: Path | None, memory: str | None) -> None:
+    from hiergcn.coarsen.out_of_core import LevelSummary, coarsen_out_of_core
+
+    screen, began = console(), time.perf_counter()
+
+    def on_level(number: int, level: LevelSummary) -> None:
+        sizes = f"{level.nodes:,} nodes, {level.edges:,} edges"
+        screen.print(f"Level {number}: {sizes}, after {duration(time.perf_counter() - began)}")
+
+    rows = coarsen_out_of_core(edges, levels, out, memory=memory, on_level=on_level)
+    title = f"{printable(name)}, coarsened by handshake in {duration(time.perf_counter() - began)}"
+    _print_levels(rows, title)
+    _say_end(len(rows) - 1, levels)
+    if out is not None:
+        screen.print(f"Written to {out}", soft_wrap=True)
+
+
+def _print_levels(levels: Sequence[tuple[int, int, int]], title: str) -> None:
+    """Print nodes, edges and the heaviest hyper-node of each level."""
+    columns = ("level", "nodes", "edges", "heaviest hyper-node", "nodes left")
+    rows = [
+        (f"{k}", f"{nodes:,}", f"{edges:,}", f"{heaviest:,}", f"{nodes / levels[0][0]:.1%}")
+        for k, (nodes, edges, heaviest) in enumerate(levels)
+    ]
+    print_table(console(), columns, rows, title=title, words=())
+
+
+def _say_end(depth: int, levels: int) -> None:
+    if depth < levels:
+        console().print(f"The graph can be coarsened {depth} times, not {levels}: a further level would be no smaller.")

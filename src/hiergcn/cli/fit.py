@@ -1,5 +1,6 @@
 """`hiergcn fit`: train a model for each seed, write the run folder and print the results."""
 
+import shutil
 import sys
 from functools import partial
 from pathlib import Path
@@ -108,6 +109,24 @@ def fit(
     ] = False,
     spreadsheet_safe: options.SpreadsheetSafe = False,
     out: options.Out = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on with a run that was killed, from the checkpoint beside --out; a run that is complete stays as "
+            "it is.",
+            rich_help_panel=options.RUNNING,
+        ),
+    ] = False,
+    checkpoint_every: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.0,
+            help="Time between two checkpoints of a seed in training; needs --out.",
+            rich_help_panel=options.RUNNING,
+        ),
+    ] = 30.0,
 ) -> None:
     """Train a model on a graph and predict the class, or a number, of every node."""
     from hiergcn.run.portfolio import checked_method
@@ -117,8 +136,7 @@ def fit(
     options.check_device(device)
     source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter, labels or (), target)
     method = checked_method(model, preset, source.dataset, changes)  # refuses unknown names before anything is read
-    if out is not None:
-        options.check_folder(out)
+    resume = options.check_resume(out, resume)
     options.announce(source)
 
     from hiergcn.cli.progress import FitProgress, Progress
@@ -126,10 +144,10 @@ def fit(
     from hiergcn.evaluate.conformal import check_coverage
     from hiergcn.run.adapt import AUTO
     from hiergcn.run.budget import default_limit
-    from hiergcn.run.fit import baselines_for, drawn_split
+    from hiergcn.run.fit import baselines_for, checkpoint_of, drawn_split
     from hiergcn.run.fit import fit as run_fit
     from hiergcn.run.machine import cores
-    from hiergcn.run.out_folder import check_room, run_size
+    from hiergcn.run.out_folder import check_room, checkpoint_folder, run_size
     from hiergcn.run.settings import settings_for
     from hiergcn.run.torchrun import joined, rank_device
 
@@ -148,6 +166,7 @@ def fit(
     if ranks.rank == 0:
         check_room(folder, run_size(read.graph, seeds))
     where = options.open_engine(context, engine, workers)
+    checkpoint = None if out is None else checkpoint_of(read.graph, checkpoint_folder(out), checkpoint_every)
     split_from = read.split_from or drawn_split(read.graph)
     with_baselines = not source.is_dataset if baselines is None else baselines
     limit = default_limit(read.graph.n_nodes) if time_limit is None else time_limit
@@ -170,6 +189,7 @@ def fit(
                 advise=advice and ranks.rank == 0,
                 drop_doubtful=drop_doubtful,
                 engine=where,
+                checkpoint=checkpoint,
                 workers=1 if ranks.size > 1 else workers or (cores() if read.graph.n_nodes <= MANY_NODES else 1),
                 on_event=FitProgress(
                     progress,
@@ -179,12 +199,18 @@ def fit(
                 ),
             )
     except KeyboardInterrupt:
-        complain("Stopped before the first seed was finished: nothing was written.")
+        again = "" if out is None else " The same command goes on with --resume."
+        complain(f"Stopped before the first seed was finished: nothing was written.{again}")
         raise typer.Exit(options.INTERRUPTED) from None
     if ranks.rank > 0:
         return
+    if result.interrupted and resume:
+        complain("Stopped; finished seeds are in the checkpoint, and the same command goes on.")
+        raise typer.Exit(options.INTERRUPTED)
     recorded = source.to_dict() | {"split": split_from, "command": options.command_line()}
     place, problem = _save(result, folder, recorded, spreadsheet_safe)
+    if out is not None:
+        shutil.rmtree(checkpoint_folder(out), ignore_errors=True)
     print_summary(console(), result, place, asked=seeds)
     if problem is not None:
         raise UnwritableError(problem)

@@ -1,5 +1,6 @@
 """Options that several commands share, and the checks of their values."""
 
+import os
 import shlex
 import sys
 from contextlib import suppress
@@ -225,6 +226,27 @@ def check_folder(out: Path) -> None:
     from hiergcn.run.out_folder import check_free
 
     check_free(out)
+
+
+def check_resume(out: Path | None, resume: bool) -> bool:
+    """Return whether a run goes on from its checkpoint, as it does when torchrun starts its processes again.
+
+    Refuse a folder that is not free. If the run is complete already, say so and end the command.
+    """
+    from hiergcn.run.out_folder import check_unfinished
+
+    resume = resume or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) > 0
+    if out is None:
+        if resume:
+            raise InputError("--resume goes on with the run of a folder; name it with --out.")
+        return False
+    if resume and (out / "manifest.json").exists():
+        if is_first_rank():
+            typer.echo(f"{printable(str(out))} is complete.")
+        raise typer.Exit
+    check_folder(out)
+    check_unfinished(out, resume)
+    return resume
 
 
 def check_run(run: Path) -> None:

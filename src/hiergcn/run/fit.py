@@ -5,9 +5,11 @@ If no method is named, `auto.choose` takes the place of settings to training.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from hiergcn.coarsen import CoarsenConfig, Hierarchy
 from hiergcn.errors import HierGCNError, InputError
@@ -35,7 +37,9 @@ from hiergcn.run.settings import Settings, published
 from hiergcn.run.suggest import page_suggestions
 from hiergcn.run.trainer import BATCH_LEVELS, Trainer
 from hiergcn.run.turns import turns
+from hiergcn.train.checkpoint import EVERY, Checkpoint, digest
 from hiergcn.train.selection import HISTORY
+from hiergcn.version import __version__
 
 BASELINES = ("label-propagation", "mlp", "gcn")
 """Simpler methods to compare with: label propagation uses the edges alone, the perceptron the features alone, and GCN
@@ -67,6 +71,7 @@ def fit(
     device: str = "auto",
     workers: int = 1,
     engine: Engine | None = None,
+    checkpoint: Checkpoint | None = None,
     time_limit: float | None = None,
     coverage: float | None = None,
     advise: bool = False,
@@ -94,6 +99,7 @@ def fit(
         workers: processes that share the seeds on a CPU if these would take long. A script that asks for more than
             one must be importable: put its work under `if __name__ == "__main__"`.
         engine: trains every seed on other machines, see `open_engine`.
+        checkpoint: from which a killed run goes on, to the same bits; see `checkpoint_of`.
         time_limit: seconds of the automatic choice; by default `budget.default_limit`.
         coverage: probability with which a node's prediction set holds its class, or an interval its number, such as
             0.9. Some labels then neither train nor validate, see `Split.with_calibration`. None makes no sets.
@@ -105,7 +111,7 @@ def fit(
     check_graph(graph)
     order = canonical_order(graph.ids)
     graph, split = in_canonical_order(graph, split)
-    trainer = Trainer(graph, device, hierarchy and hierarchy.reordered(order), engine)
+    trainer = Trainer(graph, device, hierarchy and hierarchy.reordered(order), engine, checkpoint)
 
     split = own_split(graph, split)
     if coverage is not None and graph.strata is not None:
@@ -133,6 +139,16 @@ def fit(
     if advise:
         result = replace(result, suggestions=page_suggestions(result))
     return result if order is None else result.reordered(np.argsort(order))
+
+
+def checkpoint_of(graph: Graph, folder: Path, every: float = EVERY) -> Checkpoint:
+    """Return the checkpoint of runs on a graph in a folder, written every so many seconds."""
+    arrays = [graph.adjacency.indptr, graph.adjacency.indices, graph.adjacency.data, graph.labels, graph.targets]
+    features = graph.features
+    if features is not None:
+        arrays += [features] if isinstance(features, np.ndarray) else [features.indptr, features.indices, features.data]
+    run = {"graph": digest(*arrays), "version of torch": torch.__version__, "version of hiergcn": __version__}
+    return Checkpoint(folder, run, every)
 
 
 def _fit_method(

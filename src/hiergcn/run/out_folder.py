@@ -107,6 +107,18 @@ def folder_written_whole(path: Path) -> Iterator[Path]:
             shutil.rmtree(draft, ignore_errors=True)
 
 
+def checkpoint_folder(out: Path) -> Path:
+    """Return the folder, beside that of the results, for the checkpoint of an unfinished run."""
+    return out.with_name(f"{out.name}.checkpoint")
+
+
+def check_unfinished(out: Path, resume: bool) -> None:
+    """Refuse to start a run again of which there is a checkpoint, unless it is to be resumed."""
+    folder = checkpoint_folder(out)
+    if folder.exists() and not resume:
+        raise InputError(f"{folder} holds an unfinished run; give --resume to go on with it, or remove the folder.")
+
+
 def check_room(path: Path, needed: int) -> None:
     """Refuse a folder on a disk that has too little room for the results, before any work is done."""
     free = shutil.disk_usage(_existing(path)).free

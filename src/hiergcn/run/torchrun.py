@@ -17,11 +17,6 @@ PATIENCE = timedelta(hours=2)
 """How long a rank waits for the others: rank 0 may write a large run meanwhile."""
 
 
-def restarted() -> bool:
-    """Return whether torchrun has started the processes again after one failed."""
-    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) > 0
-
-
 def rank_device(name: str) -> str:
     """Return the device of this rank: the GPU of its local rank, or the CPU."""
     if "WORLD_SIZE" in os.environ and name in ("auto", "cuda") and torch.cuda.is_available():

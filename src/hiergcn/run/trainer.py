@@ -26,6 +26,7 @@ from hiergcn.run.predict import with_weights
 from hiergcn.run.process import Send, Work, WorkerDiedError
 from hiergcn.run.settings import Settings
 from hiergcn.train.batches import Batches
+from hiergcn.train.checkpoint import Checkpoint, SeedCheckpoint, digest
 from hiergcn.train.config import EpochDone, OnEpoch
 from hiergcn.train.loop import SeedOutcome, train_runs
 from hiergcn.train.selection import HISTORY
@@ -48,6 +49,7 @@ class Trainer:
         device: `auto`, `cpu`, `cuda`, or a torch device; see `choose_device`.
         hierarchy: used for all settings instead of coarsening the graph.
         engine: trains the runs on other machines, if several are asked for at once; this one needs no GPU then.
+        checkpoint: holds finished runs, and the state of the one in training.
     """
 
     def __init__(
@@ -56,7 +58,9 @@ class Trainer:
         device: str | torch.device = "auto",
         hierarchy: Hierarchy | None = None,
         engine: Engine | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
+        self.checkpoint = checkpoint
         self.graph = with_structural_features(graph)
         entries = graph.adjacency.nnz + (0 if graph.features is None else graph.features.size)  # of sparse ones, stored
         here = device if engine is None else "cpu"
@@ -122,8 +126,19 @@ class Trainer:
         """Train a model for each split and seed, and yield the outcomes in that order.
 
         A GPU trains them side by side if the method can. On a CPU, `workers` processes share the runs after the first
-        if these would take long.
+        if these would take long. With a checkpoint, runs that an earlier process finished are read from it.
         """
+        runs = list(runs)
+        while runs and (kept := self._finished(settings, runs[0])) is not None:
+            runs.pop(0)
+            yield kept
+        for run, outcome in zip(runs, self._train_all(settings, runs, on_epoch, workers), strict=True):
+            self._keep(settings, run, outcome)
+            yield outcome
+
+    def _train_all(
+        self, settings: Settings, runs: Sequence[tuple[Split, int]], on_epoch: OnEpoch | None, workers: int
+    ) -> Iterator[SeedOutcome]:
         method = build_method(settings.method, settings.model)
         if self.engine is not None and not method.learns_at_once:
             yield from self._train_on(self.engine, settings, runs, on_epoch)
@@ -139,6 +154,10 @@ class Trainer:
         with_tasks = [(self.task(split), seed) for split, seed in runs]
         method, prepared = self.prepared(settings, runs[0][0])
         train = partial(train_runs, method, prepared, config=settings.train, device=self.device, on_epoch=on_epoch)
+        if self.checkpoint is not None:
+            names = {(id(self.task(split)), seed): _name(settings, split, seed) for split, seed in runs}
+            checkpoint = self.checkpoint
+            train = partial(train, checkpoint=lambda run: SeedCheckpoint(checkpoint, names[id(run[0]), run[1]]))
         if settings.train.batches > 1:
             for task, group in groupby(with_tasks, key=lambda run: run[0]):
                 yield from train(runs=list(group), batches=self._batches(settings, runs[0][0], task))
@@ -152,6 +171,32 @@ class Trainer:
                 yield from train(runs=rest)
         else:
             yield from train(runs=with_tasks)
+
+    def _finished(self, settings: Settings, run: tuple[Split, int]) -> SeedOutcome | None:
+        """Return the outcome of a run that an earlier process finished."""
+        found = None if self.checkpoint is None else self.checkpoint.read(f"{_name(settings, *run)}-finished")
+        if found is None:
+            return None
+        about, tensors = found
+        history, outputs = tensors.pop("history").numpy(), tensors.pop("outputs", None)
+        return SeedOutcome(
+            history=history,
+            probabilities=None if outputs is None else outputs.numpy(),
+            weights=None if outputs is None else {name.removeprefix("weights."): w for name, w in tensors.items()},
+            **about,
+        )
+
+    def _keep(self, settings: Settings, run: tuple[Split, int], one: SeedOutcome) -> None:
+        """Write a finished run to the checkpoint."""
+        if self.checkpoint is None:
+            return
+        about = {"seed": one.seed, "best_epoch": one.best_epoch, "seconds": one.seconds, "failure": one.failure}
+        tensors = {"history": torch.tensor(one.history)}
+        if one.probabilities is not None:
+            tensors["outputs"] = torch.tensor(one.probabilities)
+        tensors |= {f"weights.{name}": weight for name, weight in (one.weights or {}).items()}
+        self.checkpoint.write(f"{_name(settings, *run)}-finished", about, tensors)
+        self.checkpoint.remove(_name(settings, *run))
 
     def _train_on(
         self, engine: Engine, settings: Settings, runs: Sequence[tuple[Split, int]], on_epoch: OnEpoch | None
@@ -194,6 +239,11 @@ class Trainer:
         cut_along = self.hierarchy(settings) or self.coarsened(BATCH_LEVELS, settings.coarsen)
         whole = bool(Ranks.current().agreed(self.plan(settings).full_validation))
         return Batches(method, prepared, task, cut_along, settings.train.batches, self.device, whole)
+
+
+def _name(settings: Settings, split: Split, seed: int) -> str:
+    """Return the name of a run in a checkpoint."""
+    return digest(settings.to_dict(), split.train, split.validation, seed)
 
 
 def _training(

@@ -58,6 +58,19 @@ class Adam:
                 maximize=False,
             )
 
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return means, variances and steps, by the place of their parameter."""
+        every = [parameter for group in self.param_groups for parameter in group["params"]]
+        kept = {place: self.state[one] for place, one in enumerate(every) if one in self.state}
+        return {f"{place}.{part}": value for place, parts in kept.items() for part, value in enumerate(parts)}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Go on from what `state_dict` returned."""
+        every = [parameter for group in self.param_groups for parameter in group["params"]]
+        for place in {int(name.partition(".")[0]) for name in state}:
+            parts = [state[f"{place}.{part}"].to(every[place].device) for part in range(3)]
+            self.state[every[place]] = (parts[0], parts[1], parts[2])
+
     def _state_of(self, parameter: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         if parameter not in self.state:
             mean, variance = (torch.zeros_like(parameter, memory_format=torch.preserve_format) for _ in range(2))

@@ -25,7 +25,15 @@ from hiergcn.graph.task import Task
 from hiergcn.model.method import Labelled, Method, NodeModel, Prepared
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.train.config import TrainConfig
-from hiergcn.train.learners import Evaluation, Learner, LearningNodes, evaluation, make_optimiser
+from hiergcn.train.learners import (
+    Evaluation,
+    Learner,
+    LearningNodes,
+    evaluation,
+    load_training_state,
+    make_optimiser,
+    training_state,
+)
 
 CLUSTERS = 4
 """Clusters per batch: more mix better, fewer keep more edges inside batches."""
@@ -218,6 +226,12 @@ class BatchLearner(Learner):
 
     def weights(self) -> dict[str, Tensor]:
         return {name: value.unsqueeze(0) for name, value in self.model.state_dict().items()}
+
+    def training_state(self) -> dict[str, Tensor] | None:
+        return training_state(self.model, self.optimiser)
+
+    def load_training_state(self, state: dict[str, Tensor]) -> None:
+        load_training_state(self.model, self.optimiser, state)
 
 
 def _inside(labelled: Labelled, nodes: Tensor) -> Labelled:

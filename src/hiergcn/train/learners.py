@@ -98,6 +98,35 @@ class Learner(ABC):
     def weights(self) -> dict[str, Tensor]:
         """Return the state to save, by name; the first axis is that of the models."""
 
+    def training_state(self) -> dict[str, Tensor] | None:
+        """Return model and optimiser, by name; None if there is more to them than tensors."""
+        return None
+
+    def load_training_state(self, state: dict[str, Tensor]) -> None:
+        """Go on from what `training_state` returned."""
+        raise NotImplementedError
+
+
+def training_state(model: NodeModel, optimiser: Optimiser) -> dict[str, Tensor] | None:
+    """Return the tensors of a model and its optimiser; None if the model has its own step, and so perhaps a state."""
+    if type(model).step is not NodeModel.step:
+        return None
+    learned = optimiser.state_dict() if isinstance(optimiser, Adam) else {}  # plain descent has no state
+    return {f"model.{name}": value for name, value in model.state_dict().items()} | {
+        f"optimiser.{name}": value for name, value in learned.items()
+    }
+
+
+def load_training_state(model: NodeModel, optimiser: Optimiser, state: dict[str, Tensor]) -> None:
+    """Go on from what `training_state` returned."""
+    model.load_state_dict(_part(state, "model."))
+    if isinstance(optimiser, Adam):
+        optimiser.load_state_dict(_part(state, "optimiser."))
+
+
+def _part(state: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+
 
 class SingleLearner(Learner):
     """One model, trained by its own `step`."""
@@ -118,6 +147,12 @@ class SingleLearner(Learner):
 
     def weights(self) -> dict[str, Tensor]:
         return {name: value.unsqueeze(0) for name, value in self.model.state_dict().items()}
+
+    def training_state(self) -> dict[str, Tensor] | None:
+        return training_state(self.model, self.optimiser)
+
+    def load_training_state(self, state: dict[str, Tensor]) -> None:
+        load_training_state(self.model, self.optimiser, state)
 
 
 class Replicas(Learner):

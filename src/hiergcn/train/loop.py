@@ -15,6 +15,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Method, NodeModel, Optimiser, Prepared
 from hiergcn.train.batches import Batches, BatchLearner
+from hiergcn.train.checkpoint import SeedCheckpoint
 from hiergcn.train.config import EpochDone, OnEpoch, StopTraining, TrainConfig
 from hiergcn.train.learners import Learner, Replicas, SingleLearner, labelled_nodes
 from hiergcn.train.selection import Selection
@@ -58,16 +59,18 @@ def train_runs(
     device: torch.device,
     on_epoch: OnEpoch | None = None,
     batches: Batches | None = None,
+    checkpoint: Callable[[Run], SeedCheckpoint] | None = None,
 ) -> Iterator[SeedOutcome]:
     """Train every run and yield the outcomes in their order.
 
     A GPU trains runs side by side if the method supports it: as many as fit into memory, half of them whenever they do
     not. A CPU gains nothing by that and takes one after the other; so does a GPU with batches or recomputation, which
-    are there to save memory.
+    are there to save memory. `checkpoint` returns the checkpoint of a run that is trained by itself.
     """
     if device.type != "cuda" or not method.replicates or batches is not None or config.recompute:
         for task, seed in runs:
-            yield train_seed(method, prepared, task, config, seed, device, on_epoch, batches)
+            kept = None if checkpoint is None else checkpoint((task, seed))
+            yield train_seed(method, prepared, task, config, seed, device, on_epoch, batches, kept)
         return
     most, done = _MOST_REPLICAS, 0
     while done < len(runs):
@@ -100,8 +103,12 @@ def train_seed(
     device: torch.device,
     on_epoch: OnEpoch | None = None,
     batches: Batches | None = None,
+    checkpoint: SeedCheckpoint | None = None,
 ) -> SeedOutcome:
-    """Train one model, on the whole graph or in batches, and keep its best epoch by validation."""
+    """Train one model, on the whole graph or in batches, and keep its best epoch by validation.
+
+    With a checkpoint, training goes on where an earlier process was killed, and ends with the same bits.
+    """
     began = time.perf_counter()
     generator = torch.Generator(device).manual_seed(seed)
     model = _built(method, prepared, task, config, generator)
@@ -115,8 +122,8 @@ def train_seed(
             return _built(method, part, task, config, draws)
 
         learner = BatchLearner(model, build, batches, nodes, config, seed)
-    selection = _train(learner, [seed], config, device, on_epoch)
-    return _outcomes([task], [seed], selection, began)[0]
+    selection = _train(learner, [seed], config, device, on_epoch, checkpoint, generator)
+    return _outcomes([task], [seed], selection, began - (checkpoint.earlier if checkpoint else 0.0))[0]
 
 
 def train_side_by_side(
@@ -163,14 +170,34 @@ def _built(
 
 
 def _train(
-    learner: Learner, seeds: Sequence[int], config: TrainConfig, device: torch.device, on_epoch: OnEpoch | None
+    learner: Learner,
+    seeds: Sequence[int],
+    config: TrainConfig,
+    device: torch.device,
+    on_epoch: OnEpoch | None,
+    checkpoint: SeedCheckpoint | None = None,
+    generator: torch.Generator | None = None,
 ) -> Selection:
     selection = Selection(config, len(seeds), device)
     epoch = 0
+    if checkpoint is not None and generator is not None and (found := checkpoint.read()):
+        epoch, state = found
+        learner.load_training_state(state)
+        selection.load_state(state)
+        generator.set_state(state["generator"])
 
     def train_epoch() -> None:
         loss = learner.step(epoch)
         selection.offer(loss, learner.evaluate(), learner.weights())
+
+    def keep() -> None:
+        if (
+            checkpoint is not None
+            and generator is not None
+            and checkpoint.is_due
+            and (state := learner.training_state())
+        ):
+            checkpoint.write(epoch, state | selection.state() | {"generator": generator.get_state()})
 
     on_gpu = device.type == "cuda"
     run: Callable[[], None] = train_epoch
@@ -190,6 +217,7 @@ def _train(
                 break
         if bool(selection.over.all()):
             break
+        keep()
     return selection
 
 

@@ -17,6 +17,9 @@ HISTORY = ("train_loss", "validation_loss", "train_accuracy", "validation_accura
 """The accuracy of numbers is `Measured.score`."""
 
 
+_STATE = ("history", "epoch", "length", "best_epoch", "rank", "failed", "over")
+
+
 class Selection:
     """Scores of each epoch, and logits and weights of each model's best one.
 
@@ -69,6 +72,18 @@ class Selection:
         row = 0 if self.config.selection == "accuracy" else 1
         accuracy = self.rank[row].tolist()
         return [value if epoch else math.nan for value, epoch in zip(accuracy, self.best_epoch.tolist(), strict=True)]
+
+    def state(self) -> dict[str, Tensor]:
+        """Return all tensors, by name."""
+        return {name: getattr(self, name) for name in _STATE} | {f"best.{k}": value for k, value in self.best.items()}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        """Go on from tensors that `state` returned."""
+        for name in _STATE:
+            getattr(self, name).copy_(state[name])
+        device = self.history.device
+        best = {name.removeprefix("best."): value for name, value in state.items() if name.startswith("best.")}
+        self.best = {name: value.to(device) for name, value in best.items()}
 
     def to_host(self) -> list[tuple[Tensor, dict[str, Tensor]]]:
         """Return probabilities, or numbers, and weights of each model's best epoch, on the host.

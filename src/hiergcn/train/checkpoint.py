@@ -1,0 +1,116 @@
+"""Checkpoints: what a run that was killed needs to go on and end with the same bits.
+
+A folder of safetensors files, each written whole or not at all: one for each finished seed, and one for the seed in
+training, with weights, optimiser, random generator, history and best epoch. Of the ranks of torchrun, the first one
+reads and writes; the others are told.
+"""
+
+import hashlib
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor
+
+from hiergcn.errors import InputError
+from hiergcn.files import written_whole
+from hiergcn.model.ops.ranks import Ranks
+
+EVERY = 30.0
+"""Seconds between two checkpoints of a seed in training."""
+_ABOUT, _RUN = "about", "run.json"
+
+
+class Checkpoint:
+    """The checkpoint of a run.
+
+    Args:
+        folder: made if it is not there.
+        run: what the run is of, such as digests and versions; a folder of another run is refused.
+        every: seconds between two checkpoints of a seed in training.
+    """
+
+    def __init__(self, folder: Path, run: dict[str, Any] | None = None, every: float = EVERY) -> None:
+        self.folder, self.every = folder, every
+        if Ranks.current().rank > 0:
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        file, run = folder / _RUN, run or {}
+        if not file.exists():
+            with written_whole(file) as part:
+                part.write_text(json.dumps(run) + "\n", encoding="utf-8")
+        found = json.loads(file.read_text(encoding="utf-8"))
+        other = [name for name in run if found.get(name) != run[name]]
+        if other:
+            raise InputError(f"{folder} is of a run with another {other[0]}; go on as it began, or remove the folder.")
+
+    def read(self, name: str) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
+        """Return what was written under a name; None if nothing was."""
+        path, ranks = self._path(name), Ranks.current()
+        content = ranks.told(path.read_bytes() if ranks.rank == 0 and path.exists() else b"")
+        if not content:
+            return None
+        try:
+            tensors = load(content)
+        except SafetensorError as error:
+            raise InputError(f"{path} is damaged ({error!s:.100}); remove it, and its seed starts again.") from None
+        return json.loads(tensors.pop(_ABOUT).numpy().tobytes()), tensors
+
+    def write(self, name: str, about: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        """Write numbers and tensors under a name."""
+        if Ranks.current().rank > 0:
+            return
+        own = {key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}
+        own[_ABOUT] = torch.frombuffer(bytearray(json.dumps(about).encode()), dtype=torch.uint8)
+        with written_whole(self._path(name)) as part:
+            part.write_bytes(save(own))
+
+    def remove(self, name: str) -> None:
+        """Remove what was written under a name."""
+        if Ranks.current().rank == 0:
+            self._path(name).unlink(missing_ok=True)
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.safetensors"
+
+
+class SeedCheckpoint:
+    """The checkpoint of one seed in training."""
+
+    def __init__(self, checkpoint: Checkpoint, name: str) -> None:
+        self.checkpoint, self.name = checkpoint, name
+        self.written = self.began = time.monotonic()
+        self.earlier = 0.0
+        """Seconds of training before this process."""
+
+    def read(self) -> tuple[int, dict[str, Tensor]] | None:
+        """Return the last epoch that is done and its state."""
+        found = self.checkpoint.read(self.name)
+        if found is None:
+            return None
+        self.earlier = float(found[0]["seconds"])
+        return int(found[0]["epoch"]), found[1]
+
+    @property
+    def is_due(self) -> bool:
+        return Ranks.current().rank == 0 and time.monotonic() - self.written >= self.checkpoint.every
+
+    def write(self, epoch: int, state: dict[str, Tensor]) -> None:
+        """Write the state after an epoch."""
+        seconds = self.earlier + time.monotonic() - self.began
+        self.checkpoint.write(self.name, {"epoch": epoch, "seconds": seconds}, state)
+        self.written = time.monotonic()
+
+
+def digest(*parts: Any) -> str:
+    """Return a digest of arrays, and of what JSON can hold."""
+    found = hashlib.sha256()
+    for part in parts:
+        whole = isinstance(part, np.ndarray)
+        found.update(memoryview(np.ascontiguousarray(part)) if whole else json.dumps(part, default=str).encode())
+    return found.hexdigest()[:32]
