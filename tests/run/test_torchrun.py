@@ -1,11 +1,8 @@
-"""Ranks of torchrun over gloo: the bits of one process, also after a rank was killed."""
+"""Ranks of torchrun over gloo: the bits of one process."""
 
 import os
-import re
-import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +15,7 @@ from hiergcn.graph import Split
 pytestmark = pytest.mark.skipif(
     not distributed.is_available() or not distributed.is_gloo_available(), reason="this torch has no gloo"
 )
-TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--max-restarts", "2"]
+TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 SETTINGS = ["--model", "hgcn-plus", "--seeds", "1", "--device", "cpu", "--no-baselines", "--no-advice"]
 FILES = ("model.safetensors", "predictions.csv", "history.csv")
 
@@ -39,28 +36,14 @@ def ended(process: "subprocess.Popen[str]") -> str:
     return out
 
 
-def test_two_ranks_and_a_killed_one_give_the_bits_of_one_process(tmp_path: Path) -> None:
+def test_two_ranks_give_the_bits_of_one_process(tmp_path: Path) -> None:
     graph = planted_graph(150, classes=3, degree=6, features=7, seed=1)
     assert graph.labels is not None
     split = Split.random(graph.labels, per_class=6, validation=30, seed=0)
     replace(graph, split=split).to_npz(tmp_path / "g.npz")
-    ended(start(tmp_path, "one", epochs=25))
-    process = start(tmp_path, "two", *TORCHRUN, epochs=25, more=("--checkpoint-every", "0"))
-    kill_a_rank(process, tmp_path / "two.checkpoint")
-    out = ended(process)
+    ended(start(tmp_path, "one", epochs=4))
+    out = ended(start(tmp_path, "two", *TORCHRUN, epochs=4, more=("--checkpoint-every", "0")))
     assert out.count("Predictions:") == 1  # only rank 0 prints
     for name in FILES:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
     assert sorted(path.name for path in tmp_path.iterdir()) == ["g.npz", "one", "two"]
-
-
-def kill_a_rank(process: "subprocess.Popen[str]", checkpoint: Path) -> None:
-    """Kill the last rank as soon as an epoch is done."""
-    while not list(checkpoint.glob("*.safetensors")):
-        assert process.poll() is None, process.communicate()[0]
-        time.sleep(0.02)
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    if not children.exists():
-        pytest.skip("the system does not list the processes of torchrun")
-    ranks = [int(number) for number in re.findall(r"\d+", children.read_text())]
-    os.kill(ranks[-1], signal.SIGKILL)

@@ -50,7 +50,6 @@ def trained(graph: Graph, folder: Path | None, changes: dict[str, object], kill:
         {"model": "hgcn-plus", "levels": 2, "hidden": 8},
         {"model": "gcn", "optimiser": "sgd", "patience": 2},
         {"model": "grand", "batch_norm": True, "order": 2},
-        {"model": "planetoid-i"},
     ],
     ids=lambda changes: "-".join(map(str, changes.values())),
 )

@@ -203,7 +203,7 @@ def read_long_nodes(layout: Layout, names: list[str], *, text: Collection[str]) 
     Return None if the file is short, anything is wrong with it, or pandas might take a column for something else.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
+    import pyarrow.compute as pc  # type: ignore[import-untyped]
 
     table = _read_by_arrow(layout, names, names, dict.fromkeys(text, "string")) if layout.file.trimmed else None
     if table is None:
