@@ -161,3 +161,24 @@ def test_a_bug_is_reported_as_a_bug(command: Command, folder: Path, monkeypatch:
     monkeypatch.setattr("sys.argv", ["hiergcn", "datasets"])
     with pytest.raises(ZeroDivisionError):
         app()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        ImportError("libtorch_cpu.so: failed to map segment from shared object"),
+        RuntimeError("[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory"),
+        OSError(12, "Cannot allocate memory"),
+    ],
+)
+def test_too_little_memory_is_no_bug(
+    command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("hiergcn.datasets.list_datasets", fail)
+    outcome = command("datasets")
+    assert outcome.code == 2
+    assert outcome.err.startswith("Out of memory; try --workers 1")

@@ -98,13 +98,18 @@ def _heed_stopping() -> None:
             signal.signal(number, signal.default_int_handler)
 
 
+def _names_memory(message: str) -> bool:
+    """Return whether an error of torch, of the loader of its libraries or of the system is for want of memory."""
+    return any(words in message for words in ("allocate memory", "failed to map segment", "can't start new thread"))
+
+
 def _explain(error: Exception) -> tuple[int, str]:
     """Return exit code and sentence: 2 if the user can fix it, 1 if hiergcn is at fault."""
     if isinstance(error, HierGCNError):
         return 2, str(error)
     if hasattr(error, "format_message"):  # typer's own, about what was typed
         return 2, usage_sentence(error)
-    if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__ or "can't allocate memory" in str(error):
+    if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__ or _names_memory(str(error)):
         return 2, (
             "Out of memory; try --workers 1, a smaller model (--set hidden=16), a smaller graph or a larger machine."
         )

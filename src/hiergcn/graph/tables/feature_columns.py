@@ -292,6 +292,7 @@ def _fit(column: "pd.Series[Any]", origin: Origin) -> tuple[Block | None, Featur
         return _fit_number(column.astype(np.float64).to_numpy(), name, "boolean", origin)
     if pd.api.types.is_numeric_dtype(column):
         return _fit_number(column.astype(np.float64).to_numpy(), name, "number", origin)
+    column = as_text(column) if column.dtype.kind in "mM" else column
     known = column.dropna().astype(str)
     words = set(known.str.lower().unique())
     if words <= set(TRUTH):
@@ -380,6 +381,8 @@ def floats(column: "pd.Series[Any]", decimal_comma: bool = False) -> "pd.Series[
 
     Commas are decimal ones if the caller knows that or the entries show it.
     """
+    if column.dtype.kind in "mM":  # dates and durations, whose numbers would be nanoseconds
+        return pd.Series(np.nan, index=column.index)
     if not pd.api.types.is_numeric_dtype(column) and (decimal_comma or _has_decimal_commas(column)):
         column = column.astype(str).str.replace(",", ".", regex=False).where(column.notna())
     try:

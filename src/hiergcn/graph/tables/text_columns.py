@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+MIDNIGHT = " 00:00:00"
+
 
 def column_name(name: object) -> str:
     """Return the name of a column without blanks around it; a line break in it counts as a blank."""
@@ -56,11 +58,18 @@ def _distinct_texts(column: "pd.Series[Any]") -> tuple[NDArray[Any], "pd.Index[s
         code, values = pd.factorize(column)
     if pd.api.types.infer_dtype(values) == "string":
         return code, pd.Index(values, dtype=object)
-    texts = pd.Index([str(value) for value in values], dtype=object)
+    texts = pd.Index(_written(values), dtype=object)
     if texts.is_unique:
         return code, texts
     same, texts = pd.factorize(texts)  # the number 1 and the text "1"
     return np.append(same, -1)[code], pd.Index(texts, dtype=object)
+
+
+def _written(values: "pd.Index[Any]") -> list[str]:
+    """Return values as they are written to a CSV file: days without the time, if no value has one."""
+    texts = [str(value) for value in values]
+    days = pd.api.types.infer_dtype(values) in ("datetime", "datetime64") and all(t.endswith(MIDNIGHT) for t in texts)
+    return [text.removesuffix(MIDNIGHT) for text in texts] if days else texts
 
 
 def _is_whole(known: "pd.Series[Any]") -> bool:
