@@ -248,9 +248,10 @@ class Campaign:
         kept.mkdir()
         worker = None
         for case in range(number):
+            patience = HANG if worker else 4 * HANG  # it imports first
             worker = worker or Worker(make_judge, self.seed, self.sound, kept)
             worker.start(case)
-            found = worker.receive() if worker.connection.poll(HANG + 60 * (worker.peak.resident is None)) else None
+            found = worker.receive() if worker.connection.poll(patience) else None
             if found is None or found.kind != "result":
                 part.add(f"case {case}", "no answer", "hung" if found is None else found.content)
                 worker.end()
