@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hiergcn.errors import InputError
@@ -61,12 +61,14 @@ def written(frame: pd.DataFrame, *, spreadsheet: bool) -> pd.DataFrame:
     return pd.read_csv(stream, dtype=str, keep_default_na=False, skip_blank_lines=False)
 
 
+@settings(deadline=None)  # a busy machine
 @given(TEXTS)
 def test_every_text_is_written_exactly(texts: list[str]) -> None:
     frame = pd.DataFrame({"id": texts}, dtype=object)
     assert written(frame, spreadsheet=False)["id"].tolist() == texts
 
 
+@settings(deadline=None)  # a busy machine
 @given(TEXTS)
 def test_no_cell_for_a_spreadsheet_begins_like_a_formula(texts: list[str]) -> None:
     frame = pd.DataFrame({"id": texts}, dtype=object)

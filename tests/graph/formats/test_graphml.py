@@ -89,7 +89,7 @@ def test_kept_text_that_was_changed_by_hand(path: Path) -> None:
     graph.to_graphml(path)
     text = path.read_text()
     path.write_text(text.replace("[1.0]", "[1.0"))
-    with pytest.raises(InputError, match="node '0': its features are not a list in JSON"):
+    with pytest.raises(InputError, match="node '0': its features are not a list of numbers in JSON"):
         Graph.from_graphml(path)
     path.write_text(text.replace('{"name"', '"name"'))
     with pytest.raises(InputError, match="of the graph is not JSON"):

@@ -322,6 +322,7 @@ def _read_vectors(g: Any, kept: dict[str, Any], file: Path) -> None:
     for node, attribute in g.nodes(data=True):
         try:
             row = json.loads(attribute[VECTOR])
+            attribute[VECTOR] = row if isinstance(row, dict) else np.asarray(row, dtype=kind)
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{file}, node {node!r:.80}: its features are not a list in JSON; correct it.") from error
-        attribute[VECTOR] = row if isinstance(row, dict) else np.asarray(row, dtype=kind)
+            where = f"{file}, node {node!r:.80}"
+            raise InputError(f"{where}: its features are not a list of numbers in JSON; correct it.") from error
