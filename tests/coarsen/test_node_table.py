@@ -37,7 +37,7 @@ def test_no_node_sees_its_own_label() -> None:
     flipped = graph.labels.copy()
     flipped[7] = 1 - flipped[7]
     after = replace(graph, labels=flipped).to_table(hops=0, levels=0)
-    near = [name for name in before if name.startswith("near:")]
+    near = [name for name in before if str(name).startswith("near:")]
     others = np.delete(np.arange(60), 7)
     assert not np.allclose(before[near].to_numpy()[others], after[near].to_numpy()[others])
     alone = graph.to_table(0, 0, train=np.delete(np.arange(60), 7))[near].to_numpy()[7]
@@ -53,7 +53,7 @@ def test_only_training_labels_are_used() -> None:
     hidden = np.where(nodes < 20, graph.labels, 1 - graph.labels)
     one, other = (replace(graph, labels=labels, split=split).to_table() for labels in (graph.labels, hidden))
     assert one.equals(other)
-    assert not [name for name in replace(graph, labels=None).to_table() if name.startswith("near:")]
+    assert not [name for name in replace(graph, labels=None).to_table() if str(name).startswith("near:")]
 
 
 def test_impossible_tables() -> None:

@@ -73,7 +73,7 @@ def _level_means(
         group = hierarchy.hyper_nodes(level)
         ones = np.ones(graph.n_nodes)
         members = sp.csr_array((ones, (group, np.arange(graph.n_nodes))), shape=(int(group.max()) + 1, graph.n_nodes))
-        means = (members @ own) / np.bincount(group)[:, None]
+        means = np.asarray(members @ own) / np.bincount(group)[:, None]
         parts.append(([f"level{level}:{name}" for name in names], means[group]))
     return parts
 

@@ -100,7 +100,8 @@ def _near(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
     """Return which values are at most a tenth of the range of the middle 98 % away from it."""
     low, high = np.quantile(values, [0.01, 0.99])
     room = 0.1 * (high - low)
-    return (values >= low - room) & (values <= high + room)
+    near: npt.NDArray[np.bool_] = (values >= low - room) & (values <= high + room)
+    return near
 
 
 def short(name: str) -> str:

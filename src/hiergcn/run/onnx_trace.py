@@ -100,7 +100,7 @@ class _Kernels(TorchFunctionMode):
         with _paused(self.tracer, func in (cpu.csr_product, cpu.mix_channels)):
             out = func(*args, **(kwargs or {}))
         if func is cpu.csr_product:
-            self.tracer.sparse_product(*args, out=out)
+            self.tracer.sparse_product(out, *args)
         elif func is cpu.mix_channels:
             self.tracer.record(out, "mix_channels", args)
         return out
@@ -119,7 +119,7 @@ class _Tracer(TorchDispatchMode):
     """Adds each operation that depends on weights to an ONNX graph."""
 
     def __init__(self, build: Builder, weights: set[int], features: list[Tensor]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.build, self.weights, self.paused = build, weights, False
         self.live: dict[int, str] = {}  # by the tensor's identity: its name in the graph
         self.data: set[int] = {id(one) for one in features}
@@ -147,7 +147,7 @@ class _Tracer(TorchDispatchMode):
         elif any(id(one) in self.data for one in given):
             self.data |= {id(one) for one in results}
 
-    def sparse_product(self, row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor, out: Tensor) -> None:
+    def sparse_product(self, out: Tensor, row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor) -> None:
         self.alive += [row_start, column, values, dense, out]
         live = id(dense) in self.live or id(dense) in self.weights
         if not live:
@@ -166,11 +166,11 @@ class _Tracer(TorchDispatchMode):
             self.live[id(out)] = self.build.add("MatMul", self.build.input(table), self.name(dense))
             return
         build, self.build.any_nodes = self.build, False
-        rows = build.constant(np.repeat(np.arange(n), row_start.diff().numpy())[:, None])
+        row = build.constant(np.repeat(np.arange(n), row_start.diff().numpy())[:, None])
         taken = build.add("Gather", self.name(dense), build.constant(column.numpy()), axis=0)
         weighted = build.add("Mul", taken, build.constant(values.numpy()[:, None]))
         zeros = build.add("Expand", build.constant(np.float32(0.0)), build.constant(np.array([n, width])))
-        self.live[id(out)] = build.add("ScatterND", zeros, rows, weighted, reduction="add")
+        self.live[id(out)] = build.add("ScatterND", zeros, row, weighted, reduction="add")
 
     def name(self, one: Any) -> str:
         """Return the name of a value: of a result, an input, a weight or a constant."""

@@ -112,5 +112,5 @@ def digest(*parts: Any) -> str:
     found = hashlib.sha256()
     for part in parts:
         whole = isinstance(part, np.ndarray)
-        found.update(memoryview(np.ascontiguousarray(part)) if whole else json.dumps(part, default=str).encode())
+        found.update(np.ascontiguousarray(part).tobytes() if whole else json.dumps(part, default=str).encode())
     return found.hexdigest()[:32]

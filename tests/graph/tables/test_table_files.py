@@ -168,7 +168,7 @@ def test_damaged_matrix_market(tmp_path: Path, content: str, packed: bool) -> No
 def test_columns_of_bytes_and_lists_are_named(tmp_path: Path) -> None:
     edges = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "weight": [1.0, 2.0]})
     for form, write in (("parquet", pd.DataFrame.to_parquet), ("jsonl", jsonl)):
-        write(edges.assign(target=[["b"], ["c"]]), tmp_path / f"e.{form}")
+        write(edges.assign(target=pd.Series([["b"], ["c"]])), tmp_path / f"e.{form}")
         with pytest.raises(InputError, match=r"e\.\w+, column 'target' holds lists"):
             Graph.from_csv(tmp_path / f"e.{form}")
     edges.to_parquet(tmp_path / "e.parquet")

@@ -182,7 +182,7 @@ def _matrix_market(path: Path) -> TableFile:
             found = " ".join(head[1:])
             raise InputError(f"{path} holds a {found:.80}; give a coordinate matrix of real numbers, not an array.")
         columns = 2 if head[3] == "pattern" else 3
-        lines = pd.read_csv(stream, sep=r"\s+", comment="%", header=None, names=range(3), dtype=float)  # type: ignore[arg-type]
+        lines = pd.read_csv(stream, sep=r"\s+", comment="%", header=None, names=range(3), dtype=float)
     sizes = lines.iloc[0] if len(lines) else np.full(3, np.nan)
     n, width, entries = (int(size) for size in np.nan_to_num(sizes, nan=-1.0, posinf=-1.0))
     table = lines.iloc[1:]
