@@ -146,7 +146,7 @@ def table(result: dict[str, Any]) -> list[str]:
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for page in result["pages"]:
-        built, seen = page["page"], page["browser"]
+        built, seen = page["page"], page.get("browser")
         speed = "| – | – | – |"
         if seen is not None:
             milliseconds = f"| {seen['first_paint_ms']:.0f} ms | {seen['explorer_ms']:.0f} ms "

@@ -26,7 +26,7 @@ def test_the_examples_can_be_followed(tmp_path: Path) -> None:
     copied = tmp_path / "src" / "hiergcn"
     shutil.copytree(ROOT / "src" / "hiergcn", copied, ignore=shutil.ignore_patterns("__pycache__"))
     blocks = re.findall(r'```\w+ title="([^"]+)"\n(.*?)```', PAGE, flags=re.DOTALL)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     for title, block in blocks:
         name, _, where = title.partition(", ")
         path = tmp_path / name
@@ -52,7 +52,9 @@ def changed(text: str, where: str, block: str) -> str:
     if not where.startswith("in "):
         return f"{text}\n\n{block}" if where else block
     head, table, rest = text.partition(
-        {"in _METHODS": "_METHODS = {\n", "in _CATALOGUE": "    for entry in (\n"}[where]
+        {"in _METHODS": "_METHODS = {\n", "in _CATALOGUE": "    for entry in (\n", "in INFOS": "    for one in (\n"}[
+            where
+        ]
     )
     assert table, f"There is no such table {where}."
     return head + table + block + rest

@@ -83,5 +83,5 @@ def test_a_folder_that_another_process_writes_to_is_refused_at_the_start(
 ) -> None:
     with held(Path("run")):
         outcome = command(verb, "edges.csv", "nodes.csv", "--label", "topic", "--out", "run")
-    assert (outcome.code, outcome.out) == (2, "")
+    assert (outcome.code, outcome.out) == (2, "Reading edges.csv and nodes.csv\n")
     assert outcome.err == "Another process is writing to run; wait until it ends or name another folder.\n"

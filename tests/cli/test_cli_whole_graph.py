@@ -38,7 +38,7 @@ def test_predict_on_a_newer_file(command: Command, graph: Graph) -> None:
     assert "90 predictions, 0 of them of nodes that the run did not have" in outcome.err
     other = command("predict", "run", "bare.npz")
     assert other.code == 2
-    assert "trained on 16 features and work has 0; give the same columns" in other.err
+    assert "trained on 16 features and bare.npz has 0; give the same columns" in other.err
 
 
 def test_check(command: Command, graph: Graph) -> None:

@@ -72,7 +72,7 @@ def fit(
         typer.Option(
             metavar="SECONDS",
             min=0.0,
-            help="Time in which auto tries methods. [default: 2 to 45, by the graph's size]",
+            help="Time in which auto tries methods. [default: 2 to 300, by the graph's size]",
             rich_help_panel=options.RUNNING,
         ),
     ] = None,
@@ -199,8 +199,9 @@ def fit(
                 ),
             )
     except KeyboardInterrupt:
-        again = "" if out is None else " The same command goes on with --resume."
-        complain(f"Stopped before the first seed was finished: nothing was written.{again}")
+        saved = out is not None and checkpoint_folder(out).exists()
+        left = "the same command goes on with --resume" if saved else "nothing was written"
+        complain(f"Stopped before the first seed was finished: {left}.")
         raise typer.Exit(options.INTERRUPTED) from None
     if ranks.rank > 0:
         return

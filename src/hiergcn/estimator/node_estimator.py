@@ -231,7 +231,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
     def settings(self) -> Settings:
         """The settings before a graph is seen; `settings_` are those that were used."""
         if is_automatic(self._model, self.preset):
-            raise InputError("The method and its settings are chosen when a graph is fitted; see settings_ then.")
+            raise AttributeError("The method and its settings are chosen when a graph is fitted; see settings_ then.")
         return self._requested()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def headline(metrics: dict[str, Any], board: Leaderboard) -> Headline:
     if not judged:
         right = round((accuracy["mean"] if delivered is None else delivered) * board.nodes)
         nodes = f"{board.nodes} {board.on} node{'s' if board.nodes != 1 else ''}"
-        figure, meaning = "Too few labels to judge", f"{right} of {nodes} correct, which could be chance."
+        figure, meaning = "Too few labels to judge", f"{right} of {nodes} correct; that says little."
     automatic = metrics["model"] == AUTO
     how = "automatic choice" if automatic else f"{method_title(metrics['model'])} · preset {metrics['preset']}"
     sentences = (metrics.get("verdict"), _claim(metrics), comparison_sentence(board) if judged else None)

@@ -35,6 +35,9 @@ SIMPLE = 4
 CLEAR = 10
 """Validation nodes on which labels alone must make no mistake to end the search."""
 
+NO_TIME = "no time was left"
+"""Why a candidate was not tried."""
+
 _FIRST_SHARE = 0.7  # of the time, for the first seed of each candidate if there are several
 _GRACE = 20.0  # seconds that each simple method gets in any case
 _TRIAL = 1 / 3  # of the epochs, after which a weak candidate is stopped; less than that is not worth its time
@@ -186,18 +189,20 @@ class _Race:
             now = self.standing()
             entry = next((one for one in pending if one.early(now)), pending[0])
             pending.remove(entry)
-            one = Trained(entry, left_out=self._reason_against(entry, now, entry.name in simple))
+            one = Trained(entry, left_out=self._reason_against(entry, now, entry.name in simple, share))
             self.candidates.append(one)
             if one.left_out is None:
                 self.emit(CandidateStarted(entry.name))
                 self._train_first(one, None if entry.name in simple else now, share)
                 self.emit(CandidateDone(entry.name, self.accuracy(one) if one.is_done else None, one.left_out))
 
-    def _reason_against(self, entry: Entry, now: Standing, simple: bool) -> str | None:
+    def _reason_against(self, entry: Entry, now: Standing, simple: bool, share: float) -> str | None:
         if entry.method == "mlp" and self.structural:
             return "the nodes have no features"
         if not simple and self.flawless:
             return f"{self.flawless.entry.name} makes no mistake on validation"
+        if not simple and self.budget.is_over(share):
+            return NO_TIME  # before reasons that speak of candidates which there was no time for either
         return None if entry.when(now) else entry.otherwise
 
     def _train_first(self, one: Trained, now: Standing | None, share: float) -> None:
@@ -212,7 +217,7 @@ class _Race:
             epochs = one.settings.train.epochs
             affordable = min(epochs, int(left / epoch)) if epoch else epochs
             if now is not None and (affordable < _TRIAL * epochs or self.budget.is_over(share)):
-                one.left_out = "no time was left"
+                one.left_out = NO_TIME
                 return
             one.settings = replace(one.settings, train=replace(one.settings.train, epochs=max(affordable, 1)))
         except (HierGCNError, MemoryError, RuntimeError) as error:

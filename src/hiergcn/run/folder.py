@@ -338,8 +338,11 @@ def _sets(saved: Mapping[str, Any] | None) -> PredictionSets | None:
 
 
 def _members(config: Mapping[str, Any], metrics: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[Member, ...]:
-    """Return the networks of the answer; runs of earlier versions have one, the best seed."""
-    if not all(value.isfinite().all() for value in weights.values()):
+    """Return the networks of the answer; runs of earlier versions have one, the best seed.
+
+    Weights must be numbers, but for the `known` numbers of label propagation, which are NaN at unlabelled nodes.
+    """
+    if not all(value.isfinite().all() for name, value in weights.items() if not name.endswith("known")):
         raise ValueError("model.safetensors holds weights that are no numbers")
     if "members" not in config:
         return (Member(Settings.from_dict(config), metrics["selected_seed"], weights),)
