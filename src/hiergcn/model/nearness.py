@@ -63,7 +63,7 @@ class NearnessModel(NodeModel):
     def forward(self, features: Features) -> Tensor:
         """Return the logarithm of the mean probabilities, (n, classes)."""
         both = [torch.log_softmax(logits, dim=1) for logits in (self.network(features), self._by_nearness())]
-        return torch.logaddexp(*both) - math.log(2.0)
+        return torch.logsumexp(torch.stack(both), dim=0) - math.log(2.0)
 
     def _by_nearness(self) -> Tensor:
         H = torch.relu(self.first(self.columns) + self.first_bias)  # (n, HIDDEN)

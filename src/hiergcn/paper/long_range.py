@@ -116,11 +116,11 @@ ABLATIONS = (
     hgcn_arm("harmonic-columns", harmonic=True, dropout=0.2),
 )
 GAPS = (
+    hgcn_arm("gaps networks=4", nearness=True, networks=4),
+    hgcn_arm("gaps networks=4 dropout=0.2", nearness=True, networks=4, dropout=0.2),
     hgcn_arm("gaps", nearness=True),
     hgcn_arm("gaps dropout=0.2", nearness=True, dropout=0.2),
-    hgcn_arm("gaps levels=4", nearness=True, dropout=0.2, levels=4),
     hgcn_arm("gaps harmonic", nearness=True, harmonic=True, dropout=0.2),
-    hgcn_arm("gaps own weights", **_OWN, nearness=True, dropout=0.2),
 )
 """Candidates for the preset `long-range`."""
 ELSEWHERE = (
@@ -138,7 +138,7 @@ PRESETS = {"long-range": GAPS[0], "elsewhere": ELSEWHERE[0]}
 """The presets of H-GCN and the arms that they are."""
 BY_DEPTH = tuple(flat_arm(method, layers) for method in FLAT for layers in DEPTHS)
 WITH_COLUMNS = (_mlp(nearness=True), flat_arm("graphsage", 8, nearness=True), flat_arm("graphsage", 16, nearness=True))
-_DROPOUT_0 = tuple(flat_arm(method, layers, 0.0) for layers in (16, 8) for method in FLAT)
+_DROPOUT_0 = tuple(flat_arm(method, 16, 0.0) for method in FLAT)
 _FIRST_FLAT = tuple(flat_arm(*one) for one in (("graphsage", 16), ("gcnii", 16), ("graphsage", 8), ("gcn", 8)))
 FLAT_ARMS = (*BY_DEPTH, *_DROPOUT_0)
 RANDOM, BLOCKED, APART = "random", "blocked", "apart"
@@ -153,25 +153,27 @@ def _arms() -> Iterator[Arm]:
         (LABELS_ALONE, DATASETS, None),
         ((BASE, *_FIRST_FLAT[:2]), SMALL, None),
         (GAPS[:1], SMALL, both),
+        (GAPS[1:2], SMALL, gaps),
+        (GAPS[1:2], (CITY,), gaps),
         (ELSEWHERE[:4], SMALL, place),
         ((BASE, *_FIRST_FLAT), (CITY,), None),
         (GAPS[:1], (CITY,), both),
         (ELSEWHERE[:4], (CITY,), place),
         (_FIRST_FLAT[2:], SMALL, None),
-        (GAPS[1:], SMALL, gaps),
+        (GAPS[2:3], SMALL, both),
+        (GAPS[2:3], (CITY,), both),
         (BY_LEVELS, SMALL, both),
         (BY_LEVELS, (CITY,), both),
-        (GAPS[1:], (CITY,), gaps),
         (ABLATIONS, SMALL, both),
         (WITH_COLUMNS[:2], DATASETS, gaps),
+        (GAPS[3:], SMALL, gaps),
         (BY_DEPTH, SMALL, both),
         (ABLATIONS, (CITY,), both),
         (BY_DEPTH, (CITY,), both),
         (ELSEWHERE[4:], SMALL, place),
-        (ELSEWHERE[4:], (CITY,), place),
-        (_DROPOUT_0, SMALL, None),
+        (_DROPOUT_0, SMALL, both),
         (WITH_COLUMNS[2:], SMALL, gaps),
-        (_DROPOUT_0[:2], (CITY,), None),
+        (_DROPOUT_0[:2], (CITY,), both),
     )
     for arms, datasets, columns in plan:
         for arm in arms:

@@ -343,6 +343,8 @@ def _reason(entry: Entry) -> str:
         return "the edges say more than the features"
     if entry.changes.get("harmonic"):
         return "labels diffused along the edges say much, and features add to them"
+    if entry.changes.get("nearness"):
+        return "how near the labels of each class are says much, and features add to it"
     if entry.method == "mlp":
         return "the features say more than the edges"
     if entry.method == "graphsage":

@@ -15,7 +15,7 @@ from hiergcn.model.memory_cost import MemoryPlan
 LONGEST = 300.0
 """Most seconds of the automatic choice, unless the caller gives a limit."""
 
-_SHORTEST, _SMALL, _PER_NODE = 2.0, 300, 0.04  # seconds, for up to so many nodes, and for each further one
+_SHORTEST, _SMALL, _PER_NODE = 2.0, 300, 0.08  # seconds, for up to so many nodes, and for each further one
 _USUAL = 42.0  # seconds, of most graphs
 _MEDIUM = 2_500  # nodes, from which on the limit grows with the square root of their number
 _OVERHEAD = {"mlp": 0.0015, "gcn": 0.002, "graphsage": 0.003}  # seconds of an epoch on a tiny graph
@@ -24,7 +24,7 @@ _PER_BYTE = 1.5e-9  # seconds of an epoch, for each byte of the memory plan
 
 
 def default_limit(n_nodes: int) -> float:
-    """Return the seconds of the automatic choice: 2 for up to 300 nodes, 42 for 1,300, 119 for 20,000, at most 300."""
+    """Return the seconds of the automatic choice: 2 for up to 300 nodes, 42 for 800, 119 for 20,000, at most 300."""
     usual = min(_SHORTEST + _PER_NODE * max(n_nodes - _SMALL, 0), _USUAL)
     return min(usual * math.sqrt(max(n_nodes / _MEDIUM, 1.0)), LONGEST)
 

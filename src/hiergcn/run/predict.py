@@ -58,9 +58,10 @@ class Member:
 
     @property
     def name(self) -> str:
-        """The method, and which harmonic columns it has."""
+        """The method, and what it knows of the labels beside the features."""
         model: Any = self.settings.model
         columns = "" if not getattr(model, "harmonic", False) else "+sharp" if model.sharp else "+harmonic"
+        columns += "+nearness" if getattr(model, "nearness", False) else ""
         return self.settings.method + columns
 
     def to_dict(self) -> dict[str, Any]:
