@@ -69,7 +69,7 @@ class Nested implements Arrangement {
     pushApart(spots, () => 1, 60);
     const [mx, my] = middle(spots);
     for (const spot of spots) [spot.x, spot.y] = [spot.x - mx, spot.y - my];
-    const r = RING * Math.max(...spots.map(({ x, y, r }) => Math.hypot(x, y) + r));
+    const r = (members.length > 1 ? RING : 1) * Math.max(...spots.map(({ x, y, r }) => Math.hypot(x, y) + r));
     return {
       r,
       put: (places, x, y) => {

@@ -70,8 +70,15 @@ export class Colours {
     return most ? this.mixed(this.classColour(most[0]), agreement(counts, most[1])) : this.theme("--line");
   }
 
-  /** Colours and names; classes come in the order of their size. */
-  legend(by: Colouring): Shade[] {
+  /** The class whose colour an item has, -1 without a label; null if colours mean something else. */
+  classOf(item: Item, by: Colouring): number | null {
+    if (by !== "label" && by !== "predicted") return null;
+    const sum = this.tree.summary(item);
+    return mostFrequent(by === "label" ? sum.labels : sum.predicted)?.[0] ?? -1;
+  }
+
+  /** Colours and names; classes come in the order of their size. `merged` says whether there are hyper-nodes. */
+  legend(by: Colouring, merged: boolean): Shade[] {
     const { manifest, depth } = this.tree;
     if (by === "level") {
       return manifest.levels.map(({ nodes }, level) => ({
@@ -92,7 +99,7 @@ export class Colours {
     if (this.chosen !== null) shades.push({ colour: "var(--accent)", name: manifest.classes[this.chosen], which: this.chosen });
     if (rest) shades.push({ colour: "var(--grey)", name: `${rest} rarer classes`, which: RARER });
     if (by === "label") shades.push({ colour: "var(--line)", name: "no label" });
-    shades.push({ colour: "", name: "paler: mixed classes" });
+    if (merged) shades.push({ colour: "", name: "paler: mixed classes" });
     return shades;
   }
 

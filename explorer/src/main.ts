@@ -364,6 +364,7 @@ class Explorer {
     this.stage.draw(this.picture, this.arrangement.place(this.picture), nests, {
       colour: (item) => this.colours.colour(item, this.by),
       matches: (item) => this.matches.in(item) > 0,
+      classOf: (item) => this.colours.classOf(item, this.by),
     });
     this.slider.value = String(this.view.level);
     this.slider.setAttribute("aria-valuetext", this.levelName());
@@ -377,7 +378,7 @@ class Explorer {
     const side = this.by === "label" ? "label" : "predicted";
     const chosen = this.matches.filter[side];
     byId("explorer-legend").replaceChildren(
-      ...this.colours.legend(this.by).map(({ colour, name, which, to }) => {
+      ...this.colours.legend(this.by, this.picture.items.some(({ level }) => level > 0)).map(({ colour, name, which, to }) => {
         const sign = element("span", { class: to ? "ramp" : "dot" });
         sign.style.background = colour;
         if (to) return element("li", {}, name, sign, to);
@@ -401,7 +402,9 @@ class Explorer {
   private status(): string {
     const { items, opened, edges, oneOf, edgesLeftOut } = this.picture;
     const { levels } = this.tree.manifest;
-    const words = [`${count(items.length, "node")} and ${count(edges.length, "edge")} drawn`];
+    const hyper = items.filter((item) => this.tree.weight(item) > 1).length;
+    const kinds = [hyper && count(hyper, "hyper-node"), hyper < items.length && count(items.length - hyper, "node"), count(edges.length, "edge")];
+    const words = [kinds.filter(Boolean).join(", ")];
     if (opened.length) words.push(`${count(opened.length, "hyper-node")} open`);
     if (oneOf > 1) words.push(`a sample of the level's ${count(this.tree.size(this.view.level), "node")}; search finds them all`);
     if (edgesLeftOut) words.push(`${count(edgesLeftOut, "weaker edge")} not drawn`);
@@ -427,6 +430,7 @@ class Explorer {
       rings: opened.map((item) => this.stage.onScreen(item)),
       lit: this.stage.lit(),
       camera: this.stage.view,
+      paintMs: this.stage.paintTime,
       full: this.full.isFull,
       sampled: oneOf > 1,
     };

@@ -1,12 +1,15 @@
-// Paints discs, edges and names on a canvas. One path per colour: far fewer calls than one per disc.
+// Paints the picture on a canvas: many discs and lines by way of `Pixels`, words and what is in focus by the canvas.
 
 import type { Camera, Spot } from "./camera";
+import { rgb } from "./colours";
 import { shortened } from "./page";
+import { Pixels } from "./pixels";
 
 export interface Disc extends Spot {
   r: number; // in units of the graph
   colour: string;
-  label: string;
+  nodes: number;
+  label: string; // the id of a node, the class of a hyper-node
   faded: boolean;
 }
 
@@ -16,131 +19,195 @@ export interface Line {
   width: number; // in units of the graph
 }
 
+/** The name of a class, where most of its nodes are. */
+export interface Region extends Spot {
+  name: string;
+  r: number; // of the disc there
+}
+
 const MOST_LABELS = 70;
-const NAMED_FROM = 11; // pixels of radius from which on a disc is named
+const NAMED_FROM = 11; // pixels of radius from which on a node is named
+const COUNTED_FROM = 8; // and from which on a hyper-node shows how many nodes it holds
 const APART = { x: 24, y: 34 }; // pixels between names
 const FONT = "500 12px system-ui, sans-serif";
 const STRONG = "600 13px system-ui, sans-serif";
+const REGION = "650 15px system-ui, sans-serif";
 const CROWDED = 0.2; // share of the stage that edges cover before they are drawn lighter
-const WIDTHS = [0.9, 1.4, 2.1, 3]; // pixels of the lines that are drawn together
+const THINNEST = 0.9; // pixels
+const WIDEST = 3;
+const LEAST = 1.2; // pixels of a disc's radius
+const RIM = 1; // pixels between a disc and what is below it
 
 export class Painter {
   readonly canvas: HTMLCanvasElement;
   private readonly context: CanvasRenderingContext2D;
+  private readonly pixels = new Pixels();
+  private readonly widths = new Map<string, number>(); // of texts, by font and text
+  private ratio = 1;
 
   constructor(
     private readonly camera: Camera,
     opaque: boolean,
   ) {
     this.canvas = document.createElement("canvas");
-    // painted by the processor: where WebGL and the canvas are emulated in software this is many times faster
+    // kept in main memory, since its pixels are written there
     this.context = this.canvas.getContext("2d", { alpha: !opaque, willReadFrequently: true }) as CanvasRenderingContext2D;
   }
 
   /** Clear the canvas, which gets the size of the stage. */
-  begin(ground: string | null): void {
-    const ratio = Math.min(devicePixelRatio || 1, 2);
-    const [width, height] = [Math.round(this.camera.width * ratio), Math.round(this.camera.height * ratio)];
+  begin(): void {
+    this.ratio = Math.min(devicePixelRatio || 1, 2);
+    const [width, height] = [this.camera.width, this.camera.height].map((size) => Math.round(size * this.ratio));
     if (this.canvas.width !== width || this.canvas.height !== height) Object.assign(this.canvas, { width, height });
-    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    if (ground) {
-      this.context.fillStyle = ground;
-      this.context.fillRect(0, 0, this.camera.width, this.camera.height);
-    } else this.context.clearRect(0, 0, this.camera.width, this.camera.height);
+    else this.context.clearRect(0, 0, width, height);
+    this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
   }
 
-  lines(lines: Iterable<Line>, colour: string, thicker = 1): void {
+  /** Paint rings of opened hyper-nodes, lines and discs over the ground, the faded ones below the others. */
+  many(rings: Disc[], lines: Line[], discs: Disc[], ground: string, edge: string, faint: (colour: string) => string): void {
+    this.begin();
+    const { ratio, pixels } = this;
     const { width, height, scale } = this.camera;
-    const groups: number[][] = WIDTHS.map(() => []);
-    let covered = 0; // pixels
-    for (const line of lines) {
-      const [a, b] = [this.camera.toScreen(line.from), this.camera.toScreen(line.to)];
-      if ((a.x < 0 && b.x < 0) || (a.y < 0 && b.y < 0) || (a.x > width && b.x > width) || (a.y > height && b.y > height)) continue;
-      const pixels = line.width * scale * thicker;
-      const group = WIDTHS.findIndex((most) => pixels <= most);
-      const wide = group < 0 ? WIDTHS.length - 1 : group;
-      groups[wide].push(a.x, a.y, b.x, b.y);
-      covered += WIDTHS[wide] * Math.min(Math.hypot(a.x - b.x, a.y - b.y), width);
+    const far = scale * ratio;
+    pixels.begin(this.canvas.width, this.canvas.height, ground);
+    for (const ring of rings) {
+      const { x, y } = this.camera.toScreen(ring);
+      pixels.disc(x * ratio, y * ratio, ring.r * far, ring.colour, 0.14);
     }
-    this.context.strokeStyle = colour;
-    if (thicker === 1) this.context.globalAlpha = Math.min(1, Math.max(0.35, (CROWDED * width * height) / covered));
-    groups.forEach((ends, k) => {
-      if (!ends.length) return;
-      this.context.lineWidth = WIDTHS[k] * (thicker > 1 ? 1.5 : 1);
-      this.context.beginPath();
-      for (let i = 0; i < ends.length; i += 4) {
-        this.context.moveTo(ends[i], ends[i + 1]);
-        this.context.lineTo(ends[i + 2], ends[i + 3]);
-      }
-      this.context.stroke();
+    const spots = new Map(discs.map((disc) => [disc, this.camera.toScreen(disc)]));
+    const shown = lines.flatMap((line) => {
+      const [a, b] = [spots.get(line.from) as Spot, spots.get(line.to) as Spot];
+      const beside = (a.x < 0 && b.x < 0) || (a.y < 0 && b.y < 0) || (a.x > width && b.x > width) || (a.y > height && b.y > height);
+      return beside ? [] : [{ a, b, wide: Math.min(Math.max(line.width * scale, THINNEST), WIDEST), faded: line.from.faded || line.to.faded }];
     });
-    this.context.globalAlpha = 1;
+    for (const faded of [true, false]) {
+      const group = shown.filter((line) => line.faded === faded);
+      const covered = group.reduce((sum, { a, b, wide }) => sum + wide * Math.min(Math.hypot(a.x - b.x, a.y - b.y), width), 0);
+      const alpha = Math.min(1, Math.max(0.35, (CROWDED * width * height) / covered));
+      const colour = rgb(faded ? faint(edge) : edge);
+      for (const { a, b, wide } of group) pixels.line(a.x * ratio, a.y * ratio, b.x * ratio, b.y * ratio, wide * ratio, colour, alpha);
+    }
+    for (const faded of [true, false]) {
+      for (const disc of discs) {
+        if (disc.faded !== faded) continue;
+        const { x, y } = spots.get(disc) as Spot;
+        const r = Math.max(disc.r * scale, LEAST);
+        if (x + r < 0 || y + r < 0 || x - r > width || y - r > height) continue;
+        pixels.disc(x * ratio, y * ratio, r * ratio, faded ? faint(disc.colour) : disc.colour, 1, r > 3 ? RIM * ratio : 0, ground);
+      }
+    }
+    pixels.end(this.context);
+    for (const ring of rings) this.ring(ring);
   }
 
-  discs(discs: Iterable<Disc>, colourOf: (disc: Disc) => string = ({ colour }) => colour): void {
-    const { width, height, scale } = this.camera;
-    const groups = new Map<string, number[]>();
-    for (const disc of discs) {
-      const { x, y } = this.camera.toScreen(disc);
-      const r = Math.max(disc.r * scale, 1.2);
-      if (x + r < 0 || y + r < 0 || x - r > width || y - r > height) continue;
-      const colour = colourOf(disc);
-      const group = groups.get(colour);
-      if (group) group.push(x, y, r);
-      else groups.set(colour, [x, y, r]);
-    }
-    for (const [colour, group] of groups) {
-      this.context.fillStyle = colour;
+  /** Paint some lines. */
+  lines(lines: Iterable<Line>, colour: string): void {
+    this.context.strokeStyle = colour;
+    for (const { from, to, width } of lines) {
+      const [a, b] = [this.camera.toScreen(from), this.camera.toScreen(to)];
+      this.context.lineWidth = 1.5 * Math.min(Math.max(width * this.camera.scale, THINNEST), WIDEST);
       this.context.beginPath();
-      for (let i = 0; i < group.length; i += 3) {
-        const [x, y, r] = [group[i], group[i + 1], group[i + 2]];
-        this.context.moveTo(x + r, y);
-        this.context.arc(x, y, r, 0, 2 * Math.PI);
-      }
+      this.context.moveTo(a.x, a.y);
+      this.context.lineTo(b.x, b.y);
+      this.context.stroke();
+    }
+  }
+
+  /** Paint some discs. */
+  discs(discs: Iterable<Disc>): void {
+    for (const disc of discs) {
+      this.circle(disc, 0);
+      this.context.fillStyle = disc.colour;
       this.context.fill();
     }
   }
 
-  /** Paint the ring of an opened hyper-node. */
-  ring(disc: Disc, alpha: number): void {
+  private circle(disc: Disc, more: number): void {
     const { x, y } = this.camera.toScreen(disc);
-    const r = disc.r * this.camera.scale;
     this.context.beginPath();
-    this.context.arc(x, y, r, 0, 2 * Math.PI);
-    this.context.globalAlpha = alpha;
-    this.context.fillStyle = disc.colour;
-    this.context.fill();
-    this.context.globalAlpha = Math.min(1, 4 * alpha);
+    this.context.arc(x, y, Math.max(disc.r * this.camera.scale, LEAST) + more, 0, 2 * Math.PI);
+  }
+
+  /** Paint the ring of an opened hyper-node. */
+  ring(disc: Disc): void {
+    this.circle(disc, 0);
+    this.context.globalAlpha = 0.4;
     this.context.strokeStyle = disc.colour;
     this.context.lineWidth = 1.5;
     this.context.stroke();
     this.context.globalAlpha = 1;
   }
 
-  /** Name discs, the largest first, where there is room; all of them if `every`. */
-  labels(discs: Disc[], ink: string, paper: string, every = false): void {
+  /** Write the number of nodes into hyper-nodes, with their class if it fits, and name nodes where there is room. */
+  labels(discs: Disc[], ink: string, paper: string): void {
     const { width, height, scale } = this.camera;
-    const large = every ? discs : discs.filter(({ r, label, faded }) => label && !faded && r * scale >= NAMED_FROM);
-    const gap = every ? { x: 8, y: 17 } : APART;
+    const large = discs.filter(({ r, faded, nodes }) => !faded && r * scale >= (nodes > 1 ? COUNTED_FROM : NAMED_FROM));
+    const beside: Disc[] = [];
+    this.context.font = FONT;
+    for (const disc of large) {
+      const { x, y } = this.camera.toScreen(disc);
+      const r = disc.r * scale;
+      if (x + r < 0 || y + r < 0 || x - r > width || y - r > height) continue;
+      const words = disc.nodes > 1 ? disc.nodes.toLocaleString("en") : shortened(disc.label, 30);
+      if (this.wide(words) > 1.8 * r) {
+        if (disc.nodes === 1) beside.push(disc);
+        continue;
+      }
+      const named = disc.nodes > 1 && r > 22 && this.wide(disc.label) < 1.75 * r;
+      this.context.textAlign = "center";
+      this.context.fillStyle = legible(disc.colour);
+      if (named) this.context.fillText(disc.label, x, y - 3);
+      this.context.fillText(words, x, y + (named ? 13 : 4.5));
+      this.context.textAlign = "left";
+    }
+    this.names(beside, ink, paper, APART);
+  }
+
+  /** Write names beside discs, the largest first, where there is room; on the side that is away from a disc, if given. */
+  names(discs: Disc[], ink: string, paper: string, gap = { x: 8, y: 17 }, from?: Disc): void {
+    const { width, height, scale } = this.camera;
     const taken: [number, number, number][] = []; // left, right, height
     this.context.font = FONT;
-    for (const disc of [...large].sort((a, b) => b.r - a.r).slice(0, 20 * MOST_LABELS)) {
+    for (const disc of [...discs].sort((a, b) => b.r - a.r).slice(0, 20 * MOST_LABELS)) {
       const { x, y } = this.camera.toScreen(disc);
       if (x < 0 || y < 0 || x > width || y > height) continue;
-      const text = shortened(disc.label, 30);
-      const wide = this.context.measureText(text).width;
-      const r = disc.r * scale;
-      const left = r > 0.4 * wide ? x - wide / 2 : x + r + 4;
+      const text = shortened(disc.nodes > 1 ? `${disc.nodes.toLocaleString("en")} · ${disc.label}` : disc.label, 30);
+      const [wide, beside] = [this.wide(text), disc.r * scale + 4];
+      const left = from && x < this.camera.toScreen(from).x ? x - beside - wide : x + beside;
       const clashes = taken.some(([a, b, h]) => Math.abs(h - y) < gap.y && left < b + gap.x && left + wide > a - gap.x);
       if (clashes) continue;
       taken.push([left, left + wide, y]);
-      this.words(text, left, y + 4, ink, paper);
+      this.haloed(text, left, y + 4, ink, paper);
       if (taken.length >= MOST_LABELS) break;
     }
   }
 
-  private words(text: string, x: number, y: number, ink: string, paper: string): void {
-    this.context.lineWidth = 3;
+  /** Write the names of classes over their regions; those that would lie over another are moved down. */
+  regions(regions: Region[], ink: string, paper: string): void {
+    this.context.font = REGION;
+    const taken: [number, number, number][] = []; // left, right, height
+    for (const region of regions) {
+      const spot = this.camera.toScreen(region);
+      const text = shortened(region.name, 30);
+      const wide = this.wide(text);
+      const x = Math.min(Math.max(spot.x, wide / 2 + 6), this.camera.width - wide / 2 - 6);
+      if (Math.abs(x - spot.x) > wide) continue; // beside the stage
+      let y = spot.y - region.r * this.camera.scale - 9; // above the disc, not on it
+      while (taken.some(([a, b, h]) => Math.abs(h - y) < 20 && x - wide / 2 < b + 8 && x + wide / 2 > a - 8)) y += 20;
+      taken.push([x - wide / 2, x + wide / 2, y]);
+      this.haloed(text, x - wide / 2, y + 5, ink, paper, 5);
+    }
+  }
+
+  private wide(text: string): number {
+    const key = this.context.font + text;
+    let found = this.widths.get(key);
+    if (found === undefined) this.widths.set(key, (found = this.context.measureText(text).width));
+    return found;
+  }
+
+  private haloed(text: string, x: number, y: number, ink: string, paper: string, halo = 3): void {
+    this.context.lineWidth = halo;
     this.context.lineJoin = "round";
     this.context.strokeStyle = paper;
     this.context.strokeText(text, x, y);
@@ -151,16 +218,15 @@ export class Painter {
   /** Mark a disc with a circle around it and its name beside it. */
   chosen(disc: Disc, name: string, ink: string, paper: string): void {
     const { x, y } = this.camera.toScreen(disc);
-    const r = Math.max(disc.r * this.camera.scale, 1.2) + 2.5;
-    this.context.beginPath();
-    this.context.arc(x, y, r, 0, 2 * Math.PI);
+    this.circle(disc, 2.5);
     this.context.lineWidth = 2.5;
     this.context.strokeStyle = ink;
     this.context.stroke();
     this.context.font = STRONG;
     const text = shortened(name, 60);
-    const wide = this.context.measureText(text).width;
-    const left = Math.max(8, Math.min(x + r + 6, this.camera.width - wide - 8));
+    const wide = this.wide(text);
+    const r = Math.max(disc.r * this.camera.scale, LEAST);
+    const left = Math.max(8, Math.min(x + r + 8.5, this.camera.width - wide - 8));
     this.context.globalAlpha = 0.92;
     this.context.fillStyle = paper;
     this.context.fillRect(left - 4, y - 11, wide + 8, 22);
@@ -168,4 +234,10 @@ export class Painter {
     this.context.fillStyle = ink;
     this.context.fillText(text, left, y + 4.5);
   }
+}
+
+/** Black or white, whichever can be read better on a colour. */
+function legible(colour: string): string {
+  const [red, green, blue] = rgb(colour).map((value) => (value / 255) ** 2.2);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.3 ? "#101215" : "#ffffff";
 }

@@ -5,6 +5,7 @@ import { button, count, element, percent, shortened } from "./page";
 import { HYPER_NODES, mostFrequent, type Item, type Tree } from "./tree";
 
 const MOST_ROWS = 8;
+const LEAST_SHOWN = 0.01; // confidence
 const PART: Record<string, string> = { train: "training", validation: "validation", test: "test" };
 
 export interface Actions {
@@ -70,10 +71,11 @@ function nodeFacts(panel: HTMLElement, tree: Tree, node: number): void {
   const rows: [string, number, string][] = [];
   for (let rank = 0; rank < keptClasses; rank++) {
     const which = tree.predicted(node, rank);
-    rows.push([classes[which], tree.probability(node, rank), colours[which]]);
+    const chance = tree.probability(node, rank);
+    if (rank < 2 || chance >= LEAST_SHOWN) rows.push([classes[which], chance, colours[which]]);
   }
-  const all = keptClasses === classes.length;
-  panel.append(element("h4", {}, all ? "Confidence" : `${keptClasses} most probable classes`), bars(rows));
+  const more = rows.length < classes.length ? ` (others below ${percent(Math.max(LEAST_SHOWN, rows.length < keptClasses ? 0 : rows[rows.length - 1][1]))})` : "";
+  panel.append(element("h4", {}, `Confidence${more}`), bars(rows));
 }
 
 function hyperNodeFacts(panel: HTMLElement, tree: Tree, item: Item, actions: Actions): void {

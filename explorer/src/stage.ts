@@ -7,23 +7,27 @@ import type { Places } from "./arrange";
 import { Camera, type Covered, type Spot } from "./camera";
 import type { Colours } from "./colours";
 import { wireGestures } from "./gestures";
-import { Painter, type Disc, type Line } from "./painter";
+import { Painter, type Disc, type Line, type Region } from "./painter";
+import { regionsOf } from "./regions";
 import { mostFrequent, type Item, type Tree } from "./tree";
 import { itemOf, keyOf, type Picture } from "./view";
 
 const MOVE_MS = 350;
 const MOST_MOVING = 1500; // items of a picture that moves to the next; a larger one jumps
 const MOST_NAMED = 14; // neighbours that are named
-const FAST_MS = 9; // a picture that is painted in less time is painted in every frame,
+const FAST_MS = 12; // a picture that is painted in less time is painted in every frame,
 const FRAME_MS = 24; // if frames follow each other in less time than this
 const PATIENCE = 8; // another one rests for so many times the time that it took,
 const REST_MS = 300; // and at least for so long
+const MOST_ZOOM = 4; // classes are named up to this multiple of the scale that shows the whole
 const REACH = 4; // pixels around a disc that belong to it, too
 
 export interface Look {
   colour(item: Item): string;
   /** Whether the item passes the filter. */
   matches(item: Item): boolean;
+  /** The class whose colour the item has; null if colours mean something else. */
+  classOf(item: Item): number | null;
 }
 
 export class Stage {
@@ -40,6 +44,8 @@ export class Stage {
   private discs = new Map<string, Disc>();
   private rings = new Map<string, Disc>();
   private lines: Line[] = [];
+  private regions: Region[] = [];
+  private fitted = 1; // the scale that shows the whole
   private linesOf = new Map<Disc, Line[]>();
   private keys = new Map<Disc, string>();
   private box: [Spot, Spot] = [{ x: 0, y: 0 }, { x: 1, y: 1 }];
@@ -98,7 +104,10 @@ export class Stage {
     this.places = places;
     this.hovered = null;
     this.discs = new Map(picture.items.map((item) => [keyOf(item), this.disc(item, look)]));
-    this.rings = new Map(nests ? picture.opened.map((item) => [keyOf(item), this.disc(item, look)]) : []);
+    const opened = new Set(picture.opened.map(keyOf));
+    const inRing = (around: Item | null) => around && opened.has(keyOf(around)) && this.tree.members(around).length === 1;
+    const rings = picture.opened.filter((item) => !inRing(this.tree.parent(item))); // one around the same nodes
+    this.rings = new Map(nests ? rings.map((item) => [keyOf(item), this.disc(item, look)]) : []);
     this.keys = new Map([...this.discs].map(([key, disc]) => [disc, key]));
     const thin = this.tree.manifest.radius;
     this.lines = picture.edges.map(({ from, to, weight }) => ({
@@ -114,21 +123,17 @@ export class Stage {
         else this.linesOf.set(end, [line]);
       }
     }
+    this.regions = regionsOf(picture.items, (item) => this.discs.get(keyOf(item)) as Disc, look.classOf, this.tree);
     if (before.size && picture.items.length <= MOST_MOVING && !this.still) this.moveFrom(before);
     else this.paint();
   }
 
   private disc(item: Item, look: Look): Disc {
     const place = this.places.get(keyOf(item)) as { x: number; y: number; r: number };
-    return { ...place, colour: look.colour(item), label: this.labelOf(item), faded: !look.matches(item) };
-  }
-
-  /** A node's id; of a hyper-node its most frequent class and its size. */
-  private labelOf(item: Item): string {
     const nodes = this.tree.weight(item);
-    if (nodes === 1) return this.tree.ids[this.tree.nodes(item)[0]];
     const most = mostFrequent(this.tree.summary(item).predicted);
-    return `${most ? this.tree.manifest.classes[most[0]] : ""} · ${nodes.toLocaleString("en")}`;
+    const label = nodes === 1 ? this.tree.ids[this.tree.nodes(item)[0]] : most ? this.tree.manifest.classes[most[0]] : "";
+    return { ...place, colour: look.colour(item), nodes, label, faded: !look.matches(item) };
   }
 
   /** Let discs move from where they, or the hyper-nodes that held them, stood before. */
@@ -172,15 +177,10 @@ export class Stage {
     this.paintTimer = 0;
     const start = performance.now();
     const [ink, paper, edge] = ["--ink", "--paper", "--edge"].map((name) => this.colours.theme(name));
-    this.base.begin(paper);
-    for (const ring of this.rings.values()) this.base.ring(ring, 0.14);
-    const faint = this.lines.filter(({ from, to }) => from.faded || to.faded);
-    this.base.lines(faint, this.colours.faint(edge));
-    this.base.lines(faint.length ? this.lines.filter(({ from, to }) => !from.faded && !to.faded) : this.lines, edge);
     const discs = [...this.discs.values()];
-    this.base.discs(discs.filter(({ faded }) => faded), ({ colour }) => this.colours.faint(colour));
-    this.base.discs(discs.filter(({ faded }) => !faded));
+    this.base.many([...this.rings.values()], this.lines, discs, paper, edge, (colour) => this.colours.faint(colour));
     this.base.labels(discs, ink, paper);
+    if (this.camera.scale < MOST_ZOOM * this.fitted) this.base.regions(this.regions, ink, paper);
     this.painted = this.camera.copy();
     this.base.canvas.style.transform = this.over.canvas.style.transform = "";
     this.paintMs = performance.now() - start;
@@ -196,17 +196,17 @@ export class Stage {
     this.over.canvas.hidden = !centre && !rings.length;
     this.base.canvas.classList.toggle("dimmed", centre !== null);
     if (this.over.canvas.hidden) return;
-    this.over.begin(null);
+    this.over.begin();
     if (centre) {
       const lines = this.linesOf.get(centre) ?? [];
       const ends = [...new Set(lines.flatMap(({ from, to }) => [from, to]))].filter((disc) => disc !== centre);
       for (const around of this.tree.path(itemOf(this.keys.get(centre) as string))) {
         const ring = this.rings.get(keyOf(around));
-        if (ring) this.over.ring(ring, 0.1);
+        if (ring) this.over.ring(ring);
       }
-      this.over.lines(lines, accent, 1.4);
+      this.over.lines(lines, accent);
       this.over.discs([...ends, centre]);
-      if (ends.length <= MOST_NAMED) this.over.labels(ends, ink, paper, true);
+      if (ends.length <= MOST_NAMED) this.over.names(ends, ink, paper, undefined, centre);
       this.over.chosen(centre, this.nameOf(centre), ink, paper);
     }
     for (const key of new Set(rings)) this.over.chosen(this.rings.get(key) as Disc, this.tree.name(itemOf(key)), ink, paper);
@@ -250,7 +250,8 @@ export class Stage {
   private slide(): void {
     const corner = this.camera.toScreen(this.painted.toGraph({ x: 0, y: 0 }));
     const factor = this.camera.scale / this.painted.scale;
-    const moved = `translate(${corner.x}px, ${corner.y}px) scale(${factor})`;
+    // whole pixels can be copied, which is fast
+    const moved = factor === 1 ? `translate(${Math.round(corner.x)}px, ${Math.round(corner.y)}px)` : `translate(${corner.x}px, ${corner.y}px) scale(${factor})`;
     this.base.canvas.style.transform = this.over.canvas.style.transform = moved;
   }
 
@@ -287,7 +288,9 @@ export class Stage {
     const covered = this.covered();
     const upright = this.camera.height - covered.bottom > 1.15 * (this.camera.width - covered.right);
     const turned = this.turns && upright && high.x - low.x > 1.15 * (high.y - low.y);
-    this.moveTo(this.camera.fitted(low, high, covered, 1, turned), jump);
+    const target = this.camera.fitted(low, high, covered, 1, turned);
+    this.fitted = target.scale;
+    this.moveTo(target, jump);
   }
 
   /** Move the camera to some items, close enough to see them and as much around them as a multiple of their size. */
@@ -336,6 +339,11 @@ export class Stage {
   onScreen(item: Item): { x: number; y: number; r: number } | null {
     const place = this.places.get(keyOf(item));
     return place ? { ...this.camera.toScreen(place), r: place.r * this.camera.scale } : null;
+  }
+
+  /** Milliseconds that the last painting took. */
+  get paintTime(): number {
+    return this.paintMs;
   }
 
   get view(): { x: number; y: number; scale: number; turned: boolean } {

@@ -72,7 +72,8 @@ def describe_intervals(intervals: Mapping[str, Any]) -> str:
             f"Intervals of {asked} need at least {fewest_nodes(intervals['coverage'])} values that neither train nor "
             f"validate, and there are too few values for that: they have no ends."
         )
-    said = f"Intervals of {asked} are the predicted value ± {half:.3g}, by {intervals['calibration_nodes']:,} nodes"
+    nodes = f"{intervals['calibration_nodes']:,} nodes"
+    said = f"Intervals of {asked} are the predicted value ± {half:.3g}, calibrated on {nodes}"
     if intervals["measured_coverage"] is None:
         return f"{said}; there are no test nodes to measure their coverage on."
     return f"{said}; {100 * intervals['measured_coverage']:.1f} % of the intervals of test nodes hold the true value."

@@ -45,8 +45,8 @@ def table2_figure(evidence: Evidence) -> Figure | None:
 
     legend = [
         Entry("the paper", INK, "star"),
-        Entry("our mean", FIRST, "dot"),
-        Entry("± standard deviation over seeds", FIRST, "line"),
+        Entry("our mean", INK, "dot"),
+        Entry("± standard deviation over seeds", INK, "line"),
     ]
     return _by_method(cells, evidence.scale.datasets, draw, legend)
 
@@ -69,7 +69,7 @@ def random_figure(evidence: Evidence) -> Figure | None:
             panel.dots([mean], [place], MUTED, "diamond", 4, [f"public split: {mean:.1f} %"])
 
     legend = [
-        Entry("random splits, mean", FIRST, "dot"),
+        Entry("random splits, mean", INK, "dot"),
         Entry("± standard deviation over splits", FIRST, "line"),
         Entry("public split, mean", MUTED, "diamond"),
     ]

@@ -76,7 +76,7 @@ def _step(wide: float, most: int = 6) -> float:
 
 def _name(tick: float, step: float) -> str:
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
-    return f"{tick + 0.0:,.{digits}f}".replace("-0", "0") if tick == 0 else f"{tick:,.{digits}f}"
+    return f"{abs(tick):,.{digits}f}" if abs(tick) < step / 2 else f"{tick:,.{digits}f}".replace("-", "−")
 
 
 def _short(value: float) -> str:

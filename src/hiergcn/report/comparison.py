@@ -1,5 +1,6 @@
 """Chart and page of `hiergcn compare`."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from hiergcn.report.headline import title_of
 from hiergcn.report.palette import INK, MUTED, method_colour
 from hiergcn.report.panels import Entry, Figure, Panel, legend_html
 from hiergcn.report.template import mean_and_std, rendered, script, settings_rows
-from hiergcn.run.method_scores import ENOUGH_PAIRS, Comparison, MethodRun, read_comparison
+from hiergcn.run.method_scores import Comparison, MethodRun, read_comparison
 
 MAX_DOTS = 200
 """Methods with more runs are drawn without a dot for each run."""
@@ -87,15 +88,22 @@ def verdict(comparison: Comparison) -> tuple[str, str]:
     if not level:
         return figures, "The most accurate method, significantly better than every other."
     highest = f"{title(first.model)} has the highest mean, {_figure(first)}"
-    if (runs := min(one.units for one in against)) < ENOUGH_PAIRS:
+    runs, enough = min(one.units for one in against), _enough_runs(len(against))
+    if runs < enough:
         few = f"no difference can be significant with {runs} run{'s' if runs != 1 else ''} per method"
-        return "Too few runs to tell", f"{highest}, but {few}; take at least {ENOUGH_PAIRS} seeds."
+        unit = "seeds" if comparison.splits == (PUBLIC,) else "splits"
+        return "Too few runs to tell", f"{highest}, but {few}; take at least {enough} {unit}."
     named = {run.model: run for run in done}
     near = " and ".join(f"{title(one.model)} ({_figure(named[one.model])})" for one in level[:3])
     more = f" and {len(level) - 3} more" if len(level) > 3 else ""
     p = max((one.p_holm for one in level if one.p_holm is not None), default=None)
     sure = "" if p is None else f" (p up to {p:.2f})" if len(level) > 1 else f" (p = {p:.2f})"
     return "No clear winner", f"{highest}, but is not significantly better than {near}{more}{sure}."
+
+
+def _enough_runs(comparisons: int) -> int:
+    """Return the fewest pairs with which so many differences can all be significant, after Holm's correction."""
+    return 2 + math.floor(math.log2(comparisons / SIGNIFICANT))
 
 
 def title(model: str) -> str:

@@ -64,7 +64,7 @@ def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions], co
         "arrays": [[name, array.dtype.str[1:], len(array)] for name, array in arrays.items()],
         "levels": levels,
         "modelLevels": tree.model_levels,
-        "radius": RADIUS / extent,
+        "radius": RADIUS / extent * min(1.0, max(0.5, np.sqrt(len(tree.order) / 200))),  # few nodes need no large discs
         "keptClasses": sum(name.startswith("class") for name in arrays),
         "classes": run.config["class_names"],
         "colours": list(colours),

@@ -33,7 +33,7 @@ def curves_figure(history: pd.DataFrame, selected_seed: int, best_epoch: int | N
         values = np.concatenate([table.to_numpy().ravel() for table in tables.values()])
         x = axes.span(frame["epoch"], "epoch", room=0.01)
         panel = Panel(
-            x, axes.span(values, zero=what == "loss", most=101.0 if what == "accuracy" else None), title=title
+            x, axes.span(values, zero=what == "loss", most=100.5 if what == "accuracy" else None), title=title
         )
         for part, colour in (("train", FIRST), ("validation", SECOND)):
             _curve(panel, tables[part], selected_seed, colour, "training" if part == "train" else part)

@@ -57,8 +57,8 @@ def headline(metrics: dict[str, Any], board: Leaderboard) -> Headline:
     delivered = metrics.get("delivered_accuracy" if test else "delivered_val_accuracy")
     if delivered is not None and metrics["claim"] is None:  # runs of earlier versions delivered their best seed
         low, high = (f"{100 * end:.0f}" for end in accuracy_interval(delivered, board.nodes))
-        seeds = f" Each seed alone: {figure}." if done > 1 else ""
-        figure = f"{100 * delivered:.1f} %"
+        one_by_one, figure = figure, f"{100 * delivered:.1f} %"
+        seeds = f" Each seed alone: {one_by_one}." if one_by_one not in (figure, f"{figure[:-2]} ± 0.0 %") else ""
         within = f"95 % interval {low} to {high} %"
         meaning = f"{kind} accuracy of the predictions on {board.nodes:,} nodes; {within}.{seeds}"
     judged = board.nodes >= ENOUGH_TO_JUDGE
@@ -102,7 +102,7 @@ def _suggested(run: LoadedRun) -> Step | None:
     if run.suggestions is None or run.suggestions.empty:
         return None
     names = _listed(run.suggestions["id"].tolist())
-    text = f"Each stands for a part of the graph where the answer is unsure: {names}."
+    text = f"Spread over the graph, more of them where the answer is unsure: {names}."
     return Step("Label these nodes next", text, "only=suggested")
 
 

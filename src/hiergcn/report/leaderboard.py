@@ -18,6 +18,8 @@ from hiergcn.run.portfolio import PORTFOLIO, candidate_title
 
 SIMPLE = tuple(entry.name for entry in PORTFOLIO[:4])
 """Methods that an answer must be better than to be worth its cost."""
+MAIN_ROWS = 7
+"""Rows of the first screen."""
 MAX_DOTS = 50
 _SIZES = {"train": "train", "validation": "val", "test": "test"}
 """Names in `metrics.json` of the sizes of a split's parts."""
@@ -62,6 +64,21 @@ class Leaderboard:
         """The simple method that is best on validation; None if there is none but the run itself."""
         simple = [row for row in self.rows if row.name in SIMPLE and not row.ours]
         return max(simple, key=lambda row: row.validation or 0.0, default=None)
+
+    @property
+    def main_rows(self) -> Sequence[Row]:
+        """The rows of the first screen: the answer, its members and simple methods, then the best of the rest."""
+        wanted = sorted(self.rows, key=lambda row: not (row.ours or row.weight or row.name in SIMPLE))[:MAIN_ROWS]
+        return [row for row in self.rows if row in wanted]
+
+    @property
+    def explanation(self) -> str:
+        """How candidates are ordered, and what the answer is made of; nothing if a method was named."""
+        members = [row for row in self.rows if row.weight]
+        if not members:
+            return ""
+        made = f"that of {members[0].title}" if len(members) == 1 else "their weighted mean"
+        return f"Ordered by validation, which chose the weights. The answer is {made}."
 
     @property
     def has_spread(self) -> bool:

@@ -1,5 +1,6 @@
 """The page of a run that predicts numbers: scores, the methods side by side, predicted against true values, errors."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from markupsafe import Markup
 
 from hiergcn.evaluate.metrics import NUMBER_METRICS
 from hiergcn.evaluate.number_report import describe_intervals
+from hiergcn.model.registry import method_title
 from hiergcn.report import axes
 from hiergcn.report.cells import PlotColumn
 from hiergcn.report.figures import DASH
@@ -46,10 +48,12 @@ def render_numbers(run: LoadedRun, **more: Any) -> str:
         settings=settings_rows(run.settings, run.config.get("reasons", {})),
         title=title_of(metrics["dataset"]),
         target=metrics["target"],
-        kicker="automatic choice" if metrics["model"] == AUTO else metrics["model"],
+        kicker="automatic choice" if metrics["model"] == AUTO else method_title(metrics["model"]),
         figure=f"R² {_figure(_delivered(metrics, on, 'r2'))}",
         sentences=_sentences(metrics, on, len(judged), rows),
-        titles=[metric.title for metric in NUMBER_METRICS.values()],
+        least=LEAST,
+        board_legend=legend_html(_legend(on, rows)),
+        digits=_digits(_delivered(metrics, on, "rmse")),
         rows=[(row, _plot(column, row)) for row in rows],
         axis=column.head(),
         on=on,
@@ -71,7 +75,8 @@ def _delivered(metrics: dict[str, Any], on: str, name: str) -> float | None:
 def _rows(metrics: dict[str, Any], on: str) -> list[dict[str, Any]]:
     """Return the answer and every method beside it, best on validation first."""
     scores = {name: _delivered(metrics, on, name) for name in NUMBER_METRICS}
-    ours = {"name": "", "title": "The answer", "validation": metrics["delivered_val_r2"], "weight": None, **scores}
+    title = "The answer" if metrics["leaderboard"] else method_title(metrics["model"])
+    ours = {"name": "", "title": title, "validation": metrics["delivered_val_r2"], "weight": None, **scores}
     rows = [ours]
     for one in metrics["leaderboard"] or metrics["baselines"] or ():
         if one["left_out"] is None and one[on]["r2"]:
@@ -79,6 +84,16 @@ def _rows(metrics: dict[str, Any], on: str) -> list[dict[str, Any]]:
             found = {name: one[on][name]["mean"] for name in NUMBER_METRICS}
             rows.append(about | found | {"validation": one["validation"]["r2"]["mean"]})
     return [row for row in rows if row["r2"] is not None]
+
+
+def _legend(on: str, rows: list[dict[str, Any]]) -> list[Entry]:
+    seen = on == "test" and any(row["validation"] is not None for row in rows)
+    return [Entry(f"{on} R²", INK), *([Entry("validation", MUTED, "diamond")] if seen else [])]
+
+
+def _digits(error: float | None) -> int:
+    """Return the decimals of a value so that its error is seen."""
+    return max(0, 2 - math.floor(math.log10(error))) if error else 2
 
 
 def _plot(column: PlotColumn, row: dict[str, Any]) -> Markup:

@@ -125,8 +125,8 @@ def render(run: LoadedRun) -> str:
         curves=_curves(run),
         reliability=_reliability(metrics["calibration"]) if board.nodes >= ENOUGH_TO_JUDGE else None,
         class_map=class_map(figures.principal_components(run.probabilities), predicted, names, colours)
-        if len(names) > 2
-        else None,  # two classes have one probability
+        if len(names) > 2 and not classes.many
+        else None,  # two classes have one probability, and many cannot be told apart
         **shared,
         settings=settings_rows(run.settings, run.config.get("reasons", {})),  # older runs have no reasons
     )
@@ -203,8 +203,12 @@ def _level_rows(hierarchy: Hierarchy | None) -> dict[str, Any] | None:
     rows = []
     for n, m, field in zip(nodes, edges, fields, strict=True):
         low, median, high = np.quantile(field, [0.05, 0.5, 0.95])
-        spread = f"median {median:.2g} %, middle 90 %: {low:.2g} to {high:.2g} %"
+        spread = f"median {_share(median)} %, middle 90 %: {_share(low)} to {_share(high)} %"
         sizes = size.cell(size.bar(m, SECOND, f"{m:,} edges"), size.mark(n, FIRST, "dot", 6, f"{n:,} nodes"))
         drawn = reach.interval(low, high, FIRST, 5), reach.mark(median, INK, "dot", 5, spread)
-        rows.append((n, m, sizes, f"{median:.2g}", reach.cell(*drawn)))
+        rows.append((n, m, sizes, _share(median), reach.cell(*drawn)))
     return {"rows": rows, "size_axis": size.head(), "reach_axis": reach.head()}
+
+
+def _share(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"

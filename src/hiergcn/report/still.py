@@ -24,6 +24,8 @@ MAP_POINTS = 6000
 MAP_NAMES = 10
 MAP_MARGIN = 10
 NAME_LENGTH = 22
+LETTER = 9.2
+"""Mean width of a letter of a name, in the unit of the picture."""
 
 Ints = npt.NDArray[np.int64]
 
@@ -65,14 +67,15 @@ def class_map(
     place, _ = scaled(places, 0.0)
     drawn = [f'<g opacity="0.75">{disc_paths(place, np.full(len(place), 7), predicted, colours)}</g>']
     counts = np.bincount(predicted, minlength=len(names))
-    spots: list[complex] = []
+    spots: list[tuple[complex, float]] = []  # with half the width of the name
     for which in np.argsort(-counts, kind="stable")[:MAP_NAMES]:
         if counts[which]:
             middle = place[predicted == which]
             spot = complex(np.median(middle.real), np.median(middle.imag))
-            while any(abs(spot.imag - other.imag) < 20 and abs(spot.real - other.real) < 130 for other in spots):
+            half = LETTER * len(short(names[which])) / 2
+            while any(abs(spot.imag - o.imag) < 20 and abs(spot.real - o.real) < half + other for o, other in spots):
                 spot += 20j
-            spots.append(spot)
+            spots.append((spot, half))
             halo = f'stroke="{PAPER}" stroke-width="5" paint-order="stroke" stroke-linejoin="round"'
             words = escape(short(names[which]))
             at = (

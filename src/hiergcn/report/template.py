@@ -29,6 +29,8 @@ def rendered(template: str, *, script: Markup | None = None, **values: Any) -> s
         "mean_and_std": mean_and_std,
         "with_code": with_code,
         "breakable": breakable,
+        "capital": lambda text: text[:1].upper() + text[1:],
+        "signed": signed,
     }
     digest = base64.b64encode(hashlib.sha256((script or "").encode()).digest()).decode("ascii")
     script_hash = None if script is None else f"sha256-{digest}"
@@ -46,6 +48,11 @@ def mean_and_std(summary: Mapping[str, float | None] | None) -> str:
         return "–"
     spread = "" if summary["std"] is None else f" ± {_percent(summary['std'])}"
     return _percent(summary["mean"]) + spread
+
+
+def signed(text: str) -> str:
+    """Return numbers with a true minus sign, and zero without a sign."""
+    return re.sub(r"[+-](0(?:\.0+)?)(?![.\d])", r"\1", text).replace("-", "−")
 
 
 def settings_rows(settings: Settings, reasons: Mapping[str, str], prefix: str = "") -> list[tuple[Any, ...]]:

@@ -15,6 +15,7 @@ from hiergcn.evaluate.paired import TEST, PairedDifference, Scores
 from hiergcn.files import naming, written_whole
 from hiergcn.fragments import card, sentence
 from hiergcn.graph.split import PUBLIC, SplitSpec, parse_splits, splits_text
+from hiergcn.model.registry import method_names, method_title
 from hiergcn.run.process import Peak
 from hiergcn.run.settings import Settings
 
@@ -159,10 +160,11 @@ class Comparison:
         several = self.splits != (PUBLIC,)
         pairs = "splits, each the mean of its seeds" if several else "seeds, for this split only"
         on_gpu = any(run.peak.gpu for run in self.runs)
+        against = method_title(self.against) if self.against in method_names() else self.against
         memory = "on the GPU" if on_gpu else "of the method's process, Python and libraries included, coarsening not"
         sentences = [
             f"±: sample standard deviation over runs. Memory: peak {memory}.",
-            f"Difference: to {self.against} in points, mean and interval (Student's t) over paired {pairs}.",
+            f"Difference from {against} in points: mean and interval (Student's t) over paired {pairs}.",
             f"p: {TEST}; Holm's correction for {len(self.differences)} comparisons.",
         ]
         fewest = min((one.units for one in self.differences), default=ENOUGH_PAIRS)
