@@ -77,8 +77,8 @@ export class Colours {
     return mostFrequent(by === "label" ? sum.labels : sum.predicted)?.[0] ?? -1;
   }
 
-  /** Colours and names; classes come in the order of their size. `merged` says whether there are hyper-nodes. */
-  legend(by: Colouring, merged: boolean): Shade[] {
+  /** Colours and names; classes come in the order of their size. */
+  legend(by: Colouring): Shade[] {
     const { manifest, depth } = this.tree;
     if (by === "level") {
       return manifest.levels.map(({ nodes }, level) => ({
@@ -99,7 +99,6 @@ export class Colours {
     if (this.chosen !== null) shades.push({ colour: "var(--accent)", name: manifest.classes[this.chosen], which: this.chosen });
     if (rest) shades.push({ colour: "var(--grey)", name: `${rest} rarer classes`, which: RARER });
     if (by === "label") shades.push({ colour: "var(--line)", name: "no label" });
-    if (merged) shades.push({ colour: "", name: "paler: mixed classes" });
     return shades;
   }
 

@@ -1,5 +1,7 @@
 // The explorer of a report: state, controls and keys.
 
+import "./every_page";
+
 import { arrangements, type Arrangement } from "./arrange";
 import type { Covered } from "./camera";
 import { Colours, type Colouring } from "./colours";
@@ -12,7 +14,6 @@ import { wireSearch } from "./search";
 import { Stage } from "./stage";
 import { Tree, type Item } from "./tree";
 import { MOST_NODES, View, keyOf, type Picture } from "./view";
-import { wirePage } from "./wire_page";
 
 const COLOURINGS: [Colouring, string][] = [
   ["predicted", "predicted class"],
@@ -123,7 +124,7 @@ class Explorer {
       more.setAttribute("aria-expanded", String(open));
       more.textContent = open ? "less" : "more";
     });
-    byId("explorer-save").addEventListener("click", () => void this.save());
+    byId("explorer-save").addEventListener("click", () => this.save());
     addEventListener("hashchange", () => this.followHash(location.hash));
     for (const link of document.querySelectorAll<HTMLElement>("[data-show]")) {
       link.addEventListener("click", (event) => {
@@ -187,12 +188,8 @@ class Explorer {
   }
 
   /** Offer the picture as a file. */
-  private async save(): Promise<void> {
-    const picture = await this.stage.png();
-    if (!picture) return;
-    const link = element("a", { href: URL.createObjectURL(picture), download: `${this.tree.manifest.run}.png` });
-    link.click();
-    URL.revokeObjectURL(link.href);
+  private save(): void {
+    element("a", { href: this.stage.png(), download: `${this.tree.manifest.run}.png` }).click();
   }
 
   setLevel(level: number): void {
@@ -378,11 +375,10 @@ class Explorer {
     const side = this.by === "label" ? "label" : "predicted";
     const chosen = this.matches.filter[side];
     byId("explorer-legend").replaceChildren(
-      ...this.colours.legend(this.by, this.picture.items.some(({ level }) => level > 0)).map(({ colour, name, which, to }) => {
+      ...this.colours.legend(this.by).map(({ colour, name, which, to }) => {
         const sign = element("span", { class: to ? "ramp" : "dot" });
         sign.style.background = colour;
         if (to) return element("li", {}, name, sign, to);
-        if (!colour) return element("li", { class: "muted" }, name);
         if (which === undefined) return element("li", {}, sign, name);
         const pressed = chosen === which;
         const press = () => this.setFilter({ ...this.matches.filter, [side]: pressed ? null : which });
@@ -395,8 +391,7 @@ class Explorer {
 
   private levelName(): string {
     const { level } = this.view;
-    const added = level >= this.tree.manifest.modelLevels ? " (added for display)" : "";
-    return `${level} of ${this.tree.depth}: ${count(this.tree.size(level), level ? "hyper-node" : "node")}${added}`;
+    return `${level} of ${this.tree.depth}: ${count(this.tree.size(level), level ? "hyper-node" : "node")}`;
   }
 
   private status(): string {
@@ -405,6 +400,8 @@ class Explorer {
     const hyper = items.filter((item) => this.tree.weight(item) > 1).length;
     const kinds = [hyper && count(hyper, "hyper-node"), hyper < items.length && count(items.length - hyper, "node"), count(edges.length, "edge")];
     const words = [kinds.filter(Boolean).join(", ")];
+    if (hyper && (this.by === "predicted" || this.by === "label")) words.push("paler discs hold mixed classes");
+    if (this.view.level >= this.tree.manifest.modelLevels && this.view.level) words.push("this level is for display only, the model does not use it");
     if (opened.length) words.push(`${count(opened.length, "hyper-node")} open`);
     if (oneOf > 1) words.push(`a sample of the level's ${count(this.tree.size(this.view.level), "node")}; search finds them all`);
     if (edgesLeftOut) words.push(`${count(edgesLeftOut, "weaker edge")} not drawn`);
@@ -431,6 +428,7 @@ class Explorer {
       lit: this.stage.lit(),
       camera: this.stage.view,
       paintMs: this.stage.paintTime,
+      regions: this.stage.regionsOnScreen,
       full: this.full.isFull,
       sampled: oneOf > 1,
     };
@@ -486,5 +484,4 @@ async function start(): Promise<void> {
   }
 }
 
-wirePage();
 if (document.getElementById("explorer")) void start();

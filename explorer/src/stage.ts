@@ -341,6 +341,11 @@ export class Stage {
     return place ? { ...this.camera.toScreen(place), r: place.r * this.camera.scale } : null;
   }
 
+  /** The classes that are named in the picture, and where. */
+  get regionsOnScreen(): (Spot & { name: string })[] {
+    return this.regions.map((region) => ({ ...this.camera.toScreen(region), name: region.name }));
+  }
+
   /** Milliseconds that the last painting took. */
   get paintTime(): number {
     return this.paintMs;
@@ -351,8 +356,8 @@ export class Stage {
     return { x, y, scale, turned };
   }
 
-  /** The picture as a file. */
-  async png(): Promise<Blob | null> {
+  /** The picture as the address of a file. */
+  png(): string {
     const both = document.createElement("canvas");
     Object.assign(both, { width: this.base.canvas.width, height: this.base.canvas.height });
     const context = both.getContext("2d") as CanvasRenderingContext2D;
@@ -362,6 +367,6 @@ export class Stage {
     context.drawImage(this.base.canvas, 0, 0);
     context.globalAlpha = 1;
     if (!this.over.canvas.hidden) context.drawImage(this.over.canvas, 0, 0);
-    return new Promise((resolve) => both.toBlob(resolve, "image/png"));
+    return both.toDataURL("image/png"); // toBlob waits for an idle browser, for seconds at times
   }
 }

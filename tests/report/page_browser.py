@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,21 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
 SIZES = {390: 844, 1024: 768, 1440: 900, 2560: 1440}
 """Heights of the screens that pages are tested on, by their width."""
+
+RESET = """() => {
+  for (const one of document.querySelectorAll("details")) one.open = false;
+  if (window.hiergcn) {
+    for (const name of ["colour", "arrange"]) {
+      const select = document.getElementById(`explorer-${name}`);
+      select.selectedIndex = 0;
+      select.dispatchEvent(new Event("change"));
+    }
+    document.getElementById("explorer-search").value = "";
+    document.getElementById("explorer-reset").click();
+  }
+  document.activeElement?.blur();
+  scrollTo(0, 0);
+}"""
 
 
 def chromium() -> "Iterator[Browser]":
@@ -43,12 +58,20 @@ class Opened:
         page.goto(path.as_uri() + anchor)
         self.until(ready)
 
+    def reset(self) -> None:
+        """Bring the page back to how it was opened, which is faster than to open it again."""
+        self.page.set_viewport_size({"width": 1440, "height": SIZES[1440]})
+        self.page.evaluate(RESET)
+        self.page.mouse.move(2, 2)
+        self.requests.clear()
+        self.problems.clear()
+
     def until(self, condition: str) -> None:
         """Wait until an expression is true; playwright's own way needs `eval`, which the page forbids."""
-        for _ in range(200):
+        for _ in range(500):
             if self.page.evaluate(condition):
                 return
-            self.page.wait_for_timeout(50)
+            self.page.wait_for_timeout(20)
         raise AssertionError(f"never true: {condition}")
 
     def _dismiss(self, dialog: "Dialog") -> None:
@@ -93,12 +116,14 @@ class Opened:
         return found
 
 
-def axe_violations(page: "Page") -> list[str]:
-    """Return what axe-core objects to, as `rule: element`."""
+def axe_violations(page: "Page", rules: Sequence[str] = ()) -> list[str]:
+    """Return what axe-core objects to, as `rule: element`; of some rules or of all."""
     axe = pytest.importorskip(
         "axe_playwright_python", reason="axe-core is not installed (pip install axe-playwright-python)"
     )
-    page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
+    if not page.evaluate("window.axe !== undefined"):
+        page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
     tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-    found = page.evaluate("tags => axe.run({runOnly: tags})", tags)
+    only: dict[str, Any] = {"type": "rule", "values": rules} if rules else {"type": "tag", "values": tags}
+    found = page.evaluate("only => axe.run({runOnly: only, resultTypes: ['violations']})", only)
     return [f"{rule['id']}: {node['html'][:200]}" for rule in found["violations"] for node in rule["nodes"]]

@@ -39,6 +39,15 @@ def test_a_tie_has_no_winner() -> None:
     assert "p = 1.00" in sentence or "p = 0." in sentence
 
 
+def test_more_methods_need_more_runs() -> None:
+    """Six pairs are enough for one comparison, but Holm's correction for two leaves p at 0.06 whatever they are."""
+    low, middle, high = ([start + 0.001 * k * start for k in range(6)] for start in (0.5, 0.7, 0.8))
+    assert verdict(comparison(method("a", *middle), method("b", *high)))[0].startswith("b: 80")
+    title, sentence = verdict(comparison(method("a", *low), method("b", *middle), method("c", *high)))
+    assert title == "Too few runs to tell"
+    assert sentence.endswith("no difference can be significant with 6 runs per method; take at least 7 seeds.")
+
+
 def test_failed_methods_do_not_decide() -> None:
     assert verdict(comparison(method("a", None, None)))[0] == "Every run failed"
     assert verdict(comparison(method("a", 0.5, 0.6), method("b", None, None)))[0] == "a: 55.0 ± 7.1 %"

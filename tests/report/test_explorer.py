@@ -17,8 +17,7 @@ from hiergcn.graph.coordinates import Coordinates
 from hiergcn.report import explorer
 from hiergcn.report.explorer import ExplorerData
 from hiergcn.report.figures import principal_components
-from hiergcn.report.graph_layout import layout
-from hiergcn.report.tree import Tree
+from hiergcn.report.tree_layout import Tree, layout
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.settings import settings_for

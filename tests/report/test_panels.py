@@ -7,8 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from hiergcn.report import axes
-from hiergcn.report.cells import PlotColumn
-from hiergcn.report.marks import mark
+from hiergcn.report.marks import PlotColumn, mark
 from hiergcn.report.palette import FIRST
 from hiergcn.report.panels import Entry, Figure, Panel
 

@@ -42,15 +42,23 @@ def run(report: Path) -> LoadedRun:
     return load_run(report.parent)
 
 
-@pytest.fixture
-def opened(browser: "Browser", report: Path) -> Iterator[Opened]:
+@pytest.fixture(scope="module")
+def once(browser: "Browser", report: Path) -> Iterator[Opened]:
     page = browser.new_page(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
-    yield Opened(page, report)
+    opened = Opened(page, report)
+    assert opened.requests == [report.as_uri()]
+    yield opened
     page.close()
 
 
-def test_the_page_makes_one_request(opened: Opened, report: Path) -> None:
-    assert opened.requests == [report.as_uri()]
+@pytest.fixture
+def opened(once: Opened) -> Opened:
+    once.reset()
+    return once
+
+
+def test_the_page_makes_one_request(opened: Opened) -> None:
+    assert opened.requests == []  # beyond the file, which the fixture has seen
     assert opened.problems == []
     assert not opened.page.is_visible("#explorer-pictures")
     assert not opened.page.is_visible("#explorer-panel")  # opens with the first choice
@@ -58,10 +66,8 @@ def test_the_page_makes_one_request(opened: Opened, report: Path) -> None:
     assert state["drawn"] == state["levels"][state["level"]]["nodes"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_screen_is_filled_and_accessible(browser: "Browser", report: Path, scheme: Any) -> None:
-    page = browser.new_page(color_scheme=scheme)
-    opened = Opened(page, report)
+def test_every_screen_is_filled_and_accessible(opened: Opened) -> None:
+    page = opened.page
     opened.find("paper 101")
     for width, height in SIZES.items():
         page.set_viewport_size({"width": width, "height": height})
@@ -78,9 +84,27 @@ def test_every_screen_is_filled_and_accessible(browser: "Browser", report: Path,
         assert min(width for width in charts if width) >= 90  # they keep a readable width
         label = page.locator(".level label")
         assert label.evaluate("one => one.scrollWidth <= one.clientWidth")  # its text is not cut
-        if width in (390, 1440):  # one on each side of the style's only break
+        if width in (390, 1440):  # one on each side of the style's main break
             assert axe_violations(page) == []
-    page.close()
+            page.emulate_media(color_scheme="dark")
+            assert axe_violations(page, ["color-contrast"]) == []  # all else is the same in the dark
+            page.emulate_media(color_scheme="light")
+
+
+def test_classes_are_named_where_they_are_at_home(opened: Opened) -> None:
+    regions = opened.state["regions"]
+    assert {region["name"] for region in regions} & {"beta", "gamma", "delta"}
+    for region in regions:
+        nearest = min(opened.items, key=lambda item: np.hypot(item["x"] - region["x"], item["y"] - region["y"]))
+        assert nearest["name"].endswith(region["name"])  # "9 nodes, mostly beta"
+    opened.page.select_option("#explorer-colour", "confidence")
+    assert opened.state["regions"] == []  # colours mean something else
+
+
+def test_the_graph_begins_on_the_first_screen(opened: Opened) -> None:
+    stage = opened.page.locator(".stage").bounding_box()
+    assert stage is not None
+    assert stage["y"] < SIZES[1440]
 
 
 def test_the_slider_changes_the_level(opened: Opened) -> None:

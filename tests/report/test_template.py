@@ -2,7 +2,7 @@
 
 import pytest
 
-from hiergcn.report.template import with_code
+from hiergcn.report.template import signed, with_code
 
 
 @pytest.mark.parametrize(
@@ -15,3 +15,7 @@ from hiergcn.report.template import with_code
 )
 def test_code_between_backticks(text: str, expected: str) -> None:
     assert with_code(text) == expected
+
+
+def test_numbers_have_a_true_minus_sign_and_zero_none() -> None:
+    assert signed("-0.0 to +1.5, -12.30, +0.05") == "0.0 to +1.5, −12.30, +0.05"

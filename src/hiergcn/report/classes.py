@@ -9,7 +9,7 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from hiergcn.report import axes
-from hiergcn.report.cells import PlotColumn
+from hiergcn.report.marks import PlotColumn
 from hiergcn.report.palette import FIRST, INK, MUTED, SECOND
 from hiergcn.report.panels import Entry, legend_html
 from hiergcn.run.folder import LoadedRun

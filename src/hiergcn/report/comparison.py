@@ -13,8 +13,8 @@ from hiergcn.files import written_whole
 from hiergcn.graph.split import PUBLIC
 from hiergcn.model.registry import method_names, method_title
 from hiergcn.report import axes
-from hiergcn.report.cells import PlotColumn
 from hiergcn.report.headline import title_of
+from hiergcn.report.marks import PlotColumn
 from hiergcn.report.palette import INK, MUTED, method_colour
 from hiergcn.report.panels import Entry, Figure, Panel, legend_html
 from hiergcn.report.template import mean_and_std, rendered, script, settings_rows

@@ -22,9 +22,8 @@ from hiergcn.explain.votes import Votes
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.report.classes import evaluated_parts
 from hiergcn.report.figures import principal_components
-from hiergcn.report.graph_layout import RADIUS, Positions
 from hiergcn.report.headline import UNSURE
-from hiergcn.report.tree import Tree
+from hiergcn.report.tree_layout import RADIUS, Positions, Tree
 from hiergcn.run.folder import LoadedRun
 
 WHOLE_EDGES = 150_000

@@ -21,6 +21,8 @@ FEW_LABELS = 5
 UNSURE = 0.5
 """Confidence below which a prediction counts as unsure."""
 MAX_NAMES = 5
+WITHOUT_CHANCE = (AUTO, "label-propagation", "harmonic", "constant")
+"""Models for which one seed is enough: several methods, or nothing is drawn."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,8 @@ def headline(metrics: dict[str, Any], board: Leaderboard) -> Headline:
         nodes = f"{board.nodes} {board.on} node{'s' if board.nodes != 1 else ''}"
         figure, meaning = "Too few labels to judge", f"{right} of {nodes} correct; that says little."
     automatic = metrics["model"] == AUTO
-    how = "automatic choice" if automatic else f"{method_title(metrics['model'])} · preset {metrics['preset']}"
+    preset = "" if metrics["preset"] in (None, "default") else f" · preset {metrics['preset']}"
+    how = "automatic choice" if automatic else f"{method_title(metrics['model'])}{preset}"
     sentences = (metrics.get("verdict"), _claim(metrics), comparison_sentence(board) if judged else None)
     return Headline(
         title_of(metrics["dataset"]),
@@ -91,7 +94,7 @@ def next_steps(run: LoadedRun, board: Leaderboard, classes: Classes) -> list[Ste
     unseen = ~run.predictions["given"]
     unsure = int((unseen & (run.predictions["confidence"] < UNSURE)).sum())
     if unsure:
-        share = f"{unsure:,} of the {int(unseen.sum()):,} nodes whose class was not given"
+        share = f"{unsure:,} of the {int(unseen.sum()):,} nodes without a given label"
         steps.append(
             Step("Check unsure predictions", f"{share} have a confidence below {100 * UNSURE:.0f} %.", "only=unsure")
         )
@@ -110,9 +113,11 @@ def _doubtful(run: LoadedRun) -> Step | None:
     if run.doubtful is None or run.doubtful.empty:
         return None
     first, number = run.doubtful.iloc[0], len(run.doubtful)
-    most = f"{first['id']} is labelled {first['label']} and looks like {first['likely']}"
-    text = f"{number:,} given labels disagree with the others: {most}." if number > 1 else f"{most}."
-    return Step("Doubt these labels", text, "only=doubtful")
+    most = f"{first['id']} is labelled {first['label']} but looks like {first['likely']}"
+    text = (
+        f"{number:,} given labels disagree with the rest, most of all this one: {most}." if number > 1 else f"{most}."
+    )
+    return Step("Double-check these labels", text, "only=doubtful")
 
 
 def _more_labels(metrics: dict[str, Any], board: Leaderboard, classes: Classes) -> Step | None:
@@ -132,9 +137,9 @@ def _weakest(board: Leaderboard, classes: Classes) -> Step | None:
     if row is None or worst is None:
         return None
     other = next(one.name for one in classes.rows if one.number == worst.predicted)
-    lowest = f"It has the lowest F1, {100 * (row.f1 or 0.0):.0f} %."
+    lowest = f"It has the lowest F1, {100 * (row.f1 or 0.0):.0f} %:"
     are = "is" if worst.nodes == 1 else "are"
-    text = f"{lowest} {worst.nodes} of its {row.support} {board.on} nodes {are} taken for {other}."
+    text = f"{lowest} {worst.nodes} of its {row.support} {board.on} nodes {are} predicted as {other}."
     name = row.name if row.name[:1].isalpha() else f"class {row.name}"
     return Step(f"Look at {name}", text, f"label={row.number}&only=wrong")
 
@@ -168,7 +173,7 @@ def _warnings(metrics: dict[str, Any]) -> list[str]:
         warnings.append(f"{len(failures)} of {len(metrics['seeds'])} seeds failed and are not in the mean: {reasons}.")
     if metrics["interrupted"]:
         warnings.append(f"The run was stopped early, after {len(metrics['seeds'])} seeds.")
-    if len(metrics["seeds"]) == 1 and metrics["model"] != AUTO:
+    if len(metrics["seeds"]) == 1 and metrics["model"] not in WITHOUT_CHANCE:
         warnings.append("One seed gives no standard deviation; run several before comparing.")
     evaluated = metrics["per_class"]
     small = [row["name"] for row in evaluated["classes"] if row["support"] < FEW_NODES]

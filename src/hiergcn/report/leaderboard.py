@@ -10,8 +10,8 @@ from markupsafe import Markup
 from hiergcn.evaluate.metrics import accuracy_interval
 from hiergcn.model.registry import method_title
 from hiergcn.report import axes
-from hiergcn.report.cells import PlotColumn
 from hiergcn.report.classes import evaluated_parts
+from hiergcn.report.marks import PlotColumn
 from hiergcn.report.palette import INK, MUTED, method_colour
 from hiergcn.report.panels import Entry, legend_html
 from hiergcn.run.portfolio import PORTFOLIO, candidate_title

@@ -1,13 +1,18 @@
 """Marks of a chart as SVG: dots, intervals, bars and rules at a share of the width, so that a chart can be any width.
 
 Horizontal positions are shares of the width, from 0 to 1, and vertical ones are pixels. Text is text in the page's own
-font. A mark with a `tip` shows it when it is pointed at.
+font. A mark with a `tip` shows it when it is pointed at. A `PlotColumn` is a column of a table whose cells are
+plots with one axis, the ticks of which stand in the head of the table.
 """
 
+from collections.abc import Iterable
 from html import escape
 from typing import Literal
 
-from hiergcn.report.palette import INK, MUTED, PAPER
+from markupsafe import Markup
+
+from hiergcn.report.axes import Axis
+from hiergcn.report.palette import INK, LINE, MUTED, PAPER
 
 Shape = Literal["dot", "ring", "diamond", "tick", "star", "line", "dashed", "band", "bar"]
 """Of a mark or of an entry of a legend; a legend alone has the last four."""
@@ -89,3 +94,45 @@ def swatch(colour: str, shape: Shape) -> str:
         faint = ' fill-opacity="0.25"' if shape == "band" else ""
         return f'<rect width="18" height="10" y="1" rx="1.5" fill="{colour}"{faint}/>'
     return mark(0.5, 6, colour, shape, 4.5)
+
+
+HEIGHT = 24
+MIDDLE = HEIGHT / 2
+BEYOND = 24
+"""The lines of the ticks are so much longer on both sides, to fill a higher row; the cell cuts them."""
+
+
+class PlotColumn:
+    """The plots of one column of a table."""
+
+    def __init__(self, axis: Axis) -> None:
+        self.axis = axis
+
+    def head(self) -> Markup:
+        """Return the names of the ticks."""
+        names = zip(self.axis.ticks, self.axis.names, strict=True)
+        return _cell(text(self.axis.at(tick), HEIGHT - 6, name) for tick, name in names)
+
+    def cell(self, *drawn: str) -> Markup:
+        """Return the marks of one row over the lines of the ticks. The table's other columns hold the values."""
+        lines = [upright(self.axis.at(tick), -BEYOND, HEIGHT + BEYOND, LINE) for tick in self.axis.ticks]
+        return _cell([*lines, *drawn])
+
+    def mark(self, value: float, colour: str, shape: Shape = "dot", size: float = 5, tip: str = "") -> str:
+        return mark(self.axis.at(value), MIDDLE, colour, shape, size, tip)
+
+    def interval(self, low: float, high: float, colour: str, width: float = 1.6, tip: str = "") -> str:
+        left, right = (min(max(self.axis.at(value), 0.0), 1.0) for value in (low, high))
+        return interval(left, right, MIDDLE, colour, width, tip)
+
+    def zero(self) -> str:
+        """Return a line at 0."""
+        return upright(self.axis.at(0.0), -BEYOND, HEIGHT + BEYOND, INK)
+
+    def bar(self, value: float, colour: str, tip: str = "") -> str:
+        """Return a bar from the start of the axis."""
+        return bar(0.0, self.axis.at(value), MIDDLE, 12, colour, tip=tip)
+
+
+def _cell(drawn: Iterable[str]) -> Markup:
+    return Markup(f'<svg class="cell" height="{HEIGHT}" aria-hidden="true">{"".join(drawn)}</svg>')  # noqa: S704

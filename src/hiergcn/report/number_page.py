@@ -11,14 +11,14 @@ from hiergcn.evaluate.metrics import NUMBER_METRICS
 from hiergcn.evaluate.number_report import describe_intervals
 from hiergcn.model.registry import method_title
 from hiergcn.report import axes
-from hiergcn.report.cells import PlotColumn
 from hiergcn.report.figures import DASH
-from hiergcn.report.graph_layout import Positions
 from hiergcn.report.headline import title_of
+from hiergcn.report.marks import PlotColumn
 from hiergcn.report.palette import FIRST, INK, LINE, MUTED, SECOND, VALUE_COLOURS, method_colour
 from hiergcn.report.panels import Entry, Figure, Panel, legend_html
 from hiergcn.report.still import Still, place_map
 from hiergcn.report.template import rendered, script, settings_rows
+from hiergcn.report.tree_layout import Positions
 from hiergcn.run.adapt import AUTO
 from hiergcn.run.folder import LoadedRun
 from hiergcn.run.portfolio import candidate_title

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from markupsafe import Markup
 
 from hiergcn.coarsen import Hierarchy
@@ -13,25 +14,28 @@ from hiergcn.coarsen.receptive_field import receptive_field_sizes
 from hiergcn.errors import InputError
 from hiergcn.evaluate.answers import NumberAnswers
 from hiergcn.evaluate.calibration import describe_calibration
-from hiergcn.evaluate.metrics import METRICS, result_key
+from hiergcn.evaluate.metrics import METRICS, describe_sets, result_key
 from hiergcn.files import written_whole
 from hiergcn.report import axes, figures
-from hiergcn.report.cells import PlotColumn
 from hiergcn.report.classes import class_section
 from hiergcn.report.explorer import explorer_data
-from hiergcn.report.graph_layout import layout
 from hiergcn.report.headline import ENOUGH_TO_JUDGE, headline, next_steps
-from hiergcn.report.label_advice import label_advice
 from hiergcn.report.leaderboard import leaderboard, leaderboard_plots
+from hiergcn.report.marks import PlotColumn
 from hiergcn.report.number_page import render_numbers
 from hiergcn.report.palette import FIRST, INK, SECOND, class_colours
 from hiergcn.report.still import class_map, levels_pictures
 from hiergcn.report.template import in_script, rendered, script, settings_rows
-from hiergcn.report.tree import Tree
+from hiergcn.report.tree_layout import Tree, layout
 from hiergcn.run.folder import LoadedRun, load_run, run_config
 from hiergcn.run.machine import environment
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import recipe_files
+
+SHOWN_SIZES = 8
+"""Sizes of prediction sets that have a row of their own."""
+SHOWN_ROWS = 10
+"""Doubtful labels and suggestions on the page; the files have more."""
 
 
 def write_report(folder: Path, result: RunResult | None = None) -> Path:
@@ -106,7 +110,7 @@ def render(run: LoadedRun) -> str:
     return rendered(
         "run.html",
         **_explorer(run, colours),
-        **label_advice(run),
+        **_label_advice(run),
         config=run.config,
         metrics=metrics,
         calibration=describe_calibration(metrics["calibration"]),
@@ -212,3 +216,35 @@ def _level_rows(hierarchy: Hierarchy | None) -> dict[str, Any] | None:
 
 def _share(value: float) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _label_advice(run: LoadedRun) -> dict[str, Any]:
+    """Return the values of the template `labels.html`."""
+    sets = run.metrics.get("prediction_sets")
+    return {
+        "sets": describe_sets(sets) if sets else None,
+        "set_sizes": _size_rows(sets["sizes"]) if sets else (),
+        "doubtful": _first_rows(run.doubtful),
+        "suggestions": _first_rows(run.suggestions),
+    }
+
+
+def _first_rows(table: pd.DataFrame | None) -> list[dict[Any, str]]:
+    return [] if table is None else table.head(SHOWN_ROWS).to_dict("records")
+
+
+def _size_rows(sizes: list[int]) -> list[dict[str, Any]]:
+    """Return a row for each size of prediction sets that occurs: name, nodes, share and bar; large sizes together."""
+    rows = {str(size): nodes for size, nodes in enumerate(sizes[:SHOWN_SIZES], start=1)}
+    rows[f"more than {SHOWN_SIZES}"] = sum(sizes[SHOWN_SIZES:])
+    shares = {size: nodes / sum(sizes) for size, nodes in rows.items() if nodes}
+    column = PlotColumn(axes.span([100 * share for share in shares.values()], zero=True, most=100))
+    return [
+        {
+            "size": size,
+            "nodes": rows[size],
+            "share": share,
+            "plot": column.cell(column.bar(100 * share, FIRST, f"{rows[size]:,} nodes")),
+        }
+        for size, share in shares.items()
+    ]

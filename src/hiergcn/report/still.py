@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
-from hiergcn.report.graph_layout import RADIUS, Positions
 from hiergcn.report.marks import number
 from hiergcn.report.palette import INK, PAPER
-from hiergcn.report.tree import Tree
+from hiergcn.report.tree_layout import RADIUS, Positions, Tree
 
 SIZE = 600
 PICTURE_PANELS = 3

@@ -9,8 +9,7 @@ from scipy.spatial import cKDTree
 
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import load_dataset
-from hiergcn.report.graph_layout import RADIUS, Positions, layout
-from hiergcn.report.tree import OVERVIEW, Tree
+from hiergcn.report.tree_layout import OVERVIEW, RADIUS, Positions, Tree, layout
 
 
 @pytest.fixture(scope="module")
