@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,28 +62,22 @@ def plus_page(evidence: Evidence) -> Page:
     return Page("H-GCN+: all results", [overview, *plus_sections(evidence)], _runs(evidence, list(evidence.plus)))
 
 
-def choosing_page(records: Sequence[Record]) -> Page:
-    """Return the page of the automatic choice."""
-    again = f"`hiergcn reproduce page --store {PACKED}` makes this page again from the stored runs."
-    return Page("The automatic choice", choosing_sections(records), [_provenance(list(records)), again])
+BENCHMARKS = {
+    "choosing": ("The automatic choice", choosing_records, choosing_sections),
+    "labels": ("Spending labels well", labels_records, labels_sections),
+    "numbers": ("Numeric targets", numbers_records, numbers_sections),
+    "range": ("Graphs of large diameter", range_records, range_sections),
+}
+"""Title of the page, its runs among all, and its sections."""
 
 
-def labels_page(records: Sequence[Record]) -> Page:
-    """Return the page of spending labels."""
-    again = f"`hiergcn reproduce page --store {PACKED}` makes this page again from the stored runs."
-    return Page("Spending labels well", labels_sections(records), [_provenance(list(records)), again])
-
-
-def numbers_page(records: Sequence[Record]) -> Page:
-    """Return the page of numeric targets."""
-    again = f"`hiergcn reproduce page --store {PACKED}` makes this page again from the stored runs."
-    return Page("Numeric targets", numbers_sections(records), [_provenance(list(records)), again])
-
-
-def range_page(records: Sequence[Record], quick: bool = False) -> Page:
-    """Return the page of graphs of large diameter."""
-    again = f"`hiergcn reproduce page{' --quick' if quick else ''} --store {PACKED}` makes this page again."
-    return Page("Graphs of large diameter", range_sections(records, quick), [_provenance(list(records)), again])
+def benchmark_page(name: str, records: Sequence[Record], quick: bool = False) -> Page:
+    """Return the page of a benchmark from its runs."""
+    title, _, sections_of = BENCHMARKS[name]
+    small = quick and name == "range"
+    sections = range_sections(records, quick=True) if small else sections_of(records)
+    again = f"`hiergcn reproduce page{' --quick' if small else ''} --store {PACKED}` makes this page again"
+    return Page(title, sections, [_provenance(list(records)), f"{again} from the stored runs."])
 
 
 def write_pages(place: Path, folder: Path, scale: Scale) -> list[Path]:
@@ -95,14 +88,9 @@ def write_pages(place: Path, folder: Path, scale: Scale) -> list[Path]:
     """
     records = read_records(place)
     pages, others = [], len(records)
-    for name, select, page_of in (
-        ("choosing", choosing_records, choosing_page),
-        ("labels", labels_records, labels_page),
-        ("numbers", numbers_records, numbers_page),
-        ("range", range_records, partial(range_page, quick=scale.name == "quick")),
-    ):
+    for name, (_, select, _) in BENCHMARKS.items():
         if found := select(records):
-            pages.append(write_page(page_of(found), folder / name))
+            pages.append(write_page(benchmark_page(name, found, scale.name == "quick"), folder / name))
             write_packed(found, folder / name / PACKED)
             others -= len(found)
     if pages and others <= 0:

@@ -50,7 +50,7 @@ def _variable(name: str) -> str:
     return f"var(--{name})"
 
 
-INK, MUTED, LINE, PAPER = map(_variable, ("ink", "muted", "line", "paper"))
+INK, MUTED, LINE, PAPER, EDGE = map(_variable, ("ink", "muted", "line", "paper", "edge"))
 *CLASS_COLOURS, OTHER = map(_variable, _HUES)
 BLUE, AMBER, GREEN, PINK, SKY, VERMILION, OLIVE, WINE, VIOLET, BROWN = CLASS_COLOURS
 VALUE_COLOURS = [_variable(name) for name in _VALUES]

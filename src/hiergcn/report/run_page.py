@@ -23,7 +23,7 @@ from hiergcn.report.headline import ENOUGH_TO_JUDGE, headline, next_steps
 from hiergcn.report.leaderboard import leaderboard, leaderboard_plots
 from hiergcn.report.marks import PlotColumn
 from hiergcn.report.number_page import render_numbers
-from hiergcn.report.palette import FIRST, INK, SECOND, class_colours
+from hiergcn.report.palette import EDGE, FIRST, INK, class_colours
 from hiergcn.report.still import class_map, levels_pictures
 from hiergcn.report.template import in_script, rendered, script, settings_rows
 from hiergcn.report.tree_layout import Tree, layout
@@ -208,7 +208,7 @@ def _level_rows(hierarchy: Hierarchy | None) -> dict[str, Any] | None:
     for n, m, field in zip(nodes, edges, fields, strict=True):
         low, median, high = np.quantile(field, [0.05, 0.5, 0.95])
         spread = f"median {_share(median)} %, middle 90 %: {_share(low)} to {_share(high)} %"
-        sizes = size.cell(size.bar(m, SECOND, f"{m:,} edges"), size.mark(n, FIRST, "dot", 6, f"{n:,} nodes"))
+        sizes = size.cell(size.bar(m, EDGE, f"{m:,} edges"), size.mark(n, FIRST, "dot", 6, f"{n:,} nodes"))
         drawn = reach.interval(low, high, FIRST, 5), reach.mark(median, INK, "dot", 5, spread)
         rows.append((n, m, sizes, _share(median), reach.cell(*drawn)))
     return {"rows": rows, "size_axis": size.head(), "reach_axis": reach.head()}
