@@ -115,7 +115,7 @@ def test_a_written_comparison_is_read_again(comparison: Comparison, tmp_path: Pa
 
 def test_explanations_name_the_rival_the_pairs_and_the_lowest_p(comparison: Comparison) -> None:
     words = " ".join(comparison.explanations)
-    assert "to shallow in points" in words
+    assert "from shallow in points" in words
     assert "over paired seeds, for this split only" in words
     assert "overlap" not in words
     pairs = tuple(replace(one, units=5) for one in comparison.differences)
