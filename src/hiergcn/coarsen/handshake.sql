@@ -17,11 +17,11 @@ CREATE MACRO shifted13(x) AS xor(x, x >> 13);
 CREATE MACRO hash32(number) AS
     shifted13(low32(shifted15(low32(low32(number::UBIGINT) * 2654435761::UBIGINT)) * 2246822519::UBIGINT));
 CREATE MACRO similarity(w, a, b, u, v) AS
-    w::DOUBLE * w::DOUBLE / (a::DOUBLE * b::DOUBLE) * (1.0::DOUBLE + hash32(u + v)::DOUBLE / 1099511627776.0::DOUBLE);
+    w::DOUBLE * w::DOUBLE / (a::DOUBLE * b::DOUBLE) * (1.0::DOUBLE + hash32(u::BIGINT + v)::DOUBLE / 1099511627776.0::DOUBLE);
 
 -- name: number_nodes
 CREATE TABLE ids AS
-SELECT id, row_number() OVER (ORDER BY id) - 1 AS node
+SELECT id, (row_number() OVER (ORDER BY id) - 1)::INTEGER AS node
 FROM (SELECT DISTINCT id FROM (SELECT source AS id FROM listed UNION ALL SELECT target FROM listed));
 CREATE TABLE nodes AS SELECT node, 1::BIGINT AS weight FROM ids;
 CREATE TABLE members AS SELECT node, 0 AS level, node AS hyper_node FROM ids;
@@ -48,7 +48,7 @@ FROM listed JOIN ids AS a ON source = a.id JOIN ids AS b ON target = b.id
 WHERE a.node <> b.node;
 
 -- name: open
-CREATE OR REPLACE TABLE pairs (node BIGINT, other BIGINT);
+CREATE OR REPLACE TABLE pairs (node INTEGER, other INTEGER);
 CREATE OR REPLACE TABLE open_edges AS
 SELECT u, v, similarity(edges.weight, a.weight, b.weight, u, v) AS similarity
 FROM edges JOIN nodes AS a ON u = a.node JOIN nodes AS b ON v = b.node;
@@ -90,7 +90,7 @@ WHERE place % 2 = 1 AND next IS NOT NULL;
 -- name: number_groups
 -- Hyper-nodes are numbered by their smallest members.
 CREATE OR REPLACE TABLE heads AS
-SELECT node, row_number() OVER (ORDER BY node) - 1 AS hyper_node
+SELECT node, (row_number() OVER (ORDER BY node) - 1)::INTEGER AS hyper_node
 FROM nodes WHERE NOT EXISTS (FROM pairs WHERE pairs.other = nodes.node);
 CREATE OR REPLACE TABLE groups AS
 SELECT node, hyper_node FROM heads
