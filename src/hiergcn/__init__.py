@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hiergcn.api import suggest as suggest
     from hiergcn.coarsen import CoarsenConfig as CoarsenConfig
     from hiergcn.coarsen import Hierarchy as Hierarchy
+    from hiergcn.coarsen.node_table import node_table as node_table
     from hiergcn.datasets import load_dataset as load_dataset
     from hiergcn.datasets import planted_graph as planted_graph
     from hiergcn.errors import HierGCNError as HierGCNError
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "hiergcn.coarsen": ("CoarsenConfig", "Hierarchy"),
+    "hiergcn.coarsen.node_table": ("node_table",),
     "hiergcn.datasets": ("load_dataset", "planted_graph"),
     "hiergcn.errors": ("HierGCNError", "InputError"),
     "hiergcn.estimator": ("HGCNClassifier", "NodeClassifier", "NodeRegressor"),

@@ -1,4 +1,4 @@
-"""`Graph.to_table`: means over neighbours and hyper-nodes, and labels nearby."""
+"""`node_table`: means over neighbours and hyper-nodes, and labels nearby."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hiergcn import Graph, InputError, Split
+from hiergcn import Graph, InputError, Split, node_table
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import planted_graph
 
@@ -19,7 +19,7 @@ def path_of_four() -> Graph:
 
 def test_means_of_a_path() -> None:
     graph = path_of_four()
-    table = graph.to_table(hops=2, levels=1)
+    table = node_table(graph, hops=2, levels=1)
     assert list(table.index) == ["a", "b", "c", "d"]
     assert list(table["degree"]) == [1, 2, 2, 1]
     assert list(table["hop1:x0"]) == [2.0, 2.5, 5.0, 4.0]
@@ -33,15 +33,15 @@ def test_means_of_a_path() -> None:
 def test_no_node_sees_its_own_label() -> None:
     graph = planted_graph(60, classes=2, seed=3)
     assert graph.labels is not None
-    before = graph.to_table(hops=0, levels=0)
+    before = node_table(graph, hops=0, levels=0)
     flipped = graph.labels.copy()
     flipped[7] = 1 - flipped[7]
-    after = replace(graph, labels=flipped).to_table(hops=0, levels=0)
+    after = node_table(replace(graph, labels=flipped), hops=0, levels=0)
     near = [name for name in before if str(name).startswith("near:")]
     others = np.delete(np.arange(60), 7)
     assert not np.allclose(before[near].to_numpy()[others], after[near].to_numpy()[others])
-    alone = graph.to_table(0, 0, train=np.delete(np.arange(60), 7))[near].to_numpy()[7]
-    again = replace(graph, labels=flipped).to_table(0, 0, train=np.delete(np.arange(60), 7))[near].to_numpy()[7]
+    alone = node_table(graph, 0, 0, train=np.delete(np.arange(60), 7))[near].to_numpy()[7]
+    again = node_table(replace(graph, labels=flipped), 0, 0, train=np.delete(np.arange(60), 7))[near].to_numpy()[7]
     np.testing.assert_allclose(alone, again)
 
 
@@ -51,14 +51,14 @@ def test_only_training_labels_are_used() -> None:
     split = Split(nodes[:20], nodes[20:40], nodes[40:])
     assert graph.labels is not None
     hidden = np.where(nodes < 20, graph.labels, 1 - graph.labels)
-    one, other = (replace(graph, labels=labels, split=split).to_table() for labels in (graph.labels, hidden))
+    one, other = (node_table(replace(graph, labels=labels, split=split)) for labels in (graph.labels, hidden))
     assert one.equals(other)
-    assert not [name for name in replace(graph, labels=None).to_table() if str(name).startswith("near:")]
+    assert not [name for name in node_table(replace(graph, labels=None)) if str(name).startswith("near:")]
 
 
 def test_impossible_tables() -> None:
     graph = path_of_four()
     with pytest.raises(InputError, match="hops is -1"):
-        graph.to_table(hops=-1)
+        node_table(graph, hops=-1)
     with pytest.raises(InputError, match="two labels or more"):
-        graph.to_table(train=[0])
+        node_table(graph, train=[0])

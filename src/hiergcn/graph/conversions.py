@@ -1,7 +1,6 @@
 """Conversions of graphs from and to arrays, files and other libraries, which `Graph` inherits; see also `formats`."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -258,26 +257,6 @@ class Conversions:
         from hiergcn.graph.formats.npz_graph import write_npz
 
         write_npz(self._graph, path)
-
-    def to_table(
-        self, hops: int = 2, levels: int = 3, *, harmonic: bool = True, train: ArrayLike | None = None
-    ) -> "pd.DataFrame":
-        """Return a row for each node, by its id, for any tabular learner.
-
-        Columns are the degree, the features, their means over neighbours (`hop1:NAME`, ..) and over hyper-nodes
-        (`level1:NAME`, ..), and the labels nearby (`near:CLASS`): known labels, diffused over the graph. Those of a
-        labelled node come from the labels of other folds, so that no row sees its own label.
-
-        Args:
-            hops: neighbourhoods to average over.
-            levels: levels of the hierarchy to average over.
-            harmonic: whether to add the labels nearby.
-            train: numbers of the nodes whose labels may be used; by default the training nodes of the graph's split, or
-                all labelled nodes. Leave out those that you test on.
-        """
-        maker = import_module("hiergcn.coarsen.node_table")  # hierarchies stand above graphs: looked up when needed
-        found: pd.DataFrame = maker.node_table(self._graph, hops, levels, harmonic, train)
-        return found
 
     @staticmethod
     def from_table(

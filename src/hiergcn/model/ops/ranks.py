@@ -18,19 +18,21 @@ class Ranks:
 
     rank: int = 0
     size: int = 1
+    joined: bool = False
+    """Whether torchrun started this process; if so, even a single rank uses nccl or gloo, as several do."""
 
     @classmethod
     def current(cls) -> "Ranks":
         """Return the place of this process."""
         if not distributed.is_available() or not distributed.is_initialized():
             return cls()
-        return cls(distributed.get_rank(), distributed.get_world_size())
+        return cls(distributed.get_rank(), distributed.get_world_size(), joined=True)
 
     def in_order(
         self, count: int, work: Callable[[int], Tensor], length: int, device: torch.device
     ) -> Iterator[Tensor]:
         """Share `work(0)` to `work(count - 1)` among the ranks and yield all results, (length,), in this order."""
-        if self.size == 1:
+        if not self.joined:
             yield from map(work, range(count))
             return
         for start in range(0, count, self.size):
@@ -42,7 +44,7 @@ class Ranks:
 
     def by_columns(self, linear: Callable[[Tensor], Tensor], dense: Tensor) -> Tensor:
         """Return `linear(dense)` of a map that treats every column alike; each rank computes some columns."""
-        if self.size == 1:
+        if not self.joined:
             return linear(dense)
         width = -(-dense.shape[1] // self.size)
         own = dense[:, self.rank * width : (self.rank + 1) * width].contiguous()
@@ -54,13 +56,13 @@ class Ranks:
 
     def filled(self, parts: Tensor) -> Tensor:
         """Return a tensor of which each rank has filled some entries and left the others 0."""
-        if self.size > 1:
+        if self.joined:
             distributed.all_reduce(parts.view(torch.int32))  # bits added to zeros, so that -0.0 stays what it is
         return parts
 
     def agreed(self, number: float) -> float:
         """Return the number of rank 0, for choices that depend on time or memory."""
-        if self.size == 1:
+        if not self.joined:
             return number
         told = torch.tensor([number], dtype=torch.float64, device=_device())
         distributed.broadcast(told, src=0)
@@ -68,7 +70,7 @@ class Ranks:
 
     def told(self, content: bytes) -> bytes:
         """Return what rank 0 gives; the others give nothing."""
-        if self.size == 1:
+        if not self.joined:
             return content
         length = int(self.agreed(len(content)))
         told = torch.empty(length, dtype=torch.uint8)
