@@ -36,16 +36,15 @@ NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20, "memory": 4 * 10**9}
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A head without a CPU for units, and two nodes with one each."""
+    """Two nodes with a CPU each, of which the second may be lost; Ray notices that after a second, not fifteen."""
     from ray.cluster_utils import Cluster
 
-    head = NODE | {"num_cpus": 0, "include_dashboard": False}
+    notice = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 300, "health_check_failure_threshold": 3}
+    head = NODE | {"include_dashboard": False, "_system_config": notice}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)  # for the work of these tests
         made: Any = Cluster(initialize_head=True, head_node_args=head)
-        for _ in range(2):
-            made.add_node(wait=False, **NODE)
-        made.wait_for_nodes()
+        made.add_node(**NODE)
         ray.init(address=made.address, log_to_driver=False, logging_level=logging.ERROR)
         yield made
         ray.shutdown()
@@ -102,8 +101,9 @@ def test_lost_workers_cost_a_retry_and_hopeless_units_are_recorded(engine: RayEn
 
 
 def test_what_is_missing_is_said(engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_engine, "_TICK", 0.2)
     monkeypatch.setattr(ray_engine, "PATIENCE", 0.5)
-    monkeypatch.setattr(ray_engine, "GIVE_UP", 1.5)
+    monkeypatch.setattr(ray_engine, "GIVE_UP", 1.0)
     notes: list[str] = []
     engine.on_note = notes.append
     sentence = "A unit needs 1 CPU, 1 GPU and 9.0 GB of memory, and no node of the Ray cluster has that: "

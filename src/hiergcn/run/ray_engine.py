@@ -1,32 +1,27 @@
 """Ray as an engine: units are tasks of a cluster, which hiergcn neither starts nor stops if it is the user's.
 
 Ray retries nothing here, and says little about tasks that wait. So a unit whose worker or node is lost is submitted
-again by this module, a few times; and an actor, the inbox, gets the messages of units, the first of which says that
-the unit has started. From these it is known how many units run, and when none can.
+again by this module, a few times. The first message of a unit says that it has started; so it is known how many units
+run, and when none can.
 """
 
-import asyncio
 import importlib
 import logging
 import math
 import os
-import platform
 import signal
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from importlib.metadata import version
 from itertools import count
 from typing import Any, Self
 
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.run.engine import RAY_ADDRESS, Request
-from hiergcn.run.process import STOPPING, Reply, Work, do_job, reset_peak_memory
-from hiergcn.version import __version__
+from hiergcn.run.process import STOPPING, Reply, Work
+from hiergcn.run.ray_worker import REFUSED, SAME_VERSIONS, Inbox, unit_function, versions
 
 TRIES = 4
 """Times that a unit is started, if its worker or node is lost each time."""
@@ -55,34 +50,35 @@ class RayEngine:
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
         self.on_note: Callable[[str], None] = lambda _: None
-        """Gets sentences about the cluster: what is missing, what is tried again."""
         self.running: set[int] = set()  # numbers of units that have started
-        self._ray = _import_ray()
-        self._owns = _connect(self._ray, address, workers)
+        self.numbers = count()
+        self.ray = _import_ray()
+        self._owns = _connect(self.ray, address, workers)
         self._sent: dict[int, tuple[Any, Any]] = {}  # by identity: an object and its reference in the cluster
-        self._numbers = count()
         self._nodes: list[dict[str, float]] = []
         self._looked = -math.inf
-        remote = self._ray.remote
-        on_head = {"node:__internal_head__": 0.001}  # the node that is not lost
-        self.inbox = remote(_Inbox).options(num_cpus=0, resources=on_head, max_restarts=-1).remote()
-        self.task = remote(_unit_function())
+        on_head = {"node:__internal_head__": 0.001}
+        self.inbox = self.ray.remote(Inbox).options(num_cpus=0, resources=on_head, max_restarts=-1).remote()
         self.mail = self.inbox.take.remote()
+        self.task = self.ray.remote(unit_function())
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._owns:
-            self._ray.shutdown()
+            self.ray.shutdown()
         else:
-            self._ray.kill(self.inbox)
+            self.ray.kill(self.inbox)
 
     def pool(self, make: Callable[..., Work], *arguments: Any) -> "RayPool":
-        return RayPool(self, [self._put(one) for one in (make, *arguments)])
+        """Open a pool. An object that an earlier pool has sent to the cluster is not sent again."""
+        given = (make, *arguments)
+        self._sent |= {id(one): (one, self.ray.put(one)) for one in given if id(one) not in self._sent}
+        return RayPool(self, [self._sent[id(one)][1] for one in given])
 
     def device(self, name: str) -> str:
-        has_gpu = self._ray.cluster_resources().get("GPU", 0) >= 1
+        has_gpu = self.ray.cluster_resources().get("GPU", 0) >= 1
         if name.startswith("cuda") and not has_gpu:
             raise InputError("No node of the Ray cluster has a GPU; give --device cpu.")
         return "cuda" if has_gpu and name != "cpu" else "cpu"
@@ -93,82 +89,29 @@ class RayEngine:
     def nodes(self) -> list[dict[str, float]]:
         """Return the resources of each node that is alive."""
         if time.monotonic() - self._looked > _TICK:
-            self._nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+            self._nodes = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
             self._looked = time.monotonic()
         return self._nodes
 
     def status(self) -> str:
-        """Return the size of the cluster and the number of running units, in words."""
-        nodes = self.nodes()
-        gpus = sum(int(node.get("GPU", 0)) for node in nodes)
-        at_work = [node for node in nodes if node.get("CPU", 0) >= 1]
+        gpus = sum(int(node.get("GPU", 0)) for node in self.nodes())
+        at_work = [node for node in self.nodes() if node.get("CPU", 0) >= 1]
         sizes = ((len(at_work), "node"), (gpus, "GPU"), (len(self.running), "unit"))
         return f"Ray: {', '.join(_counted(*size) for size in sizes)} running"
 
-    def receive(self) -> list[tuple[int, Any]]:
-        """Return the messages that have come, each with the number of its unit, and ask for more."""
-        messages: list[tuple[int, Any]] = []
-        with suppress(self._ray.exceptions.RayError):  # of an inbox that was lost, and is started again
-            messages = self._ray.get(self.mail)
-        self.mail = self.inbox.take.remote()
-        return messages
-
-    def submit(self, shared: list[Any], job: Any, request: Request) -> tuple[Any, int]:
-        """Submit a unit; return the reference of its reply and its number."""
-        number = next(self._numbers)
-        task = self.task.options(num_cpus=request.cpus, num_gpus=request.gpus, memory=request.memory, max_retries=0)
-        return task.remote(self.inbox, number, versions(), shared, job), number
-
-    def wait(self, references: list[Any]) -> list[Any]:
-        """Wait a moment; return the references that are ready, and that of the mail if there is some."""
-        every = [*references, self.mail]
-        self._ray.wait(every, num_returns=1, timeout=_TICK)
-        ready: list[Any] = self._ray.wait(every, num_returns=len(every), timeout=0)[0]
-        return ready
-
-    def reply(self, reference: Any) -> Reply:
-        """Return the reply of a unit; one without a reply from its worker is a death, for a reason in words."""
-        errors = self._ray.exceptions
-        try:
-            found: Reply | tuple[str, str] = self._ray.get(reference)
-        except errors.RayTaskError as error:  # outside of the job: the worker could not read it
-            cause = str(error.cause or error).strip().splitlines()[-1]
-            raise InputError(f"A Ray worker could not begin a unit ({cause:.200}). {_SAME}") from None
-        except errors.RayError as error:
-            name = type(error).__name__
-            return Reply("death", _WORDS.get(name, f"{name}: {str(error).strip().splitlines()[0]:.200}"))
-        if found[0] == "refused":
-            raise InputError(str(found[1]))
-        return Reply(*found)
-
-    def cancel(self, references: list[Any]) -> None:
-        for reference in references:
-            with suppress(self._ray.exceptions.RayError, ValueError):
-                self._ray.cancel(reference, force=True)
-
     def missing(self, request: Request) -> tuple[str, bool]:
         """Return what keeps a unit from being started, in a sentence, and whether it could be on some node."""
-        needs = _needs(request)
-        nodes = self.nodes()
+        needs, nodes = _needs(request), self.nodes()
         needed = f"A unit needs {_amounts(needs)}"
         if any(_times(node, request) for node in nodes):
-            free = self._ray.available_resources()
-            return (
-                f"{needed}; the Ray cluster is busy: {_amounts({name: free.get(name, 0) for name in needs})} free.",
-                True,
-            )
+            free = self.ray.available_resources()
+            left = _amounts({name: free.get(name, 0) for name in needs})
+            return f"{needed}; the Ray cluster is busy: {left} free.", True
         best = {name: max((node.get(name, 0) for node in nodes), default=0) for name in needs}
-        short = [name for name in needs if best[name] < needs[name]]
+        short = {name: best[name] for name in needs if best[name] < needs[name]}
         if not short:
             return f"{needed}, and no single node of the Ray cluster has all of it.", False
-        largest = _amounts({name: best[name] for name in short})
-        return f"{needed}, and no node of the Ray cluster has that: the largest has {largest}.", False
-
-    def _put(self, value: Any) -> Any:
-        """Return the reference of a value in the cluster, to which it travels once."""
-        if id(value) not in self._sent:
-            self._sent[id(value)] = (value, self._ray.put(value))
-        return self._sent[id(value)][1]
+        return f"{needed}, and no node of the Ray cluster has that: the largest has {_amounts(short)}.", False
 
 
 @dataclass
@@ -186,7 +129,7 @@ class RayPool:
     """Units of one `Work` on a cluster."""
 
     def __init__(self, engine: RayEngine, shared: list[Any]) -> None:
-        self._engine, self._shared = engine, shared
+        self._engine, self._ray, self._shared = engine, engine.ray, shared
         self._units: dict[Any, _Unit] = {}  # by the reference of the reply
         self._idle_since: float | None = None
         self._said = False
@@ -201,10 +144,12 @@ class RayPool:
 
     def wait(self) -> list[tuple[Any, Reply]]:
         while True:
-            ready = self._engine.wait(list(self._units))
+            every = [*self._units, self._engine.mail]
+            self._ray.wait(every, num_returns=1, timeout=_TICK)
+            ready = self._ray.wait(every, num_returns=len(every), timeout=0)[0]
             found = self._messages() if self._engine.mail in ready else []
             for reference in [one for one in ready if one in self._units]:
-                reply = self._engine.reply(reference)
+                reply = self._reply(reference)
                 unit = self._units.pop(reference)
                 self._engine.running.discard(unit.number)
                 if reply.kind == "death" and unit.tries < TRIES:
@@ -222,26 +167,46 @@ class RayPool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._engine.cancel(list(self._units))
-        self._engine.running -= {unit.number for unit in self._units.values()}
+        for reference, unit in self._units.items():
+            with suppress(self._ray.exceptions.RayError, ValueError):
+                self._ray.cancel(reference, force=True)
+            self._engine.running.discard(unit.number)
 
     def _submit(self, unit: _Unit) -> None:
         unit.tries += 1
-        reference, unit.number = self._engine.submit(self._shared, unit.job, unit.request)
-        self._units[reference] = unit
+        unit.number = next(self._engine.numbers)
+        asked = unit.request
+        task = self._engine.task.options(num_cpus=asked.cpus, num_gpus=asked.gpus, memory=asked.memory, max_retries=0)
+        self._units[task.remote(self._engine.inbox, unit.number, versions(), self._shared, unit.job)] = unit
+
+    def _reply(self, reference: Any) -> Reply:
+        """Return the reply of a unit; one without a reply from its worker is a death, for a reason in words."""
+        errors = self._ray.exceptions
+        try:
+            found: Reply | tuple[str, str] = self._ray.get(reference)
+        except errors.RayTaskError as error:  # outside of the job: the worker could not read it
+            cause = str(error.cause or error).strip().splitlines()[-1]
+            raise InputError(f"A Ray worker could not begin a unit ({cause:.200}). {SAME_VERSIONS}") from None
+        except errors.RayError as error:
+            name = type(error).__name__
+            return Reply("death", _WORDS.get(name, f"{name}: {str(error).strip().splitlines()[0]:.200}"))
+        if found[0] == REFUSED:
+            raise InputError(str(found[1]))
+        return Reply(*found)
 
     def _messages(self) -> list[tuple[Any, Reply]]:
-        """Return the messages of this pool's units; the first of each says that it has started."""
-        keys = {unit.number: unit.key for unit in self._units.values()}
-        found = []
-        for number, content in self._engine.receive():
-            if number not in keys:  # it has ended, or been given up
-                continue
-            if content is None:
-                self._engine.running.add(number)
-            else:
-                found.append((keys[number], Reply("message", content)))
-        return found
+        """Return the messages of this pool's units, and ask for more; the first of each says that it has started."""
+        messages: list[tuple[int, Any]] = []
+        with suppress(self._ray.exceptions.RayError):  # of an inbox that was lost, and is started again
+            messages = self._ray.get(self._engine.mail)
+        self._engine.mail = self._engine.inbox.take.remote()
+        keys = {unit.number: unit.key for unit in self._units.values()}  # others have ended, or been given up
+        self._engine.running |= {number for number, content in messages if content is None and number in keys}
+        return [
+            (keys[number], Reply("message", content))
+            for number, content in messages
+            if content is not None and number in keys
+        ]
 
     def _check_progress(self, any_ready: bool) -> None:
         """Say what is missing if no unit has run for a while."""
@@ -258,70 +223,6 @@ class RayPool:
             self._said = True
         if not possible and waited > GIVE_UP:
             raise InputError(sentence)
-
-
-class _Inbox:
-    """An actor that keeps the messages of units until they are taken."""
-
-    def __init__(self) -> None:
-        self.messages: list[tuple[int, Any]] = []
-        self.some = asyncio.Event()
-
-    async def put(self, number: int, content: Any) -> None:
-        self.messages.append((number, content))
-        self.some.set()
-
-    async def take(self) -> list[tuple[int, Any]]:
-        """Wait for messages and return them."""
-        await self.some.wait()
-        self.some.clear()
-        taken, self.messages = self.messages, []
-        return taken
-
-
-# In a worker
-
-
-def _unit_function() -> Callable[..., Any]:
-    """Return the function of the tasks. It travels as code, so that a worker without hiergcn can say so."""
-
-    def unit(inbox: Any, number: int, expected: dict[str, str], shared: list[Any], job: Any) -> Any:
-        try:
-            from hiergcn.run.ray_engine import do_unit
-        except ImportError as error:
-            return "refused", f"A Ray worker cannot import hiergcn ({error}); install it on every node."
-        return do_unit(inbox, number, expected, shared, job)
-
-    return unit
-
-
-def do_unit(inbox: Any, number: int, expected: dict[str, str], shared: list[Any], job: Any) -> Any:
-    """Do a unit on a worker; return its reply, or a refusal if versions differ."""
-    if (found := versions()) != expected:
-        name = next(name for name in expected if found[name] != expected[name])
-        return "refused", (
-            f"Ray worker {socket.gethostname()} has {name} {found[name]}, and this machine {expected[name]}. {_SAME}"
-        )
-    inbox.put.remote(number, None)
-    reset_peak_memory()
-    return tuple(do_job(lambda: _work(tuple(shared))(lambda content: inbox.put.remote(number, content), job)))
-
-
-@lru_cache(maxsize=2)  # a worker has the graph of the last commands in memory, no more
-def _work(shared: tuple[Any, ...]) -> Work:
-    make, *arguments = _import_ray().get(list(shared))
-    work: Work = make(*arguments)
-    return work
-
-
-@cache
-def versions() -> dict[str, str]:
-    """Return the versions that must be the same everywhere for the same results."""
-    python, torch = platform.python_version_tuple(), version("torch")
-    return {"hiergcn": __version__, "Python": ".".join(python[:2]), "torch": torch.split("+")[0]}  # any build of torch
-
-
-# Resources
 
 
 def _needs(request: Request) -> dict[str, float]:
@@ -346,9 +247,6 @@ def _amounts(resources: dict[str, float]) -> str:
         for name, amount in resources.items()
     ]
     return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
-
-
-# The connection
 
 
 def _import_ray() -> Any:
@@ -397,6 +295,3 @@ def _signals_kept() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-_SAME = "Install the same versions of hiergcn, Python and torch on every node."
