@@ -16,7 +16,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.paper.experiment import Arm, Experiment, Measurement
 from hiergcn.paper.runner import JobDone, jobs_of, run_jobs
 from hiergcn.paper.store import Store
-from hiergcn.run import ray_engine
+from hiergcn.run import ray_engine, ray_worker
 from hiergcn.run.compare import compare
 from hiergcn.run.engine import Processes, Request, replies
 from hiergcn.run.events import CompareEvent, MethodDone, RunDone
@@ -116,7 +116,7 @@ def test_what_is_missing_is_said(engine: RayEngine, tmp_path: Path, monkeypatch:
 
 
 def test_other_versions_are_refused(engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = ray_engine.versions() | {"torch": "1.0.0"}
+    other = ray_worker.versions() | {"torch": "1.0.0"}
     monkeypatch.setattr(ray_engine, "versions", lambda: other)
     with pytest.raises(
         InputError, match=r"^Ray worker .* has torch [\d.]+, and this machine 1\.0\.0\. Install the same"

@@ -45,7 +45,7 @@ def ended(process: "subprocess.Popen[str]") -> str:
 
 def ranks_of(torchrun: int) -> dict[str, int]:
     """Return the processes that torchrun has started, by rank."""
-    found = {}
+    found: dict[str, int] = {}
     for child in Path(f"/proc/{torchrun}/task/{torchrun}/children").read_text().split():
         variables = Path("/proc", child, "environ").read_bytes().split(b"\0")
         found |= {one.decode()[5:]: int(child) for one in variables if one.startswith(b"RANK=")}
