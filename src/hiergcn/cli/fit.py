@@ -142,6 +142,7 @@ def fit(
     from hiergcn.cli.progress import FitProgress, Progress
     from hiergcn.cli.summary import print_summary
     from hiergcn.evaluate.conformal import check_coverage
+    from hiergcn.model.ops.ranks import joined, rank_device
     from hiergcn.run.adapt import AUTO
     from hiergcn.run.budget import default_limit
     from hiergcn.run.fit import baselines_for, checkpoint_of, drawn_split
@@ -149,7 +150,6 @@ def fit(
     from hiergcn.run.machine import cores
     from hiergcn.run.out_folder import check_room, checkpoint_folder, run_size
     from hiergcn.run.settings import settings_for
-    from hiergcn.run.torchrun import joined, rank_device
 
     if coverage is not None:
         check_coverage(coverage)
