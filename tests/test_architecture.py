@@ -26,7 +26,7 @@ def imported_modules(path: Path, at_top: bool = False) -> list[str]:
             assert node.level == 0, f"{path} imports relatively"
             modules += [f"{node.module}.{name.name}" for name in node.names]
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            modules += [word.value for word in node.args[:1] if isinstance(word, ast.Constant)]
+            modules += [str(word.value) for word in node.args[:1] if isinstance(word, ast.Constant)]
     return modules
 
 
