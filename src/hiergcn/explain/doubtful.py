@@ -113,7 +113,8 @@ def averaged(adjacency: sp.csr_array, features: Features) -> NDArray[np.float32]
 
 def _unit_rows(X: NDArray[np.float32]) -> NDArray[np.float32]:
     length = np.linalg.norm(X, axis=1, keepdims=True)
-    rows: NDArray[np.float32] = X / np.where(length > 0, length, 1.0)
+    length[length == 0] = 1.0
+    rows: NDArray[np.float32] = X / length
     return rows
 
 
