@@ -19,6 +19,8 @@ export interface Arrangement {
   /** Metres per unit of length; 0 if lengths mean nothing. */
   readonly unit: number;
   place(picture: Picture): Places;
+  /** The corners of what is shown at first; null if that is everything. */
+  readonly corners: [low: { x: number; y: number }, high: { x: number; y: number }] | null;
 }
 
 const GAP = 1.12; // discs are pushed apart to this multiple of the distance at which they touch
@@ -32,6 +34,7 @@ export function arrangements(tree: Tree): Arrangement[] {
 
 /** Members stand in the disc of their hyper-node. An opened one grows, and its surroundings make room. */
 class Nested implements Arrangement {
+  readonly corners = null;
   readonly name = "hierarchy";
   readonly title = "hierarchy";
   readonly nests = true;
@@ -149,6 +152,7 @@ class AtPlaces implements Arrangement {
   private readonly x: Float64Array; // sums over the nodes with a smaller number
   private readonly y: Float64Array;
   private readonly radius: number;
+  readonly corners: [low: { x: number; y: number }, high: { x: number; y: number }];
 
   constructor(
     private readonly tree: Tree,
@@ -156,9 +160,11 @@ class AtPlaces implements Arrangement {
     readonly title: string,
     readonly unit: number,
   ) {
-    this.x = sums(tree.array(`${name}X`));
-    this.y = sums(tree.array(`${name}Y`));
-    this.radius = 0.28 / Math.sqrt(tree.size(0));
+    const [x, y] = ["X", "Y"].map((axis) => tree.array(name + axis));
+    [this.x, this.y] = [sums(x), sums(y)];
+    const [across, up] = [mainRange(x), mainRange(y)];
+    this.corners = [{ x: across[0], y: up[0] }, { x: across[1], y: up[1] }];
+    this.radius = (0.25 * Math.max(across[1] - across[0], up[1] - up[0])) / Math.sqrt(tree.size(0));
   }
 
   place(picture: Picture): Places {
@@ -175,6 +181,14 @@ class AtPlaces implements Arrangement {
     }
     return places;
   }
+}
+
+/** The range of the middle 98 % of values in 16 bits, as shares, and a tenth more on both sides if there are values. */
+function mainRange(values: ArrayLike<number>): [number, number] {
+  const sorted = Float64Array.from(values, (value) => value / 65535).sort();
+  const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))];
+  const room = 0.1 * (at(0.99) - at(0.01));
+  return [Math.max(at(0), at(0.01) - room), Math.min(at(1), at(0.99) + room)];
 }
 
 function sums(values: ArrayLike<number>): Float64Array {

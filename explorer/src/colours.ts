@@ -66,13 +66,15 @@ export class Colours {
     if (by === "confidence") return scale(SCALE, stretched(sum.confidence));
     if (by === "error") return sum.evaluated ? scale(ERRORS, sum.wrong / sum.evaluated) : this.theme("--line");
     const counts = by === "label" ? sum.labels : sum.predicted;
+    const { numbers } = this.tree.manifest;
+    if (numbers) return counts.size ? this.classColour(numbers.ends.filter((end) => (by === "label" ? sum.truth : sum.value) >= end).length) : this.theme("--line");
     const most = mostFrequent(counts);
     return most ? this.mixed(this.classColour(most[0]), agreement(counts, most[1])) : this.theme("--line");
   }
 
   /** The class whose colour an item has, -1 without a label; null if colours mean something else. */
   classOf(item: Item, by: Colouring): number | null {
-    if (by !== "label" && by !== "predicted") return null;
+    if ((by !== "label" && by !== "predicted") || this.tree.manifest.numbers) return null;
     const sum = this.tree.summary(item);
     return mostFrequent(by === "label" ? sum.labels : sum.predicted)?.[0] ?? -1;
   }
@@ -89,16 +91,17 @@ export class Colours {
     if (by === "confidence") return [{ colour: ramp(SCALE), name: "confidence 20 %", to: "100 %" }];
     if (by === "error") {
       return [
-        { colour: ramp(ERRORS), name: "all correct", to: "all wrong" },
+        { colour: ramp(ERRORS), name: manifest.numbers ? "no large error" : "all correct", to: manifest.numbers ? "all large" : "all wrong" },
         { colour: "var(--line)", name: `no ${manifest.evaluated} node` },
       ];
     }
-    const own = this.classesBySize().filter((which) => !this.tree.isRarer(which));
+    const order = manifest.numbers ? [...manifest.classes.keys()] : this.classesBySize();
+    const own = order.filter((which) => !this.tree.isRarer(which));
     const shades: Shade[] = own.map((which) => ({ colour: manifest.colours[which], name: manifest.classes[which], which }));
     const rest = manifest.classes.length - shades.length;
     if (this.chosen !== null) shades.push({ colour: "var(--accent)", name: manifest.classes[this.chosen], which: this.chosen });
     if (rest) shades.push({ colour: "var(--grey)", name: `${rest} rarer classes`, which: RARER });
-    if (by === "label") shades.push({ colour: "var(--line)", name: "no label" });
+    if (by === "label") shades.push({ colour: "var(--line)", name: manifest.numbers ? "unknown" : "no label" });
     return shades;
   }
 

@@ -2,6 +2,14 @@
 
 export type Numbers = Uint8Array | Uint16Array | Uint32Array | Float32Array;
 
+/** About predicted numbers. */
+export interface Numeric {
+  target: string;
+  ends: number[]; // between the ranges
+  large: number; // an error above it is large
+  half: number | null; // half the length of an interval
+}
+
 export interface Manifest {
   arrays: [name: string, type: string, length: number][];
   levels: { nodes: number; edges: number; kept: number }[];
@@ -13,6 +21,7 @@ export interface Manifest {
   evaluated: "test" | "validation";
   evaluatedParts: string[]; // parts of the split whose predictions are compared with labels
   unsure: number; // a lower confidence is unsure
+  numbers: Numeric | null; // classes are then ranges of predicted numbers
   run: string;
   places: [name: string, title: string, unit: number][]; // further arrangements; metres per unit of length, or 0
   votes: boolean; // whether the page holds each node's votes for its neighbours

@@ -1,6 +1,6 @@
 // Which nodes are shown in full colour: by class, and those that are wrong, unsure, judged, unlabelled and so on.
 
-import { count } from "./page";
+import { count, figure } from "./page";
 import type { Item, Tree } from "./tree";
 
 export type Only = "all" | "open" | "judged" | "wrong" | "unsure" | "doubtful" | "suggested";
@@ -20,12 +20,12 @@ const MOST_LISTED = 50;
 
 /** Titles of the choices, for a select. */
 export function choices(tree: Tree): [Only, string][] {
-  const { evaluated } = tree.manifest;
+  const { evaluated, numbers } = tree.manifest;
   const offered: [Only, string][] = [
     ["all", "all nodes"],
-    ["open", "without a label"],
+    ["open", numbers ? "without a value" : "without a label"],
     ["judged", `${evaluated} nodes`],
-    ["wrong", "wrong predictions"],
+    ["wrong", numbers ? "large errors" : "wrong predictions"],
     ["unsure", "unsure predictions"],
     ["doubtful", "doubtful labels"],
     ["suggested", "to be labelled next"],
@@ -59,7 +59,7 @@ export class Matches {
       all: () => true,
       open: (node) => tree.label(node) < 0,
       judged: (node) => tree.isEvaluated(node),
-      wrong: (node) => tree.isEvaluated(node) && tree.predicted(node) !== tree.label(node),
+      wrong: (node) => tree.isWrong(node),
       unsure: (node) => !tree.isGiven(node) && tree.probability(node) < tree.manifest.unsure,
       doubtful: (node) => tree.has("doubt") && tree.array("doubt")[node] > 0,
       suggested: (node) => tree.has("suggested") && tree.array("suggested")[node] > 0,
@@ -88,18 +88,19 @@ export class Matches {
     const sign = this.filter.only === "wrong" ? -1 : 1;
     const rank = this.filter.only === "doubtful" ? "doubt" : this.filter.only === "suggested" ? "suggested" : null;
     const by = rank ? this.tree.array(rank) : null;
-    const key = (node: number) => (by ? by[node] : sign * this.tree.probability(node));
+    const sure = (node: number) => (this.tree.manifest.numbers ? Math.abs(this.tree.error(node)) || 0 : this.tree.probability(node));
+    const key = (node: number) => (by ? by[node] : sign * sure(node));
     return found.sort((a, b) => key(a) - key(b) || a - b).slice(0, MOST_LISTED);
   }
 
   describe(): string {
     const { only, predicted, label } = this.filter;
-    const { classes, evaluated } = this.tree.manifest;
+    const { classes, evaluated, numbers } = this.tree.manifest;
     const kind: Record<Only, string> = {
       all: "",
-      open: "without a label",
+      open: numbers ? "without a value" : "without a label",
       judged: "",
-      wrong: "predicted wrongly",
+      wrong: numbers ? `with an error above ${figure(numbers.large)}` : "predicted wrongly",
       unsure: "with an unsure prediction",
       doubtful: "with a doubtful label",
       suggested: "to be labelled next",
@@ -107,7 +108,7 @@ export class Matches {
     const words = [count(this.total, only === "judged" ? `${evaluated} node` : "node"), kind[only]];
     const name = (which: number) => (which === RARER ? "one of the rarer classes" : classes[which]);
     if (label !== null) words.push(label === RARER ? `of ${name(label)}` : `of class ${name(label)}`);
-    if (predicted !== null) words.push(`${label === null || label === predicted ? "predicted" : "taken for"} ${name(predicted)}`);
+    if (predicted !== null) words.push(`${label === null || label === predicted ? "predicted" : "predicted as"} ${name(predicted)}`);
     return words.filter(Boolean).join(" ");
   }
 }

@@ -8,7 +8,7 @@ import { Colours, type Colouring } from "./colours";
 import { readData } from "./data";
 import { ALL, Matches, RARER, choices, parseFilter, type Filter, type Only } from "./filter";
 import { FullScreen } from "./full_screen";
-import { button, byId, count, element, shortened } from "./page";
+import { button, byId, count, element, figure, shortened } from "./page";
 import { fillPanel } from "./panel";
 import { wireSearch } from "./search";
 import { Stage } from "./stage";
@@ -23,6 +23,7 @@ const COLOURINGS: [Colouring, string][] = [
   ["level", "level"],
 ];
 
+const OF_NUMBERS: Partial<Record<Colouring, string>> = { predicted: "predicted value", label: "true value", error: "large errors" };
 const MANY = 20; // classes
 const FEWEST = 50; // nodes of a level worth starting at
 
@@ -82,18 +83,27 @@ class Explorer {
   }
 
   private fillControls(): void {
-    const { classes } = this.tree.manifest;
+    const { classes, numbers } = this.tree.manifest;
     const judged = new Matches(this.tree, { ...ALL, only: "judged" }).total;
     options(this.only, choices(this.tree));
-    options(this.classes, [["", classes.length > MANY ? `all ${classes.length} classes` : "all classes"]]);
-    const [own, rarer] = [false, true].map((is) => this.colours.classesBySize().filter((which) => this.tree.isRarer(which) === is));
+    const every = numbers ? "all values" : classes.length > MANY ? `all ${classes.length} classes` : "all classes";
+    options(this.classes, [["", every]]);
+    const order = numbers ? [...classes.keys()] : this.colours.classesBySize();
+    const [own, rarer] = [false, true].map((is) => order.filter((which) => this.tree.isRarer(which) === is));
     const entries = (found: number[]) => found.map((which) => option(String(which), classes[which]));
     if (rarer.length) {
       this.classes.append(element("optgroup", { label: "in colour" }, ...entries(own)));
       const together = option(String(RARER), `all ${rarer.length} together`);
       this.classes.append(element("optgroup", { label: "rarer classes" }, together, ...entries(rarer)));
     } else this.classes.append(...entries(own));
-    options(this.colouring, COLOURINGS.filter(([name]) => name !== "error" || judged));
+    const ways = numbers
+      ? COLOURINGS.flatMap(([name, title]): [Colouring, string][] => (name === "confidence" ? [] : [[name, OF_NUMBERS[name] ?? title]]))
+      : COLOURINGS;
+    options(this.colouring, ways.filter(([name]) => name !== "error" || judged));
+    if (numbers) {
+      this.classes.labels![0].textContent = "Predicted";
+      byId<HTMLInputElement>("explorer-search").placeholder = "id";
+    }
     options(this.arranging, this.arrangements.map(({ name, title }) => [name, title]));
     byId("explorer-arrange-field").hidden = this.arrangements.length < 2;
     this.slider.max = String(this.tree.depth);
@@ -175,8 +185,9 @@ class Explorer {
   private arrange(arrangement: Arrangement): void {
     this.arrangement = arrangement;
     this.arranging.value = arrangement.name;
-    const [low, high] = [{ x: Infinity, y: Infinity }, { x: -Infinity, y: -Infinity }]; // of all places, discs included
-    for (const level of arrangement.nests ? this.tree.manifest.levels.keys() : [this.view.level]) {
+    const [low, high] = arrangement.corners ?? [{ x: Infinity, y: Infinity }, { x: -Infinity, y: -Infinity }];
+    for (const level of arrangement.nests ? this.tree.manifest.levels.keys() : []) {
+      // all places, discs included
       for (const { x, y, r } of arrangement.place(new View(this.tree, level).nodes()).values()) {
         [low.x, low.y] = [Math.min(low.x, x - r), Math.min(low.y, y - r)];
         [high.x, high.y] = [Math.max(high.x, x + r), Math.max(high.y, y + r)];
@@ -350,8 +361,9 @@ class Explorer {
   }
 
   private announcement(item: Item): string {
-    const { classes } = this.tree.manifest;
-    if (item.level === 0) return `${this.tree.name(item)}, predicted ${classes[this.tree.predicted(item.index)]}`;
+    const { classes, numbers } = this.tree.manifest;
+    const said = (node: number) => (numbers ? figure(this.tree.value(node)) : classes[this.tree.predicted(node)]);
+    if (item.level === 0) return `${this.tree.name(item)}, predicted ${said(item.index)}`;
     return `${this.tree.name(item)}, ${this.view.isOpen(item) ? "open" : "closed"}`;
   }
 
@@ -400,7 +412,7 @@ class Explorer {
     const hyper = items.filter((item) => this.tree.weight(item) > 1).length;
     const kinds = [hyper && count(hyper, "hyper-node"), hyper < items.length && count(items.length - hyper, "node"), count(edges.length, "edge")];
     const words = [kinds.filter(Boolean).join(", ")];
-    if (hyper && (this.by === "predicted" || this.by === "label")) words.push("paler discs hold mixed classes");
+    if (hyper && !this.tree.manifest.numbers && (this.by === "predicted" || this.by === "label")) words.push("paler discs hold mixed classes");
     if (this.view.level >= this.tree.manifest.modelLevels && this.view.level) words.push("this level is for display only, the model does not use it");
     if (opened.length) words.push(`${count(opened.length, "hyper-node")} open`);
     if (oneOf > 1) words.push(`a sample of the level's ${count(this.tree.size(this.view.level), "node")}; search finds them all`);

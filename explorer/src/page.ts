@@ -28,6 +28,9 @@ export function button(text: string, press: () => void, attributes: Record<strin
 export const count = (n: number, one: string, many = `${one}s`): string =>
   `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
+/** A number with four digits. */
+export const figure = (value: number): string => Number(value.toPrecision(4)).toLocaleString("en", { maximumFractionDigits: 9 });
+
 export function percent(value: number): string {
   const fine = (value > 0.99 && value < 1) || (value > 0 && value < 0.1);
   return `${(100 * value).toFixed(fine ? 1 : 0)} %`;

@@ -1,7 +1,8 @@
 // The panel over the stage: details of the selected node or hyper-node, or the nodes that pass the filter.
 
+import type { Numeric } from "./data";
 import type { Matches } from "./filter";
-import { button, count, element, percent, shortened } from "./page";
+import { button, count, element, figure, percent, shortened } from "./page";
 import { HYPER_NODES, mostFrequent, type Item, type Tree } from "./tree";
 
 const MOST_ROWS = 8;
@@ -27,8 +28,11 @@ export function fillPanel(panel: HTMLElement, tree: Tree, item: Item | null, mat
 function itemFacts(panel: HTMLElement, tree: Tree, item: Item, actions: Actions): void {
   panel.append(element("h3", {}, shortened(tree.name(item), 80)));
   if (item.level === 0) {
-    nodeFacts(panel, tree, item.index);
-    reasons(panel, tree, item.index, actions);
+    if (tree.manifest.numbers) numberFacts(panel, tree, item.index, tree.manifest.numbers);
+    else {
+      nodeFacts(panel, tree, item.index);
+      reasons(panel, tree, item.index, actions);
+    }
   } else hyperNodeFacts(panel, tree, item, actions);
   neighbours(panel, tree, item, actions);
   path(panel, tree, item, actions);
@@ -39,14 +43,29 @@ function matching(panel: HTMLElement, tree: Tree, matches: Matches, actions: Act
   const rows = element("ul", { class: "items" });
   const found = matches.list();
   for (const node of found) {
-    const label = tree.label(node);
-    const { classes } = tree.manifest;
-    const wrong = tree.isEvaluated(node) && label !== tree.predicted(node) ? `, true class ${classes[label]}` : "";
-    const about = `${classes[tree.predicted(node)]} ${percent(tree.probability(node))}${wrong}`;
-    rows.append(row(tree, { level: 0, index: node }, about, actions));
+    rows.append(row(tree, { level: 0, index: node }, foundAbout(tree, node), actions));
   }
   panel.append(rows);
   more(panel, matches.total - found.length);
+}
+
+function foundAbout(tree: Tree, node: number): string {
+  const { classes, numbers } = tree.manifest;
+  if (numbers) return figure(tree.value(node)) + (tree.isEvaluated(node) ? `, error ${signed(tree.error(node))}` : "");
+  const wrong = tree.isWrong(node) ? `, true class ${classes[tree.label(node)]}` : "";
+  return `${classes[tree.predicted(node)]} ${percent(tree.probability(node))}${wrong}`;
+}
+
+const signed = (value: number) => `${value < 0 ? "−" : "+"}${figure(Math.abs(value))}`;
+
+function numberFacts(panel: HTMLElement, tree: Tree, node: number, { target, half }: Numeric): void {
+  const value = tree.value(node);
+  const interval = half === null ? "" : ` (interval ${figure(value - half)} to ${figure(value + half)})`;
+  panel.append(element("p", {}, `Predicted ${target}: ${figure(value)}${interval}.`));
+  const part = tree.part(node);
+  const error = tree.error(node);
+  const truth = `True value: ${figure(value - error)}${part ? ` (${PART[part]})` : ""}. Error: ${signed(error)}.`;
+  panel.append(element("p", {}, Number.isNaN(error) ? "The true value is unknown." : truth));
 }
 
 function reasons(panel: HTMLElement, tree: Tree, node: number, actions: Actions): void {
@@ -80,14 +99,16 @@ function nodeFacts(panel: HTMLElement, tree: Tree, node: number): void {
 
 function hyperNodeFacts(panel: HTMLElement, tree: Tree, item: Item, actions: Actions): void {
   const sum = tree.summary(item);
-  const { classes, colours, evaluated } = tree.manifest;
-  const words = [`Level ${item.level}, mean confidence ${percent(sum.confidence)}.`];
-  if (sum.evaluated) words.push(`${sum.wrong.toLocaleString("en")} of ${count(sum.evaluated, `${evaluated} node`)} wrong.`);
+  const { classes, colours, evaluated, numbers } = tree.manifest;
+  const mean = numbers ? `mean prediction ${figure(sum.value)}` : `mean confidence ${percent(sum.confidence)}`;
+  const words = [`Level ${item.level}, ${mean}.`];
+  const wrong = numbers ? "with a large error" : "wrong";
+  if (sum.evaluated) words.push(`${sum.wrong.toLocaleString("en")} of ${count(sum.evaluated, `${evaluated} node`)} ${wrong}.`);
   panel.append(element("p", {}, words.join(" ")));
   panel.append(button(actions.isOpen(item) ? "Close" : "Open", () => actions.toggle(item)));
   const rows = [...sum.predicted].sort((a, b) => b[1] - a[1]).slice(0, MOST_ROWS);
   panel.append(
-    element("h4", {}, "Predicted classes"),
+    element("h4", {}, numbers ? "Predicted values" : "Predicted classes"),
     bars(rows.map(([which, nodes]) => [classes[which], nodes / sum.nodes, colours[which]])),
   );
   const members = tree.members(item);
@@ -108,9 +129,8 @@ function neighbours(panel: HTMLElement, tree: Tree, item: Item, actions: Actions
     total += weight;
     if (likely(tree, { level: item.level, index }) === own) same += weight;
   }
-  panel.append(
-    element("p", {}, `${percent(same / total)} of the edge weight goes to neighbours with the same predicted class.`),
-  );
+  const words = `${percent(same / total)} of the edge weight goes to neighbours with the same predicted class.`;
+  if (!tree.manifest.numbers) panel.append(element("p", {}, words));
   const items = found.slice(0, MOST_ROWS).map(({ index }) => ({ level: item.level, index }));
   list(panel, items, tree, actions, found.length - MOST_ROWS);
 }
@@ -147,12 +167,12 @@ function origin(byHyperNodes: number, sum: number): string {
 function path(panel: HTMLElement, tree: Tree, item: Item, actions: Actions): void {
   const around = tree.distinctPath(item).slice(1);
   if (!around.length) return;
-  panel.append(element("h4", {}, "Hyper-nodes that contain it"));
+  const shown = around[0].level >= tree.manifest.modelLevels ? " (for display only)" : "";
+  panel.append(element("h4", {}, `Hyper-nodes that contain it${shown}`));
   const rows = element("ol", { class: "path" });
   for (const hyper of around) {
-    const added = hyper.level >= tree.manifest.modelLevels ? " (for display only)" : "";
     const name = button(shortened(tree.name(hyper), 60), () => actions.go(hyper));
-    rows.append(element("li", {}, element("span", { class: "about" }, `level ${hyper.level}:`), name, added));
+    rows.append(element("li", {}, element("span", { class: "about level" }, `level ${hyper.level}`), name));
   }
   panel.append(rows);
 }
@@ -160,7 +180,8 @@ function path(panel: HTMLElement, tree: Tree, item: Item, actions: Actions): voi
 function list(panel: HTMLElement, items: Item[], tree: Tree, actions: Actions, left: number): void {
   const rows = element("ul", { class: "items" });
   for (const item of items) {
-    const about = tree.weight(item) > 1 ? "" : tree.manifest.classes[likely(tree, item)];
+    const said = tree.manifest.numbers ? figure(tree.summary(item).value) : tree.manifest.classes[likely(tree, item)];
+    const about = tree.weight(item) > 1 ? "" : said;
     rows.append(row(tree, item, about, actions));
   }
   panel.append(rows);

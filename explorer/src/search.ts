@@ -1,6 +1,6 @@
 // Search by node id or class: suggestions while typing; Enter or a click goes to the node or shows the class.
 
-import { count, element, shortened } from "./page";
+import { count, element, figure, shortened } from "./page";
 import type { Tree } from "./tree";
 
 const MOST_HITS = 12;
@@ -32,7 +32,7 @@ export function wireSearch(
   take: (hit: Hit) => void,
 ): void {
   const { ids } = tree;
-  const { classes, colours } = tree.manifest;
+  const { classes, colours, numbers } = tree.manifest;
   const sizes = new Uint32Array(classes.length);
   for (let node = 0; node < ids.length; node++) sizes[tree.predicted(node)]++;
   let found: Hit[] = [];
@@ -43,7 +43,8 @@ export function wireSearch(
     const which = "node" in hit ? tree.predicted(hit.node) : hit.which;
     const dot = element("span", { class: "dot" });
     dot.style.background = colours[which];
-    const about = "node" in hit ? shortened(classes[which]) : `class of ${count(sizes[which], "node")}`;
+    const predicted = "node" in hit && (numbers ? figure(tree.value(hit.node)) : shortened(classes[which]));
+    const about = "node" in hit ? predicted || "" : `class of ${count(sizes[which], "node")}`;
     const attributes = { role: "option", id: `explorer-hit-${k}`, "aria-selected": String(k === at), "data-hit": String(k) };
     return element("li", attributes, dot, shortened(nameOf(hit), 60), " ", element("span", { class: "class" }, about));
   };
@@ -67,7 +68,8 @@ export function wireSearch(
 
   input.addEventListener("input", () => {
     const nodes = containing(ids, input.value, MOST_HITS).map((node): Hit => ({ node }));
-    found = [...nodes, ...containing(classes, input.value, MOST_CLASSES).map((which): Hit => ({ which }))];
+    const named = numbers ? [] : containing(classes, input.value, MOST_CLASSES);
+    found = [...nodes, ...named.map((which): Hit => ({ which }))];
     at = 0;
     show();
   });

@@ -7,6 +7,7 @@ import type { Places } from "./arrange";
 import { Camera, type Covered, type Spot } from "./camera";
 import type { Colours } from "./colours";
 import { wireGestures } from "./gestures";
+import { figure } from "./page";
 import { Painter, type Disc, type Line, type Region } from "./painter";
 import { regionsOf } from "./regions";
 import { mostFrequent, type Item, type Tree } from "./tree";
@@ -132,7 +133,8 @@ export class Stage {
     const place = this.places.get(keyOf(item)) as { x: number; y: number; r: number };
     const nodes = this.tree.weight(item);
     const most = mostFrequent(this.tree.summary(item).predicted);
-    const label = nodes === 1 ? this.tree.ids[this.tree.nodes(item)[0]] : most ? this.tree.manifest.classes[most[0]] : "";
+    const kind = this.tree.manifest.numbers ? figure(this.tree.summary(item).value) : most ? this.tree.manifest.classes[most[0]] : "";
+    const label = nodes === 1 ? this.tree.ids[this.tree.nodes(item)[0]] : kind;
     return { ...place, colour: look.colour(item), nodes, label, faded: !look.matches(item) };
   }
 

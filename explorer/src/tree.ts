@@ -2,7 +2,7 @@
 // numbers, so a hyper-node is a range of members and also a range of nodes.
 
 import type { Manifest, Numbers, Packed } from "./data";
-import { count } from "./page";
+import { count, figure } from "./page";
 
 export interface Item {
   level: number;
@@ -32,6 +32,8 @@ export interface Summary {
   predicted: Map<number, number>; // nodes of each predicted class
   labels: Map<number, number>; // nodes of each known label
   confidence: number; // mean
+  value: number; // mean predicted number
+  truth: number; // mean true number of the nodes that have one
   evaluated: number; // nodes whose prediction is compared with their label
   wrong: number;
 }
@@ -66,7 +68,7 @@ export class Tree {
     this.ids = packed.ids;
     this.depth = packed.manifest.levels.length - 1;
     this.guesses = this.array("class0");
-    this.chances = this.array("probability0");
+    this.chances = this.has("probability0") ? this.array("probability0") : new Uint8Array(this.size(0));
     this.labels = this.array("label");
     this.parts = this.array("part");
     this.steps = this.chances instanceof Uint8Array ? 255 : 65535;
@@ -165,6 +167,7 @@ export class Tree {
   name(item: Item): string {
     const nodes = this.weight(item);
     if (nodes === 1) return this.ids[this.nodes(item)[0]];
+    if (this.manifest.numbers) return `${count(nodes, "node")}, mean ${figure(this.summary(item).value)}`;
     const [which, most] = mostFrequent(this.summary(item).predicted) ?? [0, 0];
     const share = most === nodes ? "all" : most > nodes / 2 ? "mostly" : `${Math.round((100 * most) / nodes)} %`;
     return `${count(nodes, "node")}, ${share} ${this.manifest.classes[which]}`;
@@ -175,7 +178,7 @@ export class Tree {
   }
 
   probability(node: number, rank = 0): number {
-    return this.array(`probability${rank}`)[node] / this.steps;
+    return (rank ? this.array(`probability${rank}`) : this.chances)[node] / this.steps;
   }
 
   /** Whether a class shares its colour with others, because there are too many. */
@@ -201,6 +204,23 @@ export class Tree {
     return this.evaluatedParts.has(this.parts[node]);
   }
 
+  /** Whether an evaluated node has another class than predicted, or its number has a large error. */
+  isWrong(node: number): boolean {
+    if (!this.isEvaluated(node)) return false;
+    const { numbers } = this.manifest;
+    return numbers ? Math.abs(this.error(node)) > numbers.large : this.predicted(node) !== this.label(node);
+  }
+
+  /** The predicted number. */
+  value(node: number): number {
+    return this.array("value")[node];
+  }
+
+  /** The predicted minus the true number; NaN if that is unknown. */
+  error(node: number): number {
+    return this.value(node) - this.array("truth")[node];
+  }
+
   summary(item: Item): Summary {
     if (item.level === 0) return this.summarised(item);
     const key = `${item.level}:${item.index}`;
@@ -216,20 +236,25 @@ export class Tree {
       predicted: new Map(),
       labels: new Map(),
       confidence: 0,
+      value: 0,
+      truth: 0,
       evaluated: 0,
       wrong: 0,
     };
+    let known = 0;
     for (let node = low; node < high; node++) {
       const guess = this.guesses[node];
       const label = this.label(node);
       sum.predicted.set(guess, (sum.predicted.get(guess) ?? 0) + 1);
       if (label >= 0) sum.labels.set(label, (sum.labels.get(label) ?? 0) + 1);
       sum.confidence += this.chances[node] / this.steps / sum.nodes;
-      if (this.isEvaluated(node)) {
-        sum.evaluated++;
-        if (guess !== label) sum.wrong++;
-      }
+      if (this.isEvaluated(node)) sum.evaluated++;
+      if (this.isWrong(node)) sum.wrong++;
+      if (!this.manifest.numbers) continue;
+      sum.value += this.value(node) / sum.nodes;
+      if (label >= 0) [sum.truth, known] = [sum.truth + this.array("truth")[node], known + 1];
     }
+    sum.truth /= known || 1;
     return sum;
   }
 

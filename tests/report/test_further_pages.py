@@ -122,7 +122,7 @@ MADE = {
     "many": (of_runs(many_classes), EXPLORER),
     "tiny": (of_runs(tiny), EXPLORER),
     "lonely": (of_runs(without_edges), EXPLORER),
-    "numbers": (of_runs(numbers), ANY),
+    "numbers": (of_runs(numbers), EXPLORER),
     "comparison": (of_comparison, ANY),
     "paper": (of_paper, ANY),
 }
@@ -263,6 +263,38 @@ def test_numbers_with_coordinates_are_shown_on_maps(open_page: Callable[[str], O
     assert maps.first.locator("path").count() == maps.first.locator(".legend li").count() == 6
     drawn = sum((path.get_attribute("d") or "").count("M") for path in maps.first.locator("path").all())
     assert drawn == 199
+
+
+def test_numbers_can_be_explored(open_page: Callable[[str], Opened], pages: Callable[[str], Path]) -> None:
+    opened = open_page("numbers")
+    page = opened.page
+    result = numbers()
+    table = result.predictions()
+    test = table[table["split"] == "test"]
+    error = (test["predicted"] - test["value"]).abs()
+    page.get_by_role("link", name="Show all large errors").click()
+    large = error[error > float(np.sqrt((error**2).mean()))]
+    assert opened.state["matches"] == len(large) > 0
+    assert page.inner_text("#explorer-panel h3").startswith(f"{len(large)} nodes with an error above")
+    worst = test.loc[error.idxmax()]
+    assert page.locator("#explorer-panel .items button").first.inner_text() == worst["id"]  # the largest comes first
+    page.locator("#explorer-panel .items button").first.click()
+    assert f"Predicted {result.metrics()['target']}: {worst['predicted']:.4g}" in opened.panel
+    assert f"True value: {worst['value']:.4g} (test)." in opened.panel
+    assert "Confidence" not in opened.panel
+    ways = page.locator("#explorer-colour option").all_inner_texts()
+    assert ways == ["predicted value", "true value", "large errors", "level"]
+    page.click("#explorer-panel .dismiss")
+    ranges = np.array([item["colour"] for item in sorted(opened.items, key=lambda item: int(item["name"]))])
+    values = table["predicted"].to_numpy()
+    assert len(set(ranges)) == 6
+    for colour in set(ranges):  # a colour holds the numbers between two others
+        low, high = values[ranges == colour].min(), values[ranges == colour].max()
+        assert ((values >= low) & (values <= high)).sum() <= (ranges == colour).sum() + 1
+    far = next(item for item in opened.items if item["name"] == "0")
+    stage = page.locator("#explorer-graph").bounding_box()
+    assert stage is not None
+    assert not 0 < far["x"] < stage["width"]  # one node far away does not make the map small
 
 
 def test_a_chosen_node_is_in_the_address(open_page: Callable[[str], Opened]) -> None:

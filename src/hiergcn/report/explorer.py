@@ -10,6 +10,7 @@ import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,13 @@ import pandas as pd
 import scipy.sparse as sp
 
 from hiergcn.compiled.jit import kernel
+from hiergcn.evaluate.answers import NumberAnswers
 from hiergcn.explain.votes import Votes
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.report.classes import evaluated_parts
 from hiergcn.report.figures import principal_components
 from hiergcn.report.headline import UNSURE
+from hiergcn.report.palette import VALUE_COLOURS
 from hiergcn.report.tree_layout import RADIUS, Positions, Tree
 from hiergcn.run.folder import LoadedRun
 
@@ -46,7 +49,8 @@ class ExplorerData:
 
 def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions], colours: Sequence[str]) -> ExplorerData:
     """Pack a run, the tree of its hierarchy, the tree's layout and the colours of the classes."""
-    arrays, levels = _predictions(run, tree), []
+    numbers = isinstance(run.answers, NumberAnswers)
+    (arrays, about), levels = (_numbers if numbers else _classes)(run, tree), list[dict[str, int]]()
     low = complex(min(p.real.min() for p in positions), min(p.imag.min() for p in positions))
     extent = max(max(np.ptp(p.real), np.ptp(p.imag)) for p in positions) or 1.0
     for level, place in enumerate(positions):
@@ -64,12 +68,9 @@ def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions], co
         "levels": levels,
         "modelLevels": tree.model_levels,
         "radius": RADIUS / extent * min(1.0, max(0.5, np.sqrt(len(tree.order) / 200))),  # few nodes need no large discs
-        "keptClasses": sum(name.startswith("class") for name in arrays),
-        "classes": run.config["class_names"],
         "colours": list(colours),
-        "evaluated": run.metrics["per_class"]["on"],
-        "evaluatedParts": evaluated_parts(run.metrics),
         "unsure": UNSURE,
+        **about,
         "places": [(name, title, unit) for name, (title, unit, _) in places.items()],
         "run": run.path.resolve().name,
         "votes": "own" in arrays,
@@ -84,8 +85,11 @@ def _packed(content: bytes) -> str:
     return base64.b64encode(zlib.compress(content, 9 if len(content) < 2_000_000 else 6)).decode("ascii")
 
 
-def _predictions(run: LoadedRun, tree: Tree) -> dict[str, Array]:
-    """Return the most probable classes of each node with their confidence, its label and its part of the split."""
+def _classes(run: LoadedRun, tree: Tree) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the most probable classes of each node with their confidence, its label and its part of the split.
+
+    The second value is what the script must know of them.
+    """
     names = {name: number for number, name in enumerate(run.config["class_names"])}
     probabilities = run.temperature.of(run.probabilities[tree.order])
     n, classes = probabilities.shape
@@ -100,9 +104,50 @@ def _predictions(run: LoadedRun, tree: Tree) -> dict[str, Array]:
         arrays[f"probability{rank}"] = np.rint(steps * chance).astype(kind)
     table = run.predictions.iloc[tree.order]
     arrays["label"] = (table["label"].map(names).fillna(-1).to_numpy(np.int32) + 1).astype(small)  # 0: unknown
+    arrays["part"] = _parts(table)
+    on = run.metrics["per_class"]["on"]
+    about = {"classes": run.config["class_names"], "keptClasses": kept, "numbers": None}
+    return arrays, {**about, "evaluated": on, "evaluatedParts": evaluated_parts(run.metrics)}
+
+
+def _parts(table: pd.DataFrame) -> Array:
     parts = {name: number for number, name in enumerate(PARTS)}
-    arrays["part"] = table["split"].map(parts).fillna(0).to_numpy(np.uint8)
-    return arrays
+    return table["split"].map(parts).fillna(0).to_numpy(np.uint8)
+
+
+def _numbers(run: LoadedRun, tree: Tree) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the predicted and the true number of each node, the ranges that they are in, and its part of the split."""
+    table, metrics = run.predictions.iloc[tree.order], run.metrics
+    value, truth = table["predicted"].to_numpy(np.float32), table["value"].to_numpy(np.float32)
+    ends = value_ends(run.predictions["predicted"].to_numpy(float))
+    known = np.isfinite(truth)
+    arrays = {
+        "class0": np.searchsorted(ends[1:-1], value, "right").astype(np.uint8),
+        "label": np.where(known, 1 + np.searchsorted(ends[1:-1], truth, "right"), 0).astype(np.uint8),  # 0: unknown
+        "part": _parts(table),
+        "value": value,
+        "truth": truth,
+    }
+    on = "test" if metrics["test_r2"] else "validation"
+    large = metrics["delivered_rmse" if on == "test" else "delivered_val_rmse"]
+    numbers = {
+        "target": metrics["target"],
+        "ends": ends[1:-1].tolist(),
+        "large": large,
+        "half": (metrics["prediction_intervals"] or {}).get("half_width"),
+    }
+    about = {"classes": value_names(ends), "keptClasses": 0, "numbers": numbers}
+    return arrays, {**about, "evaluated": on, "evaluatedParts": (on,)}
+
+
+def value_ends(values: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+    """Return the ends of ranges that hold about as many numbers each, one per colour."""
+    ends: npt.NDArray[np.float64] = np.quantile(values, np.linspace(0, 1, len(VALUE_COLOURS) + 1))
+    return ends
+
+
+def value_names(ends: npt.NDArray[np.float64]) -> list[str]:
+    return [f"{low:.3g} to {high:.3g}".replace("-", "−") for low, high in pairwise(ends)]
 
 
 def _level_arrays(tree: Tree, level: int, place: Positions, edges: tuple[Array, Array, Array]) -> dict[str, Array]:
@@ -144,7 +189,9 @@ def _places(run: LoadedRun, tree: Tree) -> dict[str, tuple[str, float, Positions
     if run.coordinates is not None:
         places, wide = _in_unit_square(_on_map(run.coordinates, tree))
         found["map"] = ("map", wide if run.coordinates.degrees else 0.0, places)
-    if len(tree.order) < LARGE and run.probabilities.shape[1] > 2:  # two classes have one probability
+    if (
+        len(tree.order) < LARGE and run.probabilities.ndim == 2 and run.probabilities.shape[1] > 2
+    ):  # two classes have one probability
         components = principal_components(run.probabilities)[tree.order]
         found["prediction"] = ("prediction", 0.0, _in_unit_square(components @ np.array([1, 1j]))[0])
     return found

@@ -11,13 +11,14 @@ from hiergcn.evaluate.metrics import NUMBER_METRICS
 from hiergcn.evaluate.number_report import describe_intervals
 from hiergcn.model.registry import method_title
 from hiergcn.report import axes
+from hiergcn.report.explorer import value_ends, value_names
 from hiergcn.report.figures import DASH
 from hiergcn.report.headline import title_of
 from hiergcn.report.marks import PlotColumn
 from hiergcn.report.palette import FIRST, INK, LINE, MUTED, SECOND, VALUE_COLOURS, method_colour
 from hiergcn.report.panels import Entry, Figure, Panel, legend_html
 from hiergcn.report.still import Still, place_map
-from hiergcn.report.template import rendered, script, settings_rows
+from hiergcn.report.template import rendered, settings_rows
 from hiergcn.report.tree_layout import Positions
 from hiergcn.run.adapt import AUTO
 from hiergcn.run.folder import LoadedRun
@@ -41,7 +42,6 @@ def render_numbers(run: LoadedRun, **more: Any) -> str:
     column = PlotColumn(axes.span([max(row["r2"], LEAST) for row in rows] + [0.0, 1.0], room=0.03, most=1.02))
     return rendered(
         "numbers.html",
-        script=script("page"),
         config=run.config,
         metrics=metrics,
         machine=run.environment,
@@ -161,11 +161,8 @@ def _maps(run: LoadedRun, judged: pd.DataFrame) -> list[tuple[str, Markup, Still
         return []
     places: Positions = run.coordinates.projected() @ np.array([1, -1j])
     predicted = run.predictions["predicted"].to_numpy(float)
-    ends = np.quantile(predicted, np.linspace(0, 1, len(VALUE_COLOURS) + 1))
-    ranges = [
-        Entry(f"{low:.3g} to {high:.3g}", colour)
-        for low, high, colour in zip(ends, ends[1:], VALUE_COLOURS, strict=False)
-    ]
+    ends = value_ends(predicted)
+    ranges = [Entry(name, colour) for name, colour in zip(value_names(ends), VALUE_COLOURS, strict=True)]
     error = (judged["predicted"] - judged["value"]).to_numpy()
     usual = float(np.sqrt(np.mean(error**2)))
     sides = np.digitize(error, [-usual, usual])

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from markupsafe import Markup
 
@@ -18,12 +19,12 @@ from hiergcn.evaluate.metrics import METRICS, describe_sets, result_key
 from hiergcn.files import written_whole
 from hiergcn.report import axes, figures
 from hiergcn.report.classes import class_section
-from hiergcn.report.explorer import explorer_data
+from hiergcn.report.explorer import explorer_data, value_ends
 from hiergcn.report.headline import ENOUGH_TO_JUDGE, headline, next_steps
 from hiergcn.report.leaderboard import leaderboard, leaderboard_plots
 from hiergcn.report.marks import PlotColumn
 from hiergcn.report.number_page import render_numbers
-from hiergcn.report.palette import EDGE, FIRST, INK, class_colours
+from hiergcn.report.palette import EDGE, FIRST, INK, VALUE_COLOURS, class_colours
 from hiergcn.report.still import class_map, levels_pictures
 from hiergcn.report.template import in_script, rendered, script, settings_rows
 from hiergcn.report.tree_layout import Tree, layout
@@ -101,7 +102,9 @@ def render(run: LoadedRun) -> str:
     """Return the HTML of the page."""
     shared: dict[str, Any] = {"levels": _level_rows(run.hierarchy), "sources": _sources(run.settings.method)}
     if isinstance(run.answers, NumberAnswers):
-        return render_numbers(run, **shared)
+        predicted = run.predictions["predicted"].to_numpy(float)
+        ranges = np.searchsorted(value_ends(predicted)[1:-1], predicted, "right")
+        return render_numbers(run, **shared, **_explorer(run, ranges, VALUE_COLOURS))
     metrics, names = run.metrics, run.config["class_names"]
     predicted = run.probabilities.argmax(axis=1)
     colours = class_colours(np.bincount(predicted, minlength=len(names)).tolist())
@@ -109,7 +112,7 @@ def render(run: LoadedRun) -> str:
     column, plots, legend = leaderboard_plots(board)
     return rendered(
         "run.html",
-        **_explorer(run, colours),
+        **_explorer(run, predicted, colours),
         **_label_advice(run),
         config=run.config,
         metrics=metrics,
@@ -136,19 +139,21 @@ def render(run: LoadedRun) -> str:
     )
 
 
-def _explorer(run: LoadedRun, colours: Sequence[str]) -> dict[str, Any]:
-    """Return the explorer's data and its still pictures; the page's own script alone if there is no hierarchy."""
+def _explorer(run: LoadedRun, group: npt.NDArray[np.integer], colours: Sequence[str]) -> dict[str, Any]:
+    """Return the explorer's data and its still pictures; the page's own script alone if there is no hierarchy.
+
+    `group` is the colour of each node: its predicted class, or the range of its predicted number.
+    """
     if run.view is None:
         return {"explorer": None, "script": script("page")}
     tree = Tree.of(run.view, model_levels=len(run.hierarchy.levels) if run.hierarchy else 1)
     positions = layout(tree)
     explorer = explorer_data(run, tree, positions, colours)
-    predicted = run.probabilities.argmax(axis=1)[tree.order]
     return {
         "explorer": explorer,
         "manifest": in_script(explorer.manifest),
         "script": script("explorer"),
-        "pictures": levels_pictures(tree, positions, predicted, colours),
+        "pictures": levels_pictures(tree, positions, group[tree.order].astype(np.int64), colours),
     }
 
 
