@@ -56,18 +56,19 @@ class Leaderboard(tuple[Candidate, ...]):
 
     def _repr_html_(self) -> str:
         done = [one for one in self if one.validation is not None]
+        tested = any(one.test is not None for one in done)
         rows = [
             (
                 candidate_title(one.name, one.model),
                 score_text(one.validation),
-                score_text(one.test),
+                *([score_text(one.test)] if tested else []),
                 f"{one.weight:.0%}" if one.weight else "",
                 one.seeds,
                 "" if one.seconds is None else f"{one.seconds:.1f} s",
             )
             for one in done
         ]
-        columns = ("candidate", "validation", "test", "weight", "seeds", "time")
+        columns = ("candidate", "validation", *(["test"] if tested else []), "weight", "seeds", "time")
         shares = [(one.test or one.validation or {}).main.mean for one in done]  # type: ignore[union-attr]
         more = len(self) - len(done)
         return table(columns, rows, shares) + (sentence(f"{more} more gave no result.") if more else "")
