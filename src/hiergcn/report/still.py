@@ -52,7 +52,7 @@ def levels_pictures(tree: Tree, positions: Sequence[Positions], predicted: Ints,
         ends = np.stack([place[upper.row[keep]], place[upper.col[keep]]], axis=1)
         drawn = [edge_path(ends), disc_paths(place, np.rint(width * scale).astype(int).clip(2), most, colours)]
         words = f"Level {level}: {len(width):,} {'hyper-nodes' if level else 'nodes'}"
-        pictures.append(Still(_picture(drawn, words), words))
+        pictures.append(Still(_picture(drawn, words, place, scale * width.max() / 2), words))
     return pictures
 
 
@@ -81,7 +81,9 @@ def class_map(
                 f'x="{number(spot.real)}" y="{number(spot.imag)}" text-anchor="middle" font-size="16" font-weight="600"'
             )
             drawn.append(f'<text {at} fill="{INK}" {halo}>{words}</text>')
-    return _picture(drawn, "Nodes by their class probabilities, coloured by predicted class.")
+    about = "Nodes by their class probabilities, coloured by predicted class."
+    below = [spot for spot, _ in spots]  # names that were moved down
+    return _picture(drawn, about, np.concatenate([place, below]), MAP_MARGIN)
 
 
 def place_map(places: Positions, group: Ints, colours: Sequence[str], description: str) -> Still:
@@ -90,12 +92,11 @@ def place_map(places: Positions, group: Ints, colours: Sequence[str], descriptio
     inside = known[_near(places[known].real) & _near(places[known].imag)]
     shown = inside[:: -(-len(inside) // MAP_POINTS)]
     place, _ = scaled(places[shown], 0.0)
-    place -= 1j * (place.imag.min() - MAP_MARGIN)
     width = int(np.clip(round(0.8 * SIZE / np.sqrt(len(shown))), 3, 16))
     drawn = disc_paths(place, np.full(len(place), width), group[shown], colours)
     left_out = len(known) - len(inside)
     words = f"{left_out:,} node{'s lie' if left_out != 1 else ' lies'} far outside the picture." if left_out else ""
-    return Still(_picture([drawn], description, round(float(np.ptp(place.imag))) + 2 * MAP_MARGIN), words)
+    return Still(_picture([drawn], description, place, MAP_MARGIN), words)
 
 
 def _near(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
@@ -140,9 +141,11 @@ def disc_paths(place: Positions, width: npt.NDArray[np.integer], group: Ints, co
     return f'<g stroke-linecap="round">{"".join(parts)}</g>'
 
 
-def _picture(drawn: Sequence[str], description: str, height: int = SIZE) -> Markup:
+def _picture(drawn: Sequence[str], description: str, place: Positions, margin: float) -> Markup:
+    """Return the picture, as high as what is at the places and a margin."""
+    top, height = round(place.imag.min() - margin), round(float(np.ptp(place.imag)) + 2 * margin)
     label = f'role="img" aria-label="{escape(description)}"'
-    return Markup(f'<svg class="still-picture" viewBox="0 0 {SIZE} {height}" {label}>{"".join(drawn)}</svg>')  # noqa: S704
+    return Markup(f'<svg class="still-picture" viewBox="0 {top} {SIZE} {height}" {label}>{"".join(drawn)}</svg>')  # noqa: S704
 
 
 def _class_counts(tree: Tree, level: int, predicted: Ints, classes: int) -> Ints:

@@ -31,6 +31,7 @@ def rendered(template: str, *, script: Markup | None = None, **values: Any) -> s
         "breakable": breakable,
         "capital": lambda text: text[:1].upper() + text[1:],
         "signed": signed,
+        "seconds": lambda value: "< 0.1 s" if value < 0.05 else f"{value:,.1f} s",
     }
     digest = base64.b64encode(hashlib.sha256((script or "").encode()).digest()).decode("ascii")
     script_hash = None if script is None else f"sha256-{digest}"
