@@ -1,8 +1,9 @@
-"""Take the screenshots of reports in docs/images: a desktop, a chosen node in the explorer, a map, and a phone.
+"""Take the screenshots of reports in docs/images: a page, a chosen node, a map of classes and of numbers.
 
-    hiergcn fit cora --seeds 3 --out cora/
-    hiergcn fit helsinki --out helsinki/
-    python scripts/photograph_report.py cora/ helsinki/ 1110563    # runs, and the id of a node of the first to choose
+    hiergcn fit cora --seeds 3 --baselines --out cora/
+    hiergcn fit helsinki --model harmonic --out helsinki/
+    hiergcn fit us-counties --model label-propagation --coverage 0.9 --out counties/
+    python scripts/photograph_report.py cora/ helsinki/ counties/ 1110563    # the id of a node of the first to choose
 
 Needs playwright, Pillow and an installed Chromium.
 """
@@ -24,43 +25,31 @@ SETTLED = 1500  # milliseconds
 
 
 def main() -> None:
-    cora, places, node = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+    (cora, places, numbers), node = map(Path, sys.argv[1:4]), sys.argv[4]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        taken(opened(browser, cora, 1200, 1240), "report.png")
-        page = opened(browser, cora, 1200, 760)
-        choose(page, node)
+        taken(opened(browser, cora, 1440, 1300), "report.png")
+        page = opened(browser, cora, 1440, 860)
+        page.fill("#explorer-search", node)
+        page.press("#explorer-search", "Enter")
         taken(page, "explorer.png", "#explorer-frame")
-        page = opened(browser, places, 1200, 760)
+        page = opened(browser, places, 1440, 860)
         page.select_option("#explorer-colour", "label")
         taken(page, "map.png", "#explorer-frame")
-        page = opened(browser, cora, 390, 1400, phone=True)
-        choose(page, node)
-        taken(page, "report-phone.png")
+        taken(opened(browser, numbers, 1440, 860), "numbers.png", "#explorer-frame")
         browser.close()
 
 
-def opened(browser: "Browser", run: Path, width: int, height: int, *, phone: bool = False) -> "Page":
-    page = browser.new_page(
-        viewport={"width": width, "height": height},
-        device_scale_factor=1.5 if phone else 1,
-        color_scheme="dark" if phone else "light",
-        has_touch=phone,
-        reduced_motion="reduce",
-    )
+def opened(browser: "Browser", run: Path, width: int, height: int) -> "Page":
+    page = browser.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce")
     page.goto((run / "report.html").resolve().as_uri())
     while not page.evaluate("window.hiergcn !== undefined"):
         page.wait_for_timeout(50)
     return page
 
 
-def choose(page: "Page", node: str) -> None:
-    page.fill("#explorer-search", node)
-    page.press("#explorer-search", "Enter")
-
-
 def taken(page: "Page", name: str, what: str | None = None) -> None:
-    """Write a picture, as small as it can be without loss."""
+    """Write a picture in 256 colours, so that it is small."""
     page.mouse.move(5, 5)
     page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
     page.wait_for_timeout(SETTLED)
@@ -69,7 +58,7 @@ def taken(page: "Page", name: str, what: str | None = None) -> None:
         page.screenshot(path=path)
     else:
         page.locator(what).screenshot(path=path)
-    Image.open(path).convert("RGB").save(path, optimize=True)
+    Image.open(path).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 if __name__ == "__main__":

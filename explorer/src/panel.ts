@@ -66,15 +66,18 @@ function numberFacts(panel: HTMLElement, tree: Tree, node: number, { target, hal
   const error = tree.error(node);
   const truth = `True value: ${figure(value - error)}${part ? ` (${PART[part]})` : ""}. Error: ${signed(error)}.`;
   panel.append(element("p", {}, Number.isNaN(error) ? "The true value is unknown." : truth));
+  explain(panel, tree, node, "For what led to it, run:");
+}
+
+function explain(panel: HTMLElement, tree: Tree, node: number, words: string): void {
+  const command = `hiergcn explain ${quoted(tree.manifest.run)} --node=${quoted(tree.ids[node])}`;
+  panel.append(element("p", { class: "muted" }, words), element("pre", { tabindex: "0" }, command));
 }
 
 function reasons(panel: HTMLElement, tree: Tree, node: number, actions: Actions): void {
   panel.append(element("h4", {}, `Why ${shortened(tree.manifest.classes[tree.predicted(node)])}?`));
   if (tree.manifest.votes) votes(panel, tree, node, actions);
-  panel.append(
-    element("p", { class: "muted" }, "For the features behind it, run:"),
-    element("pre", { tabindex: "0" }, `hiergcn explain ${quoted(tree.manifest.run)} --node=${quoted(tree.ids[node])}`),
-  );
+  explain(panel, tree, node, "For the features behind it, run:");
 }
 
 function nodeFacts(panel: HTMLElement, tree: Tree, node: number): void {
@@ -93,7 +96,8 @@ function nodeFacts(panel: HTMLElement, tree: Tree, node: number): void {
     const chance = tree.probability(node, rank);
     if (rank < 2 || chance >= LEAST_SHOWN) rows.push([classes[which], chance, colours[which]]);
   }
-  const more = rows.length < classes.length ? ` (others below ${percent(Math.max(LEAST_SHOWN, rows.length < keptClasses ? 0 : rows[rows.length - 1][1]))})` : "";
+  const least = rows.length < keptClasses ? LEAST_SHOWN : tree.probability(node, rows.length - 1);
+  const more = rows.length < classes.length ? ` (others below ${Math.max(1, Math.ceil(100 * least))} %)` : "";
   panel.append(element("h4", {}, `Confidence${more}`), bars(rows));
 }
 

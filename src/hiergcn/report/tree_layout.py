@@ -149,13 +149,14 @@ def _by_forces(adjacency: Floats, radius: Floats) -> Positions:
     scale = np.sqrt((radius**2).sum())  # radius of one disc with the area of all
     positions = _spectral(spring) * scale
     size = np.outer(radius, radius)
-    for round_ in range(FORCE_ROUNDS):
+    rounds = FORCE_ROUNDS if n <= OVERVIEW else FORCE_ROUNDS // 4
+    for round_ in range(rounds):
         apart = positions[:, None] - positions[None, :]
         distance = np.maximum(np.abs(apart), 1e-3 * scale / n)
         push = size / distance**2  # Fruchterman and Reingold's repulsion, weighted by area
         pull = spring * distance / scale
         force = (apart * (push - pull)).sum(axis=1) / radius - 0.8 * positions / scale * radius
-        step = 0.12 * scale * (1 - round_ / FORCE_ROUNDS)
+        step = 0.12 * scale * (1 - round_ / rounds)
         positions = positions + force * np.minimum(1.0, step / np.maximum(np.abs(force), 1e-12))
     even = _evened(positions - np.average(positions, weights=radius**2), radius)
     wide: Positions = np.sqrt(ASPECT) * even.real + 1j * even.imag / np.sqrt(ASPECT)
