@@ -58,7 +58,8 @@ def taken(page: "Page", name: str, what: str | None = None) -> None:
         page.screenshot(path=path)
     else:
         page.locator(what).screenshot(path=path)
-    Image.open(path).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
+    small = Image.open(path).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    small.save(path, optimize=True)
 
 
 if __name__ == "__main__":
