@@ -265,7 +265,7 @@ def test_numbers_with_coordinates_are_shown_on_maps(open_page: Callable[[str], O
     assert drawn == 199
 
 
-def test_numbers_can_be_explored(open_page: Callable[[str], Opened], pages: Callable[[str], Path]) -> None:
+def test_numbers_can_be_explored(open_page: Callable[[str], Opened]) -> None:
     opened = open_page("numbers")
     page = opened.page
     result = numbers()
@@ -276,8 +276,8 @@ def test_numbers_can_be_explored(open_page: Callable[[str], Opened], pages: Call
     large = error[error > float(np.sqrt((error**2).mean()))]
     assert opened.state["matches"] == len(large) > 0
     assert page.inner_text("#explorer-panel h3").startswith(f"{len(large)} nodes with an error above")
-    worst = test.loc[error.idxmax()]
-    assert page.locator("#explorer-panel .items button").first.inner_text() == worst["id"]  # the largest comes first
+    worst = test.iloc[int(error.to_numpy().argmax())]
+    assert page.locator("#explorer-panel .items button").first.inner_text() == str(worst["id"])
     page.locator("#explorer-panel .items button").first.click()
     assert f"Predicted {result.metrics()['target']}: {worst['predicted']:.4g}" in opened.panel
     assert f"True value: {worst['value']:.4g} (test)." in opened.panel
