@@ -31,8 +31,8 @@ class NodeClassifier(NodeEstimator):
         coverage: probability with which a node's prediction set holds its class, for `predict_set`. Some labels then
             calibrate the sets and do not train.
         verbose: print a line for each step of `fit`.
-        settings: any setting of the method by its name: `levels=4`, `dropout=0.5`, `class_weight="balanced"`; see
-            below, or `hiergcn settings MODEL`.
+        settings: any setting of the method by its name: `levels=4`, `dropout=0.5`, `class_weight="balanced"`. Tab
+            completion finds the names; `hiergcn settings MODEL`, in a shell, explains those of a method.
 
     Fitted values end in an underscore:
 
@@ -131,7 +131,7 @@ class HGCNClassifier(NodeClassifier):
 
 
 document_settings(NodeClassifier, ("hgcn-plus", "hgcn", *method_names()))
-document_settings(HGCNClassifier, ("hgcn-plus", "hgcn"))
+document_settings(HGCNClassifier, ("hgcn-plus", "hgcn"), listed=True)
 
 
 class OnGraph(ClassifierMixin, NodeRows):  # type: ignore[misc]  # scikit-learn has no types

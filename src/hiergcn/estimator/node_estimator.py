@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
+from textwrap import fill
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -48,6 +49,7 @@ _DEFAULTS = {
     "coverage": None,
     "verbose": False,
 }
+_HANGING: dict[str, Any] = {"initial_indent": " " * 4, "subsequent_indent": " " * 8, "break_on_hyphens": False}
 
 
 class NotFittedError(HierGCNError, SklearnNotFittedError):  # type: ignore[misc]  # scikit-learn has no types
@@ -69,13 +71,28 @@ class EventPrinter:
             sys.stdout.flush()
 
 
-def document_settings(estimator: type["NodeEstimator"], methods: Iterable[str]) -> None:
-    """Name the settings of these methods in the signature and the docstring, so that help and completion show them.
+class _ShortSignature(inspect.Signature):
+    """A signature whose settings are found by completion, and are `**settings` in help, which would begin with them."""
+
+    def _short(self) -> inspect.Signature:
+        own = [one for one in self.parameters.values() if one.default is not ...]
+        return inspect.Signature([*own, inspect.Parameter("settings", inspect.Parameter.VAR_KEYWORD)])
+
+    def __str__(self) -> str:
+        return str(self._short())
+
+    def format(self, **options: Any) -> str:  # of Python 3.13 and newer
+        shown: str = self._short().format(**options)  # type: ignore[attr-defined,unused-ignore]
+        return shown
+
+
+def document_settings(estimator: type["NodeEstimator"], methods: Iterable[str], listed: bool = False) -> None:
+    """Name the settings of these methods in the signature, so that completion finds them, and `listed` in the help.
 
     A setting without a value is chosen for the graph, or comes from the preset.
     """
     known = {
-        name: (method, one)
+        name: one
         for method in reversed(list(methods))
         for name, one in method_settings(method).items()
         if not without_effect(method, one.group) and name not in _DEFAULTS
@@ -83,9 +100,10 @@ def document_settings(estimator: type["NodeEstimator"], methods: Iterable[str]) 
     written = inspect.signature(estimator.__init__)
     own = [one for one in written.parameters.values() if one.kind is not one.VAR_KEYWORD and one.name != "self"]
     more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=...) for name in sorted(known)]
-    estimator.__signature__ = inspect.Signature([*own, *more])
-    lines = [f"    {name}: {one.values}. {one.about}" for name, (_, one) in sorted(known.items())]
-    estimator.__doc__ = "\n".join([inspect.cleandoc(estimator.__doc__ or ""), "", "Settings:", *lines, ""])
+    estimator.__signature__ = _ShortSignature([*own, *more])
+    if listed:
+        lines = [fill(f"{name}: {one.values}. {one.about}", 112, **_HANGING) for name, one in sorted(known.items())]
+        estimator.__doc__ = "\n".join([inspect.cleandoc(estimator.__doc__ or ""), "", "Settings:", *lines, ""])
 
 
 class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types

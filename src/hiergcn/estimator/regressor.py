@@ -32,7 +32,7 @@ class NodeRegressor(RegressorMixin, NodeEstimator):  # type: ignore[misc]  # sci
         coverage: probability with which the interval of a node holds its number, for `predict_interval`. Some values
             then calibrate the intervals and do not train.
         verbose: print a line for each step of `fit`.
-        settings: any setting of the method by its name: `levels=4`, `dropout=0.1`; see below.
+        settings: any setting of the method by its name: `levels=4`, `dropout=0.1`; see `hiergcn settings MODEL`.
 
     Fitted values are `embedding_`, `hierarchy_`, `settings_` and `result_`, as in `NodeClassifier`.
     """
