@@ -1,9 +1,9 @@
-"""What `hiergcn` offers as functions: fit, compare, coarsen, explain, suggest, report and load.
+"""The functions of `hiergcn`: fit, compare, coarsen, explain, suggest, report and load.
 
-result = hiergcn.fit("cora", "gcn")                  # a dataset, or a Graph
-result.predictions()                                 # a row for each node
-result.save("run")
-hiergcn.explain("run", node="35")
+    result = hiergcn.fit("cora", "gcn")  # a dataset, or a Graph
+    result.predictions()  # a row for each node
+    result.save("run")
+    hiergcn.explain("run", node="35")
 """
 
 from collections.abc import Sequence
@@ -46,21 +46,22 @@ def fit(
     verbose: bool = False,
     **settings: Any,
 ) -> "ShownRun":
-    """Train models and return the run, as `hiergcn fit` does: predictions, scores of every seed, leaderboard, page.
+    """Train models and return the run, as `hiergcn fit` does: predictions, scores of every seed, leaderboard, report.
 
     Args:
         data: a Graph, the name of a dataset, or the path of a graph in .npz or .graphml.
         model: name of a method, see `hiergcn models`; by default it is chosen for the graph, or H-GCN for a dataset.
         preset: name of a recipe, such as `paper`.
-        seeds: a number N for seeds 0 to N-1, or the seeds themselves; the answer is their mean.
+        seeds: a number N for seeds 0 to N-1, or the seeds themselves; the answer is their mean. The automatic choice
+            trains as many of them as its time limit allows.
         split: by default that of the data, or one that is drawn from the labels.
         baselines: also train simpler methods on the same split.
-        advise: also find labels to doubt and nodes to label next.
+        advise: also find doubtful labels and nodes to label next.
         device: `auto`, `cpu` or `cuda`.
         workers: processes that share the seeds on a CPU; a script that asks for more than one must be importable.
         engine: `local`, `ray` or `ray://HOST:PORT`, see `run.engine.open_engine`.
-        time_limit: seconds of the automatic choice.
-        coverage: probability with which prediction sets or intervals hold the truth, such as 0.9.
+        time_limit: seconds for the automatic choice; by default 2 to 300, depending on the size of the graph.
+        coverage: probability that a prediction set or interval contains the truth, such as 0.9.
         verbose: print a line for each step.
         settings: any setting of the method by its name, see `hiergcn settings MODEL`.
     """
@@ -171,7 +172,7 @@ def suggest(data: "Graph | Run", budget: int = 20, *, seed: int = 0) -> "pd.Data
     """Return nodes to label next, by `id`, with a `reason` and an empty `label`.
 
     Args:
-        data: a Graph, labelled or not; or a run, whose unsure parts come first.
+        data: a Graph, labelled or not; or a run, where uncertain predictions come first.
         budget: number of nodes.
         seed: for the random draws.
     """
@@ -187,7 +188,7 @@ def suggest(data: "Graph | Run", budget: int = 20, *, seed: int = 0) -> "pd.Data
 
 
 def report(run: "Run | Comparison", path: str | Path | None = None) -> Path:
-    """Write the page of a run or a comparison, and return its path.
+    """Write the report of a run or a comparison as an HTML page, and return its path.
 
     Args:
         run: a run folder, whose page is written again; a result of `fit` or `compare`; or a fitted estimator.

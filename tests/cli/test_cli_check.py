@@ -15,7 +15,7 @@ CSV = ("edges.csv", "nodes.csv", "--label", "topic", "--id", "paper")
 def test_good_files_pass(command: Command, own_files: Path) -> None:
     outcome = command("check", *CSV)
     assert outcome.code == 0
-    for words in ("nodes.csv", "comma", "ids are text", "label; blank is unknown", "007", "A fit would take", "GB"):
+    for words in ("nodes.csv", "comma", "ids are text", "label; blank is unknown", "007", "A fit would try", "GB"):
         assert words in outcome.out
     assert "nodes without a label" in outcome.out
     for words in ("The graph is connected", "Neighbours tend to share their class", "features alone give"):

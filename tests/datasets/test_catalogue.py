@@ -28,12 +28,12 @@ def test_the_list_says_where_each_dataset_is(bare: Path, tmp_path: Path) -> None
         "pubmed": "to download",
         "nell": "to download",
         "amazon-photo": str(tmp_path / "more"),
-        "coauthor-cs": "to bring",
+        "coauthor-cs": "add the file",
         **dict.fromkeys(places, "embedded"),
         "city-50000": "generated",
         **dict.fromkeys(cities, "to download"),
-        "chameleon": "to bring",
-        "minesweeper": "to bring",
+        "chameleon": "add the file",
+        "minesweeper": "add the file",
     }
     cora = list_datasets()[0]
     assert (cora.nodes, cora.edges, cora.features, cora.classes) == (2708, 5278, 1433, 7)

@@ -8,7 +8,7 @@ from hiergcn.run.budget import LONGEST, Budget, default_limit, epoch_price
 
 def test_larger_graphs_have_more_time() -> None:
     limits = [default_limit(n) for n in (10, 300, 500, 2_000, 10_000, 20_000, 10**7)]
-    assert limits[:5] == pytest.approx([2.0, 2.0, 10.0, 42.0, 84.0])
+    assert limits[:5] == pytest.approx([2.0, 2.0, 18.0, 42.0, 84.0])
     assert limits == sorted(limits)
     assert limits[-1] == LONGEST
     assert default_limit(2_708) < 45  # so that Cora is done within a minute, imports and report included

@@ -120,12 +120,14 @@ def _print_profile(screen: "Console", graph: "Graph", split: "Split") -> None:
 
 
 def _print_estimate(screen: "Console", graph: "Graph", split: "Split") -> None:
+    from hiergcn.run.budget import default_limit
     from hiergcn.run.estimate import estimate_fit
 
     found = estimate_fit(graph, split)
     how = f"a trial with {found.trial_nodes:,} nodes, scaled up" if found.scaled else "a trial of a few epochs"
     screen.print(
-        f"\nA fit would take about {duration(found.seconds)} per seed (at most {found.epochs} epochs, by {how}) "
-        f"and about {found.memory / GIGABYTE:.1f} GB of memory.",
+        f"\nA fit would try methods for {duration(default_limit(graph.n_nodes))} (--time-limit). H-GCN+ alone would "
+        f"take about {duration(found.seconds)} per seed (at most {found.epochs} epochs, by {how}) and about "
+        f"{found.memory / GIGABYTE:.1f} GB of memory.",
         soft_wrap=True,
     )

@@ -50,7 +50,7 @@ def fit(
         typer.Option(
             metavar="N",
             min=1,
-            help="Train with seeds 0 to N-1, for mean and spread; the paper's tables use 20.",
+            help="Train with seeds 0 to N-1, for mean and spread; auto trains as many as its time allows.",
             rich_help_panel=options.RUNNING,
         ),
     ] = 5,
@@ -90,14 +90,14 @@ def fit(
         typer.Option(
             metavar="N",
             min=0,
-            help="Train without the N labels that the other labels speak against most.",
+            help="Train without the N labels that the other labels contradict most.",
             rich_help_panel=options.METHOD,
         ),
     ] = 0,
     advice: Annotated[
         bool,
         typer.Option(
-            help="Look for labels to doubt and nodes to label next; up to 200,000 nodes.",
+            help="Look for doubtful labels and for nodes to label next; up to 200,000 nodes.",
             rich_help_panel=options.RESULTS,
         ),
     ] = True,
@@ -113,18 +113,14 @@ def fit(
         bool,
         typer.Option(
             "--resume",
-            help="Go on with a run that was killed, from the checkpoint beside --out; a run that is complete stays as "
-            "it is.",
+            help="Continue a run that was killed, from the checkpoint beside --out; a complete run stays as it is.",
             rich_help_panel=options.RUNNING,
         ),
     ] = False,
     checkpoint_every: Annotated[
         float,
         typer.Option(
-            metavar="SECONDS",
-            min=0.0,
-            help="Time between two checkpoints of a seed in training; needs --out.",
-            rich_help_panel=options.RUNNING,
+            metavar="SECONDS", min=0.0, help="Time between checkpoints; needs --out.", rich_help_panel=options.RUNNING
         ),
     ] = 30.0,
 ) -> None:

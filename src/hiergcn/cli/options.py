@@ -98,8 +98,7 @@ Labels = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FILE",
-        help="CSV of further labels (columns id and label), as `hiergcn suggest` writes it and you fill it in; may be "
-        "repeated.",
+        help="Further labels: a CSV of id and label, such as a filled-in file of `hiergcn suggest`; may be repeated.",
         rich_help_panel=FILES,
     ),
 ]
@@ -107,21 +106,22 @@ Unknown = Annotated[
     list[str] | None,
     typer.Option(
         metavar="WORD",
-        help="A label that means unknown, instead of unknown, -1, NA and other usual words; may be repeated. A blank "
-        "always does.",
+        help="A label that means unknown, instead of -1, NA and similar words; may be repeated. Blank always does.",
         rich_help_panel=FILES,
     ),
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option(metavar="CHARACTER", help="Between columns, or tab. [default: guessed]", rich_help_panel=FILES),
+    typer.Option(
+        metavar="CHARACTER", help="Column delimiter, or the word tab. [default: guessed]", rich_help_panel=FILES
+    ),
 ]
 Model = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
         help=f"auto, {', '.join(method_names())}; `hiergcn models` explains them. "
-        "[default: auto, the best for your graph, for your own files; hgcn for a dataset, or with --preset]",
+        "[default: for your own files auto, which chooses; for a dataset, or with --preset, hgcn]",
         autocompletion=complete_model,
         rich_help_panel=METHOD,
     ),

@@ -12,7 +12,9 @@ from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, describe_sets
 from hiergcn.evaluate.number_report import NumberReport
 from hiergcn.report.headline import headline
 from hiergcn.report.leaderboard import leaderboard
+from hiergcn.run.auto import NO_TIME
 from hiergcn.run.result import Candidate, RunResult
+from hiergcn.run.setting_table import method_facts
 
 _FILES = {
     "Predictions": "predictions.csv",
@@ -66,9 +68,11 @@ def _print_end(out: Console, result: RunResult, folder: Path | None, asked: int)
         out.print(f"Note: {printable(note)}", style="yellow")
     if len(result.notes) > SHOWN_NOTES:
         out.print(f"Note: {len(result.notes) - SHOWN_NOTES} more notes are in metrics.json.", style="yellow")
+    done = len(result.outcomes)
     if result.interrupted:
-        done = len(result.outcomes)
         out.print(f"Stopped early: the {done} of {asked} seeds that were finished are kept.", style="yellow")
+    elif result.leaderboard is not None and done < asked and not method_facts(result.settings.method).relearns:
+        out.print(f"There was time for {done} of {asked} seeds; a longer --time-limit trains the others.")
     out.print()
     none = result.doubtful is None or not len(result.doubtful)
     for title, name in _FILES.items():
@@ -94,7 +98,8 @@ def _print_doubts(out: Console, result: RunResult) -> None:
         return
     dropped = int(table["dropped"].sum())
     left_out = f"; {dropped:,} of them did not train" if dropped else ""
-    out.print(f"Other labels speak against {len(table):,} label{'s' if len(table) > 1 else ''}{left_out}.")
+    what = "1 label looks" if len(table) == 1 else f"{len(table):,} labels look"
+    out.print(f"{what} doubtful: other labels contradict {'it' if len(table) == 1 else 'them'}{left_out}.")
 
 
 def _print_accuracy(out: Console, result: RunResult) -> None:
@@ -203,7 +208,8 @@ def _print_leaderboard(out: Console, candidates: Sequence[Candidate]) -> None:
         if one.left_out is not None:
             reasons.setdefault(one.left_out, []).append(one.name)
     for reason, names in reasons.items():
-        out.print(f"Not in the table: {', '.join(names)} ({printable(reason)}).", soft_wrap=True)
+        hint = "; a longer --time-limit includes them" if reason == NO_TIME else ""
+        out.print(f"Not in the table: {', '.join(names)} ({printable(reason)}{hint}).", soft_wrap=True)
     out.print()
 
 

@@ -50,7 +50,7 @@ def _way_to_get(files: FileSet) -> tuple[str, str]:
     """Return whether files can be downloaded or must be brought, and what to do."""
     if files.source is not None:
         return "to download", "`hiergcn datasets get NAME` downloads it, and so does the first command that names it"
-    return "to bring", f"put {', '.join(files.names)} into the folder that {VARIABLE} names{files.hint}"
+    return "add the file", f"put {', '.join(files.names)} into the folder that {VARIABLE} names{files.hint}"
 
 
 def load_dataset(

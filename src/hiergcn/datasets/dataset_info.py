@@ -15,8 +15,8 @@ class DatasetInfo:
     features: int
     classes: int
     where: str = ""
-    """As `list_datasets` finds it: "embedded", "generated", the folder that has the files, "to download", or "to bring"
-    if no public address is known."""
+    """As `list_datasets` finds it: "embedded", "generated", the folder that has the files, "to download", or
+    "add the file" if no public address is known."""
     how: str = ""
     """As `list_datasets` finds it: what to do to have the files; empty if they are here."""
     target: str = ""

@@ -98,9 +98,9 @@ class NodeClassifier(NodeEstimator):
         return suggest(graph, budget, confidence=confidence, seed=seed)
 
     def doubtful_labels(self) -> pd.DataFrame:
-        """Return the labels that other labels speak against, the most doubtful first; nothing is changed.
+        """Return the labels that other labels contradict, the most doubtful first; nothing is changed.
 
-        `probability` is that of the given class by the labels of other nodes, `likely` the class they speak for, and
+        `probability` is that of the given class by the labels of other nodes, `likely` the class that they predict, and
         `neighbours` and `hyper_node` count the classes around the node.
         """
         if not hasattr(self, "result_"):

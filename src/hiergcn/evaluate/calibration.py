@@ -76,18 +76,21 @@ def fit_temperature(probabilities: NDArray[np.floating], labels: NDArray[np.inte
 def describe_calibration(calibration: Mapping[str, Any]) -> str:
     """Return what was done and how well it worked in one sentence, from `calibration` in `metrics.json`."""
     before, after = (f"{100 * calibration[f'ece_{when}']:.1f} %" for when in ("before", "after"))
-    error = f"expected calibration error (ECE) on {calibration['on']} nodes"
+    error = f"the expected calibration error (ECE) on {calibration['on']} nodes"
+    nodes = sum(calibration.get("reliability", {}).get("before", {}).get("nodes", [FEWEST]))
     if calibration["temperature"] == 1:
         why = f", because {note}" if (note := calibration.get("note")) else ""
-        return f"Confidence is not calibrated{why}; the {error} is {before}."
-    if before == after:
+        return f"Confidence is not calibrated{why}{f'; {error} is {before}' if nodes >= FEWEST else ''}."
+    if nodes < FEWEST:
+        change = f"cannot be measured on {nodes}"
+    elif before == after:
         change = f"stays at {before}"
     elif calibration["ece_after"] < calibration["ece_before"]:
         change = f"falls from {before} to {after}"
     else:
         change = f"rises from {before} to {after}, so it did not help there"
     done = f"Confidence is calibrated with temperature {calibration['temperature']:.2f}, fitted on validation nodes"
-    return f"{done}; the {error} {change}."
+    return f"{done}; {error} {change}."
 
 
 @dataclass(frozen=True, eq=False)

@@ -106,7 +106,8 @@ class GraphProfile:
         whole = (
             f"The graph has {self.components:,} components, and the largest holds {_percent(self.largest)} of the nodes"
         )
-        return _Remark(f"{whole}; {self.isolated:,} nodes have no edge." if self.isolated else f"{whole}.")
+        alone = "1 node has" if self.isolated == 1 else f"{self.isolated:,} nodes have"
+        return _Remark(f"{whole}; {alone} no edge." if self.isolated else f"{whole}.")
 
     def _distances(self) -> "_Remark":
         near, far = (_percent(self.growth[STEPS.index(steps)]) for steps in (4, 16))

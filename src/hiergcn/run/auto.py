@@ -23,7 +23,7 @@ from hiergcn.model.ops.ranks import Ranks
 from hiergcn.run.adapt import choose_settings
 from hiergcn.run.budget import Budget, default_limit, epoch_price
 from hiergcn.run.events import CandidateDone, CandidateStarted, EpochDone, OnFitEvent
-from hiergcn.run.portfolio import Entry, Standing, candidates_for, check_settings
+from hiergcn.run.portfolio import EVIDENCE, Entry, Standing, candidates_for, check_settings
 from hiergcn.run.seeds import SeedResults, train_seeds
 from hiergcn.run.settings import Settings
 from hiergcn.run.trainer import Trainer
@@ -96,9 +96,10 @@ class Automatic:
         first, *others = self.chosen
         name = first.entry.title
         if others:
-            parts = " and ".join(f"{one.entry.title} ({100 * one.weight:.0f} %)" for one in others[:3])
-            more = f" and {len(others) - 3} more" if len(others) > 3 else ""
-            what = f"{name[0].upper()}{name[1:]} ({100 * first.weight:.0f} %) answers together with {parts}{more}"
+            parts = [f"{one.entry.title} ({100 * one.weight:.0f} %)" for one in others[:3]]
+            parts += [f"{len(others) - 3} more"] if len(others) > 3 else []
+            listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
+            what = f"{name[0].upper()}{name[1:]} ({100 * first.weight:.0f} %) answers together with {listed}"
         else:
             what = f"{name[0].upper()}{name[1:]} is best here"
         validated = len(self.validation)
@@ -203,7 +204,10 @@ class _Race:
             return f"{self.flawless.entry.name} makes no mistake on validation"
         if not simple and self.budget.is_over(share):
             return NO_TIME  # before reasons that speak of candidates which there was no time for either
-        return None if entry.when(now) else entry.otherwise
+        if entry.when(now):
+            return None
+        untried = {one.entry.name for one in self.candidates if one.left_out == NO_TIME}
+        return NO_TIME if EVIDENCE.get(entry.otherwise, set()) & untried else entry.otherwise
 
     def _train_first(self, one: Trained, now: Standing | None, share: float) -> None:
         """Train the first seed of a candidate for as many epochs as there is time for; `now` is None if simple."""

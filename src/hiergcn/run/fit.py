@@ -304,9 +304,10 @@ def _automatic_result(found: Automatic, trainer: Trainer, split: Split) -> RunRe
 def _turns_note(found: Automatic) -> list[str]:
     if len(found.turns) == 1:
         return []
-    each = f"each of the {len(found.turns)} networks of a seed trained without another part of them"
-    judged = "Validation is of all these labels, each predicted by the network that did not see it."
-    return [f"Training and validation labels took turns: {each}. {judged}"]
+    folds = len(found.turns)
+    each = f"Each of the {folds} networks of a seed trained without one fold of the training and validation labels."
+    judged = "Validation covers all these labels, each predicted by the network that did not see it."
+    return [f"The few labels are used in {folds}-fold cross-validation. {each} {judged}"]
 
 
 def _weighted(parts: Sequence[tuple[float, np.ndarray]]) -> np.ndarray:

@@ -199,6 +199,10 @@ _NO_HELP = "harmonic columns did not help GCN"
 _NOT_FAR = "the graph is small across, and features say more than labels"
 _LOST = "labels alone are far ahead of propagated features"
 _BEHIND = "H-GCN+ is behind other methods"
+_NOT_AHEAD = "GraphSAGE is behind GCN"
+
+EVIDENCE = {_NO_HELP: {"gcn+harmonic"}, _BEHIND: {"hgcn-plus"}, _NOT_AHEAD: {"graphsage"}}
+"""Candidates that a reason speaks of: if there was no time for them, the reason is not known."""
 
 PORTFOLIO = (
     Entry("label-propagation", "label-propagation"),
@@ -233,7 +237,7 @@ PORTFOLIO = (
         "graphsage",
         _DEEP,
         lambda now: now.neighbours_differ,
-        "GraphSAGE is behind GCN",
+        _NOT_AHEAD,
         lambda now: now.neighbours_differ,
     ),
     Entry("hgcn-dropout", "hgcn", {**_LONG, "dropout": 0.2}, lambda now: now.reaches_far, _NOT_FAR),

@@ -1,5 +1,8 @@
 """Another table, encoded as the first one was."""
 
+import datetime
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -7,10 +10,11 @@ import pandas as pd
 import pytest
 
 from hiergcn.errors import InputError
+from hiergcn.graph import Graph
 from hiergcn.graph.tables.column_roles import CsvOptions
 from hiergcn.graph.tables.csv_files import read_csv
 from hiergcn.graph.tables.delimited import Origin
-from hiergcn.graph.tables.feature_columns import encode_columns, fit_columns
+from hiergcn.graph.tables.feature_columns import FeatureColumn, encode_columns, fit_columns
 
 HERE = Origin("nodes.csv")
 FIRST = pd.DataFrame(
@@ -78,3 +82,26 @@ def test_files_of_a_grown_graph(tmp_path: Path) -> None:
     assert list(grown.ids) == ["d", "a"]
     np.testing.assert_allclose(np.asarray(grown.features), [[1.5, 0.0, 0.0], [4.0, 1.0, 0.0]])
     assert grown.labels is None
+
+
+def test_dates_become_days_and_come_back_as_they_were_written(tmp_path: Path) -> None:
+    written = ["1970-01-02", None, "2024-02-29T12:00", "1969-12-31"]
+    nodes = pd.DataFrame({"id": list("abcd"), "seen": written, "label": ["x", "y", "x", "y"]})
+    edges = pd.DataFrame({"source": list("abc"), "target": list("bcd")})
+    graph = Graph.from_pandas(edges, nodes)
+    (column,) = graph.columns
+    mean = (1 + 19782.5 - 1) / 3
+    assert (column.kind, column.missing) == ("date", 1)
+    assert column.mean == pytest.approx(mean)
+    assert graph.features is not None
+    np.testing.assert_allclose(np.asarray(graph.features)[:, 0], [1, mean, 19782.5, -1])
+    graph.to_npz(tmp_path / "graph.npz")
+    back = Graph.from_npz(tmp_path / "graph.npz").to_pandas()[1]["seen"]
+    assert [None if pd.isna(one) else one for one in back] == written
+    kept = FeatureColumn.from_dict(json.loads(json.dumps(asdict(column))))
+    newer = pd.DataFrame({"seen": [datetime.date(1970, 1, 11), None]})
+    found, _ = encode_columns(newer, Origin("newer.csv"), [kept])
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_allclose(found.ravel(), [10.0, mean])
+    with pytest.raises(InputError, match=r"row 1, column 'seen': 'soon', but the model was trained on a date"):
+        encode_columns(pd.DataFrame({"seen": ["soon"]}), Origin("newer.csv"), [kept])

@@ -80,7 +80,7 @@ def test_the_limit_keeps_the_words_in_most_rows(monkeypatch: pytest.MonkeyPatch)
         ([f"{chr(97 + k % 26)} {k}" for k in range(60)], "id"),  # words of one letter do not count
         ([f"<a href='{k}'>{k}</a>" for k in range(200)], "id"),
         ([f"{k}" + "x" * 5000 for k in range(60)], "id"),
-        ([f"2024-01-{k % 28 + 1:02d} 10:{k:02d}" for k in range(60)], "text"),  # days, hours and minutes are words
+        ([f"2024-01-{k % 28 + 1:02d} 10:{k:02d}" for k in range(60)], "date"),
         ([f"the {k} of {('red', 'blue')[k % 2]} ones" for k in range(200)], "text"),
     ],
 )

@@ -1,9 +1,9 @@
 """The encoder of feature columns: from a table of nodes to a matrix of numbers, and of other tables in the same way.
 
-Numbers and booleans stay. A column of words with at most 50 distinct values is a category and becomes a column for each
-value. With more it is free text and becomes TF-IDF weights of its words (`free_text`), unless its entries look like
-ids: such a column is left out. A missing number becomes the mean of its column. Text makes the features sparse, and
-numbers beside it are standardised, since its weights are at most 1.
+Numbers and booleans stay, and dates become days. A column of words with at most 50 distinct values is a category and
+becomes a column for each value. With more it is free text and becomes TF-IDF weights of its words (`free_text`), unless
+its entries look like ids: such a column is left out. A missing number becomes the mean of its column. Text makes the
+features sparse, and numbers beside it are standardised, since its weights are at most 1.
 
 `fit_columns` learns from a table how each column is encoded; `encode_columns` encodes another table so. There, a
 missing number becomes the mean of the first table, and a new word is in none of the columns.
@@ -25,7 +25,8 @@ from hiergcn.graph.tables.text_columns import as_text
 
 MOST_CATEGORIES = 50
 """A column of words with more distinct values is taken for free text or ids, not for a category."""
-STRUCTURAL, TEXT = "structural", "text"
+STRUCTURAL, TEXT, DATE = "structural", "text", "date"
+ISO_DATE = r"\s*\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\s*"
 COMMA_NUMBER = r"\s*[-+]?\d+(?:,\d+)?\s*"
 THOUSANDS = r"\s*[-+]?\d{1,3}(?:,\d{3})?\s*"
 """Numbers such as 1,234: in a column of these alone, the comma may mean thousands or decimals."""
@@ -45,7 +46,7 @@ class FeatureColumn:
 
     name: str
     kind: str
-    """number, boolean, category, text, id or empty (both left out), or structural: made from the edges."""
+    """number, boolean, date, category, text, id or empty (both left out), or structural: made from the edges."""
     width: int
     """The number of feature columns that it becomes."""
     missing: int
@@ -94,7 +95,8 @@ class FeatureColumn:
         if self.kind == TEXT:
             limit = ", the limit" if self.width == MOST_WORDS else ""
             return f"column {self.name!r} is free text and became TF-IDF weights of {self.width:,} words{limit}"
-        notes = [f"missing values of column {self.name!r} set to its mean: {self.missing:,}"] if self.missing else []
+        notes = [f"column {self.name!r} holds dates and became days since 1970"] if self.kind == DATE else []
+        notes += [f"missing values of column {self.name!r} set to its mean: {self.missing:,}"] if self.missing else []
         notes += [f"commas in column {self.name!r} were read as decimal points"] if self.decimal_comma else []
         return "; ".join(notes) or None
 
@@ -109,7 +111,7 @@ class FeatureTable:
     missing: NDArray[np.bool_] | None = None
     """(n, columns): where a number is missing; None if none is."""
     texts: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    """The entries of columns of text, None if missing: another table may choose other words."""
+    """The entries of columns of text and dates, None if missing: another table may choose other words."""
     notes: tuple[str, ...] = ()
 
     def with_blank_rows(self, extra: int) -> "FeatureTable":
@@ -148,7 +150,7 @@ def read_features(table: pd.DataFrame, origin: Origin, known: Sequence[FeatureCo
         cells = _without_missing_words(table[[name for name in table.columns if name in wanted]])
         matrix, notes = encode_columns(cells, origin, known)
         columns = list(known)
-    texts = {one.name: as_text(cells[one.name]).to_numpy() for one in columns if one.kind in (TEXT, "id")}
+    texts = {one.name: as_text(cells[one.name]).to_numpy() for one in columns if one.kind in (TEXT, DATE, "id")}
     missing = None if matrix is None else missing_numbers(cells, columns)
     return FeatureTable(matrix, tuple(columns), missing, texts, tuple(notes))
 
@@ -194,7 +196,8 @@ def encode_columns(
 
 def missing_numbers(table: pd.DataFrame, columns: Sequence[FeatureColumn]) -> NDArray[np.bool_] | None:
     """Return where a number of the table is missing, and was replaced by a mean; (n, columns), None if none is."""
-    numeric = {place: column.name for place, column in enumerate(columns) if column.kind in ("number", "boolean")}
+    kinds = ("number", "boolean", DATE)
+    numeric = {place: column.name for place, column in enumerate(columns) if column.kind in kinds}
     blank = {place: table[name].isna().to_numpy() for place, name in numeric.items() if table[name].hasnans}
     if not blank:
         return None
@@ -274,7 +277,7 @@ def _joined(blocks: Sequence[Block]) -> Block | None:
 
 def _beside_text(block: Block | None, column: FeatureColumn) -> tuple[Block | None, FeatureColumn]:
     """Standardise a column of numbers, so that its unit does not drown the words; others stay."""
-    if column.kind != "number" or column.mean is None or not isinstance(block, np.ndarray):
+    if column.kind not in ("number", DATE) or column.mean is None or not isinstance(block, np.ndarray):
         return block, column
     scaled = replace(column, spread=float(block.std()) or 1.0)
     return _standardised(block, scaled), scaled
@@ -294,6 +297,10 @@ def _fit(column: "pd.Series[Any]", origin: Origin) -> tuple[Block | None, Featur
         return _fit_number(column.astype(np.float64).to_numpy(), name, "number", origin)
     column = as_text(column) if column.dtype.kind in "mM" else column
     known = column.dropna().astype(str)
+    if known.iloc[:9].str.fullmatch(ISO_DATE).all() and known.str.fullmatch(ISO_DATE).all():
+        days = _days(column)
+        if np.count_nonzero(~np.isnan(days)) == len(known):
+            return _fit_number(days, name, DATE, origin)
     words = set(known.str.lower().unique())
     if words <= set(TRUTH):
         return _fit_number(_truth(column), name, "boolean", origin)
@@ -337,7 +344,7 @@ def _fit_number(
 
 
 def _encode_number(column: "pd.Series[Any]", known: FeatureColumn, origin: Origin) -> NDArray[np.float64]:
-    values = floats(column, known.decimal_comma).to_numpy(np.float64)
+    values = _days(column) if known.kind == DATE else floats(column, known.decimal_comma).to_numpy(np.float64)
     if known.kind == "boolean":
         truth = _truth(column)
         values = np.where(np.isnan(truth), values, truth)
@@ -374,6 +381,14 @@ def _one_hot(code: NDArray[np.int64], categories: tuple[str, ...]) -> NDArray[np
 def _truth(column: "pd.Series[Any]") -> NDArray[np.float64]:
     """Return 1 for true, 0 for false, in any case, and NaN for anything else."""
     return np.asarray(column.astype(str).str.strip().str.lower().map(TRUTH), np.float64)
+
+
+def _days(column: "pd.Series[Any]") -> NDArray[np.float64]:
+    """Return dates as days since 1970, NaN for entries that are none."""
+    texts = as_text(column).astype(object)
+    times = pd.to_datetime(texts, format="ISO8601", utc=True, errors="coerce")
+    days: NDArray[np.float64] = ((times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)).to_numpy(np.float64)
+    return days
 
 
 def floats(column: "pd.Series[Any]", decimal_comma: bool = False) -> "pd.Series[float]":

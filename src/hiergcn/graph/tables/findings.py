@@ -19,7 +19,7 @@ from hiergcn.graph.tables.table_files import TableFile
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blanks"}
 SHOWN = 5  # examples in a sentence
 _MISSING = {"category": "none of its categories", "text": "no words", "id": "nothing"}  # what a missing value becomes
-_KINDS = {"text": "free text: TF-IDF weights of its words"}
+_KINDS = {"text": "free text: TF-IDF weights of its words", "date": "date: days since 1970"}
 _LEFT_OUT = {"empty": "nothing: it is empty", "id": "nothing: its entries look like ids"}
 
 
