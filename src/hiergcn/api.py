@@ -1,9 +1,11 @@
 """The functions of `hiergcn`: fit, compare, coarsen, explain, suggest, report and load.
 
-    result = hiergcn.fit("cora", "gcn")  # a dataset, or a Graph
-    result.predictions()  # a row for each node
-    result.save("run")
-    hiergcn.explain("run", node="35")
+```python
+result = hiergcn.fit("cora", "gcn")  # a dataset, or a Graph
+result.predictions()  # a row for each node
+result.save("run")
+hiergcn.explain("run", node="35")
+```
 """
 
 from collections.abc import Sequence
