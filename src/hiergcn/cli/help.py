@@ -114,7 +114,8 @@ def _about(one: Any) -> str:
         return text
     if default is True:
         default = one.opts[0].removeprefix("--") if one.secondary_opts else ""
-    return f"{text} [default: {default}]" if default != "" else text
+    shown = f"{default:g}" if isinstance(default, float) else default
+    return f"{text} [default: {shown}]" if default != "" else text
 
 
 def usage_sentence(error: Any) -> str:
@@ -124,8 +125,10 @@ def usage_sentence(error: Any) -> str:
     see, message = f"see {path} --help.", str(error.format_message()).strip()
     parameter = getattr(error, "param", None)
     if kind == "NoSuchOption":
-        near = getattr(error, "possibilities", None)
-        return f"{path} has no option {error.option_name}; " + (f"did you mean {sorted(near)[0]}?" if near else see)
+        from difflib import get_close_matches
+
+        near = get_close_matches(error.option_name, getattr(error, "possibilities", None) or (), 1, cutoff=0.7)
+        return f"{path} has no option {error.option_name}; " + (f"did you mean {near[0]}?" if near else see)
     if kind == "MissingParameter" and parameter is not None:
         name = _argument(parameter) if parameter.param_type_name == "argument" else parameter.opts[0]
         return f"{path} needs {name}; {see}"

@@ -5,8 +5,7 @@ follows from the features without any weight, such as propagated features, is an
 propagation ends, if the network propagates first.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
@@ -90,29 +89,19 @@ class Builder:
 
 
 class _Kernels(TorchFunctionMode):
-    """Shows the tracer the products that numba computes, which torch does not see."""
+    """Shows the tracer what numba computes as operations of torch."""
 
     def __init__(self, tracer: "_Tracer") -> None:
         super().__init__()
         self.tracer = tracer
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        with _paused(self.tracer, func in (cpu.csr_product, cpu.mix_channels)):
-            out = func(*args, **(kwargs or {}))
         if func is cpu.csr_product:
-            self.tracer.sparse_product(out, *args)
-        elif func is cpu.mix_channels:
-            self.tracer.record(out, "mix_channels", args)
-        return out
-
-
-@contextmanager
-def _paused(tracer: "_Tracer", pause: bool) -> Iterator[None]:
-    before, tracer.paused = tracer.paused, tracer.paused or pause
-    try:
-        yield
-    finally:
-        tracer.paused = before
+            return self.tracer.sparse_product(*args)
+        if func is cpu.mix_channels:
+            Z, w = args
+            return (Z.unflatten(-1, (-1, w.shape[1])).relu() * w[:, None, None]).sum(-1)
+        return func(*args, **(kwargs or {}))
 
 
 class _Tracer(TorchDispatchMode):
@@ -120,18 +109,17 @@ class _Tracer(TorchDispatchMode):
 
     def __init__(self, build: Builder, weights: set[int], features: list[Tensor]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.build, self.weights, self.paused = build, weights, False
+        self.build, self.weights = build, weights
         self.live: dict[int, str] = {}  # by the tensor's identity: its name in the graph
         self.data: set[int] = {id(one) for one in features}
         self.alive: list[Any] = list(features)  # so that an identity is never given twice
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
-        if not self.paused:
-            self.record(out, func.__name__.partition(".")[0], args, kwargs)
+        self._record(out, func.__name__.partition(".")[0], args, kwargs)
         return out
 
-    def record(self, out: Any, name: str, args: Any, kwargs: Any = None) -> None:
+    def _record(self, out: Any, name: str, args: Any, kwargs: Any) -> None:
         """Add the operation if a weight is involved; else remember whether its result follows from the features."""
         given = [one for one in tree_leaves((args, kwargs)) if isinstance(one, Tensor)]
         results = [one for one in tree_leaves(out) if isinstance(one, Tensor)]
@@ -147,30 +135,24 @@ class _Tracer(TorchDispatchMode):
         elif any(id(one) in self.data for one in given):
             self.data |= {id(one) for one in results}
 
-    def sparse_product(self, out: Tensor, row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor) -> None:
-        self.alive += [row_start, column, values, dense, out]
-        live = id(dense) in self.live or id(dense) in self.weights
-        if not live:
-            if id(dense) in self.data or id(values) in self.data:
-                self.data.add(id(out))
-            return
-        n, width = out.shape
-        if id(values) in self.data:  # sparse features, (n, f)
-            if n * len(dense) > LARGEST:
-                raise InputError(
-                    f"The features would be a dense table of {4e-9 * n * len(dense):.0f} GB, too large to export."
-                )
-            rows = np.repeat(np.arange(n), row_start.diff().numpy())
-            table = np.zeros((n, len(dense)), dtype=np.float32)
-            table[rows, column.numpy()] = values.numpy()
-            self.live[id(out)] = self.build.add("MatMul", self.build.input(table), self.name(dense))
-            return
-        build, self.build.any_nodes = self.build, False
-        row = build.constant(np.repeat(np.arange(n), row_start.diff().numpy())[:, None])
-        taken = build.add("Gather", self.name(dense), build.constant(column.numpy()), axis=0)
-        weighted = build.add("Mul", taken, build.constant(values.numpy()[:, None]))
-        zeros = build.add("Expand", build.constant(np.float32(0.0)), build.constant(np.array([n, width])))
-        self.live[id(out)] = build.add("ScatterND", zeros, row, weighted, reduction="add")
+    def sparse_product(self, row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor) -> Tensor:
+        """Return the product of a sparse matrix, (n, m), and a dense one; with weights, by operations that ONNX has."""
+        self.alive += [values, dense]
+        n, width = row_start.numel() - 1, dense.shape[1]
+        if id(dense) not in self.live and id(dense) not in self.weights:
+            out = cpu.csr_product(row_start, column, values, dense)
+            self.alive.append(out)
+            self.data |= {id(out)} if {id(dense), id(values)} & self.data else set()
+            return out
+        row = torch.arange(n).repeat_interleave(row_start.diff())
+        if id(values) not in self.data:
+            return torch.zeros(n, width).index_add(0, row, dense.index_select(0, column.long()) * values[:, None])
+        if n * len(dense) > LARGEST:
+            raise InputError(
+                f"The features would be a dense table of {4e-9 * n * len(dense):.0f} GB, too large to export."
+            )
+        table = torch.zeros(n, len(dense)).index_put((row, column.long()), values)  # sparse features
+        return table @ dense
 
     def name(self, one: Any) -> str:
         """Return the name of a value: of a result, an input, a weight or a constant."""
@@ -304,12 +286,11 @@ class _Operations:
         return _Operations.o_native_batch_norm_legit_no_training(tracer, *args[:5], *args[6:8])
 
     @staticmethod
-    def mix_channels(tracer: _Tracer, Z: Tensor, w: Tensor) -> str:
-        build, channels = tracer.build, w.shape[1]
-        apart = build.add("Reshape", tracer.name(Z), build.constant(np.array([0, 0, -1, channels])))
-        weights = build.add("Reshape", tracer.name(w), build.constant(np.array([1, 1, 1, channels])))
-        weighted = build.add("Mul", build.add("Relu", apart), weights)
-        return build.add("ReduceSum", weighted, build.constant(np.array([3])), keepdims=0)
+    def index_add(tracer: _Tracer, zeros: Tensor, _: int, index: Tensor, source: Tensor) -> str:
+        tracer.build.any_nodes = False
+        shape, rows = (tracer.build.constant(np.array(one)) for one in (zeros.shape, index.numpy()[:, None]))
+        start = tracer.build.add("Expand", tracer.build.constant(np.float32(0.0)), shape)
+        return tracer.build.add("ScatterND", start, rows, tracer.name(source), reduction="add")
 
 
 def trace(build: Builder, model: nn.Module, features: Features) -> str:
