@@ -28,6 +28,9 @@ NETWORKS: dict[str, tuple[str, dict[str, Any], bool]] = {  # method, settings, w
     "hgcn reference": ("hgcn", {"channel_mix": "before_relu", "pooling": "l2", "own_weights": True}, False),
     "hgcn exchange": ("hgcn", {"exchange": 2}, False),
     "hgcn-plus": ("hgcn-plus", {"networks": 2, "batch_norm": True, "input_dropout_on": "propagated"}, True),
+    "hgcn-plus balanced": ("hgcn-plus", {"prediction_balance": 0.5, "input_dropout_on": "propagated"}, True),
+    "mlp nearness": ("mlp", {"nearness": True}, False),
+    "hgcn nearness": ("hgcn", {"nearness": True}, False),
 }
 pytest.importorskip("onnxruntime")
 

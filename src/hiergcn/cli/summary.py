@@ -39,8 +39,9 @@ def print_summary(out: Console, result: RunResult, folder: Path | None, asked: i
 
 def _print_class_figures(out: Console, result: RunResult) -> None:
     _print_accuracy(out, result)
-    out.print()
-    _print_seeds(out, result)
+    if len(result.outcomes) > 1 or result.leaderboard is None:
+        out.print()
+        _print_seeds(out, result)
     if result.hierarchy is not None:
         rows = [(f"{k}", f"{level.n_nodes:,}", f"{level.n_edges:,}") for k, level in enumerate(result.hierarchy.levels)]
         out.print()
@@ -111,6 +112,7 @@ def _print_accuracy(out: Console, result: RunResult) -> None:
     delivered.append(("delivered, validation", percent(answer.validation_accuracy), "", "", ""))
     each = [("each seed, test", *_figures(result.test.accuracy))] if result.test else []
     each.append(("each seed, validation", *_figures(result.validation.accuracy)))
+    each = each if count > 1 or result.leaderboard is None else []  # would repeat the delivered ones
     rows = each + delivered if result.claim is not None else delivered + each  # the paper reports means over seeds
     name, judged = ("test", result.test) if result.test else ("validation", result.validation)
     rows += [

@@ -201,7 +201,7 @@ def _reshaped(tracer: _Tracer, one: Tensor, shape: Any, *_: Any) -> str:
 class _Operations:
     """How each operation of torch is written in ONNX; `_softmax` and the like are called `o_softmax`."""
 
-    relu, exp, log, sqrt, tanh, sigmoid, neg = map(_same, ("Relu", "Exp", "Log", "Sqrt", "Tanh", "Sigmoid", "Neg"))
+    relu, log = map(_same, ("Relu", "Log"))
     detach = alias = clone = lift_fresh = o_to_copy = staticmethod(lambda tracer, one, *_, **__: tracer.name(one))
     add, sub, mul, div, mm = map(_two, ("Add", "Sub", "Mul", "Div", "MatMul"))
     sum, mean, logsumexp = map(_reduced, ("ReduceSum", "ReduceMean", "ReduceLogSumExp"))
@@ -215,14 +215,6 @@ class _Operations:
     @staticmethod
     def clamp_min(tracer: _Tracer, one: Tensor, least: float) -> str:
         return tracer.build.add("Max", tracer.name(one), tracer.name(least))
-
-    @staticmethod
-    def leaky_relu(tracer: _Tracer, one: Tensor, slope: float = 0.01) -> str:
-        return tracer.build.add("LeakyRelu", tracer.name(one), alpha=float(slope))
-
-    @staticmethod
-    def elu(tracer: _Tracer, one: Tensor, alpha: float = 1.0, *_: Any) -> str:
-        return tracer.build.add("Elu", tracer.name(one), alpha=float(alpha))
 
     @staticmethod
     def o_softmax(tracer: _Tracer, one: Tensor, dim: int, *_: Any) -> str:
@@ -251,11 +243,12 @@ class _Operations:
 
     @staticmethod
     def stack(tracer: _Tracer, parts: list[Tensor], dim: int = 0) -> str:
-        return _Operations.cat_names(tracer, [_Operations.unsqueeze(tracer, one, dim) for one in parts], dim)
+        return tracer.build.add("Concat", *(_Operations.unsqueeze(tracer, one, dim) for one in parts), axis=dim)
 
     @staticmethod
-    def cat_names(tracer: _Tracer, parts: list[str], dim: int) -> str:
-        return tracer.build.add("Concat", *parts, axis=dim)
+    def logaddexp(tracer: _Tracer, *both: Tensor) -> str:
+        axis = tracer.build.constant(np.array([0]))
+        return tracer.build.add("ReduceLogSumExp", _Operations.stack(tracer, list(both)), axis, keepdims=0)
 
     @staticmethod
     def index_select(tracer: _Tracer, one: Tensor, dim: int, index: Tensor) -> str:
