@@ -387,8 +387,7 @@ def _days(column: "pd.Series[Any]") -> NDArray[np.float64]:
     """Return dates as days since 1970, NaN for entries that are none."""
     texts = as_text(column).astype(object)
     times = pd.to_datetime(texts, format="ISO8601", utc=True, errors="coerce")
-    days: NDArray[np.float64] = ((times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)).to_numpy(np.float64)
-    return days
+    return np.asarray((times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1), np.float64)
 
 
 def floats(column: "pd.Series[Any]", decimal_comma: bool = False) -> "pd.Series[float]":
