@@ -81,16 +81,14 @@ def describe_calibration(calibration: Mapping[str, Any]) -> str:
     if calibration["temperature"] == 1:
         why = f", because {note}" if (note := calibration.get("note")) else ""
         return f"Confidence is not calibrated{why}{f'; {error} is {before}' if nodes >= FEWEST else ''}."
-    if nodes < FEWEST:
-        change = f"cannot be measured on {nodes}"
-    elif before == after:
+    if before == after:
         change = f"stays at {before}"
     elif calibration["ece_after"] < calibration["ece_before"]:
         change = f"falls from {before} to {after}"
     else:
         change = f"rises from {before} to {after}, so it did not help there"
     done = f"Confidence is calibrated with temperature {calibration['temperature']:.2f}, fitted on validation nodes"
-    return f"{done}; {error} {change}."
+    return f"{done}{f'; {error} {change}' if nodes >= FEWEST else ''}."
 
 
 @dataclass(frozen=True, eq=False)
