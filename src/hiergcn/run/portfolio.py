@@ -2,7 +2,7 @@
 
 A candidate that costs more is tried only if what is known by then speaks for it: the graph's profile and the validation
 accuracies so far. Conditions, settings and order were designed by test accuracy on split 0 of some 40 tasks and changed
-after earlier runs of the benchmark, see docs/results/choosing: the portfolio is fixed, no user's test label is involved.
+after earlier runs of the benchmark, see docs/results/choosing: the portfolio is fixed, no user's test label is used.
 """
 
 from collections.abc import Callable, Mapping
