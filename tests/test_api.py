@@ -91,6 +91,21 @@ def test_from_fit_to_report(graph: Graph, tmp_path: Path, capsys: pytest.Capture
         hiergcn.fit(pd.DataFrame())  # type: ignore[arg-type]
 
 
+def test_a_script_without_a_guard_compares_methods(tmp_path: Path) -> None:
+    """Methods run in processes of their own, which must not run the script again."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import hiergcn\n"
+        "print('begun')\n"
+        "graph = hiergcn.planted_graph(60, classes=3, seed=2)\n"
+        "found = hiergcn.compare(graph, ['mlp'], seeds=1, device='cpu', epochs=2)\n"
+        "print(found.to_frame()['accuracy'].notna().all())\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["begun", "True"], done.stderr
+
+
 def test_a_comparison_has_a_table(graph: Graph, tmp_path: Path) -> None:
     found = hiergcn.compare(graph, ["mlp", "gcn"], seeds=2, device="cpu", **QUICK)
     table = found.to_frame()

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -28,6 +29,16 @@ def test_means_of_a_path() -> None:
     for k, mean in enumerate(table["level1:x0"]):
         assert mean == graph.features[group == group[k]].mean()  # type: ignore[index]
     assert {"near:left", "near:right"} <= set(table)
+
+
+def test_every_feature_of_a_category_and_of_text_has_a_column() -> None:
+    texts = [f"red wine {k % 3}{k % 3}" if k % 2 else f"white bread {k % 5}{k % 5} no {k}" for k in range(60)]
+    nodes = pd.DataFrame({"id": range(60), "size": np.arange(60.0), "kind": ["a", "b", "c"] * 20, "about": texts})
+    edges = pd.DataFrame({"source": np.arange(59), "target": np.arange(1, 60)})
+    graph = Graph.from_pandas(edges, nodes)
+    table = node_table(graph, hops=1, levels=0)
+    assert {"size", "kind=b", "about: wine", "hop1:kind=b", "hop1:about: bread"} <= set(table)
+    assert table.shape == (60, 1 + 2 * graph.n_features)
 
 
 def test_no_node_sees_its_own_label() -> None:

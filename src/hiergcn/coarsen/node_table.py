@@ -11,7 +11,7 @@ from hiergcn.coarsen.diffusion import Diffusion
 from hiergcn.coarsen.multilevel import coarsen
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
-from hiergcn.graph.formats.frames import feature_names
+from hiergcn.graph.tables.feature_columns import unnamed
 
 LARGEST = 2**28
 """Most entries of the table: 2 GB."""
@@ -37,7 +37,8 @@ def node_table(
     for name, value in (("hops", hops), ("levels", levels)):
         if not isinstance(value, int) or value < 0:
             raise InputError(f"{name} is {value!r}; give a whole number of at least 0.")
-    n, names = graph.n_nodes, feature_names(graph)
+    n, names = graph.n_nodes, [name for column in graph.columns for name in column.features]
+    names = names or unnamed(graph.n_features)
     if n * len(names) * (1 + hops + levels) > LARGEST:
         raise InputError(
             f"The table would have {n:,} rows and {len(names) * (1 + hops + levels):,} columns, too many; "

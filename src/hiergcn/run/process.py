@@ -80,7 +80,7 @@ class Worker:
         self.connection, theirs = context.Pipe()
         parent = None if preload else os.getpid()  # preloaded workers are children of the process they are copied from
         self.process = context.Process(target=_serve, args=(theirs, parent), daemon=True)
-        with interrupts_blocked():
+        with interrupts_blocked(), _script_hidden(make, *arguments):
             self.process.start()
         theirs.close()  # else the end of the process would go unnoticed here
         with suppress(OSError):  # of a process that died at once, which `receive` reports
@@ -113,6 +113,27 @@ class Worker:
         self.connection.close()
         self.process.terminate()
         self.process.join()
+
+
+@contextmanager
+def _script_hidden(*given: Any) -> Iterator[None]:
+    """Keep a new process from running the user's script again, unless one of these functions is defined in it.
+
+    Python would import the script in every worker: without `if __name__ == "__main__"` it would start from the top.
+    """
+    main: Any = sys.modules["__main__"]
+    strategies: Any = sys.modules.get("hiergcn.coarsen.strategy")  # else the script has registered none
+    called = [*given, *(map(strategies.find_strategy, strategies.strategy_names()) if strategies else ())]
+    if any(getattr(one, "__module__", None) == "__main__" for one in called):
+        yield
+        return
+    kept = {name: vars(main)[name] for name in ("__spec__", "__file__") if name in vars(main)}
+    main.__spec__ = None
+    vars(main).pop("__file__", None)
+    try:
+        yield
+    finally:
+        vars(main).update(kept)
 
 
 def in_own_process(

@@ -54,6 +54,10 @@ class Candidate:
 class Leaderboard(tuple[Candidate, ...]):
     """Candidates, best on validation first; a notebook shows them as a table."""
 
+    def __repr__(self) -> str:
+        done = [f"{one.name} {score_text(one.validation)}" for one in self if one.validation is not None]
+        return f"Leaderboard({', '.join(done)}; {len(self) - len(done)} gave no result)"
+
     def _repr_html_(self) -> str:
         done = [one for one in self if one.validation is not None]
         tested = any(one.test is not None for one in done)
