@@ -32,7 +32,7 @@ def test_means_of_a_path() -> None:
 
 
 def test_every_feature_of_a_category_and_of_text_has_a_column() -> None:
-    texts = [f"red wine {k % 3}{k % 3}" if k % 2 else f"white bread {k % 5}{k % 5} no {k}" for k in range(60)]
+    texts = [f"{'red wine' if k % 2 else 'white bread'} number {k}" for k in range(60)]
     nodes = pd.DataFrame({"id": range(60), "size": np.arange(60.0), "kind": ["a", "b", "c"] * 20, "about": texts})
     edges = pd.DataFrame({"source": np.arange(59), "target": np.arange(1, 60)})
     graph = Graph.from_pandas(edges, nodes)
