@@ -9,10 +9,19 @@ import pytest
 from hiergcn.errors import InputError
 from hiergcn.paper import labels
 from hiergcn.paper.experiments import QUICK
-from hiergcn.paper.label_strategies import STRATEGIES, Arena, arena_of
-from hiergcn.paper.labels import AUTO, COVERAGE, COVERAGE_AUTO, DOUBTFUL, LINEAR, SCALE, labels_experiments
-from hiergcn.paper.labels_results import Curves, LabelsResults, labels_records
-from hiergcn.paper.labels_tables import labels_sections
+from hiergcn.paper.labels import (
+    AUTO,
+    COVERAGE,
+    COVERAGE_AUTO,
+    DOUBTFUL,
+    LINEAR,
+    SCALE,
+    STRATEGIES,
+    Arena,
+    arena_of,
+    labels_experiments,
+)
+from hiergcn.paper.labels_page import Curves, curves_of, labels_records, labels_sections
 from hiergcn.paper.page import write_pages
 from hiergcn.paper.runner import chosen
 from hiergcn.paper.store import Record, write_packed
@@ -63,7 +72,7 @@ def test_labels_saved_are_read_off_the_curve_of_random_labels() -> None:
 
 
 def test_draws_are_paired(results: list[Record]) -> None:
-    lead = LabelsResults(results).linear["cora"].lead("suggest", "random", 5)
+    lead = curves_of(results, LINEAR)["cora"].lead("suggest", "random", 5)
     assert lead.units == 3
     assert lead.mean == pytest.approx(0.06)
 
@@ -81,7 +90,10 @@ def test_verdicts_say_what_does_not_hold(results: list[Record]) -> None:
     assert verdicts["a linear model: suggest better than random in at least 25 of 28 cells"] == ("2 of 4", "undecided")
     assert verdicts["suggest on 10,000,000 nodes after coarsening: under 120 s"] == ("130 s", "does not hold")
     held = [name for name, (_, verdict) in verdicts.items() if verdict == "holds"]
-    assert [name.split(":")[0] for name in held][-2:] == ["linear model", "precision of doubtful labels, 20 per class"]
+    assert [name.split(":")[0] for name in held][-2:] == [
+        "a linear model",
+        "precision of doubtful labels, 20 per class",
+    ]
 
 
 def test_a_page_is_written(results: list[Record], tmp_path: Path) -> None:

@@ -17,8 +17,7 @@ from hiergcn.paper.choosing_tables import choosing_sections
 from hiergcn.paper.claims import Verdict, verdicts_on
 from hiergcn.paper.collect import CellResult, Evidence, Results
 from hiergcn.paper.experiments import TEXTS, Scale
-from hiergcn.paper.labels_results import labels_records
-from hiergcn.paper.labels_tables import labels_sections
+from hiergcn.paper.labels_page import labels_records, labels_sections
 from hiergcn.paper.long_range_results import range_records
 from hiergcn.paper.long_range_tables import range_sections
 from hiergcn.paper.numbers import numbers_records, numbers_sections
