@@ -1,8 +1,8 @@
 """The benchmark of the automatic choice: its tasks, and what a fit gives on one split of a task.
 
 The choice was designed on split 0 of most of these tasks. Splits are numbered from 1 here, and generated graphs have
-other seeds than those of the design. A first run on these splits led to one more change of the portfolio, which the
-page says. The public splits served the design from the start, so they are reported apart.
+other seeds than those of the design. Earlier runs on these splits led to changes of the portfolio, which the page
+says. The public splits served the design from the start, so they are reported apart.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -112,12 +112,10 @@ class RangeResults:
         return max(known, key=lambda name: known[name], default=None)
 
     def winner(self, arms: Sequence[Arm], kind: str) -> str | None:
-        """Return the arm of the highest mean validation accuracy over the graphs that all arms with runs have."""
-        found = {arm.name: {at: self.validation(arm.name, at, kind) for at in self.datasets} for arm in arms}
-        run = {name: values for name, values in found.items() if any(value is not None for value in values.values())}
-        common = [at for at in self.datasets if all(values[at] is not None for values in run.values())]
-        scores = {name: float(np.mean([values[at] or 0.0 for at in common])) for name, values in run.items() if common}
-        return max(scores, key=lambda name: scores[name], default=None)
+        """Return the arm of the highest mean validation accuracy over all graphs, of those with runs on every graph."""
+        found = {arm.name: [self.validation(arm.name, at, kind) for at in self.datasets] for arm in arms}
+        means = {name: float(np.mean(values)) for name, values in found.items() if None not in values}  # type: ignore[arg-type]
+        return max(means, key=lambda name: means[name], default=None)
 
     @property
     def long_range(self) -> str:

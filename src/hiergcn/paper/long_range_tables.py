@@ -253,7 +253,7 @@ def _gaps(results: RangeResults) -> Section:
     arms += [(range_title(arm.name), arm.name) for arm in WITH_COLUMNS]
     about = (
         "Candidates for the preset `long-range`: H-GCN beside a perceptron over the hops to the nearest label of each "
-        "class. The rule: highest mean validation accuracy on random splits over the graphs that all have; the winner "
+        "class. The rule: highest mean validation accuracy on random splits over all graphs; the winner "
         "is in bold. Below, other networks with the same perceptron. First validation accuracy, then test accuracy."
     )
     return _section("gaps", "Filling gaps between labels", about, [_candidates(results, arms, (RANDOM,), RANDOM)])
@@ -265,7 +265,7 @@ def _elsewhere(results: RangeResults) -> Section:
     about = (
         "Candidates for the preset `elsewhere`: own weights, rounded node weights, dropout 0.2. Validation nodes lie "
         "apart from the training nodes (`apart:N`), as the test nodes do. The rule: highest mean validation accuracy "
-        "there over the graphs that all have; the winner is in bold. Test accuracy stands for both kinds of "
+        "there over all graphs; the winner is in bold. Test accuracy stands for both kinds of "
         "validation: apart, and among the training nodes (blocked). Test nodes are the same."
     )
     return _section(
