@@ -1,38 +1,38 @@
 """Contraction: the coarser graph A' = MᵀAM (Eq. 5), rows sorted, and symmetric to the last bit.
 
-`M.T @ A @ M` in `reference.py` is the plain version. Here only the upper triangle is summed, with a small hash table
-that stays in the fastest cache; the lower triangle is its mirror. Summing both would be twice the work, and real
-weights, added in another order, would differ from their mirrors in the last bits. Nothing is sorted by comparison:
-transposing the upper triangle row by row yields a sorted lower one, and transposing that a sorted upper one.
+`M.T @ A @ M` in `reference.py` is the plain version. Here each row of A' is made by itself: the rows of its members are
+gathered, sorted by column, and equal columns summed. Rows are sorted many at a time, by radix sort, in blocks that stay
+in the cache. So every thread reads and writes memory in order, apart from the look-up of each neighbour's hyper-node,
+which is prefetched.
 
-A hyper-node has at most as many entries as its members together, so each row is built in a buffer of that size, the
-lower part from the beginning of the buffer, the upper part towards its end; then the buffers are compacted in place.
-So there is no second copy of the matrix. Values are float32 if that holds every sum exactly, as it does for counts.
+A row of A' has at most as many entries as those of its members together, so each is built in a buffer of that size, and
+the buffers are compacted in place: there is no second copy of the matrix. Values are float32 if that holds every sum
+exactly, as it does for counts. Other sums depend on the order of their terms in the last bits, so the lower triangle is
+then copied from the upper one.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
 from hiergcn.compiled.csr import Float64s, Floats, Int32s, Int64s, Rows, frozen
-from hiergcn.compiled.jit import even_ranges, kernel, run_over
+from hiergcn.compiled.jit import (
+    AHEAD,
+    CACHED,
+    even_ranges,
+    kernel,
+    prefetch,
+    prefetch_neighbours,
+    prefetch_row,
+    run_over,
+)
 
 EXACT = 2.0**24
 """float32 holds whole numbers up to here."""
-SPREAD = 0x9E3779B1
-"""2^32 over the golden ratio: the upper bits of its multiples distinguish neighbouring columns."""
+BLOCK = 2**14
+"""Entries that are sorted together: few enough for the cache of one core, and many for a table of 2^`DIGIT` counts."""
+DIGIT = 12
+"""Most bits by which entries are distributed at a time."""
 RANGES_PER_THREAD = 4
 """The work of a range of rows is not known beforehand, so there are more ranges than threads."""
-
-
-class Buffers(NamedTuple):
-    """The rows of the coarser graph under construction; row c is in start[c]:start[c + 1] of columns and values."""
-
-    start: Int64s  # (n_coarse + 1,)
-    lower_end: Int64s  # (n_coarse,) where the lower part of each row ends
-    upper: Int64s  # (n_coarse,) where its upper part, diagonal included, begins
-    columns: Int32s
-    values: Floats
 
 
 def contract(rows: Rows, group: Int32s, n_coarse: int) -> Rows:
@@ -41,19 +41,14 @@ def contract(rows: Rows, group: Int32s, n_coarse: int) -> Rows:
     The edges inside a hyper-node become its self-loop; as in the product, each counts twice (once from either end).
     """
     members, first = group_members(group, n_coarse)  # (n,), (n_coarse + 1,)
-    entries = np.bincount(group, weights=np.diff(rows.indptr), minlength=n_coarse).astype(np.int64)
-    start = offsets(entries)
+    start = offsets(np.bincount(group, weights=np.diff(rows.indptr), minlength=n_coarse).astype(np.int64))
     kind = np.float32 if _sums_are_small(rows, group, n_coarse) else np.float64
-    columns, values = np.empty(start[-1], np.int32), np.empty(start[-1], kind)
-    made = Buffers(start, start[:-1].copy(), np.empty(n_coarse, np.int64), columns, values)
-    share = np.arange(n_coarse) / n_coarse  # of a row that is in the lower triangle, about
-    all_parts = even_ranges(start, RANGES_PER_THREAD)
-    lower = even_ranges(offsets((entries * share).astype(np.int64)))
-    upper = even_ranges(offsets((entries * (1 - share)).astype(np.int64)))
-    run_over(all_parts, lambda low, high: _sum_upper(rows, group, members, first, low, high, made))
-    run_over(lower, lambda low, high: _mirror_to_lower(low, high, made))
-    run_over(upper, lambda low, high: _mirror_to_upper(low, high, made))
-    indptr = _compact(made)
+    columns, values, end = np.empty(start[-1], np.int32), np.empty(start[-1], kind), np.empty(n_coarse, np.int64)
+    ranges = even_ranges(start, RANGES_PER_THREAD)
+    run_over(ranges, lambda low, high: _sum_rows(rows, group, members, first, low, high, start, end, columns, values))
+    if kind == np.float64:
+        run_over(ranges, lambda low, high: _mirror(low, high, start, end, columns, values))
+    indptr = _compact(start, end, columns, values)
     columns.resize(indptr[-1], refcheck=False)  # frees the rest without a copy
     values.resize(indptr[-1], refcheck=False)
     return Rows(frozen(indptr, np.int64), frozen(columns, np.int32), frozen(values, kind))
@@ -119,104 +114,138 @@ def _strengths(indptr: Int64s, data: Floats, start: int, stop: int, strength: Fl
 
 
 @kernel
-def _sum_upper(rows: Rows, group: Int32s, members: Int32s, first: Int64s, low: int, high: int, made: Buffers) -> None:
-    """Sum the upper parts of rows low:high: the diagonal first, if there is one, then the others in any order.
+def _sum_rows(
+    rows: Rows,
+    group: Int32s,
+    members: Int32s,
+    first: Int64s,
+    low: int,
+    high: int,
+    start: Int64s,
+    end: Int64s,
+    columns: Int32s,
+    values: Floats,
+) -> None:
+    """Write the rows low:high, sorted, from start[c] to end[c], a block of rows at a time.
 
-    The entries right of the diagonal are first written one after the other into the row's buffer, without a branch that
-    the processor would have to predict, then summed from the last to the first. So sums, which are written to the end
-    of the buffer, never overwrite entries that are still to be read. The hash table holds, by the hash of its column,
-    the distance of a sum from the buffer's end; 0 is a free slot.
+    The key of an entry is its row within the block and its column. Radix sort is stable, so terms of a sum stay in the
+    order of the members.
     """
+    size = BLOCK
+    for c in range(low, high):
+        size = max(size, start[c + 1] - start[c])
+    keys, weights = np.empty(size, np.int64), np.empty(size, values.dtype)
+    other_keys, other_weights = np.empty_like(keys), np.empty_like(weights)
+    bits = 1
+    while (1 << bits) < len(end):
+        bits += 1
+    passes = -(-bits // DIGIT)
+    digit = -(-bits // passes)
+    c = low
+    while c < high:
+        stop = c + 1
+        while stop < high and start[stop + 1] - start[c] <= BLOCK:
+            stop += 1
+        count = _gather(rows, group, members, first, c, stop, keys, weights)
+        for number in range(passes):
+            _distribute(keys, weights, count, number * digit, digit, other_keys, other_weights)
+            keys, weights, other_keys, other_weights = other_keys, other_weights, keys, weights
+        cursor = start[c:stop].copy()
+        for t in range(np.uint64(count)):
+            r = np.uint64(keys[t] >> 32)
+            at = np.uint64(cursor[r])
+            columns[at] = np.int32(keys[t] & 0x7FFFFFFF)
+            values[at] = weights[t]
+            cursor[r] += 1
+        for r in range(c, stop):
+            end[r] = _merge(r, start[r], start[r + 1], columns, values)
+        c = stop
+
+
+@kernel
+def _gather(
+    rows: Rows, group: Int32s, members: Int32s, first: Int64s, c: int, stop: int, keys: Int64s, weights: Floats
+) -> int:
+    """Write keys and weights of all entries of the rows c:stop; return how many there are."""
     indptr, indices, data = rows
-    start, _, upper, columns, values = made
-    table = np.zeros(64, np.int32)
-    for c in range(low, high):
-        found = np.uint64(start[c])
-        diagonal = 0.0
-        for m in range(first[c], first[c + 1]):
+    count = np.uint64(0)
+    last = len(members) - 1
+    for r in range(c, stop):
+        row = (r - c) << 32
+        for m in range(first[r], first[r + 1]):
+            if len(group) > CACHED:
+                prefetch(indptr, np.uint32(members[min(m + 3 * AHEAD, last)]))
+                prefetch_row(rows, np.uint32(members[min(m + 2 * AHEAD, last)]))
+                prefetch_neighbours(rows, np.uint32(members[min(m + AHEAD, last)]), group)
             i = np.uint32(members[m])
-            for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-                g = group[np.uint32(indices[p])]
-                columns[found] = g
-                values[found] = data[p]
-                found += np.uint64(g > c)
-                diagonal += np.float64(data[p]) if g == c else 0.0
-        end = np.uint64(start[c + 1])
-        most = min(found - np.uint64(start[c]), np.uint64(len(upper) - c))  # distinct columns
-        bits = np.uint32(1)
-        while (np.uint64(1) << bits) < np.uint64(2) * most:
-            bits += np.uint32(1)
-        size = np.uint64(1) << bits
-        if size > np.uint64(len(table)):
-            table = np.zeros(size, np.int32)
-        mask, shift = np.uint32(size - np.uint64(1)), np.uint32(32) - bits
-        at = end
-        while found > np.uint64(start[c]):
-            found -= np.uint64(1)
-            column, weight = columns[found], values[found]
-            slot = np.uint32(np.uint32(column) * np.uint32(SPREAD)) >> shift
-            while table[slot] != 0 and columns[end - np.uint64(table[slot])] != column:
-                slot = (slot + np.uint32(1)) & mask
-            if table[slot] == 0:
-                at -= np.uint64(1)
-                columns[at], values[at] = column, weight
-                table[slot] = np.int32(end - at)
-            else:
-                values[end - np.uint64(table[slot])] += weight
-        table[: np.int64(size)] = 0
-        if diagonal > 0.0:
-            at -= np.uint64(1)
-            columns[at] = c
-            values[at] = diagonal
-        upper[c] = at
+            for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + np.uint32(1)])):
+                keys[count] = row | np.int64(group[np.uint32(indices[p])])
+                weights[count] = data[p]
+                count += np.uint64(1)
+    return int(count)
 
 
 @kernel
-def _mirror_to_lower(low: int, high: int, made: Buffers) -> None:
-    """Write the lower parts of rows low:high, sorted, from the upper parts of the rows before them."""
-    start, lower_end, upper, columns, values = made
-    for r in range(high):
-        for q in range(np.uint64(upper[r]), np.uint64(start[r + 1])):
-            c = columns[q]
-            if low <= c < high and c != r:
-                at = np.uint64(lower_end[np.uint32(c)])
-                columns[at] = r
-                values[at] = values[q]
-                lower_end[np.uint32(c)] += 1
+def _distribute(
+    keys: Int64s, weights: Floats, count: int, shift: int, digit: int, new_keys: Int64s, new_weights: Floats
+) -> None:
+    """Sort the first `count` entries by `digit` bits of their keys, from bit `shift` on, and otherwise keep their order."""
+    mask = np.int64((1 << digit) - 1)
+    cursor = np.zeros((1 << digit) + 1, np.int64)
+    for t in range(np.uint64(count)):
+        cursor[np.uint64((keys[t] >> shift) & mask) + np.uint64(1)] += 1
+    cursor = np.cumsum(cursor)
+    for t in range(np.uint64(count)):
+        place = np.uint64((keys[t] >> shift) & mask)
+        at = np.uint64(cursor[place])
+        new_keys[at] = keys[t]
+        new_weights[at] = weights[t]
+        cursor[place] += 1
 
 
 @kernel
-def _mirror_to_upper(low: int, high: int, made: Buffers) -> None:
-    """Write the upper parts of rows low:high again, now sorted, from the lower parts of the rows after them."""
-    start, lower_end, upper, columns, values = made
-    cursor = upper[low:high].copy()
+def _merge(row: int, start: int, stop: int, columns: Int32s, values: Floats) -> int:
+    """Sum equal columns of a sorted row in place; return where it ends then.
+
+    Sums go from the last term to the first, on the diagonal from the first to the last.
+    """
+    at, p, stop = np.uint64(start), np.uint64(start), np.uint64(stop)
+    while p < stop:
+        column, total, after = columns[p], np.float64(values[p]), p + np.uint64(1)
+        if after < stop and columns[after] == column:
+            while after < stop and columns[after] == column:
+                total += np.float64(values[after])
+                after += np.uint64(1)
+            if column != row:
+                total, q = 0.0, after
+                while q > p:
+                    q -= np.uint64(1)
+                    total += np.float64(values[q])
+        columns[at] = column
+        values[at] = total
+        at += np.uint64(1)
+        p = after
+    return int(at)
+
+
+@kernel
+def _mirror(low: int, high: int, start: Int64s, end: Int64s, columns: Int32s, values: Floats) -> None:
+    """Copy the values of the lower triangle, in rows low:high, from the upper one."""
     for c in range(low, high):
-        if upper[c] < start[c + 1] and columns[upper[c]] == c:  # the diagonal is in its place
-            cursor[c - low] += 1
-    for r in range(low, len(upper)):
-        for q in range(np.uint64(start[r]), np.uint64(lower_end[r])):
-            c = columns[q]
-            if c >= high:
+        for p in range(start[c], end[c]):
+            r = columns[p]
+            if r >= c:
                 break
-            if c >= low:
-                at = np.uint64(cursor[np.uint32(c - low)])
-                columns[at] = r
-                values[at] = values[q]
-                cursor[np.uint32(c - low)] += 1
+            values[p] = values[start[r] + np.searchsorted(columns[start[r] : end[r]], c)]
 
 
 @kernel
-def _compact(made: Buffers) -> Int64s:
-    """Move all parts to the left, in place, until there are no gaps; return where each row begins then."""
-    start, lower_end, upper, columns, values = made
+def _compact(start: Int64s, end: Int64s, columns: Int32s, values: Floats) -> Int64s:
+    """Move all rows to the left, in place, until there are no gaps; return where each row begins then."""
     indptr = np.zeros(len(start), np.int64)
     at = np.uint64(0)
-    for c in range(len(upper)):
-        for q in range(np.uint64(start[c]), np.uint64(lower_end[c])):
-            columns[at] = columns[q]
-            values[at] = values[q]
-            at += np.uint64(1)
-        for q in range(np.uint64(upper[c]), np.uint64(start[c + 1])):
+    for c in range(len(end)):
+        for q in range(np.uint64(start[c]), np.uint64(end[c])):
             columns[at] = columns[q]
             values[at] = values[q]
             at += np.uint64(1)

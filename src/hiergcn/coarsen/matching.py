@@ -5,16 +5,40 @@
 `reference.similar_nodes` is the plain version. Heavy-edge matching is the same with another order and D = 1.
 """
 
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hiergcn.compiled.csr import Float64s, Int32s, Int64s, Rows
-from hiergcn.compiled.jit import even_ranges, kernel, run_over
+from hiergcn.compiled.jit import (
+    AHEAD,
+    SMALL,
+    even_ranges,
+    kernel,
+    prefetch,
+    prefetch_neighbours,
+    prefetch_row,
+    run_over,
+    thread_count,
+)
 
 UNBOUNDED = np.iinfo(np.int64).max
 """Means that node weights have no bound."""
+UNKNOWN = -2
+"""Means that the most similar neighbour of a node has not been searched for."""
+BATCH = 2**17
+"""Nodes whose most similar neighbours are found together, before they are matched."""
+
+
+class Nodes(NamedTuple):
+    """What matching knows of each node."""
+
+    rank: Int32s  # place in the visiting order; -1 if the node is taken or takes no part
+    scale: Float64s  # D
+    weight: Int64s
+    limit: int  # of the weight of a pair
 
 
 def weight_bound(max_node_weight: int | None) -> int:
@@ -60,10 +84,23 @@ def match_most_similar(
 
     One pass is enough: a visited node is matched or, if all its neighbours are taken, stays alone. So nothing is left
     for the second round of Algorithm 1's outer loop, and the matching is maximal.
+
+    Most time is spent on finding the most similar neighbours. On large graphs, threads find those of the next `BATCH`
+    nodes beforehand. If one is still free when its node is visited, it is still the most similar, as nodes only become
+    taken; else it is found again.
     """
     rank = np.full(rows.n, -1, dtype=np.int32)  # place in the order; -1 if a node is taken or takes no part
     rank[order] = np.arange(len(order), dtype=np.int32)
-    _match(rows, order, rank, scale, node_weight, weight_bound(max_node_weight), head)
+    nodes = Nodes(rank, scale, node_weight, weight_bound(max_node_weight))
+    found = np.full(len(order), UNKNOWN, dtype=np.int32)
+    if len(order) + len(rows.indices) < SMALL:
+        _match(rows, order, nodes, found, 0, len(order), head)
+        return
+    for low in range(0, len(order), BATCH):
+        high = min(low + BATCH, len(order))
+        cuts = np.linspace(low, high, thread_count() + 1).astype(int).tolist()
+        run_over(list(pairwise(cuts)), lambda start, stop: _find(rows, order, nodes, found, start, stop))
+        _match(rows, order, nodes, found, low, high, head)
 
 
 @kernel
@@ -80,27 +117,53 @@ def _neighbourhoods(rows: Rows, loops: bool, start: int, stop: int, count: Int64
 
 
 @kernel
-def _match(
-    rows: Rows, order: Int64s, rank: Int32s, scale: Float64s, node_weight: Int64s, limit: int, head: Int32s
-) -> None:
-    indptr, indices, data = rows
-    for j in order:
+def _find(rows: Rows, order: Int64s, nodes: Nodes, found: Int32s, start: int, stop: int) -> None:
+    """Write the most similar free neighbours of order[start:stop]."""
+    rank, last = nodes.rank, stop - 1
+    for t in range(start, stop):
+        prefetch(rows.indptr, np.uint64(order[min(t + 3 * AHEAD, last)]))
+        prefetch_row(rows, np.uint64(order[min(t + 2 * AHEAD, last)]))
+        ahead = np.uint64(order[min(t + AHEAD, last)])
+        if rank[ahead] >= 0:
+            prefetch_neighbours(rows, ahead, rank)
+        j = np.uint64(order[t])
+        if rank[j] >= 0:
+            found[t] = _most_similar(rows, nodes, j)
+
+
+@kernel
+def _match(rows: Rows, order: Int64s, nodes: Nodes, found: Int32s, start: int, stop: int, head: Int32s) -> None:
+    """Match order[start:stop], one after the other."""
+    rank = nodes.rank
+    for t in range(start, stop):
+        j = np.uint64(order[t])
         if rank[j] < 0:
             continue
+        best = found[t]
+        if best == UNKNOWN or (best >= 0 and rank[best] < 0):
+            best = _most_similar(rows, nodes, j)
         rank[j] = -1
-        best, best_square = -1, 0.0
-        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            k = np.uint32(indices[p])
-            if rank[k] < 0 or (limit < UNBOUNDED and node_weight[j] + node_weight[k] > limit):
-                continue
-            # s(j, k) > s(j, best) without the root, whose rounding would make and break ties
-            square = np.float64(data[p]) * np.float64(data[p])
-            if best >= 0:
-                ours, theirs = square * scale[best], best_square * scale[k]
-                if ours < theirs or (ours == theirs and rank[k] > rank[best]):
-                    continue
-            best, best_square = int(k), square
         head[j] = j
         if best >= 0:
             rank[best] = -1
-            head[j] = head[best] = min(j, best)
+            head[j] = head[best] = min(int(j), best)
+
+
+@kernel
+def _most_similar(rows: Rows, nodes: Nodes, j: int) -> int:
+    """Return the most similar free neighbour of j; -1 if none is free."""
+    indptr, indices, data = rows
+    rank, scale, node_weight, limit = nodes
+    best, best_square = -1, 0.0
+    for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + np.uint64(1)])):
+        k = np.uint32(indices[p])
+        if rank[k] < 0 or k == j or (limit < UNBOUNDED and node_weight[j] + node_weight[k] > limit):
+            continue
+        # s(j, k) > s(j, best) without the root, whose rounding would make and break ties
+        square = np.float64(data[p]) * np.float64(data[p])
+        if best >= 0:
+            ours, theirs = square * scale[best], best_square * scale[k]
+            if ours < theirs or (ours == theirs and rank[k] > rank[best]):
+                continue
+        best, best_square = int(k), square
+    return best

@@ -13,8 +13,9 @@ from types import FunctionType
 from typing import Any, TypeVar, overload
 
 import numpy as np
+import numpy.typing as npt
 
-from hiergcn.compiled.csr import Int64s
+from hiergcn.compiled.csr import Int64s, Rows
 
 F = TypeVar("F", bound=Callable[..., Any])
 PLAIN = 100_000
@@ -24,6 +25,12 @@ MAX_THREADS = 16
 """More threads bring little, and each needs memory of its own."""
 SMALL = 1 << 20
 """Fewer rows and entries than this are left to the calling thread, since starting others would take as long."""
+
+
+AHEAD = 8
+"""Nodes between a prefetch and its use."""
+CACHED = 1 << 18
+"""Nodes whose values are in a core's own cache anyway, so that prefetching them would only take time."""
 
 
 class Kernel:
@@ -67,6 +74,33 @@ def _entries(given: Iterable[Any]) -> int:
     return sum(_entries(one) if isinstance(one, tuple) else np.size(one) for one in given)
 
 
+class _Prefetch(Kernel):
+    """The processor's instruction to fetch an entry of an array from memory; plain Python leaves it out."""
+
+    def __call__(self, *given: Any) -> None:
+        """Do nothing."""
+
+    @cached_property
+    def compiled(self) -> Callable[..., Any]:
+        from llvmlite import ir
+        from numba.core import cgutils, types
+        from numba.extending import intrinsic
+        from numba.np.arrayobj import make_array
+
+        def fetch(_: Any, array: Any, place: Any) -> Any:
+            def code(context: Any, builder: Any, signature: Any, given: Any) -> None:
+                word, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
+                data = make_array(signature.args[0])(context, builder, given[0]).data
+                address = builder.bitcast(builder.gep(data, [given[1]]), pointer)
+                kind = ir.FunctionType(ir.VoidType(), [pointer, word, word, word])
+                instruction = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+                builder.call(instruction, [address, word(0), word(3), word(1)])  # to read, into all caches, data
+
+            return types.void(array, place), code
+
+        return intrinsic(fetch)  # type: ignore[no-any-return]
+
+
 @overload
 def kernel(function: F) -> F: ...
 @overload
@@ -74,6 +108,26 @@ def kernel(*, plain: int) -> Callable[[F], F]: ...
 def kernel(function: Any = None, *, plain: int = PLAIN) -> Any:
     """Make a `Kernel` of a function."""
     return partial(Kernel, plain=plain) if function is None else Kernel(function, plain)
+
+
+@partial(_Prefetch, plain=0)
+def prefetch(array: Any, place: Any) -> None:
+    """Fetch array[place] into the cache, to be read soon. A place must be inside the array, in unsigned integers."""
+
+
+@kernel
+def prefetch_row(rows: Rows, i: int) -> None:
+    """Fetch the neighbours of node i and the weights of their edges."""
+    for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + np.uint64(1)]), np.uint64(8)):  # 64 bytes
+        prefetch(rows.indices, p)
+        prefetch(rows.data, p)
+
+
+@kernel
+def prefetch_neighbours(rows: Rows, i: int, values: npt.NDArray[Any]) -> None:
+    """Fetch the values of all neighbours of node i."""
+    for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + np.uint64(1)])):
+        prefetch(values, np.uint32(rows.indices[p]))
 
 
 @kernel
