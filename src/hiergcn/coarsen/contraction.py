@@ -2,8 +2,8 @@
 
 `M.T @ A @ M` in `reference.py` is the plain version. Here each row of A' is made by itself: the rows of its members are
 gathered, sorted by column, and equal columns summed. Rows are sorted many at a time, by radix sort, in blocks that stay
-in the cache. So every thread reads and writes memory in order, apart from the look-up of each neighbour's hyper-node,
-which is prefetched.
+in the cache. So every thread writes memory in order; it reads the rows of members, which it prefetches, and looks up
+the hyper-node of each neighbour.
 
 A row of A' has at most as many entries as those of its members together, so each is built in a buffer of that size, and
 the buffers are compacted in place: there is no second copy of the matrix. Values are float32 if that holds every sum
@@ -14,20 +14,11 @@ then copied from the upper one.
 import numpy as np
 
 from hiergcn.compiled.csr import Float64s, Floats, Int32s, Int64s, Rows, frozen
-from hiergcn.compiled.jit import (
-    AHEAD,
-    CACHED,
-    even_ranges,
-    kernel,
-    prefetch,
-    prefetch_neighbours,
-    prefetch_row,
-    run_over,
-)
+from hiergcn.compiled.jit import AHEAD, CACHED, even_ranges, kernel, prefetch, prefetch_row, run_over
 
 EXACT = 2.0**24
 """float32 holds whole numbers up to here."""
-BLOCK = 2**14
+BLOCK = 2**13
 """Entries that are sorted together: few enough for the cache of one core, and many for a table of 2^`DIGIT` counts."""
 DIGIT = 12
 """Most bits by which entries are distributed at a time."""
@@ -162,7 +153,7 @@ def _sum_rows(
         c = stop
 
 
-@kernel
+@kernel(plain=None)
 def _gather(
     rows: Rows, group: Int32s, members: Int32s, first: Int64s, c: int, stop: int, keys: Int64s, weights: Floats
 ) -> int:
@@ -174,9 +165,8 @@ def _gather(
         row = (r - c) << 32
         for m in range(first[r], first[r + 1]):
             if len(group) > CACHED:
-                prefetch(indptr, np.uint32(members[min(m + 3 * AHEAD, last)]))
-                prefetch_row(rows, np.uint32(members[min(m + 2 * AHEAD, last)]))
-                prefetch_neighbours(rows, np.uint32(members[min(m + AHEAD, last)]), group)
+                prefetch(indptr, np.uint32(members[min(m + 6 * AHEAD, last)]))
+                prefetch_row(rows, np.uint32(members[min(m + 4 * AHEAD, last)]))
             i = np.uint32(members[m])
             for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + np.uint32(1)])):
                 keys[count] = row | np.int64(group[np.uint32(indices[p])])
@@ -185,16 +175,17 @@ def _gather(
     return int(count)
 
 
-@kernel
+@kernel(plain=None)
 def _distribute(
     keys: Int64s, weights: Floats, count: int, shift: int, digit: int, new_keys: Int64s, new_weights: Floats
 ) -> None:
-    """Sort the first `count` entries by `digit` bits of their keys, from bit `shift` on, and otherwise keep their order."""
+    """Sort the first `count` entries by `digit` bits of their keys, from bit `shift` on; the sort is stable."""
     mask = np.int64((1 << digit) - 1)
-    cursor = np.zeros((1 << digit) + 1, np.int64)
+    cursor = np.zeros((1 << digit) + 1, np.int32)
     for t in range(np.uint64(count)):
         cursor[np.uint64((keys[t] >> shift) & mask) + np.uint64(1)] += 1
-    cursor = np.cumsum(cursor)
+    for place in range(np.uint64(1 << digit)):
+        cursor[place + np.uint64(1)] += cursor[place]
     for t in range(np.uint64(count)):
         place = np.uint64((keys[t] >> shift) & mask)
         at = np.uint64(cursor[place])
@@ -203,7 +194,7 @@ def _distribute(
         cursor[place] += 1
 
 
-@kernel
+@kernel(plain=None)
 def _merge(row: int, start: int, stop: int, columns: Int32s, values: Floats) -> int:
     """Sum equal columns of a sorted row in place; return where it ends then.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from hiergcn.coarsen.strategy import CoarsenConfig
 from hiergcn.compiled.csr import Int32s, Int64s, Rows, UInt64s
-from hiergcn.compiled.jit import even_ranges, kernel, mix, run_over
+from hiergcn.compiled.jit import AHEAD, CACHED, even_ranges, kernel, mix, prefetch, run_over
 
 
 def equivalence_groups(rows: Rows, config: CoarsenConfig) -> Int32s:
@@ -59,7 +59,7 @@ def _hash_rows(indptr: Int64s, indices: Int32s, loops: bool, start: int, stop: i
         hashes[i] = total
 
 
-@kernel
+@kernel(plain=None)
 def _same_neighbours(indptr: Int64s, indices: Int32s, loops: bool, i: int, k: int) -> bool:
     p, p_end, q, q_end = indptr[i], indptr[i + 1], indptr[k], indptr[k + 1]
     while True:
@@ -88,6 +88,8 @@ def _find_classes(
     mask = np.uint64(size - 1)
     table = np.full(size, -1, np.int32)
     for i in range(n):
+        if n > CACHED:
+            prefetch(table, hashes[min(i + 2 * AHEAD, n - 1)] & mask)
         first[i] = i
         degree = indptr[i + 1] - indptr[i]
         isolated = degree == 0 or (degree == 1 and indices[indptr[i]] == i)  # a node with only a loop is alone, too

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hiergcn.compiled.csr import Float64s, Int32s, Int64s, Rows
+from hiergcn.compiled.csr import Float64s, Floats, Int32s, Int64s, Rows
 from hiergcn.compiled.jit import (
     AHEAD,
+    CACHED,
     SMALL,
     even_ranges,
     kernel,
@@ -36,7 +37,7 @@ class Nodes(NamedTuple):
     """What matching knows of each node."""
 
     rank: Int32s  # place in the visiting order; -1 if the node is taken or takes no part
-    scale: Float64s  # D
+    scale: Floats  # D, float32 if that is exact
     weight: Int64s
     limit: int  # of the weight of a pair
 
@@ -91,6 +92,8 @@ def match_most_similar(
     """
     rank = np.full(rows.n, -1, dtype=np.int32)  # place in the order; -1 if a node is taken or takes no part
     rank[order] = np.arange(len(order), dtype=np.int32)
+    narrow = scale.astype(np.float32)
+    scale = narrow if np.array_equal(narrow, scale) else scale  # exact, and more of it stays in the cache
     nodes = Nodes(rank, scale, node_weight, weight_bound(max_node_weight))
     found = np.full(len(order), UNKNOWN, dtype=np.int32)
     if len(order) + len(rows.indices) < SMALL:
@@ -134,8 +137,12 @@ def _find(rows: Rows, order: Int64s, nodes: Nodes, found: Int32s, start: int, st
 @kernel
 def _match(rows: Rows, order: Int64s, nodes: Nodes, found: Int32s, start: int, stop: int, head: Int32s) -> None:
     """Match order[start:stop], one after the other."""
-    rank = nodes.rank
+    rank, last = nodes.rank, stop - 1
     for t in range(start, stop):
+        if len(rank) > CACHED:
+            ahead = min(t + 2 * AHEAD, last)
+            prefetch(rank, np.uint64(order[ahead]))
+            prefetch(rank, np.uint64(max(found[ahead], 0)))
         j = np.uint64(order[t])
         if rank[j] < 0:
             continue
@@ -149,7 +156,7 @@ def _match(rows: Rows, order: Int64s, nodes: Nodes, found: Int32s, start: int, s
             head[j] = head[best] = min(int(j), best)
 
 
-@kernel
+@kernel(plain=None)
 def _most_similar(rows: Rows, nodes: Nodes, j: int) -> int:
     """Return the most similar free neighbour of j; -1 if none is free."""
     indptr, indices, data = rows
@@ -162,7 +169,7 @@ def _most_similar(rows: Rows, nodes: Nodes, j: int) -> int:
         # s(j, k) > s(j, best) without the root, whose rounding would make and break ties
         square = np.float64(data[p]) * np.float64(data[p])
         if best >= 0:
-            ours, theirs = square * scale[best], best_square * scale[k]
+            ours, theirs = square * np.float64(scale[best]), best_square * np.float64(scale[k])
             if ours < theirs or (ours == theirs and rank[k] > rank[best]):
                 continue
         best, best_square = int(k), square

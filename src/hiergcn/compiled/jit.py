@@ -5,9 +5,10 @@ another range reads or writes. So results do not depend on the number of threads
 quick.
 """
 
+import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, partial, update_wrapper
+from functools import cache, cached_property, partial, update_wrapper
 from itertools import pairwise
 from types import FunctionType
 from typing import Any, TypeVar, overload
@@ -27,8 +28,8 @@ SMALL = 1 << 20
 """Fewer rows and entries than this are left to the calling thread, since starting others would take as long."""
 
 
-AHEAD = 8
-"""Nodes between a prefetch and its use."""
+AHEAD = 4
+"""Nodes between a prefetch and its use, at least."""
 CACHED = 1 << 18
 """Nodes whose values are in a core's own cache anyway, so that prefetching them would only take time."""
 
@@ -40,14 +41,17 @@ class Kernel:
     begin with a float64 and add float64s: Python would otherwise add in the type of the array.
 
     Args:
-        plain: entries that it goes through as plain Python; 0 if its time is not linear in the entries of its arrays.
+        plain: entries that it goes through as plain Python; 0 if its time is not linear in the entries of its arrays,
+            None if only other kernels call it: it is compiled with them.
     """
 
-    def __init__(self, function: Callable[..., Any], plain: int) -> None:
+    def __init__(self, function: Callable[..., Any], plain: int | None) -> None:
         update_wrapper(self, function)
         self.function, self.plain = function, plain
 
     def __call__(self, *given: Any) -> Any:
+        if self.plain is None:
+            return self.function(*given)
         if self.plain > 0:
             self.plain -= 1 + _entries(given)
         if self.plain <= 0:
@@ -77,9 +81,6 @@ def _entries(given: Iterable[Any]) -> int:
 class _Prefetch(Kernel):
     """The processor's instruction to fetch an entry of an array from memory; plain Python leaves it out."""
 
-    def __call__(self, *given: Any) -> None:
-        """Do nothing."""
-
     @cached_property
     def compiled(self) -> Callable[..., Any]:
         from llvmlite import ir
@@ -104,18 +105,18 @@ class _Prefetch(Kernel):
 @overload
 def kernel(function: F) -> F: ...
 @overload
-def kernel(*, plain: int) -> Callable[[F], F]: ...
-def kernel(function: Any = None, *, plain: int = PLAIN) -> Any:
+def kernel(*, plain: int | None) -> Callable[[F], F]: ...
+def kernel(function: Any = None, *, plain: int | None = PLAIN) -> Any:
     """Make a `Kernel` of a function."""
     return partial(Kernel, plain=plain) if function is None else Kernel(function, plain)
 
 
-@partial(_Prefetch, plain=0)
+@partial(_Prefetch, plain=None)
 def prefetch(array: Any, place: Any) -> None:
     """Fetch array[place] into the cache, to be read soon. A place must be inside the array, in unsigned integers."""
 
 
-@kernel
+@kernel(plain=None)
 def prefetch_row(rows: Rows, i: int) -> None:
     """Fetch the neighbours of node i and the weights of their edges."""
     for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + np.uint64(1)]), np.uint64(8)):  # 64 bytes
@@ -123,7 +124,7 @@ def prefetch_row(rows: Rows, i: int) -> None:
         prefetch(rows.data, p)
 
 
-@kernel
+@kernel(plain=None)
 def prefetch_neighbours(rows: Rows, i: int, values: npt.NDArray[Any]) -> None:
     """Fetch the values of all neighbours of node i."""
     for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + np.uint64(1)])):
@@ -158,12 +159,23 @@ def even_ranges(offsets: Int64s, per_thread: int = 1) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def run_over(ranges: list[tuple[int, int]], work: Callable[[int, int], None]) -> None:
-    """Call `work(start, stop)` for every range, on `thread_count()` threads."""
-    if len(ranges) <= 1 or thread_count() == 1:
-        for start, stop in ranges:
+def run_over(ranges: list[tuple[int, int]], work: Callable[[int, int], None], threads: int | None = None) -> None:
+    """Call `work(start, stop)` for every range, on `thread_count()` threads unless told otherwise."""
+    threads = min(thread_count() if threads is None else threads, len(ranges))
+    remaining = iter(ranges)
+
+    def take_turns() -> None:
+        for start, stop in remaining:
             work(start, stop)
-        return
-    with ThreadPoolExecutor(thread_count()) as pool:
-        for done in [pool.submit(work, start, stop) for start, stop in ranges]:
-            done.result()
+
+    others = [_pool(os.getpid(), threads).submit(take_turns) for _ in range(threads - 1)]
+    take_turns()
+    for other in others:
+        if not other.cancel():  # a thread that came too late for any range need not start
+            other.result()
+
+
+@cache
+def _pool(process: int, threads: int) -> ThreadPoolExecutor:  # noqa: ARG001
+    """Return threads that are kept; a forked process has none of those of its parent."""
+    return ThreadPoolExecutor(threads - 1)

@@ -92,6 +92,27 @@ def dropout_concat(left: Tensor, right: Tensor, rate: float, generator: AnyGener
     return dropout(concat_columns(left, right), rate, generator)
 
 
+def dropped_entries(
+    row_start: Tensor, column: Tensor, values: Tensor, rate: float, generator: AnyGenerator = None
+) -> tuple[Tensor, Tensor, Tensor] | None:
+    """Return a sparse matrix, given by its parts, without the entries that `dropout` would make 0.
+
+    None if the matrix is small or not on a CPU, has replicas or needs a gradient: then use `dropout`, whose draws are
+    the same.
+    """
+    kept = _kept(rate)
+    small = values.numel() < _SMALL or kept == _STEPS
+    if small or values.is_cuda or values.requires_grad or isinstance(generator, ReplicaGenerator):
+        return None
+    bits = _bits(values.numel(), values.device, [generator])[0]
+    return cpu.kept_entries(row_start, column, values, bits, *_limit_and_scale(kept))
+
+
+def _limit_and_scale(kept: int) -> tuple[int, float]:
+    """Return the int16 below which bits keep an entry, and the factor of entries that are kept."""
+    return kept - _STEPS // 2, _STEPS / kept
+
+
 def _kept(rate: float) -> int:
     """Return how many of 2^16 values the rate keeps, at least one."""
     return max(round((1.0 - rate) * _STEPS), 1)
@@ -125,7 +146,7 @@ def _bits(n: int, device: torch.device, generators: Sequence[torch.Generator | N
 
 def _dropped(values: Tensor, bits: Tensor, kept: int) -> Tensor:
     """Keep and scale the values (models, ...) whose bits are among the lowest `kept` of 2^16."""
-    limit, scale = kept - _STEPS // 2, _STEPS / kept
+    limit, scale = _limit_and_scale(kept)
     if not values.is_cuda:
         return cpu.dropout(values, bits, limit, scale)
     mask = bits[:, : values.shape[1:].numel()].view_as(values) < limit

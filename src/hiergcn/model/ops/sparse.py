@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from hiergcn.model.ops import cpu, gpu_kernels
 from hiergcn.model.ops.row_chunks import chunks_of_matrix
@@ -69,11 +70,21 @@ def csr_product(matrix: Tensor, dense: Tensor, plus: Tensor | None = None) -> Te
         parts = matrix.col_indices(), matrix.values(), dense, plus
         product: Tensor = gpu_kernels().csr_product(chunks_of_matrix(matrix), *parts)
         return product
-    if dense.is_cuda:
-        product = matrix @ dense
-    else:
-        product = cpu.csr_product(matrix.crow_indices(), matrix.col_indices(), matrix.values(), dense)
+    if not dense.is_cuda:
+        return cpu.csr_product(*_parts(matrix), dense, plus)
+    product = matrix @ dense
     return product if plus is None else product.add_(plus)
+
+
+def _parts(matrix: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return row starts, columns and values of a CSR tensor, cached as long as the tensor lives."""
+    if matrix not in _PARTS:
+        _PARTS[matrix] = (matrix.crow_indices(), matrix.col_indices(), matrix.values())
+    parts: tuple[Tensor, Tensor, Tensor] = _PARTS[matrix]
+    return parts
+
+
+_PARTS: "WeakTensorKeyDictionary" = WeakTensorKeyDictionary()
 
 
 def linear_map(dense: Tensor, there: Map, back: Map) -> Tensor:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from hiergcn.model.ops import cpu, gpu_kernels
 from hiergcn.model.ops.dense import dense_product
-from hiergcn.model.ops.dropout import AnyGenerator, dropout
+from hiergcn.model.ops.dropout import AnyGenerator, dropout, dropped_entries
 from hiergcn.model.ops.row_chunks import RowChunks, row_chunks
 from hiergcn.model.ops.sparse import csr, csr_indices
 from hiergcn.model.ops.vmap import InDims, ReplicaRule, apply, replicas_first, under_vmap
@@ -88,8 +88,12 @@ class SparseFeatures:
         return self.pattern.shape
 
     def dropped(self, rate: float, generator: AnyGenerator = None) -> Self:
-        """Return X with dropout on its entries; products skip the zeros."""
-        return replace(self, values=dropout(self.values, rate, generator))
+        """Return X with dropout on its entries: without those that become 0, or with zeros, which products skip."""
+        entries = dropped_entries(self.pattern.row_start, self.pattern.column, self.values, rate, generator)
+        if entries is None:
+            return replace(self, values=dropout(self.values, rate, generator))
+        row_start, column, values = entries
+        return replace(self, values=values, pattern=Pattern(self.shape, row_start, column))
 
     def to_dense(self) -> Tensor:
         return csr(self.pattern.row_start, self.pattern.column, self.values, self.shape).to_dense()

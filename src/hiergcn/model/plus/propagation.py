@@ -9,13 +9,14 @@ level by level, as in H-GCN: sums go down, and the result of each level is added
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from hiergcn.coarsen import Hierarchy
-from hiergcn.model.baselines.grand import mixed_order
+from hiergcn.model.baselines.grand import in_column_blocks, mixed_order
 from hiergcn.model.levels import HierarchyTensors
 from hiergcn.model.ops.sparse import linear_map
 
@@ -34,7 +35,8 @@ class HierarchicalPropagation:
 
     def __call__(self, H: Tensor) -> Tensor:
         """Return P H; (n, d) -> (n, d)."""
-        return linear_map(H, self._spread, self._spread)
+        spread = partial(in_column_blocks, self._spread)
+        return linear_map(H, spread, spread)
 
     def _spread(self, H: Tensor) -> Tensor:
         finer: list[Tensor] = []  # input of each level but the coarsest
