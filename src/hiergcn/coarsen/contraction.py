@@ -143,11 +143,11 @@ def _sum_rows(
             keys, weights, other_keys, other_weights = other_keys, other_weights, keys, weights
         cursor = start[c:stop].copy()
         for t in range(np.uint64(count)):
-            r = np.uint64(keys[t] >> 32)
-            at = np.uint64(cursor[r])
+            row = np.uint64(keys[t] >> 32)
+            at = np.uint64(cursor[row])
             columns[at] = np.int32(keys[t] & 0x7FFFFFFF)
             values[at] = weights[t]
-            cursor[r] += 1
+            cursor[row] += 1
         for r in range(c, stop):
             end[r] = _merge(r, start[r], start[r + 1], columns, values)
         c = stop
@@ -184,8 +184,8 @@ def _distribute(
     cursor = np.zeros((1 << digit) + 1, np.int32)
     for t in range(np.uint64(count)):
         cursor[np.uint64((keys[t] >> shift) & mask) + np.uint64(1)] += 1
-    for place in range(np.uint64(1 << digit)):
-        cursor[place + np.uint64(1)] += cursor[place]
+    for number in range(1 << digit):
+        cursor[number + 1] += cursor[number]
     for t in range(np.uint64(count)):
         place = np.uint64((keys[t] >> shift) & mask)
         at = np.uint64(cursor[place])
@@ -200,18 +200,18 @@ def _merge(row: int, start: int, stop: int, columns: Int32s, values: Floats) -> 
 
     Sums go from the last term to the first, on the diagonal from the first to the last.
     """
-    at, p, stop = np.uint64(start), np.uint64(start), np.uint64(stop)
-    while p < stop:
-        column, total, after = columns[p], np.float64(values[p]), p + np.uint64(1)
-        if after < stop and columns[after] == column:
-            while after < stop and columns[after] == column:
-                total += np.float64(values[after])
+    at, p, end = np.uint64(start), np.uint64(start), np.uint64(stop)
+    while p < end:
+        column, total, after = columns[p], float(values[p]), p + np.uint64(1)
+        if after < end and columns[after] == column:
+            while after < end and columns[after] == column:
+                total += float(values[after])
                 after += np.uint64(1)
             if column != row:
                 total, q = 0.0, after
                 while q > p:
                     q -= np.uint64(1)
-                    total += np.float64(values[q])
+                    total += float(values[q])
         columns[at] = column
         values[at] = total
         at += np.uint64(1)

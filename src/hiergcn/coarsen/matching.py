@@ -92,9 +92,9 @@ def match_most_similar(
     """
     rank = np.full(rows.n, -1, dtype=np.int32)  # place in the order; -1 if a node is taken or takes no part
     rank[order] = np.arange(len(order), dtype=np.int32)
-    narrow = scale.astype(np.float32)
-    scale = narrow if np.array_equal(narrow, scale) else scale  # exact, and more of it stays in the cache
-    nodes = Nodes(rank, scale, node_weight, weight_bound(max_node_weight))
+    narrow = scale.astype(np.float32)  # more of it stays in the cache
+    exact = narrow if np.array_equal(narrow, scale) else scale
+    nodes = Nodes(rank, exact, node_weight, weight_bound(max_node_weight))
     found = np.full(len(order), UNKNOWN, dtype=np.int32)
     if len(order) + len(rows.indices) < SMALL:
         _match(rows, order, nodes, found, 0, len(order), head)
@@ -157,7 +157,7 @@ def _match(rows: Rows, order: Int64s, nodes: Nodes, found: Int32s, start: int, s
 
 
 @kernel(plain=None)
-def _most_similar(rows: Rows, nodes: Nodes, j: int) -> int:
+def _most_similar(rows: Rows, nodes: Nodes, j: Any) -> int:
     """Return the most similar free neighbour of j; -1 if none is free."""
     indptr, indices, data = rows
     rank, scale, node_weight, limit = nodes

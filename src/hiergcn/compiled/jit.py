@@ -83,7 +83,7 @@ class _Prefetch(Kernel):
 
     @cached_property
     def compiled(self) -> Callable[..., Any]:
-        from llvmlite import ir
+        from llvmlite import ir  # type: ignore[import-untyped]
         from numba.core import cgutils, types
         from numba.extending import intrinsic
         from numba.np.arrayobj import make_array
@@ -91,15 +91,17 @@ class _Prefetch(Kernel):
         def fetch(_: Any, array: Any, place: Any) -> Any:
             def code(context: Any, builder: Any, signature: Any, given: Any) -> None:
                 word, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
-                data = make_array(signature.args[0])(context, builder, given[0]).data
+                data = make_array(signature.args[0])(context, builder, given[0]).data  # type: ignore[no-untyped-call]
                 address = builder.bitcast(builder.gep(data, [given[1]]), pointer)
                 kind = ir.FunctionType(ir.VoidType(), [pointer, word, word, word])
-                instruction = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+                instruction = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+                    builder.module, kind, "llvm.prefetch.p0"
+                )
                 builder.call(instruction, [address, word(0), word(3), word(1)])  # to read, into all caches, data
 
             return types.void(array, place), code
 
-        return intrinsic(fetch)  # type: ignore[no-any-return]
+        return intrinsic(fetch)
 
 
 @overload
@@ -117,7 +119,7 @@ def prefetch(array: Any, place: Any) -> None:
 
 
 @kernel(plain=None)
-def prefetch_row(rows: Rows, i: int) -> None:
+def prefetch_row(rows: Rows, i: Any) -> None:
     """Fetch the neighbours of node i and the weights of their edges."""
     for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + np.uint64(1)]), np.uint64(8)):  # 64 bytes
         prefetch(rows.indices, p)
@@ -125,7 +127,7 @@ def prefetch_row(rows: Rows, i: int) -> None:
 
 
 @kernel(plain=None)
-def prefetch_neighbours(rows: Rows, i: int, values: npt.NDArray[Any]) -> None:
+def prefetch_neighbours(rows: Rows, i: Any, values: npt.NDArray[Any]) -> None:
     """Fetch the values of all neighbours of node i."""
     for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + np.uint64(1)])):
         prefetch(values, np.uint32(rows.indices[p]))
