@@ -87,10 +87,10 @@ def _print_files(screen: "Console", files: "CsvGraph") -> None:
     print_table(screen, columns, roles, title="\nColumns", words=words, letters=letters, most=most, what="columns")
     found = [(finding.what, finding.done, f"{finding.count:,}") for finding in findings(files)]
     if found:
-        columns, title = ("finding", "what is done", "how many"), "\nSuspicious, and what is done"
+        columns, title = ("finding", "what is done", "how many"), "\nFindings, and what is done about them"
         print_table(screen, columns, found, title=title, words=(0, 1), most=most, what="findings")
     else:
-        screen.print("\nNothing suspicious was found.")
+        screen.print("\nNothing unusual was found.")
 
 
 def _print_target(screen: "Console", graph: "Graph") -> None:
