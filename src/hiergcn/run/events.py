@@ -101,7 +101,7 @@ def describe(event: object) -> str | None:
         case SettingsChosen(split, chosen):
             return f"Training {chosen.settings.method} on {len(split.train):,} nodes"
         case SplitChosen(split):
-            return f"Choosing a method with {len(split.train):,} training nodes, by {len(split.validation):,} others"
+            return f"Choosing a method: {len(split.train):,} training nodes, {len(split.validation):,} validation nodes"
         case SeedDone(outcome) if outcome.failure is None:
             score, best = outcome.validation_accuracy or 0.0, outcome.best_epoch
             return f"seed {outcome.seed}: validation score {score:.3f} at epoch {best}, {outcome.seconds:.1f} s"
