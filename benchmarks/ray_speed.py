@@ -77,6 +77,7 @@ def timed_run(workers: int, seeds: int, epochs: int, units: int) -> dict[str, An
     finally:
         ray.shutdown()
     accuracies = [run.test_accuracy.mean for run in found.runs]
+    print(f"{workers} workers: {seconds:.1f} s, {1000 * overhead:.1f} ms per empty unit, load {load:.1f}", flush=True)
     return {"workers": workers, "seconds": seconds, "unit_seconds": overhead, "load": load, "accuracy": accuracies}
 
 

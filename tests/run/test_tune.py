@@ -80,6 +80,8 @@ def test_a_search_is_resumed(graph: Graph, split: Split, base: Settings, tmp_pat
     assert all(one.test.size == 0 for one in recorded)  # nothing of the test is looked at
     assert search(graph, split, base, tmp_path, 3).trials == again.trials
     assert len(recorded) == 3
+    for line in (tmp_path / JOURNAL).read_text(encoding="utf-8").splitlines():
+        json.loads(line)  # plain text
 
 
 def test_searches_share_a_folder(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
@@ -106,12 +108,6 @@ def test_trials_of_other_machines_are_left_alone(graph: Graph, split: Split, bas
     search(graph, split, base, tmp_path, 2)
     states = [trial.state.name for trial in study.get_trials()]
     assert states == ["COMPLETE", "RUNNING", "FAIL", "COMPLETE"]
-
-
-def test_the_journal_is_plain_text(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
-    search(graph, split, base, tmp_path, 1)
-    for line in (tmp_path / JOURNAL).read_text(encoding="utf-8").splitlines():
-        json.loads(line)
 
 
 def test_the_first_trial_has_the_given_settings(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
@@ -155,24 +151,18 @@ def raising(error: BaseException, after: int) -> Callable[..., RunResult]:
     return run
 
 
+@pytest.mark.parametrize("finished", [0, 1])
 def test_ctrl_c_keeps_finished_trials(
-    graph: Graph, split: Split, base: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    graph: Graph, split: Split, base: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finished: int
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("hiergcn.run.tune.fit", raising(KeyboardInterrupt(), after=1))
+        patch.setattr("hiergcn.run.tune.fit", raising(KeyboardInterrupt(), after=finished))
         stopped = search(graph, split, base, tmp_path, 3)
     assert stopped.interrupted
-    assert len(stopped.trials) == 1
-    assert len(search(graph, split, base, tmp_path, 2).trials) == 2  # the one that was stopped is not counted
-
-
-def test_an_interrupted_first_trial_is_repeated(
-    graph: Graph, split: Split, base: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr("hiergcn.run.tune.fit", raising(KeyboardInterrupt(), after=0))
-        assert search(graph, split, base, tmp_path, 1).trials == ()
-    assert search(graph, split, base, tmp_path, 1).trials[0].settings["dropout"] == pytest.approx(0.85)
+    assert len(stopped.trials) == finished
+    again = search(graph, split, base, tmp_path, finished + 1)
+    assert len(again.trials) == finished + 1  # the one that was stopped is not counted
+    assert again.trials[0].settings["dropout"] == pytest.approx(0.85)
 
 
 def test_a_failed_trial_is_kept(

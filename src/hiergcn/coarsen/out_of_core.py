@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hiergcn.coarsen.handshake import ROUNDS
-from hiergcn.errors import InputError, MissingPackageError
+from hiergcn.errors import InputError
 from hiergcn.files import written_whole
 from hiergcn.graph.tables.column_roles import CsvOptions, EdgeColumns
 from hiergcn.graph.tables.delimited import Origin
@@ -77,10 +77,8 @@ def coarsen_out_of_core(
 
 
 def _connect(folder: Path, memory: str | None, threads: int | None) -> "DuckDBPyConnection":
-    try:
-        import duckdb
-    except ImportError:
-        raise MissingPackageError("Engine duckdb needs DuckDB; run pip install 'hiergcn[duckdb]'.") from None
+    import duckdb
+
     if memory is not None and not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", memory):
         raise InputError(f"--memory {memory} is no size; give one such as 8GB or 500MB.")
     connection = duckdb.connect(str(folder / "levels.duckdb"))

@@ -102,9 +102,8 @@ def _example(tables: list[str]) -> str:
 
 @contextmanager
 def naming_failure(what: object) -> Iterator[None]:
-    """Turn errors of DuckDB into a sentence."""
-    import duckdb
-
+    """Turn errors of DuckDB into a sentence, also that it is missing."""
+    duckdb = _package(what)
     try:
         yield
     except duckdb.OutOfMemoryException as error:
@@ -113,9 +112,9 @@ def naming_failure(what: object) -> Iterator[None]:
         raise InputError(f"{what} cannot be read by DuckDB ({error!s:.200}).") from error
 
 
-def _package(path: Path) -> Any:
+def _package(what: object) -> Any:
     try:
         import duckdb
     except ImportError:
-        raise MissingPackageError(f"{path} is read by DuckDB; run pip install 'hiergcn[duckdb]'.") from None
+        raise MissingPackageError(f"{what}: this needs DuckDB; run pip install 'hiergcn[duckdb]'.") from None
     return duckdb
