@@ -11,6 +11,7 @@ export interface Disc extends Spot {
   nodes: number;
   label: string; // the id of a node, the class of a hyper-node
   faded: boolean;
+  at: Spot; // on the canvas, when it was last painted
 }
 
 export interface Line {
@@ -56,44 +57,51 @@ export class Painter {
 
   /** Clear the canvas, which gets the size of the stage. */
   begin(): void {
+    this.resize();
+    this.context.clearRect(0, 0, this.camera.width, this.camera.height);
+  }
+
+  private resize(): void {
     this.ratio = Math.min(devicePixelRatio || 1, 2);
     const [width, height] = [this.camera.width, this.camera.height].map((size) => Math.round(size * this.ratio));
     if (this.canvas.width !== width || this.canvas.height !== height) Object.assign(this.canvas, { width, height });
-    else this.context.clearRect(0, 0, width, height);
     this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
   }
 
   /** Paint rings of opened hyper-nodes, lines and discs over the ground, the faded ones below the others. */
   many(rings: Disc[], lines: Line[], discs: Disc[], ground: string, edge: string, faint: (colour: string) => string): void {
-    this.begin();
+    this.resize();
     const { ratio, pixels } = this;
-    const { width, height, scale } = this.camera;
-    const far = scale * ratio;
-    pixels.begin(this.canvas.width, this.canvas.height, ground);
+    const { width, height } = this.canvas;
+    const scale = this.camera.scale * ratio;
+    const spot = (disc: Disc): Spot => {
+      const { x, y } = this.camera.toScreen(disc);
+      return { x: x * ratio, y: y * ratio };
+    };
+    pixels.begin(width, height, ground);
     for (const ring of rings) {
-      const { x, y } = this.camera.toScreen(ring);
-      pixels.disc(x * ratio, y * ratio, ring.r * far, ring.colour, 0.14);
+      const { x, y } = spot(ring);
+      pixels.disc(x, y, ring.r * scale, ring.colour, 0.14);
     }
-    const spots = new Map(discs.map((disc) => [disc, this.camera.toScreen(disc)]));
-    const shown = lines.flatMap((line) => {
-      const [a, b] = [spots.get(line.from) as Spot, spots.get(line.to) as Spot];
-      const beside = (a.x < 0 && b.x < 0) || (a.y < 0 && b.y < 0) || (a.x > width && b.x > width) || (a.y > height && b.y > height);
-      return beside ? [] : [{ a, b, wide: Math.min(Math.max(line.width * scale, THINNEST), WIDEST), faded: line.from.faded || line.to.faded }];
-    });
+    for (const disc of discs) disc.at = spot(disc);
+    const [least, most] = [THINNEST * ratio, WIDEST * ratio];
     for (const faded of [true, false]) {
-      const group = shown.filter((line) => line.faded === faded);
-      const covered = group.reduce((sum, { a, b, wide }) => sum + wide * Math.min(Math.hypot(a.x - b.x, a.y - b.y), width), 0);
+      const group = lines.filter((line) => (line.from.faded || line.to.faded) === faded && crosses(line, width, height));
+      if (!group.length) continue;
+      const wide = ({ width }: Line) => Math.min(Math.max(width * scale, least), most);
+      let covered = 0;
+      for (const line of group) covered += wide(line) * Math.min(length(line), width);
       const alpha = Math.min(1, Math.max(0.35, (CROWDED * width * height) / covered));
-      const colour = rgb(faded ? faint(edge) : edge);
-      for (const { a, b, wide } of group) pixels.line(a.x * ratio, a.y * ratio, b.x * ratio, b.y * ratio, wide * ratio, colour, alpha);
+      for (const line of group) pixels.line(line.from.at.x, line.from.at.y, line.to.at.x, line.to.at.y, wide(line), alpha);
+      pixels.paintLines(faded ? faint(edge) : edge);
     }
     for (const faded of [true, false]) {
       for (const disc of discs) {
         if (disc.faded !== faded) continue;
-        const { x, y } = spots.get(disc) as Spot;
-        const r = Math.max(disc.r * scale, LEAST);
+        const { x, y } = disc.at;
+        const r = Math.max(disc.r * scale, LEAST * ratio);
         if (x + r < 0 || y + r < 0 || x - r > width || y - r > height) continue;
-        pixels.disc(x * ratio, y * ratio, r * ratio, faded ? faint(disc.colour) : disc.colour, 1, r > 3 ? RIM * ratio : 0, ground);
+        pixels.disc(x, y, r, faded ? faint(disc.colour) : disc.colour, 1, r > 3 * ratio ? RIM * ratio : 0, ground);
       }
     }
     pixels.end(this.context);
@@ -234,6 +242,16 @@ export class Painter {
     this.context.fillStyle = ink;
     this.context.fillText(text, left, y + 4.5);
   }
+}
+
+function length({ from, to }: Line): number {
+  const [dx, dy] = [from.at.x - to.at.x, from.at.y - to.at.y];
+  return Math.sqrt(dx * dx + dy * dy);
+}
+
+/** Whether a line may be seen. */
+function crosses({ from: { at: a }, to: { at: b } }: Line, width: number, height: number): boolean {
+  return !((a.x < 0 && b.x < 0) || (a.y < 0 && b.y < 0) || (a.x > width && b.x > width) || (a.y > height && b.y > height));
 }
 
 /** Black or white, whichever can be read better on a colour. */

@@ -135,7 +135,7 @@ export class Stage {
     const most = mostFrequent(this.tree.summary(item).predicted);
     const kind = this.tree.manifest.numbers ? figure(this.tree.summary(item).value) : most ? this.tree.manifest.classes[most[0]] : "";
     const label = nodes === 1 ? this.tree.ids[this.tree.nodes(item)[0]] : kind;
-    return { ...place, colour: look.colour(item), nodes, label, faded: !look.matches(item) };
+    return { ...place, colour: look.colour(item), nodes, label, faded: !look.matches(item), at: place };
   }
 
   /** Let discs move from where they, or the hyper-nodes that held them, stood before. */
