@@ -54,13 +54,16 @@ def headline(metrics: dict[str, Any], board: Leaderboard) -> Headline:
     test = metrics["test_accuracy"]
     accuracy, kind = test or metrics["val_accuracy"], "Test" if test else "Validation"
     done = sum(score is not None for score in accuracy["per_seed"])
+    same = len(set(accuracy["per_seed"])) == 1  # some methods draw nothing
     over = "one seed" if done == 1 else f"mean ± standard deviation over {done} seeds"
-    figure, meaning = f"{mean_and_std(accuracy)} %", f"{kind} accuracy on {board.nodes:,} nodes, {over}."
+    over = f"the same with all {done} seeds" if same and done > 1 else over
+    figure = f"{mean_and_std(accuracy | {'std': None} if same else accuracy)} %"
+    meaning = f"{kind} accuracy on {board.nodes:,} nodes, {over}."
     delivered = metrics.get("delivered_accuracy" if test else "delivered_val_accuracy")
     if delivered is not None and metrics["claim"] is None:  # runs of earlier versions delivered their best seed
         low, high = (f"{100 * end:.0f}" for end in accuracy_interval(delivered, board.nodes))
         one_by_one, figure = figure, f"{100 * delivered:.1f} %"
-        seeds = f" Each seed alone: {one_by_one}." if one_by_one not in (figure, f"{figure[:-2]} ± 0.0 %") else ""
+        seeds = f" Each seed alone: {one_by_one}." if one_by_one != figure else ""
         within = f"95 % interval {low} to {high} %"
         meaning = f"{kind} accuracy of the predictions on {board.nodes:,} nodes; {within}.{seeds}"
     judged = board.nodes >= ENOUGH_TO_JUDGE

@@ -118,7 +118,7 @@ def _own(metrics: dict[str, Any], automatic: bool) -> Row:
     per_seed = [value for value in over["per_seed"] if value is not None]
     if not automatic:
         name = metrics["model"]
-        values = over["mean"], metrics["val_accuracy"]["mean"], over["std"], per_seed
+        values = over["mean"], metrics["val_accuracy"]["mean"], over["std"] or None, per_seed
         return Row(name, method_title(name), *values, None, len(per_seed), metrics["seconds"]["train"], ours=True)
     delivered = metrics["delivered_accuracy" if test else "delivered_val_accuracy"]
     return Row(
@@ -154,7 +154,7 @@ def leaderboard_plots(board: Leaderboard) -> tuple[PlotColumn, list[Markup], Mar
     for row, (low, high) in zip(board.rows, intervals, strict=True):
         colour = INK if not row.name else method_colour(row.name)
         drawn = [column.interval(100 * low, 100 * high, colour, 2.4 if row.ours else 1.6)]
-        if 1 < len(row.per_seed) <= MAX_DOTS:
+        if 1 < len(set(row.per_seed)) <= MAX_DOTS:
             drawn += [
                 column.mark(100 * value, colour, "ring", 2.5, f"a seed: {100 * value:.1f} %") for value in row.per_seed
             ]
@@ -172,7 +172,7 @@ def leaderboard_plots(board: Leaderboard) -> tuple[PlotColumn, list[Markup], Mar
 def _legend(board: Leaderboard) -> list[Entry]:
     what = "± standard deviation over seeds" if board.has_spread else f"95 % interval for {board.nodes:,} nodes"
     entries = [Entry(f"{board.on} accuracy, %", INK, "dot"), Entry(what, INK, "line")]
-    if any(len(row.per_seed) > 1 for row in board.rows):
+    if any(len(set(row.per_seed)) > 1 for row in board.rows):
         entries.append(Entry("each seed", INK, "ring"))
     if board.on == "test":
         entries.append(Entry("validation", MUTED, "diamond"))
