@@ -93,7 +93,7 @@ def _by_method(
         found = [cell for cell in (*cells.values(), *beside) if cell.cell.dataset == dataset]
         values = [value for cell in found if cell.done for value in _ends(cell)]
         values += [100 * cell.printed.mean for cell in found if cell.printed is not None]
-        rows = axes.rows([arm_title(arm) for arm in arms])
+        rows = axes.rows([arm_title(arm)[:1].upper() + arm_title(arm)[1:] for arm in arms])
         x = axes.span(values, "test accuracy, %")
         panel = Panel(x, rows, title=DATASET_TITLES[dataset], height=ROW * len(arms), grid="x")
         for place, arm in enumerate(arms):
