@@ -3,17 +3,21 @@
     python benchmarks/coarsening.py            # about five minutes on 2 cores
     python benchmarks/coarsening.py --quick    # small sizes; writes nothing
 
-Compared in the same process with a plain Python version of the algorithm, and with METIS's k-way partitioning, which
-also coarsens by matching. Needs the extra `bench`, and Pubmed in `HIERGCN_DATA`.
+Compared in the same process with a plain Python version of the algorithm, and with two partitioners, which coarsen the
+graph, cut the coarsest level and refine the cut: METIS, which matches nodes, and KaMinPar, which clusters them. Needs
+the extra `bench`, and Pubmed in `HIERGCN_DATA`.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import pairwise
 from math import log
 from pathlib import Path
 from typing import Any
@@ -41,10 +45,10 @@ def main() -> None:
         print(json.dumps(memory_here(arguments.memory_of)))
         return
     nodes, most_edges = (10**4, 10**5) if arguments.quick else (10**6, 10**7)
-    result: dict[str, Any] = {"environment": environment(["hiergcn", "numpy", "scipy", "numba", "pymetis"])}
+    result: dict[str, Any] = {"environment": environment(["hiergcn", "numpy", "scipy", "numba", "pymetis", "kaminpar"])}
     result["plain"] = printed(against_plain())
     large = planted(nodes)
-    result["metis"] = printed(against_metis(large))
+    result["metis"] = printed(against_partitioners(large))
     result["memory"] = {"planted": printed(memory(large)), "random": printed(memory(random_graph(nodes)))}
     del large
     result["scaling"] = printed(scaling(most_edges))
@@ -82,8 +86,9 @@ def against_plain() -> dict[str, Any]:
     return {**sizes(graph), "hiergcn": ours, "plain_python": theirs, "ratio": theirs["median"] / ours["median"]}
 
 
-def against_metis(graph: Graph) -> dict[str, Any]:
-    """Compare with METIS's partition of the same graph, with one thread (like METIS) and with all."""
+def against_partitioners(graph: Graph) -> dict[str, Any]:
+    """Compare with partitions of the same graph, with one thread (METIS has no more) and with all."""
+    import kaminpar
     import pymetis
 
     A = graph.adjacency
@@ -91,16 +96,37 @@ def against_metis(graph: Graph) -> dict[str, Any]:
     ours = timed(lambda: coarsen(graph, LEVELS), repeats=5)
     with one_thread():
         alone = timed(lambda: coarsen(graph, LEVELS), repeats=3)
-    theirs = timed(lambda: pymetis.part_graph(PARTS, adjacency=adjacency), repeats=3, warm_up=0)
+    metis = timed(lambda: pymetis.part_graph(PARTS, adjacency=adjacency), repeats=2, warm_up=0)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "graph.metis"
+        write_metis(A, path)
+        loaded = kaminpar.load_graph(str(path), kaminpar.GraphFileFormat.METIS)
+    cores = len(os.sched_getaffinity(0))
+    machines = {threads: kaminpar.KaMinPar(threads, kaminpar.default_context()) for threads in (1, cores)}
+    theirs = {
+        threads: timed(partial(machine.compute_partition, loaded, PARTS, 0.03), repeats=3)
+        for threads, machine in machines.items()
+    }
     nodes, edges = coarsen(graph, LEVELS).sizes()
     return {
         **sizes(graph),
         "hierarchy": {"nodes": nodes, "edges": edges},
         "hiergcn": ours,
         "hiergcn_one_thread": alone,
-        "metis": {"parts": PARTS, **theirs},
-        "ratio": theirs["median"] / ours["median"],
+        "metis": {"parts": PARTS, **metis},
+        "kaminpar": theirs[cores],
+        "kaminpar_one_thread": theirs[1],
+        "ratio": metis["median"] / ours["median"],
     }
+
+
+def write_metis(adjacency: sp.csr_array, path: Path) -> None:
+    """Write the pattern of a graph without self-loops as METIS reads it: a line of neighbours per node, from 1."""
+    starts = adjacency.indptr.tolist()
+    neighbours = (adjacency.indices + 1).astype(str).tolist()
+    with path.open("w", encoding="ascii") as file:
+        file.write(f"{adjacency.shape[0]} {adjacency.nnz // 2}\n")
+        file.writelines(" ".join(neighbours[a:b]) + "\n" for a, b in pairwise(starts))
 
 
 @contextmanager
@@ -162,8 +188,13 @@ def sizes(graph: Graph) -> dict[str, Any]:
 def table(result: dict[str, Any]) -> list[str]:
     """Return the tables of speed, scaling and memory."""
     plain, metis, points = result["plain"], result["metis"], result["scaling"]["points"]
-    one = {**metis, "hiergcn": metis["hiergcn_one_thread"]}
-    one["ratio"] = metis["metis"]["median"] / one["hiergcn"]["median"]
+    rows = []
+    for threads, end in (("all cores", ""), ("one thread", "_one_thread")):
+        ours, theirs = metis[f"hiergcn{end}"], {"METIS, one thread": "metis", f"KaMinPar, {threads}": f"kaminpar{end}"}
+        for peer, key in theirs.items():
+            if key in metis:
+                part = {**metis, "hiergcn": ours, "ratio": metis[key]["median"] / ours["median"]}
+                rows.append(row(f"planted, {threads}", part, f"{peer}, {PARTS} parts {span(metis[key])}"))
     lines = [
         provenance(result["environment"]),
         f"{LEVELS} levels; median (least to most).",
@@ -171,8 +202,7 @@ def table(result: dict[str, Any]) -> list[str]:
         "| graph | nodes | edges | hiergcn | CPU time | compared with | speed-up |",
         "|---|---|---|---|---|---|---|",
         row("Pubmed", plain, f"plain Python {span(plain['plain_python'])}"),
-        row("planted", metis, f"METIS, {PARTS} parts {span(metis['metis'])}"),
-        row("planted, one thread", one, "the same"),
+        *rows,
     ]
     lines += ["", "| edges | seconds | CPU seconds |", "|---|---|---|"]
     lines += [f"| {point['edges']:,} | {point['median']:.2g} | {point['cpu']:.2g} |" for point in points]

@@ -5,11 +5,13 @@ gathered, sorted by column, and equal columns summed. Rows are sorted many at a 
 in the cache. So every thread writes memory in order; it reads the rows of members, which it prefetches, and looks up
 the hyper-node of each neighbour.
 
-A row of A' has at most as many entries as those of its members together, so each is built in a buffer of that size, and
-the buffers are compacted in place: there is no second copy of the matrix. Values are float32 if that holds every sum
-exactly, as it does for counts. Other sums depend on the order of their terms in the last bits, so the lower triangle is
-then copied from the upper one.
+A row of A' has at most as many entries as those of its members together, so there is room for a range of rows in a
+buffer of that size. The buffers are compacted in place: there is no second copy of the matrix. Values are float32 if
+that holds every sum exactly, as it does for counts. Other sums depend on the order of their terms in the last bits, so
+the lower triangle is then copied from the upper one.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,8 +24,19 @@ BLOCK = 2**13
 """Entries that are sorted together: few enough for the cache of one core, and many for a table of 2^`DIGIT` counts."""
 DIGIT = 12
 """Most bits by which entries are distributed at a time."""
+ROW, COLUMN = 32, 0x7FFFFFFF
+"""First bit of a key that tells the row, and the bits that tell the column."""
 RANGES_PER_THREAD = 4
 """The work of a range of rows is not known beforehand, so there are more ranges than threads."""
+
+
+class Buffers(NamedTuple):
+    """The rows of the coarser graph under construction; row c is in begin[c]:end[c] of columns and values."""
+
+    begin: Int64s  # (n_coarse,)
+    end: Int64s  # (n_coarse,)
+    columns: Int32s
+    values: Floats
 
 
 def contract(rows: Rows, group: Int32s, n_coarse: int) -> Rows:
@@ -34,12 +47,13 @@ def contract(rows: Rows, group: Int32s, n_coarse: int) -> Rows:
     members, first = group_members(group, n_coarse)  # (n,), (n_coarse + 1,)
     start = offsets(np.bincount(group, weights=np.diff(rows.indptr), minlength=n_coarse).astype(np.int64))
     kind = np.float32 if _sums_are_small(rows, group, n_coarse) else np.float64
-    columns, values, end = np.empty(start[-1], np.int32), np.empty(start[-1], kind), np.empty(n_coarse, np.int64)
+    columns, values = np.empty(start[-1], np.int32), np.empty(start[-1], kind)
+    made = Buffers(np.empty(n_coarse, np.int64), np.empty(n_coarse, np.int64), columns, values)
     ranges = even_ranges(start, RANGES_PER_THREAD)
-    run_over(ranges, lambda low, high: _sum_rows(rows, group, members, first, low, high, start, end, columns, values))
+    run_over(ranges, lambda low, high: _sum_rows(rows, group, members, first, start, low, high, made))
     if kind == np.float64:
-        run_over(ranges, lambda low, high: _mirror(low, high, start, end, columns, values))
-    indptr = _compact(start, end, columns, values)
+        run_over(ranges, lambda low, high: _mirror(low, high, made))
+    indptr = _compact(made)
     columns.resize(indptr[-1], refcheck=False)  # frees the rest without a copy
     values.resize(indptr[-1], refcheck=False)
     return Rows(frozen(indptr, np.int64), frozen(columns, np.int32), frozen(values, kind))
@@ -106,18 +120,9 @@ def _strengths(indptr: Int64s, data: Floats, start: int, stop: int, strength: Fl
 
 @kernel
 def _sum_rows(
-    rows: Rows,
-    group: Int32s,
-    members: Int32s,
-    first: Int64s,
-    low: int,
-    high: int,
-    start: Int64s,
-    end: Int64s,
-    columns: Int32s,
-    values: Floats,
+    rows: Rows, group: Int32s, members: Int32s, first: Int64s, start: Int64s, low: int, high: int, made: Buffers
 ) -> None:
-    """Write the rows low:high, sorted, from start[c] to end[c], a block of rows at a time.
+    """Write the rows low:high one after the other, from start[low] on, each sorted; a block of rows at a time.
 
     The key of an entry is its row within the block and its column. Radix sort is stable, so terms of a sum stay in the
     order of the members.
@@ -125,32 +130,35 @@ def _sum_rows(
     size = BLOCK
     for c in range(low, high):
         size = max(size, start[c + 1] - start[c])
-    keys, weights = np.empty(size, np.int64), np.empty(size, values.dtype)
+    keys, weights = np.empty(size, np.int64), np.empty(size, made.values.dtype)
     other_keys, other_weights = np.empty_like(keys), np.empty_like(weights)
-    bits = 1
-    while (1 << bits) < len(end):
-        bits += 1
+    bits = _bits(len(first) - 1)
     passes = -(-bits // DIGIT)
     digit = -(-bits // passes)
-    c = low
+    c, at = low, start[low]
     while c < high:
         stop = c + 1
-        while stop < high and start[stop + 1] - start[c] <= BLOCK:
+        while stop < min(high, c + BLOCK) and start[stop + 1] - start[c] <= BLOCK:
             stop += 1
         count = _gather(rows, group, members, first, c, stop, keys, weights)
         for number in range(passes):
             _distribute(keys, weights, count, number * digit, digit, other_keys, other_weights)
             keys, weights, other_keys, other_weights = other_keys, other_weights, keys, weights
-        cursor = start[c:stop].copy()
-        for t in range(np.uint64(count)):
-            row = np.uint64(keys[t] >> 32)
-            at = np.uint64(cursor[row])
-            columns[at] = np.int32(keys[t] & 0x7FFFFFFF)
-            values[at] = weights[t]
-            cursor[row] += 1
+        _distribute(keys, weights, count, ROW, _bits(stop - c), other_keys, other_weights)
         for r in range(c, stop):
-            end[r] = _merge(r, start[r], start[r + 1], columns, values)
+            made.begin[r] = at
+            at = _merge(r, other_keys, other_weights, start[r] - start[c], start[r + 1] - start[c], at, made)
+            made.end[r] = at
         c = stop
+
+
+@kernel(plain=None)
+def _bits(count: int) -> int:
+    """Return how many bits tell so many numbers apart, at least one."""
+    bits = 1
+    while (1 << bits) < count:
+        bits += 1
+    return bits
 
 
 @kernel(plain=None)
@@ -162,7 +170,7 @@ def _gather(
     count = np.uint64(0)
     last = len(members) - 1
     for r in range(c, stop):
-        row = (r - c) << 32
+        row = (r - c) << ROW
         for m in range(first[r], first[r + 1]):
             if len(group) > CACHED:
                 prefetch(indptr, np.uint32(members[min(m + 6 * AHEAD, last)]))
@@ -181,7 +189,7 @@ def _distribute(
 ) -> None:
     """Sort the first `count` entries by `digit` bits of their keys, from bit `shift` on; the sort is stable."""
     mask = np.int64((1 << digit) - 1)
-    cursor = np.zeros((1 << digit) + 1, np.int32)
+    cursor = np.zeros((1 << digit) + 1, np.int64)
     for t in range(np.uint64(count)):
         cursor[np.uint64((keys[t] >> shift) & mask) + np.uint64(1)] += 1
     for number in range(1 << digit):
@@ -195,48 +203,51 @@ def _distribute(
 
 
 @kernel(plain=None)
-def _merge(row: int, start: int, stop: int, columns: Int32s, values: Floats) -> int:
-    """Sum equal columns of a sorted row in place; return where it ends then.
+def _merge(row: int, keys: Int64s, weights: Floats, start: int, stop: int, at: int, made: Buffers) -> int:
+    """Write the sorted entries start:stop as a row from `at` on, equal columns summed; return where it ends.
 
     Sums go from the last term to the first, on the diagonal from the first to the last.
     """
-    at, p, end = np.uint64(start), np.uint64(start), np.uint64(stop)
+    place, p, end = np.uint64(at), np.uint64(start), np.uint64(stop)
     while p < end:
-        column, total, after = columns[p], float(values[p]), p + np.uint64(1)
-        if after < end and columns[after] == column:
-            while after < end and columns[after] == column:
-                total += float(values[after])
+        key, total, after = keys[p], float(weights[p]), p + np.uint64(1)
+        column = np.int32(key & COLUMN)
+        if after < end and keys[after] == key:
+            while after < end and keys[after] == key:
+                total += float(weights[after])
                 after += np.uint64(1)
             if column != row:
                 total, q = 0.0, after
                 while q > p:
                     q -= np.uint64(1)
-                    total += float(values[q])
-        columns[at] = column
-        values[at] = total
-        at += np.uint64(1)
+                    total += float(weights[q])
+        made.columns[place] = column
+        made.values[place] = total
+        place += np.uint64(1)
         p = after
-    return int(at)
+    return int(place)
 
 
 @kernel
-def _mirror(low: int, high: int, start: Int64s, end: Int64s, columns: Int32s, values: Floats) -> None:
+def _mirror(low: int, high: int, made: Buffers) -> None:
     """Copy the values of the lower triangle, in rows low:high, from the upper one."""
+    begin, end, columns, values = made
     for c in range(low, high):
-        for p in range(start[c], end[c]):
+        for p in range(begin[c], end[c]):
             r = columns[p]
             if r >= c:
                 break
-            values[p] = values[start[r] + np.searchsorted(columns[start[r] : end[r]], c)]
+            values[p] = values[begin[r] + np.searchsorted(columns[begin[r] : end[r]], c)]
 
 
 @kernel
-def _compact(start: Int64s, end: Int64s, columns: Int32s, values: Floats) -> Int64s:
+def _compact(made: Buffers) -> Int64s:
     """Move all rows to the left, in place, until there are no gaps; return where each row begins then."""
-    indptr = np.zeros(len(start), np.int64)
+    begin, end, columns, values = made
+    indptr = np.zeros(len(end) + 1, np.int64)
     at = np.uint64(0)
     for c in range(len(end)):
-        for q in range(np.uint64(start[c]), np.uint64(end[c])):
+        for q in range(np.uint64(begin[c]), np.uint64(end[c])):
             columns[at] = columns[q]
             values[at] = values[q]
             at += np.uint64(1)

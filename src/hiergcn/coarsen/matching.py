@@ -29,8 +29,10 @@ UNBOUNDED = np.iinfo(np.int64).max
 """Means that node weights have no bound."""
 UNKNOWN = -2
 """Means that the most similar neighbour of a node has not been searched for."""
-BATCH = 2**17
-"""Nodes whose most similar neighbours are found together, before they are matched."""
+LAST = np.int32(np.iinfo(np.int32).max)
+"""A rank after all others."""
+BATCHES = 100
+"""Parts of the order whose most similar neighbours are found at a time, before they are matched."""
 
 
 class Nodes(NamedTuple):
@@ -86,8 +88,8 @@ def match_most_similar(
     One pass is enough: a visited node is matched or, if all its neighbours are taken, stays alone. So nothing is left
     for the second round of Algorithm 1's outer loop, and the matching is maximal.
 
-    Most time is spent on finding the most similar neighbours. On large graphs, threads find those of the next `BATCH`
-    nodes beforehand. If one is still free when its node is visited, it is still the most similar, as nodes only become
+    Most time is spent on finding the most similar neighbours. On large graphs, threads find those of the next nodes
+    beforehand. If one is still free when its node is visited, it is still the most similar, as nodes only become
     taken; else it is found again.
     """
     rank = np.full(rows.n, -1, dtype=np.int32)  # place in the order; -1 if a node is taken or takes no part
@@ -99,8 +101,7 @@ def match_most_similar(
     if len(order) + len(rows.indices) < SMALL:
         _match(rows, order, nodes, found, 0, len(order), head)
         return
-    for low in range(0, len(order), BATCH):
-        high = min(low + BATCH, len(order))
+    for low, high in pairwise(np.linspace(0, len(order), BATCHES + 1).astype(int).tolist()):
         cuts = np.linspace(low, high, thread_count() + 1).astype(int).tolist()
         run_over(list(pairwise(cuts)), lambda start, stop: _find(rows, order, nodes, found, start, stop))
         _match(rows, order, nodes, found, low, high, head)
@@ -161,16 +162,15 @@ def _most_similar(rows: Rows, nodes: Nodes, j: Any) -> int:
     """Return the most similar free neighbour of j; -1 if none is free."""
     indptr, indices, data = rows
     rank, scale, node_weight, limit = nodes
-    best, best_square = -1, 0.0
+    best, best_rank, best_square, best_scale = -1, LAST, 0.0, 1.0
     for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + np.uint64(1)])):
         k = np.uint32(indices[p])
-        if rank[k] < 0 or k == j or (limit < UNBOUNDED and node_weight[j] + node_weight[k] > limit):
-            continue
         # s(j, k) > s(j, best) without the root, whose rounding would make and break ties
         square = np.float64(data[p]) * np.float64(data[p])
-        if best >= 0:
-            ours, theirs = square * np.float64(scale[best]), best_square * np.float64(scale[k])
-            if ours < theirs or (ours == theirs and rank[k] > rank[best]):
+        ours, theirs = square * best_scale, best_square * np.float64(scale[k])
+        nearer = (ours > theirs) | ((ours == theirs) & (rank[k] < best_rank))
+        if nearer & (rank[k] >= 0) & (k != j):  # one branch, seldom taken, as most are hard to predict
+            if limit < UNBOUNDED and node_weight[j] + node_weight[k] > limit:
                 continue
-        best, best_square = int(k), square
+            best, best_rank, best_square, best_scale = int(k), rank[k], square, np.float64(scale[k])
     return best
