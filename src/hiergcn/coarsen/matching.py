@@ -92,11 +92,11 @@ def match_most_similar(
     beforehand. If one is still free when its node is visited, it is still the most similar, as nodes only become
     taken; else it is found again.
     """
-    rank = np.full(rows.n, -1, dtype=np.int32)  # place in the order; -1 if a node is taken or takes no part
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    narrow = scale.astype(np.float32)  # more of it stays in the cache
-    exact = narrow if np.array_equal(narrow, scale) else scale
-    nodes = Nodes(rank, exact, node_weight, weight_bound(max_node_weight))
+    kind = np.float32 if np.array_equal(scale.astype(np.float32), scale) else np.float64
+    table = np.empty(rows.n, dtype=np.dtype([("rank", np.int32), ("scale", kind)], align=True))  # read together
+    table["rank"], table["scale"] = -1, scale
+    table["rank"][order] = np.arange(len(order), dtype=np.int32)
+    nodes = Nodes(table["rank"], table["scale"], node_weight, weight_bound(max_node_weight))
     found = np.full(len(order), UNKNOWN, dtype=np.int32)
     if len(order) + len(rows.indices) < SMALL:
         _match(rows, order, nodes, found, 0, len(order), head)

@@ -84,24 +84,25 @@ class _Prefetch(Kernel):
     @cached_property
     def compiled(self) -> Callable[..., Any]:
         from llvmlite import ir  # type: ignore[import-untyped]
-        from numba.core import cgutils, types
+        from numba.core import types
+        from numba.core.cgutils import get_item_pointer, get_or_insert_function
         from numba.extending import intrinsic
         from numba.np.arrayobj import make_array
 
-        def fetch(_: Any, array: Any, place: Any) -> Any:
+        def typed(_: Any, array: Any, place: Any) -> Any:
             def code(context: Any, builder: Any, signature: Any, given: Any) -> None:
-                word, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
-                data = make_array(signature.args[0])(context, builder, given[0]).data  # type: ignore[no-untyped-call]
-                address = builder.bitcast(builder.gep(data, [given[1]]), pointer)
-                kind = ir.FunctionType(ir.VoidType(), [pointer, word, word, word])
-                instruction = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
-                    builder.module, kind, "llvm.prefetch.p0"
+                word, pointer, (kind, index) = ir.IntType(32), ir.IntType(8).as_pointer(), signature.args
+                own = make_array(kind)(context, builder, given[0])  # type: ignore[no-untyped-call]
+                at = [context.cast(builder, given[1], index, types.intp)]
+                address = get_item_pointer(context, builder, kind, own, at)  # type: ignore[no-untyped-call]
+                fetch = get_or_insert_function(  # type: ignore[no-untyped-call]
+                    builder.module, ir.FunctionType(ir.VoidType(), [pointer, word, word, word]), "llvm.prefetch.p0"
                 )
-                builder.call(instruction, [address, word(0), word(3), word(1)])  # to read, into all caches, data
+                builder.call(fetch, [builder.bitcast(address, pointer), word(0), word(3), word(1)])  # to read, data
 
             return types.void(array, place), code
 
-        return intrinsic(fetch)
+        return intrinsic(typed)
 
 
 @overload
