@@ -40,8 +40,10 @@ HANG = 60.0
 MARK = "HIERGCN_FAULT"
 DATA = ("edges.csv", "nodes.csv", "--label", "topic")
 QUICK = ("--set", "epochs=30", "--device", "cpu")
+FIT = ("fit", *DATA, "--device", "cpu", "--model", "gcn", "--out", "out")
 COMMANDS = {
-    "fit": ("fit", *DATA, *QUICK, "--model", "gcn", "--seeds", "4", "--workers", "2", "--out", "out"),
+    "fit": (*FIT, "--seeds", "4", "--set", "epochs=30"),
+    "fit with workers": (*FIT, "--seeds", "30", "--workers", "2", "--set", "epochs=1000", "--no-advice"),
     "tune": ("tune", *DATA, *QUICK, "--model", "gcn", "--trials", "8", "--out", "out"),
     "compare": ("compare", *DATA, *QUICK, "--models", "gcn,mlp", "--seeds", "2", "--out", "out"),
     "reproduce": (
@@ -52,8 +54,9 @@ COMMANDS = {
 }
 OUTPUT = 20_000
 """Bytes that a command prints at most; a limit on the size of files concerns what it prints, too."""
-MEMORY = (0.6, 6.0)
-"""Gigabytes of address space: from too little for the libraries to more than a fit needs."""
+MEMORY = (1.2, 4.0)
+"""Gigabytes of address space: from too little for the libraries to more than the fit of a wide network needs."""
+WIDE = ("--model", "hgcn", "--set", "hidden=1500", "--set", "epochs=2", "--no-baselines", "--no-advice")
 
 
 @dataclass
@@ -113,7 +116,7 @@ class Ended:
 def run_command(
     name: str,
     folder: Path,
-    *,
+    *more: str,
     limit: float,
     kill_after: float | None = None,
     before: Callable[[], None] | None = None,
@@ -125,7 +128,7 @@ def run_command(
     environ = {**os.environ, "OMP_NUM_THREADS": "1", MARK: mark, **(environ or {})}
     began = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        words = [sys.executable, "-m", "hiergcn", *COMMANDS[name]]
+        words = [sys.executable, "-m", "hiergcn", *COMMANDS[name], *more]
         process = subprocess.Popen(words, cwd=folder, env=environ, stdout=out, stderr=err, preexec_fn=before)
         hung = False
         while process.poll() is None:
@@ -178,6 +181,7 @@ class Campaign:
         self.sound.mkdir()
         write_sound_files(self.sound)
         self.usual: dict[str, float] = {}
+        self.answers: dict[str, str] = {}
 
     def folder(self, name: str) -> Path:
         """Return a new folder with the files of the graph."""
@@ -189,9 +193,10 @@ class Campaign:
     def duration(self, name: str) -> float:
         """Return the seconds of the command if nothing disturbs it."""
         if name not in self.usual:
-            ended = run_command(name, self.folder(name), limit=600)
+            folder = self.folder(name)
+            ended = run_command(name, folder, limit=600)
             assert ended.code == 0, ended
-            self.usual[name] = ended.seconds
+            self.usual[name], self.answers[name] = ended.seconds, answer(name, folder)
         return self.usual[name]
 
     def kills(self, number: int) -> Part:
@@ -201,16 +206,19 @@ class Campaign:
             usual = self.duration(name) if count else 0.0
             folder, limit = self.folder(name), 4 * usual + HANG
             for _ in range(count):
-                moment = self.rng.uniform(0, usual)
-                ended = run_command(name, folder, limit=limit, kill_after=moment)
-                part.add(f"{name} after {moment:.2f} s", ended.outcome, ended.problem() or lost(name, folder, ended))
+                moment, before = self.rng.uniform(0, usual), kept(name, folder)
+                ended = run_command(name, folder, *resumed(folder), limit=limit, kill_after=moment)
+                problem = ended.problem() or lost(name, folder, ended, before)
+                part.add(f"{name} after {moment:.2f} s", ended.outcome, problem)
                 _make_room_for_next(name, folder, ended)
             if count:
-                last = run_command(name, folder, limit=limit)
+                last = run_command(name, folder, *resumed(folder), limit=limit)
                 left = [path.name for path in folder.iterdir() if path.name.startswith(".")]
                 problem = last.problem() or lost(name, folder, last)
                 if problem is None and (last.code != 0 or left):
                     problem = f"exit code {last.code} after the kills, {left} left behind: {last.err}"
+                if problem is None and answer(name, folder) != self.answers[name]:
+                    problem = "the answer is not that of an undisturbed command"
                 part.add(f"{name} after the kills", "done at last", problem)
         return part
 
@@ -233,13 +241,15 @@ class Campaign:
 
     def memory(self, number: int) -> Part:
         """Limit the address space of a fit."""
-        part, limit = Part("memory limit"), 4 * self.duration("fit") + HANG
+        part, limit = Part("memory limit"), 3 * HANG
         for case in range(number):
             low, high = MEMORY
             size = int((low + (high - low) * case / max(number - 1, 1)) * 1e9)
             folder = self.folder("memory")
-            ended = run_command("fit", folder, limit=limit, before=partial(_limit, resource.RLIMIT_AS, size))
+            before = partial(_limit, resource.RLIMIT_AS, size)
+            ended = run_command("fit", folder, *WIDE, limit=limit, before=before)
             part.add(f"{size / 1e9:.1f} GB", ended.outcome, ended.problem() or lost("fit", folder, ended))
+            shutil.rmtree(folder)  # the network of a run is large
         return part
 
     def files(self, number: int) -> Part:
@@ -264,58 +274,86 @@ class Campaign:
         return part
 
 
-def lost(name: str, folder: Path, ended: Ended) -> str | None:
-    """Return what the command said was done and is not there, or what is there and not whole."""
-    out, named = folder / "out", re.findall(r"(?:run|comparison|predictions) (?:is|are) in (\S+?)\.(?:\s|$)", ended.err)
-    try:
-        if name == "fit":
-            return _lost_fit(folder, out, ended, named)
-        if name == "tune":
-            said = len(re.findall(r"^trial \d+:", ended.out, re.MULTILINE))
-            kept = len(pd.read_csv(out / "trials.csv")) if (out / "trials.csv").exists() else 0
-            return f"{said} trials were said to be done, and {kept} are kept" if said > kept else None
-        if name == "compare":
-            said = len(re.findall(r"^\w+: test ", ended.out, re.MULTILINE))
-            place = folder / named[0] if named else out
+def resumed(folder: Path) -> tuple[str, ...]:
+    """Return the option by which a fit that was killed goes on."""
+    return ("--resume",) if (folder / "out.checkpoint").exists() else ()
+
+
+def answer(name: str, folder: Path) -> str:
+    """Return the predictions of a fit, or the suggested nodes; nothing of commands whose results have times in them."""
+    files = {"fit": "out/predictions.csv", "fit with workers": "out/predictions.csv", "suggest": "out"}
+    return (folder / files[name]).read_text(encoding="utf-8") if name in files else ""
+
+
+def kept(name: str, folder: Path, out: str = "out") -> int:
+    """Return how many seeds, trials, methods, runs or suggestions are kept in a folder."""
+    place = folder / out
+    match name:
+        case "fit" | "fit with workers":
+            return len(list(folder.glob("out.checkpoint/*-finished.safetensors")))
+        case "tune":
+            return len(pd.read_csv(place / "trials.csv")) if (place / "trials.csv").exists() else 0
+        case "compare":
             found = place / "comparison.json"
-            kept = len(json.loads(found.read_text())["models"]) if found.exists() else 0
-            printed = "Test accuracy on" in ended.out  # all there is, if there is room nowhere
-            return f"{said} methods were said to be done, and {kept} are kept" if said > kept and not printed else None
-        if name == "reproduce":
-            kept = len(Store(out).records()) if out.exists() else 0
-            found_before = re.search(r"^(\d+) of \d+ runs are done already", ended.out, re.MULTILINE)
-            said = int(found_before[1]) if found_before else 0
-            return f"{said} runs were done, and {kept} are kept" if said > kept else None
-        if out.exists() and len(pd.read_csv(out)) != 5:
-            return "the suggestions are not whole"
-        return None
+            return len(json.loads(found.read_text(encoding="utf-8"))["models"]) if found.exists() else 0
+        case "reproduce":
+            return len(Store(place).records()) if place.exists() else 0
+    return len(pd.read_csv(place)) if place.exists() else 0
+
+
+def said(name: str, out: str) -> int:
+    """Return how many of these a command has reported as done."""
+    lines = {"fit": r"^seed \d+: validation", "tune": r"^trial \d+:", "compare": r"^\w+: test "}
+    if name == "reproduce":
+        before, done = (
+            re.search(words, out, re.MULTILINE) for words in (r"^(\d+) of \d+ runs are", r"^(\d+) runs done")
+        )
+        return sum(int(found[1]) for found in (before, done) if found)
+    return len(re.findall(lines.get(name.partition(" ")[0], "^$(?!)"), out, re.MULTILINE))
+
+
+def lost(name: str, folder: Path, ended: Ended, before: int = 0) -> str | None:
+    """Return what the command said was done and is not there, or what is there and not whole.
+
+    `before` is how much was kept when the command began.
+    """
+    elsewhere = re.findall(r"(?:run|comparison|predictions) (?:is|are) in (\S+?)\.(?:\s|$)", ended.err)
+    try:
+        if name in ("fit", "fit with workers"):
+            runs = [
+                place for place in (folder / one for one in ("out", *elsewhere)) if (place / "config.json").exists()
+            ]
+            for place in runs:
+                load_run(place)
+            if runs:
+                return None
+            if "delivered, test" in ended.out:
+                return None if _has_predictions(folder, ended, elsewhere) else f"the predictions are lost: {ended.err}"
+        found = max(kept(name, folder, one) for one in ("out", *elsewhere))
+        if name == "suggest":
+            return None if found in (0, 5) else "the suggestions are not whole"
+        if name == "compare" and "Test accuracy on" in ended.out:  # all there is, if there is room nowhere
+            return None
+        expected = max(before, said(name, ended.out))
+        return f"{expected} were said to be done, and {found} are kept" if found < expected else None
     except (InputError, ValueError, KeyError, OSError) as error:
         return f"{type(error).__name__}: {error}"
 
 
-def _lost_fit(folder: Path, out: Path, ended: Ended, named: list[str]) -> str | None:
-    """A run folder is whole or absent; an accuracy that was printed has its predictions somewhere."""
-    for place in (out, *(folder / one for one in named)):
-        if (place / "config.json").exists():
-            load_run(place)
-    if "delivered, test" not in ended.out or (ended.code == 0 and (out / "config.json").exists()):
-        return None
-    tables = [folder / one / "predictions.csv" for one in named]
+def _has_predictions(folder: Path, ended: Ended, elsewhere: list[str]) -> bool:
+    """Return whether the predictions of a fit are in a place that it names, or printed."""
+    tables = [folder / one / "predictions.csv" for one in elsewhere]
     rows = [len(pd.read_csv(table)) for table in tables if table.exists()]
-    if rows == [NODES] or (not named and len(re.findall(r"^n \d+,", ended.out, re.MULTILINE)) == NODES):
-        return None
-    return f"the accuracy is printed, and the predictions are lost: {ended.err}"
+    return rows == [NODES] or (not elsewhere and len(re.findall(r"^n \d+,", ended.out, re.MULTILINE)) == NODES)
 
 
 def _make_room_for_next(name: str, folder: Path, ended: Ended) -> None:
     """Take away what a command would refuse to write over, as a user would."""
     out = folder / "out"
-    if name in ("fit", "compare") and out.exists():
-        shutil.rmtree(out)
     if name == "suggest":
         out.unlink(missing_ok=True)
-    if name in ("tune", "reproduce") and ended.code == 0:
-        shutil.rmtree(out)  # the next one starts again
+    elif ended.code == 0 or (name not in ("tune", "reproduce") and out.exists()):
+        shutil.rmtree(out)
 
 
 @contextmanager

@@ -56,4 +56,6 @@ def test_problems_with_processes_are_seen(tmp_path: Path) -> None:
     assert "exit code 1" in str(Ended(1, "", "hiergcn failed.\n", 1.0, orphan=False).problem())
     printed = Ended(2, "delivered, test   83.3\n", "", 1.0, orphan=False)
     assert "predictions are lost" in str(lost("fit", tmp_path, printed))
-    assert "1 trials were said" in str(lost("tune", tmp_path, Ended(-9, "trial 0: validation 90 %\n", "", 1.0, False)))
+    assert "1 were said to be done, and 0 are kept" in str(
+        lost("tune", tmp_path, Ended(-9, "trial 0: validation 90 %\n", "", 1.0, False))
+    )

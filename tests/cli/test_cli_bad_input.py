@@ -1,6 +1,8 @@
 """Whatever is wrong with the input: one sentence, exit code 2, nothing left behind."""
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -182,3 +184,11 @@ def test_too_little_memory_is_no_bug(
     outcome = command("datasets")
     assert outcome.code == 2
     assert outcome.err.startswith("Out of memory; try --workers 1")
+
+
+def test_too_little_memory_for_the_libraries_is_said_before_they_are_imported() -> None:
+    """Libraries that find too little end the process, each with a line of its own."""
+    limited = ["sh", "-c", 'ulimit -v 1200000; exec "$@"', "sh", sys.executable, "-m", "hiergcn", "datasets"]
+    found = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert found.returncode == 2
+    assert found.stderr == "This process may take 1.2 GB of memory and needs 1.8 GB; raise the limit (ulimit -v).\n"

@@ -77,11 +77,14 @@ def test_no_room_at_all(command: Command, own_files: Path, largest_file: Callabl
     assert sorted(path.name for path in own_files.iterdir()) == ["edges.csv", "nodes.csv"]
 
 
-@pytest.mark.parametrize("verb", ["fit", "compare"])
+@pytest.mark.parametrize(("verb", "begun"), [("fit", False), ("fit", True), ("compare", False)])
 def test_a_folder_that_another_process_writes_to_is_refused_at_the_start(
-    command: Command, own_files: Path, verb: str
+    command: Command, own_files: Path, verb: str, begun: bool
 ) -> None:
+    """If that process had a checkpoint, the advice once was to remove it or to go on with it."""
     with held(Path("run")):
+        if begun:
+            Path("run.checkpoint").mkdir()
         outcome = command(verb, "edges.csv", "nodes.csv", "--label", "topic", "--out", "run")
-    assert (outcome.code, outcome.out) == (2, "Reading edges.csv and nodes.csv\n")
+    assert (outcome.code, outcome.out) == (2, "" if begun else "Reading edges.csv and nodes.csv\n")
     assert outcome.err == "Another process is writing to run; wait until it ends or name another folder.\n"

@@ -42,9 +42,11 @@ def test_from_suggestions_to_a_fit_and_back(command: Command, own_files: Path) -
     after.assign(label="$x_").to_csv("next.csv", index=False)
     outcome = command("fit", *FILES, *QUICK, "--labels", "more.csv", "--labels", "next.csv", "--out", "second")
     assert outcome.code == 0, outcome.err
-    again = read((own_files / "second" / "predictions.csv").read_text()).set_index("id")["label"]
-    assert (again[table["id"]] == "007").all()
-    assert (again[after["id"]] == "$x_").all()
+    again = read((own_files / "second" / "predictions.csv").read_text()).set_index("id")
+    assert (again.loc[table["id"], "label"] == "007").all()
+    assert (again.loc[after["id"], "label"] == "$x_").all()
+    tested = [set(one.index[one["split"] == "test"]) for one in (predictions, again)]
+    assert tested[0] < tested[1]  # further labels take no node away from the test
 
 
 def test_labels_for_edges_alone(command: Command, own_files: Path) -> None:

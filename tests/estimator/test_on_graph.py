@@ -38,7 +38,8 @@ def test_a_fold_sees_its_own_labels_only(graph: Graph, quick: HGCNClassifier) ->
     ours = quick.on(graph.with_labels(np.roll(graph.labels, 1))).fit(train, graph.labels[train])
     hidden = np.full(120, -1)
     hidden[train] = graph.labels[train]
-    by_hand = fit(graph.with_labels(hidden), Split.holdout(hidden, test=0.0, seed=0), quick.settings, [0], device="cpu")
+    split = Split.by_id(hidden, graph.ids, test=0.0)
+    by_hand = fit(graph.with_labels(hidden), split, quick.settings, [0], device="cpu")
     assert np.array_equal(ours.predict_proba(test), by_hand.probabilities[test])
     assert ours.score(test, graph.labels[test]) == (by_hand.predicted[test] == graph.labels[test]).mean()
 

@@ -1,5 +1,6 @@
 """Splits keep their parts apart and refuse what a model cannot learn from."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -134,18 +135,42 @@ def test_a_graph_planted_with_the_same_seed_is_divided_at_random() -> None:
         assert 30 <= int(labels[split.validation].sum()) <= 70
 
 
-def test_holdout_keeps_every_class_to_train_and_spends_few_labels_on_tests() -> None:
+def by_id(labels: Any, seed: int = 0, **given: Any) -> Split:
+    return Split.by_id(labels, np.array([f"node {k}" for k in range(len(labels))]), seed=seed, **given)
+
+
+@pytest.mark.parametrize("draw", [Split.holdout, by_id])
+def test_holdout_keeps_every_class_to_train_and_spends_few_labels_on_tests(draw: Callable[..., Split]) -> None:
     labels = np.array([0] * 20 + [1] * 4 + [2] * 2 + [3] + [-1] * 5)
-    split = Split.holdout(labels, seed=1)
+    split = draw(labels, seed=1)
     by_part = {
         part: np.bincount(labels[getattr(split, part)], minlength=4).tolist()
         for part in ("train", "validation", "test")
     }
     assert by_part == {"train": [12, 3, 1, 1], "validation": [4, 1, 1, 0], "test": [4, 0, 0, 0]}
-    assert np.array_equal(Split.holdout(labels, seed=1).train, split.train)
-    assert not np.array_equal(Split.holdout(labels, seed=2).train, split.train)
+    assert np.array_equal(draw(labels, seed=1).train, split.train)
+    assert not np.array_equal(draw(labels, seed=2).train, split.train)
     with pytest.raises(InputError, match="leave some nodes to train"):
-        Split.holdout(labels, validation=0.5, test=0.5)
+        draw(labels, validation=0.5, test=0.5)
+
+
+def test_further_labels_move_few_nodes() -> None:
+    """A user who added labels once was scored on other nodes than before."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, 600)
+    few = np.where(np.arange(600) < 300, labels, -1)
+    before, after = by_id(few), by_id(labels)
+    stay = {part: np.isin(getattr(before, part), getattr(after, part)).mean() for part in ("test", "validation")}
+    assert min(stay.values()) > 0.85
+    assert not np.isin(before.test, after.validation).any()
+    assert len(after.test) == len(Split.holdout(labels).test)
+    kept = by_id(labels, tested=before.test)
+    assert np.isin(before.test, kept.test).all()
+    assert len(kept.test) == len(after.test)
+    order = rng.permutation(600)
+    ids = np.array([f"node {k}" for k in range(600)])
+    shuffled = Split.by_id(labels[order], ids[order])
+    assert np.array_equal(np.sort(order[shuffled.test]), after.test)
 
 
 @pytest.mark.parametrize("text", ["", "private", "random", "random:0", "random:x", "random:-1", "blocked", "few:2"])

@@ -222,7 +222,7 @@ def test_fit_does_everything_and_coarsens_once(small: Graph, monkeypatch: pytest
     assert result.baselines is not None
     assert [one.model for one in result.baselines] == list(BASELINES)
     assert small.labels is not None
-    assert np.array_equal(result.split.test, Split.holdout(small.labels).test)
+    assert np.array_equal(result.split.test, Split.by_id(small.labels, small.ids).test)
 
 
 def test_a_named_dataset_has_its_recipe_and_the_published_accuracy(small: Graph) -> None:

@@ -90,3 +90,16 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "c" / "one.safetensors").write_bytes(b"torn")
     with pytest.raises(InputError, match=r"one.safetensors is damaged"):
         checkpoint.read("one")
+
+
+def test_a_full_disk_does_not_end_training(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seeds that were finished once were lost with it."""
+    whole = trained(graph, None, {"levels": 2}, None)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    found = trained(graph, tmp_path / "c", {"levels": 2}, None)
+    assert np.array_equal(found.probabilities, whole.probabilities)
+    assert [path.name for path in (tmp_path / "c").iterdir()] == ["run.json"]

@@ -27,10 +27,12 @@ from hiergcn.cli import (
 )
 from hiergcn.cli.help import Command, Group, usage_sentence
 from hiergcn.cli.terminal import complain, is_first_rank
-from hiergcn.errors import HierGCNError
+from hiergcn.errors import HierGCNError, InputError
 from hiergcn.version import __version__
 
 TRACEBACK = "HIERGCN_TRACEBACK"
+LIBRARIES = 1_800_000_000
+"""Bytes of address space that the libraries take."""
 
 app = typer.Typer(
     name="hiergcn",
@@ -62,10 +64,23 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
-) -> None: ...
+) -> None:
+    _check_address_space()
+
+
+def _check_address_space() -> None:
+    """Refuse to start with less than the libraries take: for want of it they end a process, each in its own way."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if 0 <= limit < LIBRARIES:
+        taken, needed = (f"{size / 1e9:.1f} GB" for size in (limit, LIBRARIES))
+        raise InputError(f"This process may take {taken} of memory and needs {needed}; raise the limit (ulimit -v).")
 
 
 def main() -> None:

@@ -107,7 +107,7 @@ def compare(
     read.check_labels()
     where = options.open_engine(context, engine)
     screen = console()
-    about = describe_splits(specs, drawn=read.split is None and read.graph.split is None)
+    about = describe_splits(specs, drawn=read.split_from is None)
     screen.print(f"{printable(read.graph.name)}: {about}; seeds 0 to {seeds - 1} of each method.")
     try:
         with Progress(screen, where) as progress:
@@ -119,6 +119,7 @@ def compare(
                 dataset=source.dataset,
                 changes=changes,
                 splits=specs,
+                drawn=read.split_from is None,
                 against=against,
                 device=device,
                 on_event=CompareProgress(progress),

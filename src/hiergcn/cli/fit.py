@@ -201,7 +201,8 @@ def fit(
         raise typer.Exit(options.INTERRUPTED) from None
     if ranks.rank > 0:
         return
-    if result.interrupted and (resume or ranks.size > 1):  # torchrun ends all ranks if one dies, and starts them again
+    again = resume or ranks.size > 1  # torchrun ends all ranks if one dies, and starts them again
+    if result.interrupted and again and checkpoint is not None and checkpoint.is_whole:
         complain("Stopped; finished seeds are in the checkpoint, and the same command goes on with --resume.")
         raise typer.Exit(options.INTERRUPTED)
     recorded = source.to_dict() | {"split": split_from, "command": options.command_line()}

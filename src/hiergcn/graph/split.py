@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from hiergcn.compiled.csr import read_only
 from hiergcn.errors import InputError
 from hiergcn.graph.neighbourhoods import breadth_first
+from hiergcn.graph.tables.text_columns import numbers_by_id
 
 if TYPE_CHECKING:
     from hiergcn.graph.graph import Graph
@@ -101,17 +102,40 @@ class Split:
         only whole shares (from five nodes on by default), so that few labels are not spent on a test set. The nodes are
         drawn as if they were listed in `order`, by default as they are.
         """
-        if not (0 <= validation < 1 and 0 <= test < 1 and validation + test < 1):
-            raise InputError(f"Validation {validation} and test {test} must be shares that leave some nodes to train.")
         known = np.asarray(labels)
         listed = np.arange(known.size) if order is None else order
         shuffled = _generator(seed).permutation(listed[known[listed] >= 0])
         parts = [np.split(np.empty(0, np.int64), [0, 0])]  # train, validation and test nodes of each class
         for k in np.unique(known[shuffled]):
             nodes = shuffled[known[shuffled] == k]
-            tested = int(test * nodes.size)
-            validated = min(max(round(validation * nodes.size), 1), nodes.size - 1 - tested) if validation else 0
+            validated, tested = _held_out(nodes.size, validation, test)
             parts.append(np.split(nodes, [nodes.size - tested - validated, nodes.size - tested]))
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
+
+    @classmethod
+    def by_id(
+        cls,
+        labels: ArrayLike,
+        ids: NDArray[Any],
+        validation: float = 0.2,
+        test: float = 0.2,
+        seed: int = 0,
+        tested: ArrayLike = (),
+    ) -> "Split":
+        """Divide as many nodes of each class as `holdout` does, by their ids, so that further labels move few nodes.
+
+        The seed and its id give each node a number, whatever the other nodes are: in each class those with the lowest
+        test and those with the highest validate. Nodes that were `tested` before, with fewer labels, test again.
+        """
+        known = np.asarray(labels)
+        labelled = np.flatnonzero(known >= 0)
+        ranked = labelled[np.lexsort((numbers_by_id(ids[labelled], seed), ~np.isin(labelled, tested)))]
+        parts = [np.split(np.empty(0, np.int64), [0, 0])]
+        for k in np.unique(known[ranked]):
+            nodes = ranked[known[ranked] == k]
+            n_validated, n_tested = _held_out(nodes.size, validation, test)
+            test_nodes, train, validated = np.split(nodes, [n_tested, nodes.size - n_validated])
+            parts.append([train, validated, test_nodes])
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
     @classmethod
@@ -212,6 +236,14 @@ class Split:
             names = ", ".join(repr(graph.class_names[k]) for k in missing[:5])
             more = f" and {missing.size - 5} more" if missing.size > 5 else ""
             raise InputError(f"No training node has class {names}{more}; move a node of each class into train.")
+
+
+def _held_out(n: int, validation: float, test: float) -> tuple[int, int]:
+    """Return how many of a class's labelled nodes validate and how many test, see `Split.holdout`."""
+    if not (0 <= validation < 1 and 0 <= test < 1 and validation + test < 1):
+        raise InputError(f"Validation {validation} and test {test} must be shares that leave some nodes to train.")
+    tested = int(test * n)
+    return (min(max(round(validation * n), 1), n - 1 - tested) if validation else 0), tested
 
 
 def _generator(seed: int) -> np.random.Generator:

@@ -25,8 +25,9 @@ from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.metrics import evaluate_sets
 from hiergcn.explain.doubtful import averaged, find_doubts
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.paper.experiment import Experiment, Measurement
-from hiergcn.run.fit import draw_split, fit
+from hiergcn.run.fit import fit
 from hiergcn.run.label_check import comparable_features
 from hiergcn.run.suggest import suggested_nodes
 
@@ -186,6 +187,12 @@ def arena_of(task: str) -> Arena:
 # What is measured
 
 
+def _divided(graph: Graph, draw: int) -> Split:
+    """Return the split of the stored results: of each class a fifth validates."""
+    assert graph.strata is not None
+    return Split.holdout(graph.strata, 0.2, 0.0, draw, canonical_order(graph.ids))
+
+
 def labels_linear(task: str, draw: int, per_class: Sequence[int] = PER_CLASS) -> dict[str, Any]:
     """Label nodes by each strategy and by rounds; return the accuracies of the linear model by labels per class."""
     arena = arena_of(task)
@@ -206,7 +213,7 @@ def labels_auto(
 
     def answer(nodes: Nodes) -> Probabilities:
         graph = arena.labelled(nodes)
-        split = draw_split(graph, test=0.0, seed=draw)
+        split = _divided(graph, draw)
         result = fit(graph, split, seeds=[draw], model="auto", time_limit=time_limit, device=device)
         return result.delivered.temperature.of(result.probabilities)
 
@@ -272,7 +279,7 @@ def labels_doubtful(task: str, draw: int, more: int, device: str = "auto") -> di
     labels[nodes] = given
     graph = arena.labelled(nodes).with_labels(labels)
     doubts = find_doubts(graph.adjacency, comparable_features(graph), nodes, given, arena.n_classes)
-    split = draw_split(graph, test=0.0, seed=draw)
+    split = _divided(graph, draw)
 
     def gcn(with_labels: Graph, drop: int = 0) -> Probabilities:
         result = fit(with_labels, split, seeds=[draw], model="gcn", drop_doubtful=drop, device=device)

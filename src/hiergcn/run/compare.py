@@ -65,6 +65,7 @@ def compare(
     dataset: str | None = None,
     changes: Mapping[str, Any] | None = None,
     splits: Sequence[SplitSpec] = (PUBLIC,),
+    drawn: bool = False,
     against: str | None = None,
     device: str = "auto",
     on_event: OnCompareEvent | None = None,
@@ -82,6 +83,7 @@ def compare(
         dataset, device: as in `fit`.
         changes: settings by name that differ from the chosen ones, for all methods.
         splits: by default the graph's own.
+        drawn: whether the split that is given was drawn from the labels.
         against: name of the method that the others are compared with; by default the first.
         on_event: gets every step: see `events`.
         command: the command line, kept with the result.
@@ -96,14 +98,14 @@ def compare(
         raise InputError(f"{against!r} is not among the models compared; give one of {', '.join(methods)}.")
     if len(own.test) == 0 and PUBLIC in splits:
         raise InputError(f"{graph.name}'s split has no test nodes to compare on; take random splits.")
-    drawn = [spec.split(graph, own) for spec in splits]
-    for one in drawn:
+    chosen = [spec.split(graph, own) for spec in splits]
+    for one in chosen:
         one.check(graph)
     trainer = Trainer(graph, "cpu")  # coarsens once for all methods
     if not isinstance(methods, Mapping):
         methods = {name: _chosen(name, trainer, own, dataset, changes) for name in methods}
     runs: list[MethodRun] = []
-    about = describe_splits(splits, drawn=split is None and graph.split is None)
+    about = describe_splits(splits, drawn=drawn or (split is None and graph.split is None))
 
     def comparison(interrupted: bool) -> Comparison:
         done = {run.model: run.by_pair for run in runs}
@@ -112,7 +114,7 @@ def compare(
         return Comparison(*of, tuple(runs), differences, interrupted, command, environment(), about)
 
     engine = engine or Processes()
-    bench = _Bench(graph, drawn, dict(methods), {name: trainer.hierarchy(one) for name, one in methods.items()})
+    bench = _Bench(graph, chosen, dict(methods), {name: trainer.hierarchy(one) for name, one in methods.items()})
     try:
         for run in bench.run(engine, engine.device(device), seeds, emit):
             runs.append(run)

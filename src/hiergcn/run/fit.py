@@ -221,13 +221,10 @@ def own_split(graph: Graph, split: Split | None = None, *, test: float = 0.2, se
 
 
 def draw_split(graph: Graph, validation: float = 0.2, test: float = 0.2, seed: int = 0) -> Split:
-    """Draw a share of the labels of each class for validation and, if it has enough, for test; see `Split.holdout`.
-
-    The draw depends on ids and labels, not on the order of the nodes.
-    """
+    """Draw a share of the labels of each class for validation and, if it has enough, for test; see `Split.by_id`."""
     if graph.strata is None:
         raise InputError(f"{graph.name} has no labels to learn from; give the class or the number of some nodes.")
-    return Split.holdout(graph.strata, validation, test, seed, canonical_order(graph.ids))
+    return Split.by_id(graph.strata, graph.ids, validation, test, seed)
 
 
 def drawn_split(graph: Graph) -> str:

@@ -113,9 +113,11 @@ def checkpoint_folder(out: Path) -> Path:
 
 
 def check_unfinished(out: Path, resume: bool) -> None:
-    """Refuse to start a run again of which there is a checkpoint, unless it is to be resumed."""
+    """Refuse to start a run again of which there is a checkpoint, unless it is to be resumed or still going on."""
     folder = checkpoint_folder(out)
     if folder.exists() and not resume:
+        with held(out):
+            pass
         raise InputError(f"{folder} holds an unfinished run; give --resume to go on with it, or remove the folder.")
 
 

@@ -108,7 +108,7 @@ class Source:
     def _wrong_split(self, data: "Data") -> str | None:
         """Return why no model can learn with the split that the data name; None if there is none, or one can."""
         try:
-            if data.split is not None:
+            if data.split is not None and data.split_from is not None:
                 data.split.check(data.graph)
         except InputError as error:
             return f"{self.nodes or self.data}, {data.split_from if data.files else 'split'}: {error}"
@@ -184,24 +184,35 @@ class Data:
     graph: "Graph"
     split: "Split | None" = None
     split_from: str | None = None
-    """Where the split comes from, in words."""
+    """Where the split comes from, in words; None if it is drawn."""
     obstacle: str | None = None
     """Why no model can learn from the labels, and what to do; None if one can."""
     files: "CsvGraph | None" = None
     """How the CSV files were understood; None for datasets and whole graphs."""
 
     def with_labels(self, path: str, unknown: Sequence[str] | None = None) -> "Data":
-        """Return the data with further labels from a CSV file. Nodes that are in no part of the split join training."""
+        """Return the data with further labels from a CSV file.
+
+        Nodes that are in no part of the split join training. A split that is drawn is drawn here, so that the nodes
+        that would test without the file test with it.
+        """
         import numpy as np
 
+        from hiergcn.graph import Split
         from hiergcn.graph.tables.further_labels import with_further_labels
 
-        graph, split = with_further_labels(self.graph, path, unknown), self.split
-        if split is not None:
+        graph, split, own = with_further_labels(self.graph, path, unknown), self.split, self.split_from is not None
+        obstacle = _obstacle(graph, own, path)
+        if split is not None and own:
             used = np.concatenate([split.train, split.validation, split.test])
             added = np.setdiff1d(graph.labelled, np.union1d(used, self.graph.labelled))
             split = replace(split, train=np.concatenate([split.train, added]))
-        return replace(self, graph=replace(graph, split=split), split=split, obstacle=_obstacle(graph, split, path))
+            graph = replace(graph, split=split)
+        elif graph.strata is not None and obstacle is None:
+            before = np.full(graph.n_nodes, -1) if self.graph.strata is None else self.graph.strata
+            earlier = split or Split.by_id(before, graph.ids)
+            split = Split.by_id(graph.strata, graph.ids, tested=earlier.test)
+        return replace(self, graph=graph, split=split, obstacle=obstacle)
 
     def check_labels(self) -> None:
         """Raise an `InputError` if no model can learn from the labels."""
@@ -220,14 +231,14 @@ def _nearest(name: str) -> str:
     return f"did you mean {near[0]}?" if near else "`hiergcn datasets` lists the datasets."
 
 
-def _obstacle(graph: "Graph", split: "Split | None", path: str) -> str | None:
+def _obstacle(graph: "Graph", has_split: bool, path: str) -> str | None:
     """Return why no model can learn from the labels, to which a file added some; None if one can."""
     import numpy as np
 
     counts = np.bincount(graph.labels[graph.labelled]) if graph.labels is not None else np.zeros(1)
     if np.count_nonzero(counts) == 1:
         return f"With {path}, every label is {graph.class_names[counts.argmax()]!r}; give two classes or more."
-    if split is None and counts.max() == 1:
+    if not has_split and counts.max() == 1:
         return f"With {path}, every class has one label; give one of them a second, so that some can validate."
     return None
 

@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from hiergcn.errors import InputError
+from hiergcn.errors import InputError, UnwritableError
 from hiergcn.files import written_whole
 from hiergcn.model.ops.ranks import Ranks
 
@@ -37,6 +37,7 @@ class Checkpoint:
 
     def __init__(self, folder: Path, run: dict[str, Any] | None = None, every: float = EVERY) -> None:
         self.folder, self.every = folder, every
+        self.is_whole = True  # whether everything could be written
         if Ranks.current().rank > 0:
             return
         folder.mkdir(parents=True, exist_ok=True)
@@ -62,13 +63,16 @@ class Checkpoint:
         return json.loads(tensors.pop(_ABOUT).numpy().tobytes()), tensors
 
     def write(self, name: str, about: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-        """Write numbers and tensors under a name."""
+        """Write numbers and tensors under a name. Training goes on if the disk is full: there may be room at its end."""
         if Ranks.current().rank > 0:
             return
         own = {key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}
         own[_ABOUT] = torch.frombuffer(bytearray(json.dumps(about).encode()), dtype=torch.uint8)
-        with written_whole(self._path(name)) as part:
-            part.write_bytes(save(own))
+        try:
+            with written_whole(self._path(name)) as part:
+                part.write_bytes(save(own))
+        except UnwritableError:
+            self.is_whole = False
 
     def remove(self, name: str) -> None:
         """Remove what was written under a name."""

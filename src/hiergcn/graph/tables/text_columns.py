@@ -106,3 +106,8 @@ def canonical_order(ids: NDArray[Any]) -> NDArray[np.int64] | None:
     """
     values = pd.Index(ids if ids.dtype.kind in "iu" else natural_values(pd.Index(ids, dtype=object)))
     return None if values.is_monotonic_increasing else np.argsort(values.to_numpy(), kind="stable")
+
+
+def numbers_by_id(ids: NDArray[Any], seed: int) -> NDArray[np.uint64]:
+    """Return a random number for each id, which depends on the id and the seed alone."""
+    return pd.util.hash_array(ids.astype(str).astype(object), hash_key=f"{seed % 10**16:016d}", categorize=False)
