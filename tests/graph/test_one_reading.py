@@ -49,7 +49,7 @@ def tables(draw: st.DrawFn) -> tuple[pd.DataFrame, pd.DataFrame]:
     nodes["city"] = pd.Series(column(["Rome", "Oslo", "Rome ", None, "N/A"]), dtype=object)
     nodes["open"] = pd.Series(column([True, False, None]), dtype=object)
     nodes["day"] = pd.to_datetime(column(["2024-01-31", "2024-02-01", None]))
-    return table, nodes
+    return table, nodes.set_axis(draw(st.permutations(range(n))))
 
 
 def networkx_graph(edges: pd.DataFrame, nodes: pd.DataFrame) -> Any:

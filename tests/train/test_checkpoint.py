@@ -60,6 +60,8 @@ def test_the_same_bits(graph: Graph, tmp_path: Path, changes: dict[str, object])
             trained(graph, tmp_path / "c", changes, kill)
     resumed = trained(graph, tmp_path / "c", changes, None)
     assert np.array_equal(resumed.probabilities, whole.probabilities)
+    again = trained(graph, tmp_path / "c", changes, None)  # killed after its last seed, before anything was written
+    assert np.array_equal(again.probabilities, whole.probabilities)
     columns = ["seed", "epoch", "train_loss", "validation_loss"]
     assert np.array_equal(resumed.history[columns].to_numpy(), whole.history[columns].to_numpy(), equal_nan=True)
     for one, other in zip(resumed.members, whole.members, strict=True):

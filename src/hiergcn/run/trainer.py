@@ -132,6 +132,8 @@ class Trainer:
         while runs and (kept := self._finished(settings, runs[0])) is not None:
             runs.pop(0)
             yield kept
+        if not runs:
+            return
         for run, outcome in zip(runs, self._train_all(settings, runs, on_epoch, workers), strict=True):
             self._keep(settings, run, outcome)
             yield outcome

@@ -63,7 +63,7 @@ class Checkpoint:
         return json.loads(tensors.pop(_ABOUT).numpy().tobytes()), tensors
 
     def write(self, name: str, about: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-        """Write numbers and tensors under a name. Training goes on if the disk is full: there may be room at its end."""
+        """Write numbers and tensors under a name. Training goes on if the disk is full, as there may be room later."""
         if Ranks.current().rank > 0:
             return
         own = {key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}

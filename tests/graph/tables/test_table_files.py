@@ -122,6 +122,19 @@ def test_whole_numbers_in_parquet_and_json_are_ids_as_in_text(tmp_path: Path) ->
     assert Graph.from_csv(tmp_path / "m.parquet").ids.tolist() == ["007", "7", "a"]
 
 
+@pytest.mark.parametrize("index", [None, "id"])
+@pytest.mark.parametrize("whole", [False, True])
+def test_an_index_in_parquet_is_read_as_from_pandas_reads_it(tmp_path: Path, index: str | None, whole: bool) -> None:
+    """One without a name once became a feature; one that counts the rows is not in the file."""
+    edges = EDGES.replace({"a": 0, "b": 1, "c": 2, "NA": 3}).infer_objects() if whole else EDGES
+    indexed = NODES.drop(columns="id").set_axis(pd.Index(range(4) if whole else NODES["id"], name=index))
+    beside = NODES.set_axis([3, 1, 2, 0])
+    edges.to_parquet(tmp_path / "e")
+    for nodes in (beside, indexed) if not whole else (indexed,) if index else ():
+        nodes.to_parquet(tmp_path / "n")
+        assert content(Graph.from_csv(tmp_path / "e", tmp_path / "n")) == content(Graph.from_pandas(edges, nodes))
+
+
 def test_matrix_market(tmp_path: Path) -> None:
     """Nodes are 1, 2, .. as in the file; those without an entry are nodes, too."""
     weights = sp.coo_array(([2.0, 2.0, 0.5, 0.5], ([0, 1, 1, 3], [1, 0, 3, 1])), shape=(5, 5))

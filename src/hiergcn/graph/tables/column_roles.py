@@ -22,7 +22,9 @@ ENDS = (
     ("citing", "cited"),
 )
 WEIGHT = ("weight",)
-ID = ("id", "node", "node_id", "nodeid")
+INDEX = "__index_level_0__"
+"""The name under which pandas writes an index without a name to Parquet: ids, if no column holds them, or nothing."""
+ID = ("id", "node", "node_id", "nodeid", INDEX)
 LABEL = ("label", "class")
 SHOWN = 10  # columns in a sentence
 
@@ -77,6 +79,8 @@ class NodeColumns:
         if not left:
             raise InputError(f"{origin}: every column is dropped; keep at least the column of the ids.")
         id_column = _pick(origin, left, options.id) or _usual(free, ID) or (free or left)[0]
+        if INDEX in left and id_column != INDEX:
+            dropped = (*dropped, INDEX)
         target_column = _pick(origin, left, options.target)
         if target_column is not None and options.label is not None:
             raise InputError("Both a label (classes) and a target (numbers) are named; give one of them.")

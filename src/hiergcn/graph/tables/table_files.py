@@ -123,8 +123,25 @@ def _parquet(path: Path) -> TableFile:
     with _reading(path, "Parquet"):
         files = parquet_files(path)
         found = dataset.dataset([str(file) for file in files], format="parquet")
+        counted = _counted_index(found) if path.is_file() else None
     kind = "Parquet" if path.is_file() else f"Parquet in {len(files)} files"
-    return _named(path, kind, found.schema.names, lambda names: found.to_table(columns=names))
+
+    def read(names: Sequence[str]) -> "pa.Table":
+        table = found.to_table(columns=[name for name in names if name in found.schema.names])
+        return table if counted is None else table.append_column(*counted).select(names)
+
+    return _named(path, kind, [*found.schema.names, *([counted[0]] if counted else ())], read)
+
+
+def _counted_index(table: Any) -> tuple[str, Any] | None:
+    """Return the name and the values of a named index 0, 1, .., which pandas leaves out of the file; None without."""
+    import pyarrow as pa
+
+    found = (table.schema.pandas_metadata or {}).get("index_columns") or [None]
+    if not isinstance(found[0], dict) or not isinstance(found[0].get("name"), str):
+        return None
+    values = range(*(int(found[0][key]) for key in ("start", "stop", "step")))
+    return (found[0]["name"], pa.array(values)) if len(values) == table.count_rows() else None
 
 
 def _arrow(path: Path) -> TableFile:
