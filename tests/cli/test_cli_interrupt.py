@@ -1,28 +1,32 @@
 """Ctrl-C keeps what is finished, and so do SIGTERM and a closed terminal; no process is left behind."""
 
+import fcntl
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
+import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-COMMAND = [sys.executable, "-c", "from hiergcn.cli import main; main()", "fit", "edges.csv", "nodes.csv"]
-OPTIONS = ["--label", "topic", "--id", "paper", "--model", "hgcn-plus", "--out", "run", "--set", "hidden=8"]
+COMMAND = [sys.executable, "-m", "hiergcn", "fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper"]
+OPTIONS = ["--model", "gcn", "--set", "hidden=8", "--out", "run", "--no-baselines", "--no-advice"]
+MANY = ["--seeds", "100000", "--set", "epochs=100"]
 
 
-def start(folder: Path, *words: str) -> "subprocess.Popen[str]":
+def start(folder: Path, *words: str, **given: Any) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [*COMMAND, *OPTIONS, *words],
         cwd=folder,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=heed_interrupts,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "preexec_fn": heed_interrupts, **given},
     )
 
 
@@ -31,42 +35,57 @@ def heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def interrupt_after(
-    process: "subprocess.Popen[str]", words: str, number: signal.Signals = signal.SIGINT
-) -> tuple[str, str]:
-    assert process.stdout is not None
+def take_terminal() -> None:
+    """Make standard input the terminal of the process, as a shell's window is."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def wait_until(condition: Callable[[], object], process: "subprocess.Popen[str]") -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, "closed terminal"])
+def test_finished_seeds_are_kept(own_files: Path, end: signal.Signals | str) -> None:
+    """SIGTERM, which schedulers send, once lost them."""
+    master, slave = pty.openpty()
+    window = dict.fromkeys(("stdin", "stdout", "stderr"), slave) | {"preexec_fn": take_terminal}
+    given = {"start_new_session": True, **window} if end == "closed terminal" else {}
+    process = start(own_files, *MANY, "--workers", "1", **given)
+    os.close(slave)
     try:
-        for line in process.stdout:
-            if line.startswith(words):
-                process.send_signal(number)
-                return process.communicate(timeout=100)
-        raise AssertionError(f"{words!r} was never printed: {process.communicate(timeout=10)}")
+        wait_until(lambda: list(own_files.glob("run.checkpoint/*-finished.safetensors")), process)
+        os.close(master)  # a terminal that is closed sends SIGHUP, and takes nothing any more
+        if isinstance(end, signal.Signals):
+            process.send_signal(end)
+        out, err = process.communicate(timeout=100)
     finally:
         process.kill()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_finished_seeds_are_kept(own_files: Path, number: signal.Signals) -> None:
-    """SIGTERM, which schedulers send, once lost them."""
-    process = start(own_files, "--seeds", "100000", "--set", "epochs=100", "--workers", "1", "--no-baselines")
-    out, err = interrupt_after(process, "seed 0: validation", number)
     assert process.returncode == 130, err
-    assert "Traceback" not in err
     metrics = json.loads((own_files / "run" / "metrics.json").read_text(encoding="utf-8"))
     assert metrics["interrupted"] is True
     assert metrics["seeds"] == list(range(len(metrics["seeds"])))
-    assert f"the {len(metrics['seeds'])} of 100000 seeds" in out
     assert "stopped early" in (own_files / "run" / "report.html").read_text(encoding="utf-8")
+    if isinstance(end, signal.Signals):
+        assert "Traceback" not in err
+        assert f"the {len(metrics['seeds'])} of 100000 seeds" in out
 
 
 def test_before_the_first_seed_only_a_checkpoint_is_written(own_files: Path) -> None:
-    before = sorted(own_files.iterdir())
+    before = set(own_files.iterdir())
     process = start(own_files, "--seeds", "3", "--set", "epochs=1000000")
-    _, err = interrupt_after(process, "Coarsened")
+    try:
+        wait_until((own_files / "run.checkpoint" / "run.json").exists, process)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=100)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert err == "Stopped before the first seed was finished: the same command goes on with --resume.\n"
-    left = {path.name for path in own_files.iterdir()} - {path.name for path in before}
-    assert left == {"run.checkpoint"}
+    assert {path.name for path in set(own_files.iterdir()) - before} == {"run.checkpoint"}
 
 
 def children(parent: int) -> set[int]:
@@ -84,14 +103,10 @@ def gone(processes: set[int]) -> bool:
 
 def test_no_worker_is_left_behind(own_files: Path) -> None:
     """Two workers of half a gigabyte once stayed when their parent was ended."""
-    process = start(own_files, "--seeds", "100000", "--set", "epochs=100", "--workers", "2", "--no-baselines")
+    process = start(own_files, *MANY, "--workers", "2")
     try:
-        for _ in range(600):
-            started = children(process.pid)
-            if len(started) >= 3 or process.poll() is not None:  # two workers, and Python's tracker of resources
-                break
-            time.sleep(0.1)
-        assert process.poll() is None, process.communicate()
+        wait_until(lambda: len(children(process.pid)) >= 3, process)  # two workers, and Python's tracker of resources
+        started = children(process.pid)
         process.kill()
         process.communicate(timeout=100)
         for _ in range(300):

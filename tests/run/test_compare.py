@@ -160,6 +160,21 @@ def test_ctrl_c_keeps_finished_methods(graph: Graph, own: Split) -> None:
 
 
 @pytest.mark.usefixtures("one_process")
+def test_a_method_is_handed_over_before_it_is_reported(graph: Graph, own: Split) -> None:
+    """A process that was killed in between once lost the last one."""
+    seen: list[object] = []
+
+    def on_event(event: CompareEvent) -> None:
+        seen.extend([event.run.model] if isinstance(event, MethodDone) else [])
+
+    methods = {"a": quick(levels=0), "b": quick(levels=0)}
+    compare(graph, own, methods, (0,), device="cpu", on_event=on_event, on_part=lambda part: seen.append(part))
+    parts = [one for one in seen if isinstance(one, Comparison)]
+    assert seen == [parts[0], "a", parts[1], "b"]
+    assert [(len(part.runs), part.interrupted) for part in parts] == [(1, True), (2, False)]
+
+
+@pytest.mark.usefixtures("one_process")
 def test_settings_are_chosen_and_the_graph_coarsened_once(
     graph: Graph, own: Split, monkeypatch: pytest.MonkeyPatch
 ) -> None:

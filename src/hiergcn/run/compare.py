@@ -87,7 +87,7 @@ def compare(
         against: name of the method that the others are compared with; by default the first.
         on_event: gets every step: see `events`.
         command: the command line, kept with the result.
-        on_part: gets the comparison so far after each method but the last.
+        on_part: gets the comparison so far after each method, before its event.
         engine: where the methods run; by default in processes of this machine.
     """
     check_classes(graph, "a comparison")
@@ -118,8 +118,8 @@ def compare(
     try:
         for run in bench.run(engine, engine.device(device), seeds, emit):
             runs.append(run)
-            if on_part and len(runs) < len(methods):
-                on_part(comparison(interrupted=True))
+            if on_part:
+                on_part(comparison(interrupted=len(runs) < len(methods)))
             emit(MethodDone(run))
     except KeyboardInterrupt:
         if not runs:
