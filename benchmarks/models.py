@@ -24,7 +24,6 @@ from hiergcn.model.registry import method_names
 from hiergcn.run.process import Send, WorkFailedError, in_own_process
 
 PACKAGES = ["hiergcn", "torch", "numpy", "scipy", "numba"]
-PRELOAD = ["torch", "torch_geometric.nn", "hiergcn.run.settings", "hiergcn.datasets", "hiergcn.train.learners"]
 WARM_UP, REPEATS = 2, 10
 ENOUGH = 4.0  # seconds per pair after which no new epoch starts
 LIMIT = 900.0  # seconds after which a pair is stopped
@@ -72,7 +71,7 @@ def printed(pair: dict[str, Any]) -> dict[str, Any]:
 def measured(dataset: str, model: str, device: str, repeats: int) -> dict[str, Any]:
     pair: dict[str, Any] = {"dataset": dataset, "model": model}
     try:
-        figures, peak = in_own_process(epochs, dataset, model, device, repeats, limit=LIMIT, preload=PRELOAD)
+        figures, peak = in_own_process(epochs, dataset, model, device, repeats, limit=LIMIT)
     except WorkFailedError as error:
         return pair | {"failure": str(error)}
     return {**pair, **figures, "process_peak": peak.resident}

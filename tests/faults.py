@@ -1,6 +1,6 @@
 """The fault campaign: commands that are killed, run out of disk or memory, or get damaged files.
 
-    python tests/faults.py --kills 50 --disks 20 --memory 10 --files 500
+    python tests/faults.py --kills 50 --stops 20 --disks 20 --memory 10 --files 500
 
 No fault may cause a traceback, a hang, or a process that outlives its parent, nor lose what a command said was done.
 Every error must be one sentence. What went wrong is printed and the exit code is 1. Needs Linux; full disks are small
@@ -59,6 +59,16 @@ MEMORY = (1.2, 4.0)
 WIDE = ("--model", "hgcn", "--set", "hidden=1500", "--set", "epochs=2", "--no-baselines", "--no-advice")
 
 
+OUTCOMES = {
+    0: "done",
+    2: "refused in a sentence",
+    130: "stopped",
+    -signal.SIGKILL: "killed",
+    -signal.SIGTERM: "stopped",
+}
+"""Exit codes that are no problem: negative ones of signals that came before the command began to work."""
+
+
 @dataclass
 class Part:
     """The figures of one part of the campaign."""
@@ -94,7 +104,7 @@ class Ended:
 
     @property
     def outcome(self) -> str:
-        return {0: "done", 2: "refused in a sentence", -signal.SIGKILL: "killed"}.get(self.code, f"code {self.code}")
+        return OUTCOMES.get(self.code, f"code {self.code}")
 
     def problem(self, *paths: Path | str) -> str | None:
         """Return what no fault may cause; an error must name one of the paths, if there are any."""
@@ -103,7 +113,7 @@ class Ended:
             return f"hung, and was ended after {self.seconds:.0f} s"
         if self.orphan:
             return "a process outlived its parent"
-        if "Traceback" in self.err or self.code not in (0, 2, -signal.SIGKILL):
+        if "Traceback" in self.err or self.code not in OUTCOMES:
             return f"exit code {self.code}: {self.err.strip()[-500:]}"
         if self.code != 2:
             return None
@@ -119,6 +129,7 @@ def run_command(
     *more: str,
     limit: float,
     kill_after: float | None = None,
+    number: signal.Signals = signal.SIGKILL,
     before: Callable[[], None] | None = None,
     meanwhile: Callable[[str], None] | None = None,
     environ: dict[str, str] | None = None,
@@ -129,12 +140,15 @@ def run_command(
     began = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         words = [sys.executable, "-m", "hiergcn", *COMMANDS[name], *more]
-        process = subprocess.Popen(words, cwd=folder, env=environ, stdout=out, stderr=err, preexec_fn=before)
-        hung = False
+        process = subprocess.Popen(
+            words, cwd=folder, env=environ, stdout=out, stderr=err, preexec_fn=partial(_begin, before)
+        )
+        hung = sent = False
         while process.poll() is None:
             passed = time.monotonic() - began
-            if kill_after is not None and passed >= kill_after:
-                process.kill()
+            if kill_after is not None and passed >= kill_after and not sent:
+                process.send_signal(number)
+                sent = True
             elif passed > limit:
                 hung = True
                 process.kill()
@@ -143,6 +157,14 @@ def run_command(
             time.sleep(0.02)
         seconds = time.monotonic() - began
         return Ended(process.returncode, _text(out), _text(err), seconds, _has_orphan(mark), hung)
+
+
+def _begin(before: Callable[[], None] | None) -> None:
+    """Heed signals that this process may ignore, as one in the background does, and run `before`."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    if before is not None:
+        before()
 
 
 def _text(file: IO[bytes]) -> str:
@@ -200,26 +222,35 @@ class Campaign:
         return self.usual[name]
 
     def kills(self, number: int) -> Part:
-        """Kill each command at random moments in one folder, and let it end there at last."""
-        part, names = Part("kill -9"), list(COMMANDS)
+        """Kill commands by a signal that they cannot heed."""
+        return self._ended(Part("kill -9"), number, [signal.SIGKILL])
+
+    def stops(self, number: int) -> Part:
+        """Ask commands to stop, as schedulers, closed terminals and Ctrl-C do."""
+        return self._ended(Part("stop"), number, [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+
+    def _ended(self, part: Part, number: int, signals: list[signal.Signals]) -> Part:
+        """End each command at random moments in one folder, and let it end by itself at last."""
+        names = list(COMMANDS)
         for name, count in ((name, len(range(k, number, len(names)))) for k, name in enumerate(names)):
             usual = self.duration(name) if count else 0.0
             folder, limit = self.folder(name), 4 * usual + HANG
-            for _ in range(count):
-                moment, before = self.rng.uniform(0, usual), kept(name, folder)
-                ended = run_command(name, folder, *resumed(folder), limit=limit, kill_after=moment)
+            for case in range(count):
+                moment, before = self.rng.uniform(0 if part.title == "kill -9" else 1, usual), kept(name, folder)
+                how = signals[case % len(signals)]
+                ended = run_command(name, folder, *resumed(folder), limit=limit, kill_after=moment, number=how)
                 problem = ended.problem() or lost(name, folder, ended, before)
-                part.add(f"{name} after {moment:.2f} s", ended.outcome, problem)
+                part.add(f"{name}, {how.name} after {moment:.2f} s", ended.outcome, problem)
                 _make_room_for_next(name, folder, ended)
             if count:
                 last = run_command(name, folder, *resumed(folder), limit=limit)
                 left = [path.name for path in folder.iterdir() if path.name.startswith(".")]
                 problem = last.problem() or lost(name, folder, last)
                 if problem is None and (last.code != 0 or left):
-                    problem = f"exit code {last.code} after the kills, {left} left behind: {last.err}"
+                    problem = f"exit code {last.code} at last, {left} left behind: {last.err}"
                 if problem is None and answer(name, folder) != self.answers[name]:
                     problem = "the answer is not that of an undisturbed command"
-                part.add(f"{name} after the kills", "done at last", problem)
+                part.add(f"{name} at last", "done at last", problem)
         return part
 
     def disks(self, number: int) -> Part:
@@ -401,13 +432,13 @@ def mount(*words: str) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Faults of every kind against the commands of hiergcn.")
-    for name, usual in (("kills", 50), ("disks", 20), ("memory", 10), ("files", 500), ("seed", 0)):
+    for name, usual in (("kills", 50), ("stops", 20), ("disks", 20), ("memory", 10), ("files", 500), ("seed", 0)):
         parser.add_argument(f"--{name}", type=int, default=usual)
     given = parser.parse_args()
     machine, began, parts = environment(), time.monotonic(), []
     with tempfile.TemporaryDirectory(prefix="faults-", ignore_cleanup_errors=True) as place:
         campaign = Campaign(Path(place), given.seed)
-        for part in ("files", "kills", "disks", "memory"):
+        for part in ("files", "kills", "stops", "disks", "memory"):
             if getattr(given, part):
                 parts.append(getattr(campaign, part)(getattr(given, part)))
                 print(parts[-1].row, flush=True)

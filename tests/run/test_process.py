@@ -149,8 +149,7 @@ BUSY = "re.match('(a+)+$', 'a' * 60 + 'b')"  # does not let other threads of the
 
 
 @pytest.mark.parametrize("doing", ["time.sleep(600)", BUSY])
-@pytest.mark.parametrize("preload", ["()", "('json',)"])
-def test_workers_end_when_their_parent_is_killed(tmp_path: Path, doing: str, preload: str) -> None:
+def test_workers_end_when_their_parent_is_killed(tmp_path: Path, doing: str) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import os, re, time\n"
@@ -159,7 +158,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path, doing: str, pre
         "    send(os.getpid())\n"
         f"    {doing}\n"
         "if __name__ == '__main__':\n"
-        f"    in_own_process(work, on_message=lambda pid: print(pid, flush=True), preload={preload})\n",
+        "    in_own_process(work, on_message=lambda pid: print(pid, flush=True))\n",
         encoding="utf-8",
     )
     with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as parent:

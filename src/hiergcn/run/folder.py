@@ -318,23 +318,23 @@ def _answers(config: Mapping[str, Any], metrics: Mapping[str, Any]) -> ClassAnsw
     target = config.get("target")  # runs of earlier versions predict classes
     if target is None:
         temperature = Temperature(float(metrics["calibration"]["temperature"]))
-        return ClassAnswers(tuple(config["class_names"]), temperature, _sets(metrics.get("prediction_sets")))
+        return ClassAnswers(
+            tuple(config["class_names"]),
+            temperature,
+            _conformal(PredictionSets, metrics.get("prediction_sets"), "threshold"),
+        )
     scale = Scale(float(target["mean"]), float(target["spread"]))
-    return NumberAnswers(target["name"], scale, _intervals(metrics.get("prediction_intervals")))
+    return NumberAnswers(
+        target["name"], scale, _conformal(PredictionIntervals, metrics.get("prediction_intervals"), "half_width")
+    )
 
 
-def _intervals(saved: Mapping[str, Any] | None) -> PredictionIntervals | None:
+def _conformal(kind: type, saved: Mapping[str, Any] | None, bound: str) -> Any:
+    """Return saved sets or intervals; JSON has no infinity, so None stands for an infinite bound."""
     if saved is None:
         return None
-    half_width = math.inf if saved["half_width"] is None else float(saved["half_width"])
-    return PredictionIntervals(saved["coverage"], half_width, saved["calibration_nodes"])
-
-
-def _sets(saved: Mapping[str, Any] | None) -> PredictionSets | None:
-    if saved is None:
-        return None
-    threshold = math.inf if saved["threshold"] is None else float(saved["threshold"])
-    return PredictionSets(saved["coverage"], threshold, saved["calibration_nodes"])
+    value = math.inf if saved[bound] is None else float(saved[bound])
+    return kind(saved["coverage"], value, saved["calibration_nodes"])
 
 
 def _members(config: Mapping[str, Any], metrics: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[Member, ...]:

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -66,20 +66,17 @@ class Worker:
     """A process that does one job after another.
 
     It calls `make(*arguments)` once, which returns a function of (send, job). Both must be importable: Python starts a
-    fresh interpreter, which imports the module of `make`. The modules in `preload` are imported once for all workers,
-    by a process that they are copied from.
+    fresh interpreter, which imports the module of `make`.
     """
 
-    def __init__(self, make: Callable[..., Work], *arguments: Any, preload: Sequence[str] = ()) -> None:
-        # a plain fork would begin with the memory of this process, and with threads that do not survive it
-        context: Any = multiprocessing.get_context("forkserver" if preload else "spawn")
-        context.set_forkserver_preload(list(preload))
+    def __init__(self, make: Callable[..., Work], *arguments: Any) -> None:
+        # a fork would begin with the memory of this process, and with threads that do not survive it
+        context = multiprocessing.get_context("spawn")
         self.job: Any = None  # None if it is idle
         self.peak = Peak(None, None)  # when it finished its last job
         self.connection: Connection
         self.connection, theirs = context.Pipe()
-        parent = None if preload else os.getpid()  # preloaded workers are children of the process they are copied from
-        self.process = context.Process(target=_serve, args=(theirs, parent), daemon=True)
+        self.process = context.Process(target=_serve, args=(theirs, os.getpid()), daemon=True)
         with interrupts_blocked(), _script_hidden(make, *arguments):
             self.process.start()
         theirs.close()  # else the end of the process would go unnoticed here
@@ -137,17 +134,13 @@ def _script_hidden(*given: Any) -> Iterator[None]:
 
 
 def in_own_process(
-    work: Callable[..., Any],
-    *arguments: Any,
-    on_message: OnMessage | None = None,
-    limit: float | None = None,
-    preload: Sequence[str] = (),
+    work: Callable[..., Any], *arguments: Any, on_message: OnMessage | None = None, limit: float | None = None
 ) -> tuple[Any, Peak]:
     """Call `work(send, *arguments)` in a process of its own; return its result and its peak memory.
 
-    Work that sends nothing for `limit` seconds is ended. For `preload` see `Worker`.
+    Work that sends nothing for `limit` seconds is ended.
     """
-    worker = Worker(_one_call, work, preload=preload)
+    worker = Worker(_one_call, work)
     try:
         worker.start(arguments)
         while worker.connection.poll(limit):
@@ -251,7 +244,7 @@ def _one_call(work: Callable[..., Any]) -> Work:
     return lambda send, arguments: work(send, *arguments)
 
 
-def _serve(connection: Connection, parent: int | None) -> None:
+def _serve(connection: Connection, parent: int) -> None:
     """Run a worker: do each job that comes, until the caller hangs up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _end_with_parent(parent)
@@ -280,16 +273,12 @@ def _serve(connection: Connection, parent: int | None) -> None:
         return
 
 
-def _end_with_parent(parent: int | None) -> None:
-    """Have this process ended with its parent and with the calling process, whatever ends these."""
+def _end_with_parent(parent: int) -> None:
+    """Have this process ended with its parent, whatever ends that."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if parent not in (None, os.getppid()):  # it died before the call
+        if parent != os.getppid():  # it died before the call
             os._exit(1)
-    if parent is None:  # it would keep the process it was copied from alive, which else ends with the caller
-        from multiprocessing import forkserver
-
-        os.close(forkserver._forkserver._forkserver_alive_fd)  # type: ignore[attr-defined]
     caller = multiprocessing.parent_process()
     assert caller is not None
     threading.Thread(target=_exit_after, args=(caller.sentinel,), daemon=True).start()
