@@ -59,13 +59,8 @@ MEMORY = (1.2, 4.0)
 WIDE = ("--model", "hgcn", "--set", "hidden=1500", "--set", "epochs=2", "--no-baselines", "--no-advice")
 
 
-OUTCOMES = {
-    0: "done",
-    2: "refused in a sentence",
-    130: "stopped",
-    -signal.SIGKILL: "killed",
-    -signal.SIGTERM: "stopped",
-}
+OUTCOMES = {0: "done", 2: "refused in a sentence", 130: "stopped", -signal.SIGKILL: "killed"}
+OUTCOMES |= {-number: "stopped" for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
 """Exit codes that are no problem: negative ones of signals that came before the command began to work."""
 
 
