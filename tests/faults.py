@@ -123,13 +123,16 @@ def run_command(
     folder: Path,
     *more: str,
     limit: float,
-    kill_after: float | None = None,
+    kill_after: float | str | None = None,
     number: signal.Signals = signal.SIGKILL,
     before: Callable[[], None] | None = None,
     meanwhile: Callable[[str], None] | None = None,
     environ: dict[str, str] | None = None,
 ) -> Ended:
-    """Run a command in a folder; `before` runs in the new process, `meanwhile` gets what it printed, repeatedly."""
+    """Run a command in a folder, and send it a signal after some seconds, or after it has printed some words.
+
+    `before` runs in the new process, `meanwhile` gets what it printed, repeatedly.
+    """
     mark = f"{os.getpid()}-{time.monotonic_ns()}"
     environ = {**os.environ, "OMP_NUM_THREADS": "1", MARK: mark, **(environ or {})}
     began = time.monotonic()
@@ -141,7 +144,8 @@ def run_command(
         hung = sent = False
         while process.poll() is None:
             passed = time.monotonic() - began
-            if kill_after is not None and passed >= kill_after and not sent:
+            due = kill_after in _text(out) if isinstance(kill_after, str) else passed >= (kill_after or limit)
+            if kill_after is not None and due and not sent:
                 process.send_signal(number)
                 sent = True
             elif passed > limit:

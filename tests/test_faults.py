@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from faults import Campaign, Ended, lost, run_command
-from mutated_files import Outcome, problem_of
+from faults import COMMANDS, Campaign, Ended, answer, lost, resumed, run_command
+from mutated_files import Outcome, call, problem_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the campaign looks for processes in /proc")
 
@@ -25,10 +25,19 @@ def test_damaged_files(campaign: Campaign) -> None:
     assert set(part.outcomes) == {"accepted", "refused in a sentence"}
 
 
-def test_a_killed_fit(campaign: Campaign) -> None:
-    folder = campaign.folder("fit")
-    ended = run_command("fit", folder, limit=300, kill_after=6)
-    assert (ended.problem() or lost("fit", folder, ended)) is None
+def test_a_killed_fit_goes_on(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its predictions are those of a fit that nobody disturbed."""
+    killed, whole = campaign.folder("fit"), campaign.folder("fit")
+    ended = run_command("fit", killed, limit=300, kill_after="seed 0: validation")
+    assert (ended.outcome, ended.problem() or lost("fit", killed, ended)) == ("killed", None)
+    for folder in (killed, whole):
+        monkeypatch.chdir(folder)
+        assert call(*COMMANDS["fit"], *resumed(folder)).code == 0
+    assert answer("fit", killed) == answer("fit", whole)
+    Path("out.checkpoint").mkdir()
+    complete = call(*COMMANDS["fit"], "--resume")  # killed at the very end
+    assert (complete.code, complete.out) == (0, "out is complete.\n")
+    assert not Path("out.checkpoint").exists()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -233,7 +234,7 @@ def check_resume(out: Path | None, resume: bool) -> bool:
 
     Refuse a folder that is not free. If the run is complete already, say so and end the command.
     """
-    from hiergcn.run.out_folder import check_unfinished
+    from hiergcn.run.out_folder import check_unfinished, checkpoint_folder
 
     resume = resume or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) > 0
     if out is None:
@@ -242,6 +243,7 @@ def check_resume(out: Path | None, resume: bool) -> bool:
         return False
     if resume and (out / "manifest.json").exists():
         if is_first_rank():
+            shutil.rmtree(checkpoint_folder(out), ignore_errors=True)  # of a process that was killed at the very end
             typer.echo(f"{printable(str(out))} is complete.")
         raise typer.Exit
     check_folder(out)
