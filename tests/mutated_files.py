@@ -19,7 +19,7 @@ import pandas as pd
 
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph
-from hiergcn.run.manifest import MANIFEST, write_manifest
+from hiergcn.run.out_folder import MANIFEST, write_manifest
 from hiergcn.run.process import Send, Work
 
 NODES = 40

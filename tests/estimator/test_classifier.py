@@ -19,7 +19,7 @@ from hiergcn import Graph, HGCNClassifier, InputError, NodeClassifier
 from hiergcn.datasets import planted_graph
 from hiergcn.estimator import NotFittedError
 from hiergcn.graph import Split
-from hiergcn.run.manifest import write_manifest
+from hiergcn.run.out_folder import write_manifest
 
 QUICK: dict[str, Any] = {"levels": 2, "hidden": 8, "epochs": 40, "passes": 1, "device": "cpu"}
 

@@ -23,7 +23,7 @@ from hiergcn.report.figures import curves_figure, reliability_figure
 from hiergcn.report.panels import Figure
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import write_run
-from hiergcn.run.manifest import write_manifest
+from hiergcn.run.out_folder import write_manifest
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import settings_for
 

@@ -40,8 +40,7 @@ from hiergcn.graph.tables.feature_columns import FeatureColumn
 from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.graph.task import Scale
 from hiergcn.run.machine import environment
-from hiergcn.run.manifest import check_manifest, write_manifest
-from hiergcn.run.out_folder import folder_written_whole
+from hiergcn.run.out_folder import check_manifest, folder_written_whole, write_manifest
 from hiergcn.run.predict import Answer, Member, SavedModel
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings

@@ -1,14 +1,17 @@
 """The folder that a command writes its results to: free, held by one process at a time, and with room for them.
 
 A run holds its folder from the start by a lock on a hidden file beside it. The system releases the lock when the
-process ends, whatever ends it. If the folder cannot be written in the end, results go where there is room.
+process ends, whatever ends it. If the folder cannot be written in the end, results go where there is room. The manifest
+of a run folder has the digests of its files, so that a changed, damaged or swapped one is named.
 """
 
+import hashlib
+import json
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +34,11 @@ class HeldError(InputError):
 
 BYTES = {"run": 300_000, "network": 250_000, "feature": 1024, "node": 240, "class": 4, "edge": 38}
 """Size of a run folder, as measured. A network takes more for each feature, a node more for each class."""
+
+MANIFEST = "manifest.json"
+FORMAT = 2
+"""Version of the run folder. Version 1 had no manifest, and its networks knew nodes by their rows, not by their ids."""
+_FORMAT_NAME = "hiergcn run"
 
 
 def check_free(path: Path) -> None:
@@ -156,6 +164,42 @@ def write_or_rescue(write: Callable[[Path], None], path: Path) -> tuple[Path, st
             write(rescued)
             return rescued, str(failure)
     raise failure
+
+
+def write_manifest(folder: Path, without: Collection[str] = ()) -> None:
+    """Write the digest of every file in the folder, but not of those `without` one, which a user may change."""
+    files = {path.name: _digest(path) for path in sorted(folder.iterdir()) if path.name not in (MANIFEST, *without)}
+    content = {"format": f"{_FORMAT_NAME} {FORMAT}", "sha256": files}
+    (folder / MANIFEST).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def check_manifest(folder: Path) -> int:
+    """Return the version of the folder; name a file that is not the one that was written with the others."""
+    path = folder / MANIFEST
+    if not path.exists():
+        return 1
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        name, _, number = str(content["format"]).rpartition(" ")
+        version, digests = int(number), dict(content["sha256"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{path} is damaged; run the fit again.") from None
+    if name != _FORMAT_NAME or version > FORMAT:
+        raise InputError(f"{folder} was written by a newer hiergcn ({content['format']!s:.40}); update hiergcn.")
+    for file, digest in digests.items():
+        if not (folder / file).is_file():
+            raise InputError(f"{folder / file} is missing, so the run folder is incomplete; run the fit again.")
+        if _digest(folder / file) != digest:
+            raise InputError(
+                f"{folder / file} is not the file that was written with the others: it was changed, damaged or taken "
+                f"from another run. Put the original back or run the fit again."
+            )
+    return version
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _existing(path: Path) -> Path:
