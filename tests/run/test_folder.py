@@ -11,8 +11,9 @@ import pytest
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError, UnwritableError
 from hiergcn.graph import Graph, Split
+from hiergcn.report import write_report
 from hiergcn.run.fit import fit
-from hiergcn.run.folder import load_run, write_run
+from hiergcn.run.folder import ADDED, load_run, write_run
 from hiergcn.run.out_folder import check_free
 from hiergcn.run.predict import predictions_again
 from hiergcn.run.result import RunResult
@@ -105,6 +106,9 @@ def test_a_folder_of_a_newer_version_is_refused(folder: Path) -> None:
 
 def test_an_older_folder_loads_if_its_files_belong_together(older: Path, result: RunResult, tmp_path: Path) -> None:
     assert load_run(older).metrics["seeds"] == [0, 1]
+    metrics = json.loads((older / "metrics.json").read_text())
+    (older / "metrics.json").write_text(json.dumps({name: metrics[name] for name in metrics.keys() - ADDED.keys()}))
+    write_report(older)  # without what versions since have added
     np.save(older / "probabilities.npy", result.probabilities[:50])
     with pytest.raises(InputError, match=r"predictions\.csv is of another run: it has 120 nodes"):
         load_run(older)

@@ -59,6 +59,10 @@ REQUIRED = (
     *("config.json", "metrics.json", "environment.json"),
     *("history.csv", "predictions.csv", "probabilities.npy", "model.safetensors"),
 )
+ADDED: dict[str, Any] = dict.fromkeys(
+    ("leaderboard", "verdict", "prediction_sets", "doubtful_labels", "delivered_accuracy", "delivered_val_accuracy")
+) | {"turns": 1}
+"""What `metrics.json` of earlier versions lacks."""
 
 
 def write_run(
@@ -245,7 +249,7 @@ def load_run(path: Path) -> LoadedRun:
             raise InputError(f"{path / name} is missing, so the run folder is incomplete; run the fit again.")
     version = check_manifest(path)
     try:
-        config, metrics = _read_json(path / "config.json"), _read_json(path / "metrics.json")
+        config, metrics = _read_json(path / "config.json"), ADDED | _read_json(path / "metrics.json")
         history = _read_table(path / "history.csv", _HISTORY, numbers=HISTORY)
         if len(history) != metrics.get("epochs", len(history)):  # a table cut at the end of a row looks whole
             raise InputError(f"{path / 'history.csv'} has lost rows; run the fit again.")
