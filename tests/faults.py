@@ -28,6 +28,7 @@ from typing import IO
 
 import pandas as pd
 
+import hiergcn
 from hiergcn.errors import InputError
 from hiergcn.paper.store import Store
 from hiergcn.run.folder import load_run
@@ -38,6 +39,8 @@ from mutated_files import NODES, make_judge, write_sound_files
 HANG = 60.0
 """Seconds that a command may take beyond an undisturbed one."""
 MARK = "HIERGCN_FAULT"
+SOURCE = str(Path(hiergcn.__file__).parents[1])
+"""The package that the commands run, whatever folder they run in."""
 DATA = ("edges.csv", "nodes.csv", "--label", "topic")
 QUICK = ("--set", "epochs=30", "--device", "cpu")
 FIT = ("fit", *DATA, "--device", "cpu", "--model", "gcn", "--out", "out")
@@ -134,7 +137,7 @@ def run_command(
     `before` runs in the new process, `meanwhile` gets what it printed, repeatedly.
     """
     mark = f"{os.getpid()}-{time.monotonic_ns()}"
-    environ = {**os.environ, "OMP_NUM_THREADS": "1", MARK: mark, **(environ or {})}
+    environ = {**os.environ, "OMP_NUM_THREADS": "1", MARK: mark, "PYTHONPATH": SOURCE, **(environ or {})}
     began = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         words = [sys.executable, "-m", "hiergcn", *COMMANDS[name], *more]
