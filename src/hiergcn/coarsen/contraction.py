@@ -26,7 +26,7 @@ DIGIT = 12
 """Most bits by which entries are distributed at a time."""
 ROW, COLUMN = 32, 0x7FFFFFFF
 """First bit of a key that tells the row, and the bits that tell the column."""
-RANGES_PER_THREAD = 4
+RANGES_PER_THREAD = 16
 """The work of a range of rows is not known beforehand, so there are more ranges than threads."""
 
 
