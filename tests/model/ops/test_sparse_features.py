@@ -1,10 +1,13 @@
 """Sparse features: products, dropout and rows against dense ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
 
+from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse_features import FeatureLinear, FewColumns, SparseFeatures, feature_rows, few_rows
 
 
@@ -33,6 +36,15 @@ def test_dropout_is_unbiased_and_for_training_only(features: np.ndarray, sparse:
     draws = torch.stack([layer(X) for _ in range(2000)])
     assert not torch.equal(draws[0], draws[1])
     torch.testing.assert_close(draws.mean(dim=0), whole, atol=0.1, rtol=0)
+
+
+def test_dropped_entries_are_those_that_dropout_makes_zero() -> None:
+    rng = np.random.default_rng(1)
+    X = SparseFeatures.from_scipy(sp.csr_array(rng.random((400, 500)) * (rng.random((400, 500)) < 0.3)))
+    dropped = X.dropped(0.7, torch.Generator().manual_seed(3))
+    values = dropout(X.values, 0.7, torch.Generator().manual_seed(3))
+    assert dropped.values.numel() == values.count_nonzero() < 0.35 * X.values.numel()
+    assert torch.equal(dropped.to_dense(), replace(X, values=values).to_dense())
 
 
 def test_initial_weights_are_glorots_and_from_the_generator() -> None:
