@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hiergcn.cli import options
-from hiergcn.cli.terminal import complain, console, graph_sizes, print_table, printable, split_sizes
+from hiergcn.cli.terminal import complain, console, graph_sizes, is_first_rank, print_table, printable, split_sizes
 from hiergcn.errors import InputError, UnwritableError
 
 if TYPE_CHECKING:
@@ -125,6 +125,8 @@ def fit(
     ] = 30.0,
 ) -> None:
     """Train a model on a graph and predict the class, or a number, of every node."""
+    from hiergcn.evaluate.conformal import check_coverage
+    from hiergcn.run.out_folder import check_room, checkpoint_folder, run_size
     from hiergcn.run.portfolio import checked_method
     from hiergcn.run.source import Source
 
@@ -134,33 +136,32 @@ def fit(
     method = checked_method(model, preset, source.dataset, changes)  # refuses unknown names before anything is read
     resume = options.check_resume(out, resume)
     options.announce(source)
-
-    from hiergcn.cli.progress import FitProgress, Progress
-    from hiergcn.cli.summary import print_summary
-    from hiergcn.evaluate.conformal import check_coverage
-    from hiergcn.model.ops.ranks import joined, rank_device
-    from hiergcn.run.adapt import AUTO
-    from hiergcn.run.budget import default_limit
-    from hiergcn.run.fit import baselines_for, checkpoint_of, drawn_split
-    from hiergcn.run.fit import fit as run_fit
-    from hiergcn.run.machine import cores
-    from hiergcn.run.out_folder import check_room, checkpoint_folder, run_size
-    from hiergcn.run.settings import settings_for
-
     if coverage is not None:
         check_coverage(coverage)
+    folder = out or Path("runs")
+    if is_first_rank():
+        folder = options.out_folder(context, out, Path("runs") / f"{source.name}-{method}")
+    with options.importing():
+        read = options.read_data(source)
+        read.check_labels()  # a wrong column is found before torch is imported
+        if is_first_rank():
+            check_room(folder, run_size(read.graph, seeds))
+
+        from hiergcn.cli.progress import FitProgress, Progress
+        from hiergcn.cli.summary import print_summary
+        from hiergcn.model.ops.ranks import joined, rank_device
+        from hiergcn.run.adapt import AUTO
+        from hiergcn.run.budget import default_limit
+        from hiergcn.run.fit import baselines_for, checkpoint_of, drawn_split
+        from hiergcn.run.fit import fit as run_fit
+        from hiergcn.run.machine import cores
+        from hiergcn.run.settings import settings_for
+
     if method != AUTO:
         settings_for(method, preset, source.dataset).override(changes)  # refuses values that do not go together
     ranks = context.with_resource(joined(device))
     if ranks.size > 1 and int(changes.get("batches", 1)) < ranks.size:
         raise InputError("The ranks of torchrun share the batches of an epoch; give --set batches=N, a few per rank.")
-    folder = out or Path("runs")
-    if ranks.rank == 0:
-        folder = options.out_folder(context, out, Path("runs") / f"{source.name}-{method}")
-    read = options.read_data(source)
-    read.check_labels()
-    if ranks.rank == 0:
-        check_room(folder, run_size(read.graph, seeds))
     where = options.open_engine(context, engine, workers)
     checkpoint = None if out is None else checkpoint_of(read.graph, checkpoint_folder(out), checkpoint_every)
     split_from = read.split_from or drawn_split(read.graph)

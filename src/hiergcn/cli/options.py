@@ -1,10 +1,12 @@
 """Options that several commands share, and the checks of their values."""
 
+import gc
 import os
 import shlex
 import shutil
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -202,6 +204,17 @@ def announce(source: "Source") -> None:
         return
     with suppress(OSError):  # nobody reads it
         typer.echo(f"Reading {printable(' and '.join(files))}")
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Let Python not look for garbage while libraries are imported: all they define stays, a million objects."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()  # nor look through those objects later
+        gc.enable()
 
 
 def read_data(source: "Source") -> "ReadData":

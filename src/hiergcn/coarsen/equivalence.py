@@ -8,7 +8,7 @@ import numpy as np
 
 from hiergcn.coarsen.strategy import CoarsenConfig
 from hiergcn.compiled.csr import Int32s, Int64s, Rows, UInt64s
-from hiergcn.compiled.jit import AHEAD, CACHED, even_ranges, kernel, mix, prefetch, run_over
+from hiergcn.compiled.jit import AHEAD, CACHED, PLAIN, even_ranges, kernel, mix, prefetch, run_over
 
 
 def equivalence_groups(rows: Rows, config: CoarsenConfig) -> Int32s:
@@ -33,6 +33,8 @@ def equivalence_groups(rows: Rows, config: CoarsenConfig) -> Int32s:
 
 def neighbour_hashes(rows: Rows, loops_are_neighbours: bool) -> UInt64s:
     """Return a hash of each node's neighbour set: the sum, modulo 2^64, of its mixed neighbour indices."""
+    if len(rows.indices) < PLAIN:
+        return _hashes_of_few(rows, loops_are_neighbours)
     hashes = np.empty(rows.n, dtype=np.uint64)
 
     def work(start: int, stop: int) -> None:
@@ -47,6 +49,17 @@ def equivalence_classes(rows: Rows, hashes: UInt64s, loops_are_neighbours: bool,
     first = np.empty(rows.n, dtype=np.int32)
     _find_classes(rows.indptr, rows.indices, hashes, loops_are_neighbours, merge_isolated, first)
     return first
+
+
+def _hashes_of_few(rows: Rows, loops_are_neighbours: bool) -> UInt64s:
+    """Return the same hashes by NumPy, which takes more memory, but nothing is compiled."""
+    with np.errstate(over="ignore"):
+        mixed = mix.__wrapped__(rows.indices.astype(np.uint64))  # type: ignore[attr-defined]
+    if not loops_are_neighbours:
+        mixed[rows.indices == np.repeat(np.arange(rows.n), np.diff(rows.indptr))] = 0
+    sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(mixed)))
+    hashes: UInt64s = sums[rows.indptr[1:]] - sums[rows.indptr[:-1]]
+    return hashes
 
 
 @kernel

@@ -17,6 +17,7 @@ from hiergcn.graph.conversions import Conversions
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.split import PARTS, Split
 from hiergcn.graph.tables.feature_columns import LARGEST, FeatureColumn, FeatureTable
+from hiergcn.graph.tables.node_ids import IdColumn
 
 TARGET = "value"
 """Name of targets that have no other."""
@@ -272,6 +273,8 @@ def _checked_ids(ids: Any, n: int) -> NDArray[Any]:
     """Return the user's names of the nodes: whole numbers or text, each once; 0..n-1 for None."""
     if ids is None:
         return read_only(np.arange(n))
+    if isinstance(ids, IdColumn):  # a reader has checked them
+        return read_only(ids.to_numpy())
     array = np.asarray(ids)
     if array.shape != (n,):
         raise InputError(f"The ids have shape {array.shape}, but the graph has {n:,} nodes; give one id per node.")

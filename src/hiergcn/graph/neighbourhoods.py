@@ -16,6 +16,7 @@ from hiergcn.compiled.csr import Int64s, Rows, UInt64s, rows_of
 from hiergcn.compiled.jit import kernel
 
 SAMPLE = 64  # nodes; each is one bit of a mark
+CHUNK = 1 << 20  # edges or nodes at a time
 
 Marks = UInt64s  # (n,): the sampled nodes that have reached a node
 
@@ -41,24 +42,23 @@ def sampled_marks(n: int) -> tuple[Marks, int]:
     return marks, sample
 
 
-@kernel
 def spread_marks(rows: Rows, marks: Marks) -> Marks:
     """Return the marks after one step along the edges."""
     spread = marks.copy()
-    for i in range(len(marks)):
-        for at in range(rows.indptr[i], rows.indptr[i + 1]):
-            spread[i] |= marks[rows.indices[at]]
+    filled = np.flatnonzero(np.diff(rows.indptr))
+    for some in np.array_split(filled, 1 + rows.indptr[-1] // CHUNK) if filled.size else ():
+        first, last = rows.indptr[some[0]], rows.indptr[some[-1] + 1]
+        found = np.bitwise_or.reduceat(marks[rows.indices[first:last]], rows.indptr[some] - first)
+        spread[some] |= found
     return spread
 
 
-@kernel
 def count_marks(marks: Marks) -> Int64s:
     """Return how many nodes have each bit; (64,)."""
-    counts = np.zeros(64, dtype=np.int64)
-    for mark in marks:
-        for bit in range(64 if mark else 0):
-            if (mark >> np.uint64(bit)) & np.uint64(1):
-                counts[bit] += 1
+    counts = np.zeros(SAMPLE, dtype=np.int64)
+    for first in range(0, len(marks), CHUNK):
+        octets = marks[first : first + CHUNK].astype("<u8").view(np.uint8).reshape(-1, 8)
+        counts += np.unpackbits(octets, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
     return counts
 
 

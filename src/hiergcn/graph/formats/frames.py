@@ -17,6 +17,7 @@ from hiergcn.graph.tables.column_roles import ID, LABEL, CsvOptions, EdgeColumns
 from hiergcn.graph.tables.delimited import Origin
 from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureTable, decode_columns, number_columns, unnamed
 from hiergcn.graph.tables.label_columns import label_texts
+from hiergcn.graph.tables.node_ids import IdColumn
 from hiergcn.graph.tables.split_columns import SPLIT, part_names
 from hiergcn.graph.tables.text_columns import column_name
 
@@ -33,7 +34,7 @@ def graph_from_frames(edges: pd.DataFrame, nodes: pd.DataFrame | None, options: 
     known, ids = (None, [listed[end] for end in columns.ends]) if nodes is None else _node_table(nodes, options)
     parts = graph_parts(edges_of(listed, list(listed.columns), origin, columns), known, name)
     if not all(pd.api.types.is_numeric_dtype(column) for column in ids):
-        parts["ids"] = parts["ids"].astype(str).astype(object)  # "12" was text and stays so
+        parts["ids"] = IdColumn(parts["ids"].strings)  # "12" was text and stays so
     return Graph(**parts)
 
 

@@ -122,7 +122,7 @@ def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[st
     ids, ends, notes = _all_ids(edges, nodes)
     adjacency = symmetric_adjacency(ends[0], ends[1], edges.weight, len(ids))
     notes += _notes_on_edges(ends, adjacency.nnz)
-    parts = {"adjacency": adjacency, "ids": ids.to_numpy(), "name": name}
+    parts = {"adjacency": adjacency, "ids": ids, "name": name}
     if nodes is None:
         return parts | {"notes": (*edges.notes, *notes)}
     extra = len(ids) - len(nodes.ids)

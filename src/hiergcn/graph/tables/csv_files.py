@@ -1,6 +1,7 @@
 """A graph from a file of edges and, if there is one, a file of nodes."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -96,9 +97,16 @@ def _read(edges: str | Path, nodes: str | Path | None, options: CsvOptions) -> C
     if nodes is None and options.of_nodes:
         belongs = f"Column {options.of_nodes!r} belongs to a file of nodes"
         raise InputError(f"{belongs}, and none is given; name it after the edges.")
-    known = None if nodes is None else _read_nodes(_opened(nodes, options), options)
-    table = None if known is None else known[0]
-    listed, edges_layout, notes = _read_edges(_opened(edges, options), options, table)
+    opened = _opened(edges, options)
+    with ThreadPoolExecutor(1) as pool:  # reads both tables at the same time, since Arrow does not hold Python's lock
+        ahead = pool.submit(_read_typed_edges, opened, options) if isinstance(opened, TableFile) else None
+        known = None if nodes is None else _read_nodes(_opened(nodes, options), options)
+        table = None if known is None else known[0]
+        edges_layout, notes = opened, ()
+        if ahead is None:
+            listed, edges_layout, notes = _read_edges(opened, options, table)
+        else:
+            listed = ahead.result()
     parts = graph_parts(listed, table, graph_name(edges))
     graph = Graph(**parts | {"notes": (*notes, *parts["notes"])})
     layouts = (edges_layout,) if known is None else (edges_layout, known[1])
@@ -150,13 +158,15 @@ def _read_nodes(layout: Layout | TableFile, options: CsvOptions) -> tuple[NodeTa
     return replace(table, notes=(*table.notes, *notes, *_comments_between(layout))), layout
 
 
+def _read_typed_edges(file: TableFile, options: CsvOptions) -> EdgeTable:
+    roles = EdgeColumns.choose(file, file.names, options)
+    used = [*roles.ends, *([] if roles.weight is None else [roles.weight])]
+    return replace(edges_of(file.read(used), file.names, file, roles), ids=file.nodes)
+
+
 def _read_edges(
-    layout: Layout | TableFile, options: CsvOptions, nodes: NodeTable | None
-) -> tuple[EdgeTable, Layout | TableFile, tuple[str, ...]]:
-    if isinstance(layout, TableFile):
-        roles = EdgeColumns.choose(layout, layout.names, options)
-        used = [*roles.ends, *([] if roles.weight is None else [roles.weight])]
-        return replace(edges_of(layout.read(used), layout.names, layout, roles), ids=layout.nodes), layout, ()
+    layout: Layout, options: CsvOptions, nodes: NodeTable | None
+) -> tuple[EdgeTable, Layout, tuple[str, ...]]:
     if len(layout.first) < 2:
         where = f"{layout}, row {layout.first_line}"
         raise InputError(

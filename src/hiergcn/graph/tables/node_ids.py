@@ -13,10 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hiergcn.graph.tables.text_columns import as_text
+from hiergcn.graph.tables.text_lookup import WIDEST, TextLookup
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
+MANY = 100_000
+"""Texts from which on a table of our own finds them. Arrow's takes longer, but there is nothing to compile."""
 DENSE = 8
 """Whole numbers that span at most so many times their count are looked up in an array instead of a hash table."""
 
@@ -67,9 +70,21 @@ class IdColumn:
             return None
         return int(np.argmax(self.values.is_null().to_numpy()))
 
+    @cached_property
+    def _lookup(self) -> TextLookup | None:
+        """The table that finds these ids; None for few, for very long ones and for whole numbers."""
+        import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+        if isinstance(self.values, np.ndarray) or len(self) < MANY or self.values.null_count:
+            return None
+        longest = pc.max(pc.binary_length(self.values)).as_py()
+        return TextLookup.of(self.values, longest) if longest <= WIDEST else None
+
     @property
     def first_repeated(self) -> int | None:
         """The first row whose id is that of an earlier row."""
+        if self._lookup is not None:
+            return self._lookup.repeated
         again = pd.Series(self.to_numpy()).duplicated() if len(self.distinct()) < len(self) else None
         return None if again is None else int(again.argmax())
 
@@ -97,7 +112,7 @@ class IdColumn:
         """Return whole numbers by value, texts by the alphabet."""
         if isinstance(self.values, np.ndarray):
             return IdColumn(np.sort(self.values))
-        import pyarrow.compute as pc  # type: ignore[import-untyped]
+        import pyarrow.compute as pc
 
         return IdColumn(self.values.take(pc.sort_indices(self.values)))
 
@@ -106,6 +121,8 @@ class IdColumn:
         mine, theirs = self.values, ids.values
         if isinstance(mine, np.ndarray) and isinstance(theirs, np.ndarray):
             return _places(mine, theirs)
+        if ids._lookup is not None and not self.strings.null_count:
+            return ids._lookup.places(self.strings)
         import pyarrow.compute as pc
 
         found = pc.index_in(self.strings, value_set=ids.strings.combine_chunks()).fill_null(-1)
@@ -133,6 +150,8 @@ def _from_series(column: "pd.Series[Any]") -> "NDArray[np.int64] | pa.ChunkedArr
             return column.to_numpy(np.int64)
         except OverflowError:
             pass
+    if isinstance(column.dtype, pd.StringDtype):
+        return _chunked(*pa.chunked_array(pa.array(column.array)).cast(pa.large_string()).chunks)
     if pd.api.types.infer_dtype(column, skipna=True) not in ("string", "empty"):
         column = as_text(column)
     return _chunked(pa.array(column, pa.large_string(), from_pandas=True))
