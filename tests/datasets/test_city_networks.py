@@ -13,7 +13,7 @@ from hiergcn.datasets import catalogue, load_dataset
 from hiergcn.datasets.city_networks import EDGES, FEATURES, FILES, LABELS, MASKS, read_city_network
 from hiergcn.datasets.dataset_info import INFOS
 from hiergcn.errors import InputError
-from hiergcn.graph.formats.tensor_file import read_tensor
+from hiergcn.graph.formats.pyg_data import read_tensor
 
 N = 30
 

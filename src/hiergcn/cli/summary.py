@@ -1,15 +1,14 @@
 """The results of a fit, as `hiergcn fit` prints them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.console import Console
 
-from hiergcn.cli.number_summary import number_line, print_numbers
 from hiergcn.cli.terminal import duration, percent, print_table, printable, warn_of_few_tests
 from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, describe_sets
-from hiergcn.evaluate.number_report import NumberReport
+from hiergcn.evaluate.number_report import NumberReport, describe_intervals
 from hiergcn.report.headline import headline
 from hiergcn.report.leaderboard import leaderboard
 from hiergcn.run.auto import NO_TIME
@@ -23,6 +22,8 @@ _FILES = {
     "Report": "report.html",
     "Run folder": "",
 }
+TITLES = ("R²", "MAE", "RMSE")
+MEANING = "R² is 1 for perfect predictions, 0 for the mean. MAE, RMSE: mean absolute and root mean squared error."
 SHOWN_NOTES = 10
 SHOWN_CLASSES = 30
 
@@ -31,7 +32,7 @@ def print_summary(out: Console, result: RunResult, folder: Path | None, asked: i
     """Print every figure of a run; `asked` is the number of seeds that the user wanted."""
     out.print()
     if isinstance(result.report, NumberReport):
-        print_numbers(out, result, result.report)
+        _print_numbers(out, result, result.report)
     else:
         _print_class_figures(out, result)
     _print_end(out, result, folder, asked)
@@ -85,7 +86,7 @@ def _print_end(out: Console, result: RunResult, folder: Path | None, asked: int)
 def last_line(result: RunResult) -> str:
     """Return the headline of the run's page in a line, so that it is on the screen when a fit ends."""
     if isinstance(result.report, NumberReport):
-        return number_line(result, result.report)
+        return _number_line(result, result.report)
     metrics = result.metrics()
     found = headline(metrics, leaderboard(metrics))
     sentences = [found.meaning, *(sentence for sentence in found.sentences if sentence != metrics["verdict"])]
@@ -205,13 +206,7 @@ def _print_leaderboard(out: Console, candidates: Sequence[Candidate]) -> None:
             rows.append((one.name, *figures, str(one.seeds), duration(one.seconds or 0.0)))
     columns = ("candidate", "validation %", "test %", "weight", "seeds", "time")
     print_table(out, columns, rows, title="Leaderboard: accuracy of the mean over a candidate's seeds")
-    reasons: dict[str, list[str]] = {}
-    for one in candidates:
-        if one.left_out is not None:
-            reasons.setdefault(one.left_out, []).append(one.name)
-    for reason, names in reasons.items():
-        hint = "; a longer --time-limit includes them" if reason == NO_TIME else ""
-        out.print(f"Not in the table: {', '.join(names)} ({printable(reason)}{hint}).", soft_wrap=True)
+    _print_left_out(out, candidates)
     out.print()
 
 
@@ -230,3 +225,74 @@ def _scores(report: PartReport) -> list[str]:
     spread = "" if report.accuracy.std is None else f" ± {percent(report.accuracy.std)}"
     accuracy, *others = (percent(report[name].mean) for name in METRICS)
     return [accuracy + spread, *others]
+
+
+def _print_numbers(out: Console, result: RunResult, report: NumberReport) -> None:
+    """Print the scores of the answer and of each seed, and the other methods beside them."""
+    count = len(result.seeds)
+    seeds = f"{count} seed" + ("s" if count > 1 else "")
+    of = f"{printable(result.graph.target_name)} of {printable(result.graph.name)}"
+    title = f"{result.settings.method} for {of}, {seeds}" if result.leaderboard is None else f"Chosen for {of}"
+    rows = [("delivered, test", *_shown(report.scores.values()))] if result.test else []
+    rows.append(("delivered, validation", *_shown(report.validation_scores.values())))
+    if count > 1:
+        rows += [("single seeds, test", *_means(result.test))] if result.test else []
+        rows.append(("single seeds, validation", *_means(result.validation)))
+    print_table(out, ("", *TITLES), rows, title=title)
+    out.print(MEANING)
+    if result.verdict:
+        out.print(result.verdict, style="bold")
+    if not result.test:
+        words = "There are no test values. Validation also chose the epoch, so its scores are optimistic."
+        out.print(words, style="yellow")
+    if result.failed_seeds:
+        out.print(f"{len(result.failed_seeds)} of {count} seeds failed and are not in the mean.", style="yellow")
+    out.print()
+    _print_candidates(out, result)
+    intervals = report.metrics()["prediction_intervals"]
+    if intervals is not None:
+        out.print(describe_intervals(intervals), style="yellow" if intervals["half_width"] is None else None)
+
+
+def _number_line(result: RunResult, report: NumberReport) -> str:
+    """Return the scores of the answer in a line."""
+    on, scores = ("test", report.scores) if result.test else ("validation", report.validation_scores)
+    nodes = len(result.split.test if result.test else result.split.validation)
+    shown = ", ".join(f"{title} {value}" for title, value in zip(TITLES, _shown(scores.values()), strict=True))
+    name = printable(result.graph.target_name)
+    return f"{printable(result.graph.name)}: {shown}. Scores of the predicted {name} on {nodes:,} {on} nodes."
+
+
+def _print_candidates(out: Console, result: RunResult) -> None:
+    """Print every candidate of the automatic choice, or simpler methods on the same split."""
+    candidates = result.leaderboard or result.baselines or ()
+    on = "test" if result.test else "validation"
+    rows = [
+        (one.name, *_means(report), f"{one.weight:.0%}" if one.weight else "", duration(one.seconds or 0.0))
+        for one in candidates
+        if (report := getattr(one, on)) is not None
+    ]
+    if not rows:
+        return
+    title = "Leaderboard, best on validation first" if result.leaderboard else "Other methods on the same split"
+    print_table(out, ("candidate", *TITLES, "weight", "time"), rows, title=f"{title}; on {on} nodes")
+    _print_left_out(out, candidates)
+    out.print()
+
+
+def _print_left_out(out: Console, candidates: Sequence[Candidate]) -> None:
+    reasons: dict[str, list[str]] = {}
+    for one in candidates:
+        if one.left_out is not None:
+            reasons.setdefault(one.left_out, []).append(one.name)
+    for reason, names in reasons.items():
+        hint = "; a longer --time-limit includes them" if reason == NO_TIME else ""
+        out.print(f"Not in the table: {', '.join(names)} ({printable(reason)}{hint}).", soft_wrap=True)
+
+
+def _means(report: PartReport) -> list[str]:
+    return _shown(summary.mean for summary in report.values())
+
+
+def _shown(scores: Iterable[float | None]) -> list[str]:
+    return ["-" if score is None else f"{score:.4g}" for score in scores]

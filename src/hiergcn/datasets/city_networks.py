@@ -10,7 +10,7 @@ import numpy as np
 
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.formats.tensor_file import read_tensor
+from hiergcn.graph.formats.pyg_data import read_tensor
 
 EDGES, FEATURES, LABELS = "edge_indices.pt", "node_features_augmented.pt", "10-chunk_16-hop_node_labels.pt"
 MASKS = ("train_mask.pt", "valid_mask.pt", "test_mask.pt")

@@ -16,9 +16,8 @@ from hiergcn.graph.tables.assemble import NodeTable, edges_of, graph_parts, node
 from hiergcn.graph.tables.column_roles import ID, LABEL, CsvOptions, EdgeColumns, NodeColumns
 from hiergcn.graph.tables.delimited import Origin
 from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureTable, decode_columns, number_columns, unnamed
-from hiergcn.graph.tables.label_columns import label_texts
+from hiergcn.graph.tables.label_columns import SPLIT, label_texts, part_names
 from hiergcn.graph.tables.node_ids import IdColumn
-from hiergcn.graph.tables.split_columns import SPLIT, part_names
 from hiergcn.graph.tables.text_columns import column_name
 
 ROWS = 8192  # written to CSV at once, so that sparse features never become dense as a whole

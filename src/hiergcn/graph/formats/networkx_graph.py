@@ -28,9 +28,15 @@ from hiergcn.graph.split import Split
 from hiergcn.graph.tables.column_roles import LABEL, CsvOptions
 from hiergcn.graph.tables.delimited import Origin
 from hiergcn.graph.tables.feature_columns import FeatureTable, read_features
-from hiergcn.graph.tables.label_columns import Labels, label_texts, labels_of
-from hiergcn.graph.tables.split_columns import SPLIT, part_names, split_from_column
-from hiergcn.graph.tables.target_columns import read_targets
+from hiergcn.graph.tables.label_columns import (
+    SPLIT,
+    Labels,
+    label_texts,
+    labels_of,
+    part_names,
+    read_targets,
+    split_from_column,
+)
 from hiergcn.graph.tables.text_columns import TextColumn
 
 VECTOR = "x"

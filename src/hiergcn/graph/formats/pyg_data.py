@@ -1,6 +1,8 @@
 """`torch_geometric.data.Data` objects. torch is imported only when a graph is converted to one."""
 
+import warnings
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.graph.graph import Features, Graph
 from hiergcn.graph.split import PARTS, Split
-from hiergcn.graph.tables.split_columns import split_from_parts
+from hiergcn.graph.tables.label_columns import split_from_parts
 
 MASKS = ("train_mask", "val_mask", "test_mask")
 
@@ -144,3 +146,20 @@ def _labels(y: Any, n: int) -> NDArray[Any]:
         missing = np.isnan(labels)
         labels = np.where(missing, -1, labels).astype(np.int64)
     return labels
+
+
+def read_tensor(path: Path) -> NDArray[Any]:
+    """Return the tensor in a file of `torch.save`. Anything else in it is refused, and no code in it runs."""
+    import torch
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on pickle protocols: the reason below says enough
+            tensor = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged file can fail in any way
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise InputError(f"{path} cannot be read ({reason:.200}); put the original file there.") from error
+    if not isinstance(tensor, torch.Tensor):
+        raise InputError(f"{path} holds a {type(tensor).__name__}, not a tensor; put the original file there.")
+    array: NDArray[Any] = tensor.detach().numpy()
+    return array

@@ -24,10 +24,8 @@ from hiergcn.graph.split import Split
 from hiergcn.graph.tables.column_roles import CsvOptions, EdgeColumns, NodeColumns
 from hiergcn.graph.tables.delimited import Origin
 from hiergcn.graph.tables.feature_columns import FeatureTable, numbers, read_features
-from hiergcn.graph.tables.label_columns import Labels, read_labels
+from hiergcn.graph.tables.label_columns import Labels, look_like_numbers, read_labels, read_targets, split_from_column
 from hiergcn.graph.tables.node_ids import IdColumn
-from hiergcn.graph.tables.split_columns import split_from_column
-from hiergcn.graph.tables.target_columns import look_like_numbers, read_targets
 from hiergcn.graph.tables.text_columns import TextColumn
 
 MOST_UNLISTED = 0.2

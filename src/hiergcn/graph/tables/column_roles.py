@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hiergcn.errors import InputError
 from hiergcn.graph.tables.delimited import Origin
 from hiergcn.graph.tables.feature_columns import FeatureColumn
-from hiergcn.graph.tables.split_columns import SPLIT
+from hiergcn.graph.tables.label_columns import SPLIT
 from hiergcn.graph.tables.text_columns import column_name
 
 ENDS = (

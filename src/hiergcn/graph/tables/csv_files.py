@@ -15,9 +15,9 @@ from hiergcn.graph.graph import Graph
 from hiergcn.graph.tables.assemble import EdgeTable, NodeTable, edges_of, graph_parts, nodes_of
 from hiergcn.graph.tables.column_roles import ID, LABEL, CsvOptions, EdgeColumns, NodeColumns, shown_names, usual_ends
 from hiergcn.graph.tables.delimited import Layout, layout_of, read_long_nodes, read_long_table, read_table
+from hiergcn.graph.tables.label_columns import look_like_numbers
 from hiergcn.graph.tables.node_ids import IdColumn
 from hiergcn.graph.tables.table_files import TableFile, typed_table
-from hiergcn.graph.tables.target_columns import look_like_numbers
 
 PACKED = (".gz", ".zst", ".bz2", ".xz")
 USUAL_NAMES = ("edges", "edge", "edgelist", "edge_list", "links", "graph")

@@ -18,8 +18,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.tables.column_roles import LABEL, CsvOptions, NodeColumns, shown_names
 from hiergcn.graph.tables.delimited import Layout, layout_of, read_table
-from hiergcn.graph.tables.label_columns import is_unknown
-from hiergcn.graph.tables.target_columns import read_targets
+from hiergcn.graph.tables.label_columns import is_unknown, read_targets
 
 SHOWN = 3  # changed labels in a note
 

@@ -1,7 +1,7 @@
-"""Labels: the class of each node, by the same rules for every format.
+"""What is to be predicted, by the same rules for every format: labels or numeric targets, and the split of the nodes.
 
-A label is unknown if it is blank, missing (None, NaN) or one of the words for it, `UNKNOWN`; -1 is among them. The
-caller can give other words.
+A label or target is unknown if it is blank, missing (None, NaN) or one of the words for it, `UNKNOWN`; the caller can
+give other words. -1 is an unknown label, but a target like any other number.
 """
 
 from collections.abc import Sequence
@@ -13,13 +13,23 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
-from hiergcn.graph.tables.delimited import MISSING
-from hiergcn.graph.tables.text_columns import TextColumn, natural_order
+from hiergcn.graph.split import PARTS, Split
+from hiergcn.graph.tables.delimited import MISSING, Origin
+from hiergcn.graph.tables.feature_columns import floats
+from hiergcn.graph.tables.text_columns import TextColumn, canonical_order, natural_order
 
 UNKNOWN = ("unknown", "unlabelled", "unlabeled", "-1", "-1.0")
 """Words for an unknown label in any case, beside those for a missing feature, which count as they are written."""
 DOUBTFUL = ("none", "missing", "n.a.", "na", "nan", "null", "nil", "tbd", "undefined", "unspecified", "-", "--", "#n/a")
 """Classes, in any case, that a user may have meant as unknown; `hiergcn check` points them out."""
+FEWEST_NUMBERS = 10
+"""Distinct numbers from which on labels may be meant as numbers to predict."""
+FEW_LABELS = 5
+"""Labels per distinct number, on average, from which on they are taken for classes."""
+GAPS = 3
+"""Whole numbers that cover a range this many times as large as their count are no codes of classes."""
+SPLIT = "split"
+SPLIT_WORDS = {"train": 0, "training": 0, "validation": 1, "val": 1, "valid": 1, "dev": 1, "test": 2}
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,3 +86,95 @@ def is_unknown(word: str, unknown: Sequence[str] | None = None) -> bool:
 def label_texts(labels: NDArray[np.int64], class_names: tuple[str, ...]) -> NDArray[Any]:
     """Return the class name of each node; None if its label is unknown."""
     return np.array([*class_names, None], dtype=object)[labels]
+
+
+def read_targets(column: "pd.Series[Any]", origin: Origin, unknown: Sequence[str] | None = None) -> NDArray[np.float64]:
+    """Return the number in each row, NaN if it is unknown."""
+    if not pd.api.types.is_numeric_dtype(column):
+        words = column.map(lambda entry: isinstance(entry, str) and _is_unknown_target(entry.strip(), unknown))
+        column = column.astype(object).mask(words.astype(bool), None)
+    values = np.asarray(floats(column), np.float64)
+    wrong = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
+    if wrong.size:
+        where, entry = origin.at(wrong[0], column.name), str(column.iloc[wrong[0]])
+        raise InputError(f"{where}: {entry!r:.60} in the column of the target; give a number, or leave it blank.")
+    return values
+
+
+def look_like_numbers(labels: Labels) -> bool:
+    """Return whether labels may be meant as numbers to predict: many different ones, each at few nodes.
+
+    They are fractions, or whole numbers that are no codes 1, 2, 3, .. of classes.
+    """
+    names, given = labels.class_names, int(np.count_nonzero(labels.numbers >= 0))
+    if len(names) < FEWEST_NUMBERS or given >= FEW_LABELS * len(names):
+        return False
+    values = pd.to_numeric(pd.Series(names), errors="coerce").to_numpy(np.float64)
+    if not np.isfinite(values).all():
+        return False
+    fractions = bool((values != np.floor(values)).any())
+    return fractions or float(np.ptp(values)) + 1 > GAPS * len(names)
+
+
+def _is_unknown_target(word: str, unknown: Sequence[str] | None) -> bool:
+    """Return whether a word means unknown; -1 is a number."""
+    return word == "" or (is_unknown(word, unknown) and pd.isna(pd.to_numeric(word, errors="coerce")))
+
+
+def split_from_column(
+    text: TextColumn, labels: NDArray[np.int64] | None, ids: NDArray[Any], origin: Origin, column: str
+) -> tuple[Split, list[str]]:
+    """Return the split that a column names, and notes on it. Nodes with a blank belong to no part."""
+    part = _parts(text, origin, column)
+    labels = np.full(part.size, -1) if labels is None else labels
+    bare = np.flatnonzero(((part == 0) | (part == 1)) & (labels < 0))
+    if bare.size:
+        where, name = origin.at(bare[0], column), PARTS[part[bare[0]]]
+        raise InputError(f"{where}: a node for {name} has no label; give it one, or leave its split blank.")
+    return split_from_parts(part, labels, ids, f"column {column!r}")
+
+
+def split_from_parts(
+    part: NDArray[np.int64], labels: NDArray[np.int64], ids: NDArray[Any], named_by: str, seed: int = 0
+) -> tuple[Split, list[str]]:
+    """Return the split of nodes whose parts are indices of PARTS, -1 for none, and notes on it.
+
+    Test nodes may have no label: they are predicted, and not counted. If no node is for validation, a fifth of each
+    class's training nodes become so.
+    """
+    notes = [f"the split is that of {named_by}"]
+    waiting = (part == 2) & (labels < 0)
+    if waiting.any():
+        notes.append(f"test nodes without a label, which are predicted and not counted: {int(waiting.sum()):,}")
+    idle = int(np.count_nonzero((part < 0) & (labels >= 0)))
+    if idle:
+        notes.append(f"labels that are not used, because {named_by} is blank there: {idle:,}")
+    train, validation, test = (np.flatnonzero((part == place) & ~waiting) for place in range(len(PARTS)))
+    if train.size and not validation.size:
+        training = np.where(part == 0, labels, -1)
+        drawn = Split.holdout(training, test=0.0, seed=seed, order=canonical_order(ids))
+        train, validation = drawn.train, drawn.validation
+        notes.append(f"{named_by} names no validation nodes: a fifth of each class's training nodes became so")
+    return Split(train, validation, test), notes
+
+
+def part_names(split: Split, n: int) -> NDArray[Any]:
+    """Return the part of each of n nodes; None if it is in none."""
+    names = np.full(n, None, dtype=object)
+    for part in PARTS:
+        names[getattr(split, part)] = part
+    return names
+
+
+def _parts(text: TextColumn, origin: Origin, column: str) -> NDArray[np.int64]:
+    """Return the part of each node, as an index of PARTS; blank is -1."""
+    places = np.array([SPLIT_WORDS.get(str(value).lower(), len(PARTS)) for value in text.values] + [-1], np.int64)
+    parts = places[text.code]
+    wrong = np.flatnonzero(parts == len(PARTS))
+    if wrong.size:
+        found = text.values[text.code[wrong[0]]]
+        raise InputError(
+            f"{origin.at(wrong[0], column)}: {found!r:.80} is no part of a split; write train, validation, test or "
+            f"nothing, or drop the column (--drop, drop=[..])."
+        )
+    return parts
