@@ -91,20 +91,23 @@ def compare(
         options.check_folder(out)
     options.announce(source)
 
-    from hiergcn.cli.progress import CompareProgress, Progress
-    from hiergcn.graph.split import parse_splits
-    from hiergcn.run.compare import compare as run_compare
-    from hiergcn.run.compare import describe_splits, parse_methods
-    from hiergcn.run.method_scores import COMPARISON, SCORES
-    from hiergcn.run.out_folder import write_or_rescue
+    with options.importing():
+        from hiergcn.graph.split import parse_splits
 
-    specs = parse_splits(splits)
+        specs = parse_splits(splits)
+        read = options.read_data(source)
+        read.check_labels()  # a wrong column is found before torch is imported
+
+        from hiergcn.cli.progress import CompareProgress, Progress
+        from hiergcn.run.compare import compare as run_compare
+        from hiergcn.run.compare import describe_splits, parse_methods
+        from hiergcn.run.method_scores import COMPARISON, SCORES
+        from hiergcn.run.out_folder import write_or_rescue
+
     methods = parse_methods(models, source.dataset, changes)
     if against is not None and against not in methods:
         raise InputError(f"--against {against} must be one of --models {models}.")
     folder = options.out_folder(context, out, Path("runs") / f"{source.name}-compare")
-    read = options.read_data(source)
-    read.check_labels()
     where = options.open_engine(context, engine)
     screen = console()
     about = describe_splits(specs, drawn=read.split_from is None)

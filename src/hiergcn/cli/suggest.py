@@ -62,9 +62,11 @@ def _after(folder: Path, budget: int, seed: int) -> "pd.DataFrame":
 
 
 def _before(source: "Source", budget: int, seed: int) -> "pd.DataFrame":
-    from hiergcn.run.suggest import suggest as suggest_nodes
+    with options.importing():
+        graph = options.read_data(source).graph  # a wrong column is found before torch is imported
 
-    graph = options.read_data(source).graph
+        from hiergcn.run.suggest import suggest as suggest_nodes
+
     for note in graph.notes:
         console(stderr=True).print(f"Note: {printable(note)}", style="yellow", soft_wrap=True)
     return suggest_nodes(graph, budget, seed=seed)

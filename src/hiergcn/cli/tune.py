@@ -87,20 +87,22 @@ def tune(
     method = checked_method(model or method_for(None, source.dataset), None, source.dataset, changes)
     options.announce(source)
 
-    from hiergcn.cli.progress import Progress
-    from hiergcn.report.figures import tuning_figure
-    from hiergcn.run.out_folder import check_free
-    from hiergcn.run.settings import settings_for
-    from hiergcn.run.tune import JOURNAL, write_tuning
-    from hiergcn.run.tune import tune as search
+    with options.importing():
+        read = options.read_data(source)
+        read.check_labels()  # a wrong column is found before torch is imported
+
+        from hiergcn.cli.progress import Progress
+        from hiergcn.report.figures import tuning_figure
+        from hiergcn.run.out_folder import check_free
+        from hiergcn.run.settings import settings_for
+        from hiergcn.run.tune import JOURNAL, write_tuning
+        from hiergcn.run.tune import tune as search
 
     settings_for(method, None, source.dataset).override(changes)  # refuses values that do not go together
     folder = Path("runs") / f"{source.name}-{method}-tune" if out is None else out
     if not (folder / JOURNAL).is_file():
         check_free(folder)
     where = options.open_engine(context, engine, workers)
-    read = options.read_data(source)
-    read.check_labels()
     screen = console()
     screen.print(f"Search in {folder}: {trials} trials of {seeds} seeds; Ctrl-C keeps finished trials.", soft_wrap=True)
     with Progress(screen, where) as progress:
