@@ -6,7 +6,7 @@ import pytest
 
 from hiergcn.graph.tables import node_ids
 from hiergcn.graph.tables.node_ids import IdColumn
-from hiergcn.graph.tables.text_lookup import WIDEST, TextLookup
+from hiergcn.graph.tables.text_lookup import WIDEST, TextLookup, is_dense
 
 CLOSE = ["a", "a\0", "a\0\0", "", "é", "e", "abcdefg", "abcdefgh", "abcdefghi", "x" * WIDEST, "ä" * 31]
 
@@ -53,3 +53,11 @@ def test_ids_are_found_alike_by_arrow_and_by_the_table(monkeypatch: pytest.Monke
     assert wanted.positions_in(ids).tolist() == by_arrow.tolist()
     assert ids.first_repeated is None
     assert IdColumn(chunks([*texts, texts[5], texts[2]])).first_repeated == len(texts)
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\u00a0", "\u3000", "\x7f", "é"])
+def test_texts_with_blanks_are_not_dense(blank: str) -> None:
+    texts = [f"n{k}" for k in range(2000)]
+    assert is_dense(chunks([*texts, "", "~!"]))
+    assert not is_dense(chunks([*texts, f"a{blank}b"]))
+    assert is_dense(chunks([*texts, blank])[:-1])

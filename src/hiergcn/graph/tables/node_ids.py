@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hiergcn.graph.tables.text_columns import as_text
-from hiergcn.graph.tables.text_lookup import WIDEST, TextLookup
+from hiergcn.graph.tables.text_lookup import WIDEST, TextLookup, is_dense
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -176,7 +176,7 @@ def _without_blanks(strings: "pa.ChunkedArray", trimmed: bool) -> "pa.ChunkedArr
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    bare = strings if trimmed else pc.utf8_trim_whitespace(strings)
+    bare = strings if trimmed or is_dense(strings) else pc.utf8_trim_whitespace(strings)
     empty = pc.equal(pc.binary_length(bare), 0)
     return pc.if_else(empty, pa.scalar(None, pa.large_string()), bare) if pc.any(empty).as_py() else bare
 

@@ -51,6 +51,12 @@ class TextLookup:
         return found
 
 
+def is_dense(texts: "pa.ChunkedArray") -> bool:
+    """Return whether no large string has a blank, a control character, or a letter beyond ASCII."""
+    parts = (characters[offsets[0] : offsets[-1]] for offsets, characters in _buffers(texts))
+    return all(part.min(initial=127) > 32 and part.max(initial=33) < 127 for part in parts)
+
+
 def _packed(texts: "pa.ChunkedArray", width: int) -> UInt64s:
     words = np.empty((len(texts), width), np.uint64)
     first = 0
