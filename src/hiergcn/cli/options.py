@@ -1,5 +1,6 @@
 """Options that several commands share, and the checks of their values."""
 
+import atexit
 import gc
 import os
 import shlex
@@ -213,7 +214,8 @@ def importing() -> Iterator[None]:
     try:
         yield
     finally:
-        gc.freeze()  # nor look through those objects later
+        gc.freeze()  # nor look through those objects later, but at the end: some libraries count what is left then
+        atexit.register(gc.unfreeze)
         gc.enable()
 
 
