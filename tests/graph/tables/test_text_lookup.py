@@ -1,7 +1,7 @@
 """The hash table of texts: the same places as a dictionary finds."""
 
 import numpy as np
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 from hiergcn.graph.tables import node_ids

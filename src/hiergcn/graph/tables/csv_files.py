@@ -102,10 +102,11 @@ def _read(edges: str | Path, nodes: str | Path | None, options: CsvOptions) -> C
         ahead = pool.submit(_read_typed_edges, opened, options) if isinstance(opened, TableFile) else None
         known = None if nodes is None else _read_nodes(_opened(nodes, options), options)
         table = None if known is None else known[0]
-        edges_layout, notes = opened, ()
-        if ahead is None:
+        edges_layout: Layout | TableFile = opened
+        notes: tuple[str, ...] = ()
+        if isinstance(opened, Layout):
             listed, edges_layout, notes = _read_edges(opened, options, table)
-        else:
+        elif ahead is not None:
             listed = ahead.result()
     parts = graph_parts(listed, table, graph_name(edges))
     graph = Graph(**parts | {"notes": (*notes, *parts["notes"])})
