@@ -258,6 +258,14 @@ class Conversions:
 
         write_npz(self._graph, path)
 
+    def to_table(
+        self, hops: int = 2, levels: int = 3, *, harmonic: bool = True, train: "ArrayLike | None" = None
+    ) -> "pd.DataFrame":
+        """Return a row for each node, by its id, for any tabular learner; see `hiergcn.node_table`."""
+        import hiergcn  # hierarchies stand above graphs: the function is found when it is asked for
+
+        return hiergcn.node_table(self._graph, hops, levels, harmonic=harmonic, train=train)
+
     @staticmethod
     def from_table(
         X: Any,
