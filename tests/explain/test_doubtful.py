@@ -46,7 +46,7 @@ def test_a_label_has_no_part_in_its_own_judgement(graph: Graph) -> None:
     X = averaged(graph.adjacency, graph.features)[nodes]
     own = fold == fold[7]
     for before, after in (
-        tuple(doubtful._by_edges(graph.adjacency, nodes, given, CLASSES, fold) for given in (labels, other)),
+        tuple(doubtful.judged_by_edges(graph.adjacency, nodes, given, CLASSES, fold) for given in (labels, other)),
         tuple(doubtful._by_features(X, given, CLASSES, fold) for given in (labels, other)),
     ):
         np.testing.assert_array_equal(after[own], before[own])
@@ -73,7 +73,7 @@ def test_wide_features_become_principal_components(graph: Graph, monkeypatch: py
 
 def test_folds_in_turn_give_the_same(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     nodes, labels, _ = flipped(graph, 0)
-    together = doubtful._by_edges(graph.adjacency, nodes, labels, CLASSES, folds(labels))
+    together = doubtful.judged_by_edges(graph.adjacency, nodes, labels, CLASSES, folds(labels))
     monkeypatch.setattr(doubtful, "_MOST_VALUES", 2 * 600 * CLASSES)
-    in_turn = doubtful._by_edges(graph.adjacency, nodes, labels, CLASSES, folds(labels))
+    in_turn = doubtful.judged_by_edges(graph.adjacency, nodes, labels, CLASSES, folds(labels))
     np.testing.assert_allclose(in_turn, together, rtol=1e-6)

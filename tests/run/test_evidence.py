@@ -10,7 +10,7 @@ from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.run import evidence
-from hiergcn.run.evidence import MOST_COLUMNS, Evidence, measure_evidence
+from hiergcn.run.evidence import FOLDS, MOST_COLUMNS, Evidence, measure_evidence
 
 
 def measured(graph: Graph) -> Evidence:
@@ -86,10 +86,10 @@ def test_what_is_missing_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     no_edges = replace(graph, adjacency=sp.csr_array((300, 300)))
     assert measured(no_edges).edges is None
     assert measured(no_edges).features is not None
-    one_fold = 2 * graph.adjacency.nnz
-    monkeypatch.setattr(evidence, "MOST_PRODUCTS", one_fold)
+    products = 2 * FOLDS * graph.adjacency.nnz
+    monkeypatch.setattr(evidence, "MOST_PRODUCTS", products)
     assert measured(graph).edges is not None
-    monkeypatch.setattr(evidence, "MOST_PRODUCTS", one_fold - 1)
+    monkeypatch.setattr(evidence, "MOST_PRODUCTS", products - 1)
     assert measured(graph).edges is None
 
 

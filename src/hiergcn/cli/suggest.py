@@ -42,7 +42,7 @@ def suggest(
     from hiergcn.files import write_csv
     from hiergcn.run.source import Source
 
-    if Path(data).is_dir():
+    if Path(data).is_dir() or data.endswith("/"):
         frame = _after(Path(data), budget, seed)
     else:
         source = Source(data, nodes, label, id_, weight, None, drop or (), unknown, delimiter, labels or ())

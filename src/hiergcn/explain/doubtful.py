@@ -81,7 +81,7 @@ def find_doubts(
         labels: their classes, (m,).
     """
     fold = folds(labels, _FOLDS)
-    judged = [_by_edges(adjacency, nodes, labels, n_classes, fold)]
+    judged = [judged_by_edges(adjacency, nodes, labels, n_classes, fold)]
     if features is not None:
         rows = averaged(adjacency, features)
         judged.append(_by_features(_unit_rows((rows - rows.mean(axis=0))[nodes]), labels, n_classes, fold))
@@ -118,7 +118,7 @@ def _unit_rows(X: NDArray[np.float32]) -> NDArray[np.float32]:
     return rows
 
 
-def _by_edges(
+def judged_by_edges(
     adjacency: sp.csr_array,
     nodes: NDArray[np.int64],
     labels: NDArray[np.int64],

@@ -105,9 +105,9 @@ def _checked(graph: Graph, budget: int) -> NDArray[np.bool_]:
     known[graph.labelled] = True
     left = graph.n_nodes - int(known.sum())
     if not left:
-        raise InputError(f"Every node of {graph.name} has a label already; there is nothing to suggest.")
+        raise InputError("Every node has a label already; there is nothing to suggest.")
     if budget > left:
-        raise InputError(f"{graph.name} has {left:,} nodes without a label; ask for at most that many.")
+        raise InputError(f"The budget is {budget:,}, but only {left:,} nodes have no label; ask for at most that many.")
     return known
 
 

@@ -50,7 +50,7 @@ def test_a_graph_without_labels_gets_its_first(graph: Graph, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("id,label\na,red\n\nz,red\n", "row 4, column 'id': id 'z' is not in graph; give the id of one of its nodes"),
+        ("id,label\na,red\n\nz,red\n", "row 4, column 'id': id 'z' is not a node of the graph; give the id of a node"),
         ("id,label\n,red\n", "row 2, column 'id': the id is blank"),
         ("id,label\nc,red\nc,blue\n", "row 3, column 'id': an earlier row gives this node another label"),
         ("id,label\nc,\n", "column 'label': every label is blank; fill in the class"),

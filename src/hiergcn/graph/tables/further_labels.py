@@ -84,8 +84,8 @@ def _nodes(
     absent = np.flatnonzero(found < 0)
     if absent.size:
         row = filled[absent[0]]
-        wrong = f"id {ids.iloc[row]!r:.80} is not in {graph.name}" if ids.iloc[row] else "the id is blank"
-        remedy = f"give the id of one of its nodes, such as {str(graph.ids[0])!r:.60}"
+        wrong = f"id {ids.iloc[row]!r:.80} is not a node of the graph" if ids.iloc[row] else "the id is blank"
+        remedy = f"give the id of a node, such as {str(graph.ids[0])!r:.60}"
         more = f" ({absent.size:,} such rows)" if absent.size > 1 else ""
         raise InputError(f"{layout.at(row, column)}: {wrong}; {remedy}{more}.")
     return found
