@@ -48,6 +48,7 @@ def test_from_files_to_predictions(command: Command, numbers: Path) -> None:
     explained = command("explain", "run", "--node", 3)
     assert explained.code == 0, explained.err
     assert "price of 3 is predicted to be" in explained.out
+    assert f"Interval of 80 %: {table['lower'][3]:g} to {table['upper'][3]:g}" in explained.out
     assert "Contributions to the difference" in explained.out
     assert command("suggest", "run", "--budget", 5).code == 0
     assert command("report", "run").code == 0
@@ -89,7 +90,10 @@ def test_further_values_and_what_takes_classes_only(command: Command, numbers: P
     assert (
         "wrong.csv, row 2, column 'label': 'cheap' in the column" in command("fit", *FILES, "--labels", "wrong.csv").err
     )
-    for words in (("compare", "us-counties"), ("tune", "us-counties"), ("fit", *FILES, "--drop-doubtful", 3)):
+    for words in (("compare", "us-counties"), ("tune", "us-counties")):
         refused = command(*words)
         assert refused.code == 2
         assert "has numbers to predict, and" in refused.err
+    refused = command("fit", *FILES, "--drop-doubtful", 3, "--out", "run2")
+    assert (refused.code, "leave out --drop-doubtful" in refused.err) == (2, True)
+    assert not Path("run2.checkpoint").exists()  # the corrected command is not refused

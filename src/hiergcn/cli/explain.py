@@ -83,6 +83,8 @@ def _print_prediction(out: "Console", found: "Explanation") -> None:
     """Say what is predicted, and what the contributions add up to."""
     if found.probability is None:
         out.print(f"{printable(found.explained)} of {printable(found.id)} is predicted to be {found.predicted}")
+        if found.set is not None and found.coverage is not None:
+            out.print(f"Interval of {100 * found.coverage:g} %: {found.set}")
         without = "is the mean of the training values" if found.by_labels else "without any features"
         alone = f"{found.score:.6g} by {found.method} alone, {found.without:.6g} {without}"
         out.print(f"{alone}. Contributions to the difference:", soft_wrap=True)

@@ -10,7 +10,7 @@ import typer
 
 from hiergcn.cli import options
 from hiergcn.cli.terminal import complain, console, graph_sizes, is_first_rank, print_table, printable, split_sizes
-from hiergcn.errors import InputError, UnwritableError
+from hiergcn.errors import HierGCNError, InputError, UnwritableError
 
 if TYPE_CHECKING:
     from hiergcn.graph import Graph
@@ -195,6 +195,10 @@ def fit(
                     numbers=read.graph.targets is not None,
                 ),
             )
+    except HierGCNError:
+        if checkpoint is not None and ranks.rank == 0:
+            checkpoint.remove_if_empty()  # else the corrected command would be refused
+        raise
     except KeyboardInterrupt:
         saved = out is not None and checkpoint_folder(out).exists()
         left = "the same command goes on with --resume" if saved else "nothing was written"

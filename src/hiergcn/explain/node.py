@@ -98,7 +98,7 @@ class Explanation:
     methods: tuple[MethodShare, ...] = ()
     """The methods of the answer, if there are several; the contributions are about the first that uses features."""
     set: str | None = None
-    """The classes of the prediction set, if a coverage was asked for."""
+    """The classes of the prediction set, or the ends of the interval, if a coverage was asked for."""
     coverage: float | None = None
 
     def __repr__(self) -> str:

@@ -119,9 +119,10 @@ def fit(
         split = split.with_calibration(graph.strata, fewest_nodes(coverage))
     split.check(graph)
     advise = advise and graph.n_nodes <= MOST_NODES and graph.labels is not None
+    if drop_doubtful and graph.targets is not None:
+        raise InputError("Only labels of classes can be doubted, and these are numbers; leave out --drop-doubtful.")
     doubts = judge_labels(graph, split) if advise or drop_doubtful else None
     if drop_doubtful:
-        check_classes(graph, "dropping doubtful labels")
         split = without_doubtful(graph, split, doubts, drop_doubtful)
     if settings is None and is_automatic(model, preset, dataset):
         _check_seeds(seeds, graph, MOST_EPOCHS)

@@ -368,7 +368,11 @@ def explain(
     found = replace(found, by_labels=by_labels, method=explained.name, methods=said)
     if model.scale is not None:
         row = run.predictions.set_index("id").loc[node.strip()]
-        return replace(found, predicted=f"{row['predicted']:g}", probability=None)
+        found = replace(found, predicted=f"{row['predicted']:g}", probability=None)
+        if "lower" not in row or pd.isna(row["lower"]):
+            return found
+        coverage = run.metrics["prediction_intervals"]["coverage"]
+        return replace(found, set=f"{row['lower']:g} to {row['upper']:g}", coverage=coverage)
     if run.sets is None:
         return found
     inside = run.predictions.set_index("id")["set"][node.strip()]

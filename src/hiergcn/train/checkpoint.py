@@ -7,6 +7,7 @@ reads and writes; the others are told.
 
 import hashlib
 import json
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,11 @@ class Checkpoint:
         other = [name for name in run if found.get(name) != run[name]]
         if other:
             raise InputError(f"{folder} is of a run with another {other[0]}; go on as it began, or remove the folder.")
+
+    def remove_if_empty(self) -> None:
+        """Remove the folder if no seed has written to it."""
+        if [path.name for path in self.folder.glob("*")] == [_RUN]:
+            shutil.rmtree(self.folder)
 
     def read(self, name: str) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
         """Return what was written under a name; None if nothing was."""
