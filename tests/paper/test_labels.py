@@ -90,10 +90,9 @@ def test_verdicts_say_what_does_not_hold(results: list[Record]) -> None:
     assert verdicts["a linear model: suggest better than random in at least 25 of 28 cells"] == ("2 of 4", "undecided")
     assert verdicts["suggest on 10,000,000 nodes after coarsening: under 120 s"] == ("130 s", "does not hold")
     held = [name for name, (_, verdict) in verdicts.items() if verdict == "holds"]
-    assert [name.split(":")[0] for name in held][-2:] == [
-        "a linear model",
-        "precision of doubtful labels, 20 per class",
-    ]
+    assert held[-1].startswith("precision of doubtful labels, 20 per class")
+    (sets,) = [verdict for name, (_, verdict) in verdicts.items() if "coverage within 2 points of 90%" in name]
+    assert sets == "undecided"  # one split of one task
 
 
 def test_a_page_is_written(results: list[Record], tmp_path: Path) -> None:
