@@ -164,7 +164,9 @@ def even_ranges(offsets: Int64s, per_thread: int = 1) -> list[tuple[int, int]]:
 
 def run_over(ranges: list[tuple[int, int]], work: Callable[[int, int], None], threads: int | None = None) -> None:
     """Call `work(start, stop)` for every range, on `thread_count()` threads unless told otherwise."""
-    threads = min(thread_count() if threads is None else threads, len(ranges))
+    if threads is None:
+        threads = 1 if len(ranges) <= 1 else thread_count()  # which imports numba
+    threads = min(threads, len(ranges))
     remaining = iter(ranges)
 
     def take_turns() -> None:
