@@ -191,4 +191,4 @@ def test_too_little_memory_for_the_libraries_is_said_before_they_are_imported() 
     limited = ["sh", "-c", 'ulimit -v 1200000; exec "$@"', "sh", sys.executable, "-m", "hiergcn", "datasets"]
     found = subprocess.run(limited, capture_output=True, text=True, check=False)
     assert found.returncode == 2
-    assert found.stderr == "This process may take 1.2 GB of memory and needs 1.8 GB; raise the limit (ulimit -v).\n"
+    assert found.stderr == "This process may take 1.2 GB of memory and needs 3.0 GB; raise the limit (ulimit -v).\n"

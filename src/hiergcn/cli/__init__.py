@@ -31,8 +31,8 @@ from hiergcn.errors import HierGCNError, InputError
 from hiergcn.version import __version__
 
 TRACEBACK = "HIERGCN_TRACEBACK"
-LIBRARIES = 1_800_000_000
-"""Bytes of address space that the libraries take."""
+LIBRARIES = 3_000_000_000
+"""Bytes of address space that the libraries take, the compiler of numba included."""
 
 app = typer.Typer(
     name="hiergcn",
