@@ -37,6 +37,7 @@ def heed_interrupts() -> None:
 
 def take_terminal() -> None:
     """Make standard input the terminal of the process, as a shell's window is."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whatever the tests were started by
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 

@@ -131,7 +131,7 @@ def test_the_clock_decides_nothing_on_a_machine_that_is_quick_enough(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Within a limit that leaves some candidates out, a machine twice as fast gives the same answer."""
-    limit, answers = 0.7, []
+    limit, answers = 1.2, []
     for tick in (0.0, 1e-5):  # seconds that pass each time the clock is read
         read = count(0.0, tick).__next__
         monkeypatch.setattr(auto, "Budget", lambda limit, clock, read=read: Budget(limit, read))

@@ -73,7 +73,7 @@ def test_a_run_folder_has_both_tables(graph: Graph, result: RunResult, tmp_path:
     assert list(run.suggestions) == ["id", "reason", "label"]
     assert (run.suggestions["id"].astype(int) >= 200).all()
     page = write_report(tmp_path / "run").read_text(encoding="utf-8")
-    assert "Labels to doubt" in page
+    assert "Doubtful labels" in page
     assert "Nodes to label next" in page
     assert run.metrics["doubtful_labels"] == len(result.doubtful)
 

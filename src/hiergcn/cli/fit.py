@@ -125,7 +125,6 @@ def fit(
     ] = 30.0,
 ) -> None:
     """Train a model on a graph and predict the class, or a number, of every node."""
-    from hiergcn.evaluate.conformal import check_coverage
     from hiergcn.run.out_folder import check_room, checkpoint_folder, run_size
     from hiergcn.run.portfolio import checked_method
     from hiergcn.run.source import Source
@@ -137,6 +136,8 @@ def fit(
     resume = options.check_resume(out, resume)
     options.announce(source)
     if coverage is not None:
+        from hiergcn.evaluate.conformal import check_coverage  # imports NumPy
+
         check_coverage(coverage)
     folder = out or Path("runs")
     if is_first_rank():
