@@ -142,6 +142,17 @@ def test_the_clock_decides_nothing_on_a_machine_that_is_quick_enough(
     assert any(candidate.seeds for name, candidate in board(one).items() if name not in TRIED[: auto.SIMPLE])
 
 
+def test_prices_alone_decide_if_the_clock_is_left_out(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that is far too slow then gives the answer of one that is quick enough."""
+    quick = chosen(graph, time_limit=1.2, by_clock=False)
+    monkeypatch.setattr(auto.time, "monotonic", count(0.0, 100.0).__next__)
+    slow = chosen(graph, time_limit=1.2, by_clock=False)
+    assert np.array_equal(slow.probabilities, quick.probabilities)
+    tried = {name for name, one in board(slow).items() if one.seeds}
+    assert tried > set(TRIED[: auto.SIMPLE])
+    assert {name for name, one in board(chosen(graph, time_limit=1.2)).items() if one.seeds} < tried
+
+
 def test_a_candidate_that_the_clock_ends_keeps_its_best_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     planted = planted_graph(400, homophily=0.8, seed=1)
     assert planted.labels is not None

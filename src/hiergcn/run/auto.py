@@ -116,6 +116,7 @@ def choose(
     time_limit: float | None = None,
     workers: int = 1,
     dataset: str | None = None,
+    by_clock: bool = True,
 ) -> Automatic:
     """Train candidates and weigh them by validation. Ctrl-C keeps the candidates that are finished, if there are any.
 
@@ -123,9 +124,14 @@ def choose(
         changes: settings by name, for every candidate that has them.
         time_limit: seconds; by default `default_limit`. Each simple method gets 20 s in any case.
         dataset: name of the graph, if it is a named dataset; candidates then have its recipes.
+        by_clock: whether the clock ends the choice too. Without it, prices alone do on a CPU, so that the answer is the
+            same on a slow or busy machine. A GPU has no prices and always goes by the clock.
     """
     limit = default_limit(trainer.graph.n_nodes) if time_limit is None else time_limit
-    budget = Budget(limit, clock=lambda: Ranks.current().agreed(time.monotonic()))  # one clock for all ranks
+    if by_clock or trainer.device.type == "cuda":
+        budget = Budget(limit, clock=lambda: Ranks.current().agreed(time.monotonic()))  # one clock for all ranks
+    else:
+        budget = Budget(limit, clock=lambda: 0.0)
     check_settings(changes or {})
     race = _Race(trainer, split, seeds, emit, dict(changes or {}), workers, dataset, budget)
     interrupted = False

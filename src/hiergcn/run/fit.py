@@ -73,6 +73,7 @@ def fit(
     engine: Engine | None = None,
     checkpoint: Checkpoint | None = None,
     time_limit: float | None = None,
+    by_clock: bool = True,
     coverage: float | None = None,
     advise: bool = False,
     drop_doubtful: int = 0,
@@ -101,6 +102,7 @@ def fit(
         engine: trains every seed on other machines, see `open_engine`.
         checkpoint: from which a killed run goes on, to the same bits; see `checkpoint_of`.
         time_limit: seconds of the automatic choice; by default `budget.default_limit`.
+        by_clock: whether the clock ends the automatic choice too; without it, only prices do on a CPU, see `budget`.
         coverage: probability with which a node's prediction set holds its class, or an interval its number, such as
             0.9. Some labels then neither train nor validate, see `Split.with_calibration`. None makes no sets.
         advise: also find labels to doubt and nodes to label next, unless the graph is very large.
@@ -127,7 +129,8 @@ def fit(
     if settings is None and is_automatic(model, preset, dataset):
         _check_seeds(seeds, graph, MOST_EPOCHS)
         emit(SplitChosen(split))
-        found = choose(trainer, split, [int(seed) for seed in seeds], emit, changes, time_limit, workers, dataset)
+        seeds = [int(seed) for seed in seeds]
+        found = choose(trainer, split, seeds, emit, changes, time_limit, workers, dataset, by_clock)
         result = _automatic_result(found, trainer, split)
     else:
         chosen = _chosen(trainer, split, settings, changes, model=model, preset=preset, dataset=dataset)
