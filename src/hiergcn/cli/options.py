@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hiergcn.cli.terminal import is_first_rank, printable
+from hiergcn.cli.terminal import console, is_first_rank, printable
 from hiergcn.datasets import dataset_names
 from hiergcn.errors import InputError
 from hiergcn.model.registry import method_names
@@ -290,7 +290,7 @@ def open_engine(context: typer.Context, name: str | None, workers: int | None = 
     """Return the engine that is named, which is closed when the command ends; None for this machine."""
     from hiergcn.run.engine import open_engine as opened
 
-    engine: RunEngine | None = context.with_resource(opened(name, workers))
+    engine: RunEngine | None = context.with_resource(opened(name, workers, console().print))
     return engine
 
 

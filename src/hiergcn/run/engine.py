@@ -6,6 +6,7 @@ results.
 """
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from multiprocessing.connection import wait
@@ -188,15 +189,18 @@ def results(
 
 
 @contextmanager
-def open_engine(name: str | None, workers: int | None = None) -> Iterator[Engine | None]:
+def open_engine(
+    name: str | None, workers: int | None = None, on_note: Callable[[str], None] = warnings.warn
+) -> Iterator[Engine | None]:
     """Open the engine that a user names: None or `local` for this machine, `ray`, or `ray://HOST:PORT`.
 
-    `ray` is the cluster that RAY_ADDRESS names, or one that runs on this machine, or else one that is started here and
-    ends with the context. If no engine is named and RAY_ADDRESS is set, it is `ray`. The engine of this machine is
-    None, because each command has its own use of processes.
+    `ray` is the cluster that RAY_ADDRESS names, or the one that `ray start` has made this machine a node of, or else
+    one that is started here, with a note, and ends with the context. If no engine is named and RAY_ADDRESS is set, it
+    is `ray`. The engine of this machine is None, because each command has its own use of processes.
 
     Args:
         workers: CPUs of a cluster that is started here; by default all.
+        on_note: gets sentences about the engine.
     """
     name = name or ("ray" if os.environ.get(RAY_ADDRESS) else "local")
     if name == "local":
@@ -206,5 +210,5 @@ def open_engine(name: str | None, workers: int | None = None) -> Iterator[Engine
         raise InputError(f"There is no engine named {name!r}; give local, ray or ray://HOST:PORT.")
     from hiergcn.run.ray_engine import RayEngine
 
-    with RayEngine(None if name == "ray" else name, workers) as engine:
+    with RayEngine(None if name == "ray" else name, workers, on_note) as engine:
         yield engine

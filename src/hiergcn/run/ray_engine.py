@@ -5,22 +5,18 @@ again by this module, a few times. The first message of a unit says that it has 
 run, and when none can.
 """
 
-import importlib
-import logging
 import math
-import os
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Self
 
-from hiergcn.errors import InputError, MissingPackageError
-from hiergcn.run.engine import RAY_ADDRESS, Request
-from hiergcn.run.process import STOPPING, Reply, Work
+from hiergcn.errors import InputError
+from hiergcn.run.engine import Request
+from hiergcn.run.process import Reply, Work
+from hiergcn.run.ray_connection import connect, import_ray
 from hiergcn.run.ray_worker import REFUSED, SAME_VERSIONS, Inbox, unit_function, versions
 
 TRIES = 4
@@ -44,16 +40,19 @@ class RayEngine:
     Args:
         address: such as `ray://HOST:10001`; None for that of RAY_ADDRESS, one on this machine, or a new one.
         workers: CPUs of a new one; by default all.
+        on_note: gets sentences about the cluster and its workers.
     """
 
     spreads = True
 
-    def __init__(self, address: str | None = None, workers: int | None = None) -> None:
-        self.on_note: Callable[[str], None] = lambda _: None
+    def __init__(
+        self, address: str | None = None, workers: int | None = None, on_note: Callable[[str], None] = lambda _: None
+    ) -> None:
+        self.on_note = on_note
         self.running: set[int] = set()  # numbers of units that have started
         self.numbers = count()
-        self.ray = _import_ray()
-        self._owns = _connect(self.ray, address, workers)
+        self.ray = import_ray()
+        self._owns = connect(self.ray, address, workers, on_note)
         self._sent: dict[int, tuple[Any, Any]] = {}  # by identity: an object and its reference in the cluster
         self._nodes: list[dict[str, float]] = []
         self._looked = -math.inf
@@ -247,51 +246,3 @@ def _amounts(resources: dict[str, float]) -> str:
         for name, amount in resources.items()
     ]
     return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
-
-
-def _import_ray() -> Any:
-    try:
-        return importlib.import_module("ray")
-    except ImportError:
-        raise MissingPackageError(
-            "This engine needs Ray, which is not installed; install it with pip install 'hiergcn[ray]'."
-        ) from None
-
-
-def _connect(ray: Any, address: str | None, workers: int | None) -> bool:
-    """Connect to a cluster unless this process has a connection; return whether this was the case."""
-    if ray.is_initialized():
-        return False
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    named = address or os.environ.get(RAY_ADDRESS)
-    with _signals_kept():
-        try:
-            ray.init(address=named or "auto", **quiet)
-            return True
-        except (ConnectionError, RuntimeError, ValueError, ImportError) as error:
-            if named:
-                why = " ".join(str(error).split())
-                raise InputError(
-                    f"No connection to the Ray cluster at {named} ({why:.300}). See that it runs and, if it asks for a "
-                    "token, that RAY_AUTH_TOKEN is set here."
-                ) from None
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        try:
-            ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
-        except Exception as error:  # Ray raises plain exceptions
-            raise InputError(f"Ray could not be started on this machine ({str(error).strip():.300}).") from None
-    return True
-
-
-@contextmanager
-def _signals_kept() -> Iterator[None]:
-    """Keep the handlers of signals, which Ray replaces."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in STOPPING}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
