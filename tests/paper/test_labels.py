@@ -21,7 +21,7 @@ from hiergcn.paper.labels import (
     arena_of,
     labels_experiments,
 )
-from hiergcn.paper.labels_page import Curves, curves_of, labels_records, labels_sections
+from hiergcn.paper.labels_page import Curves, curves_of, devices_of, labels_records, labels_sections
 from hiergcn.paper.page import write_pages
 from hiergcn.paper.runner import chosen
 from hiergcn.paper.store import Record, write_packed
@@ -93,6 +93,20 @@ def test_verdicts_say_what_does_not_hold(results: list[Record]) -> None:
     assert held[-1].startswith("precision of doubtful labels, 20 per class")
     (sets,) = [verdict for name, (_, verdict) in verdicts.items() if "coverage within 2 points of 90%" in name]
     assert sets == "undecided"  # one split of one task
+
+
+def test_sets_of_the_automatic_choice_name_their_device(results: list[Record]) -> None:
+    sets = next(one for one in results if one.key["name"] == COVERAGE).result
+    about = {"task": "cora", "model": "auto", "time_limit": 5.0}
+    runs = [record(COVERAGE, about | {"split": split}, sets) for split in range(3)]
+    assert devices_of(runs, "cora", "auto") == "CPU"
+    runs[0].made["device"] = "cuda"
+    assert devices_of(runs, "cora", "auto") == "CPU 2, GPU 1"
+    section = next(part for part in labels_sections([*results, *runs]) if part.name == COVERAGE)
+    linear, automatic = (part for part in section.blocks if isinstance(part, Table))
+    assert "device" not in linear.columns
+    assert automatic.columns[-1] == "device"
+    assert [row[-1].main for row in automatic.rows] == ["CPU 2, GPU 1"]
 
 
 def test_a_page_is_written(results: list[Record], tmp_path: Path) -> None:

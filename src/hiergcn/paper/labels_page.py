@@ -22,6 +22,7 @@ from hiergcn.paper.labels import (
     SCALE,
     SPLITS,
     TASKS,
+    TIME_LIMIT,
     labels_experiments,
 )
 from hiergcn.paper.sections import Picture, Section
@@ -133,6 +134,14 @@ def sets_of(records: Iterable[Record], model: str, nodes: int, asked: float) -> 
         ]
         found[task] = {name: Summary(tuple(row[name] for row in rows)) for name in ("covered", "size", "accuracy")}
     return found
+
+
+def devices_of(records: Iterable[Record], task: str, model: str) -> str:
+    """Return what trained the models of the prediction sets: GPU, CPU, or both with the number of splits."""
+    about = {"task": task, "model": model}
+    ours = [one for one in records if one.key["name"] == COVERAGE and about.items() <= one.key["arguments"].items()]
+    count = Counter("GPU" if one.made["device"] == "cuda" else "CPU" for one in ours)
+    return ", ".join(name if len(count) == 1 else f"{name} {number}" for name, number in sorted(count.items()))
 
 
 def _by_task(records: Iterable[Record], name: str, **about: Any) -> list[tuple[str, list[tuple[Figures, Figures]]]]:
@@ -321,19 +330,22 @@ def _coverage(records: Sequence[Record]) -> Section | None:
                 spread(first["accuracy"]),
                 *(f"{spread(one[task]['covered'])}, {one[task]['size'].mean:.2f}" for one in found),
                 str(len(first["covered"].per_seed)),
+                *([devices_of(records, task, model)] if model == "auto" else []),
             )
             for task, first in found[0].items()
         ]
         if rows:
-            columns = ("task", "accuracy", *(f"{share:.0%}, {nodes} nodes" for nodes, share in asked), "splits")
-            tables.append(Table(columns, tuple(rows), caption=f"With {title}:"))
+            columns = ["task", "accuracy", *(f"{share:.0%}, {nodes} nodes" for nodes, share in asked), "splits"]
+            columns += ["device"] if model == "auto" else []
+            tables.append(Table(tuple(columns), tuple(rows), caption=f"With {title}:"))
     if not tables:
         return None
     about = (
         "5 training labels per class. Share of all other nodes whose set holds their class, in %, and classes in a "
         "set on average; mean ± sample standard deviation over splits. Columns: coverage asked for and number of "
         "calibrating nodes. No set is empty: where the predicted class alone is right more often than asked, "
-        "coverage is higher."
+        f"coverage is higher. The automatic choice has {TIME_LIMIT:g} s: by the clock on a GPU; on a CPU by the prices "
+        "of epochs, which leave time for little more than the simple methods."
     )
     return Section(COVERAGE, "Coverage of prediction sets", about, tables)
 
