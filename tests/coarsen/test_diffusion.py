@@ -118,17 +118,31 @@ def test_conjugate_gradients_equal_the_factorisation(
     """With 17 classes, which are solved in two parts; a level or several. The random graph needs no hierarchy."""
     adjacency = make()
     nodes, classes = some_labels(adjacency.shape[0], 60, 17, seed=2)
+    monkeypatch.setattr(diffusion, "SMALL", 2_000)
     exact = Diffusion(adjacency).harmonic(nodes, classes, 17)
+    monkeypatch.setattr(diffusion, "SMALL", 0)
     monkeypatch.setattr(diffusion, "EXACT", 0)
     monkeypatch.setattr(diffusion, "EXACT_SPARSE", 0)
     monkeypatch.setattr(diffusion, "_COARSEST", coarsest)
     monkeypatch.setattr(diffusion, "_AT_ONCE", 16 * adjacency.shape[0])
     found = Diffusion(adjacency)
     np.testing.assert_allclose(found.harmonic(nodes, classes, 17), exact, atol=2e-5)
-    monkeypatch.setattr(diffusion, "_PLAIN_STEPS", 3)
+    monkeypatch.setattr(diffusion, "_FEWER_STEPS", 3)
     np.testing.assert_allclose(found.harmonic(nodes, classes, 17), exact, atol=2e-5)
     assert found._hierarchy is not None
     assert found._hierarchy.depth >= (4 if coarsest == 40 else 1)
+
+
+def test_a_factorisation_helps_where_conjugate_gradients_are_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    adjacency = grid(36)
+    nodes, classes = some_labels(adjacency.shape[0], 4, 3, seed=2)
+    monkeypatch.setattr(diffusion, "SMALL", 2_000)
+    exact = Diffusion(adjacency).harmonic(nodes, classes, 3)
+    monkeypatch.setattr(diffusion, "SMALL", 0)
+    monkeypatch.setattr(diffusion, "_PLAIN_STEPS", 5)
+    found = Diffusion(adjacency)
+    np.testing.assert_allclose(found.harmonic(nodes, classes, 3), exact, atol=1e-9)
+    assert found._hierarchy is None
 
 
 def test_multigrid_takes_fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:

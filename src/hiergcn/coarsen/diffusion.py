@@ -4,8 +4,9 @@ r"""Labels diffused over a graph to convergence: the harmonic function of Zhu, G
 
 L are the nodes with a label, U all others: each node without a label holds the mean of its neighbours. Small graphs are
 solved exactly by a sparse factorisation. Larger ones are solved by conjugate gradients. A few dozen steps with the
-diagonal as preconditioner are enough if neighbourhoods grow fast. If not, the hierarchy of coarser graphs is the
-multigrid preconditioner: smooth the error on a level, pass what is left to the next, add its correction.
+diagonal as preconditioner are enough if neighbourhoods grow fast; the factors of such a graph would be nearly full. If
+not, the preconditioner is the factorisation, and on larger graphs the hierarchy as multigrid: smooth the error on a
+level, pass what is left to the next, add its correction.
 
 With a fade γ, (1 + γ) D takes the place of D. Labels then fade with distance: far from all of them a node holds the
 shares of the classes among all labels, which say nothing about its place.
@@ -27,10 +28,12 @@ from scipy.sparse.linalg import splu
 from hiergcn.coarsen.hierarchy import Hierarchy
 from hiergcn.coarsen.multilevel import coarsen
 
-EXACT = 3_000
+SMALL = 500
 """Most nodes without a label that are always solved by factorisation."""
+EXACT = 3_000
+"""The same if conjugate gradients are slow."""
 EXACT_SPARSE = 100_000
-"""The same if a node has at most four neighbours on average, as in streets and grids, whose factors stay sparse."""
+"""The same if besides a node has at most four neighbours on average, as in streets and grids."""
 TOLERANCE = 1e-6
 """Largest residual of conjugate gradients, relative to the right-hand side of each class."""
 FOLDS = 5
@@ -42,7 +45,8 @@ ROUNDS = 2
 _LEAST_DIFFERENCE = 0.03  # added to |F_i - F_j|, so that the weight of an edge between equals stays finite
 
 _COARSEST = 1_000  # nodes at which coarsening stops and the factorisation takes over
-_PLAIN_STEPS = 40  # with the diagonal as preconditioner, before the hierarchy is made
+_PLAIN_STEPS = 120  # with the diagonal as preconditioner
+_FEWER_STEPS = 40  # of a large graph, whose hierarchy is worth more
 _MOST_STEPS = 300
 _DAMPING = 0.7  # of Jacobi's smoothing
 _LEAST_FADE = 1e-8  # a part without labels is singular otherwise
@@ -126,25 +130,29 @@ class Diffusion:
         return weights
 
     def _solve(self, system: sp.csr_array, right: Floats, unknown: NDArray[np.integer]) -> Floats:
-        is_sparse = self.adjacency.nnz <= 4 * self.adjacency.shape[0] and len(unknown) <= EXACT_SPARSE
-        if len(unknown) <= EXACT or is_sparse:
+        if len(unknown) <= SMALL:
             exact: Floats = splu(sp.csc_matrix(system)).solve(right)
             return exact
-        solution, cycle = np.empty_like(right), None
+        solution, strong = np.empty_like(right), None
         inverse = 1.0 / system.diagonal()[:, None]
+        steps = _PLAIN_STEPS if len(unknown) <= EXACT_SPARSE else _FEWER_STEPS
         columns = max(_AT_ONCE // len(unknown), 1)
         for first in range(0, right.shape[1], columns):
             B = right[:, first : first + columns]
             found, is_solved = None, False
-            if cycle is None:
-                found, is_solved = conjugate_gradients(system, B, lambda R: inverse * R, _PLAIN_STEPS)
+            if strong is None:
+                found, is_solved = conjugate_gradients(system, B, lambda R: inverse * R, steps)
             if not is_solved:
-                cycle = cycle or self._multigrid(system, unknown)
-                found, _ = conjugate_gradients(system, B, cycle, start=found)
+                strong = strong or self._preconditioner(system, unknown)
+                found, _ = conjugate_gradients(system, B, strong, start=found)
             solution[:, first : first + columns] = found
         return solution
 
-    def _multigrid(self, system: sp.csr_array, unknown: NDArray[np.integer]) -> "_Multigrid":
+    def _preconditioner(self, system: sp.csr_array, unknown: NDArray[np.integer]) -> Callable[[Floats], Floats]:
+        is_sparse = self.adjacency.nnz <= 4 * self.adjacency.shape[0] and len(unknown) <= EXACT_SPARSE
+        if len(unknown) <= EXACT or is_sparse:
+            solve: Callable[[Floats], Floats] = splu(sp.csc_matrix(system)).solve
+            return solve
         if self._hierarchy is None:
             levels = int(np.log2(self.adjacency.shape[0] / _COARSEST)) + 1
             self._hierarchy = coarsen(self.adjacency, levels)
