@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 
@@ -108,7 +109,7 @@ def sized(nodes: int, edges: int) -> Any:
         n_outputs=8,
         n_features=100,
         adjacency=SimpleNamespace(nnz=2 * edges),
-        features=np.broadcast_to(np.float32(0), (nodes, 100)),
+        features=np.broadcast_to(np.float32(1), (nodes, 100)),
     )
 
 
@@ -231,3 +232,15 @@ def test_few_components_need_less_and_more_than_columns_no_more(graph: Graph) ->
         for components in (8, 50, 500)
     )
     assert few < all_of_them == too_many
+
+
+def test_dense_features_that_are_mostly_zeros_count_as_the_sparse_ones_that_they_become() -> None:
+    """Standardised, they have no zeros."""
+    features = np.zeros((50, 40), dtype=np.float32)
+    features[:, 3] = np.arange(50) % 2
+    dense = Graph(sp.csr_array((50, 50)), features, np.arange(50) % 2)
+    sparse = Graph(dense.adjacency, sp.csr_array(features), dense.labels)
+    plain = settings_for("gcn", "default")
+    assert plan_memory(dense, plain) == plan_memory(sparse, plain)
+    standard = plain.override({"scaling": "standard"})
+    assert plan_memory(dense, standard).total > plan_memory(sparse, standard).total

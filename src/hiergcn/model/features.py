@@ -52,10 +52,18 @@ def _lengths(sums: np.ndarray, order: int, dtype: np.dtype[Any]) -> np.ndarray:
     return np.where(sums > 0, sums ** (1.0 / order), 1.0).astype(dtype)
 
 
+def stored_entries(features: np.ndarray | sp.csr_array) -> int | None:
+    """Return how many entries the features have as a sparse tensor; None if they become a dense one."""
+    if not isinstance(features, np.ndarray):
+        return int(features.nnz)
+    entries = int(np.count_nonzero(features))
+    return entries if entries < _SPARSE_BELOW * features.size else None
+
+
 def feature_tensor(task: Task, scaling: Scaling, device: torch.device) -> Features:
     """Return the task's features on the device; a graph without features gets one column per node."""
     features = sp.eye_array(task.n_nodes, format="csr") if task.features is None else scaled(task.features, scaling)
-    if isinstance(features, np.ndarray) and np.count_nonzero(features) >= _SPARSE_BELOW * features.size:
+    if stored_entries(features) is None:
         copy = np.array(features, dtype=np.float32, order="C")  # a graph's own arrays are read-only, tensors are not
         return torch.from_numpy(copy).to(device)
     return SparseFeatures.from_scipy(sp.csr_array(features), device)

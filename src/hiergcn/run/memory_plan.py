@@ -12,6 +12,7 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.structure import WIDTH
+from hiergcn.model.features import stored_entries
 from hiergcn.model.memory_cost import WORD, LevelSize, MemoryPlan, Workload
 from hiergcn.model.registry import build_method
 from hiergcn.run.engine import Request
@@ -68,7 +69,7 @@ def plan_memory(
     work = Workload(
         levels=levels,
         n_features=graph.n_features or WIDTH,
-        stored=None if graph.features is None or isinstance(graph.features, np.ndarray) else graph.features.nnz,
+        stored=_stored(graph, settings),
         n_classes=graph.n_outputs,
         batches=settings.train.batches,
         recompute=settings.train.recompute,
@@ -76,6 +77,12 @@ def plan_memory(
     )
     coarser = _COARSER * sum(level.entries for level in levels[1:])
     return replace(method.memory(work), hierarchy=coarser, full_validation=full_validation)
+
+
+def _stored(graph: Graph, settings: Settings) -> int | None:
+    """Return the entries of features that become a sparse tensor; None if they become a dense one."""
+    dense = isinstance(graph.features, np.ndarray) and getattr(settings.model, "scaling", None) == "standard"
+    return None if graph.features is None or dense else stored_entries(graph.features)
 
 
 def planned_to_fit(graph: Graph, settings: Settings, hierarchy: Hierarchy | None, device: torch.device) -> MemoryPlan:

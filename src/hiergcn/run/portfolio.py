@@ -194,9 +194,9 @@ _LONG = {
 WEAK_HOMOPHILY = 0.3
 """Adjusted homophily below which GraphSAGE is tried early."""
 
-_FEATURES_LEAD = "features say more than labels"
+_FEATURES_LEAD = "labels alone are not ahead"
 _NO_HELP = "harmonic columns did not help GCN"
-_NOT_FAR = "the graph is small across, and features say more than labels"
+_NOT_FAR = "the graph is small across, and labels alone are not ahead"
 _LOST = "labels alone are far ahead of propagated features"
 _BEHIND = "H-GCN+ is behind other methods"
 _NOT_AHEAD = "GraphSAGE is behind GCN"
