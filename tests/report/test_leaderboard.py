@@ -30,7 +30,7 @@ def metrics(answer: float, nodes: int, *candidates: dict[str, Any], **changes: A
         "val_accuracy": accuracy(answer),
         "delivered_accuracy": answer,
         "delivered_val_accuracy": answer,
-        "per_class": {"on": "test", "classes": []},
+        "per_class": {"on": "test", "classes": [{"name": "a", "support": nodes}]},
         "split": {"train": 10, "val": nodes, "test": nodes},
         "seconds": {"train": 1.0},
         "leaderboard": list(candidates),
@@ -99,3 +99,12 @@ def test_the_interval_of_an_accuracy_is_wilsons() -> None:
 )
 def test_titles(name: str, title: str) -> None:
     assert title_of(name) == title
+
+
+def test_labels_that_never_validated_are_not_counted() -> None:
+    """Of 8 labels that took turns, the only one of its class trains each time."""
+    classes = [{"name": "a", "support": 7}, {"name": "b", "support": 0}]
+    changes = {"test_accuracy": None, "delivered_accuracy": None, "delivered_val_accuracy": 1.0, "turns": 4}
+    found = metrics(1.0, 3, per_class={"on": "validation", "classes": classes}, **changes)
+    found["split"] = {"train": 5, "val": 3, "test": 0}
+    assert headline(found, leaderboard(found)).meaning == "7 of 7 validation nodes correct; that says little."

@@ -67,3 +67,5 @@ def test_budgets_that_cannot_be_met(graph: Graph) -> None:
         suggest(graph.with_labels(None), 401)
     with pytest.raises(InputError, match="at least 1"):
         suggest(graph.with_labels(None), 0)
+    with pytest.raises(InputError, match="give a whole number of nodes"):
+        suggest(graph, 5.5)  # type: ignore[arg-type]

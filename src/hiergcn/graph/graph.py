@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -138,6 +139,20 @@ class Graph(Conversions):
         names = self.class_names if class_names is None else tuple(class_names)
         given = None if labels is None else np.asarray(labels)
         return replace(self, labels=given, class_names=names, targets=None, split=None)
+
+    def with_labels_from(self, path: str | Path, unknown: Sequence[str] | None = None) -> "Graph":
+        """Return the same graph with the labels of a CSV of id and label as well, such as a filled-in `suggest`.
+
+        A label that a node has is replaced. If the graph has a split, nodes that get their first label join training.
+
+        Args:
+            path: blank labels are skipped.
+            unknown: labels that mean unknown, see `from_csv`.
+        """
+        from hiergcn.graph.tables.further_labels import with_further_labels, with_more_training
+
+        found = with_further_labels(self, path, unknown)
+        return found if self.split is None else replace(found, split=with_more_training(self.split, self, found))
 
     def reordered(self, order: NDArray[np.int64]) -> "Graph":
         """Return the same graph with its nodes in another order; `order` holds the node numbers."""

@@ -267,7 +267,8 @@ def _curves(curves: Mapping[str, Curves], model: str) -> Section:
             "Nodes are chosen without any label, labelled, and a model is fitted; accuracy on all other nodes, in %. "
             "The model is a logistic regression on features averaged over eight steps; on power grids, the harmonic "
             "function. *k-means* takes the nodes nearest to the centres of a k-means on the averaged features. Mean "
-            f"± sample standard deviation over {draws} draws."
+            f"± sample standard deviation over {draws} draws. The charts leave out points far below the others; the "
+            "table has them."
         )
     else:
         title = "Which nodes to label, with the model that fit chooses"

@@ -131,13 +131,19 @@ def _row(number: int, row: Mapping[str, Any], colour: str, trained: int, column:
 
 
 def evaluated_parts(metrics: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the parts of the split that the run is judged by. Labels that took turns have all validated."""
+    """Return the parts of the split that the run is judged by.
+
+    Labels that took turns have all validated, but for the only label of a class.
+    """
     on = metrics["per_class"]["on"]
     return ("train", "validation") if on == "validation" and metrics.get("turns", 1) > 1 else (on,)
 
 
 def _matrix(run: LoadedRun, names: Sequence[str]) -> npt.NDArray[np.int64]:
-    nodes = run.predictions[run.predictions["split"].isin(evaluated_parts(run.metrics))]
+    parts = evaluated_parts(run.metrics)
+    nodes = run.predictions[run.predictions["split"].isin(parts)]
+    if "train" in parts:  # the only label of a class never validates
+        nodes = nodes[nodes.groupby("label")["label"].transform("size") > 1]
     number = {name: index for index, name in enumerate(names)}
     true, predicted = (nodes[column].map(number).to_numpy(np.int64) for column in ("label", "predicted"))
     pairs = np.bincount(true * len(names) + predicted, minlength=len(names) ** 2)

@@ -10,7 +10,6 @@ from markupsafe import Markup
 from hiergcn.evaluate.metrics import accuracy_interval
 from hiergcn.model.registry import method_title
 from hiergcn.report import axes
-from hiergcn.report.classes import evaluated_parts
 from hiergcn.report.marks import PlotColumn
 from hiergcn.report.palette import INK, MUTED, method_colour
 from hiergcn.report.panels import Entry, legend_html
@@ -21,8 +20,6 @@ SIMPLE = tuple(entry.name for entry in PORTFOLIO[:4])
 MAIN_ROWS = 7
 """Rows of the first screen."""
 MAX_DOTS = 50
-_SIZES = {"train": "train", "validation": "val", "test": "test"}
-"""Names in `metrics.json` of the sizes of a split's parts."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +90,7 @@ class Leaderboard:
 def leaderboard(metrics: dict[str, Any]) -> Leaderboard:
     """Return the rows of `metrics.json`."""
     on = metrics["per_class"]["on"]
-    nodes = sum(metrics["split"][_SIZES[part]] for part in evaluated_parts(metrics))
+    nodes = sum(one["support"] for one in metrics["per_class"]["classes"])
     chosen = metrics.get("leaderboard")
     rows, left_out = [_own(metrics, chosen is not None)], []
     for one in chosen or metrics.get("baselines") or ():

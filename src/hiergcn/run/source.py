@@ -199,14 +199,12 @@ class Data:
         import numpy as np
 
         from hiergcn.graph import Split
-        from hiergcn.graph.tables.further_labels import with_further_labels
+        from hiergcn.graph.tables.further_labels import with_further_labels, with_more_training
 
         graph, split, own = with_further_labels(self.graph, path, unknown), self.split, self.split_from is not None
         obstacle = _obstacle(graph, own, path)
         if split is not None and own:
-            used = np.concatenate([split.train, split.validation, split.test])
-            added = np.setdiff1d(graph.labelled, np.union1d(used, self.graph.labelled))
-            split = replace(split, train=np.concatenate([split.train, added]))
+            split = with_more_training(split, self.graph, graph)
             graph = replace(graph, split=split)
         elif graph.strata is not None and obstacle is None:
             before = np.full(graph.n_nodes, -1) if self.graph.strata is None else self.graph.strata

@@ -99,6 +99,8 @@ def suggested_nodes(
 
 def _checked(graph: Graph, budget: int) -> NDArray[np.bool_]:
     """Return whether each node has a label; refuse a budget that cannot be met."""
+    if not isinstance(budget, int | np.integer):
+        raise InputError(f"The budget is {budget!r:.40}; give a whole number of nodes.")
     if budget < 1:
         raise InputError(f"The budget is {budget}; ask for at least 1 node.")
     known = np.zeros(graph.n_nodes, dtype=np.bool_)

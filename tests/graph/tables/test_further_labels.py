@@ -1,10 +1,12 @@
 """Further labels from a file: joined by id, with notes on what changes and errors that name the row."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from hiergcn import Graph, InputError
+from hiergcn import Graph, InputError, Split
 from hiergcn.graph.tables.further_labels import with_further_labels
 
 
@@ -45,6 +47,16 @@ def test_changes_and_new_classes_are_said(graph: Graph, tmp_path: Path) -> None:
 def test_a_graph_without_labels_gets_its_first(graph: Graph, tmp_path: Path) -> None:
     found = joined(graph.with_labels(None, []), tmp_path, "id,label\nc,yes\na,no\n")
     assert (classes(found), found.class_names) == (["no", None, "yes", None], ("no", "yes"))
+
+
+def test_a_graph_takes_labels_and_new_ones_join_training(graph: Graph, tmp_path: Path) -> None:
+    (tmp_path / "more.csv").write_text("id,label\nb,red\nc,blue\n", encoding="utf-8")
+    found = graph.with_labels_from(tmp_path / "more.csv")
+    assert (classes(found), found.split) == (["red", "red", "blue", None], None)
+    divided = replace(graph, split=Split(*map(np.array, ([0], [1], np.empty(0, np.int64)))))
+    split = divided.with_labels_from(tmp_path / "more.csv").split
+    assert split is not None
+    assert (split.train.tolist(), split.validation.tolist(), split.test.tolist()) == ([0, 2], [1], [])
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,10 @@ def test_the_user_is_asked_which_is_meant(files: Path) -> None:
     assert "or --label label if each is a class" in asked
     assert Source("edges.csv", "nodes.csv", target="label").read().obstacle is None
     named = Source("edges.csv", "nodes.csv", label="label").read()
-    assert any("50 different numbers, and each was taken for a class" in note for note in named.graph.notes)
+    assert any(
+        "50 different numbers, and each was taken for a class; to predict the number, name" in note
+        for note in named.graph.notes
+    )
     assert named.obstacle is not None
     assert "every class has one label" in named.obstacle
 

@@ -77,7 +77,8 @@ def nodes_of(table: pd.DataFrame, origin: Origin, columns: NodeColumns, options:
     split, more = _split(table, known, ids, origin, columns)
     notes += [*(labels.notes if labels else ()), *more]
     if labels is not None and look_like_numbers(labels):
-        notes.append(f"the labels are {len(labels.class_names):,} different numbers, and each was taken for a class")
+        taken = f"the labels are {len(labels.class_names):,} different numbers, and each was taken for a class"
+        notes.append(f"{taken}; to predict the number, name the column as the target")
     return NodeTable(origin, columns, ids, features, labels, split, tuple(notes), targets)
 
 

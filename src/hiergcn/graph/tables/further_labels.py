@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
 from hiergcn.graph.graph import Graph
+from hiergcn.graph.split import Split
 from hiergcn.graph.tables.column_roles import LABEL, CsvOptions, NodeColumns, shown_names
 from hiergcn.graph.tables.delimited import Layout, layout_of, read_table
 from hiergcn.graph.tables.label_columns import is_unknown, read_targets
@@ -52,6 +53,13 @@ def with_further_labels(graph: Graph, path: str | Path, unknown: Sequence[str] |
     after[node] = pd.Index(names).get_indexer(pd.Index(labels.iloc[filled]))
     notes = _notes(graph, layout, names, known, before, after)
     return replace(graph, labels=after, class_names=tuple(names), notes=(*graph.notes, *notes))
+
+
+def with_more_training(split: Split, before: Graph, after: Graph) -> Split:
+    """Return the split with the nodes that got their first label in training."""
+    used = np.concatenate([split.train, split.validation, split.test, split.calibration])
+    added = np.setdiff1d(after.labelled, np.union1d(used, before.labelled))
+    return replace(split, train=np.concatenate([split.train, added]))
 
 
 def _with_further_targets(
