@@ -22,8 +22,6 @@ from hiergcn.errors import InputError
 
 SEPARATOR = " | "
 """Between the classes of a set in `predictions.csv`."""
-EVERY_CLASS = "every class"
-"""The text of a set if there are too few calibrating nodes."""
 
 Floats = NDArray[np.float64]
 
@@ -110,8 +108,6 @@ class PredictionSets:
 
     def names(self, probabilities: NDArray[np.floating], class_names: Sequence[str]) -> NDArray[Any]:
         """Return the classes of each node's set in one text, the most likely first, (n,)."""
-        if self.holds_every_class:
-            return np.full(len(probabilities), EVERY_CLASS, dtype=object)
         order = np.argsort(-probabilities, axis=1, kind="stable")
         size = self.of(probabilities).sum(axis=1)
         return np.array(
