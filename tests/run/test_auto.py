@@ -1,8 +1,11 @@
 """The automatic choice: what is chosen, from which labels, in which time, and what the saved answer gives again."""
 
+import os
+import signal
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
+from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,7 @@ from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.combination import ENOUGH
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.tables.text_columns import canonical_order
-from hiergcn.run import auto, portfolio
+from hiergcn.run import auto, candidate, portfolio
 from hiergcn.run.budget import Budget
 from hiergcn.run.events import CandidateDone, CandidateStarted, FitEvent
 from hiergcn.run.fit import draw_split, fit
@@ -77,7 +80,7 @@ def mixed(graph: Graph, few_candidates: None) -> RunResult:
                 one.weight = weights.get(one.entry.name, 0.0)
 
         patch.setattr(auto._Race, "weigh", weigh)
-        patch.setattr(auto, "_WEAK", 100.0)  # none is stopped early
+        patch.setattr(candidate, "_WEAK", 100.0)  # none is stopped early
         return chosen(graph)
 
 
@@ -191,6 +194,61 @@ def test_an_interruption_before_anything_is_finished_is_raised(graph: Graph) -> 
 
     with pytest.raises(KeyboardInterrupt):
         chosen(graph, on_event=stop)
+
+
+@pytest.fixture
+def always_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auto, "_WORTH_LANES", 0.0)
+
+
+@pytest.mark.usefixtures("always_side_by_side")
+def test_candidates_side_by_side_give_the_same_answer(graph: Graph, result: RunResult) -> None:
+    """Two processes: same candidates, seeds and weights as one after the other, and the same bits when repeated."""
+    one, other = chosen(graph, workers=2), chosen(graph, workers=2)
+    assert np.array_equal(one.probabilities, other.probabilities)
+    np.testing.assert_allclose(one.probabilities, result.probabilities, atol=1e-3)
+    assert {name: found.seeds for name, found in board(one).items()} == {
+        name: found.seeds for name, found in board(result).items()
+    }
+    assert not active_children()
+
+
+@pytest.mark.usefixtures("always_side_by_side")
+def test_side_by_side_within_a_limit(graph: Graph) -> None:
+    """Prices decide what is tried in two processes too, and two lanes leave time for more than one."""
+    few, one, other = (chosen(graph, workers=n, time_limit=0.7, by_clock=False) for n in (1, 2, 2))
+    assert np.array_equal(one.probabilities, other.probabilities)
+    tried = [{name for name, found in board(run).items() if found.seeds} for run in (few, one, other)]
+    assert tried[0] < tried[1] == tried[2]
+
+
+@pytest.mark.usefixtures("always_side_by_side")
+def test_a_killed_worker_costs_its_candidate_alone(graph: Graph) -> None:
+    killed: list[Any] = []
+
+    def kill(event: FitEvent) -> None:
+        if isinstance(event, CandidateStarted) and event.name == TRIED[auto.SIMPLE] and not killed:
+            killed.extend(active_children())
+            for process in killed:
+                os.kill(process.pid or 0, signal.SIGKILL)
+
+    found = board(chosen(graph, seeds=(0,), workers=2, on_event=kill))
+    assert len(killed) == 2
+    lost = {name: one.left_out or "" for name, one in found.items() if not one.seeds}
+    assert all("killed by SIGKILL" in lost[name] for name in TRIED[auto.SIMPLE : auto.SIMPLE + 2])
+    assert found["graphsage"].seeds == 1
+
+
+@pytest.mark.usefixtures("always_side_by_side")
+def test_an_interruption_ends_the_workers(graph: Graph) -> None:
+    def stop(event: FitEvent) -> None:
+        if isinstance(event, CandidateDone) and event.name == "hgcn-plus":
+            raise KeyboardInterrupt
+
+    found = chosen(graph, workers=2, on_event=stop)
+    assert found.interrupted
+    assert board(found)["hgcn-plus"].seeds == 1
+    assert not active_children()
 
 
 @pytest.mark.parametrize(
@@ -347,7 +405,7 @@ def test_a_candidate_is_weighed_by_calibrated_probabilities() -> None:
     right = np.where(rng.random(400) < 0.9, truth, (truth + 1) % 3)
     unsure = np.full((400, 3), 0.3)
     unsure[np.arange(400), right] = 0.4
-    one = auto.Trained(portfolio.PORTFOLIO[0])
+    one = candidate.Trained(portfolio.PORTFOLIO[0])
     one.results.probabilities[0] = unsure
     one.temperature = fit_temperature(unsure, truth)
     assert one.temperature.value < 0.5

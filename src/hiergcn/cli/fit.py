@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from hiergcn.run.result import RunResult
 
 SHOWN_SETTINGS = 4  # in a line; those that differ most from graph to graph come first
-MANY_NODES = 200_000  # larger graphs are trained in one process, because several need too much memory
 
 
 def fit(
@@ -155,7 +154,7 @@ def fit(
         from hiergcn.run.budget import default_limit
         from hiergcn.run.fit import baselines_for, checkpoint_of, drawn_split
         from hiergcn.run.fit import fit as run_fit
-        from hiergcn.run.machine import cores
+        from hiergcn.run.machine import workers_for
         from hiergcn.run.settings import settings_for
 
     if method != AUTO:
@@ -188,7 +187,7 @@ def fit(
                 drop_doubtful=drop_doubtful,
                 engine=where,
                 checkpoint=checkpoint,
-                workers=1 if ranks.size > 1 else workers or (cores() if read.graph.n_nodes <= MANY_NODES else 1),
+                workers=1 if ranks.size > 1 else workers or workers_for(read.graph.n_nodes),
                 on_event=FitProgress(
                     progress,
                     seeds,

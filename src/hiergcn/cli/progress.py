@@ -112,21 +112,24 @@ class FitProgress:
         self.epochs, self.finished = 1, 0
         self.running: dict[int, int] = {}  # seed: epoch; worker processes train several at once
         self.accuracies: list[float] = []
-        self.candidate: str | None = None  # of the automatic choice, which is running
+        self.candidates: dict[str, None] = {}  # of the automatic choice, which are running
+        self.chooses = False
 
     def __call__(self, event: events.FitEvent) -> None:
         match event:
             case events.SplitChosen():
                 self.on_settings(event)
             case events.CandidateStarted(name):
-                self.candidate = name
-                self.progress.start(f"trying {name}", 0)
+                self.chooses = True
+                self.candidates[name] = None
+                self.progress.start(f"trying {', '.join(self.candidates)}", 0)
             case events.CandidateDone(name, accuracy, left_out):
+                self.candidates.pop(name, None)
                 found = left_out if accuracy is None else f"validation {self._score(accuracy)}"
                 self.progress.note(f"{name}: {found}")
-            case events.EpochDone(seed, epoch, best) if self.candidate:
+            case events.EpochDone(seed, epoch, best) if self.chooses:
                 self.progress.advance(epoch, f"seed {seed}: epoch {epoch}, best validation {self._score(best)}")
-            case events.SeedDone() if self.candidate:
+            case events.SeedDone() if self.chooses:
                 pass
             case events.SettingsChosen():
                 self.epochs = event.chosen.settings.train.epochs

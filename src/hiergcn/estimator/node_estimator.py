@@ -33,6 +33,7 @@ from hiergcn.run.adapt import PRESET as ADAPTED
 from hiergcn.run.events import FitEvent, OnFitEvent, SeedDone, SplitChosen, describe
 from hiergcn.run.fit import check_graph, fit, own_split
 from hiergcn.run.folder import LoadedRun, load_run
+from hiergcn.run.machine import workers_for
 from hiergcn.run.portfolio import check_settings
 from hiergcn.run.predict import explain
 from hiergcn.run.result import RunResult
@@ -155,6 +156,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             device=self.device,
             time_limit=self.time_limit,
             coverage=self.coverage,
+            workers=workers_for(graph.n_nodes),
             on_event=on_event or (EventPrinter() if self.verbose else None),
         )
         return self.of_result(result)

@@ -2,18 +2,23 @@
 
 Each candidate is trained once, with the first seed. Those that validation puts into the answer are then trained with
 the other seeds, and the weights are computed again from the mean of the seeds. No test label is read here.
+
+The simple methods are trained here, one after the other. If there is time for more, the others train side by side in
+worker processes, see `lanes`.
 """
 
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from multiprocessing import current_process
 from typing import Any
 
 import numpy as np
 
 from hiergcn.errors import HierGCNError
-from hiergcn.evaluate.calibration import Temperature, fit_temperature
+from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.combination import ENOUGH, combination_weights
 from hiergcn.evaluate.metrics import decided
 from hiergcn.graph import Split
@@ -22,13 +27,16 @@ from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.run.adapt import choose_settings
 from hiergcn.run.budget import Budget, default_limit, epoch_price
-from hiergcn.run.events import CandidateDone, CandidateStarted, EpochDone, OnFitEvent
+from hiergcn.run.candidate import TRIAL, Done, Job, Trained, Watch, add_results, work_here, work_in_worker
+from hiergcn.run.engine import InlinePool, ProcessPool
+from hiergcn.run.events import CandidateDone, CandidateStarted, OnFitEvent
+from hiergcn.run.lanes import Lanes
+from hiergcn.run.memory_plan import available_memory
 from hiergcn.run.portfolio import EVIDENCE, Entry, Standing, candidates_for, check_settings
-from hiergcn.run.seeds import SeedResults, train_seeds
+from hiergcn.run.seeds import SeedResults
 from hiergcn.run.settings import Settings
 from hiergcn.run.trainer import Trainer
 from hiergcn.run.turns import turns
-from hiergcn.train.config import StopTraining
 
 SIMPLE = 4
 """Candidates at the head of the portfolio that are never stopped for being behind: the simple methods."""
@@ -40,37 +48,9 @@ NO_TIME = "no time was left"
 
 _FIRST_SHARE = 0.7  # of the time, for the first seed of each candidate if there are several
 _GRACE = 20.0  # seconds that each simple method gets in any case
-_TRIAL = 1 / 3  # of the epochs, after which a weak candidate is stopped; less than that is not worth its time
-_WEAK = 3.0  # standard errors behind the best
-
-
-class _StoppedError(Exception):
-    """A candidate is stopped before its end."""
-
-
-@dataclass(eq=False)
-class Trained:
-    """A candidate with its results, or why it has none."""
-
-    entry: Entry
-    settings: Settings | None = None
-    results: SeedResults = field(default_factory=SeedResults)
-    price: float = 0.0
-    """Seconds of the first seed, see `Budget`."""
-    left_out: str | None = None
-    weight: float = 0.0
-    temperature: Temperature = field(default_factory=Temperature)
-    """Of the mean of its seeds; without it, a candidate that is too sure or not sure enough would be misjudged."""
-
-    @property
-    def is_done(self) -> bool:
-        return bool(self.results.probabilities)
-
-    def outputs(self, seed: int | None = None) -> np.ndarray:
-        """Return the calibrated probabilities, or numbers, of a seed; of the mean of all seeds if it has none."""
-        found = self.results.probabilities.get(seed) if seed is not None else None
-        found = self.results.mean() if found is None else found
-        return found if found.shape[1] == 1 else self.temperature.of(found).astype(np.float32)
+_MOST_LANES = 8  # each is a process of half a gigabyte
+_LANES_OF_GPU = 4
+_WORTH_LANES = 15.0  # seconds; starting a process takes a few
 
 
 @dataclass(eq=False)
@@ -123,28 +103,29 @@ def choose(
     Args:
         changes: settings by name, for every candidate that has them.
         time_limit: seconds; by default `default_limit`. Each simple method gets 20 s in any case.
+        workers: processes in which candidates train side by side if there is time for it.
         dataset: name of the graph, if it is a named dataset; candidates then have its recipes.
         by_clock: whether the clock ends the choice too. Without it, prices alone do on a CPU, so that the answer is the
             same on a slow or busy machine. A GPU has no prices and always goes by the clock.
     """
     limit = default_limit(trainer.graph.n_nodes) if time_limit is None else time_limit
-    if by_clock or trainer.device.type == "cuda":
-        budget = Budget(limit, clock=lambda: Ranks.current().agreed(time.monotonic()))  # one clock for all ranks
-    else:
-        budget = Budget(limit, clock=lambda: 0.0)
+    budget = Budget(limit, clock=_clock if by_clock or trainer.device.type == "cuda" else float)
     check_settings(changes or {})
     race = _Race(trainer, split, seeds, emit, dict(changes or {}), workers, dataset, budget)
     interrupted = False
     try:
-        race.try_all(_FIRST_SHARE if len(seeds) > 1 else 1.0)
-        race.weigh()
-        race.add_seeds()
+        race.run()
     except KeyboardInterrupt:
         if not any(one.is_done for one in race.candidates):
             raise
         interrupted = True
     race.weigh()
     return Automatic(race.candidates, race.profile, race.validation, race.turns, interrupted)
+
+
+def _clock() -> float:
+    """Return the seconds of one clock for all ranks."""
+    return Ranks.current().agreed(time.monotonic())
 
 
 class _Race:
@@ -163,6 +144,7 @@ class _Race:
     ) -> None:
         self.trainer, self.split, self.seeds, self.emit = trainer, split, seeds, emit
         self.changes, self.workers, self.dataset, self.budget = changes, workers, dataset, budget
+        self.share = _FIRST_SHARE if len(seeds) > 1 else 1.0
         take_turns = len(split.validation) < ENOUGH and trainer.graph.labels is not None
         self.turns = turns(split, trainer.graph.truth) if take_turns else (split,)
         self.validation = np.sort(np.concatenate([turn.validation for turn in self.turns]))
@@ -170,6 +152,7 @@ class _Race:
         self.profile = profile_graph(trainer.graph, split)
         self.candidates: list[Trained] = []
         self.structural = any(column.kind == STRUCTURAL for column in trainer.graph.columns)
+        self.on_gpu = trainer.device.type == "cuda"
 
     def standing(self) -> Standing:
         done = {one.entry.name: self.right(one) for one in self.candidates if one.is_done}
@@ -188,68 +171,138 @@ class _Race:
         right: np.ndarray = found == self.validation_labels
         return right if scale is None else 1.0 - ((found - self.validation_labels) / scale.spread) ** 2
 
-    def try_all(self, share: float) -> None:
-        """Train each candidate with the first seed, within a share of the budget."""
+    def run(self) -> None:
+        """Train the first seed of each candidate, weigh them, and train the other seeds of those in the answer."""
         pending = list(candidates_for(self.dataset, numbers=self.trainer.graph.targets is not None))
-        simple = {entry.name for entry in pending[:SIMPLE]}
-        while pending:
-            now = self.standing()
-            entry = next((one for one in pending if one.early(now)), pending[0])
-            pending.remove(entry)
-            one = Trained(entry, left_out=self._reason_against(entry, now, entry.name in simple, share))
-            self.candidates.append(one)
-            if one.left_out is None:
-                self.emit(CandidateStarted(entry.name))
-                self._train_first(one, None if entry.name in simple else now, share)
-                self.emit(CandidateDone(entry.name, self.accuracy(one) if one.is_done else None, one.left_out))
+        simple, others = pending[:SIMPLE], pending[SIMPLE:]
+        count = self._lane_count()
+        with ExitStack() as stack:
+            if count > 1:  # the workers start while the simple methods train
+                given = self.trainer.graph, str(self.trainer.device), self.trainer.given, self.trainer.checkpoint
+                pool = stack.enter_context(ProcessPool(count, work_in_worker, *given, self.turns))
+                pool.hire()
+            here = Lanes(InlinePool(work_here, self.trainer, self.turns, self.emit, self.workers), 1)
+            self.try_all(simple, here, simple=True)
+            lanes = Lanes(pool, count, here.now) if count > 1 else here
+            self.try_all(others, lanes)
+            self.weigh()
+            self.add_seeds(lanes)
 
-    def _reason_against(self, entry: Entry, now: Standing, simple: bool, share: float) -> str | None:
+    def _lane_count(self) -> int:
+        """Return how many candidates train side by side: one here if an engine, or torchrun, shares the work."""
+        alone = self.trainer.engine is None and Ranks.current().size == 1 and not current_process().daemon
+        worth = alone and self.share * self.budget.limit >= _WORTH_LANES
+        return min(self.workers, _LANES_OF_GPU if self.on_gpu else _MOST_LANES) if worth else 1
+
+    def try_all(self, pending: list[Entry], lanes: Lanes, simple: bool = False) -> None:
+        """Train each candidate with the first seed, within a share of the budget."""
+        while pending or lanes.is_busy:
+            entry = self._next(pending, lanes) if lanes.is_free else None
+            if entry is None:
+                self._end(lanes)
+            else:
+                pending.remove(entry)
+                self._begin(entry, lanes, simple)
+
+    def _next(self, pending: Sequence[Entry], lanes: Lanes) -> Entry | None:
+        """Return the candidate to consider next; None if all wait for one that is running."""
+        now, running = self.standing(), {one.entry.name for one, _ in lanes.running}
+        known = [entry for entry in pending if not EVIDENCE.get(entry.otherwise, set()) & running]
+        return next((one for one in known if one.early(now)), known[0] if known else None)
+
+    def _begin(self, entry: Entry, lanes: Lanes, simple: bool) -> None:
+        """Begin the first seed of a candidate, unless something is against it."""
+        now, one = self.standing(), Trained(entry)
+        self.candidates.append(one)
+        self.budget.spent = lanes.now
+        one.left_out = self._reason_against(entry, now, simple)
+        if one.left_out is not None:
+            return
+        self.emit(CandidateStarted(entry.name))
+        watch = self._planned(one, None if simple else now)
+        while lanes.is_busy and self._lacks_memory(one, lanes):
+            self._end(lanes)
+            watch = self._planned(one, None if simple else now)
+        if watch is None:
+            self.emit(CandidateDone(entry.name, None, one.left_out))
+        else:
+            self._start(one, self.seeds[:1], watch, lanes)
+
+    def _start(self, one: Trained, seeds: Sequence[int], watch: Watch, lanes: Lanes) -> None:
+        assert one.settings is not None
+        lanes.start((one, seeds[0]), Job(one.settings, seeds, watch), one.epoch, one.memory)
+
+    def _end(self, lanes: Lanes) -> None:
+        """Wait for the candidate that ends next, and take its results."""
+        one = self._taken(lanes)
+        self.emit(CandidateDone(one.entry.name, self.accuracy(one) if one.is_done else None, one.left_out))
+
+    def _taken(self, lanes: Lanes) -> Trained:
+        one: Trained
+        (one, _), reply, price = lanes.wait()
+        failed = Done(SeedResults(), f"it failed ({reply.content!s:.200})", 0.0)
+        add_results(one, reply.content if reply.kind == "result" else failed)
+        one.price = one.price or price
+        if one.results.interrupted:
+            raise KeyboardInterrupt
+        return one
+
+    def _lacks_memory(self, one: Trained, lanes: Lanes) -> bool:
+        """Return whether there may be too little memory beside what is running."""
+        free = available_memory(self.trainer.device)
+        return one.left_out not in (None, NO_TIME) or (free is not None and one.memory + lanes.memory > free)
+
+    def _reason_against(self, entry: Entry, now: Standing, simple: bool) -> str | None:
         if entry.name == "mlp" and self.structural:
             return "the nodes have no features"
         if not simple and self.flawless:
             return f"{self.flawless.entry.name} makes no mistake on validation"
-        if not simple and self.budget.is_over(share):
+        if not simple and self.budget.is_over(self.share):
             return NO_TIME  # before reasons that speak of candidates which there was no time for either
         if entry.when(now):
             return None
         untried = {one.entry.name for one in self.candidates if one.left_out == NO_TIME}
         return NO_TIME if EVIDENCE.get(entry.otherwise, set()) & untried else entry.otherwise
 
-    def _train_first(self, one: Trained, now: Standing | None, share: float) -> None:
-        """Train the first seed of a candidate for as many epochs as there is time for; `now` is None if simple."""
+    def _planned(self, one: Trained, now: Standing | None) -> Watch | None:
+        """Set what the first seed of a candidate is trained with; None if there is no time; `now` is None if simple."""
+        one.left_out = None
         try:
             one.settings = self._settings(one.entry)
             plan = self.trainer.plan(one.settings)  # refuses what does not fit into memory
-            epoch = len(self.turns) * epoch_price(one.entry.method, plan, self.trainer.device.type == "cuda")
-            left, grace = self.budget.left(share), 0.0
-            if now is None:
-                left, grace = max(left / 2, _GRACE), self.budget.seconds() + _GRACE
-            epochs = one.settings.train.epochs
-            affordable = min(epochs, int(left / epoch)) if epoch else epochs
-            if now is not None and (affordable < _TRIAL * epochs or self.budget.is_over(share)):
-                one.left_out = NO_TIME
-                return
-            one.settings = replace(one.settings, train=replace(one.settings.train, epochs=max(affordable, 1)))
         except (HierGCNError, MemoryError, RuntimeError) as error:
             one.left_out = f"it failed ({error!s:.200})"
-            return
+            return None
+        one.memory = plan.on_device
+        one.epoch = len(self.turns) * epoch_price(one.entry.method, plan, self.on_gpu)
+        left, grace = self.budget.left(self.share), 0.0
+        if now is None:
+            left, grace = max(left / 2, _GRACE), self.budget.seconds() + _GRACE
+        epochs = one.settings.train.epochs
+        affordable = min(epochs, int(left / one.epoch)) if one.epoch else epochs
+        if now is not None and (affordable < TRIAL * epochs or self.budget.is_over(self.share)):
+            one.left_out = NO_TIME
+            return None
+        one.settings = replace(one.settings, train=replace(one.settings.train, epochs=max(affordable, 1)))
         grace = grace if any(one.is_done for one in self.candidates) else math.inf  # there must be an answer
-        watch = _Watch(self.budget, share, now, grace, len(self.turns), epochs)
-        self._train(one, self.seeds[:1], watch)
-        one.price = epoch * watch.count / len(self.turns)
-        self.budget.spent += one.price
+        return Watch(self.budget, self.share, now, grace, len(self.turns), epochs)
 
-    def add_seeds(self) -> None:
+    def add_seeds(self, lanes: Lanes) -> None:
         """Train the chosen candidates with the other seeds, heaviest first, as long as there is time."""
-        for one in sorted(self.candidates, key=lambda one: -one.weight):
-            if not one.weight or not one.entry.draws or self.budget.is_over():
-                continue
-            affordable = len(self.seeds) if one.price == 0 else max(int(self.budget.left() / one.price), 0)
-            if seeds := self.seeds[1 : 1 + affordable]:
-                self.emit(CandidateStarted(one.entry.name))
-                self._train(one, seeds, _Watch(self.budget))
-                self.emit(CandidateDone(one.entry.name, self.accuracy(one), None))
-                self.budget.spent += len(seeds) * one.price
+        chosen = [one for one in self.candidates if one.weight and one.entry.draws]
+        at_once = 1 if lanes.count > 1 and not self.on_gpu else len(self.seeds)
+        for one in sorted(chosen, key=lambda one: -one.weight):
+            for k in range(1, len(self.seeds), at_once):
+                while not lanes.is_free:
+                    self._taken(lanes)
+                self.budget.spent = lanes.now
+                affordable = max(int(self.budget.left() / one.price), 0) if one.price else at_once
+                seeds = self.seeds[k : k + min(at_once, affordable)]
+                if seeds and not self.budget.is_over():
+                    self.emit(CandidateStarted(one.entry.name))
+                    self._start(one, seeds, Watch(self.budget), lanes)
+        while lanes.is_busy:
+            self._taken(lanes)
 
     @property
     def flawless(self) -> Trained | None:
@@ -272,20 +325,6 @@ class _Race:
         for one, weight in zip(done, combination_weights(found, self.validation_labels), strict=True):
             one.weight = float(weight)
 
-    def _train(self, one: Trained, seeds: Sequence[int], watch: "_Watch") -> None:
-        """Train seeds of a candidate; a failure must not lose the others."""
-        assert one.settings is not None
-        try:
-            train_seeds(self.trainer, self.turns, one.settings, seeds, self.emit, self.workers, watch, into=one.results)
-        except _StoppedError as reason:
-            if not one.is_done:
-                one.left_out = str(reason)
-        except (HierGCNError, MemoryError, RuntimeError) as error:
-            if not one.is_done:
-                one.left_out = f"it failed ({error!s:.200})"
-        if one.results.interrupted:
-            raise KeyboardInterrupt
-
     def _settings(self, entry: Entry) -> Settings:
         """Return the recipe or settings for the graph, with the changes of the candidate and of the user.
 
@@ -304,43 +343,6 @@ class _Race:
         ).settings
         by_loss = {"selection": "loss"} if len(self.turns) > 1 else {}
         return adapted.override(adapted.effective(by_loss | self.changes))
-
-
-class _Watch:
-    """A callback after each epoch that ends a candidate when the clock says so, or early if it is far behind.
-
-    The only network of a candidate keeps its best epoch if the clock ends it after a third of its epochs.
-
-    Args:
-        share: of the budget.
-        now: what the candidate is compared with; None never stops it for being behind.
-        grace: seconds from the start of the choice that it has in any case.
-        turns: parts of the validation nodes, one of which validates at a time.
-        epochs: most epochs of the candidate; None if a network that is not trained to its end is of no use.
-    """
-
-    def __init__(
-        self,
-        budget: Budget,
-        share: float = 1.0,
-        now: Standing | None = None,
-        grace: float = 0.0,
-        turns: int = 1,
-        epochs: int | None = None,
-    ) -> None:
-        self.budget, self.share, self.now, self.grace = budget, share, now, grace
-        self.turns, self.epochs, self.count = turns, epochs, 0
-
-    def __call__(self, event: EpochDone) -> None:
-        self.count += 1
-        tried = self.epochs is not None and event.epoch >= _TRIAL * self.epochs
-        if self.budget.is_over(self.share, self.grace):
-            raise StopTraining if tried and self.turns == 1 else _StoppedError("time was up before its end")
-        if not tried or self.now is None or not self.now.accuracy:
-            return
-        behind = max(self.now.accuracy.values()) - event.best_validation_accuracy
-        if behind > _WEAK * math.sqrt(self.turns) * self.now.error:
-            raise _StoppedError(f"stopped at epoch {event.epoch}, far behind the best")
 
 
 def _reason(entry: Entry) -> str:

@@ -99,6 +99,10 @@ class ProcessPool:
         self._new: Callable[[], Worker] = lambda: Worker(make, *arguments)
         self._staff: dict[Worker, Any] = {}  # with the key of the job that each is at
 
+    def hire(self) -> None:
+        """Start all workers now, so that they are ready when there are jobs."""
+        self._staff |= {self._new(): None for _ in range(self.slots - len(self._staff))}
+
     def start(self, key: Any, job: Any, request: Request) -> None:
         worker = next((one for one in self._staff if one.job is None), None) or self._new()
         self._staff[worker] = key

@@ -24,7 +24,8 @@ from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.model.registry import method_class
 from hiergcn.run.adapt import ChosenSettings, choose_settings, is_automatic
-from hiergcn.run.auto import Automatic, Trained, choose
+from hiergcn.run.auto import Automatic, choose
+from hiergcn.run.candidate import Trained
 from hiergcn.run.engine import Engine
 from hiergcn.run.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitEvent, SettingsChosen, SplitChosen
 from hiergcn.run.label_check import doubtful_labels, judge_labels, without_doubtful
@@ -97,8 +98,8 @@ def fit(
         baselines: names of simpler methods to train on the same split, such as `BASELINES`.
         hierarchy: used instead of coarsening the graph.
         device: `auto`, `cpu` or `cuda`.
-        workers: processes that share the seeds on a CPU if these would take long. A script that asks for more than
-            one must be importable: put its work under `if __name__ == "__main__"`.
+        workers: processes that share the seeds on a CPU if these would take long. The candidates of the automatic
+            choice train side by side in them, on a GPU too, so the more there are, the more is tried in time.
         engine: trains every seed on other machines, see `open_engine`.
         checkpoint: from which a killed run goes on, to the same bits; see `checkpoint_of`.
         time_limit: seconds of the automatic choice; by default `budget.default_limit`.

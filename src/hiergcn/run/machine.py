@@ -15,7 +15,7 @@ from hiergcn.run.process import proc_field
 from hiergcn.version import __version__
 
 _PACKAGES = ("torch", "numpy", "scipy", "numba", "pandas", "scikit-learn", "safetensors", "torch_geometric")
-
+_MANY_NODES = 200_000  # from which on several processes need too much memory
 
 FEW_ENTRIES = 50_000
 """Entries of adjacency and features below which `auto` is the CPU. There a network trains in about a second, and a GPU
@@ -53,6 +53,11 @@ def choose_device(name: str = "auto", entries: int | None = None) -> torch.devic
 def cores() -> int:
     """Return the number of CPU cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def workers_for(n_nodes: int) -> int:
+    """Return the processes of a fit by default: one for each core, or a single one for a large graph."""
+    return cores() if n_nodes <= _MANY_NODES else 1
 
 
 def environment() -> dict[str, Any]:

@@ -201,8 +201,15 @@ _LOST = "labels alone are far ahead of propagated features"
 _BEHIND = "H-GCN+ is behind other methods"
 _NOT_AHEAD = "GraphSAGE is behind GCN"
 
-EVIDENCE = {_NO_HELP: {"gcn+harmonic"}, _BEHIND: {"hgcn-plus"}, _NOT_AHEAD: {"graphsage"}}
-"""Candidates that a reason speaks of: if there was no time for them, the reason is not known."""
+EVIDENCE = {
+    _FEATURES_LEAD: {"gcn"},
+    _NOT_FAR: {"gcn"},
+    _LOST: {"gcn"},
+    _NO_HELP: {"gcn+harmonic"},
+    _BEHIND: {"hgcn-plus"},
+    _NOT_AHEAD: {"graphsage"},
+}
+"""Candidates that a reason speaks of: as long as they run, or if there was no time for them, it is not known."""
 
 PORTFOLIO = (
     Entry("label-propagation", "label-propagation"),

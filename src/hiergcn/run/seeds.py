@@ -70,6 +70,14 @@ class SeedResults:
         self.outcomes.append(replace(first, probabilities=None, weights=None))
         return first
 
+    def add_all(self, other: "SeedResults") -> None:
+        """Add the seeds of other results."""
+        self.outcomes += other.outcomes
+        self.probabilities |= other.probabilities
+        self.weights |= other.weights
+        self.interrupted |= other.interrupted
+        self.seconds += other.seconds
+
     def mean(self) -> np.ndarray:
         """Return the mean probabilities of the seeds, (n, classes)."""
         mean: np.ndarray = sum(self.probabilities.values()) / np.float32(len(self.probabilities))  # type: ignore[assignment]

@@ -68,7 +68,7 @@ class Trainer:
         self.engine = engine
         self.trains_on = str(self.device) if engine is None else engine.device(str(device))
         self.coarsen_seconds = 0.0
-        self._given = hierarchy
+        self.given = hierarchy
         self._hierarchies: dict[tuple[CoarsenConfig, int], Hierarchy] = {}
         self._prepared: tuple[object, tuple[Method, Prepared]] | None = None
         self._tasks: dict[int, tuple[Split, Task]] = {}  # by the split's identity, which lives as long as it is here
@@ -81,8 +81,8 @@ class Trainer:
 
     def coarsened(self, levels: int, config: CoarsenConfig) -> Hierarchy:
         """Return the graph coarsened up to `levels` times, from an earlier result if one goes deep enough."""
-        if self._given is not None:
-            return self._given.truncated(levels)
+        if self.given is not None:
+            return self.given.truncated(levels)
         key = (config, levels)
         if key not in self._hierarchies:
             made = [one for (other, _), one in self._hierarchies.items() if other == config]
