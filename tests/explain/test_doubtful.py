@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.special import softmax
+from sklearn.linear_model import LogisticRegression
 
 from hiergcn import Graph, planted_graph
 from hiergcn.coarsen.diffusion import folds
@@ -52,6 +54,33 @@ def test_a_label_has_no_part_in_its_own_judgement(graph: Graph) -> None:
         np.testing.assert_array_equal(after[own], before[own])
         assert (after[~own] != before[~own]).any()
         np.testing.assert_allclose(before.sum(axis=1), 1.0, rtol=1e-5)
+
+
+def plainly_judged(X: np.ndarray, labels: np.ndarray, fold: np.ndarray) -> np.ndarray:
+    """Return what features say about each fold, by scikit-learn's logistic regression, one fold after the other."""
+    found = np.zeros((len(labels), CLASSES))
+    for number in np.unique(fold):
+        own, known = fold == number, fold != number
+        model = LogisticRegression(C=1.0 / doubtful._PENALTY, max_iter=1000, tol=1e-8).fit(X[known], labels[known])
+        means = np.stack([X[known & (labels == k)].sum(axis=0) for k in model.classes_])
+        nearness = X[own] @ (means / np.linalg.norm(means, axis=1, keepdims=True)).T
+        both = model.predict_proba(X[own]), softmax(doubtful._SHARPNESS * nearness, axis=1)
+        found[np.ix_(own, model.classes_)] = np.mean(both, axis=0)
+    return found
+
+
+@pytest.mark.parametrize("columns", [10, 300])  # fewer and more than labels
+def test_features_judge_as_scikit_learn_does(graph: Graph, columns: int) -> None:
+    nodes, labels, _ = flipped(graph, 0)
+    labels[labels == 3] = 2
+    labels[5] = 3  # the folds that learn without node 5 know no class 3
+    assert graph.features is not None
+    wide = np.random.default_rng(0).normal(size=(graph.features.shape[1], columns))
+    X = averaged(graph.adjacency, (graph.features @ wide).astype(np.float32))[nodes]
+    fold = folds(labels)
+    np.testing.assert_allclose(
+        doubtful._by_features(X, labels, CLASSES, fold), plainly_judged(X, labels, fold), atol=2e-3
+    )
 
 
 def test_classes_with_few_labels_are_not_judged(graph: Graph) -> None:
