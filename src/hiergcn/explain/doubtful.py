@@ -158,7 +158,7 @@ def judged_by_edges(
 def _by_features(X: NDArray[np.float32], labels: NDArray[np.int64], n_classes: int, fold: NDArray[np.int64]) -> Floats:
     """Return the mean of what a logistic regression and the class means say about each fold, (m, classes)."""
     if len(X) < X.shape[1]:
-        X = np.linalg.qr(X.T, mode="r").T  # (m, m), with the same products between rows, on which all depends
+        X = np.linalg.qr(X.T)[1].T  # (m, m), with the same products between rows, on which all depends
     learning = np.sort(np.random.default_rng(0).permutation(len(X))[:_MOST_ROWS])
     known = fold[learning, None] != np.arange(fold.max() + 1)  # (rows, folds)
     truth = np.eye(n_classes, dtype=X.dtype)[labels[learning]]  # (rows, classes)
