@@ -51,6 +51,7 @@ _GRACE = 20.0  # seconds that each simple method gets in any case
 _MOST_LANES = 8  # each is a process of half a gigabyte
 _LANES_OF_GPU = 4
 _WORTH_LANES = 15.0  # seconds; starting a process takes a few
+_BESIDE_OTHERS = 1.4  # how much dearer an epoch is beside another process, with which it shares memory and caches
 
 
 @dataclass(eq=False)
@@ -153,6 +154,7 @@ class _Race:
         self.candidates: list[Trained] = []
         self.structural = any(column.kind == STRUCTURAL for column in trainer.graph.columns)
         self.on_gpu = trainer.device.type == "cuda"
+        self.dearer = 1.0
 
     def standing(self) -> Standing:
         done = {one.entry.name: self.right(one) for one in self.candidates if one.is_done}
@@ -183,8 +185,11 @@ class _Race:
                 pool.hire()
             here = Lanes(InlinePool(work_here, self.trainer, self.turns, self.emit, self.workers), 1)
             self.try_all(simple, here, simple=True)
-            lanes = Lanes(pool, count, here.now) if count > 1 else here
+            lanes = here
+            if count > 1:
+                lanes, self.dearer = Lanes(pool, count, here.now), _BESIDE_OTHERS
             self.try_all(others, lanes)
+            lanes.meet()
             self.weigh()
             self.add_seeds(lanes)
 
@@ -274,7 +279,7 @@ class _Race:
             one.left_out = f"it failed ({error!s:.200})"
             return None
         one.memory = plan.on_device
-        one.epoch = len(self.turns) * epoch_price(one.entry.method, plan, self.on_gpu)
+        one.epoch = self.dearer * len(self.turns) * epoch_price(one.entry.method, plan, self.on_gpu)
         left, grace = self.budget.left(self.share), 0.0
         if now is None:
             left, grace = max(left / 2, _GRACE), self.budget.seconds() + _GRACE

@@ -76,6 +76,10 @@ class Lanes:
         self._running[key] = _Running(began, epoch, memory)
         self._pool.start(key, job, Request(memory))
 
+    def meet(self) -> None:
+        """Have all lanes free at the same time: when the last of them was; no job must be running."""
+        self._free = [max(self._free)] * self.count
+
     def wait(self) -> Ended:
         """Wait for the job that ends next."""
         while (key := self._next()) is None:
