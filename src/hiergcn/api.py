@@ -41,7 +41,7 @@ def fit(
     baselines: bool = False,
     advise: bool = False,
     device: str = "auto",
-    workers: int = 1,
+    workers: int | None = None,
     engine: str | None = None,
     time_limit: float | None = None,
     coverage: float | None = None,
@@ -60,7 +60,7 @@ def fit(
         baselines: also train simpler methods on the same split.
         advise: also find doubtful labels and nodes to label next.
         device: `auto`, `cpu` or `cuda`.
-        workers: processes that share the seeds on a CPU; a script that asks for more than one must be importable.
+        workers: processes that share seeds and candidates; by default one for each core, as in the shell.
         engine: `local`, `ray` or `ray://HOST:PORT`, see `run.engine.open_engine`.
         time_limit: seconds for the automatic choice; by default 2 to 300, depending on the size of the graph.
         coverage: probability that a prediction set or interval contains the truth, such as 0.9.
@@ -72,6 +72,7 @@ def fit(
     from hiergcn.run.engine import open_engine
     from hiergcn.run.fit import baselines_for
     from hiergcn.run.fit import fit as run_fit
+    from hiergcn.run.machine import workers_for
 
     graph, own, dataset = _read(data)
     with open_engine(engine) as where:
@@ -85,7 +86,7 @@ def fit(
             changes=settings,
             baselines=baselines_for(graph) if baselines else (),
             device=device,
-            workers=workers,
+            workers=workers or workers_for(graph.n_nodes),
             engine=where,
             time_limit=time_limit,
             coverage=coverage,

@@ -154,8 +154,8 @@ def _targets(results: RangeResults) -> Section | None:
         "interval over the splits, by Student's t. Level: the interval holds 0."
     )
     note = (
-        "The target of the city was set on an earlier version of the generator, with other labels: on that one the "
-        "harmonic function had 52.7 %."
+        "The target of the city was set on another made city, whose generator is not known in full: there the harmonic "
+        "function had 52.7 %."
     )
     return _section("targets", "Targets", about, [Table(columns, tuple(rows))], note)
 
