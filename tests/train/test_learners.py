@@ -1,13 +1,21 @@
 """A single model with its own training step."""
 
+from dataclasses import replace
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 
+from hiergcn.coarsen import coarsen
+from hiergcn.datasets import planted_graph
+from hiergcn.graph import Split
+from hiergcn.graph.task import Task
+from hiergcn.model.hgcn import HGCN, HGCNConfig
 from hiergcn.model.method import Labelled, NodeModel
+from hiergcn.model.registry import build_method
 from hiergcn.train.config import TrainConfig
-from hiergcn.train.learners import LearningNodes, SingleLearner
+from hiergcn.train.learners import LearningNodes, SingleLearner, labelled_nodes
 
 
 class Counting(NodeModel):
@@ -31,3 +39,57 @@ def test_the_loss_is_on_the_device_of_the_nodes() -> None:
     loss = learner.step(1)
     assert loss.shape == (1,)
     assert loss.device.type == "meta"
+
+
+CPU = torch.device("cpu")
+PLAIN = HGCNConfig(levels=2, hidden=8, channels=1, weight_embedding=2, dropout=0.0)
+
+
+def learner_of(config: HGCNConfig) -> SingleLearner:
+    graph = planted_graph(200, seed=1)
+    assert graph.labels is not None
+    task = Task.of(graph, Split.random(graph.labels, per_class=5, validation=40, seed=0))
+    method = build_method("hgcn", config)
+    prepared = method.prepare(task, coarsen(task.adjacency, config.levels), CPU)
+    model = method.build(prepared, task.n_classes, torch.Generator().manual_seed(0))
+    return SingleLearner(model, prepared.features, labelled_nodes(task, CPU), TrainConfig())
+
+
+@pytest.mark.parametrize("changes", [{}, {"networks": 2}, {"nearness": True}, {"nearness": True, "networks": 2}])
+def test_one_forward_pass_serves_evaluation_and_next_step(changes: dict[str, Any]) -> None:
+    shared, apart = (learner_of(replace(PLAIN, **changes)) for _ in range(2))
+    assert not shared.model.draws
+    apart.model.draws = True
+    passes: list[None] = []
+    for layer in shared.model.modules():
+        if isinstance(layer, HGCN):
+            layer.register_forward_hook(lambda *_: passes.append(None))
+    for epoch in range(1, 5):
+        assert torch.equal(shared.step(epoch), apart.step(epoch))
+        ours, theirs = shared.evaluate(), apart.evaluate()
+        assert torch.equal(ours.logits, theirs.logits)
+        assert not ours.logits.requires_grad
+    for name, value in shared.weights().items():
+        assert torch.equal(value, apart.weights()[name])
+    assert len(passes) == 5 * changes.get("networks", 1)  # of the first step, then one per evaluation
+
+
+@pytest.mark.parametrize("changes", [{"dropout": 0.5}, {"harmonic": True, "column_dropout": 0.5}])
+def test_a_model_that_draws_has_its_own_pass_for_evaluation(changes: dict[str, Any]) -> None:
+    learner = learner_of(replace(PLAIN, **changes))
+    assert learner.model.draws
+    assert torch.equal(learner.evaluate().logits, learner.evaluate().logits)
+    assert not learner.model.training
+
+
+def test_a_restored_learner_takes_its_step_from_the_restored_weights() -> None:
+    learner = learner_of(PLAIN)
+    learner.step(1)
+    state = learner.training_state()
+    assert state is not None
+    state = {name: value.clone() for name, value in state.items()}
+    learner.evaluate()
+    second = learner.step(2)
+    learner.evaluate()
+    learner.load_training_state(state)
+    assert torch.equal(learner.step(2), second)

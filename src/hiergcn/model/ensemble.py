@@ -7,7 +7,6 @@ less. The objective is the sum of the members' objectives, so each trains as it 
 epoch by the mean. An ensemble costs M times as much as one network.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,7 +17,7 @@ from torch import Tensor, nn
 from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.memory_cost import MemoryPlan, Workload
-from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, WrappedMethod
+from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, WrappedMethod, mean_logits
 
 _FIRST = "members.0."
 
@@ -30,6 +29,7 @@ class Ensemble(NodeModel):
         super().__init__()
         self.members = nn.ModuleList(members)
         self.weighs_classes = members[0].weighs_classes
+        self.draws = any(member.draws for member in members)
 
     @property
     def each(self) -> list[Any]:
@@ -44,10 +44,11 @@ class Ensemble(NodeModel):
 
     def forward(self, features: Features) -> Tensor:
         """Return the logarithm of the mean probabilities, (n, classes), or the mean of numbers, (n, 1)."""
-        each = torch.stack([member(features) for member in self.each])  # (M, n, classes)
-        if each.shape[2] == 1:
-            return each.mean(dim=0)
-        return torch.logsumexp(torch.log_softmax(each, dim=2), dim=0) - math.log(len(self.members))
+        return mean_logits([member(features) for member in self.each])
+
+    def forward_with_loss(self, features: Features, labelled: Labelled) -> tuple[Tensor, Tensor]:
+        logits, losses = zip(*(member.forward_with_loss(features, labelled) for member in self.each), strict=True)
+        return mean_logits([one.detach() for one in logits]), torch.stack(losses).sum()
 
     def embed(self, features: Features) -> Tensor:
         """Return the members' embeddings, concatenated; (n, M * hidden)."""

@@ -160,6 +160,7 @@ class HarmonicColumns(WrappedMethod):
         if self.config.column_dropout:
             model.column_dropout = ColumnDropout(n_classes, self.config.column_dropout, generator)
             model.register_forward_pre_hook(_drop_columns)
+            model.draws = True
         return model
 
     def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:

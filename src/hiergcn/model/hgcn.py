@@ -136,7 +136,7 @@ class HGCN(NodeModel):
     ) -> None:
         super().__init__()
         self.config = config = config or HGCNConfig()
-        self.hierarchy = hierarchy
+        self.hierarchy, self.draws = hierarchy, config.dropout > 0.0
         L, p = hierarchy.depth, config.weight_embedding
         self.V = nn.Parameter(torch.empty(len(hierarchy.weights), p)) if p and L else None
         self.register_buffer("T", torch.from_numpy(hierarchy.weights))  # saved with V: the weight of each row

@@ -1,7 +1,8 @@
 """The interface of all methods: `Method` prepares a graph and builds a `NodeModel` for each seed."""
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -19,6 +20,14 @@ Weights = Mapping[str, Tensor]
 def activated(logits: Tensor) -> Tensor:
     """Return the probabilities of classes, the softmax over the last axis. A single column is a number and stays."""
     return logits if logits.shape[-1] == 1 else torch.softmax(logits, dim=-1)
+
+
+def mean_logits(logits: Sequence[Tensor]) -> Tensor:
+    """Return the logarithm of mean probabilities, (n, classes), or the mean of numbers, (n, 1)."""
+    each = torch.stack(list(logits))  # (models, n, classes)
+    if each.shape[2] == 1:
+        return each.mean(dim=0)
+    return torch.logsumexp(torch.log_softmax(each, dim=2), dim=0) - math.log(len(logits))
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +82,14 @@ class Optimiser(Protocol):
     def step(self) -> object: ...
 
 
+def descend(loss: Tensor, optimiser: Optimiser) -> Tensor:
+    """Take one step along the gradient of the loss, and return the loss."""
+    optimiser.zero_grad()
+    loss.backward()
+    optimiser.step()
+    return loss.detach()
+
+
 class NodeModel(nn.Module):
     """A network over one graph that returns the logits of every node.
 
@@ -82,6 +99,9 @@ class NodeModel(nn.Module):
 
     weighs_classes: bool = True
     """Whether the objective is `Labelled.loss`, and so takes class weights."""
+    draws: bool = True
+    """Whether a training pass draws random numbers, as dropout does. If not, it is the same as an evaluation: one call
+    of `forward_with_loss` serves both, and the model must inherit `step`."""
 
     @property
     def title(self) -> str:
@@ -92,17 +112,18 @@ class NodeModel(nn.Module):
         """Return the logits; (n, f) -> (n, classes)."""
         raise NotImplementedError
 
+    def forward_with_loss(self, features: Features, labelled: Labelled) -> tuple[Tensor, Tensor]:
+        """Return the logits and their objective."""
+        logits = self(features)
+        return logits, labelled.loss(logits)
+
     def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
         """Return the loss of one training step, without the L2 penalty. Called in training mode."""
         return labelled.loss(self(features))
 
     def step(self, features: Features, labelled: Labelled, optimiser: Optimiser, epoch: int) -> Tensor | float:
         """Train for one epoch and return the loss."""
-        optimiser.zero_grad()
-        loss = self.objective(features, labelled, epoch)
-        loss.backward()
-        optimiser.step()
-        return loss.detach()
+        return descend(self.objective(features, labelled, epoch), optimiser)
 
     def precompute(self, labelled: Labelled) -> Tensor | None:
         """Return a tensor derived once from the training labels, before training; None if unused.

@@ -12,7 +12,6 @@ learns to read it off. The loss is the sum of that of the network and that of th
 network that knows its training nodes by heart would leave the perceptron nothing to learn.
 """
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +23,7 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.neighbourhoods import hops_to_classes
 from hiergcn.graph.task import Task
-from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, WrappedMethod
+from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, WrappedMethod, mean_logits
 from hiergcn.model.ops.sparse_features import FeatureLinear
 
 NEAR = (3.0, 10.0)
@@ -48,7 +47,7 @@ class NearnessModel(NodeModel):
 
     def __init__(self, network: NodeModel, columns: Tensor, n_classes: int, generator: torch.Generator) -> None:
         super().__init__()
-        self.network, self.weighs_classes = network, network.weighs_classes
+        self.network, self.weighs_classes, self.draws = network, network.weighs_classes, network.draws
         self.columns = columns  # of the graph, not of the model: not saved with the weights
         self.first = FeatureLinear(columns.shape[1], HIDDEN, 0.0, generator)
         self.first_bias = nn.Parameter(torch.zeros(HIDDEN))
@@ -62,8 +61,11 @@ class NearnessModel(NodeModel):
 
     def forward(self, features: Features) -> Tensor:
         """Return the logarithm of the mean probabilities, (n, classes)."""
-        both = [torch.log_softmax(logits, dim=1) for logits in (self.network(features), self._by_nearness())]
-        return torch.logsumexp(torch.stack(both), dim=0) - math.log(2.0)
+        return mean_logits([self.network(features), self._by_nearness()])
+
+    def forward_with_loss(self, features: Features, labelled: Labelled) -> tuple[Tensor, Tensor]:
+        (logits, loss), near = self.network.forward_with_loss(features, labelled), self._by_nearness()
+        return mean_logits([logits.detach(), near.detach()]), loss + labelled.loss(near)
 
     def _by_nearness(self) -> Tensor:
         H = torch.relu(self.first(self.columns) + self.first_bias)  # (n, HIDDEN)

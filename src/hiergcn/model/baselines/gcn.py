@@ -44,7 +44,7 @@ class GCN(NodeModel):
         self, adjacency: Tensor, n_features: int, n_classes: int, config: GCNConfig, generator: torch.Generator
     ) -> None:
         super().__init__()
-        self.config, self.generator = config, generator
+        self.config, self.generator, self.draws = config, generator, config.dropout > 0.0
         self.adjacency = adjacency  # of the graph, not of the model: not a buffer, so not saved with the weights
         self.first = FeatureLinear(n_features, config.hidden, config.dropout, generator)
         with drawing_from(generator):

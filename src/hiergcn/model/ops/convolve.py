@@ -91,11 +91,14 @@ def _is_narrow(H: Features, theta: Tensor) -> TypeGuard[Tensor]:
 
 
 def mix_channels(Z: Tensor, w: Tensor | None, mix: ChannelMix = "after_relu", relu: bool = True) -> Tensor:
-    """Return Σ_j w_j ReLU(Z_j), or ReLU(Σ_j w_j Z_j) if `mix` is before_relu; (n, d * c) -> (n, d)."""
+    """Return Σ_j w_j ReLU(Z_j), or ReLU(Σ_j w_j Z_j) if `mix` is before_relu; (n, d * c) -> (n, d).
+
+    Z is overwritten.
+    """
     if w is not None and mix == "after_relu" and relu:
         return _mix_after_relu(Z, w)
     mixed = Z if w is None else _weighted_sum(Z, w)
-    return torch.relu(mixed) if relu else mixed
+    return mixed.relu_() if relu else mixed
 
 
 def _weighted_sum(Z: Tensor, w: Tensor) -> Tensor:
