@@ -62,8 +62,8 @@ class ExchangeHGCN(HGCN):
         last = config.exchange - 1
         return [first, *(ExchangeLayer(n_levels, config, exchanges=t < last) for t in range(config.exchange))]
 
-    def embedding_parts(self, features: Features) -> tuple[Tensor, Tensor]:
-        """Return the terms of Σ_i G_i: that of all hyper-nodes, and that of the input graph's own level."""
+    def last_outputs(self, features: Features) -> tuple[Tensor, Tensor]:
+        """Return the terms of Σ_i G_i: that of all hyper-nodes, on level 1, and that of the input graph's own level."""
         levels, (first, *layers) = self.hierarchy.levels, self.layers
         S: list[Any] = [None] * len(levels) if self.V is None else self.hierarchy.weight_embeddings(self.V)  # (n_i, p)
         H = [first(levels[0], features, S[0] if self.config.embed_input else None)]  # (n, d)
@@ -73,5 +73,5 @@ class ExchangeHGCN(HGCN):
             H = layer(levels, H, S)
         coarse = H[-1]
         for i in reversed(range(1, len(levels) - 1)):
-            coarse = levels[i].unpool(coarse) + H[i]
-        return levels[0].unpool(coarse), H[0]
+            coarse = levels[i].unpool_onto(coarse, H[i])
+        return coarse, H[0]

@@ -167,33 +167,34 @@ class HGCN(NodeModel):
 
     def embed(self, features: Features) -> Tensor:
         """Return H_l, the input of the output layer (Eq. 6); (n, d)."""
-        refined, shortcut = self.embedding_parts(features)
-        return refined + shortcut
+        return self.hierarchy.levels[0].unpool_onto(*self.last_outputs(features))
 
     def embedding_parts(self, features: Features) -> tuple[Tensor, Tensor]:
         """Return the two terms of Eq. 6 for the input graph: M_1 G_2L, from the hyper-nodes, and the short-cut G_1."""
+        coarse, shortcut = self.last_outputs(features)
+        return self.hierarchy.levels[0].unpool(coarse), shortcut
+
+    def last_outputs(self, features: Features) -> tuple[Tensor, Tensor]:
+        """Return what Eq. 6 adds up for the input graph: G_2L of its hyper-nodes, (n_1, d), and G_1, (n, d)."""
         levels, L = self.hierarchy.levels, self.hierarchy.depth
         S = self._node_weight_embeddings()
         H: Any = features
         G: list[Tensor] = []
         for i in range(L):  # coarsening layers, from level i to level i + 1
-            G.append(self.layers[i](levels[i], H, S[i]))  # Eq. 1 and 7: (n_i, d)
-            H = levels[i].pool(G[i], self.config.pooling)  # Eq. 4: (n_{i+1}, d)
+            G_i = self.layers[i](levels[i], H, S[i])  # Eq. 1 and 7: (n_i, d)
+            H, kept = levels[i].pool_and_keep(G_i, self.config.pooling)  # Eq. 4: (n_{i+1}, d)
+            G.append(kept)
         for i in reversed(range(1, L)):  # refining layers, from level i + 1 to level i
-            H = self._refined(i, H, S) + G[i]  # Eq. 6: (n_i, d)
-        return self._refined(0, H, S), G[0]  # (n, d) each
-
-    def _refined(self, i: int, H: Tensor, S: list[Tensor | None]) -> Tensor:
-        """Return M G of Eq. 6, where G is Eq. 1 and 7 on level i + 1; (n_{i+1}, d) -> (n_i, d)."""
-        layer, levels = self.layers[2 * self.hierarchy.depth - 1 - i], self.hierarchy.levels
-        return levels[i].unpool(layer(levels[i + 1], H, S[i + 1]))
+            G_next = self.layers[2 * L - 1 - i](levels[i + 1], H, S[i + 1])  # Eq. 1 and 7: (n_{i+1}, d)
+            H = levels[i].unpool_onto(G_next, G[i])  # Eq. 6: (n_i, d)
+        return self.layers[2 * L - 1](levels[1], H, S[1]), G[0]
 
     def _node_weight_embeddings(self) -> list[Tensor | None]:
         """Return S of each level: the row of V for each node's weight; (n_i, p)."""
         if self.V is None:
             return [None] * len(self.hierarchy.levels)
-        first = 0 if self.config.embed_input else 1
-        return [None] * first + self.hierarchy.weight_embeddings(self.V, first)
+        first, *others = self.hierarchy.weight_embeddings(self.V)
+        return [first if self.config.embed_input else None, *others]
 
     def recompute_layers(self, on: bool = True) -> bool:
         for layer in self.modules():

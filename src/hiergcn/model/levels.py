@@ -1,6 +1,6 @@
 """The levels of a hierarchy as tensors: convolution, pooling and unpooling on them."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.coarsen import Hierarchy, Level
+from hiergcn.model.ops import cpu
 from hiergcn.model.ops.sparse import csr_product, csr_tensor, linear_map, normalised_adjacency, product_with
-from hiergcn.model.ops.vmap import nodes_first
+from hiergcn.model.ops.vmap import apply, nodes_first, under_vmap
 
 Pooling = Literal["sum", "mean", "l2"]
 
@@ -24,50 +25,83 @@ class LevelTensors(nn.Module):
     group: Tensor  # (n_i,), empty at the coarsest level
     gather: Tensor  # Mᵀ, CSR (n_{i+1}, n_i)
     group_size: Tensor  # (n_{i+1}, 1)
-    weight_parts: Tensor  # CSR (parts, n_i): sums over up to 512 nodes of one weight
-    weight_sums: Tensor  # CSR (|T|, parts): sums of those for each weight
 
     def __init__(self, level: Level, occurring_weights: np.ndarray, group: np.ndarray | None, n_coarser: int) -> None:
         super().__init__()
         rows = _nearest(occurring_weights, level.node_weight)
         group = np.empty(0, dtype=np.int64) if group is None else group.astype(np.int64)
         size = np.bincount(group, minlength=n_coarser)
-        parts, sums = _sums_by_row(rows, len(occurring_weights))
         for name, tensor in (  # they belong to the graph, not to the model, so they are not saved with its weights
             ("adjacency", csr_tensor(normalised_adjacency(level.adjacency))),
             ("weight_row", torch.from_numpy(rows)),
             ("group", torch.from_numpy(group)),
             ("gather", csr_tensor(_members(group, n_coarser))),
-            ("weight_parts", csr_tensor(parts)),
-            ("weight_sums", csr_tensor(sums)),
             ("group_size", torch.from_numpy(size).to(torch.float32).unsqueeze(1)),
         ):
             self.register_buffer(name, tensor, persistent=False)
 
     def pool(self, fine: Tensor, how: Pooling = "sum") -> Tensor:
         """Return MᵀG (Eq. 4). `mean` divides by the size of the group, `l2` by its square root."""
-        summed = linear_map(fine, product_with(self.gather), self._scatter)
-        if how == "sum":
-            return summed
-        return summed / (self.group_size if how == "mean" else self.group_size.sqrt())
+        return linear_map(
+            fine,
+            lambda G: self._divided(csr_product(self.gather, G), how),
+            lambda G: self._scatter(self._divided(G, how)),
+        )
+
+    def pool_and_keep(self, fine: Tensor, how: Pooling = "sum") -> tuple[Tensor, Tensor]:
+        """Return `pool` and the input itself, for a short-cut. On a CPU, the two gradients are added in one pass."""
+        if fine.is_cuda or under_vmap() or not torch.is_grad_enabled():
+            return self.pool(fine, how), fine
+        pooled, kept = _PoolAndKeep.apply(fine, self, how)  # type: ignore[no-untyped-call]
+        return pooled, kept
 
     def unpool(self, coarse: Tensor) -> Tensor:
         """Return M G: each node gets the row of its hyper-node."""
         return linear_map(coarse, self._scatter, product_with(self.gather))
 
+    def unpool_onto(self, coarse: Tensor, shortcut: Tensor) -> Tensor:
+        """Return M G + shortcut (Eq. 6)."""
+        if coarse.is_cuda or under_vmap():
+            return self.unpool(coarse).add_(shortcut)
+        return apply(_UnpoolOnto, coarse, shortcut, self)
+
+    def _divided(self, coarse: Tensor, how: Pooling) -> Tensor:
+        if how == "sum":
+            return coarse
+        return coarse / (self.group_size if how == "mean" else self.group_size.sqrt())
+
     def _scatter(self, coarse: Tensor) -> Tensor:
         return coarse.index_select(0, self.group)
 
-    def weight_embedding(self, V: Tensor) -> Tensor:
-        """Return S: the row of V for each node's weight; (n_i, p)."""
-        return linear_map(V, lambda V: V.index_select(0, self.weight_row), self._sum_by_weight)
 
-    def _sum_by_weight(self, grad: Tensor) -> Tensor:
-        return csr_product(self.weight_sums, csr_product(self.weight_parts, grad))
+class _PoolAndKeep(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, fine: Tensor, level: LevelTensors, how: Pooling) -> tuple[Tensor, Tensor]:
+        ctx.level, ctx.how = level, how
+        return level._divided(csr_product(level.gather, fine), how), fine.detach()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        return cpu.add_rows(ctx.level._divided(grads[0], ctx.how), ctx.level.group, grads[1]), None, None
+
+
+class _UnpoolOnto(torch.autograd.Function):
+    """M G + shortcut in one pass on a CPU."""
+
+    @staticmethod
+    def forward(ctx: Any, coarse: Tensor, shortcut: Tensor, level: LevelTensors) -> Tensor:
+        ctx.gather = level.gather
+        return cpu.add_rows(coarse, level.group, shortcut)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
+        return csr_product(ctx.gather, grads[0].contiguous()), grads[0], None
 
 
 class HierarchyTensors(nn.Module):
     """All levels, at most `depth` + 1 of them, made once and shared by every network over the same graph.
+
+    N is the number of nodes of all levels together.
 
     Args:
         hierarchy: the coarsened graph.
@@ -76,6 +110,10 @@ class HierarchyTensors(nn.Module):
         weights: the node weights T that have a row in V, ascending; by default those that occur. A network that was
             trained on another graph brings its own, and an unseen weight takes the nearest row.
     """
+
+    weight_row: Tensor  # (N,)
+    weight_parts: Tensor  # CSR (parts, N): sums over up to 512 nodes of one weight
+    weight_sums: Tensor  # CSR (|T|, parts): sums of those for each weight
 
     def __init__(
         self, hierarchy: Hierarchy, depth: int | None = None, coarsening: bool = True, weights: np.ndarray | None = None
@@ -93,15 +131,26 @@ class HierarchyTensors(nn.Module):
             group = None if last else level.group if coarsening else np.arange(n_coarser)
             self.levels.append(LevelTensors(level, weights, group, n_coarser))
         self._registered = nn.ModuleList(self.levels)  # a plain list does not move with `.to(device)`
+        rows = torch.cat([level.weight_row for level in self.levels])
+        parts, sums = _sums_by_row(rows.numpy(), len(weights))
+        for name, tensor in (
+            ("weight_row", rows),
+            ("weight_parts", csr_tensor(parts)),
+            ("weight_sums", csr_tensor(sums)),
+        ):
+            self.register_buffer(name, tensor, persistent=False)
 
     @property
     def depth(self) -> int:
         return len(self.levels) - 1
 
-    def weight_embeddings(self, V: Tensor, first: int = 0) -> list[Tensor]:
-        """Return S of each level from `first` on; (n_i, p)."""
-        V = nodes_first(V)
-        return [level.weight_embedding(V) for level in self.levels[first:]]
+    def weight_embeddings(self, V: Tensor) -> list[Tensor]:
+        """Return S of each level, the row of V for each node's weight; (n_i, p)."""
+        S = linear_map(nodes_first(V), lambda V: V.index_select(0, self.weight_row), self._sum_by_weight)  # (N, p)
+        return list(S.split([len(level.weight_row) for level in self.levels]))
+
+    def _sum_by_weight(self, grad: Tensor) -> Tensor:
+        return csr_product(self.weight_sums, csr_product(self.weight_parts, grad))
 
 
 def _members(group: np.ndarray, n: int) -> sp.csr_array:

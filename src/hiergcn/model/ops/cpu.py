@@ -33,6 +33,9 @@ def _in_threads(length: int, work: int, call: Callable[[int, int], None], chunk:
     There is a range per thread, or one for every `chunk` of the length.
     """
     threads = torch.get_num_threads() if work >= _SMALL else 1
+    if threads == 1 and not chunk:
+        call(0, length)
+        return
     parts = -(-length // chunk) if chunk else min(threads, length)
     cuts = [*range(0, length, chunk), length] if chunk else [length * t // parts for t in range(parts + 1)]
     run_over(list(pairwise(cuts)), call, threads)
@@ -75,8 +78,8 @@ def csr_product(row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor
         _sparsetools.csr_matvecs(n, len(dense), width, *pattern, _array(dense).ravel(), out.numpy().ravel())
         return out if plus is None else out.add_(plus)
     out = torch.empty((n, width), dtype=dense.dtype)
-    added = out[:0] if plus is None else plus
-    arrays = *pattern, _array(dense), _array(added), out.numpy()
+    result = out.numpy()
+    arrays = *pattern, _array(dense), result[:0] if plus is None else _array(plus), result
     _in_threads(n, values.numel() * width, partial(_csr_product, *arrays))
     return out
 
@@ -106,6 +109,24 @@ def transpose_product(row_start: Tensor, column: Tensor, values: Tensor, dense: 
     out = torch.empty((m, width), dtype=dense.dtype)
     arrays = *pattern, _array(dense), out.numpy()
     _in_threads(width, values.numel() * width, partial(_transpose_product, *arrays))
+    return out
+
+
+@kernel(plain=0)
+def _add_rows(coarse: Floats, group: Integers, fine: Floats, out: Floats, start: int, stop: int) -> None:
+    for i in range(np.uint64(start), np.uint64(stop)):
+        j = np.uint64(group[i])
+        for k in range(np.uint64(out.shape[1])):
+            out[i, k] = coarse[j, k] + fine[i, k]
+
+
+def add_rows(coarse: Tensor, group: Tensor, fine: Tensor) -> Tensor:
+    """Return coarse[group] + fine; (m, d) (n,) (n, d) -> (n, d)."""
+    if fine.numel() < _TINY or has_torch_function((coarse, fine)):
+        return coarse.index_select(0, group).add_(fine)
+    out = torch.empty(fine.shape, dtype=fine.dtype)
+    arrays = _array(coarse), group.numpy(), _array(fine), out.numpy()
+    _in_threads(len(fine), fine.numel(), partial(_add_rows, *arrays))
     return out
 
 

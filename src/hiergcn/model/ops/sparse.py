@@ -78,9 +78,9 @@ def csr_product(matrix: Tensor, dense: Tensor, plus: Tensor | None = None) -> Te
 
 def _parts(matrix: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return row starts, columns and values of a CSR tensor, cached as long as the tensor lives."""
-    if matrix not in _PARTS:
-        _PARTS[matrix] = (matrix.crow_indices(), matrix.col_indices(), matrix.values())
-    parts: tuple[Tensor, Tensor, Tensor] = _PARTS[matrix]
+    parts: tuple[Tensor, Tensor, Tensor] | None = _PARTS.get(matrix)
+    if parts is None:
+        parts = _PARTS[matrix] = (matrix.crow_indices(), matrix.col_indices(), matrix.values())
     return parts
 
 
