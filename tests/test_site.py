@@ -29,7 +29,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_page_is_there(site: Path) -> None:
     pages = [page.relative_to(ROOT / "docs") for page in (ROOT / "docs").glob("*.md")]
     assert not [page for page in pages if not (site / page.with_suffix(".html")).is_file()]
-    assert "predict_proba" in (site / "api.html").read_text(encoding="utf-8")
+    assert "predict_proba" in (site / "api-estimators.html").read_text(encoding="utf-8")
 
 
 def test_pages_load_nothing_from_outside(site: Path) -> None:

@@ -86,16 +86,19 @@ class Conversions:
         unknown: Sequence[str] | None = None,
         like: "Graph | None" = None,
     ) -> "Graph":
-        """Return a graph from a file of edges and, if there is one, a file of nodes. docs/files.md has the rules.
+        """Return a graph from a file of edges and, optionally, a file of nodes. docs/files.md has the rules.
 
         Args:
-            edges: a row per edge.
-            nodes: a row per node.
-            id, label, split: columns of the nodes; by default those with usual names. `fit` uses the split.
-            target: column of the nodes that holds a number to predict, instead of a label.
+            edges: path of a file with a row per edge.
+            nodes: path of a file with a row per node.
+            id: column of the node ids; by default one named `id`, `node` or the like, else the first.
+            label: column of the classes; by default `label` or `class`. Blank means unknown.
+            target: column of a number to predict, instead of a label.
+            split: column that says train, validation or test, which `fit` uses; by default `split`.
             drop: columns of the nodes to leave out; all others are features.
-            ends, weight: columns of the edges; by default those with usual names.
-            delimiter: between columns; by default it is guessed.
+            ends: the two columns of the edges that hold ids; by default those with usual names, else the first two.
+            weight: column of the edge weights; by default `weight`.
+            delimiter: between columns; guessed by default.
             unknown: labels that mean unknown, instead of "unknown", "-1", "NA" and other usual words.
             like: a graph whose columns of features these are: its categories and means are used, so that a model that
                 was trained on it can predict here. Other columns are ignored.
@@ -232,14 +235,17 @@ class Conversions:
 
         return graph_from_pyg(data, name)
 
-    def to_pyg(self, *, sparse_features: bool = False) -> Any:
+    def to_pyg(self, *, sparse_features: bool = False, exact: bool = False) -> Any:
         """Return a `torch_geometric.data.Data` with every edge in both directions, `ids` and `class_names`.
 
-        Most of PyG's layers need dense features; `sparse_features` leaves sparse ones as a CSR tensor.
+        Args:
+            sparse_features: keep sparse features as a CSR tensor; most of PyG's layers need dense ones.
+            exact: keep double precision, for a round trip without loss; by default numbers are of torch's default type,
+                float32, as layers expect.
         """
         from hiergcn.graph.formats.pyg_data import pyg_of
 
-        return pyg_of(self._graph, sparse_features)
+        return pyg_of(self._graph, sparse_features, exact)
 
     def to_scipy(self) -> sp.csr_array:
         """Return the adjacency as a copy that may be changed."""
@@ -261,8 +267,20 @@ class Conversions:
     def to_table(
         self, hops: int = 2, levels: int = 3, *, harmonic: bool = True, train: "ArrayLike | None" = None
     ) -> "pd.DataFrame":
-        """Return a row for each node, by its id, for any tabular learner; see `hiergcn.node_table`."""
-        import hiergcn  # hierarchies stand above graphs: the function is found when it is asked for
+        """Return a data frame with a row per node, indexed by id, for any tabular learner.
+
+        Columns are the degree, the features, their means over neighbours (`hop1:NAME`, ..) and over hyper-nodes
+        (`level1:NAME`, ..), and the labels nearby (`near:CLASS`): known labels, diffused over the graph. Those of a
+        labelled node come from the labels of other folds, so that no row sees its own label.
+
+        Args:
+            hops: number of neighbourhoods to average over.
+            levels: number of levels of the hierarchy to average over.
+            harmonic: whether to add the labels nearby.
+            train: numbers of the nodes whose labels may be used; by default the training nodes of the graph's split, or
+                all labelled nodes. Leave out those that you test on.
+        """
+        import hiergcn  # graph does not import coarsen, which imports graph
 
         return hiergcn.node_table(self._graph, hops, levels, harmonic=harmonic, train=train)
 

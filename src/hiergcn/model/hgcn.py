@@ -124,7 +124,15 @@ class GraphConvolution(nn.Module):
 
 
 class HGCN(NodeModel):
-    """The network over one hierarchy, whose depth is L. The generator draws the initial weights, then dropout masks."""
+    """The network over one hierarchy of L levels: L coarsening layers, L refining layers and an output layer.
+
+    Args:
+        hierarchy: the levels as tensors of a hierarchy that `hiergcn.coarsen` made; `.to(device)` moves them, too.
+        n_features: columns of the features, dense or sparse CSR, that `forward` takes.
+        n_classes: columns of the logits that it returns.
+        config: the settings; those of the paper by default.
+        generator: draws the initial weights, then the dropout masks; torch's global one by default.
+    """
 
     def __init__(
         self,

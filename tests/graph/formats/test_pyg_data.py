@@ -10,6 +10,7 @@ import torch
 pytest.importorskip("torch_geometric", reason="PyG is not installed")
 
 from torch_geometric.data import Data, HeteroData
+from torch_geometric.nn import GCNConv
 
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
@@ -39,6 +40,14 @@ def test_one_direction_is_enough_and_weights_are_kept() -> None:
     again = graph.to_pyg()
     assert again.is_undirected()
     assert again.edge_weight.tolist() == [0.5, 0.5, 2, 2]
+
+
+def test_numbers_have_the_type_that_layers_expect() -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], [0.1, 0.2], features=np.full((3, 2), 0.1))
+    data = graph.to_pyg()
+    assert data.x.dtype == data.edge_weight.dtype == torch.float32
+    assert GCNConv(2, 1)(data.x, data.edge_index, data.edge_weight).shape == (3, 1)
+    assert graph.to_pyg(exact=True).x.dtype == torch.float64
 
 
 def test_labels_of_other_shapes() -> None:

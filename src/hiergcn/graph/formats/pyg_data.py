@@ -40,13 +40,18 @@ def graph_from_pyg(data: Any, name: str | None) -> Graph:
     return replace(graph, split=split, notes=(*graph.notes, *notes))
 
 
-def pyg_of(graph: Graph, sparse_features: bool) -> Any:
+def pyg_of(graph: Graph, sparse_features: bool, exact: bool) -> Any:
     """Implement `Graph.to_pyg`."""
     try:
         import torch
         from torch_geometric.data import Data
     except ImportError as error:
         raise MissingPackageError("Graph.to_pyg needs PyTorch Geometric; run pip install 'hiergcn[pyg]'.") from error
+
+    def tensor(values: NDArray[Any]) -> Any:
+        found = torch.from_numpy(values.copy())
+        return found if exact else found.to(torch.get_default_dtype())
+
     entries = graph.adjacency.tocoo()
     data = Data(
         edge_index=torch.from_numpy(np.stack(entries.coords).astype(np.int64)),
@@ -56,22 +61,22 @@ def pyg_of(graph: Graph, sparse_features: bool) -> Any:
         ids=torch.from_numpy(graph.ids.astype(np.int64)) if graph.ids.dtype.kind in "iu" else graph.ids.tolist(),
     )
     if (entries.data != 1).any():
-        data.edge_weight = torch.from_numpy(entries.data.copy())
+        data.edge_weight = tensor(entries.data)
     if graph.labels is not None:
         data.y = torch.from_numpy(graph.labels.copy())
     if graph.targets is not None:
-        data.y, data.target_name = torch.from_numpy(graph.targets.copy()), graph.target_name
+        data.y, data.target_name = tensor(graph.targets), graph.target_name
     for part, mask in zip(PARTS, MASKS, strict=True):
         if graph.split is not None:
             data[mask] = torch.from_numpy(np.isin(np.arange(graph.n_nodes), getattr(graph.split, part)))
     if isinstance(graph.features, np.ndarray):
-        data.x = torch.from_numpy(graph.features.copy())
+        data.x = tensor(graph.features)
     elif graph.features is not None and not sparse_features:
-        data.x = torch.from_numpy(graph.features.toarray())
+        data.x = tensor(graph.features.toarray())
     elif graph.features is not None:
         matrix = graph.features
         rows, columns = (torch.from_numpy(part.astype(np.int64)) for part in (matrix.indptr, matrix.indices))
-        values = torch.from_numpy(matrix.data.copy())
+        values = tensor(matrix.data)
         data.x = torch.sparse_csr_tensor(rows, columns, values, size=matrix.shape, check_invariants=True)
     return data
 
