@@ -3,9 +3,12 @@
 Heavy imports are inside the commands, so that `hiergcn --help` is instant.
 """
 
+import atexit
 import os
 import signal
 import sys
+import threading
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -81,6 +84,23 @@ def _check_address_space() -> None:
     if 0 <= limit < LIBRARIES:
         taken, needed = (f"{size / 1e9:.1f} GB" for size in (limit, LIBRARIES))
         raise InputError(f"This process may take {taken} of memory and needs {needed}; raise the limit (ulimit -v).")
+
+
+def shell() -> None:
+    """Run a command as a process of its own, and leave its memory to the system when it ends.
+
+    Python would look through every object of every library once more, which takes half a second.
+    """
+    try:
+        main()
+    except SystemExit as ending:
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        with suppress(OSError):  # of a full disk, for instance, on which Python itself reports
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(int(ending.code or 0))
+        raise
 
 
 def main() -> None:
