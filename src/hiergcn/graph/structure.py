@@ -60,22 +60,27 @@ def _position(adjacency: sp.csr_array, ids: NDArray[Any]) -> NDArray[np.float32]
     return lazy_walk(adjacency, _signs(ids), STEPS)
 
 
-def lazy_walk(adjacency: sp.csr_array, values: NDArray[np.float32], steps: int) -> NDArray[np.float32]:
+def lazy_walk(
+    adjacency: sp.csr_array, values: NDArray[np.float32], steps: int, *, on_the_way: bool = False
+) -> NDArray[np.float32]:
     """Average rows of values over each node's surroundings and scale them to length 1, (n, columns).
 
-    A walker stays or moves to a random neighbour, with probability 1/2 each, in each of the steps.
+    A walker stays or moves to a random neighbour, with probability 1/2 each, in each of the steps. The mean is over the
+    nodes where the walks end, less the limit of every walk; or over all nodes on the way, as they are.
     """
     degree = np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
     walked = values
-    if degree.any():  # subtract the limit of every walk, which would be all that is left in a well-mixed graph
+    if degree.any() and not on_the_way:  # the limit would be all that is left in a well-mixed graph
         walked = walked - (degree @ walked / degree.sum()).astype(np.float32)
+    total = walked
     share = np.divide(0.5, degree, out=np.zeros_like(degree), where=degree > 0).astype(np.float32)
     stay = np.where(degree > 0, 0.5, 1.0).astype(np.float32)
     weights = adjacency.astype(np.float32)
     for _ in range(steps):
         walked = stay[:, None] * walked + share[:, None] * (weights @ walked)
-    length = np.linalg.norm(walked, axis=1, keepdims=True)
-    position: NDArray[np.float32] = walked / np.maximum(length, np.finfo(np.float32).tiny)
+        total = total + walked if on_the_way else walked
+    length = np.linalg.norm(total, axis=1, keepdims=True)
+    position: NDArray[np.float32] = total / np.maximum(length, np.finfo(np.float32).tiny)
     return position
 
 
