@@ -28,6 +28,12 @@ def test_ticks_are_round_and_few(values: list[float], names: tuple[str, ...]) ->
     assert all(-1e-9 <= axis.at(value) <= 1 + 1e-9 for value in [*values, *axis.ticks])
 
 
+def test_round_ends_are_ticks() -> None:
+    axis = axes.span([57.5, 84.5], round_ends=True)
+    assert (axis.low, axis.high) == (axis.ticks[0], axis.ticks[-1]) == (50, 90)
+    assert axes.span([44.0, 99.4], most=100.5, round_ends=True).high == 100.5
+
+
 def test_a_logarithmic_axis_has_powers_of_ten() -> None:
     axis = axes.powers([0.003, 20_000.0])
     assert axis.names == ("0.01", "0.1", "1", "10", "100", "1000", "10 k")

@@ -174,7 +174,7 @@ def _print_comparison(out: "Console", comparison: "Comparison") -> None:
     out.print()
     title = f"Test accuracy on {printable(comparison.dataset)}, %: mean of {_runs(comparison)}"
     print_table(out, columns, rows, title=title)
-    for sentence in comparison.explanations:
+    for sentence in (*comparison.explanations, comparison.about_memory):
         out.print(sentence)
     for one in comparison.differences:
         if one.left_out:

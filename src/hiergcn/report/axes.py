@@ -26,15 +26,26 @@ class Axis:
 
 
 def span(
-    values: Iterable[float], title: str = "", *, zero: bool = False, most: float | None = None, room: float = 0.06
+    values: Iterable[float],
+    title: str = "",
+    *,
+    zero: bool = False,
+    most: float | None = None,
+    room: float = 0.06,
+    round_ends: bool = False,
 ) -> Axis:
-    """Return an axis that holds all values with a little room on both sides, or from zero, or up to `most`."""
+    """Return an axis that holds all values with a little room on both sides, or from zero, or up to `most`.
+
+    With `round_ends` it begins and ends at a tick.
+    """
     found = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
     low, high = min(found), max(found)
     margin = room * (high - low) or max(abs(high), 1.0) * 0.05
     low, high = (0.0 if zero else low - margin), high + margin
+    step = _step((high if most is None else min(high, most)) - low, 4 if round_ends else 6)
+    if round_ends:
+        low, high = step * math.floor(low / step), step * math.ceil(high / step)
     high = high if most is None else min(high, most)
-    step = _step(high - low)
     ticks = [step * k for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
     return Axis(low, high, tuple(ticks), tuple(_name(tick, step) for tick in ticks), title)
 
@@ -67,7 +78,7 @@ def rows(names: Sequence[str], title: str = "") -> Axis:
     return Axis(len(names) - 0.5, -0.5, ticks, tuple(names), title)
 
 
-def _step(wide: float, most: int = 6) -> float:
+def _step(wide: float, most: int) -> float:
     """Return a round distance of ticks that gives at most so many."""
     rough = wide / most
     power = 10.0 ** math.floor(math.log10(rough))

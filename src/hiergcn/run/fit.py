@@ -307,9 +307,8 @@ def _turns_note(found: Automatic) -> list[str]:
     if len(found.turns) == 1:
         return []
     folds = len(found.turns)
-    each = f"Each of the {folds} networks of a seed trained without one fold of the training and validation labels."
-    judged = "Validation covers all these labels, each predicted by the network that did not see it."
-    return [f"The few labels are used in {folds}-fold cross-validation. {each} {judged}"]
+    judged = "training and validation labels are each predicted by networks that did not train on them"
+    return [f"With few labels, validation is {folds}-fold cross-validation: {judged}."]
 
 
 def _weighted(parts: Sequence[tuple[float, np.ndarray]]) -> np.ndarray:

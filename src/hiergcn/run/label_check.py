@@ -137,8 +137,8 @@ def _hyper_node_members(hierarchy: Hierarchy | None, nodes: NDArray[np.int64]) -
 
 
 def _counted(said: NDArray[np.int64], names: NDArray[Any], nodes: NDArray[np.integer]) -> str:
-    """Return the classes of some nodes with their numbers, the most frequent first, such as `physics 4, biology 1`."""
+    """Return the classes of some nodes with their numbers, the most frequent first: `physics (4), biology (1)`."""
     classes, counts = np.unique(said[nodes], return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    parts = [f"{names[classes[k]]} {counts[k]:,}" for k in order[:_SHOWN]]
+    parts = [f"{names[classes[k]]} ({counts[k]:,})" for k in order[:_SHOWN]]
     return ", ".join(parts) + (", .." if len(order) > _SHOWN else "")

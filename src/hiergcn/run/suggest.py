@@ -132,7 +132,7 @@ def _unknown_clusters(found: Sample, known: NDArray[np.bool_]) -> Sample:
 def _reasons(found: Sample, known: NDArray[np.bool_], confidence: NDArray[np.floating] | None) -> list[str]:
     inside = (found.cluster >= 0) & ~known
     count = np.bincount(found.cluster[inside], minlength=len(found.nodes))[: len(found.nodes)]
-    reasons = [f"one of {n:,} nodes without a label" if n > 1 else "stands for itself alone" for n in count]
+    reasons = [f"stands for {n:,} nodes without a label" if n > 1 else "stands for itself alone" for n in count]
     if confidence is None:
         return reasons
     total = np.bincount(found.cluster[inside], weights=confidence[inside], minlength=len(found.nodes))
