@@ -130,11 +130,12 @@ def test_the_explorer_works_on_every_screen(opened: Opened, run: LoadedRun, widt
     ground = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--paper')").strip()
     assert _corner_of_the_picture(opened) == ground
 
-    opened.find("paper 101")  # the panel opens, and the node and its neighbours are in the free part of the stage
-    free = _free_part(opened)
+    opened.find("paper 101")  # the panel opens; the node and its neighbours are in the free part of the stage,
+    free = _free_part(opened)  # or as many of them as leave the node large enough to be seen
     items = {item["key"]: item for item in opened.items}
-    for key in opened.state["lit"]:
-        assert _inside(items[key], free, r=0)
+    node, *neighbours = (items[key] for key in opened.state["lit"])
+    assert _inside(node, free, r=node["r"])
+    assert node["r"] == pytest.approx(7, abs=0.01) or all(_inside(item, free, r=0) for item in neighbours)
     assert page.locator("#explorer-graph canvas.dimmed").count() == 1
     assert page.locator("#explorer-path li").last.inner_text() == "paper 101"
     page.locator("#explorer-path button").first.click()
@@ -543,6 +544,20 @@ def test_the_keyboard_can_do_everything(opened: Opened) -> None:
         reached.add(page.evaluate("document.activeElement.id"))
     assert {"explorer-level", "explorer-colour", "explorer-only", "explorer-search", "explorer-full"} <= reached
     assert opened.problems == []
+
+
+def test_the_head_of_a_column_sorts_its_table(opened: Opened) -> None:
+    table = opened.page.locator("#classes .plots")
+    order = table.locator("tbody th").all_inner_texts()
+    head = table.locator("thead th", has_text="F1")
+    for direction, sign in (("descending", -1), ("ascending", 1)):
+        head.locator("button").click()
+        assert head.get_attribute("aria-sort") == direction
+        shown = [sign * float(text) for text in table.locator("tbody td:nth-child(5)").all_inner_texts()]
+        assert shown == sorted(shown)
+    table.locator("thead button", has_text="class").click()
+    assert table.locator("tbody th").all_inner_texts() == sorted(order)
+    assert axe_violations(opened.page) == []
 
 
 def test_charts_tell_their_values(opened: Opened) -> None:
