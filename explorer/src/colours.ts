@@ -13,7 +13,7 @@ export interface Shade {
   to?: string;
 }
 
-export type Rgb = [number, number, number];
+type Rgb = [number, number, number];
 
 // cividis, a colour-blind-safe scale
 const SCALE: Rgb[] = [
@@ -141,7 +141,7 @@ export function rgb(colour: string): Rgb {
 }
 
 /** A colour between two, `share` of the way to the second. */
-export function blend(from: string, to: string, share: number): string {
+function blend(from: string, to: string, share: number): string {
   return hex(mix(rgb(from), rgb(to), share));
 }
 

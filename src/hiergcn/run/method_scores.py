@@ -132,7 +132,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the table, and what its columns mean."""
-        words = "".join(sentence(text) for text in (*self.explanations, self.about_memory))
+        words = "".join(sentence(text) for text in self.explanations)
         return card(self.dataset, {}, self.to_frame().round(4).to_html(na_rep=""), words)
 
     def to_frame(self) -> pd.DataFrame:
