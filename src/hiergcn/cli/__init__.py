@@ -106,9 +106,7 @@ def shell() -> None:
 def main() -> None:
     """Run a command. Errors that the user can fix become one sentence and exit code 2."""
     _heed_stopping()
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show ± still gets the figures
+    _ready_streams()
     try:
         code = app(prog_name="hiergcn", standalone_mode=False)
     except Exception as error:
@@ -131,6 +129,17 @@ def _heed_stopping() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, signal.default_int_handler)
+
+
+def _ready_streams() -> None:
+    """Open the streams that the caller has closed, and write UTF-8 to files and pipes, whatever the locale is."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "r" if number == 0 else "w", encoding="utf-8"))  # noqa: SIM115
+        elif number > 0 and hasattr(stream, "reconfigure"):
+            # a terminal that cannot show ± still gets the figures
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="replace")
 
 
 def _names_memory(message: str) -> bool:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from hiergcn.graph import Graph, Split
 
 PLAIN_WIDTH = 80
+NARROWEST = 60
+"""Letters per line of a table, at least; a narrower terminal breaks the lines."""
 FEW_TESTS = 20
 
 
@@ -97,7 +99,9 @@ def print_table(
     every = list(rows)
     for row in every[:most]:
         table.add_row(*(printable(cell[:letters]) for cell in row))
+    width, out.width = out.width, max(out.width, NARROWEST)
     out.print(table)
+    out.width = width
     if most is not None and len(every) > most:
         out.print(f"... and {len(every) - most:,} more {what}")
 

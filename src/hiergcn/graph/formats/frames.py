@@ -129,6 +129,8 @@ def _with_id_column(nodes: pd.DataFrame, id_name: str | None) -> pd.DataFrame:
         return nodes
     if id_name is not None and (id_name in nodes.columns or nodes.index.name != id_name):
         return nodes
+    if nodes.index.nlevels > 1:
+        raise InputError("The frame of nodes has an index of several levels; give a column of ids (id=..).")
     return nodes.reset_index(names=id_name or str(nodes.index.name or "id"))
 
 

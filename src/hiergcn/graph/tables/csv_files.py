@@ -44,7 +44,7 @@ class CsvGraph:
         if self.graph.targets is not None:
             return self._missing_targets(self.graph.targets)
         if column is None or labels is None:
-            others = shown_names([name for name in layout.names if name != self.nodes.columns.id])
+            others = shown_names([name for name in layout.names if name != self.nodes.columns.id]) or "no columns"
             missing = f"{layout} has no column named {' or '.join(LABEL)}"
             remedy = "name the column of the labels with --label, or of numbers to predict with --target"
             return f"{missing}; {remedy} (beside the ids there are {others})."

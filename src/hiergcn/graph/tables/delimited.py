@@ -31,6 +31,7 @@ MISSING = ("", "NA", "N/A", "na", "n/a", "NaN", "NAN", "nan", "NULL", "null", "N
 SAMPLE = 20  # lines that the delimiter is guessed from
 LONGEST_LINE = 1 << 24  # characters
 MOST_COLUMNS = 20_000
+csv.field_size_limit(LONGEST_LINE)  # a cell may hold the text of a book
 
 LONG = 1 << 24
 """Bytes from which pyarrow reads a file of edges, on all cores; below, pandas is as fast."""

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from hiergcn.errors import InputError
+
 MIDNIGHT = " 00:00:00"
 
 
@@ -45,6 +47,14 @@ def as_text(column: "pd.Series[Any]") -> "pd.Series[Any]":
     return pd.Series(texts[code], index=column.index, name=column.name)
 
 
+def factorized(column: "pd.Series[Any]") -> tuple[NDArray[Any], "pd.Index[Any]"]:
+    """Return which value each row has (-1: missing), and the values."""
+    try:
+        return pd.factorize(column)
+    except TypeError as error:  # values without a hash
+        raise InputError(f"Column {column.name!r:.80} holds lists; give a column per number, or drop it.") from error
+
+
 def _distinct_texts(column: "pd.Series[Any]") -> tuple[NDArray[Any], "pd.Index[str]"]:
     """Return which value each row has (-1: missing), and the values as text, each converted once."""
     code: NDArray[Any]
@@ -55,7 +65,7 @@ def _distinct_texts(column: "pd.Series[Any]") -> tuple[NDArray[Any], "pd.Index[s
     else:
         if pd.api.types.is_float_dtype(column) and _is_whole(column.dropna()):
             column = column.astype("Int64")
-        code, values = pd.factorize(column)
+        code, values = factorized(column)
     if pd.api.types.infer_dtype(values) == "string":
         return code, pd.Index(values, dtype=object)
     texts = pd.Index(_written(values), dtype=object)
