@@ -136,7 +136,7 @@ def _ready_streams() -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, open(os.devnull, "r" if number == 0 else "w", encoding="utf-8"))  # noqa: SIM115
+            setattr(sys, name, Path(os.devnull).open("r" if number == 0 else "w", encoding="utf-8"))
         elif number > 0 and hasattr(stream, "reconfigure"):
             # a terminal that cannot show ± still gets the figures
             stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="replace")
