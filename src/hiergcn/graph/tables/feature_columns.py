@@ -349,11 +349,12 @@ def _fit_number(
             raise InputError(f"{where}: the value is infinite; leave it blank if it is unknown.")
         raise InputError(f"{where}: {value:g} is too large to learn from; rescale the column, or leave it blank.")
     missing = np.isnan(values)
-    known = values[~missing]
+    known = values[~missing] if missing.any() else values
     mean = float(known.mean())
     constant = bool((known == known[0]).all())
     described = FeatureColumn(name, kind, 1, int(missing.sum()), constant, mean, decimal_comma=decimal_comma)
-    return np.where(missing, mean, values).astype(np.float64, copy=False), described
+    filled = values if known is values else np.where(missing, mean, values)
+    return filled.astype(np.float64, copy=False), described
 
 
 def _encode_number(column: "pd.Series[Any]", known: FeatureColumn, origin: Origin) -> NDArray[np.float64]:

@@ -245,6 +245,8 @@ def _check_characters(path: Path, chunk: bytes, decoder: codecs.IncrementalDecod
         line += chunk.count(b"\n", 0, nul)
         raise InputError(f"{path}, line {line}: a NUL byte, so this is not text; save the table as CSV in UTF-8.")
     pending = len(decoder.getstate()[0])  # bytes of a character that began in the previous chunk
+    if not pending and chunk.isascii():
+        return
     try:
         decoder.decode(chunk)
     except UnicodeDecodeError as error:
