@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -136,7 +137,7 @@ def _ready_streams() -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, Path(os.devnull).open("r" if number == 0 else "w", encoding="utf-8"))
+            setattr(sys, name, Path(os.devnull).open("r" if number == 0 else "w", encoding="utf-8"))  # noqa: SIM115
         elif number > 0 and hasattr(stream, "reconfigure"):
             # a terminal that cannot show ± still gets the figures
             stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="replace")
