@@ -26,9 +26,9 @@ from hiergcn.run.fit import draw_split, fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.predict import explain, predictions_again, predictions_on
 from hiergcn.run.result import RunResult
+from hiergcn.run.seeds import TURNS, turn_of, turns
 from hiergcn.run.settings import settings_for
 from hiergcn.run.trainer import Trainer
-from hiergcn.run.turns import TURNS, turn_of, turns
 
 LONG = 1000.0  # seconds, so that time decides nothing
 SHORT = {"epochs": 25}

@@ -33,11 +33,10 @@ from hiergcn.run.memory_plan import available_memory, require_memory
 from hiergcn.run.predict import Member
 from hiergcn.run.result import Candidate, Leaderboard, RunResult
 from hiergcn.run.seeds import AllSeedsFailedError as AllSeedsFailedError
-from hiergcn.run.seeds import SeedResults, train_seeds
+from hiergcn.run.seeds import SeedResults, train_seeds, turns
 from hiergcn.run.settings import Settings, published
 from hiergcn.run.suggest import page_suggestions
 from hiergcn.run.trainer import BATCH_LEVELS, Trainer
-from hiergcn.run.turns import turns
 from hiergcn.train.checkpoint import EVERY, Checkpoint, digest
 from hiergcn.train.selection import HISTORY
 from hiergcn.version import __version__

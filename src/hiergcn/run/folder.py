@@ -43,8 +43,8 @@ from hiergcn.run.machine import environment
 from hiergcn.run.out_folder import check_manifest, folder_written_whole, write_manifest
 from hiergcn.run.predict import Answer, Member, SavedModel
 from hiergcn.run.result import RunResult
+from hiergcn.run.seeds import turn_of
 from hiergcn.run.settings import Settings
-from hiergcn.run.turns import turn_of
 from hiergcn.train.selection import HISTORY
 
 _NODE: dict[str, type] = {"id": str, "given": bool, "split": str}

@@ -21,7 +21,7 @@ from hiergcn.graph.task import Scale
 from hiergcn.run.adapt import AUTO
 from hiergcn.run.portfolio import candidate_title
 from hiergcn.run.predict import Answer, Member, SavedModel
-from hiergcn.run.turns import turn_of
+from hiergcn.run.seeds import turn_of
 from hiergcn.train.loop import SeedOutcome
 
 VIEW_LEVELS = 4
@@ -123,7 +123,7 @@ class RunResult(Answer):
     suggestions: pd.DataFrame | None = None
     """Nodes to label next, as in `suggestions.csv`; None if none were looked for or all nodes have a label."""
     turns: int = 1
-    """Number of turns in which training and validation labels were left out of training; see `turns`."""
+    """Number of turns in which training and validation labels were left out of training; see `seeds`."""
     votes: Votes | None = None
     """The votes behind the predictions, by the first member, if its output layer can be decomposed."""
 
