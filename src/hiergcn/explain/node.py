@@ -14,6 +14,7 @@ from scipy.sparse import csgraph
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.explain.attribution import Attribution
+from hiergcn.graph.structure import SURROUNDINGS
 from hiergcn.graph.tables.feature_columns import FeatureColumn
 
 MEMBERS = 20
@@ -163,7 +164,7 @@ def feature_names(columns: Sequence[FeatureColumn], n_features: int, class_names
     """Return the names of the features, or numbers if they are unknown; harmonic columns are named by their class."""
     names = [name for column in columns for name in column.features]
     harmonic = [f"labels nearby: {name}" for name in class_names]
-    for known in (names, names + harmonic):
+    for known in (names, names + harmonic, [*SURROUNDINGS], [*SURROUNDINGS, *harmonic]):
         if len(known) == n_features:
             return known
     return [f"feature {k}" for k in range(n_features)]

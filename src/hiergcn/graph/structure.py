@@ -24,7 +24,8 @@ from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureColumn
 SIGNS = 64  # bits of a hash
 STEPS = 32
 """Steps of the walk, half of which stay in place; with fewer, a node's own signs dominate its neighbours'."""
-WIDTH = SIGNS + 3
+SURROUNDINGS = ("degree", "neighbours' degree", "clustering")
+WIDTH = SIGNS + len(SURROUNDINGS)
 SCALE = 1 / 16
 """Factor of the logarithms, which gives them the size of one of the 64 columns, whose squares sum to 1."""
 
@@ -43,10 +44,11 @@ def with_structural_features(graph: Graph) -> Graph:
 
 def structural_features(graph: Graph) -> NDArray[np.float32]:
     """Return (n, 67) features that depend on the edges and ids alone; the same on every machine up to rounding."""
-    return np.hstack([_surroundings(graph.adjacency), _position(graph.adjacency, graph.ids)])
+    return np.hstack([surroundings(graph.adjacency), _position(graph.adjacency, graph.ids)])
 
 
-def _surroundings(adjacency: sp.csr_array) -> NDArray[np.float32]:
+def surroundings(adjacency: sp.csr_array) -> NDArray[np.float32]:
+    """Return the `SURROUNDINGS` of each node, (n, 3)."""
     degree = np.diff(adjacency.indptr)
     logarithm = np.log1p(degree)
     ones = sp.csr_array((np.ones(adjacency.nnz), adjacency.indices, adjacency.indptr), shape=adjacency.shape)

@@ -63,6 +63,8 @@ class InputConfig(CheckedConfig):
     """How fast the diffused labels fade with distance: on a path by half every 0.5 / √fade edges."""
     column_dropout: Rate = field(default=0.0, kw_only=True)
     """Probability that a training step gets none of these columns, so that the model learns to do without, too."""
+    degrees: bool = field(default=False, kw_only=True)
+    """Take a node's degree, its neighbours' and its clustering coefficient as the only features; see `features`."""
     nearness: bool = field(default=False, kw_only=True)
     """Add a perceptron over the hops to the nearest training label of each class; see `nearness`."""
 

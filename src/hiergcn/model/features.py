@@ -7,6 +7,9 @@ graph. Standardised sparse features are divided only, since subtracting the mean
 Harmonic columns are the training labels, diffused over the graph to convergence, as further features. Those of a
 training node come from the labels of the other folds, so that no node sees its own label. Another split needs other
 columns, and another graph is given the labels that it shares with the training graph.
+
+Degrees may stand in place of the features: a class may be a role, such as hub or leaf, that has nothing to do with a
+node's position or features.
 """
 
 from dataclasses import replace
@@ -20,6 +23,7 @@ from torch import nn
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.coarsen.diffusion import Diffusion
+from hiergcn.graph.structure import surroundings
 from hiergcn.graph.task import Task
 from hiergcn.model.config_types import InputConfig, Scaling
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights, WrappedMethod
@@ -112,6 +116,18 @@ def _standardised(
         dense: np.ndarray = (features - mean) / spread
         return dense
     return sp.csr_array(features @ sp.diags_array(1.0 / spread))
+
+
+class Degrees(WrappedMethod):
+    """Any method, on the `structure.SURROUNDINGS` of each node in place of its features."""
+
+    def prepare(
+        self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
+    ) -> Prepared:
+        return self.method.prepare(replace(task, features=surroundings(task.adjacency)), hierarchy, device, weights)
+
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
+        return self.method.build(prepared, n_classes, generator)
 
 
 _made: WeakKeyDictionary[Task, dict[tuple[bool, float], np.ndarray]] = WeakKeyDictionary()  # for several methods

@@ -142,9 +142,9 @@ def method_class(name: str) -> type[Any]:
 
 
 def build_method(name: str, config: Any) -> "Method":
-    """Make the method; `networks` above 1, `nearness`, `harmonic` and `scaling="standard"` wrap it."""
+    """Make the method; `networks` above 1, `nearness`, `degrees`, `harmonic` and `scaling="standard"` wrap it."""
     from hiergcn.model.ensemble import EnsembleMethod
-    from hiergcn.model.features import HarmonicColumns, Standardised
+    from hiergcn.model.features import Degrees, HarmonicColumns, Standardised
 
     if getattr(config, "networks", 1) > 1:
         return EnsembleMethod(build_method(name, replace(config, networks=1)), config.networks)
@@ -152,6 +152,8 @@ def build_method(name: str, config: Any) -> "Method":
         from hiergcn.model.nearness import NearnessMethod
 
         return NearnessMethod(build_method(name, replace(config, nearness=False)))
+    if getattr(config, "degrees", False):
+        return Degrees(build_method(name, replace(config, degrees=False, scaling="standard")))
     scaling: Any = getattr(config, "scaling", "none")
     if getattr(config, "harmonic", False):
         rows: Any = "none" if scaling == "standard" else scaling  # else after the columns joined

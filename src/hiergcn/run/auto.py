@@ -171,7 +171,7 @@ class _Race:
         accuracy = {name: float(right.mean()) for name, right in done.items()}
         best = max(accuracy, key=lambda name: accuracy[name], default=None)
         right = np.concatenate([[0, 0, 1, 1], [] if best is None else done[best]])  # few nodes without a mistake, too
-        return Standing(self.profile, accuracy, math.sqrt(max(right.var(), 0.01) / len(right)))
+        return Standing(self.profile, accuracy, math.sqrt(max(right.var(), 0.01) / len(right)), not self.structural)
 
     def accuracy(self, one: Trained) -> float:
         """Return the validation accuracy; of numbers, 1 less the mean squared error in units of their variance."""
@@ -268,16 +268,16 @@ class _Race:
         return one.left_out not in (None, NO_TIME) or (free is not None and one.memory + lanes.memory > free)
 
     def _reason_against(self, entry: Entry, now: Standing, simple: bool) -> str | None:
-        if entry.name == "mlp" and self.structural:
-            return "the nodes have no features"
         if not simple and self.flawless:
             return f"{self.flawless.entry.name} makes no mistake on validation"
         if not simple and self.budget.is_over(self.share):
             return NO_TIME  # before reasons that speak of candidates which there was no time for either
         if entry.when(now):
             return None
-        untried = {one.entry.name for one in self.candidates if one.left_out == NO_TIME}
-        return NO_TIME if EVIDENCE.get(entry.otherwise, set()) & untried else entry.otherwise
+        untried = {
+            one.entry.name: one.left_out for one in self.candidates if one.left_out in (NO_TIME, one.entry.otherwise)
+        }
+        return next((untried[name] for name in EVIDENCE.get(entry.otherwise, ()) if name in untried), entry.otherwise)
 
     def _planned(self, one: Trained, now: Standing | None) -> Watch | None:
         """Set what the first seed of a candidate is trained with; None if there is no time; `now` is None if simple."""
@@ -370,6 +370,8 @@ def _reason(entry: Entry, structural: bool) -> str:
         return f"labels diffused along the edges say much, and {features} add to them"
     if entry.changes.get("nearness"):
         return f"how near the labels of each class are says much, and {features} add to it"
+    if entry.changes.get("degrees"):
+        return "a node's degree and those of its neighbours say most"
     if entry.method == "mlp":
         return "the features say more than the edges"
     if entry.method == "graphsage":

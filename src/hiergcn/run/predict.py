@@ -61,6 +61,7 @@ class Member:
         """The method, and what it knows of the labels beside the features."""
         model: Any = self.settings.model
         columns = "" if not getattr(model, "harmonic", False) else "+sharp" if model.sharp else "+harmonic"
+        columns += "+degrees" if getattr(model, "degrees", False) else ""
         columns += "+nearness" if getattr(model, "nearness", False) else ""
         return self.settings.method + columns
 
