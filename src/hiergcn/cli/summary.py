@@ -61,18 +61,21 @@ def _print_class_figures(out: Console, result: RunResult) -> None:
 def _print_end(out: Console, result: RunResult, folder: Path | None, asked: int) -> None:
     """Print times, notes and where everything is."""
     seconds = result.seconds
-    out.print(
-        f"Time: coarsening {duration(seconds['coarsen'])}, training {duration(seconds['train'])}, "
-        f"{1000 * seconds['epoch']:.1f} ms per epoch on {result.device}."
-    )
-    out.print(f"Selection: {result.selection_rule}; no test label is read before the end.")
+    learns = any(one.uses_features for one in result.members)  # in epochs; labels alone are spread at once
+    epoch = f", {1000 * seconds['epoch']:.1f} ms per epoch" if learns else ""
+    times = f"coarsening {duration(seconds['coarsen'])}, training {duration(seconds['train'])}{epoch}"
+    out.print(f"Time: {times} on {result.device}.")
+    rule = f"{result.selection_rule}; no" if learns else "No"
+    out.print(f"Selection: {rule} test label is read before the end.")
     for note in result.notes[:SHOWN_NOTES]:
         out.print(f"Note: {printable(note)}", style="yellow")
     if len(result.notes) > SHOWN_NOTES:
         out.print(f"Note: {len(result.notes) - SHOWN_NOTES} more notes are in metrics.json.", style="yellow")
     done = len(result.outcomes)
-    if result.interrupted:
-        out.print(f"Stopped early: the {done} of {asked} seeds that were finished are kept.", style="yellow")
+    if result.interrupted and result.leaderboard is not None:
+        out.print("Stopped early: the answer is that of the candidates and seeds that were finished.", style="yellow")
+    elif result.interrupted:
+        out.print(f"Stopped early: the answer is that of {done} of {asked} seeds.", style="yellow")
     elif result.leaderboard is not None and done < asked and not method_facts(result.settings.method).relearns:
         out.print(f"There was time for {done} of {asked} seeds; a longer --time-limit trains the others.")
     out.print()
@@ -126,13 +129,14 @@ def _print_accuracy(out: Console, result: RunResult) -> None:
         if result.test and result.test.accuracy.mean is not None:
             rows.append(("test minus claim", f"{100 * (result.test.accuracy.mean - result.claim):+.1f}", "", "", ""))
     print_table(out, ("accuracy in %", "mean", "spread", "lowest", "highest"), rows, title=title)
-    networks = len(result.members)
-    if networks > 1:
-        out.print(f"Delivered: the mean of {networks} networks. Spread: sample standard deviation over seeds.")
+    models = len(result.members)
+    if models > 1:
+        out.print(f"Delivered: the mean of {models} models. Spread: sample standard deviation over seeds.")
     if result.verdict:
         out.print(result.verdict, style="bold")
     if not result.test:
-        words = "There are no test labels. Validation also chose the epoch, so its accuracy is optimistic."
+        what = "the epoch" if result.leaderboard is None else "methods and epochs"
+        words = f"There are no test labels. Validation also chose {what}, so its accuracy is optimistic."
         out.print(words, style="yellow")
     warn_of_few_tests(out, len(result.split.test))
     if result.failed_seeds:

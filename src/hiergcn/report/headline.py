@@ -182,13 +182,14 @@ def _sentence(text: str) -> str:
 def _warnings(metrics: dict[str, Any]) -> list[str]:
     warnings = []
     if metrics["test_accuracy"] is None:
-        warnings.append("There are no test labels. Validation accuracy is optimistic: it chose the epoch.")
+        chosen = "methods and epochs" if metrics.get("leaderboard") else "the epoch"
+        warnings.append(f"There are no test labels. Validation accuracy is optimistic: it chose {chosen}.")
     if metrics["failed_seeds"]:
         failures = list(metrics["failed_seeds"].items())
         reasons = "; ".join(f"seed {seed} {reason}" for seed, reason in failures[:MAX_NAMES])
         warnings.append(f"{len(failures)} of {len(metrics['seeds'])} seeds failed and are not in the mean: {reasons}.")
     if metrics["interrupted"]:
-        warnings.append(f"The run was stopped early, after {len(metrics['seeds'])} seeds.")
+        warnings.append("The run was stopped early: the answer is that of what was finished by then.")
     if len(metrics["seeds"]) == 1 and metrics["model"] not in WITHOUT_CHANCE:
         warnings.append("One seed gives no standard deviation; run several before comparing.")
     evaluated = metrics["per_class"]

@@ -209,7 +209,8 @@ class RunResult(Answer):
     @property
     def selection_rule(self) -> str:
         """The rule by which validation selects the epoch, in words."""
-        return self.settings.train.selection_rule if self.graph.targets is None else NUMBER_SELECTION
+        learner = next((one for one in self.members if one.uses_features), self.members[0])
+        return learner.settings.train.selection_rule if self.graph.targets is None else NUMBER_SELECTION
 
     @property
     def predicted(self) -> np.ndarray:
