@@ -476,6 +476,16 @@ def test_a_class_with_one_label_always_trains() -> None:
     assert sorted(np.concatenate([one.validation for one in parts])) == [0, 1, 2, 4]
 
 
+def test_three_labels_take_two_turns(graph: Graph) -> None:
+    assert graph.labels is not None
+    first, second = (np.flatnonzero(graph.labels == k) for k in (0, 1))
+    none = np.empty(0, dtype=np.int64)
+    found = turns(Split(np.array([first[0], second[0]]), first[1:2], none), graph.labels)
+    assert [one.validation.tolist() for one in found] in ([[first[0]], [first[1]]], [[first[1]], [first[0]]])
+    lonely = Split(first[:1], second[:1], none)
+    assert turns(lonely, graph.labels) == (lonely,)
+
+
 def test_many_validation_nodes_do_not_train() -> None:
     planted = planted_graph(400, homophily=0.8, seed=1)
     assert planted.labels is not None

@@ -61,11 +61,11 @@ def _print_class_figures(out: Console, result: RunResult) -> None:
 def _print_end(out: Console, result: RunResult, folder: Path | None, asked: int) -> None:
     """Print times, notes and where everything is."""
     seconds = result.seconds
-    learns = any(one.uses_features for one in result.members)  # in epochs; labels alone are spread at once
-    epoch = f", {1000 * seconds['epoch']:.1f} ms per epoch" if learns else ""
+    first, *others = (one.uses_features for one in result.members)  # else labels are spread at once, without epochs
+    epoch = f", {1000 * seconds['epoch']:.1f} ms per epoch" if first else ""
     times = f"coarsening {duration(seconds['coarsen'])}, training {duration(seconds['train'])}{epoch}"
     out.print(f"Time: {times} on {result.device}.")
-    rule = f"{result.selection_rule}; no" if learns else "No"
+    rule = f"{result.selection_rule}; no" if first or any(others) else "no"
     out.print(f"Selection: {rule} test label is read before the end.")
     for note in result.notes[:SHOWN_NOTES]:
         out.print(f"Note: {printable(note)}", style="yellow")

@@ -29,12 +29,15 @@ TURNS = 4
 
 
 def turns(split: Split, labels: NDArray[np.int64], count: int = TURNS) -> tuple[Split, ...]:
-    """Return `count` splits in which each training and validation label validates once.
+    """Return `count` splits in which each training and validation label validates once; fewer if labels are too few.
 
-    A class with a single label trains in all of them.
+    A class with a single label trains in all of them. If every class has, the split itself is the only one.
     """
-    nodes, turn = turn_of(split, labels, count)
-    return tuple(replace(split, train=nodes[turn != k], validation=nodes[turn == k]) for k in range(count))
+    for few in range(count, 1, -1):
+        nodes, turn = turn_of(split, labels, few)
+        if np.isin(np.arange(few), turn).all():
+            return tuple(replace(split, train=nodes[turn != k], validation=nodes[turn == k]) for k in range(few))
+    return (split,)
 
 
 def turn_of(
