@@ -63,8 +63,8 @@ class Standing(NamedTuple):
 
     @property
     def neighbours_differ(self) -> bool:
-        """Whether it helps to keep a node's own features apart from those of its neighbours."""
-        return 0 < self.of("graphsage") >= self.of("gcn")
+        """Whether it helps, or may help, to keep a node's own features apart from those of its neighbours."""
+        return 0 < self.of("graphsage") >= self.of("gcn") - (0.0 if self.neighbours_share else self.error)
 
     @property
     def neighbours_share(self) -> bool:
