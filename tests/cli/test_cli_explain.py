@@ -77,7 +77,7 @@ def test_hyper_nodes_are_those_of_the_hierarchy(command: Command, run: Path) -> 
 def test_why_not_another_class(command: Command, run: Path) -> None:
     outcome = command("explain", "run", "--node", "node 4", "--class", "007")
     assert outcome.code == 0, outcome.err
-    assert "Score of 007:" in outcome.out
+    assert "the score of 007 is" in outcome.out
 
 
 @pytest.mark.parametrize(

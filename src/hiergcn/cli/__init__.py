@@ -41,8 +41,8 @@ LIBRARIES = 3_000_000_000
 app = typer.Typer(
     name="hiergcn",
     cls=Group,
-    help="Classify the nodes of a graph from a few labels, by hierarchical graph convolutional networks (H-GCN).",
-    epilog="Start with: hiergcn fit cora",
+    help="Predict the class, or a number, of every node of a graph from a few labels: H-GCN and other methods.",
+    epilog="Start with: hiergcn fit cora, or with your own files: hiergcn check edges.csv nodes.csv --label COLUMN",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
@@ -76,7 +76,7 @@ def _options(
 
 
 def _check_address_space() -> None:
-    """Refuse to start with less than the libraries take: for want of it they end a process, each in its own way."""
+    """Refuse to start with too little address space: the libraries would crash, each in its own way."""
     try:
         import resource
     except ImportError:  # Windows
@@ -144,7 +144,7 @@ def _ready_streams() -> None:
 
 
 def _names_memory(message: str) -> bool:
-    """Return whether an error of torch, of the loader of its libraries or of the system is for want of memory."""
+    """Return whether an error of torch, of the library loader or of the system means that memory ran out."""
     return any(words in message for words in ("allocate memory", "failed to map segment", "can't start new thread"))
 
 

@@ -164,7 +164,7 @@ def _keep(folder: Path, comparison: "Comparison") -> None:
 
 
 def _print_comparison(out: "Console", comparison: "Comparison") -> None:
-    """Print the table and what its columns mean."""
+    """Print the table and the meaning of its columns."""
     columns: tuple[str, ...] = ("model", "mean ± std", "failed", "s/seed", "GB", "difference, 95 %", "p")
     rows: list[tuple[str, ...]] = [
         (*_row(run), *_difference(comparison.difference(run.model))) for run in comparison.runs

@@ -40,7 +40,7 @@ def complete_data(incomplete: str) -> list[str]:
 
 
 def complete_model(incomplete: str) -> list[tuple[str, str]]:
-    """Return the methods that begin with a text, and what they do."""
+    """Return the methods that begin with a text, with their descriptions."""
     from hiergcn.model.registry import method_about
 
     about = {AUTO: "Choose and combine methods for the graph."} | {name: method_about(name) for name in method_names()}
@@ -199,7 +199,7 @@ def check_device(name: str) -> None:
 
 
 def announce(source: "Source") -> None:
-    """Say what is going to happen, before the libraries are imported that take seconds."""
+    """Print what is about to happen, before imports that take seconds."""
     files = [source.data, *([source.nodes] if source.nodes else [])]
     if not is_first_rank():
         return

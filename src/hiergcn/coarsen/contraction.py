@@ -68,7 +68,7 @@ def _sums_are_small(rows: Rows, group: Int32s, n_coarse: int) -> bool:
 
 
 def offsets(counts: Int64s) -> Int64s:
-    """Return where each of some consecutive runs begins, and where the last one ends."""
+    """Return the start of each run, and the end of the last one."""
     return np.concatenate(([0], np.cumsum(counts)))
 
 
@@ -154,7 +154,7 @@ def _sum_rows(
 
 @kernel(plain=None)
 def _bits(count: int) -> int:
-    """Return how many bits tell so many numbers apart, at least one."""
+    """Return the bits needed to distinguish that many values, at least 1."""
     bits = 1
     while (1 << bits) < count:
         bits += 1

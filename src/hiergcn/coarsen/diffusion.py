@@ -105,7 +105,7 @@ class Diffusion:
         return F if n_classes == 1 else np.clip(F, 0.0, 1.0)
 
     def cross_fitted(self, nodes: NDArray[np.integer], labels: NDArray[Any], n_classes: int) -> Floats:
-        """Return the harmonic function, but at each labelled node what the labels of the other folds give there."""
+        """Return the harmonic function; labelled nodes get theirs from the labels of the other folds."""
         F = self.harmonic(nodes, labels, n_classes)
         fold = folds(labels)
         for number in np.unique(fold):

@@ -163,7 +163,7 @@ def even_ranges(offsets: Int64s, per_thread: int = 1) -> list[tuple[int, int]]:
 
 
 def run_over(ranges: list[tuple[int, int]], work: Callable[[int, int], None], threads: int | None = None) -> None:
-    """Call `work(start, stop)` for every range, on `thread_count()` threads unless told otherwise."""
+    """Call `work(start, stop)` for every range, by default on `thread_count()` threads."""
     if threads is None:
         threads = 1 if len(ranges) <= 1 else thread_count()  # which imports numba
     threads = min(threads, len(ranges))

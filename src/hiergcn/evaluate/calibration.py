@@ -74,7 +74,7 @@ def fit_temperature(probabilities: NDArray[np.floating], labels: NDArray[np.inte
 
 
 def describe_calibration(calibration: Mapping[str, Any]) -> str:
-    """Return what was done and how well it worked in one sentence, from `calibration` in `metrics.json`."""
+    """Describe the calibration and its effect in one sentence, from `calibration` in `metrics.json`."""
     before, after = (f"{100 * calibration[f'ece_{when}']:.1f} %" for when in ("before", "after"))
     error = f"the expected calibration error (ECE) on {calibration['on']} nodes"
     nodes = sum(calibration.get("reliability", {}).get("before", {}).get("nodes", [FEWEST]))

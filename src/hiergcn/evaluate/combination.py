@@ -56,7 +56,7 @@ def greedy_weights(each: Floats, labels: NDArray[Any]) -> Floats:
 
 
 def plausible_weights(each: Floats, labels: NDArray[Any]) -> Floats:
-    """Weigh each model by exp(-z²/2), z being how many standard errors it is behind the best on the same nodes.
+    """Weight each model by exp(-z²/2), where z is its distance to the best in standard errors, on the same nodes.
 
     Two nodes are added, one that the best gets wrong and one that the other gets wrong: a dozen nodes on which two
     models differ once or twice say less than their standard error does.

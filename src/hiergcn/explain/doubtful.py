@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Doubts:
-    """What the labels of other nodes say about each labelled node, the most doubtful label first."""
+    """Class probabilities of each labelled node, judged by the labels of other nodes; most doubtful first."""
 
     nodes: NDArray[np.int64]
     """(m,) nodes whose label can be judged."""

@@ -61,7 +61,7 @@ class HyperNode:
 
 @dataclass(frozen=True)
 class MethodShare:
-    """What a method of the answer says about the node."""
+    """The prediction of one method of the answer for the node."""
 
     name: str
     weight: float

@@ -60,7 +60,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """Bytes of training one seed, on top of what the process holds before."""
+    """Bytes needed to train one seed, on top of the memory the process already uses."""
 
     structure: int
     """Features and levels as tensors."""

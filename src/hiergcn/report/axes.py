@@ -17,7 +17,7 @@ class Axis:
     log: bool = False
 
     def at(self, value: float) -> float:
-        """Return the share of the length at which a value stands, 0 for the lowest and 1 for the highest."""
+        """Return the position of a value on the axis, from 0 for the lowest to 1 for the highest."""
         if self.log:
             value, low, high = (math.log(max(one, 1e-300)) for one in (value, self.low, self.high))
         else:
@@ -79,7 +79,7 @@ def rows(names: Sequence[str], title: str = "") -> Axis:
 
 
 def _step(wide: float, most: int) -> float:
-    """Return a round distance of ticks that gives at most so many."""
+    """Return a round distance between ticks that gives at most `most` of them."""
     rough = wide / most
     power = 10.0 ** math.floor(math.log10(rough))
     return next(digit * power for digit in (1, 2, 5, 10) if digit * power >= rough * (1 - 1e-9))

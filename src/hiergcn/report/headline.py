@@ -1,4 +1,4 @@
-"""The top of a run's page: the answer, what it is worth, what to do next, and warnings."""
+"""The top of a run's page: the answer, how far to trust it, next steps, and warnings."""
 
 import re
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Headline:
 
 @dataclass(frozen=True)
 class Step:
-    """Something to do next, and what the explorer shows of it."""
+    """A recommended next step, and the nodes that the explorer shows for it."""
 
     title: str
     text: str

@@ -42,7 +42,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Rows in order, and what they are about."""
+    """Rows in order, and the nodes that they are measured on."""
 
     rows: Sequence[Row]
     on: str
@@ -178,7 +178,7 @@ def _legend(board: Leaderboard) -> list[Entry]:
 
 
 def _interval(board: Leaderboard, row: Row) -> tuple[float, float]:
-    """Return one standard deviation over seeds on both sides, or what so few nodes leave open."""
+    """Return one standard deviation over seeds on both sides, or the 95 % interval for so few nodes."""
     if board.has_spread:
         return row.accuracy - (row.spread or 0.0), row.accuracy + (row.spread or 0.0)
     return accuracy_interval(row.accuracy, board.nodes)

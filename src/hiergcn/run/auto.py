@@ -204,7 +204,7 @@ class _Race:
             self.add_seeds(lanes)
 
     def _lane_count(self) -> int:
-        """Return how many candidates train side by side: one here if an engine, or torchrun, shares the work."""
+        """Return how many candidates train in parallel: one if an engine or torchrun shares the work."""
         alone = self.trainer.engine is None and Ranks.current().size == 1 and not current_process().daemon
         worth = alone and self.share * self.budget.limit >= _WORTH_LANES
         return min(self.workers, _LANES_OF_GPU if self.on_gpu else _MOST_LANES) if worth else 1
@@ -226,7 +226,7 @@ class _Race:
         return next((one for one in known if one.early(now)), known[0] if known else None)
 
     def _begin(self, entry: Entry, lanes: Lanes, simple: bool) -> None:
-        """Begin the first seed of a candidate, unless something is against it."""
+        """Start the first seed of a candidate, unless there is a reason not to."""
         now, one = self.standing(), Trained(entry)
         self.candidates.append(one)
         self.budget.spent = lanes.now
@@ -248,7 +248,7 @@ class _Race:
         lanes.start((one, seeds[0]), Job(one.settings, seeds, watch), one.epoch, one.memory)
 
     def _end(self, lanes: Lanes) -> None:
-        """Wait for the candidate that ends next, and take its results."""
+        """Wait for the next candidate to finish, and add its results."""
         one = self._taken(lanes)
         self.emit(CandidateDone(one.entry.name, self.accuracy(one) if one.is_done else None, one.left_out))
 
@@ -263,7 +263,7 @@ class _Race:
         return one
 
     def _lacks_memory(self, one: Trained, lanes: Lanes) -> bool:
-        """Return whether there may be too little memory beside what is running."""
+        """Return whether memory may be too small for this job and the running ones."""
         free = available_memory(self.trainer.device)
         return one.left_out not in (None, NO_TIME) or (free is not None and one.memory + lanes.memory > free)
 

@@ -48,9 +48,9 @@ NUMBER_BASELINES = ("constant", "harmonic", *BASELINES)
 """The same for numbers, with the mean and harmonic interpolation as floors."""
 BASELINE_SEEDS = 3
 """Most seeds of a baseline."""
-DRAWN_SPLIT = "drawn: of each class a fifth for validation and a fifth, if it has five labels, for test (seed 0)"
+DRAWN_SPLIT = "drawn with seed 0: a fifth of each class for validation, and a fifth for test if it has five labels"
 """Description of `draw_split`'s default."""
-DRAWN_NUMBERS = "drawn: a fifth of the known values for validation and a fifth for test (seed 0)"
+DRAWN_NUMBERS = "drawn with seed 0: a fifth of the known values for validation and a fifth for test"
 """The same for numbers."""
 
 MOST_EPOCHS = 1000  # of a candidate of the automatic choice
@@ -146,7 +146,7 @@ def fit(
 
 
 def checkpoint_of(graph: Graph, folder: Path, every: float = EVERY) -> Checkpoint:
-    """Return the checkpoint of runs on a graph in a folder, written every so many seconds."""
+    """Return the checkpoint of runs on a graph, written to a folder at an interval of seconds."""
     arrays = [graph.adjacency.indptr, graph.adjacency.indices, graph.adjacency.data, graph.labels, graph.targets]
     features = graph.features
     if features is not None:
@@ -205,7 +205,7 @@ def check_graph(graph: object) -> None:
 
 
 def check_classes(graph: Graph, what: str) -> None:
-    """Refuse numbers in what is for classes."""
+    """Refuse a graph with numeric targets; only classes are supported."""
     if graph.targets is not None:
         raise InputError(
             f"{graph.name} has numbers to predict, and {what} takes classes only; see `hiergcn fit` instead."

@@ -186,7 +186,7 @@ class LoadedRun(Answer):
         return self._advice(SUGGESTIONS)
 
     def _advice(self, name: str) -> pd.DataFrame | None:
-        """Return a table for people, as text; None if the folder has none."""
+        """Return a table with all columns as text; None if the folder has none."""
         if not (self.path / name).is_file():
             return None
         try:
@@ -202,7 +202,7 @@ class LoadedRun(Answer):
 
     @property
     def sets(self) -> PredictionSets | None:
-        """What makes prediction sets; None if no coverage was asked for."""
+        """The prediction sets; None if no coverage was given."""
         return self.answers.sets if isinstance(self.answers, ClassAnswers) else None
 
     @property
@@ -283,7 +283,7 @@ def load_run(path: Path) -> LoadedRun:
 
 
 def _check_consistent(run: LoadedRun, version: int) -> None:
-    """Refuse files that do not belong together; a folder without a manifest may hold such."""
+    """Refuse files that do not belong together, which is possible in a folder without a manifest."""
     n, outputs = run.probabilities.shape
     sizes = {
         "predictions.csv": len(run.predictions),
@@ -313,7 +313,7 @@ def _coordinates(path: Path) -> Coordinates | None:
 
 
 def _target(answers: ClassAnswers | NumberAnswers) -> dict[str, Any] | None:
-    """Return what is kept about a numeric target; None for classes."""
+    """Return the saved fields of a numeric target; None for classes."""
     return None if isinstance(answers, ClassAnswers) else {"name": answers.name} | asdict(answers.scale)
 
 

@@ -1,4 +1,4 @@
-"""The check of the given labels: which to doubt, what the surroundings say, and leaving the most doubtful out."""
+"""Doubtful labels: find them, describe their surroundings, and leave the most doubtful out."""
 
 from dataclasses import replace
 from typing import Any
@@ -54,7 +54,7 @@ def without_doubtful(graph: Graph, split: Split, doubts: Doubts | None, count: i
 
 
 def doubtful_labels(result: RunResult, doubts: Doubts, votes: Votes | None = None) -> pd.DataFrame:
-    """Return the labels that other labels speak against, the most doubtful first, as in `doubtful_labels.csv`.
+    """Return the labels that other labels contradict, most doubtful first, as in `doubtful_labels.csv`.
 
     A judged node that is neither in train nor in validation was dropped. Votes are those for the given classes.
     """

@@ -105,7 +105,7 @@ def planned_to_fit(graph: Graph, settings: Settings, hierarchy: Hierarchy | None
 
 
 def unit_request(graph: Graph, settings: Settings, hierarchy: Hierarchy | None, device: str) -> Request:
-    """Return what a worker needs to train on the graph: a core, the memory that is planned, and a GPU if it has one."""
+    """Return the resources to train on the graph: a core, the planned memory, and a GPU if there is one."""
     plan = plan_memory(graph, settings, hierarchy)
     on_gpu = device.startswith("cuda")
     return Request(_PROCESS + (plan.hierarchy if on_gpu else plan.total), gpus=int(on_gpu))

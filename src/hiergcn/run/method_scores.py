@@ -131,7 +131,7 @@ class Comparison:
         return f"Comparison({self.dataset!r}, {shown}; seeds={len(self.seeds)}, splits={len(self.splits)})"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the table, and what its columns mean."""
+        """Return the HTML for a notebook: the table, and the meaning of its columns."""
         words = "".join(sentence(text) for text in self.explanations)
         return card(self.dataset, {}, self.to_frame().round(4).to_html(na_rep=""), words)
 

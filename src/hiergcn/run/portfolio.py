@@ -58,7 +58,7 @@ class Standing(NamedTuple):
 
     @property
     def reaches_far(self) -> bool:
-        """Whether coarser levels may pay: the graph is large across, or labels alone are ahead."""
+        """Whether coarser levels may pay: the graph has a large diameter, or labels alone are ahead."""
         return self.profile.large_diameter or self.labels_lead
 
     @property

@@ -48,7 +48,7 @@ def import_ray() -> Any:
         return importlib.import_module("ray")
     except ImportError:
         raise MissingPackageError(
-            "This engine needs Ray, which is not installed; install it with pip install 'hiergcn[ray]'."
+            "This engine needs Ray, which is not installed; run pip install 'ray[client]'."
         ) from None
 
 
@@ -146,7 +146,7 @@ def _reason(error: BaseException) -> str:
 
 @contextmanager
 def _standard_error_discarded() -> Iterator[None]:
-    """Discard what is written to standard error, by C++ code, too."""
+    """Discard everything written to standard error, also by C++ code."""
     sys.stderr.flush()
     kept = os.dup(2)
     try:

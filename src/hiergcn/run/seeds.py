@@ -1,4 +1,4 @@
-"""The seeds of one method on one split: training them, and what they give together.
+"""Training the seeds of one method on one split, and combining their results.
 
 Training and validation labels may take turns. A validation part of a few nodes says little about which method is best,
 and its labels are missing in training. So a seed is then several networks, each of which trains on another part of the

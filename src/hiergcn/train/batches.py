@@ -46,7 +46,7 @@ Members = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some nodes of the graph, ascending, and what the method prepared for them alone."""
+    """Some nodes of the graph, ascending, and the method's prepared structure for them."""
 
     nodes: Tensor  # (m,)
     prepared: Prepared
@@ -160,11 +160,11 @@ class BatchLearner(Learner):
 
     @property
     def _length(self) -> int:
-        """Entries of what a batch contributes to a step."""
+        """Length of a batch's contribution to a step."""
         return 1 + len(self.learned) + sum(self._sizes)
 
     def _changes(self, members: Members, epoch: int, number: int, before: list[Tensor]) -> Tensor:
-        """Return what a batch contributes: loss, which parameters have a gradient, gradients, changes of buffers."""
+        """Return a batch's contribution: loss, which parameters have a gradient, gradients, buffer changes."""
         self.optimiser.zero_grad()
         loss = self._gradients(self.batches.batch(members), epoch, number)
         given = torch.tensor([float(one.grad is not None) for one in self.learned], device=loss.device)

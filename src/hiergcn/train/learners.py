@@ -165,7 +165,7 @@ class SingleLearner(Learner):
 
 
 class Replicas(Learner):
-    """Models side by side. Each draws what it would draw alone; results differ from training alone by rounding only.
+    """Models trained in parallel. Each draws the same random numbers as alone; results differ by rounding only.
 
     The new models are read one after the other, so they may be one object with new weights. Each has its own nodes.
     """
@@ -249,7 +249,7 @@ def _one_for_all(models: Iterable[NodeModel]) -> tuple[ReplicaGenerator, NodeMod
 
 
 def _with_cached(model: NodeModel, nodes: LearningNodes) -> LearningNodes:
-    """Attach what the model precomputes from the training labels."""
+    """Attach the tensor that the model precomputes from the training labels."""
     with torch.no_grad():
         return nodes._replace(train=replace(nodes.train, cached=model.precompute(nodes.train)))
 

@@ -99,6 +99,6 @@ class Selection:
 
 
 def _own(stacked: Tensor, model: int) -> Tensor:
-    """Return one model's tensor in memory of its own, so that the others can be freed."""
+    """Return a copy of one model's tensor, so that the others can be freed."""
     own = stacked[model]
     return own.contiguous() if len(stacked) == 1 else own.clone(memory_format=torch.contiguous_format)

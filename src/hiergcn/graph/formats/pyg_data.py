@@ -46,7 +46,7 @@ def pyg_of(graph: Graph, sparse_features: bool, exact: bool) -> Any:
         import torch
         from torch_geometric.data import Data
     except ImportError as error:
-        raise MissingPackageError("Graph.to_pyg needs PyTorch Geometric; run pip install 'hiergcn[pyg]'.") from error
+        raise MissingPackageError("Graph.to_pyg needs PyTorch Geometric; run pip install torch_geometric.") from error
 
     def tensor(values: NDArray[Any]) -> Any:
         found = torch.from_numpy(values.copy())

@@ -214,9 +214,9 @@ def _check_enough_listed(edges: EdgeTable, nodes: NodeTable, absent: list[NDArra
 
 
 def _alike_hint(value: str, nodes: NodeTable) -> str:
-    """Return what the nodes have instead of an id, if it differs in its form only: P1 and p1, 7 and 7.0 or 007.
+    """Return a node id that differs from this one in form only: P1 and p1, 7 and 7.0 or 007.
 
-    Such are also the two ways to write é, and letters without width.
+    The two encodings of é and zero-width characters count as form, too.
     """
 
     def plain(text: str) -> str:

@@ -31,7 +31,7 @@ SHOWN = 10  # columns in a sentence
 
 @dataclass(frozen=True)
 class CsvOptions:
-    """What the caller says about files or frames; None is found out from them."""
+    """Roles of columns that the caller names; None means to detect them."""
 
     id: str | None = None
     label: str | None = None

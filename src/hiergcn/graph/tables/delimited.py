@@ -304,7 +304,7 @@ def _is_number(field: str) -> bool:
 
 
 def _reason(error: Exception, layout: Layout) -> str:
-    """Return what is wrong with a file that pandas refuses, with the line of the file."""
+    """Return why pandas refuses a file, with the line of the file."""
     found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
     if found:
         expected, record, fields = map(int, found.groups())

@@ -115,7 +115,7 @@ class FeatureTable:
     notes: tuple[str, ...] = ()
 
     def with_blank_rows(self, extra: int) -> "FeatureTable":
-        """Return the features with so many further rows of missing values."""
+        """Return the features with additional rows of missing values."""
         if not extra or self.matrix is None:
             return self
         rows = np.tile(np.concatenate([column.blank for column in self.columns]), (extra, 1))
@@ -260,7 +260,7 @@ def number_columns(names: Iterable[str]) -> list[FeatureColumn]:
 
 
 def notes_on(columns: Sequence[FeatureColumn]) -> list[str]:
-    """Return what a user may not expect of the columns."""
+    """Return notes on columns that were read in a way the user may not expect."""
     return [column.note for column in columns if column.note is not None]
 
 

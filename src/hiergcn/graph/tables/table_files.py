@@ -176,7 +176,7 @@ def _excel(path: Path) -> TableFile:
         import openpyxl  # type: ignore[import-untyped]  # noqa: F401
     except ImportError:
         raise MissingPackageError(
-            f"{path} is an Excel workbook, which needs openpyxl; run pip install 'hiergcn[excel]', or save it as CSV."
+            f"{path} is an Excel workbook, which needs openpyxl; run pip install openpyxl, or save it as CSV."
         ) from None
     try:
         with warnings.catch_warnings():

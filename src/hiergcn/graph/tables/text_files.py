@@ -159,7 +159,7 @@ def checked_text(path: Path) -> TextFile:
 
 
 def _scanned(path: Path, stream: io.BufferedIOBase) -> dict[str, Any]:
-    """Read a text once; refuse what is none, and return what there is to know about it."""
+    """Read a text file once; refuse other files, and return its comments, quotes and blanks."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, last, comments = 1, b"", 0
     quotes, trimmed = False, True

@@ -23,7 +23,7 @@ BLOCK = 1024  # texts
 
 @dataclass(frozen=True, eq=False)
 class TextLookup:
-    """Texts, and where each is."""
+    """A hash table of texts and their rows."""
 
     words: UInt64s
     """(n, words) the bytes of each text, and its length in the last byte."""
