@@ -30,7 +30,7 @@ def test_a_node_is_explained(command: Command, run: Path) -> None:
     assert all(one["hops"] == 0 for one in why["nodes"] if one["id"] == "node 4")
     assert {one["name"] for one in why["features"]} <= {f"feature {k}" for k in range(16)}
     assert "node 4 is predicted to be" in outcome.out
-    assert "Level 2: one hyper-node of" in outcome.out
+    assert "Level 2: a hyper-node of" in outcome.out
 
 
 @pytest.mark.parametrize("model", [("--model", "hgcn"), ("--preset", "plus", "--set", "input_dropout_on=propagated")])
