@@ -79,13 +79,14 @@ class Standardised(WrappedMethod):
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
     ) -> Prepared:
-        mean, spread = (
-            _statistics(task.features) if weights is None else (weights[_MEAN].numpy(), weights[_SPREAD].numpy())
-        )
-        own = replace(task, features=_standardised(task.features, mean, spread))
-        prepared = self.method.prepare(own, hierarchy, device, weights)
-        statistics = {_MEAN: torch.from_numpy(mean).to(device), _SPREAD: torch.from_numpy(spread).to(device)}
-        return Prepared(prepared.features, (prepared.structure, statistics))
+        statistics = _statistics(task.features) if weights is None else weights
+        prepared = self.method.prepare(_standardised(task, statistics), hierarchy, device, weights)
+        own = {name: statistics[name].to(device) for name in (_MEAN, _SPREAD)}
+        return Prepared(prepared.features, (prepared.structure, own))
+
+    def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, torch.Tensor]:
+        own = _statistics(task.features)
+        return own | self.method.statistics(_standardised(task, own), hierarchy)
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
         structure, statistics = prepared.structure
@@ -95,27 +96,25 @@ class Standardised(WrappedMethod):
         return model
 
 
-def _statistics(features: np.ndarray | sp.csr_array | None) -> tuple[np.ndarray, np.ndarray]:
+def _statistics(features: np.ndarray | sp.csr_array | None) -> dict[str, torch.Tensor]:
     """Return mean and deviation of each column, or 0 and root mean square if sparse; a deviation of 0 becomes 1."""
     if features is None:
-        return np.zeros(0), np.ones(0)
-    if isinstance(features, np.ndarray):
+        mean, spread = np.zeros(0), np.ones(0)
+    elif isinstance(features, np.ndarray):
         mean, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
     else:
         mean = np.zeros(features.shape[1])
         spread = np.sqrt(features.power(2).sum(axis=0) / max(features.shape[0], 1))
-    return mean, np.where(spread > 0, spread, 1.0)
+    return {_MEAN: torch.from_numpy(mean), _SPREAD: torch.from_numpy(np.where(spread > 0, spread, 1.0))}
 
 
-def _standardised(
-    features: np.ndarray | sp.csr_array | None, mean: np.ndarray, spread: np.ndarray
-) -> np.ndarray | sp.csr_array | None:
-    if features is None:
-        return None
-    if isinstance(features, np.ndarray):
-        dense: np.ndarray = (features - mean) / spread
-        return dense
-    return sp.csr_array(features @ sp.diags_array(1.0 / spread))
+def _standardised(task: Task, statistics: Weights) -> Task:
+    mean, spread = (statistics[name].numpy() for name in (_MEAN, _SPREAD))
+    if task.features is None:
+        return task
+    if isinstance(task.features, np.ndarray):
+        return replace(task, features=(task.features - mean) / spread)
+    return replace(task, features=sp.csr_array(task.features @ sp.diags_array(1.0 / spread)))
 
 
 class Degrees(WrappedMethod):
@@ -160,6 +159,12 @@ class HarmonicColumns(WrappedMethod):
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
     ) -> Prepared:
+        return self.method.prepare(self._with_columns(task), hierarchy, device, weights)
+
+    def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, torch.Tensor]:
+        return self.method.statistics(self._with_columns(task), hierarchy)
+
+    def _with_columns(self, task: Task) -> Task:
         columns = harmonic_columns(task, self.config.sharp, self.config.fade)
         if task.features is None:
             features: np.ndarray | sp.csr_array = columns
@@ -169,7 +174,7 @@ class HarmonicColumns(WrappedMethod):
                 features = np.hstack([own, columns])
             else:
                 features = sp.csr_array(sp.hstack([own, sp.csr_array(columns)], format="csr"))
-        return self.method.prepare(replace(task, features=features), hierarchy, device, weights)
+        return replace(task, features=features)
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
         model = self.method.build(prepared, n_classes, generator)

@@ -50,7 +50,7 @@ def epoch_price(method: str, plan: MemoryPlan, on_gpu: bool) -> float:
     if on_gpu:
         return 0.0
     tiny, per_activation, per_feature = _PRICES.get(method, _OTHER_PRICES)
-    return tiny + per_activation * (plan.kept + plan.working) + per_feature * plan.structure
+    return tiny + per_activation * plan.temporary + per_feature * plan.structure
 
 
 class Budget:

@@ -29,7 +29,7 @@ from hiergcn.run.candidate import Trained
 from hiergcn.run.engine import Engine
 from hiergcn.run.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitEvent, SettingsChosen, SplitChosen
 from hiergcn.run.label_check import doubtful_labels, judge_labels, without_doubtful
-from hiergcn.run.memory_plan import available_memory, require_memory
+from hiergcn.run.memory_plan import available_memory, needed_on, require_memory
 from hiergcn.run.predict import Member
 from hiergcn.run.result import Candidate, Leaderboard, RunResult
 from hiergcn.run.seeds import AllSeedsFailedError as AllSeedsFailedError
@@ -173,7 +173,8 @@ def _fit_method(
     hierarchy = trainer.hierarchy(settings)  # the graph is coarsened here, unless it was to choose the settings
     if hierarchy is not None:
         emit(Coarsened(hierarchy, trainer.coarsen_seconds))
-    emit(MemoryPlanned(trainer.plan(settings).on_device, available_memory(trainer.device)))
+    planned = needed_on(trainer.device, trainer.plan(settings))
+    emit(MemoryPlanned(planned, available_memory(trainer.device)))
 
     trained = train_seeds(trainer, [split], settings, [int(seed) for seed in seeds], emit, workers)
     share = 1.0 / len(trained.weights)

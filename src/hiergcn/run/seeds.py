@@ -150,7 +150,8 @@ def train_seeds(
         on_epoch: called instead of `emit` after each epoch.
         into: results of earlier seeds, which are added to.
     """
-    trainer.prepared(settings, turns[0])
+    if trainer.sees_whole(settings):
+        trainer.prepared(settings, turns[0])
     results = into or SeedResults()
     began = time.perf_counter()
     runs = [(turn, seed) for seed in seeds for turn in turns]

@@ -51,8 +51,11 @@ class Ranks:
             yield from every[: count - start]
 
     def by_columns(self, linear: Callable[[Tensor], Tensor], dense: Tensor) -> Tensor:
-        """Return `linear(dense)` of a map that treats every column alike; each rank computes some columns."""
-        if not self.joined:
+        """Return `linear(dense)` of a map that treats every column alike; each rank computes some columns.
+
+        Ranks that exchange tensors on GPUs compute all columns of a tensor in host memory.
+        """
+        if not self.joined or dense.device.type != _device().type:
             return linear(dense)
         width = -(-dense.shape[1] // self.size)
         own = dense[:, self.rank * width : (self.rank + 1) * width].contiguous()

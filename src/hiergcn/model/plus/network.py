@@ -175,6 +175,12 @@ class HGCNPlusMethod(GRANDMethod):
         features, smoothed = smoothed_features(features, spread, self.config)
         return Prepared(features, PlusGraph(task.n_nodes, P, smoothed, P.levels[0].adjacency, components))
 
+    def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, Tensor]:
+        if not self.config.components:
+            return {}
+        components = self.prepare(task, hierarchy, torch.device("cpu")).structure.components
+        return {CENTRE: components.centre, DIRECTIONS: components.directions}
+
     def _propagation(self, hierarchy: Hierarchy, device: torch.device) -> HierarchicalPropagation:
         L, share = min(self.config.levels, hierarchy.depth), self.config.share
         F = min(self.config.first_level, L)
