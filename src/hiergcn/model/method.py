@@ -209,6 +209,9 @@ class WrappedMethod(Method):
     def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, Tensor]:
         return self.method.statistics(task, hierarchy)
 
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
+        return self.method.build(prepared, n_classes, generator)
+
     def memory(self, work: Workload) -> MemoryPlan:
         return self.method.memory(work)
 

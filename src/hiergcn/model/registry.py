@@ -110,7 +110,7 @@ _METHODS = {
 }
 
 
-_WITHOUT_COLUMNS: dict[str, Any] = {"harmonic": False, "sharp": False, "fade": 0.0, "column_dropout": 0.0}
+_WITHOUT_COLUMNS: dict[str, Any] = {"harmonic": False, "sharp": False}
 
 
 def method_names() -> tuple[str, ...]:
@@ -162,7 +162,7 @@ def build_method(name: str, config: Any) -> "Method":
     if getattr(config, "harmonic", False):
         rows: Any = "none" if scaling == "standard" else scaling  # else after the columns joined
         inner = replace(config, **_WITHOUT_COLUMNS, scaling="standard" if scaling == "standard" else "none")
-        return HarmonicColumns(build_method(name, inner), rows, config)
+        return HarmonicColumns(build_method(name, inner), rows, config.sharp)
     for setting, off in _WITHOUT_COLUMNS.items():
         if hasattr(config, "harmonic") and getattr(config, setting) != off:
             raise InputError(

@@ -44,7 +44,7 @@ from hiergcn.model.plus.propagation import HierarchicalPropagation
 class HGCNPlusConfig(GRANDConfig):
     """GRAND's settings and those of hierarchy, target and features; the defaults are for graphs without a recipe."""
 
-    removed: ClassVar[dict[str, Any]] = {"drop_level": 0, "column_weight": "none"}
+    removed: ClassVar[dict[str, Any]] = GRANDConfig.removed | {"drop_level": 0, "column_weight": "none"}
     """Settings of earlier versions, with the only value that a saved run may have for them."""
 
     # Hierarchy
