@@ -35,6 +35,7 @@ IMPATIENT = {
 
 CONNECT = """
 import sys
+import threading
 from hiergcn.errors import InputError
 from hiergcn.run.ray_connection import connect, import_ray
 
@@ -44,6 +45,7 @@ try:
 except InputError as error:
     print(error, file=sys.stderr)
     sys.exit(2)
+assert "ray_listen_error_messages" not in [one.name for one in threading.enumerate()]  # it would print Ray's log
 cpus = int(ray.cluster_resources()["CPU"])
 print(cpus, "CPU at" if cpus == 1 else "CPUs at", ray.get_runtime_context().gcs_address)
 ray.shutdown()

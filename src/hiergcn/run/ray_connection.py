@@ -63,7 +63,7 @@ def connect(ray: Any, address: str | None, workers: int | None, on_note: Callabl
     if ray.is_initialized():
         return False
     named = address or os.environ.get(RAY_ADDRESS) or ""
-    with _signals_kept():
+    with _signals_kept(), _reports_off():
         if named not in ("", "auto", "local"):
             _check_listening(named)
             _join(ray, named, named)
@@ -157,6 +157,21 @@ def _standard_error_discarded() -> Iterator[None]:
         sys.stderr.flush()
         os.dup2(kept, 2)
         os.close(kept)
+
+
+@contextmanager
+def _reports_off() -> Iterator[None]:
+    """Keep Ray from writing some fifty lines of its log to standard output for each lost node; a note says it in one.
+
+    The thread that would do so starts with the connection, whatever `log_to_driver` is.
+    """
+    worker = importlib.import_module("ray._private.worker")
+    listen = getattr(worker, "listen_error_messages", None)
+    worker.listen_error_messages = lambda *_: None  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        worker.listen_error_messages = listen  # type: ignore[attr-defined]
 
 
 @contextmanager
