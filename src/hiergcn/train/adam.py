@@ -20,7 +20,7 @@ class Adam:
 
     Args:
         groups: a dictionary with `params` and `weight_decay` each.
-        learning_rate: of every group; the training loop may change `lr` of a group.
+        learning_rate: of every group.
     """
 
     def __init__(self, groups: Sequence[dict[str, Any]], learning_rate: float) -> None:
