@@ -95,7 +95,10 @@ def _print_prediction(out: "Console", found: "Explanation") -> None:
 
 def _score(found: "Explanation") -> str:
     """Return what the contributions add up to, in words."""
-    explained, method = printable(found.explained), f"{found.method} explains it" if found.methods else found.method
+    explained, method = printable(found.explained), found.method
+    if found.methods:
+        features = "" if found.by_labels else " that uses features"
+        method = f"Explained by {method}, the method with the largest weight{features}"
     digits = ".6g" if found.probability is None else "+.3f"
     score, without = format(found.score, digits), format(found.without, digits)
     if found.probability is None:
