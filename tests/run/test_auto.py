@@ -18,7 +18,7 @@ from hiergcn.errors import InputError
 from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.combination import ENOUGH
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.profile import profile_graph
+from hiergcn.graph.profile import Homophily, profile_graph
 from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.run import auto, candidate, portfolio
 from hiergcn.run.budget import Budget
@@ -157,6 +157,17 @@ def test_reasons_speak_of_candidates_that_were_tried(graph: Graph, monkeypatch: 
     assert {found[name].left_out for name in names - set(TRIED[:4])} == {
         "labels alone are far ahead of propagated features"
     }
+
+
+@pytest.mark.parametrize(("same", "differ"), [(0.9, False), (0.3, True), (None, True)])
+def test_chance_speaks_for_graphsage_unless_neighbours_share_their_class(
+    graph: Graph, same: float | None, differ: bool
+) -> None:
+    pairs = None if same is None else Homophily(same, 0.25, 1, 100)
+    profile = replace(profile_graph(graph, draw_split(graph)), pairs=pairs)
+    now = portfolio.Standing(profile, {"gcn": 0.55, "graphsage": 0.5}, error=0.1)
+    assert now.neighbours_differ is differ
+    assert not now._replace(error=0.01).neighbours_differ
 
 
 def test_weights_and_shares_sum_to_1(result: RunResult) -> None:
