@@ -137,11 +137,12 @@ def test_the_reason_is_that_of_most_of_the_answer(result: RunResult) -> None:
     assert verdict({"gcn": 1.0}, structural=True) == "GCN is best here: the edges say much, and there are no features."
 
 
-def test_one_mistake_of_few_nodes_stops_no_candidate(graph: Graph) -> None:
+def test_one_mistake_of_few_nodes_stops_no_candidate(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     race = auto._Race(Trainer(graph, "cpu"), draw_split(graph), [0], lambda _: None, {}, 1, None, Budget(1.0))
     race.validation_labels = race.validation_labels[:20]
     one = candidate.Trained(portfolio.PORTFOLIO[0])
-    race.candidates, race.right = [one], lambda _: np.ones(20, dtype=bool)  # type: ignore[method-assign]
+    race.candidates = [one]
+    monkeypatch.setattr(race, "right", lambda _: np.ones(20, dtype=bool))
     one.results.probabilities[0] = np.ones((1, 4))
     watch = candidate.Watch(Budget(1.0), now=race.standing(), turns=4, epochs=3)
     watch(EpochDone(seed=0, epoch=3, best_validation_accuracy=0.8))  # one of five nodes is wrong
