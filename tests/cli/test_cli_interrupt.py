@@ -102,13 +102,14 @@ def gone(processes: set[int]) -> bool:
     return not processes & left
 
 
-def test_no_worker_is_left_behind(own_files: Path) -> None:
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+def test_no_worker_is_left_behind(own_files: Path, end: signal.Signals) -> None:
     """Two workers of half a gigabyte once stayed when their parent was ended."""
     process = start(own_files, *MANY, "--workers", "2")
     try:
         wait_until(lambda: len(children(process.pid)) >= 3, process)  # two workers, and Python's tracker of resources
         started = children(process.pid)
-        process.kill()
+        process.send_signal(end)
         process.communicate(timeout=100)
         for _ in range(300):
             if gone(started):

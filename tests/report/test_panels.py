@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from hiergcn.errors import UnwritableError
 from hiergcn.report import axes
 from hiergcn.report.marks import PlotColumn, mark
 from hiergcn.report.palette import FIRST
@@ -72,6 +73,19 @@ def test_a_file_is_valid_has_text_and_no_variables(tmp_path: Path) -> None:
     texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
     assert {"T & T", "<b>", "名", "one", "two"} <= set(texts)
     assert b"var(" not in first
+
+
+def test_a_figure_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk once left half a figure."""
+
+    def half(path: Path, text: str, **_: object) -> None:
+        path.write_bytes(text.encode()[: len(text) // 2])
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(Path, "write_text", half)
+    with pytest.raises(UnwritableError):
+        Figure([Panel(axes.span([0, 10]), axes.span([0, 1]))]).save(tmp_path / "tuning.svg")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_cells_of_a_column_share_its_axis() -> None:
