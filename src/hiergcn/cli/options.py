@@ -27,7 +27,7 @@ INTERRUPTED = 130  # the exit code of shells after Ctrl-C
 FILES, METHOD, RUNNING, RESULTS = "Your files", "Method and settings", "Running", "Results"
 """Groups of options in the help."""
 AUTO = "auto"
-PRESETS = ("paper", "reference", "plus", "plus-few")
+PRESETS = ("paper", "reference", "plus", "plus-few", "long-range", "elsewhere")
 
 
 def complete_data(incomplete: str) -> list[str]:
@@ -56,6 +56,15 @@ def complete_models(incomplete: str) -> list[str]:
 def complete_preset(incomplete: str) -> list[str]:
     """Return the presets that begin with a text."""
     return [name for name in PRESETS if name.startswith(incomplete)]
+
+
+def complete_setting(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return the settings of the named method, or of H-GCN+, that begin with a text, with their meaning."""
+    from hiergcn.run.setting_table import method_settings
+
+    model = ctx.params.get("model")
+    known = method_settings(model if model in method_names() else "hgcn-plus")
+    return [(f"{name}=", one.about) for name, one in known.items() if name.startswith(incomplete)]
 
 
 Data = Annotated[
@@ -136,6 +145,7 @@ Set = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="Change a setting; may be repeated. `hiergcn settings MODEL` lists them.",
+        autocompletion=complete_setting,
         rich_help_panel=METHOD,
     ),
 ]

@@ -58,13 +58,13 @@ class InputConfig(CheckedConfig):
     removed: ClassVar[dict[str, Any]] = {"fade": 0.0, "column_dropout": 0.0}
     """Settings of older runs, with the value that changes nothing."""
     harmonic: bool = field(default=False, kw_only=True)
-    """Add the training labels, diffused over the graph to convergence, as columns; see `features`."""
+    """Add the training labels, diffused over the graph to convergence, as columns."""
     sharp: bool = field(default=False, kw_only=True)
-    """Diffuse them so that borders between classes move to bottlenecks of the graph; see `coarsen.diffusion`."""
+    """Diffuse harmonic columns so that borders between classes move to bottlenecks of the graph."""
     degrees: bool = field(default=False, kw_only=True)
-    """Take a node's degree, its neighbours' and its clustering coefficient as the only features; see `features`."""
+    """Take a node's degree, its neighbours' and its clustering coefficient as the only features."""
     nearness: bool = field(default=False, kw_only=True)
-    """Add a perceptron over the hops to the nearest training label of each class; see `nearness`."""
+    """Add a perceptron over the hops to the nearest training label of each class."""
 
 
 @cache

@@ -64,7 +64,7 @@ class GRANDConfig(InputConfig):
     torch's default for linear layers; `glorot` is uniform by both widths, with biases of 0."""
     scaling: Scaling = "row"
     networks: Count = 1
-    """Networks that train separately and predict by their mean probability; see `ensemble`."""
+    """Networks that train separately and predict by their mean probability."""
 
     # Random propagation
     order: Whole = 8

@@ -75,7 +75,7 @@ class HGCNPlusConfig(GRANDConfig):
     scale: Positive = 1.0
     """Factor on the scaled features. Larger features learn faster and are regularised less."""
     components: Whole = 0
-    """Principal components of the propagated features that replace the features, for few labels; see `components`.
+    """Principal components of the propagated features that replace the features, for few labels.
     Their mean length after propagation is `scale`. 0 keeps the features."""
     initial: Literal["shifted_normal", "uniform", "glorot"] = "glorot"
     """Initial weights, as in GRAND."""
