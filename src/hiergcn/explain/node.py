@@ -14,6 +14,7 @@ from scipy.sparse import csgraph
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.explain.attribution import Attribution
+from hiergcn.fragments import card, table
 from hiergcn.graph.structure import SURROUNDINGS
 from hiergcn.graph.tables.feature_columns import FeatureColumn
 
@@ -105,6 +106,20 @@ class Explanation:
     def __repr__(self) -> str:
         nodes = ", ".join(f"{one.id} {one.share:+.2f}" for one in self.nodes[:3])
         return f"Explanation({self.id!r} is {self.predicted!r}, by {self.method}; nodes: {nodes}, ...)"
+
+    def _repr_html_(self) -> str:
+        """Return the HTML for a notebook: the prediction, and the contributions of nodes and features."""
+        probability = (
+            {} if self.probability is None else {f"probability of {self.explained}": f"{self.probability:.3f}"}
+        )
+        nodes = [(one.id, one.hops, f"{one.share:+.3g}") for one in self.nodes]
+        features = [(one.name, f"{one.share:+.3g}") for one in self.features]
+        return card(
+            f"{self.id}: {self.predicted}",
+            {"explained": self.explained, "by": self.method} | probability,
+            table(("node", "edges away", "contribution"), nodes),
+            table(("label" if self.by_labels else "feature", "contribution"), features),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
