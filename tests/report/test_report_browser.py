@@ -208,6 +208,17 @@ def test_the_stage_keeps_its_size_and_the_camera_its_place(opened: Opened) -> No
     assert opened.state["camera"] == before
 
 
+def test_fields_stand_in_line(opened: Opened) -> None:
+    """Labels have one height and fields have one size, at the width where all are in a row."""
+
+    def tops(where: str) -> set[tuple[int, int]]:
+        boxes = [one.bounding_box() for one in opened.page.locator(where).all() if one.is_visible()]
+        return {(round(box["y"]), round(box["height"])) for box in boxes if box}
+
+    assert len(tops(".controls .field label")) == 1
+    assert len(tops(".controls :is(select, input[type=search], button)")) == 1
+
+
 def test_classes_have_one_order(opened: Opened) -> None:
     def named(where: str) -> list[str]:
         return [text.strip() for text in opened.page.locator(where).all_inner_texts()]

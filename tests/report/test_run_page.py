@@ -211,6 +211,16 @@ def test_names_on_the_map_of_classes_are_whole() -> None:
         assert half < float(words[0]) < SIZE - half
 
 
+def test_names_on_the_map_of_classes_do_not_overlap() -> None:
+    """All classes are at one place."""
+    places = np.repeat(np.random.default_rng(0).random((10, 2)), 6, axis=0)
+    names = [f"class {k}" for k in range(6)]
+    picture = class_map(places, np.arange(60) % 6, names, ["red"] * 6)
+    heights = sorted(float(y) for y in re.findall(r'<text x="[\d.]+" y="([\d.]+)"', picture))
+    assert len(heights) == 6
+    assert min(np.diff(heights)) > 16
+
+
 def test_warnings_are_shown(run: Path) -> None:
     metrics = change(run)
     accuracies = [None, *metrics["test_accuracy"]["per_seed"][1:]]
