@@ -126,7 +126,7 @@ def test_explanations_name_the_rival_the_pairs_and_the_lowest_p(comparison: Comp
 
 def test_a_drawn_split_is_not_called_the_graphs_own() -> None:
     assert describe_splits((PUBLIC,)) == "the graph's own split"
-    assert describe_splits((PUBLIC,), drawn=True).startswith("one split, drawn: ")
+    assert describe_splits((PUBLIC,), drawn=True).startswith("one split, drawn")
 
 
 @pytest.mark.usefixtures("one_process")
