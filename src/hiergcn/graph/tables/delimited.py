@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from hiergcn.errors import InputError
-from hiergcn.graph.tables.text_columns import column_name
+from hiergcn.graph.tables.text_columns import column_names
 from hiergcn.graph.tables.text_files import TextFile, checked_text
 
 if TYPE_CHECKING:
@@ -93,12 +93,7 @@ class Layout(Origin):
         """The names of the columns: from the first line, from the comment above it, or "1", "2", .."""
         if not self.header:
             return self.commented_names or [str(k + 1) for k in range(len(self.first))]
-        names = [column_name(name) for name in self.first]
-        again = pd.Index(names).duplicated()
-        if again.any():
-            twice = f"two columns are named {names[int(again.argmax())]!r:.80}"
-            raise InputError(f"{self}, row {self.first_line}: {twice}; give every column its own name.")
-        return names
+        return column_names(self.first, f"{self}, row {self.first_line}")
 
     @property
     def commented_names(self) -> list[str] | None:

@@ -4,6 +4,7 @@ Every door reads them in this way. Blanks around a value do not count, and a who
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,16 @@ def column_name(name: object) -> str:
     """Return the name of a column without blanks around it; a line break in it counts as a blank."""
     text = str(name).strip()
     return re.sub(r"\s*[\r\n]+\s*", " ", text) if "\n" in text or "\r" in text else text
+
+
+def column_names(names: Iterable[object], where: object) -> list[str]:
+    """Return the names of all columns of a table, which must be different; `where` says whose they are."""
+    clean = [column_name(name) for name in names]
+    again = pd.Index(clean, dtype=object).duplicated()
+    if again.any():
+        twice = clean[int(again.argmax())]
+        raise InputError(f"{where}: two columns are named {twice!r:.80}; give every column its own name.")
+    return clean
 
 
 @dataclass(frozen=True, eq=False)
