@@ -134,7 +134,7 @@ def table(edges: int, batches: int) -> list[str]:
 def host_bytes(work: Workload) -> float:
     """Return the bytes of graph, features and coarser levels at their peak, by the measured one without features."""
     run = read_results("coarsening_large")[0]["runs"][0]
-    return run["peak_bytes"] * (work.levels[0].entries - work.nodes) / (2 * run["edges"][0]) + work.features
+    return float(run["peak_bytes"]) * (work.levels[0].entries - work.nodes) / (2 * run["edges"][0]) + work.features
 
 
 def first_break(work: Workload, planned: MemoryPlan) -> str:

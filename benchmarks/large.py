@@ -87,7 +87,7 @@ def trained(
     in_batches = config.batches > 1 and config.batch_validation
     whole = None if in_batches else method.prepare(task, hierarchy, where)
     batches = Batches(method, whole, task, hierarchy, config.batches, where) if config.batches > 1 else None
-    inputs = whole or (batches and batches.model_inputs)
+    inputs = whole if batches is None else batches.model_inputs
     assert inputs is not None
     clock.append(time.perf_counter())
     ticks: list[tuple[int, float]] = []

@@ -283,5 +283,5 @@ def _summed(values: Any, group: NDArray[np.integer], n_groups: int) -> Rows:
     """Return the sum of the rows of each group, (n_groups, columns)."""
     n = len(group)
     member = sp.csr_array((np.ones(n, dtype=np.float32), (group, np.arange(n))), shape=(n_groups, n))
-    total = member @ values.astype(np.float32, copy=False)
+    total: Any = member @ values.astype(np.float32, copy=False)
     return np.asarray(total.toarray() if sp.issparse(total) else total)
