@@ -26,15 +26,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.method import Labelled, Method, NodeModel, Prepared
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.train.config import TrainConfig
-from hiergcn.train.learners import (
-    Evaluation,
-    Learner,
-    LearningNodes,
-    evaluation,
-    load_training_state,
-    make_optimiser,
-    training_state,
-)
+from hiergcn.train.learners import Evaluation, LearningNodes, OneModel, evaluation, make_optimiser
 
 CLUSTERS = 4
 """Clusters per batch: more mix better, fewer keep more edges inside batches."""
@@ -109,7 +101,7 @@ class Batches:
         return Batch(torch.from_numpy(part.nodes).to(self.device), prepared)
 
 
-class BatchLearner(Learner):
+class BatchLearner(OneModel):
     """One model whose step accumulates the gradients of all batches.
 
     A step differs from one over the whole graph by the edges between batches alone, so settings for the whole graph
@@ -226,15 +218,6 @@ class BatchLearner(Learner):
                 raise InputError(f"{network.title} has weights for each node and cannot train in batches.")
             setattr(module, leaf, tensor)
         return network
-
-    def weights(self) -> dict[str, Tensor]:
-        return {name: value.unsqueeze(0) for name, value in self.model.state_dict().items()}
-
-    def training_state(self) -> dict[str, Tensor] | None:
-        return training_state(self.model, self.optimiser)
-
-    def load_training_state(self, state: dict[str, Tensor]) -> None:
-        load_training_state(self.model, self.optimiser, state)
 
 
 def _inside(labelled: Labelled, nodes: Tensor) -> Labelled:
