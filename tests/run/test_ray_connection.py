@@ -1,5 +1,6 @@
 """A cluster of `ray start --head`, with a token: every way to name it, and the sentence of every way to miss it."""
 
+import math
 import os
 import secrets
 import shutil
@@ -231,8 +232,8 @@ class FakeRay:
 
     exceptions = ray.exceptions
 
-    def __init__(self, error: Exception | None = None) -> None:
-        self.error = error
+    def __init__(self, error: Exception | None = None, times: float = math.inf) -> None:
+        self.error, self.times = error, times
         self.addresses: list[Any] = []
 
     def is_initialized(self) -> bool:
@@ -240,7 +241,7 @@ class FakeRay:
 
     def init(self, address: str | None, **_: Any) -> None:
         self.addresses.append(address)
-        if self.error:
+        if self.error and len(self.addresses) <= self.times:
             raise self.error
 
     def cluster_resources(self) -> dict[str, float]:
@@ -287,6 +288,15 @@ def test_a_cluster_that_died_is_replaced_with_a_note(listening: str, monkeypatch
     monkeypatch.setenv("RAY_ADDRESS", "auto")
     with pytest.raises(InputError, match=r"^RAY_ADDRESS is auto, and no Ray cluster runs on this machine"):
         connect(fake, None, None, pytest.fail)
+
+
+def test_a_server_of_ray_client_that_does_not_start_is_tried_again(listening: str) -> None:
+    failed = ConnectionAbortedError("RuntimeError: Starting Ray client server failed. See its log.")
+    fake = FakeRay(failed, times=2)
+    assert connect(fake, f"ray://{listening}", None, pytest.fail)
+    assert len(fake.addresses) == 3
+    with pytest.raises(InputError, match=r"Ray says: RuntimeError: Starting Ray client server failed\."):
+        connect(FakeRay(failed), f"ray://{listening}", None, pytest.fail)
 
 
 def test_other_versions_and_unknown_errors_are_told(listening: str) -> None:

@@ -25,6 +25,7 @@ CONNECT_SECONDS = 5.0
 """Seconds to wait until a host answers."""
 
 _QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+_FORK_FAILED, _TRIES = "Starting Ray client server failed", 3
 _SAME = (
     "Set RAY_AUTH_MODE=token here, and RAY_AUTH_TOKEN to the token that `ray get-auth-token` prints on the head node."
 )
@@ -90,12 +91,19 @@ def connect(ray: Any, address: str | None, workers: int | None, on_note: Callabl
 
 
 def _join(ray: Any, address: str | None, place: str) -> None:
-    """Connect to a cluster; `place` is its address in words."""
-    try:
-        with _standard_error_discarded():
-            ray.init(address=address, **_QUIET)
-    except (OSError, RuntimeError, ValueError, ImportError, ray.exceptions.RayError) as error:
-        raise InputError(f"No connection to the Ray cluster at {place}. {_reason(error)}") from None
+    """Connect to a cluster; `place` is its address in words.
+
+    Ray Client forks a process with threads for each connection. On a busy machine this fails now and then, so it is
+    tried again.
+    """
+    for left in reversed(range(_TRIES)):
+        try:
+            with _standard_error_discarded():
+                ray.init(address=address, **_QUIET)
+            return
+        except (OSError, RuntimeError, ValueError, ImportError, ray.exceptions.RayError) as error:
+            if not left or _FORK_FAILED not in str(error):
+                raise InputError(f"No connection to the Ray cluster at {place}. {_reason(error)}") from None
 
 
 def _start(ray: Any, workers: int | None) -> None:
