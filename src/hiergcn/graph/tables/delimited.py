@@ -30,6 +30,7 @@ DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "blanks": " "}
 MISSING = ("", "NA", "N/A", "na", "n/a", "NaN", "NAN", "nan", "NULL", "null", "None", "?")
 SAMPLE = 20  # lines that the delimiter is guessed from
 LONGEST_LINE = 1 << 24  # characters
+LONGEST_NAME = 1000  # characters of a column name in a comment
 MOST_COLUMNS = 20_000
 csv.field_size_limit(LONGEST_LINE)  # a cell may hold the text of a book
 
@@ -101,8 +102,10 @@ class Layout(Origin):
         names: list[str] = []
         with suppress(csv.Error):  # a word longer than the module takes
             names = [name.strip() for name in _fields(self.comment.strip(), self.delimiter)]
-        sound = len(names) == len(self.first) == len(set(names)) and all(names) and not any(map(_is_number, names))
-        return names if sound else None
+        sound = len(names) == len(self.first) == len(set(names)) and all(
+            0 < len(name) <= LONGEST_NAME for name in names
+        )
+        return names if sound and not any(map(_is_number, names)) else None
 
     def row(self, position: int | np.integer[Any]) -> int:
         """Return the line of the file that an entry of the table is in. Reads the file again, for a message."""
