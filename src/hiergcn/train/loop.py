@@ -188,7 +188,7 @@ def _train(
 
     def train_epoch() -> None:
         loss = learner.step(epoch)
-        selection.offer(loss, learner.evaluate(), learner.weights())
+        selection.offer(loss, learner.evaluate(), learner.weights)
 
     def keep() -> None:
         if (
