@@ -58,7 +58,9 @@ def taken(page: "Page", name: str, what: str | None = None) -> None:
         page.screenshot(path=path)
     else:
         page.locator(what).screenshot(path=path)
-    small = Image.open(path).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    small = (
+        Image.open(path).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE)
+    )
     small.save(path, optimize=True)
 
 
