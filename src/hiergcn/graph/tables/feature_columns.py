@@ -157,17 +157,25 @@ def read_features(table: pd.DataFrame, origin: Origin, known: Sequence[FeatureCo
 
 def _cells(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table without blanks around its texts and without the usual words for a missing value."""
-    return table.apply(_bare_texts) if len(table.columns) else table
+    texts = [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
+    bare = {name: _bare_texts(table[name]) for name in texts if table[name].dtype.kind not in "mM"}
+    return table.assign(**{name: column for name, column in bare.items() if column is not None})
 
 
-def _bare_texts(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    if pd.api.types.is_numeric_dtype(column) or column.dtype.kind in "mM":
-        return column
-    code, values = factorized(column)
+def _bare_texts(column: "pd.Series[Any]") -> "pd.Series[Any] | None":
+    """Return the column without blanks and words for a missing value; None if it has neither."""
+    if isinstance(column.dtype, pd.StringDtype):
+        stripped = column.str.strip()
+        absent = stripped.isin(MISSING)
+        if absent.any():
+            return stripped.astype(object).mask(absent, None)
+        return None if stripped.equals(column) else stripped
+    code, distinct = factorized(column)
+    values = list(distinct)
     bare = [cell.strip() if isinstance(cell, str) else cell for cell in values]
     bare = [None if isinstance(cell, str) and cell in MISSING else cell for cell in bare]
     if all(new is old for new, old in zip(bare, values, strict=True)):
-        return column
+        return None
     cells = np.empty(len(bare) + 1, object)
     cells[:-1] = bare
     return pd.Series(cells[code], index=column.index, name=column.name)
