@@ -72,7 +72,7 @@ def test_finished_seeds_are_kept(own_files: Path, end: signal.Signals | str) -> 
     assert "stopped early" in (own_files / "run" / "report.html").read_text(encoding="utf-8")
     if isinstance(end, signal.Signals):
         assert "Traceback" not in err
-        assert f"the {len(metrics['seeds'])} of 100000 seeds" in out
+        assert f"that of {len(metrics['seeds'])} of 100000 seeds" in out
 
 
 def test_before_the_first_seed_only_a_checkpoint_is_written(own_files: Path) -> None:
