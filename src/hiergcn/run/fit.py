@@ -173,6 +173,8 @@ def _fit_method(
     hierarchy = trainer.hierarchy(settings)  # the graph is coarsened here, unless it was to choose the settings
     if hierarchy is not None:
         emit(Coarsened(hierarchy, trainer.coarsen_seconds))
+    if not trainer.sees_whole(settings):
+        settings = settings.override({"batch_validation": True})  # the run says how its predictions were made
     planned = needed_on(trainer.device, trainer.plan(settings))
     emit(MemoryPlanned(planned, available_memory(trainer.device)))
 

@@ -322,8 +322,13 @@ def _relearned(method: Method, prepared: Prepared, task: Task, device: torch.dev
 
 
 def predictions_again(run: "LoadedRun", graph: Graph, device: str = "auto") -> pd.DataFrame:
-    """Return the table of predictions, computed again from the weights; refuse to if the run folder differs."""
+    """Return the table of predictions, computed again from the weights; refuse to if the run folder differs.
+
+    Predictions that were made in batches, without the edges between them, are returned as they are.
+    """
     graph = training_graph(run, graph)
+    if any(one.settings.train.batches > 1 and one.settings.train.batch_validation for one in run.model.members):
+        return run.predictions
     probabilities = run.model.predict_proba(graph, device)
     rounding = ROUNDING * (1.0 if run.model.scale is None else run.model.scale.spread)
     apart = int(np.count_nonzero(~(np.abs(probabilities - run.probabilities) <= rounding).all(axis=1)))
