@@ -228,7 +228,7 @@ def test_weights_that_are_no_numbers(older: Path) -> None:
     first = min(weights)
     weights[first] = weights[first] * np.nan
     save_file(weights, older / "model.safetensors")
-    with pytest.raises(InputError, match=r"model\.safetensors holds weights that are no numbers"):
+    with pytest.raises(InputError, match=r"model\.safetensors holds weights that are not numbers"):
         load_run(older)
 
 

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 BINS = 15
 FEWEST = 20
-"""Fewest validation nodes to fit a temperature to."""
+"""Fewest validation nodes for fitting a temperature."""
 PRIOR = 50
-"""Number of nodes that the prior at T = 1 is worth."""
+"""Weight of the prior at T = 1, in nodes."""
 CANDIDATES = 10.0 ** np.linspace(-1, 1, 101)
 """Temperatures to choose from, in steps of 5 %."""
 _UNCHANGED = 50  # the place of T = 1

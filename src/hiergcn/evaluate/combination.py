@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ENOUGH = 150
-"""Validation nodes from which on greedy selection decides."""
+"""Validation nodes above which greedy selection is used."""
 
 _STEPS = 20
 _LEAST_SHARE = 0.2  # of the largest weight, below which a model is left out

@@ -66,7 +66,7 @@ class MethodShare:
 
     name: str
     weight: float
-    """Of its probabilities in the answer."""
+    """Weight of its probabilities in the answer."""
     predicted: str
     probability: float | None
     """Of the explained class; None for a number."""

@@ -16,7 +16,7 @@ from hiergcn.run.folder import LoadedRun
 FEW_NODES = 10
 """A class with fewer evaluated nodes gets a warning."""
 ENOUGH_TO_JUDGE = 20
-"""With fewer evaluated nodes the accuracy is no headline."""
+"""With fewer evaluated nodes the headline is not the accuracy."""
 FEW_LABELS = 5
 """Training labels of a class below which more are advised."""
 UNSURE = 0.5

@@ -91,7 +91,7 @@ class Watch:
         self.count += 1
         tried = self.epochs is not None and event.epoch >= TRIAL * self.epochs
         if self.budget.is_over(self.share, self.grace):
-            raise StopTraining if tried and self.turns == 1 else _StoppedError("time was up before its end")
+            raise StopTraining if tried and self.turns == 1 else _StoppedError("it ran out of time")
         if not tried or self.now is None or not self.now.accuracy:
             return
         behind = max(self.now.accuracy.values()) - event.best_validation_accuracy

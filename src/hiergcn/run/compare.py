@@ -34,7 +34,7 @@ def parse_methods(models: str, dataset: str | None, changes: Mapping[str, Any]) 
         if not word:
             raise InputError(f"--models {models}: give names with commas between them, e.g. gcn,hgcn.")
         if word in methods:
-            raise InputError(f"--models {models}: {word} is there twice; name each method once.")
+            raise InputError(f"--models {models}: {word} is named twice; name each method once.")
         name, _, preset = word.partition(":")
         settings_for(name, preset or None, dataset).override(changes)
         methods.append(word)

@@ -54,7 +54,7 @@ class Engine(Protocol):
     spreads: bool
     """Whether units should be small, because they go to many machines."""
     on_note: Callable[[str], None]
-    """Gets sentences about the workers: what is missing, what is tried again."""
+    """Called with sentences about the workers: missing resources, retries."""
 
     def status(self) -> str:
         """Describe how many machines there are and how many units run."""

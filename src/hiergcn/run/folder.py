@@ -62,7 +62,7 @@ REQUIRED = (
 ADDED: dict[str, Any] = dict.fromkeys(
     ("leaderboard", "verdict", "prediction_sets", "doubtful_labels", "delivered_accuracy", "delivered_val_accuracy")
 ) | {"turns": 1}
-"""What `metrics.json` of earlier versions lacks."""
+"""Defaults of keys that `metrics.json` of earlier versions lacks."""
 
 
 def write_run(
@@ -192,7 +192,7 @@ class LoadedRun(Answer):
         try:
             table = pd.read_csv(self.path / name, dtype=str, keep_default_na=False)
         except ValueError as error:
-            raise InputError(f"{self.path / name} is no table ({error!s:.90}); delete it or fit again.") from None
+            raise InputError(f"{self.path / name} is not a table ({error!s:.90}); delete it or fit again.") from None
         return unescaped(table) if self.config.get("spreadsheet_safe", True) else table
 
     @property
@@ -346,7 +346,7 @@ def _members(config: Mapping[str, Any], metrics: Mapping[str, Any], weights: dic
     Weights must be numbers, but for the `known` numbers of label propagation, which are NaN at unlabelled nodes.
     """
     if not all(value.isfinite().all() for name, value in weights.items() if not name.endswith("known")):
-        raise ValueError("model.safetensors holds weights that are no numbers")
+        raise ValueError("model.safetensors holds weights that are not numbers")
     if "members" not in config:
         return (Member(Settings.from_dict(config), metrics["selected_seed"], weights),)
     found: list[dict[str, Tensor]] = [{} for _ in config["members"]]

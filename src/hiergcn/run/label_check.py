@@ -19,7 +19,7 @@ from hiergcn.run.adapt import scaling_for
 from hiergcn.run.result import RunResult
 
 FEWEST_LABELS = 10
-"""Labels below which none is judged."""
+"""With fewer labels none is judged."""
 COLUMNS = ("id", "label", "probability", "likely", "likely_probability", "neighbours", "hyper_node", "split", "dropped")
 
 _FEWEST_MEMBERS = 5  # of the hyper-node that is asked, beside the node itself

@@ -22,7 +22,7 @@ from hiergcn.run.settings import Settings
 _SAVED_AS_IS = ("dataset", "against", "interrupted", "command", "environment")
 COMPARISON, SCORES = "comparison.json", "scores.csv"
 ENOUGH_PAIRS = 6
-"""Pairs from which on p can fall below 0.05."""
+"""Fewest pairs with which p can fall below 0.05."""
 
 
 @dataclass(frozen=True)

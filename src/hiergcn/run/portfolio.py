@@ -206,7 +206,7 @@ _NO_FEATURES = "the nodes have no features"
 _SIMILAR = "neighbours tend to share their class"
 _FEATURES_LEAD = "labels alone are not ahead"
 _NO_HELP = "harmonic columns did not help GCN"
-_NOT_FAR = "the graph is small across, and labels alone are not ahead"
+_NOT_FAR = "the diameter is small, and labels alone are not ahead"
 _LOST = "labels alone are far ahead of propagated features"
 _BEHIND = "H-GCN+ is behind other methods"
 _NOT_AHEAD = "GraphSAGE is behind GCN"
@@ -219,7 +219,7 @@ EVIDENCE = {
     _BEHIND: {"hgcn-plus"},
     _NOT_AHEAD: {"graphsage"},
 }
-"""Candidates that a reason speaks of: as long as they run, or if there was no time for them, it is not known."""
+"""Candidates that a reason depends on: while they run, or if there was no time for them, it is unknown."""
 
 PORTFOLIO = (
     Entry("label-propagation", "label-propagation"),

@@ -24,7 +24,7 @@ from hiergcn.graph.tables.free_text import MOST_WORDS, encode_words, fit_words, 
 from hiergcn.graph.tables.text_columns import as_text, factorized
 
 MOST_CATEGORIES = 50
-"""A column of words with more distinct values is taken for free text or ids, not for a category."""
+"""A text column with more distinct values is free text or ids, not a category."""
 STRUCTURAL, TEXT, DATE = "structural", "text", "date"
 ISO_DATE = r"\s*\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\s*"
 COMMA_NUMBER = r"\s*[-+]?\d+(?:,\d+)?\s*"

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
 MANY = 100_000
-"""Texts from which on a table of our own finds them. Arrow's takes longer, but there is nothing to compile."""
+"""Number of texts above which our own hash table is used. Arrow's is slower, but needs no compilation."""
 DENSE = 16
-"""Whole numbers that span at most so many times their count are looked up in an array instead of a hash table."""
+"""Whole numbers whose range is at most this multiple of their count are looked up in an array, not a hash table."""
 
 
 @dataclass(frozen=True, eq=False)

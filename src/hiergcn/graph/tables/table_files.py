@@ -30,7 +30,7 @@ MATRIX_MARKET = b"%%MatrixMarket"
 NUMBERS, SYMMETRIES = {"real", "double", "integer", "pattern"}, {"general", "symmetric"}
 ENDS = ("source", "target")
 MOST_UNNAMED = 10
-"""Nodes of a matrix per entry, up to which those without an entry are nodes, too."""
+"""Rows per entry of a matrix up to which empty rows are nodes, too."""
 
 
 @dataclass(frozen=True)

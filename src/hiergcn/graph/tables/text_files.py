@@ -69,7 +69,7 @@ class TextFile:
     """Lines that begin with the marker, if the first line does."""
     has_quotes: bool = False
     trimmed: bool = False
-    """Whether there are no blanks, and no letters beyond ASCII, among which there are further blanks."""
+    """Whether the text is ASCII without spaces or tabs, so that no cell needs trimming."""
 
     @property
     def is_plain(self) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
 WIDEST = 63
-"""Most bytes of a text."""
+"""Most bytes per text."""
 BLOCK = 1024  # texts
 
 
