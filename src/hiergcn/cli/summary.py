@@ -132,7 +132,7 @@ def _print_accuracy(out: Console, result: RunResult) -> None:
     print_table(out, ("accuracy in %", "mean", "spread", "lowest", "highest"), rows, title=title)
     models = len(result.members)
     if models > 1:
-        out.print(f"Predictions: the mean of {models} models. Spread: sample standard deviation over seeds.")
+        out.print(f"The predictions are the mean of {models} models. Spread: sample standard deviation over seeds.")
     if result.verdict:
         out.print(result.verdict, style="bold")
     if not result.test:
