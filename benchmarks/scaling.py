@@ -53,6 +53,7 @@ def steps_of(send: Send, network: str, edges: int) -> dict[str, Any]:  # noqa: A
     from hiergcn.datasets import planted_graph
     from hiergcn.graph import Split
     from hiergcn.run.settings import settings_for
+    from hiergcn.train.allocator import kept_memory
     from peers import peer_steps
     from train_step import our_steps
 
@@ -67,14 +68,15 @@ def steps_of(send: Send, network: str, edges: int) -> dict[str, Any]:  # noqa: A
         step, _ = our_steps(graph, split, settings_for("hgcn", "paper"))
     else:
         step, _ = peer_steps(network, graph, split)
-    step()
     seconds: list[float] = []
     cpu: list[float] = []
-    while len(cpu) < 2 or (sum(seconds) < ENOUGH and len(cpu) < 30):
-        began, cpu_began = time.perf_counter(), time.process_time()
+    with kept_memory():  # as the training loop does; it speeds up all networks
         step()
-        seconds.append(time.perf_counter() - began)
-        cpu.append(time.process_time() - cpu_began)
+        while len(cpu) < 2 or (sum(seconds) < ENOUGH and len(cpu) < 30):
+            began, cpu_began = time.perf_counter(), time.process_time()
+            step()
+            seconds.append(time.perf_counter() - began)
+            cpu.append(time.process_time() - cpu_began)
     return {
         "nodes": nodes,
         "edges": graph.n_edges,

@@ -1,5 +1,5 @@
 """`python -m hiergcn` is the command `hiergcn`."""
 
-from hiergcn.cli import shell
+from hiergcn.cli import main
 
-shell()
+main()

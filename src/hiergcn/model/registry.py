@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class _Entry(NamedTuple):
-    """Title in tables and sentences; module below `hiergcn.model`; prefix of its Config and Method; description."""
+    """Title in tables and sentences; module below `hiergcn.model`; prefix of its Config and Method; what it does."""
 
     title: str
     module: str
     prefix: str
     about: str
-    package: str | None = None
-    """A package that it needs, beside those of hiergcn."""
+    extra: str | None = None
+    """The extra of the package that installs what it needs."""
 
 
 _METHODS = {
@@ -37,7 +37,7 @@ _METHODS = {
         "Random propagation over graph and hierarchy, then a small network; for few labels.",
     ),
     "gcn": _Entry("GCN", "baselines.gcn", "GCN", "Graph convolutions, two by default (Kipf & Welling, 2017)."),
-    "gat": _Entry("GAT", "baselines.gat", "GAT", "Graph attention (Veličković et al., 2018).", "torch_geometric"),
+    "gat": _Entry("GAT", "baselines.gat", "GAT", "Graph attention (Veličković et al., 2018).", "pyg"),
     "appnp": _Entry(
         "APPNP",
         "baselines.appnp",
@@ -45,11 +45,7 @@ _METHODS = {
         "A perceptron, then personalised PageRank of its outputs (Gasteiger et al., 2019).",
     ),
     "graph-unet": _Entry(
-        "Graph U-Net",
-        "baselines.graph_unet",
-        "GraphUNet",
-        "Learned pooling and unpooling (Gao & Ji, 2019).",
-        "torch_geometric",
+        "Graph U-Net", "baselines.graph_unet", "GraphUNet", "Learned pooling and unpooling (Gao & Ji, 2019).", "pyg"
     ),
     "mlp": _Entry("MLP", "baselines.mlp", "MLP", "A perceptron on the features alone, without edges."),
     "label-propagation": _Entry(
@@ -105,12 +101,12 @@ _METHODS = {
         "baselines.deepwalk",
         "DeepWalk",
         "A skip-gram of random walks, then a support vector machine (Perozzi et al., 2014).",
-        "gensim",
+        "walks",
     ),
 }
 
 
-_WITHOUT_COLUMNS: dict[str, Any] = {"harmonic": False, "sharp": False}
+_WITHOUT_COLUMNS: dict[str, Any] = {"harmonic": False, "sharp": False, "fade": 0.0, "column_dropout": 0.0}
 
 
 def method_names() -> tuple[str, ...]:
@@ -124,9 +120,9 @@ def method_title(name: str) -> str:
 
 
 def method_about(name: str) -> str:
-    """Describe the method in a sentence, with the package that it needs."""
+    """Return what the method does, in a sentence, with the extra that it needs."""
     entry = _entry(name)
-    return entry.about + (f" Needs pip install {entry.package}." if entry.package else "")
+    return entry.about + (f" Needs pip install 'hiergcn[{entry.extra}]'." if entry.extra else "")
 
 
 def method_source(name: str) -> tuple[str, str]:
@@ -146,26 +142,21 @@ def method_class(name: str) -> type[Any]:
 
 
 def build_method(name: str, config: Any) -> "Method":
-    """Make the method; `networks` above 1, `nearness`, `degrees`, `harmonic` and `scaling="standard"` wrap it."""
+    """Make the method; `networks` above 1, `nearness`, `harmonic` and `scaling="standard"` wrap it."""
     from hiergcn.model.ensemble import EnsembleMethod
-    from hiergcn.model.features import Degrees, HarmonicColumns, Standardised
+    from hiergcn.model.features import HarmonicColumns, Standardised
 
     if getattr(config, "networks", 1) > 1:
         return EnsembleMethod(build_method(name, replace(config, networks=1)), config.networks)
     if getattr(config, "nearness", False):
         from hiergcn.model.nearness import NearnessMethod
 
-        network = replace(config, nearness=False, near_harmonic=False)
-        return NearnessMethod(build_method(name, network), config.near_harmonic)
-    if getattr(config, "near_harmonic", False):
-        raise InputError("near_harmonic has no effect without nearness; set nearness to true, or leave it out.")
-    if getattr(config, "degrees", False):
-        return Degrees(build_method(name, replace(config, degrees=False, scaling="standard")))
+        return NearnessMethod(build_method(name, replace(config, nearness=False)))
     scaling: Any = getattr(config, "scaling", "none")
     if getattr(config, "harmonic", False):
         rows: Any = "none" if scaling == "standard" else scaling  # else after the columns joined
         inner = replace(config, **_WITHOUT_COLUMNS, scaling="standard" if scaling == "standard" else "none")
-        return HarmonicColumns(build_method(name, inner), rows, config.sharp)
+        return HarmonicColumns(build_method(name, inner), rows, config)
     for setting, off in _WITHOUT_COLUMNS.items():
         if hasattr(config, "harmonic") and getattr(config, setting) != off:
             raise InputError(

@@ -1,4 +1,4 @@
-"""Events that long-running functions pass to their `on_event` callback.
+"""Events: what long-running functions hand to their `on_event` callback while they work.
 
 Every such function takes one callback, which gets one value per step. The shell shows its progress from them.
 """
@@ -92,7 +92,7 @@ class MethodDone(NamedTuple):
 
 
 def describe(event: object) -> str | None:
-    """Describe an event of a fit in one line; None for frequent or minor events."""
+    """Return a milestone of a fit in a line; None for what happens too often or says nothing by itself."""
     match event:
         case CandidateDone(name, score, left_out):
             return f"{name}: {left_out if score is None else f'validation score {score:.3f}'}"

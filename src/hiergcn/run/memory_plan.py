@@ -1,9 +1,7 @@
 """The memory plan of a fit, made before it starts, and its refusal if there is not enough memory."""
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -89,44 +87,36 @@ def _stored(graph: Graph, settings: Settings) -> int | None:
 
 def planned_to_fit(graph: Graph, settings: Settings, hierarchy: Hierarchy | None, device: torch.device) -> MemoryPlan:
     """Return the memory plan; raise an `InputError` with a remedy if there is not enough memory for it."""
-    available, needed = available_memory(device), partial(needed_on, device)
+    available = available_memory(device)
     batched = settings.train.batch_validation and settings.train.batches > 1
     plan = plan_memory(graph, settings, hierarchy, full_validation=not batched)
-    if available is None or needed(plan) <= available:
+    if available is None or plan.on_device <= available:
         return plan
     batched_validation = plan_memory(graph, settings, hierarchy, full_validation=False)
-    if needed(batched_validation) <= available:
+    if batched_validation.on_device <= available:
         return batched_validation
     require_memory(
-        needed(plan),
+        plan.on_device,
         what=f"the layers of {settings.method} over {graph.n_nodes:,} nodes and {graph.n_edges:,} edges",
-        remedy=_remedy(graph, settings, hierarchy, available, needed),
+        remedy=_remedy(graph, settings, hierarchy, available),
         device=device,
     )
     return plan
 
 
-def needed_on(device: torch.device, plan: MemoryPlan) -> int:
-    """Return the planned bytes of the device's memory."""
-    return plan.on_gpu if device.type == "cuda" else plan.on_device
-
-
 def unit_request(graph: Graph, settings: Settings, hierarchy: Hierarchy | None, device: str) -> Request:
-    """Return the resources to train on the graph: a core, the planned memory, and a GPU if there is one."""
+    """Return what a worker needs to train on the graph: a core, the memory that is planned, and a GPU if it has one."""
     plan = plan_memory(graph, settings, hierarchy)
     on_gpu = device.startswith("cuda")
-    host = plan.hierarchy + plan.preparing if on_gpu else plan.total
-    return Request(_PROCESS + host, gpus=int(on_gpu))
+    return Request(_PROCESS + (plan.hierarchy if on_gpu else plan.total), gpus=int(on_gpu))
 
 
-def _remedy(
-    graph: Graph, settings: Settings, hierarchy: Hierarchy | None, available: int, needed: Callable[[MemoryPlan], int]
-) -> str:
+def _remedy(graph: Graph, settings: Settings, hierarchy: Hierarchy | None, available: int) -> str:
     """Return what would make it fit: recomputation, which only costs time, else the fewest batches."""
 
     def fits(**changes: Any) -> bool:
         changed = replace(settings, train=replace(settings.train, **changes))
-        return needed(plan_memory(graph, changed, hierarchy, full_validation=False)) <= available
+        return plan_memory(graph, changed, hierarchy, full_validation=False).on_device <= available
 
     if settings.method == "hgcn" and not settings.train.recompute and fits(recompute=True):
         return "take --set recompute=true, which keeps less and computes more"

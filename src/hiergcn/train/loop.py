@@ -13,7 +13,8 @@ from torch import Tensor
 
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.method import Method, NodeModel, Prepared
+from hiergcn.model.method import Method, NodeModel, Optimiser, Prepared
+from hiergcn.train.allocator import kept_memory
 from hiergcn.train.batches import Batches, BatchLearner
 from hiergcn.train.checkpoint import SeedCheckpoint
 from hiergcn.train.config import EpochDone, OnEpoch, StopTraining, TrainConfig
@@ -122,7 +123,8 @@ def train_seed(
             return _built(method, part, task, config, draws)
 
         learner = BatchLearner(model, build, batches, nodes, config, seed)
-    selection = _train(learner, [seed], config, device, on_epoch, checkpoint, generator)
+    with kept_memory():
+        selection = _train(learner, [seed], config, device, on_epoch, checkpoint, generator)
     return _outcomes([task], [seed], selection, began - (checkpoint.earlier if checkpoint else 0.0))[0]
 
 
@@ -188,7 +190,7 @@ def _train(
 
     def train_epoch() -> None:
         loss = learner.step(epoch)
-        selection.offer(loss, learner.evaluate(), learner.weights)
+        selection.offer(loss, learner.evaluate(), learner.weights())
 
     def keep() -> None:
         if (
@@ -205,6 +207,7 @@ def _train(
         run = Captured(train_epoch, learner.generator.generators)
     while epoch < config.epochs:
         epoch += 1
+        set_learning_rate(learner.optimiser, learning_rate(config, epoch))
         run()
         if on_gpu and epoch % REPORT_EVERY and epoch < config.epochs:
             continue
@@ -235,6 +238,24 @@ def _outcomes(tasks: Sequence[Task], seeds: Sequence[int], selection: Selection,
         outputs = outputs if task.scale is None else task.scale.restored(outputs)
         outcomes.append(SeedOutcome(seed, rows, best[r], outputs, weights, seconds))
     return outcomes
+
+
+def learning_rate(config: TrainConfig, epoch: int) -> float:  # noqa: ARG001
+    """Return the rate of an epoch, counted from 1. It is constant, as in the paper; a schedule goes here."""
+    return config.learning_rate
+
+
+def set_learning_rate(optimiser: Optimiser, rate: float) -> None:
+    """Set the rate of the next step.
+
+    Epochs of replicas on a GPU are CUDA graphs, which see a new rate only if it is a tensor: a schedule needs
+    `lr=torch.tensor(...)` there.
+    """
+    for group in optimiser.param_groups:
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
 
 
 class Captured:

@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from hiergcn.model.ops import cpu, gpu_kernels
+from hiergcn.model.ops.cpu_layer import layer_on_cpu, on_cpu_alone
 from hiergcn.model.ops.dense import add_product, dense_product, product_gradients
 from hiergcn.model.ops.dropout import AnyGenerator, dropout, dropout_concat
 from hiergcn.model.ops.sparse import propagate
@@ -43,16 +44,30 @@ def convolve(
     """Return G, (n, d), with dropout on H and S. The weighted sum of channels comes after or before the ReLU."""
 
     def layer(H: Features, S: Tensor | None, theta: Tensor, w: Tensor | None, own: Tensor | None) -> Tensor:
+        alone = on_cpu_alone(theta, generator) and own is None and (w is None or (mix == "after_relu" and relu))
+        if alone and isinstance(H, Tensor) and (joint or S is None):
+            return layer_on_cpu(adjacency, H, S, theta, w, relu, rate, generator)
         if joint and S is not None and isinstance(H, Tensor):
             H, S = dropout_concat(H, S, rate, generator), None
         else:
             H, S = feature_dropout(H, rate, generator), None if S is None else dropout(S, rate, generator)
+        if alone and S is not None:
+            return _after_dropout_on_cpu(adjacency, H, S, theta, w, relu)
         if own is not None:
             return mix_channels(_with_own(adjacency, H, S, theta, own), w, mix, relu)
         return _convolve(adjacency, H, S, theta, w, mix, relu)
 
     given = H, S, theta, w, own
     return recomputed(layer, generator, *given) if recompute else layer(*given)
+
+
+def _after_dropout_on_cpu(
+    adjacency: Tensor, H: Features, S: Tensor, theta: Tensor, w: Tensor | None, relu: bool
+) -> Tensor:
+    if _is_narrow(H, theta):
+        return layer_on_cpu(adjacency, H, S, theta, w, relu)
+    theta_H, theta_S = theta.split([H.shape[1], S.shape[1]])
+    return layer_on_cpu(adjacency, S, None, theta_S, w, relu, plus=_product(H, theta_H))  # Â (H θ_H + S θ_S)
 
 
 def _convolve(

@@ -8,6 +8,7 @@ matter on small tensors: they are left to the libraries, which give the same bit
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +21,15 @@ from hiergcn.compiled.jit import kernel, run_over
 
 Floats = npt.NDArray[np.floating]
 Integers = npt.NDArray[np.integer]
+Part = Tensor | npt.NDArray[Any]
+"""Row starts, columns or values of a sparse matrix."""
 
-_SMALL = 2**21  # multiplications that one thread does in the time it takes to wake others
+_SMALL = 2**20  # multiplications of a sparse product that one thread does in the time it takes to wake others
+_ENTRY = 2  # multiplications that take as long as a pass over one entry
 _TINY = 2**18  # multiplications that are left to scipy
+_FEW = 2**13  # entries that are multiplied in less time than it takes to look for zeros
 _NARROW = 16  # columns below which scipy is as fast as numba
-_ROWS = 2**13  # rows whose contributions to a sum are added first, whatever the number of threads
+_ROWS = 2**11  # rows whose contributions to a sum are added first, whatever the number of threads
 
 
 def _in_threads(length: int, work: int, call: Callable[[int, int], None], chunk: int = 0) -> None:
@@ -52,35 +57,44 @@ def _csr_product(
     start: int,
     stop: int,
 ) -> None:
-    width = dense.shape[1]
+    width = np.uint64(dense.shape[1])
     for i in range(np.uint64(start), np.uint64(stop)):
-        for k in range(width):
-            out[i, k] = 0.0
-        for e in range(np.uint64(row_start[i]), np.uint64(row_start[i + np.uint64(1)])):
+        e, end = np.uint64(row_start[i]), np.uint64(row_start[i + np.uint64(1)])
+        if (end - e) & np.uint64(1):  # entries in pairs: half as many passes over the row of the result
             value, j = values[e], np.uint64(column[e])
-            if value != 0.0:  # rows of entries that dropout has zeroed are not read
+            for k in range(width):
+                out[i, k] = value * dense[j, k]
+            e += np.uint64(1)
+        else:
+            for k in range(width):
+                out[i, k] = 0.0
+        for f in range(e, end, np.uint64(2)):
+            value, j = values[f], np.uint64(column[f])
+            other, o = values[f + np.uint64(1)], np.uint64(column[f + np.uint64(1)])
+            if value != 0.0 or other != 0.0:  # rows of entries that dropout has zeroed are not read
                 for k in range(width):
-                    out[i, k] += value * dense[j, k]
+                    out[i, k] = (out[i, k] + value * dense[j, k]) + other * dense[o, k]
         if plus.size:
             for k in range(width):
                 out[i, k] += plus[i, k]
 
 
-def csr_product(row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor, plus: Tensor | None = None) -> Tensor:
+def csr_product(row_start: Part, column: Part, values: Part, dense: Tensor, plus: Tensor | None = None) -> Tensor:
     """Return the product of a sparse matrix, (n, m), given by its parts, and a dense one, (m, d), plus another."""
     if has_torch_function((dense,)):  # what records operations, as the export does, sees the product as one
-        product: Tensor = handle_torch_function(csr_product, (dense,), row_start, column, values, dense)
+        parts = [torch.as_tensor(part) for part in (row_start, column, values)]
+        product: Tensor = handle_torch_function(csr_product, (dense,), parts[0], parts[1], parts[2], dense)
         return product if plus is None else product + plus
-    n, width = row_start.numel() - 1, dense.shape[1]
-    pattern = row_start.numpy(), column.numpy(), _array(values)
-    if values.numel() * width < _TINY and (width < _NARROW or "compiled" not in vars(_csr_product)):
+    pattern = _array(row_start), _array(column), _array(values)
+    n, width, entries = len(pattern[0]) - 1, dense.shape[1], len(pattern[2])
+    if entries * width < _TINY and (width < _NARROW or "compiled" not in vars(_csr_product)):
         out = torch.zeros((n, width), dtype=dense.dtype)
         _sparsetools.csr_matvecs(n, len(dense), width, *pattern, _array(dense).ravel(), out.numpy().ravel())
         return out if plus is None else out.add_(plus)
     out = torch.empty((n, width), dtype=dense.dtype)
     result = out.numpy()
     arrays = *pattern, _array(dense), result[:0] if plus is None else _array(plus), result
-    _in_threads(n, values.numel() * width, partial(_csr_product, *arrays))
+    _in_threads(n, entries * width, partial(_csr_product, *arrays))
     return out
 
 
@@ -113,6 +127,49 @@ def transpose_product(row_start: Tensor, column: Tensor, values: Tensor, dense: 
 
 
 @kernel(plain=0)
+def _scattered_product(
+    row_start: Integers, column: Integers, values: Floats, rows: Integers, dense: Floats, out: Floats
+) -> None:
+    width = np.uint64(dense.shape[1])
+    for r in range(np.uint64(rows.size)):
+        i = np.uint64(rows[r])
+        for e in range(np.uint64(row_start[i]), np.uint64(row_start[i + np.uint64(1)])):
+            value, j = values[e], np.uint64(column[e])
+            for k in range(width):
+                out[j, k] += value * dense[r, k]
+
+
+def scattered_product(row_start: Part, column: Part, values: Part, rows: Tensor, dense: Tensor) -> Tensor:
+    """Return the product of a symmetric matrix, (n, n), and one with these rows, (r, d), and otherwise zeros."""
+    out = torch.zeros((len(row_start) - 1, dense.shape[1]), dtype=dense.dtype)
+    _scattered_product(*map(_array, (row_start, column, values, rows, dense, out)))
+    return out
+
+
+@kernel(plain=0)
+def _rows_in_use(matrix: Floats, rows: Integers) -> int:
+    count = 0
+    for i in range(np.uint64(matrix.shape[0])):
+        for k in range(np.uint64(matrix.shape[1])):
+            if matrix[i, k] != 0.0:
+                if count == rows.size:
+                    return -1
+                rows[count] = i
+                count += 1
+                break
+    return count
+
+
+def rows_in_use(matrix: Tensor) -> Tensor | None:
+    """Return the rows that are not all 0; None if they are more than a quarter, or if the matrix is small."""
+    if matrix.numel() < _FEW:
+        return None
+    rows = np.empty(len(matrix) // 4, dtype=np.int64)
+    count = _rows_in_use(_array(matrix), rows)
+    return None if count < 0 else torch.from_numpy(rows[:count])
+
+
+@kernel(plain=0)
 def _add_rows(coarse: Floats, group: Integers, fine: Floats, out: Floats, start: int, stop: int) -> None:
     for i in range(np.uint64(start), np.uint64(stop)):
         j = np.uint64(group[i])
@@ -126,7 +183,7 @@ def add_rows(coarse: Tensor, group: Tensor, fine: Tensor) -> Tensor:
         return coarse.index_select(0, group).add_(fine)
     out = torch.empty(fine.shape, dtype=fine.dtype)
     arrays = _array(coarse), group.numpy(), _array(fine), out.numpy()
-    _in_threads(len(fine), fine.numel(), partial(_add_rows, *arrays))
+    _in_threads(len(fine), fine.numel() * _ENTRY, partial(_add_rows, *arrays))
     return out
 
 
@@ -178,8 +235,66 @@ def dropout(values: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
     if out.numel():
         flat = values.detach().reshape(len(values), -1).numpy()
         for given in zip(flat, bits.numpy(), out.view(len(out), -1).numpy(), strict=True):
-            _in_threads(len(given[0]), len(given[0]), partial(_dropout, *given, limit, scale))
+            _in_threads(len(given[0]), len(given[0]) * _ENTRY, partial(_dropout, *given, limit, scale))
     return out
+
+
+@kernel(plain=0)
+def _dropout_concat(
+    left: Floats,
+    right: Floats,
+    bits: npt.NDArray[np.int16],
+    out: Floats,
+    limit: int,
+    scale: float,
+    start: int,
+    stop: int,
+) -> None:
+    factor, zero, limit16 = out.dtype.type(scale), out.dtype.type(0.0), np.int16(limit)
+    d, width = np.uint64(left.shape[1]), np.uint64(out.shape[1])
+    for i in range(np.uint64(start), np.uint64(stop)):
+        for k in range(d):
+            out[i, k] = left[i, k] * factor if bits[i * width + k] < limit16 else zero
+        for k in range(d, width):
+            out[i, k] = right[i, k - d] * factor if bits[i * width + k] < limit16 else zero
+
+
+def dropout_concat(left: Tensor, right: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
+    """Return `dropout` of [left ‖ right]; (n, d) (n, e) -> (n, d + e)."""
+    n, width = len(left), left.shape[1] + right.shape[1]
+    out = torch.empty((n, width), dtype=left.dtype)
+    arrays = _array(left), _array(right), bits.numpy(), out.numpy()
+    _in_threads(n, out.numel() * _ENTRY, partial(_dropout_concat, *arrays, limit, scale))
+    return out
+
+
+@kernel(plain=0)
+def _dropout_split(
+    values: Floats,
+    bits: npt.NDArray[np.int16],
+    left: Floats,
+    right: Floats,
+    limit: int,
+    scale: float,
+    start: int,
+    stop: int,
+) -> None:
+    factor, zero, limit16 = values.dtype.type(scale), values.dtype.type(0.0), np.int16(limit)
+    d, width = np.uint64(left.shape[1]), np.uint64(values.shape[1])
+    for i in range(np.uint64(start), np.uint64(stop)):
+        for k in range(d):
+            left[i, k] = values[i, k] * factor if bits[i * width + k] < limit16 else zero
+        for k in range(d, width):
+            right[i, k - d] = values[i, k] * factor if bits[i * width + k] < limit16 else zero
+
+
+def dropout_split(values: Tensor, d: int, bits: Tensor, limit: int, scale: float) -> tuple[Tensor, Tensor]:
+    """Return the first d columns of `dropout` of the values, and the others."""
+    n, width = values.shape
+    left, right = (torch.empty((n, columns), dtype=values.dtype) for columns in (d, width - d))
+    arrays = _array(values), bits.numpy(), left.numpy(), right.numpy()
+    _in_threads(n, values.numel() * _ENTRY, partial(_dropout_split, *arrays, limit, scale))
+    return left, right
 
 
 @kernel(plain=0)
@@ -198,44 +313,60 @@ def _mix_backward(
     grad: Floats, Z: Floats, w: tuple[float, ...], grad_Z: Floats, sums: Floats, start: int, stop: int
 ) -> None:
     """Write the gradient by Z, and that by w, not yet summed over columns, to the row of sums of these `_ROWS` rows."""
-    by_column = sums[start // _ROWS]  # (d * c,)
-    c, zero = np.uint64(len(w)), grad.dtype.type(0.0)
-    incoming, weight = np.empty_like(Z[0]), np.empty_like(Z[0])  # those of each place, so that its loop is vectorised
-    for i in range(np.uint64(start), np.uint64(stop)):
-        for k in range(np.uint64(grad.shape[1])):
-            for j in range(len(w)):
-                incoming[k * c + np.uint64(j)] = grad[i, k]
-                weight[k * c + np.uint64(j)] = w[j]
+    c, zero, by_column = np.uint64(len(w)), grad.dtype.type(0.0), sums[start // _ROWS]  # (d * c,)
+    incoming, weight, near = np.empty_like(Z[0]), np.empty_like(Z[0]), np.empty_like(Z[0])  # of each place in a row
+    for k in range(np.uint64(grad.shape[1])):
+        for j in range(len(w)):
+            weight[k * c + np.uint64(j)] = w[j]
+    for first in range(np.uint64(start), np.uint64(stop), np.uint64(32)):
+        near[:] = zero  # a sum of few rows needs no double precision
+        for i in range(first, min(first + np.uint64(32), np.uint64(stop))):
+            for k in range(np.uint64(grad.shape[1])):
+                for j in range(len(w)):
+                    incoming[k * c + np.uint64(j)] = grad[i, k]
+            for place in range(np.uint64(Z.shape[1])):
+                z = Z[i, place]
+                grad_Z[i, place] = incoming[place] * weight[place] if z > zero else zero
+                near[place] += incoming[place] * max(z, zero)
         for place in range(np.uint64(Z.shape[1])):
-            z = Z[i, place]
-            grad_Z[i, place] = incoming[place] * weight[place] if z > zero else zero
-            by_column[place] += incoming[place] * max(z, zero)
+            by_column[place] += near[place]
 
 
 def mix_channels(Z: Tensor, w: Tensor) -> Tensor:
-    """Return Σ_j w_j ReLU(Z_j); Z is (models, n, d * c), w (models, c)."""
+    """Return `mix` of each model; Z is (models, n, d * c), w (models, c)."""
     if has_torch_function((Z,)):
         seen: Tensor = handle_torch_function(mix_channels, (Z,), Z, w)
         return seen
-    models, n, width = Z.shape
-    out = torch.empty((models, n, width // w.shape[1]), dtype=Z.dtype)
-    for own, weights, mixed in zip(_array(Z), _array(w), out.numpy(), strict=True):
-        _in_threads(n, own.size, partial(_mix, own, tuple(weights), mixed))
-    return out
+    return torch.stack([mix(*each) for each in zip(Z, w, strict=True)])
 
 
 def mix_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the gradients by Z and w."""
-    grad_Z = torch.empty(Z.shape, dtype=Z.dtype)
-    chunks = -(-Z.shape[1] // _ROWS)
-    by_column = np.zeros((Z.shape[0], chunks, Z.shape[2]))  # in double precision, as there may be millions of rows
-    arrays = _array(grad), _array(Z), _array(w), grad_Z.numpy(), by_column
-    for incoming, own, weights, by_Z, sums in zip(*arrays, strict=True):
-        _in_threads(Z.shape[1], own.size, partial(_mix_backward, incoming, own, tuple(weights), by_Z, sums), _ROWS)
-    by_channel = by_column.sum(axis=1).reshape(len(Z), -1, w.shape[1]).sum(axis=1)
-    return grad_Z, torch.from_numpy(by_channel).to(w.dtype)
+    """Return the gradients by Z and w of each model."""
+    by_Z, by_w = zip(*(mix_backward(*each) for each in zip(grad, Z, w, strict=True)), strict=True)
+    return torch.stack(by_Z), torch.stack(by_w)
 
 
-def _array(tensor: Tensor) -> Floats:
-    array: Floats = tensor.detach().contiguous().numpy()
+def mix(Z: Tensor, w: Tensor) -> Tensor:
+    """Return Σ_j w_j ReLU(Z_j); (n, d * c) (c,) -> (n, d)."""
+    (n, width), c = Z.shape, w.shape[0]
+    out = torch.empty((n, width // c), dtype=Z.dtype)
+    _in_threads(n, n * width * _ENTRY, partial(_mix, _array(Z), tuple(_array(w)), out.numpy()))
+    return out
+
+
+def mix_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the gradients of `mix` by Z and w."""
+    (n, width), c = Z.shape, w.shape[0]
+    by_Z = torch.empty((n, width), dtype=Z.dtype)
+    sums = np.zeros((-(-n // _ROWS), width))  # in double precision, as there may be millions of rows
+    arrays = _array(grad), _array(Z), tuple(_array(w)), by_Z.numpy(), sums
+    _in_threads(n, n * width * _ENTRY, partial(_mix_backward, *arrays), _ROWS)
+    return by_Z, torch.from_numpy(sums.sum(axis=0).reshape(-1, c).sum(axis=0)).to(w.dtype)
+
+
+def _array(given: Tensor | npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if isinstance(given, np.ndarray):
+        return given
+    plain = given.detach() if given.requires_grad else given
+    array: npt.NDArray[Any] = plain.numpy() if plain.is_contiguous() else plain.contiguous().numpy()
     return array

@@ -41,7 +41,7 @@ def _upcoming(generator: torch.Generator) -> Draw:
 
 
 class ReplicaGenerator:
-    """One generator per replica: each replica draws the same random numbers as alone.
+    """One generator per replica: each replica draws what it would draw alone.
 
     `replica` must be set inside `torch.vmap` to a tensor that differs between replicas. It tells torch that dropout on
     shared values differs too.
@@ -90,6 +90,28 @@ def dropout_concat(left: Tensor, right: Tensor, rate: float, generator: AnyGener
     if isinstance(generator, ReplicaGenerator) and generator.on_gpu:
         return apply(_DropoutConcatOfReplicas, left, right, rate, generator)
     return dropout(concat_columns(left, right), rate, generator)
+
+
+Mask = tuple[Tensor, int, float]
+"""Random bits of each entry, the limit below which they keep it, and the factor of entries that are kept."""
+
+
+def masked_concat(
+    left: Tensor, right: Tensor | None, rate: float, generator: torch.Generator | None
+) -> tuple[Tensor, Mask | None]:
+    """Return [left ‖ right] with dropout on a CPU, and its mask for `masked_split`; None if nothing is dropped."""
+    kept = _kept(rate)
+    if kept == _STEPS:
+        return left if right is None else torch.cat([left, right], dim=1), None
+    right = left[:, :0] if right is None else right
+    bits = _bits(left.numel() + right.numel(), left.device, [generator])[0]
+    mask = (bits, *_limit_and_scale(kept))
+    return cpu.dropout_concat(left, right, *mask), mask
+
+
+def masked_split(grad: Tensor, columns: int, mask: Mask | None) -> tuple[Tensor, Tensor]:
+    """Return the gradients of the two inputs of `masked_concat` by that of its result."""
+    return (grad[:, :columns], grad[:, columns:]) if mask is None else cpu.dropout_split(grad, columns, *mask)
 
 
 def dropped_entries(

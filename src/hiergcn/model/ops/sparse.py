@@ -10,16 +10,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 import torch
 from torch import Tensor
-from torch.utils.weak import WeakTensorKeyDictionary
 
 from hiergcn.model.ops import cpu, gpu_kernels
 from hiergcn.model.ops.row_chunks import chunks_of_matrix
 from hiergcn.model.ops.vmap import ReplicaRule, apply, under_vmap
 
 Map = Callable[[Tensor], Tensor]
+Parts = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 
 
 def csr(row_start: Tensor, column: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
@@ -76,15 +77,20 @@ def csr_product(matrix: Tensor, dense: Tensor, plus: Tensor | None = None) -> Te
     return product if plus is None else product.add_(plus)
 
 
-def _parts(matrix: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return row starts, columns and values of a CSR tensor, cached as long as the tensor lives."""
-    parts: tuple[Tensor, Tensor, Tensor] | None = _PARTS.get(matrix)
-    if parts is None:
-        parts = _PARTS[matrix] = (matrix.crow_indices(), matrix.col_indices(), matrix.values())
+def scattered_product(matrix: Tensor, dense: Tensor, rows: Tensor | None = None) -> Tensor:
+    """Return matrix @ dense on a CPU for a symmetric CSR matrix; `dense` has these rows only, the others are 0."""
+    if rows is None:
+        return csr_product(matrix, dense)
+    return cpu.scattered_product(*_parts(matrix), rows, dense)
+
+
+def _parts(matrix: Tensor) -> Parts:
+    """Return row starts, columns and values of a CSR tensor, which torch makes anew each time, cached beside it."""
+    cached = vars(matrix)
+    if "parts" not in cached:
+        cached["parts"] = tuple(part.numpy() for part in (matrix.crow_indices(), matrix.col_indices(), matrix.values()))
+    parts: Parts = cached["parts"]
     return parts
-
-
-_PARTS: "WeakTensorKeyDictionary" = WeakTensorKeyDictionary()
 
 
 def linear_map(dense: Tensor, there: Map, back: Map) -> Tensor:
@@ -109,7 +115,7 @@ class _LinearMap(torch.autograd.Function):
 
 
 class _LinearMapOfReplicas(ReplicaRule):
-    """Replicas become additional columns, so that one product computes them all."""
+    """Replicas become more columns, so that one product serves them all."""
 
     @staticmethod
     def forward(dense: Tensor, there: Map, back: Map) -> Tensor:  # noqa: ARG004

@@ -1,0 +1,70 @@
+"""The layer as one operation against the same layer as many, and its parts against scipy."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from hiergcn.model.ops import convolve as convolve_module
+from hiergcn.model.ops import cpu
+from hiergcn.model.ops.convolve import convolve
+from hiergcn.model.ops.sparse import csr_tensor, scattered_product
+from hiergcn.model.ops.sparse_features import SparseFeatures
+
+N, K, P, D = 600, 12, 4, 16
+
+
+def symmetric(n: int) -> sp.csr_array:
+    A = sp.random_array((n, n), density=4 / n, rng=np.random.default_rng(0), dtype=np.float32)
+    return sp.csr_array(A + A.T)
+
+
+@pytest.mark.parametrize("labelled", [N, 5])
+@pytest.mark.parametrize("rate", [0.0, 0.6])
+@pytest.mark.parametrize("channels", [1, 4])
+@pytest.mark.parametrize("kind", ["hidden", "sparse features", "dense features", "output"])
+def test_one_operation_equals_many(
+    kind: str, channels: int, rate: float, labelled: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same draws, results and gradients, also if few rows have a gradient."""
+    generator = torch.Generator().manual_seed(0)
+    A, width = csr_tensor(symmetric(N)), 5 if kind == "output" else D * channels
+    X = torch.randn(N, K, generator=generator).clamp_min(0.5).sub_(0.5)
+    H = SparseFeatures.from_scipy(sp.csr_array(X.numpy())) if kind == "sparse features" else X
+    S = None if kind == "output" else torch.randn(N, P, generator=generator, requires_grad=True)
+    theta = torch.randn(K + (0 if S is None else P), width, generator=generator, requires_grad=True)
+    w = torch.randn(channels, generator=generator, requires_grad=True) if channels > 1 and kind != "output" else None
+    if kind in ("hidden", "output"):
+        X.requires_grad_()
+    given = [one for one in (X if X.requires_grad else None, S, theta, w) if one is not None]
+    seen = torch.randn(N, 5 if kind == "output" else width // channels, generator=generator)
+    seen[labelled:] = 0.0
+
+    def result(alone: bool) -> list[Tensor]:
+        if not alone:
+            monkeypatch.setattr(convolve_module, "on_cpu_alone", lambda *_: False)
+        draws = torch.Generator().manual_seed(1)
+        G = convolve(A, H, S, theta, w, rate=rate, generator=draws, joint=kind == "hidden")
+        return [G.detach(), *torch.autograd.grad((G * seen).sum(), given)]
+
+    for one, other in zip(result(True), result(False), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+
+
+def test_product_with_few_rows() -> None:
+    A, dense = symmetric(N), torch.zeros(N, 20)
+    dense[[3, 77, 512]] = torch.randn(3, 20)
+    rows = cpu.rows_in_use(dense)
+    assert rows is not None
+    assert rows.tolist() == [3, 77, 512]
+    found = scattered_product(csr_tensor(A), dense[rows], rows)
+    np.testing.assert_allclose(found.numpy(), A @ dense.numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_rows_in_use_are_worth_it_if_they_are_few() -> None:
+    assert cpu.rows_in_use(torch.ones(N, 20)) is None
+    assert cpu.rows_in_use(torch.zeros(3, 2)) is None
+    none = cpu.rows_in_use(torch.zeros(N, 20))
+    assert none is not None
+    assert none.numel() == 0
