@@ -83,19 +83,21 @@ def trained(
     clock = [time.perf_counter()]
     hierarchy = coarsen(graph.adjacency, settings.model.levels, settings.coarsen)
     clock.append(time.perf_counter())
-    prepared = method.prepare(task, hierarchy, where)
-    batches = None
-    if settings.train.batches > 1:
-        batches = Batches(method, prepared, task, hierarchy, settings.train.batches, where)
+    config = settings.train
+    in_batches = config.batches > 1 and config.batch_validation
+    whole = None if in_batches else method.prepare(task, hierarchy, where)
+    batches = Batches(method, whole, task, hierarchy, config.batches, where) if config.batches > 1 else None
+    inputs = whole if batches is None else batches.model_inputs
+    assert inputs is not None
     clock.append(time.perf_counter())
     ticks: list[tuple[int, float]] = []
     outcome = next(
         iter(
             train_runs(
                 method,
-                prepared,
+                inputs,
                 [(task, 0)],
-                settings.train,
+                config,
                 where,
                 lambda event: ticks.append((event.epoch, time.perf_counter())),
                 batches,

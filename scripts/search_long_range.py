@@ -27,7 +27,6 @@ HGCN: dict[str, dict[str, Any]] = {
     "levels": {},
     "rounded": ROUND,
     "harmonic": HARMONIC,
-    "harmonic-fading": {**HARMONIC, "fade": 0.02, "column_dropout": 0.5},
     "harmonic-own": {**HARMONIC, "own_weights": True},
     "beside": SHORT,
     "beside-dropout": {**SHORT, "dropout": 0.2},

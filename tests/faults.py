@@ -360,7 +360,7 @@ def lost(name: str, folder: Path, ended: Ended, before: int = 0) -> str | None:
                 load_run(place)
             if runs:
                 return None
-            if "delivered, test" in ended.out:
+            if "predictions, test" in ended.out:
                 return None if _has_predictions(folder, ended, elsewhere) else f"the predictions are lost: {ended.err}"
         found = max(kept(name, folder, one) for one in ("out", *elsewhere))
         if name == "suggest":

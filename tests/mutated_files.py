@@ -6,6 +6,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import traceback
@@ -189,6 +190,7 @@ def call(*words: str) -> Outcome:
             code = "raised"
             traceback.print_exc()
         finally:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)  # which ends this process; `main` changes that
             sys.stdout.flush()
             sys.stderr.flush()
             sys.argv = arguments

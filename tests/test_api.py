@@ -78,6 +78,7 @@ def test_from_fit_to_report(graph: Graph, tmp_path: Path, capsys: pytest.Capture
     expected = hiergcn.explain(result, "n7").to_dict()
     for run in (tmp_path / "run", loaded):
         found = hiergcn.explain(run, "n7")
+        assert found.nodes[0].id in found._repr_html_()
         assert found.to_dict()["predicted"] == expected["predicted"]
         assert found.score == pytest.approx(expected["score"], abs=1e-4)
     assert len(repr(found)) < 200

@@ -117,3 +117,11 @@ def _headings(page: Path) -> set[str]:
 def test_the_rules_name_every_missing_value() -> None:
     rules = RULES.read_text(encoding="utf-8")
     assert all(f"`{word}`" in rules for word in MISSING if word)
+
+
+def test_the_tests_that_guard_against_faults_exist() -> None:
+    page = (DOCS / "reliability.md").read_text(encoding="utf-8")
+    for row in re.findall(r"^\|.*`\w+/.*_\w+\.py`.*$", page, re.MULTILINE):
+        for path, names in re.findall(r"`([\w/]+\.py)`(?:: ((?:`test_\w+`(?:, )?)+))?", row):
+            source = (ROOT / "tests" / path).read_text(encoding="utf-8")
+            assert all(f"def {name}(" in source for name in re.findall(r"test_\w+", names)), (path, names)

@@ -62,7 +62,7 @@ def test_problems_with_processes_are_seen(tmp_path: Path) -> None:
     assert "outlived" in str(Ended(-9, "", "", 1.0, orphan=True).problem())
     assert "hung" in str(Ended(-9, "", "", 200.0, orphan=False, hung=True).problem())
     assert "exit code 1" in str(Ended(1, "", "hiergcn failed.\n", 1.0, orphan=False).problem())
-    printed = Ended(2, "delivered, test   83.3\n", "", 1.0, orphan=False)
+    printed = Ended(2, "predictions, test   83.3\n", "", 1.0, orphan=False)
     assert "predictions are lost" in str(lost("fit", tmp_path, printed))
     assert "1 were said to be done, and 0 are kept" in str(
         lost("tune", tmp_path, Ended(-9, "trial 0: validation 90 %\n", "", 1.0, False))

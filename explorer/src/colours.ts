@@ -13,7 +13,7 @@ export interface Shade {
   to?: string;
 }
 
-export type Rgb = [number, number, number];
+type Rgb = [number, number, number];
 
 // cividis, a colour-blind-safe scale
 const SCALE: Rgb[] = [
@@ -79,7 +79,7 @@ export class Colours {
     return mostFrequent(by === "label" ? sum.labels : sum.predicted)?.[0] ?? -1;
   }
 
-  /** Colours and names; classes come in the order of their size. */
+  /** Colours and names. */
   legend(by: Colouring): Shade[] {
     const { manifest, depth } = this.tree;
     if (by === "level") {
@@ -95,20 +95,13 @@ export class Colours {
         { colour: "var(--line)", name: `no ${manifest.evaluated} node` },
       ];
     }
-    const order = manifest.numbers ? [...manifest.classes.keys()] : this.classesBySize();
-    const own = order.filter((which) => !this.tree.isRarer(which));
+    const own = manifest.order.filter((which) => !this.tree.isRarer(which));
     const shades: Shade[] = own.map((which) => ({ colour: manifest.colours[which], name: manifest.classes[which], which }));
     const rest = manifest.classes.length - shades.length;
     if (this.chosen !== null) shades.push({ colour: "var(--accent)", name: manifest.classes[this.chosen], which: this.chosen });
     if (rest) shades.push({ colour: "var(--grey)", name: `${rest} rarer classes`, which: RARER });
     if (by === "label") shades.push({ colour: "var(--line)", name: manifest.numbers ? "unknown" : "no label" });
     return shades;
-  }
-
-  classesBySize(): number[] {
-    const counts = new Uint32Array(this.tree.manifest.classes.length);
-    for (let node = 0; node < this.tree.size(0); node++) counts[this.tree.predicted(node)]++;
-    return [...counts.keys()].sort((a, b) => counts[b] - counts[a] || a - b);
   }
 
   /** The colour of what is not in focus: almost that of the paper. */
@@ -148,7 +141,7 @@ export function rgb(colour: string): Rgb {
 }
 
 /** A colour between two, `share` of the way to the second. */
-export function blend(from: string, to: string, share: number): string {
+function blend(from: string, to: string, share: number): string {
   return hex(mix(rgb(from), rgb(to), share));
 }
 

@@ -17,6 +17,7 @@ export interface Manifest {
   radius: number;
   keptClasses: number; // the most probable classes of each node
   classes: string[];
+  order: number[]; // of the classes, everywhere on the page
   colours: string[]; // CSS variables
   evaluated: "test" | "validation";
   evaluatedParts: string[]; // parts of the split whose predictions are compared with labels

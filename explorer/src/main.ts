@@ -83,12 +83,11 @@ class Explorer {
   }
 
   private fillControls(): void {
-    const { classes, numbers } = this.tree.manifest;
+    const { classes, numbers, order } = this.tree.manifest;
     const judged = new Matches(this.tree, { ...ALL, only: "judged" }).total;
     options(this.only, choices(this.tree));
     const every = numbers ? "all values" : classes.length > MANY ? `all ${classes.length} classes` : "all classes";
     options(this.classes, [["", every]]);
-    const order = numbers ? [...classes.keys()] : this.colours.classesBySize();
     const [own, rarer] = [false, true].map((is) => order.filter((which) => this.tree.isRarer(which) === is));
     const entries = (found: number[]) => found.map((which) => option(String(which), classes[which]));
     if (rarer.length) {
@@ -135,6 +134,7 @@ class Explorer {
       more.textContent = open ? "less" : "more";
     });
     byId("explorer-save").addEventListener("click", () => this.save());
+    addEventListener("resize", () => (byId("explorer-legend").style.minHeight = ""));
     addEventListener("hashchange", () => this.followHash(location.hash));
     for (const link of document.querySelectorAll<HTMLElement>("[data-show]")) {
       link.addEventListener("click", (event) => {
@@ -211,6 +211,7 @@ class Explorer {
 
   /** Close all hyper-nodes, show all nodes and select none. */
   private reset(): void {
+    byId<HTMLInputElement>("explorer-search").value = "";
     this.setLevel(this.firstLevel());
     this.setFilter(ALL);
   }
@@ -284,8 +285,7 @@ class Explorer {
     this.view.reveal(item);
     this.draw();
     this.show(item);
-    const shown = this.view.shown(item) ?? item;
-    this.stage.lookAt([shown], 9);
+    this.stage.lookAtNeighbours(this.view.shown(item) ?? item);
   }
 
   /** Go up to a hyper-node of the way down: close what is open in it. */
@@ -386,7 +386,8 @@ class Explorer {
   private drawLegend(): void {
     const side = this.by === "label" ? "label" : "predicted";
     const chosen = this.matches.filter[side];
-    byId("explorer-legend").replaceChildren(
+    const legend = byId("explorer-legend");
+    legend.replaceChildren(
       ...this.colours.legend(this.by).map(({ colour, name, which, to }) => {
         const sign = element("span", { class: to ? "ramp" : "dot" });
         sign.style.background = colour;
@@ -399,6 +400,7 @@ class Explorer {
         return element("li", chosen !== null && !pressed ? { class: "off" } : {}, entry);
       }),
     );
+    legend.style.minHeight = `${legend.offsetHeight}px`; // it never shrinks, so that the stage does not jump
   }
 
   private levelName(): string {

@@ -26,6 +26,14 @@ export interface Region extends Spot {
   r: number; // of the disc there
 }
 
+/** Words in the picture, and where they are. */
+export interface Words {
+  text: string;
+  left: number;
+  wide: number;
+  y: number; // of their middle
+}
+
 const MOST_LABELS = 70;
 const NAMED_FROM = 11; // pixels of radius from which on a node is named
 const COUNTED_FROM = 8; // and from which on a hyper-node shows how many nodes it holds
@@ -147,7 +155,7 @@ export class Painter {
   }
 
   /** Write the number of nodes into hyper-nodes, with their class if it fits, and name nodes where there is room. */
-  labels(discs: Disc[], ink: string, paper: string): void {
+  labels(discs: Disc[], ink: string, paper: string, over: Words[]): void {
     const { width, height, scale } = this.camera;
     const large = discs.filter(({ r, faded, nodes }) => !faded && r * scale >= (nodes > 1 ? COUNTED_FROM : NAMED_FROM));
     const beside: Disc[] = [];
@@ -156,6 +164,7 @@ export class Painter {
       const { x, y } = this.camera.toScreen(disc);
       const r = disc.r * scale;
       if (x + r < 0 || y + r < 0 || x - r > width || y - r > height) continue;
+      if (over.some(({ left, wide, y: at }) => Math.abs(y - at) < 16 && x > left - 10 && x < left + wide + 10)) continue;
       const words = disc.nodes > 1 ? disc.nodes.toLocaleString("en") : shortened(disc.label, 30);
       if (this.wide(words) > 1.8 * r) {
         if (disc.nodes === 1) beside.push(disc);
@@ -190,10 +199,10 @@ export class Painter {
     }
   }
 
-  /** Write the names of classes over their regions; those that would lie over another are moved down. */
-  regions(regions: Region[], ink: string, paper: string): void {
+  /** Find room for the names of classes over their regions; those that would lie over another are moved down. */
+  placed(regions: Region[]): Words[] {
     this.context.font = REGION;
-    const taken: [number, number, number][] = []; // left, right, height
+    const taken: Words[] = [];
     for (const region of regions) {
       const spot = this.camera.toScreen(region);
       const text = shortened(region.name, 30);
@@ -201,10 +210,29 @@ export class Painter {
       const x = Math.min(Math.max(spot.x, wide / 2 + 6), this.camera.width - wide / 2 - 6);
       if (Math.abs(x - spot.x) > wide) continue; // beside the stage
       let y = spot.y - region.r * this.camera.scale - 9; // above the disc, not on it
-      while (taken.some(([a, b, h]) => Math.abs(h - y) < 20 && x - wide / 2 < b + 8 && x + wide / 2 > a - 8)) y += 20;
-      taken.push([x - wide / 2, x + wide / 2, y]);
-      this.haloed(text, x - wide / 2, y + 5, ink, paper, 5);
+      const left = x - wide / 2;
+      while (taken.some((other) => Math.abs(other.y - y) < 26 && left < other.left + other.wide + 16 && left + wide > other.left - 16)) y += 26;
+      taken.push({ text, left, wide, y });
     }
+    return taken;
+  }
+
+  /** Write the names of classes. */
+  regions(names: Words[], ink: string, paper: string): void {
+    this.context.font = REGION;
+    for (const { text, left, wide, y } of names) this.plate(text, left, wide, y, ink, paper, 0.84);
+  }
+
+  /** Write words on a plate of paper. */
+  private plate(text: string, left: number, wide: number, y: number, ink: string, paper: string, opacity: number): void {
+    this.context.globalAlpha = opacity;
+    this.context.fillStyle = paper;
+    this.context.beginPath();
+    this.context.roundRect(left - 6, y - 11, wide + 12, 22, 6);
+    this.context.fill();
+    this.context.globalAlpha = 1;
+    this.context.fillStyle = ink;
+    this.context.fillText(text, left, y + 4.5);
   }
 
   private wide(text: string): number {
@@ -214,8 +242,8 @@ export class Painter {
     return found;
   }
 
-  private haloed(text: string, x: number, y: number, ink: string, paper: string, halo = 3): void {
-    this.context.lineWidth = halo;
+  private haloed(text: string, x: number, y: number, ink: string, paper: string): void {
+    this.context.lineWidth = 3;
     this.context.lineJoin = "round";
     this.context.strokeStyle = paper;
     this.context.strokeText(text, x, y);
@@ -223,8 +251,8 @@ export class Painter {
     this.context.fillText(text, x, y);
   }
 
-  /** Mark a disc with a circle around it and its name beside it. */
-  chosen(disc: Disc, name: string, ink: string, paper: string): void {
+  /** Mark a disc with a circle around it and its name beside it, on the side that covers least of the other discs. */
+  chosen(disc: Disc, name: string, ink: string, paper: string, others: Disc[]): void {
     const { x, y } = this.camera.toScreen(disc);
     this.circle(disc, 2.5);
     this.context.lineWidth = 2.5;
@@ -234,13 +262,23 @@ export class Painter {
     const text = shortened(name, 60);
     const wide = this.wide(text);
     const r = Math.max(disc.r * this.camera.scale, LEAST);
-    const left = Math.max(8, Math.min(x + r + 8.5, this.camera.width - wide - 8));
-    this.context.globalAlpha = 0.92;
-    this.context.fillStyle = paper;
-    this.context.fillRect(left - 4, y - 11, wide + 8, 22);
-    this.context.globalAlpha = 1;
-    this.context.fillStyle = ink;
-    this.context.fillText(text, left, y + 4.5);
+    const { width, height, scale } = this.camera;
+    const inside = (left: number) => Math.max(12, Math.min(left, width - wide - 12));
+    const sides: [left: number, at: number][] = [
+      [x + r + 12, y],
+      [x - r - 12 - wide, y],
+      [inside(x - wide / 2), y + r + 18],
+      [inside(x - wide / 2), y - r - 18],
+    ];
+    const spots = others.map((other) => ({ ...this.camera.toScreen(other), r: other.r * scale }));
+    const covered = ([left, at]: [number, number]) => {
+      if (left < 0 || left + wide > width || at < 40 || at > height - 14) return Infinity; // beside the stage, or below the way down
+      return spots.filter((spot) => spot.x + spot.r > left && spot.x - spot.r < left + wide && Math.abs(spot.y - at) < spot.r + 11).length;
+    };
+    const costs = sides.map(covered);
+    const best = costs.indexOf(Math.min(...costs));
+    const [left, at] = Number.isFinite(costs[best]) ? sides[best] : [inside(x + r + 12), y];
+    this.plate(text, left, wide, at, ink, paper, 0.92);
   }
 }
 

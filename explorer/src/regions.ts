@@ -38,8 +38,9 @@ export function regionsOf(
     if (same > found.near) Object.assign(found, { at: disc, near: same, home: same > MAJORITY * all });
     best.set(which, found);
   });
-  return [...best]
-    .filter(([, { home, nodes }]) => home && nodes > FEWEST * total)
+  const found = [...best].filter(([, { home, nodes }]) => home && nodes > FEWEST * total);
+  if (found.length < 2) return []; // one name alone would seem to be that of the whole
+  return found
     .sort(([, a], [, b]) => b.nodes - a.nodes)
     .map(([which, { at }]) => ({ x: at.x, y: at.y, r: at.r, name: tree.manifest.classes[which] }));
 }

@@ -3,7 +3,7 @@
 // While the picture is moved, the painted canvas itself is moved and scaled, and painted again when there is time: so it
 // follows the pointer on slow machines, too.
 
-import type { Places } from "./arrange";
+import type { Placed, Places } from "./arrange";
 import { Camera, type Covered, type Spot } from "./camera";
 import type { Colours } from "./colours";
 import { wireGestures } from "./gestures";
@@ -21,6 +21,8 @@ const FRAME_MS = 24; // if frames follow each other in less time than this
 const PATIENCE = 8; // another one rests for so many times the time that it took,
 const REST_MS = 300; // and at least for so long
 const MOST_ZOOM = 4; // classes are named up to this multiple of the scale that shows the whole
+const AROUND = 9; // radii of a node that are in view around it
+const SMALLEST = 7; // pixels of its radius, if the view goes back to show its neighbours
 const REACH = 4; // pixels around a disc that belong to it, too
 
 export interface Look {
@@ -47,6 +49,7 @@ export class Stage {
   private lines: Line[] = [];
   private regions: Region[] = [];
   private fitted = 1; // the scale that shows the whole
+  private showsWhole = true;
   private linesOf = new Map<Disc, Line[]>();
   private keys = new Map<Disc, string>();
   private box: [Spot, Spot] = [{ x: 0, y: 0 }, { x: 1, y: 1 }];
@@ -71,7 +74,11 @@ export class Stage {
       container.append(canvas);
     }
     this.resize();
-    new ResizeObserver(() => this.resize() && this.whole(true)).observe(container);
+    new ResizeObserver(() => {
+      if (!this.resize()) return;
+      if (this.showsWhole) this.whole(true);
+      else this.paint();
+    }).observe(container);
     wireGestures(container, hint, {
       isFull,
       pan: (dx, dy) => this.moved(() => this.camera.pan(dx, dy)),
@@ -130,7 +137,7 @@ export class Stage {
   }
 
   private disc(item: Item, look: Look): Disc {
-    const place = this.places.get(keyOf(item)) as { x: number; y: number; r: number };
+    const place = this.places.get(keyOf(item)) as Placed;
     const nodes = this.tree.weight(item);
     const most = mostFrequent(this.tree.summary(item).predicted);
     const kind = this.tree.manifest.numbers ? figure(this.tree.summary(item).value) : most ? this.tree.manifest.classes[most[0]] : "";
@@ -181,8 +188,9 @@ export class Stage {
     const [ink, paper, edge] = ["--ink", "--paper", "--edge"].map((name) => this.colours.theme(name));
     const discs = [...this.discs.values()];
     this.base.many([...this.rings.values()], this.lines, discs, paper, edge, (colour) => this.colours.faint(colour));
-    this.base.labels(discs, ink, paper);
-    if (this.camera.scale < MOST_ZOOM * this.fitted) this.base.regions(this.regions, ink, paper);
+    const names = this.camera.scale < MOST_ZOOM * this.fitted ? this.base.placed(this.regions) : [];
+    this.base.labels(discs, ink, paper, names);
+    this.base.regions(names, ink, paper);
     this.painted = this.camera.copy();
     this.base.canvas.style.transform = this.over.canvas.style.transform = "";
     this.paintMs = performance.now() - start;
@@ -209,9 +217,9 @@ export class Stage {
       this.over.lines(lines, accent);
       this.over.discs([...ends, centre]);
       if (ends.length <= MOST_NAMED) this.over.names(ends, ink, paper, undefined, centre);
-      this.over.chosen(centre, this.nameOf(centre), ink, paper);
+      this.over.chosen(centre, this.nameOf(centre), ink, paper, ends);
     }
-    for (const key of new Set(rings)) this.over.chosen(this.rings.get(key) as Disc, this.tree.name(itemOf(key)), ink, paper);
+    for (const key of new Set(rings)) this.over.chosen(this.rings.get(key) as Disc, this.tree.name(itemOf(key)), ink, paper, [...this.discs.values()]);
   }
 
   private focused(): Disc | null {
@@ -236,6 +244,7 @@ export class Stage {
   /** Change the camera; show the painted picture there at once, and paint it again when there is time. */
   private moved(change: () => void): void {
     cancelAnimationFrame(this.animation);
+    this.showsWhole = false;
     change();
     this.frame ||= requestAnimationFrame((now) => {
       this.frame = 0;
@@ -259,6 +268,7 @@ export class Stage {
 
   private moveTo(target: Camera, jump: boolean): void {
     const from = this.camera.copy();
+    this.showsWhole = false;
     if (jump || this.still || from.turned !== target.turned) {
       Object.assign(this.camera, target);
       return this.paint();
@@ -293,16 +303,33 @@ export class Stage {
     const target = this.camera.fitted(low, high, covered, 1, turned);
     this.fitted = target.scale;
     this.moveTo(target, jump);
+    this.showsWhole = true;
   }
 
   /** Move the camera to some items, close enough to see them and as much around them as a multiple of their size. */
   lookAt(items: Item[], around: number): void {
     const found = items.flatMap((item) => this.places.get(keyOf(item)) ?? []);
-    if (!found.length) return;
-    const edge = (axis: "x" | "y", sign: number) => sign * Math.max(...found.map((disc) => sign * disc[axis] + around * disc.r));
-    const low = { x: edge("x", -1), y: edge("y", -1) };
-    const high = { x: edge("x", 1), y: edge("y", 1) };
-    this.moveTo(this.camera.fitted(low, high, this.covered(), 0.75, this.camera.turned), false);
+    if (found.length) this.moveTo(this.around(found, around), false);
+  }
+
+  /** Move the camera to an item and its neighbours, unless they are so far apart that it could hardly be seen. */
+  lookAtNeighbours(item: Item): void {
+    const place = this.places.get(keyOf(item));
+    if (!place) return;
+    const ends = (this.linesOf.get(this.discs.get(keyOf(item)) as Disc) ?? []).flatMap(({ from, to }) => [from, to]);
+    const near = this.around([place], AROUND);
+    const all = this.around([place, ...ends.map((disc) => this.places.get(this.keys.get(disc) as string) as Placed)], 2);
+    if (all.scale > near.scale) return this.moveTo(near, false);
+    if (all.scale * place.r > SMALLEST) return this.moveTo(all, false);
+    near.zoom(SMALLEST / place.r / near.scale, near.toScreen(place)); // as far back as it can be seen
+    this.moveTo(near, false);
+  }
+
+  /** A camera that sees some places, and as much around them as a multiple of their size. */
+  private around(found: Placed[], multiple: number): Camera {
+    const edge = (axis: "x" | "y", sign: number) => sign * Math.max(...found.map((place) => sign * place[axis] + multiple * place.r));
+    const [low, high] = [-1, 1].map((sign) => ({ x: edge("x", sign), y: edge("y", sign) }));
+    return this.camera.fitted(low, high, this.covered(), 0.75, this.camera.turned);
   }
 
   // pointing

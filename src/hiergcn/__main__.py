@@ -1,5 +1,5 @@
 """`python -m hiergcn` is the command `hiergcn`."""
 
-from hiergcn.cli import main
+from hiergcn.cli import shell
 
-main()
+shell()

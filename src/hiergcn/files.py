@@ -57,7 +57,7 @@ def written_whole(path: str | PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def naming(target: Path) -> Iterator[None]:
-    """Turn an error of the disk into an `UnwritableError` that names what was to be written."""
+    """Turn a disk error into an `UnwritableError` that names the file."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""HTML of values in a notebook: a title, facts beside each other, and a table with bars."""
+"""HTML fragments for notebooks: a title, a row of facts, and a table with bars."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape

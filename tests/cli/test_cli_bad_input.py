@@ -1,5 +1,6 @@
 """Whatever is wrong with the input: one sentence, exit code 2, nothing left behind."""
 
+import io
 import random
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 from cli_shell import FEW_EPOCHS, Command, Outcome
 
-from hiergcn.cli import app
+from hiergcn.cli import _ready_streams, app
 
 CSV = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper")
 
@@ -32,6 +33,7 @@ def check(outcome: Outcome, *expected: str) -> None:
     [
         (("fit", "corra"), "did you mean cora?"),
         (("fit", "no/such/file.csv"), "no/such/file.csv"),
+        (("fit", "https://example.org/edges.csv"), "is a web address; download the file"),
         (("fit", "cora", "nodes.csv"), "./cora"),
         (("fit", "cora", "--model", "hgnc"), "did you mean hgcn?"),
         (("fit", "cora", "--preset", "papr"), "papr"),
@@ -192,3 +194,22 @@ def test_too_little_memory_for_the_libraries_is_said_before_they_are_imported() 
     found = subprocess.run(limited, capture_output=True, text=True, check=False)
     assert found.returncode == 2
     assert found.stderr == "This process may take 1.2 GB of memory and needs 3.0 GB; raise the limit (ulimit -v).\n"
+
+
+def test_closed_streams_and_a_narrow_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`>&-` once ended with "this is a bug"; in the locale C, `predict > table.csv` wrote ? for letters of ids."""
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdin", None)
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "ascii"))
+    monkeypatch.setattr(sys, "stderr", None)
+    _ready_streams()
+    for stream in (sys.stdout, sys.stderr):
+        stream.write("é")
+        stream.flush()
+    assert written.getvalue() == "é".encode()
+    assert sys.stdin.read() == ""
+
+
+def test_a_table_is_readable_in_a_narrow_terminal(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    assert "label-propagation" in command("models").out

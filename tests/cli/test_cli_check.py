@@ -32,7 +32,7 @@ def test_graph_that_is_large_across(command: Command, own_files: Path) -> None:
     rows.to_csv(own_files / "nodes.csv", index=False)
     outcome = command("check", *CSV, "--no-estimate")
     assert outcome.code == 0, outcome.err
-    assert "The graph is large across: at least 199 steps." in outcome.out
+    assert "The diameter is large: at least 199 steps." in outcome.out
     assert "Neighbours often differ in class: 0 %" in outcome.out
     rows["topic"] = rows["topic"].where(rows.index < 5, "")
     rows.to_csv(own_files / "nodes.csv", index=False)

@@ -60,7 +60,7 @@ def test_cora_is_compared_with_the_published_accuracy(command: Command, folder: 
     assert re.search(r"^ +0 +2,708 +5,278", outcome.out, re.MULTILINE)
     assert metrics["selection"] in " ".join(outcome.out.split())
     assert 0 <= metrics["delivered_accuracy"] <= 1
-    assert outcome.out.index("each seed, test") < outcome.out.index("delivered, test")
+    assert outcome.out.index("each seed, test") < outcome.out.index("predictions, test")
     spread = 100 * metrics["test_accuracy"]["std"]
     page = (folder / "run" / "report.html").read_text(encoding="utf-8")  # its headline is the paper's kind of figure
     assert f"{mean:.1f} ± {spread:.1f} %" in page
@@ -132,5 +132,5 @@ def test_what_is_printed_is_what_is_delivered(command: Command, own_files: Path)
     test = predictions[predictions["split"] == "test"]
     delivered = (test["predicted"] == test["label"]).mean()
     assert metrics["delivered_accuracy"] == delivered
-    assert re.search(rf"delivered, test\s+{100 * delivered:.1f}", outcome.out)
+    assert re.search(rf"predictions, test\s+{100 * delivered:.1f}", outcome.out)
     assert len(metrics["test_accuracy"]["per_seed"]) == 3

@@ -58,7 +58,7 @@ def test_no_room_for_the_model(command: Command, own_files: Path, largest_file: 
     largest_file(12_000)
     outcome = command(*FIT)
     assert outcome.code == 2
-    assert "delivered, test" in outcome.out
+    assert "predictions, test" in outcome.out
     assert re.search(
         r"run/view.npz cannot be written \(.*\); make room .* Scores and predictions are in run\.", outcome.err
     )
@@ -73,7 +73,7 @@ def test_no_room_at_all(command: Command, own_files: Path, largest_file: Callabl
     assert "The predictions and scores are printed above and nowhere else." in outcome.err
     table, rest = outcome.out[outcome.out.index("id,predicted") :].split("\n\n", 1)
     assert len(pd.read_csv(io.StringIO(table))) == N
-    assert "delivered, test" in rest
+    assert "predictions, test" in rest
     assert sorted(path.name for path in own_files.iterdir()) == ["edges.csv", "nodes.csv"]
 
 

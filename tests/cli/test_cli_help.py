@@ -100,6 +100,8 @@ def test_models_and_settings_are_explained(command: Command, monkeypatch: pytest
     [
         ("fit cora --model gcn", {"gcn", "gcnii"}),
         ("fit cora --preset pl", {"plus", "plus-few"}),
+        ("fit cora --preset lo", {"long-range"}),
+        ("fit cora --model gat --set head", {"heads="}),
         ("fit cite", {"citeseer"}),
         ("fit edg", {"edges.csv"}),
         ("compare cora --models gcn,gr", {"gcn,graph-unet", "gcn,graphsage", "gcn,grand"}),

@@ -49,7 +49,7 @@ def test_from_files_to_predictions(command: Command, numbers: Path) -> None:
     assert explained.code == 0, explained.err
     assert "price of 3 is predicted to be" in explained.out
     assert f"Interval of 80 %: {table['lower'][3]:g} to {table['upper'][3]:g}" in explained.out
-    assert "Contributions to the difference" in explained.out
+    assert "Contributions add up to the difference" in explained.out
     assert command("suggest", "run", "--budget", 5).code == 0
     assert command("report", "run").code == 0
 

@@ -63,3 +63,16 @@ def test_training_commands_take_the_same_input(command: Command, name: str) -> N
     out = command(name, "--help").out
     for option in ("--label", "--id", "--weight", "--split-column", "--drop"):
         assert f" {option} " in out
+
+
+@pytest.mark.parametrize(("words", "code"), [(["--version"], 0), (["fit", "nowhere.csv"], 2)])
+def test_the_process_ends_with_the_code_of_the_command_and_calls_what_is_registered(
+    words: list[str], code: int, tmp_path: Path
+) -> None:
+    program = (
+        "import atexit, sys\nfrom hiergcn.cli import shell\n"
+        f"sys.argv = ['hiergcn', *{words}]\natexit.register(print, 'last words')\nshell()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert done.stdout.endswith("last words\n")

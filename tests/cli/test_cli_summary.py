@@ -87,7 +87,7 @@ def test_named_datasets_are_not_compared_unless_asked(command: Command, folder: 
     assert outcome.out.startswith("Reading cora\n")
     accuracy = f"{100 * found['test_accuracy']['mean']:.1f} %"
     assert outcome.out.splitlines()[-1].startswith(
-        f"cora: {accuracy}. Test accuracy on 1,000 nodes, one seed. The paper"
+        f"Cora: {accuracy}. Test accuracy on 1,000 nodes, one seed. The paper"
     )
 
 

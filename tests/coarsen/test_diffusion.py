@@ -54,18 +54,6 @@ def test_path_of_five_nodes() -> None:
     np.testing.assert_allclose(F[:, 1], [0.0, 0.25, 0.5, 0.75, 1.0], atol=1e-6)
 
 
-def test_labels_fade_along_a_path() -> None:
-    """On a long path, what is left of a label falls by the root of x + 1 / x = 2 (1 + fade) with each step."""
-    fade, length = 0.25, 60
-    path = graph_of(length, [(i, i + 1, 1.0) for i in range(length - 1)])
-    F = Diffusion(path, fade=fade).harmonic(np.array([0, 1]), np.array([0, 1]), 2)
-    rest = F[1:20, 1] - 0.5  # the shares of the two labels are a half
-    ratio = 1 + fade - np.sqrt((1 + fade) ** 2 - 1)
-    np.testing.assert_allclose(rest[1:] / rest[:-1], ratio, rtol=1e-4)
-    assert ratio == pytest.approx(0.5)
-    np.testing.assert_allclose(F[-1], 0.5, atol=1e-6)
-
-
 def test_a_heavier_edge_draws_more() -> None:
     F = Diffusion(graph_of(3, [(0, 1, 3.0), (1, 2, 1.0)])).harmonic(np.array([0, 2]), np.array([0, 1]), 2)
     np.testing.assert_allclose(F[1], [0.75, 0.25], atol=1e-6)

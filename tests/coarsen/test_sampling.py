@@ -69,6 +69,22 @@ def test_features_tell_apart_what_edges_do_not(sparse: bool, scaling: sampling.S
     assert set(found.nodes // 30) == {0, 1}
 
 
+def test_few_measurements_do_not_outweigh_places() -> None:
+    """One column tells two kinds of nodes apart; 8 nodes are wanted, one of each clique."""
+    X = np.where(np.arange(80) % 2, 1.0, -1.0)[:, None]
+    found = spread_sample(coarsen(cliques(8, 10), DEPTH), np.ones(80), 8, features=X, scaling="standard")
+    assert len(set(found.nodes // 10)) >= 7
+
+
+def test_effective_rank_and_leading_directions() -> None:
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(2000, 3)) @ np.linalg.qr(rng.normal(size=(40, 3)))[0].T).astype(np.float32)
+    assert sampling._effective_rank(X) == pytest.approx(3, abs=0.1)
+    assert sampling._effective_rank(np.ones((5, 2), dtype=np.float32)) == 0
+    V = sampling.leading_directions(X, 3)
+    np.testing.assert_allclose(X @ V @ V.T, X, atol=1e-4)
+
+
 def test_groups_are_as_coarse_as_the_limit_allows() -> None:
     hierarchy = coarsen(cliques(4, 8), DEPTH)
     whole = split_groups(hierarchy, 0, np.ones(32), limit=32.0)

@@ -6,8 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from hiergcn.datasets import city_graph, is_dataset, load_dataset
-from hiergcn.datasets.city import city_points
-from hiergcn.datasets.eccentricity import deciles, eccentricity
+from hiergcn.datasets.city import city_points, deciles, eccentricity
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 
@@ -75,7 +74,7 @@ def test_points_are_clustered() -> None:
 
 def test_the_same_seed_gives_the_same_city_whatever_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = city_graph(500), city_graph(500, seed=1)
-    monkeypatch.setattr("hiergcn.datasets.eccentricity.thread_count", lambda: 7)
+    monkeypatch.setattr("hiergcn.datasets.city.thread_count", lambda: 7)
     again = city_graph(500)
     assert np.array_equal(one.adjacency.indices, again.adjacency.indices)
     assert np.array_equal(one.labels, again.labels)  # type: ignore[arg-type]

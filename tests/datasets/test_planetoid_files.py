@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hiergcn.datasets import nell
 from hiergcn.datasets import planetoid_files as planetoid
 from hiergcn.errors import InputError
 
@@ -39,7 +38,7 @@ def write_files(folder: Path, name: str, **changes: Any) -> None:
 @pytest.fixture(autouse=True)
 def two_validation_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planetoid, "VALIDATION", 2)
-    monkeypatch.setattr(nell, "VALIDATION", 2)
+    monkeypatch.setattr(planetoid, "VALIDATION", 2)
 
 
 def test_planetoid_by_hand(tmp_path: Path) -> None:
@@ -77,7 +76,7 @@ def test_a_test_index_that_is_not_numbers(tmp_path: Path) -> None:
 
 
 def check_nell(folder: Path) -> None:
-    graph, split = nell.read_nell(folder)
+    graph, split = planetoid.read_nell(folder)
     assert [part.tolist() for part in (split.train, split.validation, split.test)] == [[0, 1], [2, 3], [4, 6]]
     assert graph.labels is not None
     assert graph.labels.tolist() == [0, 1, 1, 0, 0, -1, 1]
@@ -94,6 +93,6 @@ def test_nell_by_hand_with_all_labels(tmp_path: Path) -> None:
 def test_nell_by_hand_with_recovered_labels(tmp_path: Path) -> None:
     write_files(tmp_path, "nell.0.001", ally=None)
     with pytest.raises(InputError, match=r"put ind\.nell\.0\.001\.ally"):
-        nell.read_nell(tmp_path)
+        planetoid.read_nell(tmp_path)
     np.savez(tmp_path / "recovered_labels.npz", node=np.array([2, 3], np.int32), label=np.array([2, 0], np.int16))
     check_nell(tmp_path)

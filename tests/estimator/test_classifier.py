@@ -92,7 +92,7 @@ def test_no_labels(graph: Graph) -> None:
 def test_unknown_setting() -> None:
     with pytest.raises(InputError, match="did you mean levels"):
         HGCNClassifier(level=3)
-    with pytest.raises(InputError, match="but hgcn has: choose that model, or set column_dropout or hidden_dropout"):
+    with pytest.raises(InputError, match="but hgcn has: choose that model, or set hidden_dropout"):
         HGCNClassifier(dropout=0.3)
     assert HGCNClassifier(model="hgcn", dropout=0.3).settings.model.dropout == 0.3
 

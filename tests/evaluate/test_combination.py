@@ -108,16 +108,17 @@ def test_scores_by_hand() -> None:
 def test_plausible_by_hand() -> None:
     """Model b is as good as a at three nodes and wrong at the fourth.
 
-    There it is 0.96 + 0.64 = 1.6 behind: mean 0.4, standard error sqrt(0.48) / 2, z² = 0.16 / 0.12 = 4 / 3.
+    There it is 0.96 + 0.64 = 1.6 behind. With two nodes more, 1 behind and 1 ahead: mean 1.6 / 6, mean square
+    4.56 / 6, z² = 6 * 1.6² / (6 * 4.56 - 1.6²).
     """
     labels = np.zeros(4, dtype=np.int64)
     each = np.stack([model(labels, 0.8), model(labels, np.array([0.8, 0.8, 0.8, 0.2]))])
-    b = np.exp(-2 / 3)
+    b = np.exp(-3 * 2.56 / (6 * 4.56 - 2.56))
     np.testing.assert_allclose(plausible_weights(each, labels), [1 / (1 + b), b / (1 + b)])
 
 
 def test_a_model_far_behind_is_left_out() -> None:
-    """Behind by 1.6 at 8 of 12 nodes: z² = 24, below a fifth of the best weight."""
+    """Behind by 1.6 at 8 of 12 nodes: z² = 15, below a fifth of the best weight."""
     labels = np.zeros(12, dtype=np.int64)
     each = np.stack([model(labels, 0.8), model(labels, np.repeat([0.2, 0.8], [8, 4]))])
     assert plausible_weights(each, labels).tolist() == [1.0, 0.0]

@@ -157,10 +157,10 @@ def test_unknown_homophily(per_class: int) -> None:
 
 def test_sentences_and_warnings() -> None:
     graph = grid(3, 30)
-    reached = "In 4 steps a node reaches 23 % of it on average, in 16 steps 77 %."
+    reached = "On average a node reaches 23 % of the graph in 4 steps and 77 % in 16."
     share = "98 % of 147 edges between training nodes join equal classes, chance gives 50 %."
     profile = profile_graph(graph, all_train(graph))
-    assert profile.warnings() == ["The graph is large across: at least 31 steps. " + reached]
+    assert profile.warnings() == ["The diameter is large: at least 31 steps. " + reached]
     assert profile.sentences() == [
         "The graph is connected.",
         f"Neighbours tend to share their class: {share}",

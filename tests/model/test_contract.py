@@ -22,7 +22,7 @@ from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings, settings_for
 
 CLASSES = 3
-EPOCHS = 40
+EPOCHS, FEW = 40, 5
 CHEAP: dict[str, dict[str, Any]] = {  # what a small graph and few epochs need instead of the recipe's settings
     "hgcn": {"levels": 2, "dropout": 0.3, "output_relu": False},  # a ReLU before the softmax loses a class at times
     "dgcn": {"output_relu": False},
@@ -59,16 +59,18 @@ def easy_split() -> Split:
     return Split.random(labels, per_class=10, validation=60, seed=2)
 
 
-def cheap_settings(method: str) -> Settings:
+def cheap_settings(method: str, epochs: int) -> Settings:
     settings = settings_for(method).override(CHEAP.get(method, {}))
     if method in AT_ONCE:
         return settings
-    return settings.override({"epochs": min(settings.train.epochs, EPOCHS)})
+    return settings.override({"epochs": min(settings.train.epochs, epochs)})
 
 
-def fitted(method: str, graph: Graph, seeds: tuple[int, ...] = (0,), split: Split | None = None) -> RunResult:
+def fitted(
+    method: str, graph: Graph, seeds: tuple[int, ...] = (0,), split: Split | None = None, epochs: int = EPOCHS
+) -> RunResult:
     try:
-        return fit(graph, split or easy_split(), cheap_settings(method), seeds, device="cpu")
+        return fit(graph, split or easy_split(), cheap_settings(method, epochs), seeds, device="cpu")
     except MissingPackageError as missing:
         pytest.skip(str(missing))
 
@@ -154,7 +156,7 @@ def test_takes_sparse_features_and_isolated_nodes(method: str) -> None:
     adjacency = sp.csr_array(sp.diags_array(apart) @ graph.adjacency @ sp.diags_array(apart))
     features = np.where(np.abs(graph.features) > 1.0, np.abs(graph.features), 0.0)
     sparse = Graph.from_scipy(adjacency, sp.csr_array(features), graph.labels)
-    result = fitted(method, sparse)
+    result = fitted(method, sparse, epochs=FEW)
     assert np.isfinite(result.probabilities).all()
     assert not result.failed_seeds
 
@@ -162,7 +164,7 @@ def test_takes_sparse_features_and_isolated_nodes(method: str) -> None:
 @each_method
 def test_works_without_features(method: str) -> None:
     graph = easy_graph()
-    result = fitted(method, Graph.from_scipy(graph.adjacency, None, graph.labels))
+    result = fitted(method, Graph.from_scipy(graph.adjacency, None, graph.labels), epochs=FEW)
     assert np.isfinite(result.probabilities).all()
     assert not result.failed_seeds
 

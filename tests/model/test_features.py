@@ -1,4 +1,4 @@
-"""Standardised features, whose statistics are saved with the model."""
+"""Standardised features, whose statistics are saved with the model, and degrees in place of features."""
 
 from dataclasses import replace
 
@@ -61,6 +61,20 @@ def test_another_graph_is_scaled_as_the_first_was(method: str) -> None:
         half = Graph(graph.adjacency[:40][:, :40], np.asarray(graph.features)[:40], graph.labels[:40])
         part = result.model.predict_proba(half, "cpu")
         np.testing.assert_allclose(part, result.probabilities[:40], rtol=1e-4)
+
+
+def test_degrees_stand_in_place_of_features() -> None:
+    graph = planted_graph(80, seed=1)
+    method = build_method("mlp", MLPConfig(degrees=True))
+    found, other = (
+        method.prepare(Task.unlabelled(one, 4), None, CPU).features for one in (graph, replace(graph, features=None))
+    )
+    assert isinstance(found, torch.Tensor)
+    assert isinstance(other, torch.Tensor)
+    assert found.shape == (80, 3)
+    assert torch.equal(found, other)
+    degree = np.log1p(np.diff(graph.adjacency.indptr))
+    np.testing.assert_allclose(found[:, 0], (degree - degree.mean()) / degree.std(), rtol=1e-4)
 
 
 def test_standard_is_a_scaling() -> None:

@@ -1,5 +1,6 @@
 """The benchmark of the automatic choice: tasks, and tables from made-up results."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,11 @@ def test_public_splits_stand_apart(tmp_path: Path) -> None:
     write_packed(records, tmp_path / "runs.json.gz")
     pages = write_pages(tmp_path / "runs.json.gz", tmp_path / "out", QUICK)
     assert pages == [tmp_path / "out" / "choosing" / "index.html"]  # no page of the paper without its runs
+    html = pages[0].read_text(encoding="utf-8")
+    assert "Cora, public split" in html
+    names = re.findall(r' id="([^"]+)"', html)
+    assert len(names) == len(set(names))
+    assert set(re.findall(r'href="#([^"]+)"', html)) <= set(names)
     again = tmp_path / "out" / "choosing" / "runs.json.gz"
     assert again.read_bytes() == (tmp_path / "runs.json.gz").read_bytes()
 

@@ -16,6 +16,7 @@ from hiergcn.paper.experiment import Arm, Experiment, Job, Measurement, Training
 from hiergcn.paper.experiments import QUICK, paper_experiments
 from hiergcn.paper.runner import JobDone, RunSummary, Started, UnitFailed, digest_of, jobs_of, run_jobs, units_of
 from hiergcn.paper.store import Record, Store
+from hiergcn.run.engine import Processes
 
 SCRIPT = """
 import sys
@@ -34,6 +35,10 @@ if __name__ == "__main__":
     summary = run_jobs(mlp_jobs(seeds, epochs), Store(store), workers=workers, on_event=say)
     print("done", summary.done, summary.done_before, flush=True)
 """
+
+
+HERE = Processes(1, apart=False)
+"""Does jobs without another process, which takes seconds to start."""
 
 
 def mlp_jobs(seeds: int, epochs: int) -> list[Job]:
@@ -78,12 +83,12 @@ def test_only_what_is_missing_is_done_and_again_gives_the_same(tmp_path: Path) -
     store, bad, jobs = Store(tmp_path), Measurement("nothing_of_that_name"), mlp_jobs(3, 2)
     store.make()
     store.write(Record(jobs[0].key(), "other data", {"test_accuracy": 0.0}))  # does not count
-    first = run_jobs([bad, *jobs[:2]], store)
+    first = run_jobs([bad, *jobs[:2]], store, engine=HERE)
     assert (first.done, first.done_before) == (2, 0)
     assert "KeyError" in first.failures["nothing_of_that_name"]
     times = {path: path.stat().st_mtime_ns for path in tmp_path.glob("runs/*/*.json")}
     assert len(times) == 3
-    second = run_jobs(jobs, store)
+    second = run_jobs(jobs, store, engine=HERE)
     assert (second.done, second.done_before) == (1, 2)
     assert {path: path.stat().st_mtime_ns for path in times} == times
 
@@ -114,7 +119,7 @@ def test_kill_loses_the_jobs_in_flight_and_nothing_else(tmp_path: Path) -> None:
     kept = {record.id for record in store.records()}  # reads every file: none is half written
     assert told <= kept
     assert 0 < len(kept) < len(jobs)
-    summary = run_jobs(jobs, store, workers=2)
+    summary = run_jobs(jobs, store, engine=HERE)
     assert summary.done == len(jobs) - len(kept)
     assert done(store) == ids_of(jobs)
     assert not list((tmp_path / "store").rglob("*.part"))
@@ -129,7 +134,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     out, _ = process.communicate(timeout=100)
     finished = int(out.split("done")[1].split()[0])
     assert 5 <= finished < 8  # the unit in flight, two runs, is lost and is not started again
-    summary = run_jobs(mlp_jobs(8, 40), Store(tmp_path / "store"), workers=1)
+    summary = run_jobs(mlp_jobs(8, 40), Store(tmp_path / "store"), engine=HERE)
     assert summary.done == 8 - finished
 
 

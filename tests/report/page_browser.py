@@ -61,6 +61,7 @@ class Opened:
     def reset(self) -> None:
         """Bring the page back to how it was opened, which is faster than to open it again."""
         self.page.set_viewport_size({"width": 1440, "height": SIZES[1440]})
+        self.page.emulate_media(color_scheme="light")
         self.page.evaluate(RESET)
         self.page.mouse.move(2, 2)
         self.requests.clear()

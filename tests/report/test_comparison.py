@@ -1,11 +1,16 @@
 """Verdict and chart of a comparison."""
 
+import re
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from hiergcn.evaluate.paired import compare_all
 from hiergcn.graph.split import PUBLIC
-from hiergcn.report.comparison import comparison_figure, verdict
-from hiergcn.run.method_scores import Comparison, MethodRun, Score
+from hiergcn.report.comparison import comparison_figure, verdict, write_comparison_page
+from hiergcn.run.machine import environment
+from hiergcn.run.method_scores import Comparison, MethodRun, Score, write_comparison
 from hiergcn.run.process import Peak
 from hiergcn.run.settings import settings_for
 
@@ -46,6 +51,15 @@ def test_more_methods_need_more_runs() -> None:
     title, sentence = verdict(comparison(method("a", *low), method("b", *middle), method("c", *high)))
     assert title == "Too few runs to tell"
     assert sentence.endswith("no difference can be significant with 6 runs per method; take at least 7 seeds.")
+
+
+def test_equal_differences_have_no_interval(tmp_path: Path) -> None:
+    """Student's interval of differences that do not vary would have no length."""
+    found = comparison(method("gcn", 0.5, 0.6, 0.7), method("hgcn", 0.75, 0.85, 0.95))
+    write_comparison(replace(found, environment=environment()), tmp_path / "found")
+    page = write_comparison_page(tmp_path / "found").read_text(encoding="utf-8")
+    assert re.search(r"<td>\+25\.0</td>\s*<td>–</td>", page)
+    assert "Holm" not in page  # there is one comparison
 
 
 def test_failed_methods_do_not_decide() -> None:

@@ -16,6 +16,7 @@ from test_comparison import comparison, method
 from hiergcn.datasets import planted_graph, planted_numbers
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.coordinates import Coordinates
+from hiergcn.report import explorer
 from hiergcn.report.comparison import write_comparison_page
 from hiergcn.report.run_page import page_of_result
 from hiergcn.run.fit import fit
@@ -95,6 +96,18 @@ def of_runs(result: Callable[[], RunResult]) -> Callable[[Path], Path]:
     return write
 
 
+def of_large_graph(folder: Path) -> Path:
+    """Write the page of a small graph as if it were too large for all its edges and places."""
+    planted = planted_graph(NODES, classes=3, depth=2, seed=4)
+    assert planted.labels is not None
+    split = Split.holdout(planted.labels, validation=0.2, test=0.3)
+    result = fit(planted, split, settings_for("hgcn", "paper").override(settings(levels=2)), [0], device="cpu")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(explorer, "LARGE", NODES)
+        patch.setattr(explorer, "WHOLE_EDGES", NODES)
+        return of_runs(lambda: result)(folder)
+
+
 def of_comparison(folder: Path) -> Path:
     """Write a comparison in which the two methods tie."""
     same = [0.819, 0.82, 0.81, 0.83, 0.82, 0.81]
@@ -123,6 +136,7 @@ MADE = {
     "tiny": (of_runs(tiny), EXPLORER),
     "lonely": (of_runs(without_edges), EXPLORER),
     "numbers": (of_runs(numbers), EXPLORER),
+    "large": (of_large_graph, EXPLORER),
     "comparison": (of_comparison, ANY),
     "paper": (of_paper, ANY),
 }
@@ -272,7 +286,7 @@ def test_numbers_can_be_explored(open_page: Callable[[str], Opened]) -> None:
     table = result.predictions()
     test = table[table["split"] == "test"]
     error = (test["predicted"] - test["value"]).abs()
-    page.get_by_role("link", name="Show all large errors").click()
+    page.get_by_role("link", name="Look at large errors").click()
     large = error[error > float(np.sqrt((error**2).mean()))]
     assert opened.state["matches"] == len(large) > 0
     assert page.inner_text("#explorer-panel h3").startswith(f"{len(large)} nodes with an error above")
@@ -295,6 +309,19 @@ def test_numbers_can_be_explored(open_page: Callable[[str], Opened]) -> None:
     stage = page.locator("#explorer-graph").bounding_box()
     assert stage is not None
     assert not 0 < far["x"] < stage["width"]  # one node far away does not make the map small
+
+
+def test_a_large_graph_can_be_explored(open_page: Callable[[str], Opened]) -> None:
+    """Its page has neither all edges nor the places of the nodes."""
+    opened = open_page("large")
+    opened.set_level(0)
+    assert opened.state["drawn"] == NODES
+    assert len({(round(item["x"]), round(item["y"])) for item in opened.items}) > 0.8 * NODES
+    assert "the strongest of each node" in opened.page.inner_text("#explorer-status")
+    opened.find("17")
+    assert opened.state["selected"]["name"] == "17"
+    assert "%" in opened.panel
+    assert opened.problems == []
 
 
 def test_a_chosen_node_is_in_the_address(open_page: Callable[[str], Opened]) -> None:

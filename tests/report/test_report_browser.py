@@ -91,6 +91,144 @@ def test_every_screen_is_filled_and_accessible(opened: Opened) -> None:
             page.emulate_media(color_scheme="light")
 
 
+def test_every_state_is_accessible(opened: Opened) -> None:
+    page = opened.page
+
+    def check() -> None:
+        assert axe_violations(page) == []
+
+    check()
+    page.fill("#explorer-search", "paper 10")
+    check()
+    page.fill("#explorer-search", "no paper of that name")
+    check()
+    opened.find("paper 101")
+    page.click("#explorer-full")
+    check()
+    page.click("#explorer-full")
+    page.click("#explorer-reset")
+    page.select_option("#explorer-only", "wrong")
+    check()
+    page.click("#explorer-reset")
+    page.focus("#explorer-graph")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert opened.state["opened"]
+    check()
+    for one in page.locator("details").all():
+        one.evaluate("one => one.open = true")
+    page.select_option("#explorer-colour", "error")
+    check()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", SIZES)
+def test_the_explorer_works_on_every_screen(opened: Opened, run: LoadedRun, width: int, scheme: Any) -> None:
+    page = opened.page
+    page.set_viewport_size({"width": width, "height": SIZES[width]})
+    page.emulate_media(color_scheme=scheme)
+    ground = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--paper')").strip()
+    assert _corner_of_the_picture(opened) == ground
+
+    opened.find("paper 101")  # the panel opens; the node and its neighbours are in the free part of the stage,
+    free = _free_part(opened)  # or as many of them as leave the node large enough to be seen
+    items = {item["key"]: item for item in opened.items}
+    node, *neighbours = (items[key] for key in opened.state["lit"])
+    assert _inside(node, free, r=node["r"])
+    assert node["r"] == pytest.approx(7, abs=0.01) or all(_inside(item, free, r=0) for item in neighbours)
+    assert page.locator("#explorer-graph canvas.dimmed").count() == 1
+    assert page.locator("#explorer-path li").last.inner_text() == "paper 101"
+    page.locator("#explorer-path button").first.click()
+    assert opened.state["selected"] is None
+
+    largest = max(opened.items, key=lambda item: item["weight"])  # an opened hyper-node is in the free part, too
+    opened.click(largest["x"], largest["y"])
+    (ring,) = opened.state["rings"]
+    assert _inside(ring, _free_part(opened), r=ring["r"])
+    page.click("#explorer-reset")
+
+    page.locator("#explorer-legend button", has_text="gamma").click()
+    assert opened.state["matches"] == (run.predictions["predicted"] == "gamma").sum()
+    page.click("#explorer-reset")
+    page.select_option("#explorer-only", "wrong")
+    assert page.inner_text("#explorer-panel h3") == f"{len(wrong_nodes(run))} nodes predicted wrongly"
+    page.locator("#explorer-panel .items button").first.click()
+    assert opened.state["selected"]["name"] in wrong_nodes(run)
+
+    page.click("#explorer-full")
+    opened.until("document.getElementById('explorer-frame').getBoundingClientRect().height === innerHeight")
+    page.click("#explorer-full")
+    opened.until("!window.hiergcn.state().full")
+    page.locator(".matrix tbody a").first.click()
+    opened.until("document.getElementById('explorer-panel').getBoundingClientRect().top < innerHeight")
+    assert opened.overflow() <= 0
+    assert opened.problems == []
+
+
+def _corner_of_the_picture(opened: Opened) -> str:
+    found: str = opened.page.evaluate(
+        """() => {
+          const canvas = document.querySelector("#explorer-graph canvas"), context = canvas.getContext("2d");
+          const colour = [...context.getImageData(1, 1, 1, 1).data].slice(0, 3);
+          return "#" + colour.map(value => value.toString(16).padStart(2, "0")).join("");
+        }"""
+    )
+    return found
+
+
+def _free_part(opened: Opened) -> tuple[float, float]:
+    """Return width and height of the part of the stage that the panel leaves free, at its top left."""
+    stage, panel = (opened.page.locator(name).bounding_box() for name in (".stage", "#explorer-panel"))
+    assert stage is not None
+    if panel is None:
+        return stage["width"], stage["height"]
+    below = panel["width"] > 0.8 * stage["width"]
+    return (stage["width"], panel["y"] - stage["y"]) if below else (panel["x"] - stage["x"], stage["height"])
+
+
+def _inside(place: dict[str, Any], part: tuple[float, float], r: float) -> bool:
+    return r <= place["x"] <= part[0] - r and r <= place["y"] <= part[1] - r
+
+
+def test_the_stage_keeps_its_size_and_the_camera_its_place(opened: Opened) -> None:
+    """Whatever the legend and the words below it are."""
+    page = opened.page
+    heights = set()
+    for level in range(len(opened.state["levels"])):
+        opened.set_level(level)
+        heights.add(page.locator(".stage").bounding_box()["height"])  # type: ignore[index]
+    for way in ("predicted", "error", "level", "label"):
+        page.select_option("#explorer-colour", way)
+        heights.add(page.locator(".stage").bounding_box()["height"])  # type: ignore[index]
+    assert len(heights) == 1
+    page.click("#explorer-in")
+    before = opened.state["camera"]
+    page.set_viewport_size({"width": 1440, "height": 800})
+    page.wait_for_timeout(100)
+    assert opened.state["camera"] == before
+
+
+def test_fields_stand_in_line(opened: Opened) -> None:
+    """Labels have one height and fields have one size, at the width where all are in a row."""
+
+    def tops(where: str) -> set[tuple[int, int]]:
+        boxes = [one.bounding_box() for one in opened.page.locator(where).all() if one.is_visible()]
+        return {(round(box["y"]), round(box["height"])) for box in boxes if box}
+
+    assert len(tops(".controls .field label")) == 1
+    assert len(tops(".controls :is(select, input[type=search], button)")) == 1
+
+
+def test_classes_have_one_order(opened: Opened) -> None:
+    def named(where: str) -> list[str]:
+        return [text.strip() for text in opened.page.locator(where).all_inner_texts()]
+
+    order = named("#classes .plots tbody th")
+    assert named("#explorer-legend button") == order
+    assert named("#explorer-class option")[1:] == order
+    assert named(".matrix tbody th") == order
+
+
 def test_classes_are_named_where_they_are_at_home(opened: Opened) -> None:
     regions = opened.state["regions"]
     assert {region["name"] for region in regions} & {"beta", "gamma", "delta"}
@@ -283,6 +421,9 @@ def test_search_shows_classes_and_keeps_the_chosen_id(opened: Opened, run: Loade
     assert chosen.startswith("paper 10")
     assert chosen != "paper 10"
     assert opened.page.input_value("#explorer-search") == chosen
+    opened.page.click("#explorer-reset")
+    assert opened.page.input_value("#explorer-search") == ""
+    opened.find(chosen)
     assert "%" in opened.panel
     assert f"hiergcn explain run --node='{chosen}'" in opened.panel
     opened.page.fill("#explorer-search", "no paper of that name")
@@ -363,18 +504,6 @@ def test_the_address_can_name_a_node(browser: "Browser", report: Path) -> None:
     page.close()
 
 
-def test_the_explorer_fills_the_screen(opened: Opened) -> None:
-    page = opened.page
-    page.click("#explorer-full")
-    opened.until("document.getElementById('explorer-frame').getBoundingClientRect().height === innerHeight")
-    assert opened.state["full"]
-    box = page.locator(".stage").bounding_box()
-    assert box is not None
-    assert box["width"] == page.evaluate("innerWidth")
-    page.click("#explorer-full")
-    opened.until("!window.hiergcn.state().full")
-
-
 def test_a_script_in_an_id_stays_text(opened: Opened) -> None:
     opened.find("<script>")
     assert opened.state["selected"]["name"] == HOSTILE
@@ -426,6 +555,20 @@ def test_the_keyboard_can_do_everything(opened: Opened) -> None:
         reached.add(page.evaluate("document.activeElement.id"))
     assert {"explorer-level", "explorer-colour", "explorer-only", "explorer-search", "explorer-full"} <= reached
     assert opened.problems == []
+
+
+def test_the_head_of_a_column_sorts_its_table(opened: Opened) -> None:
+    table = opened.page.locator("#classes .plots")
+    order = table.locator("tbody th").all_inner_texts()
+    head = table.locator("thead th", has_text="F1")
+    for direction, sign in (("descending", -1), ("ascending", 1)):
+        head.locator("button").click()
+        assert head.get_attribute("aria-sort") == direction
+        shown = [sign * float(text) for text in table.locator("tbody td:nth-child(5)").all_inner_texts()]
+        assert shown == sorted(shown)
+    table.locator("thead button", has_text="class").click()
+    assert table.locator("tbody th").all_inner_texts() == sorted(order)
+    assert axe_violations(opened.page) == []
 
 
 def test_charts_tell_their_values(opened: Opened) -> None:

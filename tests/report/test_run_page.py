@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,10 @@ from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.metrics import METRICS, result_key
 from hiergcn.graph import Graph, Split
 from hiergcn.report import write_report
+from hiergcn.report.classes import class_order
 from hiergcn.report.figures import curves_figure, reliability_figure
 from hiergcn.report.panels import Figure
+from hiergcn.report.still import LETTER, SIZE, class_map
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import write_run
 from hiergcn.run.out_folder import write_manifest
@@ -194,6 +197,30 @@ def test_a_class_without_a_test_node_has_no_score(run: Path) -> None:
     assert f"{first['name']} – – – 0" in page_of(run).text
 
 
+def test_classes_named_by_numbers_are_in_their_order() -> None:
+    named = [{"name": name, "support": support} for name, support in (("10", 5), ("9", 7), ("-1.5", 1))]
+    assert class_order(named) == [2, 1, 0]
+    assert class_order([*named, {"name": "rest", "support": 6}]) == [1, 3, 0, 2]  # else the largest first
+
+
+def test_names_on_the_map_of_classes_are_whole() -> None:
+    places = np.column_stack([np.repeat([0.0, 50.0, 100.0], 20), np.arange(60.0)])
+    picture = class_map(places, np.repeat([0, 1, 2], 20), ["Consumer Electronics", "b", "Food & Beverage"], ["red"] * 3)
+    for words in re.findall(r'<text x="([\d.]+)"[^>]*>([^<]*)<', picture):
+        half = LETTER * len(unescape(words[1])) / 2
+        assert half < float(words[0]) < SIZE - half
+
+
+def test_names_on_the_map_of_classes_do_not_overlap() -> None:
+    """All classes are at one place."""
+    places = np.repeat(np.random.default_rng(0).random((10, 2)), 6, axis=0)
+    names = [f"class {k}" for k in range(6)]
+    picture = class_map(places, np.arange(60) % 6, names, ["red"] * 6)
+    heights = sorted(float(y) for y in re.findall(r'<text x="[\d.]+" y="([\d.]+)"', picture))
+    assert len(heights) == 6
+    assert min(np.diff(heights)) > 16
+
+
 def test_warnings_are_shown(run: Path) -> None:
     metrics = change(run)
     accuracies = [None, *metrics["test_accuracy"]["per_seed"][1:]]
@@ -207,7 +234,7 @@ def test_warnings_are_shown(run: Path) -> None:
     text = page_of(run).text
     assert "1 of 3 seeds failed and are not in the mean: seed 0 diverged at epoch 3." in text
     assert "over 2 seeds" in text
-    assert "The run was stopped early, after 3 seeds." in text
+    assert "The run was stopped early: the answer is that of what was finished by then." in text
     assert "Self-loops dropped: 3." in text
 
 

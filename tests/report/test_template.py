@@ -11,9 +11,10 @@ from hiergcn.report.template import signed, with_code
         ("run `hiergcn <x>` & look", "run <code>hiergcn &lt;x&gt;</code> &amp; look"),
         ("a lone ` <b>", "a lone ` &lt;b&gt;"),
         ("`a` and `b`", "<code>a</code> and <code>b</code>"),
+        ("*best <i>* of `a*b*c`, 2 * 3 * 4", "<em>best &lt;i&gt;</em> of <code>a*b*c</code>, 2 * 3 * 4"),
     ],
 )
-def test_code_between_backticks(text: str, expected: str) -> None:
+def test_code_and_emphasis(text: str, expected: str) -> None:
     assert with_code(text) == expected
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
+from threadpoolctl import threadpool_limits
 
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import load_dataset
-from hiergcn.report.tree_layout import OVERVIEW, RADIUS, Positions, Tree, layout
+from hiergcn.report.tree_layout import OVERVIEW, RADIUS, Positions, Tree, _by_forces, layout
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +93,13 @@ def test_many_components_have_a_layout() -> None:
     places = layout(tree)
     assert all(np.isfinite(place).all() for place in places)
     assert len(np.unique(np.round(places[0], 6))) == 6000
+
+
+def test_the_picture_does_not_depend_on_threads(tree: Tree) -> None:
+    """Cora has many components; a solver may return any mixture of the vectors that tell them apart."""
+    adjacency, radius = tree.adjacency[-1].toarray().astype(float), np.sqrt(tree.weight[-1])
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(_by_forces(adjacency, radius))
+    assert np.array_equal(*found)

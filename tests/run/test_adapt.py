@@ -163,7 +163,7 @@ def test_large_diameters_take_more_levels_steps_and_share() -> None:
     assert sizes[plus.levels] >= least
     assert plus.levels == MOST_LEVELS_LARGE or sizes[plus.levels + 1] < least
     assert (plus.share, plus.level_order, plus.order) == (0.7, 4, MOST_STEPS)
-    assert "138 steps across" in chosen.reasons["levels"]
+    assert "at least 138 steps" in chosen.reasons["levels"]
 
 
 def test_number_of_steps_follows_the_measured_growth(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,17 +18,18 @@ from hiergcn.errors import InputError
 from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.combination import ENOUGH
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.profile import Homophily, profile_graph
 from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.run import auto, candidate, portfolio
 from hiergcn.run.budget import Budget
-from hiergcn.run.events import CandidateDone, CandidateStarted, FitEvent
+from hiergcn.run.events import CandidateDone, CandidateStarted, EpochDone, FitEvent
 from hiergcn.run.fit import draw_split, fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.predict import explain, predictions_again, predictions_on
 from hiergcn.run.result import RunResult
+from hiergcn.run.seeds import TURNS, turn_of, turns
 from hiergcn.run.settings import settings_for
 from hiergcn.run.trainer import Trainer
-from hiergcn.run.turns import TURNS, turn_of, turns
 
 LONG = 1000.0  # seconds, so that time decides nothing
 SHORT = {"epochs": 25}
@@ -101,6 +102,73 @@ def test_labels_alone_are_chosen_on_communities() -> None:
     assert found.delivered.accuracy == 1.0
     assert board(found)["hgcn-plus"].left_out == "label-propagation makes no mistake on validation"
     assert "the edges say more than the features" in (found.verdict or "")
+
+
+def roles() -> Graph:
+    """50 stars whose hubs form a path. Nodes have no features, and classes are hubs and leaves."""
+    hubs, leaves = np.arange(50), np.arange(50, 200)
+    source, target = np.concatenate([hubs[:-1], leaves]), np.concatenate([hubs[1:], leaves % 50])
+    return Graph.from_edges(source, target, n=200, labels=(np.arange(200) >= 50).astype(np.int64), name="roles")
+
+
+def test_roles_are_told_by_degrees(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = [one for one in portfolio.PORTFOLIO if one.name in {*TRIED[: auto.SIMPLE], "mlp+degrees"}]
+    monkeypatch.setattr(auto, "candidates_for", lambda *_, **__: few)
+    found = chosen(roles(), changes={})
+    assert board(found)["mlp+degrees"].weight > 0.5
+    assert found.delivered.accuracy == 1.0
+    assert "MLP on degrees" in (found.verdict or "")
+    assert board(found)["mlp"].left_out == "the nodes have no features"
+
+
+def test_the_reason_is_that_of_most_of_the_answer(result: RunResult) -> None:
+    """Two methods of labels outweigh an MLP that is heavier than either; without a majority there is no reason."""
+    entries = {entry.name: entry for entry in portfolio.PORTFOLIO}
+
+    def verdict(weights: dict[str, float], structural: bool = False) -> str:
+        candidates = [candidate.Trained(entries[name], weight=weight) for name, weight in weights.items()]
+        profile = profile_graph(result.graph, result.split)
+        return auto.Automatic(candidates, profile, np.arange(200), (result.split,), structural).verdict
+
+    labels = {"label-propagation": 0.3, "harmonic": 0.3, "mlp": 0.4}
+    assert verdict(labels).startswith("MLP (40 %) answers together with")
+    assert verdict(labels).endswith(": the edges say more than the features.")
+    assert verdict({"gcn": 0.5, "mlp": 0.5}).endswith(": no single method is clearly better.")
+    assert verdict({"gcn": 1.0}, structural=True) == "GCN is best here: the edges say much, and there are no features."
+
+
+def test_one_mistake_of_few_nodes_stops_no_candidate(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    race = auto._Race(Trainer(graph, "cpu"), draw_split(graph), [0], lambda _: None, {}, 1, None, Budget(1.0))
+    race.validation_labels = race.validation_labels[:20]
+    one = candidate.Trained(portfolio.PORTFOLIO[0])
+    race.candidates = [one]
+    monkeypatch.setattr(race, "right", lambda _: np.ones(20, dtype=bool))
+    one.results.probabilities[0] = np.ones((1, 4))
+    watch = candidate.Watch(Budget(1.0), now=race.standing(), turns=4, epochs=3)
+    watch(EpochDone(seed=0, epoch=3, best_validation_accuracy=0.8))  # one of five nodes is wrong
+
+
+def test_reasons_speak_of_candidates_that_were_tried(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If H-GCN+ was not tried, its variants are not left out for being behind."""
+    names = {*TRIED[:5], "hgcn-plus-near", "graphsage-deep", "graphsage"}
+    few = [entry for entry in portfolio.PORTFOLIO if entry.name in names]
+    monkeypatch.setattr(auto, "candidates_for", lambda *_, **__: few)
+    monkeypatch.setattr(portfolio.Standing, "labels_far_ahead", True)
+    found = board(chosen(graph, seeds=[0]))
+    assert {found[name].left_out for name in names - set(TRIED[:4])} == {
+        "labels alone are far ahead of propagated features"
+    }
+
+
+@pytest.mark.parametrize(("same", "differ"), [(0.9, False), (0.3, True), (None, True)])
+def test_chance_speaks_for_graphsage_unless_neighbours_share_their_class(
+    graph: Graph, same: float | None, differ: bool
+) -> None:
+    pairs = None if same is None else Homophily(same, 0.25, 1, 100)
+    profile = replace(profile_graph(graph, draw_split(graph)), pairs=pairs)
+    now = portfolio.Standing(profile, {"gcn": 0.55, "graphsage": 0.5}, error=0.1)
+    assert now.neighbours_differ is differ
+    assert not now._replace(error=0.01).neighbours_differ
 
 
 def test_weights_and_shares_sum_to_1(result: RunResult) -> None:
@@ -418,6 +486,16 @@ def test_a_class_with_one_label_always_trains() -> None:
     parts = turns(Split(np.array([0, 1, 3]), np.array([2, 4]), np.array([5])), labels, 2)
     assert all(3 in one.train for one in parts)
     assert sorted(np.concatenate([one.validation for one in parts])) == [0, 1, 2, 4]
+
+
+def test_three_labels_take_two_turns(graph: Graph) -> None:
+    assert graph.labels is not None
+    first, second = (np.flatnonzero(graph.labels == k) for k in (0, 1))
+    none = np.empty(0, dtype=np.int64)
+    found = turns(Split(np.array([first[0], second[0]]), first[1:2], none), graph.labels)
+    assert [one.validation.tolist() for one in found] in ([[first[0]], [first[1]]], [[first[1]], [first[0]]])
+    lonely = Split(first[:1], second[:1], none)
+    assert turns(lonely, graph.labels) == (lonely,)
 
 
 def test_many_validation_nodes_do_not_train() -> None:

@@ -1,9 +1,14 @@
-"""The time of the automatic choice: its default, what an epoch is worth, and when time is up."""
+"""The time of the automatic choice: its default, what an epoch is worth, when time is up, and the order of jobs."""
+
+from itertools import permutations
+from typing import Any, NamedTuple
 
 import pytest
 
 from hiergcn.model.memory_cost import MemoryPlan
-from hiergcn.run.budget import LONGEST, Budget, default_limit, epoch_price
+from hiergcn.run.budget import LONGEST, Budget, Lanes, default_limit, epoch_price
+from hiergcn.run.engine import Request
+from hiergcn.run.process import Reply
 
 
 def test_larger_graphs_have_more_time() -> None:
@@ -33,3 +38,101 @@ def test_a_share_of_the_time() -> None:
     assert budget.is_over(0.7)
     assert not budget.is_over()
     assert not budget.is_over(0.7, grace=8.0)
+
+
+# Lanes: jobs end in the order of their prices, whatever the clock says
+
+
+class Told(NamedTuple):
+    """A result."""
+
+    epochs: int
+
+
+class Scripted:
+    """A pool whose jobs end in an order that the test gives."""
+
+    slots = 2
+
+    def __init__(self, *replies: tuple[str, Reply]) -> None:
+        self.replies = list(replies)
+        self.started: list[str] = []
+
+    def start(self, key: Any, job: Any, request: Request) -> None:
+        self.started.append(key)
+
+    def wait(self) -> list[tuple[Any, Reply]]:
+        assert self.replies, "the lanes wait for what they know"
+        return [self.replies.pop(0)]
+
+
+def result(key: str, epochs: int) -> tuple[str, Reply]:
+    return key, Reply("result", Told(epochs))
+
+
+def progress(key: str, epochs: int) -> tuple[str, Reply]:
+    return key, Reply("message", epochs)
+
+
+def test_a_job_that_is_done_waits_for_one_that_ends_before_it_by_price() -> None:
+    lanes = Lanes(Scripted(result("slow", 100), progress("quick", 5), result("quick", 30)), 2, began=1.0)  # type: ignore[arg-type]
+    lanes.start("slow", None, 0.1)
+    lanes.start("quick", None, 0.2)
+    assert not lanes.is_free
+    first = lanes.wait()
+    assert first.key == "quick"
+    assert first.price == pytest.approx(6.0)
+    assert lanes.now == pytest.approx(7.0)
+    second = lanes.wait()
+    assert second.key == "slow"
+    assert second.price == pytest.approx(10.0)
+
+
+def test_a_job_that_has_gone_on_for_longer_need_not_end_first() -> None:
+    lanes = Lanes(Scripted(progress("long", 80), result("short", 20)), 2)  # type: ignore[arg-type]
+    lanes.start("long", None, 0.1)
+    lanes.start("short", None, 0.1)
+    assert lanes.wait().key == "short"
+    assert lanes.running == ["long"]
+    assert lanes.now == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("order", list(permutations("abc")))
+def test_the_order_in_which_workers_finish_changes_nothing(order: tuple[str, ...]) -> None:
+    """Three jobs in two lanes: c begins when a has ended, whichever worker was done first."""
+    epochs = {"a": 10, "b": 25, "c": 5}
+    pool = Scripted(*(result(key, epochs[key]) for key in order if key != "c"))
+    lanes = Lanes(pool, 2)  # type: ignore[arg-type]
+    lanes.start("a", None, 1.0)
+    lanes.start("b", None, 1.0)
+    ends = [lanes.wait().key]
+    pool.replies.append(result("c", epochs["c"]))
+    lanes.start("c", None, 1.0)
+    ends += [lanes.wait().key, lanes.wait().key]
+    assert ends == ["a", "c", "b"]
+
+
+def test_without_prices_jobs_end_as_they_come() -> None:
+    lanes = Lanes(Scripted(result("b", 9), result("a", 1)), 2)  # type: ignore[arg-type]
+    lanes.start("a", None, 0.0)
+    lanes.start("b", None, 0.0)
+    assert [lanes.wait().key, lanes.wait().key] == ["b", "a"]
+
+
+def test_a_death_frees_its_lane() -> None:
+    lanes = Lanes(Scripted(("a", Reply("death", "killed"))), 1)  # type: ignore[arg-type]
+    lanes.start("a", None, 1.0, memory=7)
+    assert lanes.memory == 7
+    assert lanes.wait().reply.kind == "death"
+    assert lanes.is_free
+    assert lanes.memory == 0
+
+
+def test_lanes_meet_when_the_last_one_is_free() -> None:
+    lanes = Lanes(Scripted(result("a", 3), result("b", 8)), 2)  # type: ignore[arg-type]
+    lanes.start("a", None, 1.0)
+    lanes.start("b", None, 1.0)
+    lanes.wait()
+    lanes.wait()
+    lanes.meet()
+    assert lanes.now == 8.0

@@ -16,9 +16,9 @@ from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import METRICS, result_key
 from hiergcn.evaluate.paired import signed_rank_p
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.split import parse_splits, random_splits
+from hiergcn.graph.split import PUBLIC, parse_splits, random_splits
 from hiergcn.run.adapt import choose_settings
-from hiergcn.run.compare import compare
+from hiergcn.run.compare import compare, describe_splits
 from hiergcn.run.engine import Processes
 from hiergcn.run.events import CompareEvent, MethodDone, MethodStarted, RunDone
 from hiergcn.run.fit import fit
@@ -122,6 +122,11 @@ def test_explanations_name_the_rival_the_pairs_and_the_lowest_p(comparison: Comp
     several = replace(comparison, splits=random_splits(5), differences=pairs)
     assert "With 5 pairs p cannot fall below 0.0625" in " ".join(several.explanations)
     assert "Random splits overlap" in " ".join(several.explanations)
+
+
+def test_a_drawn_split_is_not_called_the_graphs_own() -> None:
+    assert describe_splits((PUBLIC,)) == "the graph's own split"
+    assert describe_splits((PUBLIC,), drawn=True).startswith("one split, drawn")
 
 
 @pytest.mark.usefixtures("one_process")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from safetensors.torch import load_file, save_file
 
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError, UnwritableError
@@ -219,6 +220,16 @@ def test_a_damaged_file_is_an_input_error(folder: Path, name: str) -> None:
     (folder / name).write_bytes(b"\x00garbage")
     with pytest.raises(InputError):
         load_run(folder)
+
+
+def test_weights_that_are_no_numbers(older: Path) -> None:
+    """A page and predictions were once made with them."""
+    weights = load_file(older / "model.safetensors")
+    first = min(weights)
+    weights[first] = weights[first] * np.nan
+    save_file(weights, older / "model.safetensors")
+    with pytest.raises(InputError, match=r"model\.safetensors holds weights that are not numbers"):
+        load_run(older)
 
 
 @pytest.mark.parametrize("name", ["history.csv", "predictions.csv"])

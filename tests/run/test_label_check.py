@@ -56,7 +56,9 @@ def test_wrong_labels_are_found_and_dropped_on_request(graph: Graph, result: Run
 def test_what_surroundings_say(graph: Graph, result: RunResult) -> None:
     assert result.doubtful is not None
     first = result.doubtful.iloc[0]
-    counted = {part.rsplit(" ", 1)[0]: int(part.rsplit(" ", 1)[1]) for part in first["neighbours"].split(", ")}
+    counted = {
+        part.rsplit(" ", 1)[0]: int(part.rsplit(" ", 1)[1].strip("()")) for part in first["neighbours"].split(", ")
+    }
     beside = graph.adjacency[[first["id"]]].indices
     assert sum(counted.values()) == len(beside)
     assert max(counted, key=lambda name: counted[name]) == first["likely"]

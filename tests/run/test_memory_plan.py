@@ -192,6 +192,10 @@ def test_remedy_names_the_fewest_batches_that_fit(free: Callable[[int], None]) -
     with pytest.raises(InputError, match="take --set batches=4,"):
         planned_to_fit(wide, settings, hierarchy, CPU)
     assert not planned_to_fit(wide, enough, hierarchy, CPU).full_validation
+    assert wide.labels is not None
+    split = Split.random(wide.labels, per_class=10, validation=100, seed=0)
+    found = fit(wide, split, enough.override({"epochs": 1}), [0], device="cpu", hierarchy=hierarchy)
+    assert found.settings.train.batch_validation  # so that the run says how its predictions were made
 
 
 def test_a_refused_fit_does_not_coarsen(

@@ -29,6 +29,7 @@ NETWORKS: dict[str, tuple[str, dict[str, Any], bool]] = {  # method, settings, w
     "hgcn exchange": ("hgcn", {"exchange": 2}, False),
     "hgcn-plus": ("hgcn-plus", {"networks": 2, "batch_norm": True, "input_dropout_on": "propagated"}, True),
     "hgcn-plus balanced": ("hgcn-plus", {"prediction_balance": 0.5, "input_dropout_on": "propagated"}, True),
+    "mlp degrees": ("mlp", {"degrees": True}, True),
     "mlp nearness": ("mlp", {"nearness": True}, False),
     "hgcn nearness": ("hgcn", {"nearness": True}, False),
 }

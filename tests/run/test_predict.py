@@ -47,6 +47,16 @@ def test_predictions_again(run: LoadedRun, graph: Graph) -> None:
     pd.testing.assert_frame_equal(predictions_again(run, graph, "cpu"), run.predictions, rtol=0, atol=written)
 
 
+def test_predictions_of_batches_again(graph: Graph, tmp_path: Path) -> None:
+    """The whole graph has edges that the batches lack, so it gives others."""
+    changes = {"levels": 2, "hidden": 8, "epochs": 5, "batches": 4, "batch_validation": True}
+    fitted = fit(graph, draw_split(graph), settings_for("hgcn", "paper").override(changes), device="cpu")
+    write_run(fitted, tmp_path / "run")
+    run = load_run(tmp_path / "run")
+    pd.testing.assert_frame_equal(predictions_again(run, graph, "cpu"), run.predictions)
+    assert not np.allclose(run.model.predict_proba(graph, "cpu"), run.probabilities, rtol=0, atol=1e-5)
+
+
 def test_a_changed_graph_is_refused(run: LoadedRun, graph: Graph) -> None:
     other = planted_graph(120, seed=4)
     changed = Graph(other.adjacency, other.features, other.labels, graph.ids, graph.class_names, "mine")

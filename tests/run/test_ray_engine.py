@@ -155,7 +155,7 @@ def test_the_driver_writes_the_store(engine: RayEngine, tmp_path: Path) -> None:
     summary = run_jobs([*jobs, bad], Store(tmp_path / "ray"), engine=engine, on_event=on_event)
     assert (summary.done, len(set(told))) == (3, 3)
     assert "KeyError" in summary.failures["nothing_of_that_name"]
-    run_jobs(jobs, Store(tmp_path / "local"))
+    run_jobs(jobs, Store(tmp_path / "local"), engine=Processes(1, apart=False))
     found, local = ({one.id: one.result for one in Store(tmp_path / name).records()} for name in ("ray", "local"))
     assert found == local
 

@@ -42,8 +42,8 @@ def settings(**changes: object) -> Settings:
 def cut(graph: Graph, split: Split, chosen: Settings, count: int, full_validation: bool = True) -> Batches:
     method, task = build_method(chosen.method, chosen.model), Task.of(graph, split)
     hierarchy = coarsen(graph.adjacency, 2, chosen.coarsen)
-    whole = method.prepare(task, hierarchy, CPU)
-    return Batches(method, whole, task, hierarchy, count, CPU, full_validation)
+    whole = method.prepare(task, hierarchy, CPU) if full_validation else None
+    return Batches(method, whole, task, hierarchy, count, CPU)
 
 
 def learner(batches: Batches, chosen: Settings | None = None) -> BatchLearner:
@@ -178,6 +178,29 @@ def test_a_graph_too_large_for_full_validation_is_evaluated_in_batches(graph: Gr
         assert torch.equal(logits[batch.nodes], learning._network(batch).eval()(batch.prepared.features))
         seen.append(batch.nodes)
     assert torch.equal(torch.cat(seen).sort().values, torch.arange(600))
+
+
+@pytest.mark.parametrize(
+    ("method", "changes"),
+    [("hgcn", {}), ("hgcn-plus", {"components": 5}), ("hgcn", {"networks": 2}), ("gcn", {})],
+    ids=["hgcn", "components", "ensemble", "gcn"],
+)
+def test_a_model_for_batches_alone_is_that_of_the_whole_graph(
+    graph: Graph, split: Split, method: str, changes: dict[str, object]
+) -> None:
+    """So the whole graph need not become tensors, and the seeds give the same weights."""
+    chosen = settings_for(method).override({"scaling": "standard", "epochs": 2, "batches": 4, **changes})
+    batches = cut(graph, split, chosen, 4, full_validation=False)
+    whole = batches.method.prepare(batches.task, batches.hierarchy, CPU)
+    assert batches.model_inputs.features.shape[0] < 300 < whole.features.shape[0]
+    found, expected = (
+        train_seed(batches.method, one, batches.task, chosen.train, 3, CPU, None, batches).weights
+        for one in (batches.model_inputs, whole)
+    )
+    assert found is not None
+    assert expected is not None
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(value, expected[name]) for name, value in found.items())
 
 
 def test_the_loss_is_that_of_all_batches_together(graph: Graph, split: Split) -> None:

@@ -16,10 +16,9 @@ from hiergcn.graph import Split
 from hiergcn.graph.task import Task
 from hiergcn.model.hgcn import HGCNConfig, HGCNMethod
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Optimiser, Prepared, Weights
-from hiergcn.train import loop
 from hiergcn.train.config import EpochDone, TrainConfig
 from hiergcn.train.learners import make_optimiser
-from hiergcn.train.loop import SeedOutcome, set_learning_rate, train_seed, train_side_by_side
+from hiergcn.train.loop import SeedOutcome, train_seed, train_side_by_side
 
 CPU = torch.device("cpu")
 SMALL = HGCNConfig(levels=2, hidden=8, channels=2, weight_embedding=2, dropout=0.5)
@@ -174,22 +173,6 @@ def test_l2_falls_on_weight_matrices_alone(task: Task) -> None:
     assert free["weight_decay"] == 0.0
     assert {names[id(p)].split(".")[-1] for p in decayed["params"]} == {"theta"}
     assert {names[id(p)].split(".")[-1] for p in free["params"]} == {"w", "V"}
-
-
-def test_the_rate_of_each_epoch_is_set(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A schedule that stops learning after the first epoch leaves later training losses alone, dropout apart."""
-    still = replace(SMALL, dropout=0.0)
-    monkeypatch.setattr(loop, "learning_rate", lambda config, epoch: config.learning_rate if epoch == 1 else 0.0)
-    losses = train(task, TrainConfig(epochs=4), model=still).history[:, 0]
-    assert losses[1] != losses[0]
-    assert len(set(losses[1:])) == 1
-
-
-def test_a_rate_that_is_a_tensor_is_changed_in_place() -> None:
-    rate = torch.tensor(0.5)
-    optimiser = torch.optim.Adam([nn.Parameter(torch.zeros(1))], lr=rate, fused=True)
-    set_learning_rate(optimiser, 0.25)
-    assert rate.item() == 0.25
 
 
 def test_the_callback_gets_seed_epoch_and_best_accuracy(task: Task) -> None:

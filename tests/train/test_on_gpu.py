@@ -44,7 +44,7 @@ def prepared_for(graph: Graph, name: str, **changes: Any) -> tuple[Any, ...]:
 
 
 OPTIONS = {"own_weights": True, "exchange": 2, "round_weights": True}
-COLUMNS = {"harmonic": True, "fade": 0.1, "column_dropout": 0.5}
+COLUMNS = {"harmonic": True, "sharp": True}
 SEVERAL = {"networks": 2, "label_prior": 2.0, "prediction_balance": 0.5}
 
 

@@ -75,7 +75,7 @@ def test_each_replica_gives_the_same_as_alone(graph: Graph, name: str, changes: 
 
 def test_replicas_of_the_options_that_the_paper_lacks(graph: Graph) -> None:
     changes: dict[str, Any] = {"own_weights": True, "exchange": 2, "weight_embedding": 2, "round_weights": True}
-    changes |= {"harmonic": True, "fade": 0.1, "column_dropout": 0.5, "nearness": True}
+    changes |= {"harmonic": True, "nearness": True}
     changes |= {"epochs": 8, "patience": None}
     settings = settings_for("hgcn", "paper").override(SMALLER["hgcn"] | changes)
     method, tasks = build_method("hgcn", settings.model), tasks_of(graph, 2)

@@ -3,9 +3,13 @@
 Heavy imports are inside the commands, so that `hiergcn --help` is instant.
 """
 
+import atexit
 import os
 import signal
 import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -37,8 +41,8 @@ LIBRARIES = 3_000_000_000
 app = typer.Typer(
     name="hiergcn",
     cls=Group,
-    help="Classify the nodes of a graph from a few labels, by hierarchical graph convolutional networks (H-GCN).",
-    epilog="Start with: hiergcn fit cora",
+    help="Predict the class, or a number, of every node of a graph from a few labels: H-GCN and other methods.",
+    epilog="Start with: hiergcn fit cora, or with your own files: hiergcn check edges.csv nodes.csv --label COLUMN",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
@@ -72,7 +76,7 @@ def _options(
 
 
 def _check_address_space() -> None:
-    """Refuse to start with less than the libraries take: for want of it they end a process, each in its own way."""
+    """Refuse to start with too little address space: the libraries would crash, each in its own way."""
     try:
         import resource
     except ImportError:  # Windows
@@ -83,12 +87,27 @@ def _check_address_space() -> None:
         raise InputError(f"This process may take {taken} of memory and needs {needed}; raise the limit (ulimit -v).")
 
 
+def shell() -> None:
+    """Run a command as a process of its own, and leave its memory to the system when it ends.
+
+    Python would look through every object of every library once more, which takes half a second.
+    """
+    try:
+        main()
+    except SystemExit as ending:
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        with suppress(OSError):  # of a full disk, for instance, on which Python itself reports
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(int(ending.code or 0))
+        raise
+
+
 def main() -> None:
     """Run a command. Errors that the user can fix become one sentence and exit code 2."""
     _heed_stopping()
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show ± still gets the figures
+    _ready_streams()
     try:
         code = app(prog_name="hiergcn", standalone_mode=False)
     except Exception as error:
@@ -113,8 +132,19 @@ def _heed_stopping() -> None:
             signal.signal(number, signal.default_int_handler)
 
 
+def _ready_streams() -> None:
+    """Open the streams that the caller has closed, and write UTF-8 to files and pipes, whatever the locale is."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("r" if number == 0 else "w", encoding="utf-8"))  # noqa: SIM115
+        elif number > 0 and hasattr(stream, "reconfigure"):
+            # a terminal that cannot show ± still gets the figures
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="replace")
+
+
 def _names_memory(message: str) -> bool:
-    """Return whether an error of torch, of the loader of its libraries or of the system is for want of memory."""
+    """Return whether an error of torch, of the library loader or of the system means that memory ran out."""
     return any(words in message for words in ("allocate memory", "failed to map segment", "can't start new thread"))
 
 

@@ -65,7 +65,7 @@ def check(
         _print_target(screen, graph)
     split.check(graph)
     split_from = printable(read.split_from or drawn_split(graph))
-    screen.print(f"\nThe split would be {split_sizes(split)}; it is {split_from}.", soft_wrap=True)
+    screen.print(f"\nThe split would be {split_sizes(split)}, {split_from}.", soft_wrap=True)
     if not len(split.test):
         screen.print("No labels are left for a test: a fit would show validation accuracy.", style="yellow")
     warn_of_few_tests(screen, len(split.test))
@@ -104,7 +104,7 @@ def _print_target(screen: "Console", graph: "Graph") -> None:
 
 
 def _print_profile(screen: "Console", graph: "Graph", split: "Split") -> None:
-    """Print what the graph looks like, and how much features and edges say alone."""
+    """Print a description of the graph, and the accuracy of features alone and edges alone."""
     from hiergcn.graph.profile import profile_graph
     from hiergcn.run.evidence import measure_evidence
 

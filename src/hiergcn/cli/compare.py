@@ -164,7 +164,7 @@ def _keep(folder: Path, comparison: "Comparison") -> None:
 
 
 def _print_comparison(out: "Console", comparison: "Comparison") -> None:
-    """Print the table and what its columns mean."""
+    """Print the table and the meaning of its columns."""
     columns: tuple[str, ...] = ("model", "mean ± std", "failed", "s/seed", "GB", "difference, 95 %", "p")
     rows: list[tuple[str, ...]] = [
         (*_row(run), *_difference(comparison.difference(run.model))) for run in comparison.runs
@@ -174,7 +174,7 @@ def _print_comparison(out: "Console", comparison: "Comparison") -> None:
     out.print()
     title = f"Test accuracy on {printable(comparison.dataset)}, %: mean of {_runs(comparison)}"
     print_table(out, columns, rows, title=title)
-    for sentence in comparison.explanations:
+    for sentence in (*comparison.explanations, comparison.about_memory):
         out.print(sentence)
     for one in comparison.differences:
         if one.left_out:

@@ -21,7 +21,7 @@ SHOWN = 8  # members of a hyper-node; the JSON file has more
 
 def explain(
     run: options.Run,
-    node: Annotated[str, typer.Option(metavar="ID", help="Id of the node.")],
+    node: Annotated[str, typer.Option(metavar="ID", help="Id of the node. [required]")],
     class_: Annotated[
         str | None, typer.Option("--class", metavar="NAME", help="Class to explain. [default: the predicted one]")
     ] = None,
@@ -53,26 +53,28 @@ def explain(
 def _print(out: "Console", found: "Explanation") -> None:
     _print_prediction(out, found)
     if found.methods:
-        said = [(one.name, f"{one.weight:.0%}", one.predicted, percent(one.probability)) for one in found.methods]
-        columns = ("method", "weight", "says", f"{found.explained} %")
+        said = [(one.name, f"{100 * one.weight:.0f}", one.predicted, percent(one.probability)) for one in found.methods]
+        columns = ("method", "weight %", "predicts", f"{found.explained} %")
         kept = 3 if found.probability is None else 4  # numbers have no probability
-        title = "The methods of the answer"
-        print_table(out, columns[:kept], [row[:kept] for row in said], title=title)
+        out.print()
+        print_table(out, columns[:kept], [row[:kept] for row in said], title="Methods of the answer")
+    out.print(f"\n{_score(found)}")
     digits = "+.4g" if found.probability is None else "+.3f"
     by_hops = [("the node itself" if hops == "0" else hops, format(share, digits)) for hops, share in _reached(found)]
     nodes = [(one.id, "-" if one.hops is None else str(one.hops), format(one.share, digits)) for one in found.nodes]
     features = [(one.name, format(one.share, digits)) for one in found.features]
     tables: list[tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]] = [
-        ("By distance in edges", ("distance", "share"), by_hops),
-        ("Labelled nodes" if found.by_labels else "Nodes", ("node", "edges away", "share"), nodes),
-        ("Labels" if found.by_labels else "Features", ("feature", "share"), features),
+        ("Contributions by distance", ("edges away", "contribution"), by_hops),
+        ("Labelled nodes" if found.by_labels else "Nodes", ("node", "edges away", "contribution"), nodes),
+        ("Labels" if found.by_labels else "Features", ("feature", "contribution"), features),
     ]
     for title, names, rows in tables:
         out.print()
         print_table(out, names, rows, title=title, letters=SHOWN_LETTERS)
     for group in found.hyper_nodes:
         out.print()
-        out.print(f"Level {group.level}: one hyper-node of {group.size:,} nodes, share {format(group.share, digits)}")
+        share = format(group.share, digits)
+        out.print(f"Level {group.level}: a hyper-node of {group.size:,} nodes, contribution {share}")
         out.print(f"  labels given: {_counts(group.given)}; predicted: {_counts(group.predicted)}", soft_wrap=True)
         listed = ", ".join(printable(name)[:SHOWN_LETTERS] for name in group.members[:SHOWN])
         more = f" and {group.size - SHOWN:,} more" if group.size > SHOWN else ""
@@ -80,27 +82,35 @@ def _print(out: "Console", found: "Explanation") -> None:
 
 
 def _print_prediction(out: "Console", found: "Explanation") -> None:
-    """Say what is predicted, and what the contributions add up to."""
+    name, explained, predicted = (printable(text) for text in (found.id, found.explained, found.predicted))
     if found.probability is None:
-        out.print(f"{printable(found.explained)} of {printable(found.id)} is predicted to be {found.predicted}")
-        if found.set is not None and found.coverage is not None:
-            out.print(f"Interval of {100 * found.coverage:g} %: {found.set}")
-        without = "is the mean of the training values" if found.by_labels else "without any features"
-        alone = f"{found.score:.6g} by {found.method} alone, {found.without:.6g} {without}"
-        out.print(f"{alone}. Contributions to the difference:", soft_wrap=True)
-        return
-    out.print(f"{printable(found.id)} is predicted to be {printable(found.predicted)}")
-    if found.set is not None and found.coverage is not None:
-        out.print(f"Prediction set of {100 * found.coverage:g} %: {printable(found.set)}", soft_wrap=True)
-    what = f"Score of {printable(found.explained)}: {found.score:+.3f}"
-    probability = f"probability {percent(found.probability)} %"
-    if found.by_labels:
-        out.print(f"{what} (its share of the labels nearby less the mean of all; {probability}). Contributions:")
+        sentence, region = f"{explained} of {name} is predicted to be {predicted}.", "Interval"
     else:
-        out.print(
-            f"{what} (its logit less the mean of all; {probability}), {found.without:+.3f} without any features. "
-            "Contributions to the difference:"
-        )
+        sentence, region = f"{name} is predicted to be {predicted}.", "Prediction set"
+        sentence += f" The probability of {explained} is {percent(found.probability)} %."
+    out.print(sentence, soft_wrap=True)
+    if found.set is not None and found.coverage is not None:
+        out.print(f"{region} of {100 * found.coverage:g} %: {printable(found.set)}", soft_wrap=True)
+
+
+def _score(found: "Explanation") -> str:
+    """Return what the contributions add up to, in words."""
+    explained, method = printable(found.explained), found.method
+    if found.methods:
+        features = "" if found.by_labels else " that uses features"
+        method = f"Explained by {method}, the method with the largest weight{features}"
+    digits = ".6g" if found.probability is None else "+.3f"
+    score, without = format(found.score, digits), format(found.without, digits)
+    if found.probability is None:
+        start = "the mean of the training values" if found.by_labels else "its prediction without any features"
+        return f"{method}: {score} is predicted, and {start} is {without}. Contributions add up to the difference."
+    if found.by_labels:
+        meaning = "its share of the labels nearby minus the mean over the classes"
+        return f"{method}: the score of {explained} is {score}, {meaning}. Contributions add up to it."
+    return (
+        f"{method}: the score of {explained} is {score}, its logit minus the mean over the classes; without any "
+        f"features it is {without}. Contributions add up to the difference."
+    )
 
 
 def _reached(found: "Explanation") -> list[tuple[str, float]]:

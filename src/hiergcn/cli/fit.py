@@ -38,8 +38,9 @@ def fit(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Settings to start from: paper, reference (the authors' code), plus (H-GCN+) or plus-few (H-GCN+ for "
-            "a handful of labels). [default: the model's own]",
+            help="Settings to start from: paper, reference (the authors' code), plus (H-GCN+), plus-few (for a handful "
+            "of labels), long-range (for a large diameter), elsewhere (for regions without labels). [default: the "
+            "model's own]",
             autocompletion=options.complete_preset,
             rich_help_panel=options.METHOD,
         ),
@@ -49,7 +50,7 @@ def fit(
         typer.Option(
             metavar="N",
             min=1,
-            help="Train with seeds 0 to N-1, for mean and spread; auto trains as many as its time allows.",
+            help="Train with seeds 0 to N-1, for mean and spread; auto trains as many as the time limit allows.",
             rich_help_panel=options.RUNNING,
         ),
     ] = 5,

@@ -28,7 +28,7 @@ class Command(_GroupedHelp, TyperCommand):
 
 
 class Group(_GroupedHelp, TyperGroup):
-    """A command with commands of its own."""
+    """A command with subcommands."""
 
 
 def _page(command: Any, ctx: Any) -> Iterable[str]:
@@ -119,7 +119,7 @@ def _about(one: Any) -> str:
 
 
 def usage_sentence(error: Any) -> str:
-    """Return what was typed wrongly, in the form of all errors."""
+    """Return a usage error as one sentence."""
     context, kind = getattr(error, "ctx", None), type(error).__name__
     path = context.command_path if context is not None else "hiergcn"
     see, message = f"see {path} --help.", str(error.format_message()).strip()

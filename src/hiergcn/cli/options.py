@@ -27,7 +27,7 @@ INTERRUPTED = 130  # the exit code of shells after Ctrl-C
 FILES, METHOD, RUNNING, RESULTS = "Your files", "Method and settings", "Running", "Results"
 """Groups of options in the help."""
 AUTO = "auto"
-PRESETS = ("paper", "reference", "plus", "plus-few")
+PRESETS = ("paper", "reference", "plus", "plus-few", "long-range", "elsewhere")
 
 
 def complete_data(incomplete: str) -> list[str]:
@@ -40,7 +40,7 @@ def complete_data(incomplete: str) -> list[str]:
 
 
 def complete_model(incomplete: str) -> list[tuple[str, str]]:
-    """Return the methods that begin with a text, and what they do."""
+    """Return the methods that begin with a text, with their descriptions."""
     from hiergcn.model.registry import method_about
 
     about = {AUTO: "Choose and combine methods for the graph."} | {name: method_about(name) for name in method_names()}
@@ -56,6 +56,15 @@ def complete_models(incomplete: str) -> list[str]:
 def complete_preset(incomplete: str) -> list[str]:
     """Return the presets that begin with a text."""
     return [name for name in PRESETS if name.startswith(incomplete)]
+
+
+def complete_setting(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return the settings of the named method, or of H-GCN+, that begin with a text, with their meaning."""
+    from hiergcn.run.setting_table import method_settings
+
+    model = ctx.params.get("model")
+    known = method_settings(model if model in method_names() else "hgcn-plus")
+    return [(f"{name}=", one.about) for name, one in known.items() if name.startswith(incomplete)]
 
 
 Data = Annotated[
@@ -136,6 +145,7 @@ Set = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="Change a setting; may be repeated. `hiergcn settings MODEL` lists them.",
+        autocompletion=complete_setting,
         rich_help_panel=METHOD,
     ),
 ]
@@ -199,7 +209,7 @@ def check_device(name: str) -> None:
 
 
 def announce(source: "Source") -> None:
-    """Say what is going to happen, before the libraries are imported that take seconds."""
+    """Print what is about to happen, before imports that take seconds."""
     files = [source.data, *([source.nodes] if source.nodes else [])]
     if not is_first_rank():
         return

@@ -47,6 +47,11 @@ def predict(
         for note in graph.notes:
             screen.print(f"Note: {printable(note)}", style="yellow", soft_wrap=True)
     digits = DIGITS if loaded.model.scale is None else None  # numbers are rounded already
-    write_csv(frame, sys.stdout if out is None else out, spreadsheet=spreadsheet_safe, digits=digits)
+    try:
+        write_csv(frame, sys.stdout if out is None else out, spreadsheet=spreadsheet_safe, digits=digits)
+        sys.stdout.flush()
+    except OSError as error:
+        error.filename = error.filename or "Standard output"
+        raise
     where = "" if out is None else f", written to {out}"
     screen.print(f"{len(frame):,} predictions{about}{where}", soft_wrap=True)

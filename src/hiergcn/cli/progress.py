@@ -49,7 +49,7 @@ class Progress:
             self.bars.stop()
 
     def start(self, task: str, total: float, *, line: str | None = None) -> None:
-        """Begin a task, in place of the last one. `line` announces it if there is no bar."""
+        """Start a task, which replaces the last one. Without a bar, print `line` instead."""
         self.total, self.done, self.began = total, 0.0, time.monotonic()
         if self.bars is None:
             if line is not None:
@@ -152,7 +152,7 @@ class FitProgress:
                 self.progress.start(f"{model} on the same split", 0, line=f"Fitting {model} on the same split")
 
     def _score(self, value: float | None) -> str:
-        """Return a validation score in words: accuracy, or 1 less the squared error of standardised numbers."""
+        """Format a validation score: accuracy, or 1 minus the squared error of standardised numbers."""
         return f"score {value:.3f}" if self.numbers and value is not None else f"{percent(value)} %"
 
     def _show_seed(self, outcome: "SeedOutcome") -> None:

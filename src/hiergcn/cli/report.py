@@ -12,7 +12,7 @@ def report(
     run: Annotated[Path, typer.Argument(help="A folder that `hiergcn fit` or `hiergcn compare` wrote.")],
     open_: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
-    """Write the page of a run or a comparison again."""
+    """Write the report of a run or a comparison again."""
     from hiergcn.report import write_comparison_page, write_report
     from hiergcn.run.method_scores import COMPARISON
 

@@ -26,6 +26,7 @@ def suggest(
     nodes: options.Nodes = None,
     budget: Annotated[int, typer.Option(metavar="N", min=1, help="Number of nodes to suggest.")] = 20,
     label: options.Label = None,
+    target: options.Target = None,
     id_: options.Id = None,
     weight: options.Weight = None,
     drop: options.Drop = None,
@@ -45,7 +46,7 @@ def suggest(
     if Path(data).is_dir() or data.endswith("/"):
         frame = _after(Path(data), budget, seed)
     else:
-        source = Source(data, nodes, label, id_, weight, None, drop or (), unknown, delimiter, labels or ())
+        source = Source(data, nodes, label, id_, weight, None, drop or (), unknown, delimiter, labels or (), target)
         frame = _before(source, budget, seed)
     write_csv(frame, sys.stdout if out is None else out, spreadsheet=spreadsheet_safe)
     where = "" if out is None else f", written to {out}. Fill in its column label and give it to fit: --labels {out}"

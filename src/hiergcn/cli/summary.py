@@ -26,6 +26,7 @@ TITLES = ("R²", "MAE", "RMSE")
 MEANING = "R² is 1 for perfect predictions, 0 for the mean. MAE, RMSE: mean absolute and root mean squared error."
 SHOWN_NOTES = 10
 SHOWN_CLASSES = 30
+SHOWN_NAMES = 4
 
 
 def print_summary(out: Console, result: RunResult, folder: Path | None, asked: int) -> None:
@@ -40,10 +41,10 @@ def print_summary(out: Console, result: RunResult, folder: Path | None, asked: i
 
 def _print_class_figures(out: Console, result: RunResult) -> None:
     _print_accuracy(out, result)
-    if len(result.outcomes) > 1 or result.leaderboard is None:
+    if result.leaderboard is None:  # else seeds are of the first candidate alone
         out.print()
         _print_seeds(out, result)
-    if result.hierarchy is not None:
+    if result.hierarchy is not None and any(method_facts(one.settings.method).uses_hierarchy for one in result.members):
         rows = [(f"{k}", f"{level.n_nodes:,}", f"{level.n_edges:,}") for k, level in enumerate(result.hierarchy.levels)]
         out.print()
         print_table(out, ("level", "nodes", "edges"), rows, title="Hierarchy", words=())
@@ -59,20 +60,23 @@ def _print_class_figures(out: Console, result: RunResult) -> None:
 
 
 def _print_end(out: Console, result: RunResult, folder: Path | None, asked: int) -> None:
-    """Print times, notes and where everything is."""
+    """Print times, notes and the paths of all files."""
     seconds = result.seconds
-    out.print(
-        f"Time: coarsening {duration(seconds['coarsen'])}, training {duration(seconds['train'])}, "
-        f"{1000 * seconds['epoch']:.1f} ms per epoch on {result.device}."
-    )
-    out.print(f"Selection: {result.selection_rule}; no test label is read before the end.")
+    first, *others = (one.uses_features for one in result.members)  # else labels are spread at once, without epochs
+    epoch = f", {1000 * seconds['epoch']:.1f} ms per epoch" if first else ""
+    times = f"coarsening {duration(seconds['coarsen'])}, training {duration(seconds['train'])}{epoch}"
+    out.print(f"Time: {times} on {result.device}.")
+    rule = f"{result.selection_rule}; no" if first or any(others) else "no"
+    out.print(f"Selection: {rule} test label is read before the end.")
     for note in result.notes[:SHOWN_NOTES]:
         out.print(f"Note: {printable(note)}", style="yellow")
     if len(result.notes) > SHOWN_NOTES:
         out.print(f"Note: {len(result.notes) - SHOWN_NOTES} more notes are in metrics.json.", style="yellow")
     done = len(result.outcomes)
-    if result.interrupted:
-        out.print(f"Stopped early: the {done} of {asked} seeds that were finished are kept.", style="yellow")
+    if result.interrupted and result.leaderboard is not None:
+        out.print("Stopped early: the answer is that of the candidates and seeds that were finished.", style="yellow")
+    elif result.interrupted:
+        out.print(f"Stopped early: the answer is that of {done} of {asked} seeds.", style="yellow")
     elif result.leaderboard is not None and done < asked and not method_facts(result.settings.method).relearns:
         out.print(f"There was time for {done} of {asked} seeds; a longer --time-limit trains the others.")
     out.print()
@@ -109,8 +113,8 @@ def _print_accuracy(out: Console, result: RunResult) -> None:
     seeds = f"{count} seed" + ("s" if count > 1 else "")
     how = f"{result.settings.method} on {printable(result.graph.name)}, preset {result.settings.preset}, {seeds}"
     title = how if result.leaderboard is None else f"Chosen for {printable(result.graph.name)}"
-    delivered = [("delivered, test", percent(answer.accuracy), "", "", "")] if result.test else []
-    delivered.append(("delivered, validation", percent(answer.validation_accuracy), "", "", ""))
+    delivered = [("predictions, test", percent(answer.accuracy), "", "", "")] if result.test else []
+    delivered.append(("predictions, validation", percent(answer.validation_accuracy), "", "", ""))
     each = [("each seed, test", *_figures(result.test.accuracy))] if result.test else []
     each.append(("each seed, validation", *_figures(result.validation.accuracy)))
     each = each if count > 1 or result.leaderboard is None else []  # would repeat the delivered ones
@@ -126,13 +130,14 @@ def _print_accuracy(out: Console, result: RunResult) -> None:
         if result.test and result.test.accuracy.mean is not None:
             rows.append(("test minus claim", f"{100 * (result.test.accuracy.mean - result.claim):+.1f}", "", "", ""))
     print_table(out, ("accuracy in %", "mean", "spread", "lowest", "highest"), rows, title=title)
-    networks = len(result.members)
-    if networks > 1:
-        out.print(f"Delivered: the mean of {networks} networks. Spread: sample standard deviation over seeds.")
+    models = len(result.members)
+    if models > 1:
+        out.print(f"The predictions are the mean of {models} models. Spread: sample standard deviation over seeds.")
     if result.verdict:
         out.print(result.verdict, style="bold")
     if not result.test:
-        words = "There are no test labels. Validation also chose the epoch, so its accuracy is optimistic."
+        what = "the epoch" if result.leaderboard is None else "methods and epochs"
+        words = f"There are no test labels. Validation also chose {what}, so its accuracy is optimistic."
         out.print(words, style="yellow")
     warn_of_few_tests(out, len(result.split.test))
     if result.failed_seeds:
@@ -201,11 +206,11 @@ def _print_leaderboard(out: Console, candidates: Sequence[Candidate]) -> None:
     for one in candidates:
         if one.validation is not None:
             test = percent(one.test.accuracy.mean) if one.test else "-"
-            weight = f"{one.weight:.0%}" if one.weight else ""
+            weight = f"{100 * one.weight:.0f}" if one.weight else ""
             figures = percent(one.validation.accuracy.mean), test, weight
             rows.append((one.name, *figures, str(one.seeds), duration(one.seconds or 0.0)))
-    columns = ("candidate", "validation %", "test %", "weight", "seeds", "time")
-    print_table(out, columns, rows, title="Leaderboard: accuracy of the mean over a candidate's seeds")
+    columns = ("candidate", "validation %", "test %", "weight %", "seeds", "time")
+    print_table(out, columns, rows, title="Leaderboard: accuracy of each candidate, mean over its seeds")
     _print_left_out(out, candidates)
     out.print()
 
@@ -233,8 +238,8 @@ def _print_numbers(out: Console, result: RunResult, report: NumberReport) -> Non
     seeds = f"{count} seed" + ("s" if count > 1 else "")
     of = f"{printable(result.graph.target_name)} of {printable(result.graph.name)}"
     title = f"{result.settings.method} for {of}, {seeds}" if result.leaderboard is None else f"Chosen for {of}"
-    rows = [("delivered, test", *_shown(report.scores.values()))] if result.test else []
-    rows.append(("delivered, validation", *_shown(report.validation_scores.values())))
+    rows = [("predictions, test", *_shown(report.scores.values()))] if result.test else []
+    rows.append(("predictions, validation", *_shown(report.validation_scores.values())))
     if count > 1:
         rows += [("single seeds, test", *_means(result.test))] if result.test else []
         rows.append(("single seeds, validation", *_means(result.validation)))
@@ -268,14 +273,14 @@ def _print_candidates(out: Console, result: RunResult) -> None:
     candidates = result.leaderboard or result.baselines or ()
     on = "test" if result.test else "validation"
     rows = [
-        (one.name, *_means(report), f"{one.weight:.0%}" if one.weight else "", duration(one.seconds or 0.0))
+        (one.name, *_means(report), f"{100 * one.weight:.0f}" if one.weight else "", duration(one.seconds or 0.0))
         for one in candidates
         if (report := getattr(one, on)) is not None
     ]
     if not rows:
         return
     title = "Leaderboard, best on validation first" if result.leaderboard else "Other methods on the same split"
-    print_table(out, ("candidate", *TITLES, "weight", "time"), rows, title=f"{title}; on {on} nodes")
+    print_table(out, ("candidate", *TITLES, "weight %", "time"), rows, title=f"{title}; on {on} nodes")
     _print_left_out(out, candidates)
     out.print()
 
@@ -287,7 +292,8 @@ def _print_left_out(out: Console, candidates: Sequence[Candidate]) -> None:
             reasons.setdefault(one.left_out, []).append(one.name)
     for reason, names in reasons.items():
         hint = "; a longer --time-limit includes them" if reason == NO_TIME else ""
-        out.print(f"Not in the table: {', '.join(names)} ({printable(reason)}{hint}).", soft_wrap=True)
+        more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+        out.print(f"Not in the table: {', '.join(names[:SHOWN_NAMES])}{more} ({printable(reason)}{hint}).")
 
 
 def _means(report: PartReport) -> list[str]:

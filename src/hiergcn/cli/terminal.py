@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from hiergcn.graph import Graph, Split
 
 PLAIN_WIDTH = 80
+NARROWEST = 60
+"""Letters per line of a table, at least; a narrower terminal breaks the lines."""
 FEW_TESTS = 20
 
 
@@ -97,7 +99,9 @@ def print_table(
     every = list(rows)
     for row in every[:most]:
         table.add_row(*(printable(cell[:letters]) for cell in row))
+    width, out.width = out.width, max(out.width, NARROWEST)
     out.print(table)
+    out.width = width
     if most is not None and len(every) > most:
         out.print(f"... and {len(every) - most:,} more {what}")
 
@@ -108,7 +112,7 @@ def percent(fraction: float | None, digits: int = 1) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration as people say it: 0.4 s, 12 s, 3 min 20 s, 1 h 5 min."""
+    """Return a readable duration: 0.4 s, 12 s, 3 min 20 s, 1 h 5 min."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     whole = round(seconds)
@@ -132,4 +136,5 @@ def split_sizes(split: "Split") -> str:
 def warn_of_few_tests(out: "Console", nodes: int) -> None:
     """Print a warning if single nodes decide the test accuracy."""
     if 0 < nodes < FEW_TESTS:
-        out.print(f"So few test nodes tell little: each is {1 / nodes:.0%} of the accuracy.", style="yellow")
+        few = f"are only {nodes} test nodes, so each counts {100 / nodes:.0f} points" if nodes > 1 else "is 1 test node"
+        out.print(f"The test accuracy is rough: there {few}.", style="yellow")

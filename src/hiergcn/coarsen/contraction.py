@@ -53,7 +53,14 @@ def contract(rows: Rows, group: Int32s, n_coarse: int) -> Rows:
     run_over(ranges, lambda low, high: _sum_rows(rows, group, members, first, start, low, high, made))
     if kind == np.float64:
         run_over(ranges, lambda low, high: _mirror(low, high, made))
-    indptr = _compact(made)
+    indptr = offsets(made.end - made.begin)
+
+    def close_gaps(one: int, _: int) -> None:
+        array = (columns, values)[one]
+        for low, high in ranges:  # whose rows are one after the other
+            array[indptr[low] : indptr[high]] = array[start[low] : start[low] + indptr[high] - indptr[low]]
+
+    run_over([(0, 1), (1, 2)], close_gaps, threads=None if len(ranges) > 1 else 1)
     columns.resize(indptr[-1], refcheck=False)  # frees the rest without a copy
     values.resize(indptr[-1], refcheck=False)
     return Rows(frozen(indptr, np.int64), frozen(columns, np.int32), frozen(values, kind))
@@ -68,7 +75,7 @@ def _sums_are_small(rows: Rows, group: Int32s, n_coarse: int) -> bool:
 
 
 def offsets(counts: Int64s) -> Int64s:
-    """Return where each of some consecutive runs begins, and where the last one ends."""
+    """Return the start of each run, and the end of the last one."""
     return np.concatenate(([0], np.cumsum(counts)))
 
 
@@ -154,7 +161,7 @@ def _sum_rows(
 
 @kernel(plain=None)
 def _bits(count: int) -> int:
-    """Return how many bits tell so many numbers apart, at least one."""
+    """Return the bits needed to distinguish that many values, at least 1."""
     bits = 1
     while (1 << bits) < count:
         bits += 1
@@ -238,18 +245,3 @@ def _mirror(low: int, high: int, made: Buffers) -> None:
             if r >= c:
                 break
             values[p] = values[begin[r] + np.searchsorted(columns[begin[r] : end[r]], c)]
-
-
-@kernel
-def _compact(made: Buffers) -> Int64s:
-    """Move all rows to the left, in place, until there are no gaps; return where each row begins then."""
-    begin, end, columns, values = made
-    indptr = np.zeros(len(end) + 1, np.int64)
-    at = np.uint64(0)
-    for c in range(len(end)):
-        for q in range(np.uint64(begin[c]), np.uint64(end[c])):
-            columns[at] = columns[q]
-            values[at] = values[q]
-            at += np.uint64(1)
-        indptr[c + 1] = at
-    return indptr

@@ -8,9 +8,6 @@ diagonal as preconditioner are enough if neighbourhoods grow fast; the factors o
 not, the preconditioner is the factorisation, and on larger graphs the hierarchy as multigrid: smooth the error on a
 level, pass what is left to the next, add its correction.
 
-With a fade γ, (1 + γ) D takes the place of D. Labels then fade with distance: far from all of them a node holds the
-shares of the classes among all labels, which say nothing about its place.
-
 A sharp diffusion moves the borders between classes to the bottlenecks of the graph. It minimises the sum over edges of
 w_ij |F_i - F_j|^p with p = 1.3 in place of 2 (the graph p-Laplacian), by two rounds in which each edge is weighted by
 |F_i - F_j|^(p-2) of the last solution. An edge starts with the weight A_ij sqrt(d_i d_j), so hubs conduct better.
@@ -49,7 +46,7 @@ _PLAIN_STEPS = 120  # with the diagonal as preconditioner
 _FEWER_STEPS = 40  # of a large graph, whose hierarchy is worth more
 _MOST_STEPS = 300
 _DAMPING = 0.7  # of Jacobi's smoothing
-_LEAST_FADE = 1e-8  # a part without labels is singular otherwise
+_GROUND = 1e-8  # a part without labels is singular otherwise
 _AT_ONCE = 80_000_000  # values that are solved side by side; each of the solver's six arrays has so many
 _EDGES_AT_ONCE = 1_000_000
 
@@ -62,13 +59,11 @@ class Diffusion:
     Args:
         adjacency: symmetric, (n, n), non-negative weights.
         sharp: whether borders between classes move to bottlenecks.
-        fade: γ; 0 is the harmonic function.
     """
 
-    def __init__(self, adjacency: sp.csr_array, sharp: bool = False, fade: float = 0.0) -> None:
+    def __init__(self, adjacency: sp.csr_array, sharp: bool = False) -> None:
         self.adjacency = _hubs_conduct(adjacency) if sharp else adjacency
         self.rounds = ROUNDS if sharp else 0
-        self.fade = max(fade, _LEAST_FADE)
         self._hierarchy: Hierarchy | None = None
 
     def harmonic(self, nodes: NDArray[np.integer], labels: NDArray[Any], n_classes: int) -> Floats:
@@ -99,13 +94,13 @@ class Diffusion:
         A = weights[unknown]
         F[nodes] -= prior  # so that 0 is the answer far from any label
         right = A @ F
-        system = _laplacian(A, unknown, self.fade)
+        system = _laplacian(A, unknown)
         F[unknown] = self._solve(system, right, unknown)
         F += prior
         return F if n_classes == 1 else np.clip(F, 0.0, 1.0)
 
     def cross_fitted(self, nodes: NDArray[np.integer], labels: NDArray[Any], n_classes: int) -> Floats:
-        """Return the harmonic function, but at each labelled node what the labels of the other folds give there."""
+        """Return the harmonic function; labelled nodes get theirs from the labels of the other folds."""
         F = self.harmonic(nodes, labels, n_classes)
         fold = folds(labels)
         for number in np.unique(fold):
@@ -123,9 +118,7 @@ class Diffusion:
         unknown = np.setdiff1d(np.arange(self.adjacency.shape[0]), nodes)
         A = self.adjacency[unknown]
         asked = (unknown == node)[:, None].astype(np.float64)
-        reached = self._solve(
-            _laplacian(A, unknown, self.fade), asked, unknown
-        )  # the system is symmetric: a row by its column
+        reached = self._solve(_laplacian(A, unknown), asked, unknown)  # the system is symmetric: a row by its column
         weights: Floats = (A[:, nodes].T @ reached)[:, 0]
         return weights
 
@@ -261,10 +254,10 @@ def _grid(A: sp.csr_array, M: sp.csr_array | None) -> _Grid:
     return _Grid(A, 1.0 / A.diagonal()[:, None], M)
 
 
-def _laplacian(rows: sp.csr_array, unknown: NDArray[np.integer], fade: float) -> sp.csr_array:
-    """Return (1 + fade) D - A between nodes without a label."""
+def _laplacian(rows: sp.csr_array, unknown: NDArray[np.integer]) -> sp.csr_array:
+    """Return D - A between nodes without a label, with a little more on the diagonal."""
     degree = rows.sum(axis=1)
-    ground = fade * np.maximum(degree, 1.0)
+    ground = _GROUND * np.maximum(degree, 1.0)
     return sp.csr_array(sp.diags_array(degree + ground) - rows[:, unknown])
 
 

@@ -183,7 +183,7 @@ class Hierarchy:
         return f"Hierarchy(nodes={list(self.sizes().nodes)}, edges={list(self.sizes().edges)})"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the levels, the input graph first."""
+        """Return the HTML for a notebook: the levels, the input graph first."""
         nodes, edges = self.sizes()
         rows = [(level, n, m) for level, (n, m) in enumerate(zip(nodes, edges, strict=True))]
         levels = table(("level", "nodes", "edges"), rows, [n / max(nodes[0], 1) for n in nodes])

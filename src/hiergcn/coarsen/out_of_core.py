@@ -80,7 +80,7 @@ def _connect(folder: Path, memory: str | None, threads: int | None) -> "DuckDBPy
     import duckdb
 
     if memory is not None and not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", memory):
-        raise InputError(f"--memory {memory} is no size; give one such as 8GB or 500MB.")
+        raise InputError(f"--memory {memory} is not a size; give one such as 8GB or 500MB.")
     connection = duckdb.connect(str(folder / "levels.duckdb"))
     limits = {
         "memory_limit": memory,

@@ -1,16 +1,20 @@
 """A sampling plan: a few nodes that stand for all others.
 
 1. Describe. A lazy random walk averages random signs, and features if there are any, over each node's surroundings, so
-   that nodes with the same surroundings get similar rows. On a large graph the rows are those of hyper-nodes.
-2. Split. From the coarsest level down, a hyper-node that holds too large a share of the weight is split into its parts.
+   that nodes with the same surroundings get similar rows. The signs tell places apart, the features what is there.
+   Features that vary in r directions can tell a few times r clusters apart; if more are wanted, places count more. On a
+   large graph the rows are those of hyper-nodes.
+2. Split. From the coarsest level down, a hyper-node that holds too large a share of the weight is split into its parts;
+   on a small graph, into single nodes.
 3. Join. A weighted k-means of the groups' mean rows joins them into as many clusters as nodes are wanted.
 4. Pick. The node of each cluster that is nearest to its mean stands for it.
 
-The hierarchy keeps k-means small and every component in the plan; k-means finds out which parts of the graph are alike.
+The hierarchy keeps k-means small; k-means finds out which parts of the graph are alike.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,8 +33,11 @@ MOST_CLUSTERS = 1_000
 """Clusters above which step 3 is left out, because k-means would take minutes: the heaviest groups are the clusters."""
 
 _STEPS, _FEWEST_STEPS = 16, 4  # of the walk; half as many on each coarser level, whose nodes reach farther
-_WIDTH = 128  # columns of signs, and of projected features; a quarter of them on a coarser level
-_FINER = 8  # groups for each cluster, at least
+_SIGNS, _DIRECTIONS = 128, 256  # columns of signs and of features; a quarter and an eighth of them on a coarser level
+_SAMPLED = 20_000  # rows of features by which their leading directions are found
+_POWERS = 2  # of the search for them
+_PER_DIRECTION = 4.0  # clusters that one direction of the features can tell apart
+_GROUPS, _FINER = 10_000, 8  # groups, and groups for each cluster, at least
 _ROUNDS = 30  # of k-means
 _AT_ONCE = 500_000  # rows of features that are projected at once
 _CHUNK = 4_096  # rows that are compared with all centres at once
@@ -73,7 +80,7 @@ def spread_sample(
     level = next((place for place, size in enumerate(sizes) if size <= MOST_ROWS), hierarchy.depth)
     row = hierarchy.hyper_nodes(level)  # (n,): the row that describes a node
     row_weight: Floats = np.bincount(row, weights=weight, minlength=sizes[level]).astype(np.float64)
-    described = _described(hierarchy, level, row, features, scaling, rng)
+    described = _described(hierarchy, level, row, features, scaling, budget, rng)
     cluster = _clusters(hierarchy, level, row_weight, described, min(budget, int(np.count_nonzero(weight))), rng)
     return _in_nodes(_picked(cluster, row_weight, described, budget), row, weight, budget, rng)
 
@@ -84,45 +91,80 @@ def _described(
     row: NDArray[np.int32],
     features: Features | None,
     scaling: Scaling,
+    budget: int,
     rng: np.random.Generator,
 ) -> Rows:
     """Return the rows that describe the nodes of a level, (n_l, columns)."""
-    graph, width = hierarchy.levels[level], _WIDTH if level == 0 else _WIDTH // 4
+    graph, coarse = hierarchy.levels[level], level > 0
     steps = max(_STEPS >> level, _FEWEST_STEPS)
-    signs = rng.integers(0, 2, (graph.n_nodes, width)).astype(np.float32) * 2 - 1
-    described = [lazy_walk(graph.adjacency, signs, steps)]
-    if features is not None and features.shape[1]:
-        total = _projected(features, scaling, row, graph.n_nodes, width, rng)
-        mean = (total / graph.node_weight[:, None]).astype(np.float32)
-        described.append(lazy_walk(graph.adjacency, mean, steps))
-    return np.hstack(described)
+    signs = rng.integers(0, 2, (graph.n_nodes, _SIGNS // 4 if coarse else _SIGNS)).astype(np.float32) * 2 - 1
+    places = lazy_walk(graph.adjacency, signs, steps)
+    if features is None or not features.shape[1]:
+        return places
+    total = _projected(features, scaling, row, graph.n_nodes, _DIRECTIONS // 8 if coarse else _DIRECTIONS, rng)
+    mean = (total / graph.node_weight[:, None]).astype(np.float32)
+    content = lazy_walk(graph.adjacency, mean, steps, on_the_way=True)
+    told_apart = _PER_DIRECTION * _effective_rank(content)
+    share = told_apart**2 / (told_apart**2 + budget**2)  # of the features in squared distances
+    return np.hstack([np.sqrt(1 - share) * places, np.sqrt(share) * content]).astype(np.float32)
+
+
+def _effective_rank(rows: Rows) -> float:
+    """Return in how many directions the rows vary, (Σλ)² / Σλ² for the eigenvalues λ of their covariance."""
+    centred = rows - rows.mean(axis=0)
+    covariance = centred.T.astype(np.float64) @ centred
+    square = float(np.square(covariance).sum())
+    return float(np.trace(covariance)) ** 2 / square if square > 0 else 0.0
+
+
+def leading_directions(X: Features, k: int) -> Rows:
+    """Return about the k leading right singular vectors of X, or a basis of their span, (f, k).
+
+    By randomised subspace iteration (Halko et al., SIAM Review 2011).
+    """
+    V = np.random.default_rng(0).standard_normal((X.shape[1], k), dtype=np.float32)
+    for _ in range(_POWERS):
+        V = np.linalg.qr(X.T @ (X @ V))[0]
+    return V
 
 
 def _projected(
     features: Features, scaling: Scaling, row: NDArray[np.int32], n_rows: int, width: int, rng: np.random.Generator
 ) -> Rows:
-    """Return the sum of the scaled features of each row's nodes, projected at random to `width` columns."""
+    """Return the sum of the scaled features of each row's nodes, in their leading directions if they have many."""
     n, f = features.shape
-    projection = (rng.normal(size=(f, width)) / np.sqrt(width)).astype(features.dtype)
-    shift = np.zeros(width, dtype=features.dtype)
-    if scaling == "standard":  # (X - mean) / spread, without a copy of X
-        mean = np.asarray(features.mean(axis=0)).ravel()
-        if isinstance(features, sp.csr_array):
-            square = np.asarray(features.power(2).sum(axis=0)).ravel()
-        else:
-            square = np.einsum("ij,ij->j", features, features)
-        spread = np.sqrt(np.maximum(square / n - mean**2, 0.0))
-        projection /= np.where(spread > 0, spread, 1.0)[:, None]
-        shift = mean @ projection
-    total = np.zeros((n_rows, width), dtype=np.float32)
+    scale = _scaler(features, scaling)
+    V = None
+    if f > width:
+        V = leading_directions(scale(features[np.sort(rng.permutation(n)[:_SAMPLED])]), width)
+    total = np.zeros((n_rows, min(f, width)), dtype=np.float32)
     for start in range(0, n, _AT_ONCE):
-        part = features[start : start + _AT_ONCE]
-        values = np.asarray(part @ projection) - shift
-        if scaling == "l2":
-            length = sp.linalg.norm(part, axis=1) if sp.issparse(part) else np.linalg.norm(part, axis=1)
-            values /= np.where(length > 0, length, 1.0)[:, None]
+        part = scale(features[start : start + _AT_ONCE])
+        values = part if V is None else part @ V
         total += _summed(values, row[start : start + _AT_ONCE], n_rows)
     return total
+
+
+def _scaler(features: Features, scaling: Scaling) -> Callable[[Features], Any]:
+    """Return a function that scales some rows of the features; sparse columns are divided by their spread alone."""
+    if scaling == "l2":
+        return _unit_rows
+    if scaling == "none":
+        return lambda part: part
+    mean = np.asarray(features.mean(axis=0)).ravel()
+    if isinstance(features, sp.csr_array):
+        square = np.asarray(features.power(2).sum(axis=0)).ravel()
+    else:
+        square = np.einsum("ij,ij->j", features, features)
+    deviation = np.sqrt(np.maximum(square / features.shape[0] - mean**2, 0.0))
+    spread = np.where(deviation > 0, deviation, 1.0)
+    by_column = sp.diags_array(1.0 / spread)
+    return lambda part: part @ by_column if isinstance(part, sp.csr_array) else (part - mean) / spread
+
+
+def _unit_rows(part: Features) -> Any:
+    length = sp.linalg.norm(part, axis=1) if isinstance(part, sp.csr_array) else np.linalg.norm(part, axis=1)
+    return sp.diags_array(1.0 / np.where(length > 0, length, 1.0)) @ part
 
 
 def _clusters(
@@ -130,7 +172,7 @@ def _clusters(
 ) -> Int64s:
     """Return the cluster of each row, (n_l,); -1 for groups without weight."""
     joins = budget <= MOST_CLUSTERS
-    limit = weight.sum() / (budget * (_FINER if joins else 1))
+    limit = weight.sum() / (max(budget * _FINER, _GROUPS) if joins else budget)
     group = split_groups(hierarchy, level, weight, limit)
     total: Floats = np.bincount(group, weights=weight).astype(np.float64)
     cluster = np.full(len(total), -1, dtype=np.int64)
@@ -237,8 +279,9 @@ def _in_nodes(found: Sample, row: NDArray[np.int32], weight: Floats, budget: int
     return Sample(chosen, cluster)
 
 
-def _summed(values: NDArray[np.floating], group: NDArray[np.integer], n_groups: int) -> Rows:
+def _summed(values: Any, group: NDArray[np.integer], n_groups: int) -> Rows:
     """Return the sum of the rows of each group, (n_groups, columns)."""
     n = len(group)
     member = sp.csr_array((np.ones(n, dtype=np.float32), (group, np.arange(n))), shape=(n_groups, n))
-    return np.asarray(member @ values.astype(np.float32, copy=False))
+    total: Any = member @ values.astype(np.float32, copy=False)
+    return np.asarray(total.toarray() if sp.issparse(total) else total)

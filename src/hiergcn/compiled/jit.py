@@ -23,15 +23,15 @@ PLAIN = 100_000
 """Entries that a kernel goes through as plain Python before it is compiled. That takes a tenth of a second; to compile
 takes longer, and so does loading numba with the machine code of an earlier run."""
 MAX_THREADS = 16
-"""More threads bring little, and each needs memory of its own."""
+"""More threads gain little, and each needs its own memory."""
 SMALL = 1 << 20
-"""Fewer rows and entries than this are left to the calling thread, since starting others would take as long."""
+"""Fewer rows and entries than this stay on the calling thread, since starting others would take as long."""
 
 
 AHEAD = 4
 """Nodes between a prefetch and its use, at least."""
 CACHED = 1 << 18
-"""Nodes whose values are in a core's own cache anyway, so that prefetching them would only take time."""
+"""Graphs up to this size fit into a core's cache, so prefetching would only cost time."""
 
 
 class Kernel:
@@ -163,7 +163,7 @@ def even_ranges(offsets: Int64s, per_thread: int = 1) -> list[tuple[int, int]]:
 
 
 def run_over(ranges: list[tuple[int, int]], work: Callable[[int, int], None], threads: int | None = None) -> None:
-    """Call `work(start, stop)` for every range, on `thread_count()` threads unless told otherwise."""
+    """Call `work(start, stop)` for every range, by default on `thread_count()` threads."""
     if threads is None:
         threads = 1 if len(ranges) <= 1 else thread_count()  # which imports numba
     threads = min(threads, len(ranges))

@@ -14,8 +14,7 @@ from hiergcn.datasets.city_networks import ADDRESS, FILES, read_city_network
 from hiergcn.datasets.dataset_info import CITY, INFOS, DatasetInfo, city_info, known_name
 from hiergcn.datasets.embedded import read_coordinates, read_cora, read_numbers, read_place
 from hiergcn.datasets.folders import VARIABLE, FileSet, Progress, Source, find, obtain
-from hiergcn.datasets.nell import NELL, RECOVERED, read_nell
-from hiergcn.datasets.planetoid_files import read_planetoid
+from hiergcn.datasets.planetoid_files import NELL, RECOVERED, read_nell, read_planetoid
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.coordinates import Coordinates

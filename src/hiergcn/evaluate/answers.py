@@ -1,4 +1,4 @@
-"""What a model's outputs say about each node, as columns of `predictions.csv`: a class, or a number."""
+"""Predictions of each node, as columns of `predictions.csv`: a class, or a number."""
 
 import math
 from dataclasses import dataclass

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 BINS = 15
 FEWEST = 20
-"""Fewest validation nodes to fit a temperature to."""
+"""Fewest validation nodes for fitting a temperature."""
 PRIOR = 50
-"""Number of nodes that the prior at T = 1 is worth."""
+"""Weight of the prior at T = 1, in nodes."""
 CANDIDATES = 10.0 ** np.linspace(-1, 1, 101)
 """Temperatures to choose from, in steps of 5 %."""
 _UNCHANGED = 50  # the place of T = 1
@@ -74,7 +74,7 @@ def fit_temperature(probabilities: NDArray[np.floating], labels: NDArray[np.inte
 
 
 def describe_calibration(calibration: Mapping[str, Any]) -> str:
-    """Return what was done and how well it worked in one sentence, from `calibration` in `metrics.json`."""
+    """Describe the calibration and its effect in one sentence, from `calibration` in `metrics.json`."""
     before, after = (f"{100 * calibration[f'ece_{when}']:.1f} %" for when in ("before", "after"))
     error = f"the expected calibration error (ECE) on {calibration['on']} nodes"
     nodes = sum(calibration.get("reliability", {}).get("before", {}).get("nodes", [FEWEST]))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ENOUGH = 150
-"""Validation nodes from which on greedy selection decides."""
+"""Validation nodes above which greedy selection is used."""
 
 _STEPS = 20
 _LEAST_SHARE = 0.2  # of the largest weight, below which a model is left out
@@ -56,10 +56,16 @@ def greedy_weights(each: Floats, labels: NDArray[Any]) -> Floats:
 
 
 def plausible_weights(each: Floats, labels: NDArray[Any]) -> Floats:
-    """Weigh each model by exp(-z²/2), z being how many standard errors it is behind the best on the same nodes."""
+    """Weight each model by exp(-z²/2), where z is its distance to the best in standard errors, on the same nodes.
+
+    Two nodes are added, one that the best gets wrong and one that the other gets wrong: a dozen nodes on which two
+    models differ once or twice say less than their standard error does.
+    """
     scores = node_scores(each, labels)
     behind = scores[scores.mean(axis=1).argmax()] - scores  # (models, v)
-    error = behind.std(axis=1) / np.sqrt(len(labels))
+    wrong = 1.0 if each.shape[2] > 1 else float(np.var(labels))
+    behind = np.pad(behind, ((0, 0), (1, 1)), constant_values=((0, 0), (-wrong, wrong)))
+    error = behind.std(axis=1) / np.sqrt(behind.shape[1])
     mean = behind.mean(axis=1)
     always = np.where(mean > 0, np.inf, 0.0)  # of a model that is as far behind at every node, or equal to the best
     z = np.divide(mean, error, out=always, where=error > 0)

@@ -33,7 +33,7 @@ def check_coverage(coverage: float) -> None:
 
 
 def fewest_nodes(coverage: float) -> int:
-    """Return the number of calibrating nodes from which on the threshold is finite: 9 for a coverage of 0.9."""
+    """Return the fewest calibration nodes that give a finite threshold: 9 for a coverage of 0.9."""
     return math.ceil(coverage / (1.0 - coverage) - 1e-9)
 
 

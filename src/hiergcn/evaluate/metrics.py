@@ -265,7 +265,7 @@ def evaluate_sets(graph: Graph, split: Split, probabilities: np.ndarray, coverag
 
 
 def describe_sets(sets: Mapping[str, Any]) -> str:
-    """Return what the sets promise and how well they keep it, from `prediction_sets` in `metrics.json`."""
+    """Describe nominal and measured coverage of the sets, from `prediction_sets` in `metrics.json`."""
     asked, nodes = f"{100 * sets['coverage']:g} %", sets["calibration_nodes"]
     if sets["threshold"] is None:
         needed = fewest_nodes(sets["coverage"])
@@ -280,7 +280,7 @@ def describe_sets(sets: Mapping[str, Any]) -> str:
 
 
 def accuracy_interval(accuracy: float, nodes: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of an accuracy on so many nodes, if these are a random sample."""
+    """Return Wilson's 95 % interval of an accuracy measured on a random sample of nodes."""
     z, n = 1.96, max(nodes, 1)
     middle = (accuracy + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(accuracy * (1 - accuracy) / n + z * z / (4 * n * n))

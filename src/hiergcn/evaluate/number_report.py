@@ -65,7 +65,7 @@ def evaluate_numbers(graph: Graph, split: Split, numbers: np.ndarray, coverage: 
 
 
 def describe_intervals(intervals: Mapping[str, Any]) -> str:
-    """Return what the intervals promise and how well they keep it, from `prediction_intervals` in `metrics.json`."""
+    """Describe nominal and measured coverage of the intervals, from `prediction_intervals` in `metrics.json`."""
     asked, half = f"{100 * intervals['coverage']:g} %", intervals["half_width"]
     if half is None:
         return (

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from hiergcn.coarsen.diffusion import folds
+from hiergcn.coarsen.sampling import leading_directions
 from hiergcn.evaluate.combination import combination_weights
 from hiergcn.graph.graph import Features
 from hiergcn.model.ops.sparse import normalised_adjacency, symmetrically_normalised
@@ -29,7 +30,6 @@ _ALPHA, _FLOOR = 0.9, 1e-9  # of label propagation
 _SPREADS, _PRODUCTS = (10, 50), 5e9  # fewest and most of its steps; products that all of them may take
 _COLUMNS = 256  # most columns; further ones are reduced to principal components
 _MOST_VALUES = 100_000_000  # nodes times columns
-_POWERS = 2  # of the search for them
 _MOST_ROWS = 20_000  # labels that features are compared with
 _FOLDS = 10
 _PENALTY, _DESCENT_STEPS = 0.5, 60  # of the regression
@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Doubts:
-    """What the labels of other nodes say about each labelled node, the most doubtful label first."""
+    """Class probabilities of each labelled node, judged by the labels of other nodes; most doubtful first."""
 
     nodes: NDArray[np.int64]
     """(m,) nodes whose label can be judged."""
@@ -98,7 +98,7 @@ def averaged(adjacency: sp.csr_array, features: Features) -> NDArray[np.float32]
     """Return the mean of the features after 0 to 8 steps over the edges, (n, columns), with rows of length 1."""
     columns = min(_COLUMNS, max(_MOST_VALUES // features.shape[0], 1))
     if features.shape[1] > columns:
-        values = _on_leading_directions(features.astype(np.float32), columns)
+        values = features @ leading_directions(features.astype(np.float32), columns)
     else:
         values = features.toarray() if isinstance(features, sp.csr_array) else features
     A, total = normalised_adjacency(adjacency).astype(np.float32), values.astype(np.float32)
@@ -107,18 +107,6 @@ def averaged(adjacency: sp.csr_array, features: Features) -> NDArray[np.float32]
         stepped = A @ stepped
         total = total + stepped
     return _unit_rows(total)
-
-
-def _on_leading_directions(X: Features, k: int) -> NDArray[np.float32]:
-    """Return X V, (n, k): V spans about the k leading right singular vectors of X (Halko et al., SIAM Review 2011).
-
-    Which basis of their span V is does not matter to any judge.
-    """
-    V = np.random.default_rng(0).standard_normal((X.shape[1], k), dtype=np.float32)
-    for _ in range(_POWERS):
-        V = np.linalg.qr(X.T @ (X @ V))[0]
-    values: NDArray[np.float32] = X @ V
-    return values
 
 
 def _unit_rows(X: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -14,6 +14,8 @@ from scipy.sparse import csgraph
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.explain.attribution import Attribution
+from hiergcn.fragments import card, table
+from hiergcn.graph.structure import SURROUNDINGS
 from hiergcn.graph.tables.feature_columns import FeatureColumn
 
 MEMBERS = 20
@@ -60,11 +62,11 @@ class HyperNode:
 
 @dataclass(frozen=True)
 class MethodShare:
-    """What a method of the answer says about the node."""
+    """The prediction of one method of the answer for the node."""
 
     name: str
     weight: float
-    """Of its probabilities in the answer."""
+    """Weight of its probabilities in the answer."""
     predicted: str
     probability: float | None
     """Of the explained class; None for a number."""
@@ -104,6 +106,20 @@ class Explanation:
     def __repr__(self) -> str:
         nodes = ", ".join(f"{one.id} {one.share:+.2f}" for one in self.nodes[:3])
         return f"Explanation({self.id!r} is {self.predicted!r}, by {self.method}; nodes: {nodes}, ...)"
+
+    def _repr_html_(self) -> str:
+        """Return the HTML for a notebook: the prediction, and the contributions of nodes and features."""
+        probability = (
+            {} if self.probability is None else {f"probability of {self.explained}": f"{self.probability:.3f}"}
+        )
+        nodes = [(one.id, one.hops, f"{one.share:+.3g}") for one in self.nodes]
+        features = [(one.name, f"{one.share:+.3g}") for one in self.features]
+        return card(
+            f"{self.id}: {self.predicted}",
+            {"explained": self.explained, "by": self.method} | probability,
+            table(("node", "edges away", "contribution"), nodes),
+            table(("label" if self.by_labels else "feature", "contribution"), features),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -163,7 +179,7 @@ def feature_names(columns: Sequence[FeatureColumn], n_features: int, class_names
     """Return the names of the features, or numbers if they are unknown; harmonic columns are named by their class."""
     names = [name for column in columns for name in column.features]
     harmonic = [f"labels nearby: {name}" for name in class_names]
-    for known in (names, names + harmonic):
+    for known in (names, names + harmonic, [*SURROUNDINGS], [*SURROUNDINGS, *harmonic]):
         if len(known) == n_features:
             return known
     return [f"feature {k}" for k in range(n_features)]

@@ -185,7 +185,7 @@ class Graph(Conversions):
         )
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: sizes, classes with their labels, and what the reader did."""
+        """Return the HTML for a notebook: sizes, classes with their labels, and the reader's notes."""
         facts: dict[str, object] = {"nodes": self.n_nodes, "edges": self.n_edges, "features": self.n_features}
         facts |= {"classes": self.n_classes} if self.targets is None else {"target": self.target_name}
         parts = [sentence(note) for note in self.notes[:_SHOWN_NOTES]]

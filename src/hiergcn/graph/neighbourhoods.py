@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import dijkstra
 
 from hiergcn.compiled.csr import Int64s, Rows, UInt64s, rows_of
 from hiergcn.compiled.jit import kernel
@@ -93,6 +92,8 @@ def hops_to_classes(
         labels: their classes, (m,).
         n_classes: number of classes.
     """
+    from scipy.sparse.csgraph import dijkstra  # imports linear algebra, which reading a graph does not need
+
     n = adjacency.shape[0]
     hops = np.full((n, n_classes), np.inf)
     one, other = np.repeat(np.arange(n), np.diff(adjacency.indptr)), adjacency.indices

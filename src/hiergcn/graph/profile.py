@@ -111,9 +111,10 @@ class GraphProfile:
 
     def _distances(self) -> "_Remark":
         near, far = (_percent(self.growth[STEPS.index(steps)]) for steps in (4, 16))
-        across = "The graph is large across" if self.large_diameter else "The graph is not large across"
-        reached = f"In 4 steps a node reaches {near} of it on average, in 16 steps {far}."
-        return _Remark(f"{across}: at least {self.diameter:,} steps. {reached}", warns=self.large_diameter)
+        size = "large" if self.large_diameter else "small"
+        reached = f"On average a node reaches {near} of the graph in 4 steps and {far} in 16."
+        text = f"The diameter is {size}: at least {self.diameter:,} steps. {reached}"
+        return _Remark(text, warns=self.large_diameter)
 
     def _neighbours(self) -> "_Remark":
         if self.correlation is not None:

@@ -24,7 +24,8 @@ from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureColumn
 SIGNS = 64  # bits of a hash
 STEPS = 32
 """Steps of the walk, half of which stay in place; with fewer, a node's own signs dominate its neighbours'."""
-WIDTH = SIGNS + 3
+SURROUNDINGS = ("degree", "neighbours' degree", "clustering")
+WIDTH = SIGNS + len(SURROUNDINGS)
 SCALE = 1 / 16
 """Factor of the logarithms, which gives them the size of one of the 64 columns, whose squares sum to 1."""
 
@@ -43,10 +44,11 @@ def with_structural_features(graph: Graph) -> Graph:
 
 def structural_features(graph: Graph) -> NDArray[np.float32]:
     """Return (n, 67) features that depend on the edges and ids alone; the same on every machine up to rounding."""
-    return np.hstack([_surroundings(graph.adjacency), _position(graph.adjacency, graph.ids)])
+    return np.hstack([surroundings(graph.adjacency), _position(graph.adjacency, graph.ids)])
 
 
-def _surroundings(adjacency: sp.csr_array) -> NDArray[np.float32]:
+def surroundings(adjacency: sp.csr_array) -> NDArray[np.float32]:
+    """Return the `SURROUNDINGS` of each node, (n, 3)."""
     degree = np.diff(adjacency.indptr)
     logarithm = np.log1p(degree)
     ones = sp.csr_array((np.ones(adjacency.nnz), adjacency.indices, adjacency.indptr), shape=adjacency.shape)
@@ -60,22 +62,27 @@ def _position(adjacency: sp.csr_array, ids: NDArray[Any]) -> NDArray[np.float32]
     return lazy_walk(adjacency, _signs(ids), STEPS)
 
 
-def lazy_walk(adjacency: sp.csr_array, values: NDArray[np.float32], steps: int) -> NDArray[np.float32]:
+def lazy_walk(
+    adjacency: sp.csr_array, values: NDArray[np.float32], steps: int, *, on_the_way: bool = False
+) -> NDArray[np.float32]:
     """Average rows of values over each node's surroundings and scale them to length 1, (n, columns).
 
-    A walker stays or moves to a random neighbour, with probability 1/2 each, in each of the steps.
+    A walker stays or moves to a random neighbour, with probability 1/2 each, in each of the steps. The mean is over the
+    nodes where the walks end, less the limit of every walk; or over all nodes on the way, as they are.
     """
     degree = np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
     walked = values
-    if degree.any():  # subtract the limit of every walk, which would be all that is left in a well-mixed graph
+    if degree.any() and not on_the_way:  # the limit would be all that is left in a well-mixed graph
         walked = walked - (degree @ walked / degree.sum()).astype(np.float32)
+    total = walked
     share = np.divide(0.5, degree, out=np.zeros_like(degree), where=degree > 0).astype(np.float32)
     stay = np.where(degree > 0, 0.5, 1.0).astype(np.float32)
     weights = adjacency.astype(np.float32)
     for _ in range(steps):
         walked = stay[:, None] * walked + share[:, None] * (weights @ walked)
-    length = np.linalg.norm(walked, axis=1, keepdims=True)
-    position: NDArray[np.float32] = walked / np.maximum(length, np.finfo(np.float32).tiny)
+        total = total + walked if on_the_way else walked
+    length = np.linalg.norm(total, axis=1, keepdims=True)
+    position: NDArray[np.float32] = total / np.maximum(length, np.finfo(np.float32).tiny)
     return position
 
 

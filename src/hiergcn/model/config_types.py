@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from hiergcn.errors import InputError
 
@@ -55,16 +55,18 @@ class CheckedConfig:
 class InputConfig(CheckedConfig):
     """Settings that every method with features has."""
 
+    removed: ClassVar[dict[str, Any]] = {"fade": 0.0, "column_dropout": 0.0}
+    """Settings of older runs, with the value that changes nothing."""
     harmonic: bool = field(default=False, kw_only=True)
-    """Add the training labels, diffused over the graph to convergence, as columns; see `features`."""
+    """Add the training labels, diffused over the graph to convergence, as columns."""
     sharp: bool = field(default=False, kw_only=True)
-    """Diffuse them so that borders between classes move to bottlenecks of the graph; see `coarsen.diffusion`."""
-    fade: NonNegative = field(default=0.0, kw_only=True)
-    """How fast the diffused labels fade with distance: on a path by half every 0.5 / √fade edges."""
-    column_dropout: Rate = field(default=0.0, kw_only=True)
-    """Probability that a training step gets none of these columns, so that the model learns to do without, too."""
+    """Diffuse harmonic columns so that borders between classes move to bottlenecks of the graph."""
+    degrees: bool = field(default=False, kw_only=True)
+    """Take a node's degree, its neighbours' and its clustering coefficient as the only features."""
     nearness: bool = field(default=False, kw_only=True)
-    """Add a perceptron over the hops to the nearest training label of each class; see `nearness`."""
+    """Add a perceptron over the hops to the nearest training label of each class."""
+    near_harmonic: bool = field(default=False, kw_only=True)
+    """Give that perceptron the diffused labels, too; the network does not see them."""
 
 
 @cache

@@ -7,6 +7,9 @@ graph. Standardised sparse features are divided only, since subtracting the mean
 Harmonic columns are the training labels, diffused over the graph to convergence, as further features. Those of a
 training node come from the labels of the other folds, so that no node sees its own label. Another split needs other
 columns, and another graph is given the labels that it shares with the training graph.
+
+Degrees may stand in place of the features: a class may be a role, such as hub or leaf, that has nothing to do with a
+node's position or features.
 """
 
 from dataclasses import replace
@@ -16,16 +19,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import scipy.sparse as sp
 import torch
-from torch import nn
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.coarsen.diffusion import Diffusion
+from hiergcn.graph.structure import surroundings
 from hiergcn.graph.task import Task
-from hiergcn.model.config_types import InputConfig, Scaling
+from hiergcn.model.config_types import Scaling
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights, WrappedMethod
-from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse_features import SparseFeatures
-from hiergcn.model.ops.vmap import concat_columns
 
 _SPARSE_BELOW = 0.25  # dense features with a smaller share of non-zeros are multiplied faster as sparse ones
 _MEAN, _SPREAD = "feature_mean", "feature_spread"
@@ -75,13 +76,14 @@ class Standardised(WrappedMethod):
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
     ) -> Prepared:
-        mean, spread = (
-            _statistics(task.features) if weights is None else (weights[_MEAN].numpy(), weights[_SPREAD].numpy())
-        )
-        own = replace(task, features=_standardised(task.features, mean, spread))
-        prepared = self.method.prepare(own, hierarchy, device, weights)
-        statistics = {_MEAN: torch.from_numpy(mean).to(device), _SPREAD: torch.from_numpy(spread).to(device)}
-        return Prepared(prepared.features, (prepared.structure, statistics))
+        statistics = _statistics(task.features) if weights is None else weights
+        prepared = self.method.prepare(_standardised(task, statistics), hierarchy, device, weights)
+        own = {name: statistics[name].to(device) for name in (_MEAN, _SPREAD)}
+        return Prepared(prepared.features, (prepared.structure, own))
+
+    def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, torch.Tensor]:
+        own = _statistics(task.features)
+        return own | self.method.statistics(_standardised(task, own), hierarchy)
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
         structure, statistics = prepared.structure
@@ -91,40 +93,53 @@ class Standardised(WrappedMethod):
         return model
 
 
-def _statistics(features: np.ndarray | sp.csr_array | None) -> tuple[np.ndarray, np.ndarray]:
+def _statistics(features: np.ndarray | sp.csr_array | None) -> dict[str, torch.Tensor]:
     """Return mean and deviation of each column, or 0 and root mean square if sparse; a deviation of 0 becomes 1."""
     if features is None:
-        return np.zeros(0), np.ones(0)
-    if isinstance(features, np.ndarray):
+        mean, spread = np.zeros(0), np.ones(0)
+    elif isinstance(features, np.ndarray):
         mean, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
     else:
         mean = np.zeros(features.shape[1])
         spread = np.sqrt(features.power(2).sum(axis=0) / max(features.shape[0], 1))
-    return mean, np.where(spread > 0, spread, 1.0)
+    return {_MEAN: torch.from_numpy(mean), _SPREAD: torch.from_numpy(np.where(spread > 0, spread, 1.0))}
 
 
-def _standardised(
-    features: np.ndarray | sp.csr_array | None, mean: np.ndarray, spread: np.ndarray
-) -> np.ndarray | sp.csr_array | None:
-    if features is None:
-        return None
-    if isinstance(features, np.ndarray):
-        dense: np.ndarray = (features - mean) / spread
-        return dense
-    return sp.csr_array(features @ sp.diags_array(1.0 / spread))
+def _standardised(task: Task, statistics: Weights) -> Task:
+    mean, spread = (statistics[name].numpy() for name in (_MEAN, _SPREAD))
+    if task.features is None:
+        return task
+    if isinstance(task.features, np.ndarray):
+        return replace(task, features=(task.features - mean) / spread)
+    return replace(task, features=sp.csr_array(task.features @ sp.diags_array(1.0 / spread)))
 
 
-_made: WeakKeyDictionary[Task, dict[tuple[bool, float], np.ndarray]] = WeakKeyDictionary()  # for several methods
+class Degrees(WrappedMethod):
+    """Any method, on the `structure.SURROUNDINGS` of each node in place of its features."""
+
+    def prepare(
+        self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
+    ) -> Prepared:
+        return self.method.prepare(_with_surroundings(task), hierarchy, device, weights)
+
+    def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, torch.Tensor]:
+        return self.method.statistics(_with_surroundings(task), hierarchy)
 
 
-def harmonic_columns(task: Task, sharp: bool = False, fade: float = 0.0) -> np.ndarray:
+def _with_surroundings(task: Task) -> Task:
+    return replace(task, features=surroundings(task.adjacency))
+
+
+_made: WeakKeyDictionary[Task, dict[bool, np.ndarray]] = WeakKeyDictionary()  # for several methods
+
+
+def harmonic_columns(task: Task, sharp: bool = False) -> np.ndarray:
     """Return the cross-fitted columns of a task, (n, classes)."""
     made = _made.setdefault(task, {})
-    if (sharp, fade) not in made:
-        diffusion = Diffusion(task.adjacency, sharp, fade)
-        columns = diffusion.cross_fitted(task.train, task.train_labels, task.n_classes)
-        made[sharp, fade] = columns.astype(np.float32)
-    return made[sharp, fade]
+    if sharp not in made:
+        columns = Diffusion(task.adjacency, sharp).cross_fitted(task.train, task.train_labels, task.n_classes)
+        made[sharp] = columns.astype(np.float32)
+    return made[sharp]
 
 
 class HarmonicColumns(WrappedMethod):
@@ -133,18 +148,23 @@ class HarmonicColumns(WrappedMethod):
     Args:
         method: takes the features as they are, apart from standardising.
         scaling: of the rows, before the columns are added.
-        config: says how the labels are diffused, and how often training does without them.
+        sharp: how the labels are diffused; see `Diffusion`.
     """
 
-    def __init__(self, method: Method, scaling: Scaling, config: InputConfig) -> None:
+    def __init__(self, method: Method, scaling: Scaling, sharp: bool) -> None:
         super().__init__(method)
-        self.scaling, self.config = scaling, config
-        self.uses_labels = True
+        self.scaling, self.sharp, self.uses_labels = scaling, sharp, True
 
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
     ) -> Prepared:
-        columns = harmonic_columns(task, self.config.sharp, self.config.fade)
+        return self.method.prepare(self._with_columns(task), hierarchy, device, weights)
+
+    def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, torch.Tensor]:
+        return self.method.statistics(self._with_columns(task), hierarchy)
+
+    def _with_columns(self, task: Task) -> Task:
+        columns = harmonic_columns(task, self.sharp)
         if task.features is None:
             features: np.ndarray | sp.csr_array = columns
         else:
@@ -153,46 +173,4 @@ class HarmonicColumns(WrappedMethod):
                 features = np.hstack([own, columns])
             else:
                 features = sp.csr_array(sp.hstack([own, sp.csr_array(columns)], format="csr"))
-        return self.method.prepare(replace(task, features=features), hierarchy, device, weights)
-
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
-        model = self.method.build(prepared, n_classes, generator)
-        if self.config.column_dropout:
-            model.column_dropout = ColumnDropout(n_classes, self.config.column_dropout, generator)
-            model.register_forward_pre_hook(_drop_columns)
-            model.draws = True
-        return model
-
-    def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
-        for layer in model.modules():
-            if isinstance(layer, ColumnDropout):
-                layer.generator = generator
-        return super().redraw(model, generator)
-
-
-class ColumnDropout(nn.Module):
-    """In training, sets the last columns of the features to 0, all or none of them, with probability `rate`.
-
-    A model that always sees the labels of its surroundings learns little else, and knows nothing in parts of the graph
-    without labels. There faded columns are near their mean, which is 0 once the features are standardised.
-    """
-
-    def __init__(self, columns: int, rate: float, generator: torch.Generator) -> None:
-        super().__init__()
-        self.columns, self.rate, self.generator = columns, rate, generator
-
-    def forward(self, features: Features) -> Features:
-        if not self.training:
-            return features
-        one = features.values if isinstance(features, SparseFeatures) else features
-        keep = (dropout(one.new_ones(1), self.rate, self.generator) > 0).to(one.dtype)  # (1,): 0 or 1
-        first = features.shape[1] - self.columns
-        if isinstance(features, SparseFeatures):
-            dropped = features.pattern.column >= first
-            return replace(features, values=torch.where(dropped, features.values * keep, features.values))
-        return concat_columns(features[:, :first], features[:, first:] * keep)
-
-
-def _drop_columns(model: nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...]:
-    assert isinstance(model.column_dropout, ColumnDropout)
-    return model.column_dropout(given[0]), *given[1:]
+        return replace(task, features=features)

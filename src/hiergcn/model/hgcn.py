@@ -236,12 +236,23 @@ class HGCNMethod(Method):
     ) -> Prepared:
         if hierarchy is None:
             raise TypeError("H-GCN needs the graph's hierarchy.")
-        depth = min(self.config.levels, hierarchy.depth) if self.config.coarsening else self.config.levels
-        T = None if weights is None else weights["T"].numpy()
-        if weights is None and self.config.round_weights:
-            T = 2 ** np.arange(int(hierarchy.levels[depth].node_weight.max()).bit_length() + 1)
-        levels = HierarchyTensors(hierarchy, depth, self.config.coarsening, T).to(device)
+        T = (self.statistics(task, hierarchy) if weights is None else weights)["T"].numpy()
+        levels = HierarchyTensors(hierarchy, self._depth(hierarchy), self.config.coarsening, T).to(device)
         return Prepared(feature_tensor(task, self.config.scaling, device), levels)
+
+    def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, Tensor]:
+        """Return T, the node weights that have a row in V, ascending."""
+        assert hierarchy is not None
+        depth = self._depth(hierarchy)
+        if self.config.round_weights:
+            return {
+                "T": torch.from_numpy(2 ** np.arange(int(hierarchy.levels[depth].node_weight.max()).bit_length() + 1))
+            }
+        levels = hierarchy.levels[: depth + 1] if self.config.coarsening else hierarchy.levels[:1]
+        return {"T": torch.from_numpy(np.unique(np.concatenate([level.node_weight for level in levels])))}
+
+    def _depth(self, hierarchy: Hierarchy) -> int:
+        return min(self.config.levels, hierarchy.depth) if self.config.coarsening else self.config.levels
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> HGCN:
         from hiergcn.model.exchange import ExchangeHGCN  # a network on top of this module

@@ -57,30 +57,46 @@ class Workload:
         """Bytes of normalising the input graph's adjacency."""
         return _NORMALISE * self.levels[0].entries
 
+    def in_batches(self, whole: int) -> int:
+        """Return the bytes of two batches, that of the model and the one in use, if the whole graph is not needed."""
+        return whole if self.batches == 1 or self.full_validation else 2 * whole // self.batches
+
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """Bytes of training one seed, on top of what the process holds before."""
+    """Bytes needed to train one seed, on top of the memory the process already uses."""
 
     structure: int
     """Features and levels as tensors."""
     kept: int
     """Activations kept for the backward pass."""
     working: int
-    """Temporary arrays of a training step, or of preparing the graph."""
+    """Temporary arrays of a training step, or of validation."""
+    preparing: int = 0
+    """Temporary arrays of preparing the graph, in host memory; nothing is kept by then."""
     hierarchy: int = 0
     """The coarser levels, in host memory."""
     full_validation: bool = True
     """Whether validation is full-batch even if training is batched."""
 
     @property
+    def temporary(self) -> int:
+        """Bytes on top of `structure`, if host and device are the same."""
+        return max(self.kept + self.working, self.preparing)
+
+    @property
     def on_device(self) -> int:
-        """Bytes on the device."""
+        """Bytes of training, if host and device are the same."""
+        return self.structure + self.temporary
+
+    @property
+    def on_gpu(self) -> int:
+        """Bytes of training in a GPU's memory."""
         return self.structure + self.kept + self.working
 
     @property
     def total(self) -> int:
-        """Bytes on host and device, if both are the same."""
+        """Bytes of hierarchy and training, if host and device are the same."""
         return self.hierarchy + self.on_device
 
 
@@ -93,7 +109,7 @@ def flat_memory(work: Workload, hidden: int, per_entry: int = 32, layers: int = 
     """Return a rule of thumb: features, three arrays of hidden width per layer, `per_entry` bytes per entry of Â."""
     (nodes, entries), batches = work.levels[0], work.batches
     kept = WORD * nodes * (work.dense + 3 * layers * hidden) // batches
-    return MemoryPlan(work.features + _CSR * entries, kept, per_entry * entries // batches)
+    return MemoryPlan(work.in_batches(work.features + _CSR * entries), kept, per_entry * entries // batches)
 
 
 class Layer(NamedTuple):
@@ -114,7 +130,7 @@ class Layer(NamedTuple):
 
 
 def layers_memory(work: Workload, levels: Sequence[LevelSize], layers: Sequence[Layer]) -> MemoryPlan:
-    """Return the memory of layers over levels. Nothing is kept while the graph is prepared or validated."""
+    """Return the memory of layers over levels. Nothing is kept while the graph is validated."""
     kept = [WORD * layer.nodes * layer.learned if work.recompute else layer.kept for layer in layers]
     kept_by_all = work.networks * (sum(kept) // work.batches)
     largest = max(layers, key=lambda layer: layer.kept)
@@ -122,6 +138,8 @@ def layers_memory(work: Workload, levels: Sequence[LevelSize], layers: Sequence[
     validate = 2 * largest.arrays if work.full_validation and work.batches > 1 else 0
     prepare = _NORMALISE * max(level.entries for level in levels) + 2 * work.features
     structure = tensor_bytes(levels) + work.features
-    batch = structure // work.batches if work.batches > 1 else 0  # the batch in use has tensors of its own
+    if work.batches > 1 and work.full_validation:
+        structure += structure // work.batches  # the batch in use has tensors of its own
     outputs = 2 * WORD * work.nodes * work.n_classes
-    return MemoryPlan(structure + batch + outputs, kept_by_all, max(step, max(validate, prepare) - kept_by_all))
+    working = max(step, validate - kept_by_all)
+    return MemoryPlan(work.in_batches(structure) + outputs, kept_by_all, working, work.in_batches(prepare))

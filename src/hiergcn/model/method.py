@@ -176,6 +176,10 @@ class Method(ABC):
     ) -> Prepared:
         """Return the tensors that depend on the graph alone. `weights` are those of a trained model to restore."""
 
+    def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, Tensor]:
+        """Return those weights of a model that come from its graph, by name; `prepare` takes them from `weights`."""
+        return {}
+
     @abstractmethod
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
         """Return a new model. The generator supplies every random draw: initial weights and dropout."""
@@ -201,6 +205,12 @@ class WrappedMethod(Method):
         self.learns_at_once, self.inductive = method.learns_at_once, method.inductive
         self.predicts_numbers = method.predicts_numbers
         self.uses_labels, self.relearns = method.uses_labels, method.relearns
+
+    def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, Tensor]:
+        return self.method.statistics(task, hierarchy)
+
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
+        return self.method.build(prepared, n_classes, generator)
 
     def memory(self, work: Workload) -> MemoryPlan:
         return self.method.memory(work)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class _Entry(NamedTuple):
-    """Title in tables and sentences; module below `hiergcn.model`; prefix of its Config and Method; what it does."""
+    """Title in tables and sentences; module below `hiergcn.model`; prefix of its Config and Method; description."""
 
     title: str
     module: str
     prefix: str
     about: str
-    extra: str | None = None
-    """The extra of the package that installs what it needs."""
+    package: str | None = None
+    """A package that it needs, beside those of hiergcn."""
 
 
 _METHODS = {
@@ -37,7 +37,7 @@ _METHODS = {
         "Random propagation over graph and hierarchy, then a small network; for few labels.",
     ),
     "gcn": _Entry("GCN", "baselines.gcn", "GCN", "Graph convolutions, two by default (Kipf & Welling, 2017)."),
-    "gat": _Entry("GAT", "baselines.gat", "GAT", "Graph attention (Veličković et al., 2018).", "pyg"),
+    "gat": _Entry("GAT", "baselines.gat", "GAT", "Graph attention (Veličković et al., 2018).", "torch_geometric"),
     "appnp": _Entry(
         "APPNP",
         "baselines.appnp",
@@ -45,7 +45,11 @@ _METHODS = {
         "A perceptron, then personalised PageRank of its outputs (Gasteiger et al., 2019).",
     ),
     "graph-unet": _Entry(
-        "Graph U-Net", "baselines.graph_unet", "GraphUNet", "Learned pooling and unpooling (Gao & Ji, 2019).", "pyg"
+        "Graph U-Net",
+        "baselines.graph_unet",
+        "GraphUNet",
+        "Learned pooling and unpooling (Gao & Ji, 2019).",
+        "torch_geometric",
     ),
     "mlp": _Entry("MLP", "baselines.mlp", "MLP", "A perceptron on the features alone, without edges."),
     "label-propagation": _Entry(
@@ -101,12 +105,12 @@ _METHODS = {
         "baselines.deepwalk",
         "DeepWalk",
         "A skip-gram of random walks, then a support vector machine (Perozzi et al., 2014).",
-        "walks",
+        "gensim",
     ),
 }
 
 
-_WITHOUT_COLUMNS: dict[str, Any] = {"harmonic": False, "sharp": False, "fade": 0.0, "column_dropout": 0.0}
+_WITHOUT_COLUMNS: dict[str, Any] = {"harmonic": False, "sharp": False}
 
 
 def method_names() -> tuple[str, ...]:
@@ -120,9 +124,9 @@ def method_title(name: str) -> str:
 
 
 def method_about(name: str) -> str:
-    """Return what the method does, in a sentence, with the extra that it needs."""
+    """Describe the method in a sentence, with the package that it needs."""
     entry = _entry(name)
-    return entry.about + (f" Needs pip install 'hiergcn[{entry.extra}]'." if entry.extra else "")
+    return entry.about + (f" Needs pip install {entry.package}." if entry.package else "")
 
 
 def method_source(name: str) -> tuple[str, str]:
@@ -142,21 +146,26 @@ def method_class(name: str) -> type[Any]:
 
 
 def build_method(name: str, config: Any) -> "Method":
-    """Make the method; `networks` above 1, `nearness`, `harmonic` and `scaling="standard"` wrap it."""
+    """Make the method; `networks` above 1, `nearness`, `degrees`, `harmonic` and `scaling="standard"` wrap it."""
     from hiergcn.model.ensemble import EnsembleMethod
-    from hiergcn.model.features import HarmonicColumns, Standardised
+    from hiergcn.model.features import Degrees, HarmonicColumns, Standardised
 
     if getattr(config, "networks", 1) > 1:
         return EnsembleMethod(build_method(name, replace(config, networks=1)), config.networks)
     if getattr(config, "nearness", False):
         from hiergcn.model.nearness import NearnessMethod
 
-        return NearnessMethod(build_method(name, replace(config, nearness=False)))
+        network = replace(config, nearness=False, near_harmonic=False)
+        return NearnessMethod(build_method(name, network), config.near_harmonic)
+    if getattr(config, "near_harmonic", False):
+        raise InputError("near_harmonic has no effect without nearness; set nearness to true, or leave it out.")
+    if getattr(config, "degrees", False):
+        return Degrees(build_method(name, replace(config, degrees=False, scaling="standard")))
     scaling: Any = getattr(config, "scaling", "none")
     if getattr(config, "harmonic", False):
         rows: Any = "none" if scaling == "standard" else scaling  # else after the columns joined
         inner = replace(config, **_WITHOUT_COLUMNS, scaling="standard" if scaling == "standard" else "none")
-        return HarmonicColumns(build_method(name, inner), rows, config)
+        return HarmonicColumns(build_method(name, inner), rows, config.sharp)
     for setting, off in _WITHOUT_COLUMNS.items():
         if hasattr(config, "harmonic") and getattr(config, setting) != off:
             raise InputError(

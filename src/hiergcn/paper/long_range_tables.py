@@ -195,7 +195,7 @@ def _claims(results: RangeResults) -> Section:
         ("the paper says", "citation networks and NELL", "here, random", "here, blocked"), tuple(rows), wordy=True
     )
     about = (
-        "The paper's claims that these graphs can test, beside the verdict on [its own datasets](../paper/README.md). "
+        "The paper's claims that these graphs can test, beside the verdict on its own datasets. "
         "A claim holds on a graph if the 95 % interval of the difference over the splits lies above 0. Differences in "
         "points."
     )

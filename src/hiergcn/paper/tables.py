@@ -1,5 +1,6 @@
 """The paper's tables: our figures beside the paper's."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,6 +37,10 @@ class Table:
     caption: str = ""
     wordy: bool = False
     """All columns hold words."""
+
+    def holds_words(self, column: int) -> bool:
+        """Return whether a column is read as text, from the left: the first, and those with a word of four letters."""
+        return self.wordy or column == 0 or any(re.search(r"[A-Za-z]{4}", row[column].main) for row in self.rows)
 
 
 def words(*cells: str) -> tuple[Text, ...]:

@@ -17,7 +17,7 @@ class Axis:
     log: bool = False
 
     def at(self, value: float) -> float:
-        """Return the share of the length at which a value stands, 0 for the lowest and 1 for the highest."""
+        """Return the position of a value on the axis, from 0 for the lowest to 1 for the highest."""
         if self.log:
             value, low, high = (math.log(max(one, 1e-300)) for one in (value, self.low, self.high))
         else:
@@ -26,15 +26,26 @@ class Axis:
 
 
 def span(
-    values: Iterable[float], title: str = "", *, zero: bool = False, most: float | None = None, room: float = 0.06
+    values: Iterable[float],
+    title: str = "",
+    *,
+    zero: bool = False,
+    most: float | None = None,
+    room: float = 0.06,
+    round_ends: bool = False,
 ) -> Axis:
-    """Return an axis that holds all values with a little room on both sides, or from zero, or up to `most`."""
+    """Return an axis that holds all values with a little room on both sides, or from zero, or up to `most`.
+
+    With `round_ends` it begins and ends at a tick.
+    """
     found = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
     low, high = min(found), max(found)
     margin = room * (high - low) or max(abs(high), 1.0) * 0.05
     low, high = (0.0 if zero else low - margin), high + margin
+    step = _step((high if most is None else min(high, most)) - low, 4 if round_ends else 6)
+    if round_ends:
+        low, high = step * math.floor(low / step), step * math.ceil(high / step)
     high = high if most is None else min(high, most)
-    step = _step(high - low)
     ticks = [step * k for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
     return Axis(low, high, tuple(ticks), tuple(_name(tick, step) for tick in ticks), title)
 
@@ -67,8 +78,8 @@ def rows(names: Sequence[str], title: str = "") -> Axis:
     return Axis(len(names) - 0.5, -0.5, ticks, tuple(names), title)
 
 
-def _step(wide: float, most: int = 6) -> float:
-    """Return a round distance of ticks that gives at most so many."""
+def _step(wide: float, most: int) -> float:
+    """Return a round distance between ticks that gives at most `most` of them."""
     rough = wide / most
     power = 10.0 ** math.floor(math.log10(rough))
     return next(digit * power for digit in (1, 2, 5, 10) if digit * power >= rough * (1 - 1e-9))

@@ -1,4 +1,4 @@
-"""Scores of each class, and which classes are taken for which. The largest class comes first, everywhere."""
+"""Scores of each class, and which classes are taken for which. Classes have the same order everywhere."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -90,6 +90,12 @@ class Classes:
         pairs = zip(*np.unravel_index(places, wrong.shape), strict=True)
         return [self._cell(int(true), int(predicted)) for true, predicted in pairs if wrong[true, predicted]]
 
+    @property
+    def constant_accuracy(self) -> float:
+        """Accuracy of the most frequent training class, predicted for every node."""
+        largest = max(self.rows, key=lambda row: row.trained)
+        return largest.support / max(int(self.matrix.sum()), 1)
+
     def taken_for(self, number: int) -> Mistake | None:
         """Return the mistake that is made most often with a class."""
         others = self.matrix[number].copy()
@@ -112,8 +118,17 @@ def class_section(run: LoadedRun, colours: Sequence[str]) -> Classes:
         _row(number, row, colours[number], int(trained.get(row["name"], 0)), column)
         for number, row in enumerate(scores["classes"])
     ]
-    rows.sort(key=lambda row: -row.support)
+    rows = [rows[number] for number in class_order(scores["classes"])]
     return Classes(rows, _matrix(run, names), column.head(), legend_html(LEGEND))
+
+
+def class_order(classes: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Return the order of the classes on the page: by number if their names are numbers, else the largest first."""
+    try:
+        keys = [float(row["name"]) for row in classes]
+    except ValueError:
+        keys = [-row["support"] for row in classes]
+    return sorted(range(len(keys)), key=keys.__getitem__)
 
 
 def _row(number: int, row: Mapping[str, Any], colour: str, trained: int, column: PlotColumn) -> ClassRow:

@@ -141,7 +141,7 @@ def _accuracy_plots(runs: Sequence[MethodRun]) -> tuple[PlotColumn, list[Markup]
 def _accuracy_axis(runs: Sequence[MethodRun], title: str = "") -> axes.Axis:
     every = np.concatenate([_values(run) for run in runs])
     ends = [mean + sign * spread for run in runs for mean, spread in [_mean_and_spread(run)] for sign in (-1, 1)]
-    return axes.span([*every, *ends], title, room=0.05)
+    return axes.span([*every, *ends], title, room=0.05, round_ends=True)
 
 
 def _mean_and_spread(run: MethodRun) -> tuple[float, float]:
@@ -152,7 +152,9 @@ def _mean_and_spread(run: MethodRun) -> tuple[float, float]:
 def _difference_plots(comparison: Comparison, runs: Sequence[MethodRun]) -> dict[str, Any]:
     """Return the differences to the reference with their intervals, in the order of the methods."""
     found = [one for run in runs if (one := comparison.difference(run.model)) and one.mean is not None]
-    column = PlotColumn(axes.span([0.0, *(100 * end for one in found for end in _ends(one))], room=0.08))
+    column = PlotColumn(
+        axes.span([0.0, *(100 * end for one in found for end in _ends(one))], room=0.08, round_ends=True)
+    )
     cells = []
     for one in found:
         colour = method_colour(one.model)

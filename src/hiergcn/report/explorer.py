@@ -22,7 +22,7 @@ from hiergcn.compiled.jit import kernel
 from hiergcn.evaluate.answers import NumberAnswers
 from hiergcn.explain.votes import Votes
 from hiergcn.graph.coordinates import Coordinates
-from hiergcn.report.classes import evaluated_parts
+from hiergcn.report.classes import class_order, evaluated_parts
 from hiergcn.report.figures import principal_components
 from hiergcn.report.headline import UNSURE
 from hiergcn.report.palette import VALUE_COLOURS
@@ -106,7 +106,8 @@ def _classes(run: LoadedRun, tree: Tree) -> tuple[dict[str, Array], dict[str, An
     arrays["label"] = (table["label"].map(names).fillna(-1).to_numpy(np.int32) + 1).astype(small)  # 0: unknown
     arrays["part"] = _parts(table)
     on = run.metrics["per_class"]["on"]
-    about = {"classes": run.config["class_names"], "keptClasses": kept, "numbers": None}
+    order = class_order(run.metrics["per_class"]["classes"])
+    about = {"classes": run.config["class_names"], "order": order, "keptClasses": kept, "numbers": None}
     return arrays, {**about, "evaluated": on, "evaluatedParts": evaluated_parts(run.metrics)}
 
 
@@ -136,7 +137,7 @@ def _numbers(run: LoadedRun, tree: Tree) -> tuple[dict[str, Array], dict[str, An
         "large": large,
         "half": (metrics["prediction_intervals"] or {}).get("half_width"),
     }
-    about = {"classes": value_names(ends), "keptClasses": 0, "numbers": numbers}
+    about = {"classes": value_names(ends), "order": list(range(len(ends) - 1)), "keptClasses": 0, "numbers": numbers}
     return arrays, {**about, "evaluated": on, "evaluatedParts": (on,)}
 
 

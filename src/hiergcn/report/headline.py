@@ -1,9 +1,10 @@
-"""The top of a run's page: the answer, what it is worth, what to do next, and warnings."""
+"""The top of a run's page: the answer, how far to trust it, next steps, and warnings."""
 
 import re
 from dataclasses import dataclass
 from typing import Any
 
+from hiergcn.datasets.dataset_info import INFOS
 from hiergcn.evaluate.metrics import accuracy_interval
 from hiergcn.model.registry import method_title
 from hiergcn.report.classes import Classes
@@ -15,7 +16,7 @@ from hiergcn.run.folder import LoadedRun
 FEW_NODES = 10
 """A class with fewer evaluated nodes gets a warning."""
 ENOUGH_TO_JUDGE = 20
-"""With fewer evaluated nodes the accuracy is no headline."""
+"""With fewer evaluated nodes the headline is not the accuracy."""
 FEW_LABELS = 5
 """Training labels of a class below which more are advised."""
 UNSURE = 0.5
@@ -42,22 +43,25 @@ class Headline:
 
 @dataclass(frozen=True)
 class Step:
-    """Something to do next, and what the explorer shows of it."""
+    """A recommended next step, and the nodes that the explorer shows for it."""
 
     title: str
     text: str
     show: str = ""
 
 
-def headline(metrics: dict[str, Any], board: Leaderboard) -> Headline:
-    """Return the top of the page, from `metrics.json`."""
+COMPARE = Step("Compare with simple methods", "Add --baselines to the command; they are then shown side by side.")
+
+
+def headline(metrics: dict[str, Any], board: Leaderboard, constant: float | None = None) -> Headline:
+    """Return the top of the page, from `metrics.json`. `constant` is the accuracy of one class for all nodes."""
     test = metrics["test_accuracy"]
     accuracy, kind = test or metrics["val_accuracy"], "Test" if test else "Validation"
     done = sum(score is not None for score in accuracy["per_seed"])
     same = len(set(accuracy["per_seed"])) == 1  # some methods draw nothing
     over = "one seed" if done == 1 else f"mean ± standard deviation over {done} seeds"
     over = f"the same with all {done} seeds" if same and done > 1 else over
-    figure = f"{mean_and_std(accuracy | {'std': None} if same else accuracy)} %"
+    figure = f"{mean_and_std(accuracy)} %"
     meaning = f"{kind} accuracy on {board.nodes:,} nodes, {over}."
     delivered = metrics.get("delivered_accuracy" if test else "delivered_val_accuracy")
     if delivered is not None and metrics["claim"] is None:  # runs of earlier versions delivered their best seed
@@ -74,7 +78,10 @@ def headline(metrics: dict[str, Any], board: Leaderboard) -> Headline:
     automatic = metrics["model"] == AUTO
     preset = "" if metrics["preset"] in (None, "default") else f" · preset {metrics['preset']}"
     how = "automatic choice" if automatic else f"{method_title(metrics['model'])}{preset}"
-    sentences = (metrics.get("verdict"), _claim(metrics), comparison_sentence(board) if judged else None)
+    beside = comparison_sentence(board) if judged else None
+    if judged and constant is not None and len(board.rows) == 1 and metrics["claim"] is None:
+        beside = f"The most frequent training class, predicted for every node, gives {100 * constant:.1f} %."
+    sentences = metrics.get("verdict"), _claim(metrics), beside
     return Headline(
         title_of(metrics["dataset"]),
         f"hiergcn · {how}",
@@ -87,7 +94,9 @@ def headline(metrics: dict[str, Any], board: Leaderboard) -> Headline:
 
 
 def title_of(dataset: str) -> str:
-    """Return the name of a graph without a word for edges at its end: `suppliers` of `suppliers-edges`."""
+    """Return the title of a named dataset, or the name of a file without a word for edges: `shops` of `shops-edges`."""
+    if dataset in INFOS:
+        return INFOS[dataset].title.split(",")[0]
     return re.sub(r"(?i)[-_. ](edges?|links?)$", "", dataset)
 
 
@@ -97,10 +106,14 @@ def next_steps(run: LoadedRun, board: Leaderboard, classes: Classes) -> list[Ste
     unseen = ~run.predictions["given"]
     unsure = int((unseen & (run.predictions["confidence"] < UNSURE)).sum())
     if unsure:
-        share = f"{unsure:,} of the {int(unseen.sum()):,} nodes without a given label"
-        steps.append(
-            Step("Check unsure predictions", f"{share} have a confidence below {100 * UNSURE:.0f} %.", "only=unsure")
+        share = (
+            f"{unsure:,} of the {int(unseen.sum()):,} nodes without a given label {'has' if unsure == 1 else 'have'}"
         )
+        steps.append(
+            Step("Check unsure predictions", f"{share} a confidence below {100 * UNSURE:.0f} %.", "only=unsure")
+        )
+    if len(board.rows) == 1:
+        steps.append(COMPARE)
     return [step for step in steps if step is not None]
 
 
@@ -169,13 +182,14 @@ def _sentence(text: str) -> str:
 def _warnings(metrics: dict[str, Any]) -> list[str]:
     warnings = []
     if metrics["test_accuracy"] is None:
-        warnings.append("There are no test labels. Validation accuracy is optimistic: it chose the epoch.")
+        chosen = "methods and epochs" if metrics.get("leaderboard") else "the epoch"
+        warnings.append(f"There are no test labels. Validation accuracy is optimistic: it chose {chosen}.")
     if metrics["failed_seeds"]:
         failures = list(metrics["failed_seeds"].items())
         reasons = "; ".join(f"seed {seed} {reason}" for seed, reason in failures[:MAX_NAMES])
         warnings.append(f"{len(failures)} of {len(metrics['seeds'])} seeds failed and are not in the mean: {reasons}.")
     if metrics["interrupted"]:
-        warnings.append(f"The run was stopped early, after {len(metrics['seeds'])} seeds.")
+        warnings.append("The run was stopped early: the answer is that of what was finished by then.")
     if len(metrics["seeds"]) == 1 and metrics["model"] not in WITHOUT_CHANCE:
         warnings.append("One seed gives no standard deviation; run several before comparing.")
     evaluated = metrics["per_class"]

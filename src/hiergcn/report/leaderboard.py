@@ -42,7 +42,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Rows in order, and what they are about."""
+    """Rows in order, and the nodes that they are measured on."""
 
     rows: Sequence[Row]
     on: str
@@ -115,7 +115,8 @@ def _own(metrics: dict[str, Any], automatic: bool) -> Row:
     per_seed = [value for value in over["per_seed"] if value is not None]
     if not automatic:
         name = metrics["model"]
-        values = over["mean"], metrics["val_accuracy"]["mean"], over["std"] or None, per_seed
+        spread = over["std"] if len(set(per_seed)) > 1 else None  # some methods draw nothing
+        values = over["mean"], metrics["val_accuracy"]["mean"], spread, per_seed
         return Row(name, method_title(name), *values, None, len(per_seed), metrics["seconds"]["train"], ours=True)
     delivered = metrics["delivered_accuracy" if test else "delivered_val_accuracy"]
     return Row(
@@ -129,11 +130,11 @@ def comparison_sentence(board: Leaderboard) -> str | None:
     if simple is None or simple.weight == 1.0:  # or it is the answer
         return None
     points = 100 * (ours.accuracy - simple.accuracy)
-    name = f"{simple.title} alone"
+    name = f"{simple.title} alone" if simple.weight else simple.title  # or it is a part of the answer
     figure = f"{100 * simple.accuracy:.1f} %"
     if abs(points) < 100 * board.resolution():
-        tie = f"No clear difference from {name} ({figure}): with {board.nodes:,} {board.on} nodes, fewer than "
-        return f"{tie}{100 * board.resolution():.0f} points may be chance."
+        gap = f"on {board.nodes:,} {board.on} nodes, a gap below {100 * board.resolution():.0f} points may be chance"
+        return f"No clear difference from {name} ({figure}): {gap}."
     side = "above" if points > 0 else "below"
     rest = "" if points > 0 else " Use that method, or leave out --model to let hiergcn choose."
     return f"{abs(points):.1f} points {side} {name} ({figure}), the best simple method on validation.{rest}"
@@ -146,7 +147,7 @@ def leaderboard_plots(board: Leaderboard) -> tuple[PlotColumn, list[Markup], Mar
     values += [100 * row.validation for row in board.rows if row.validation is not None]
     values += [100 * value for row in board.rows for value in row.per_seed]
     values += [] if board.claim is None else [100 * board.claim]
-    column = PlotColumn(axes.span(values, room=0.03, most=100.5))
+    column = PlotColumn(axes.span(values, room=0.03, most=100.5, round_ends=True))
     cells = []
     for row, (low, high) in zip(board.rows, intervals, strict=True):
         colour = INK if not row.name else method_colour(row.name)
@@ -177,7 +178,7 @@ def _legend(board: Leaderboard) -> list[Entry]:
 
 
 def _interval(board: Leaderboard, row: Row) -> tuple[float, float]:
-    """Return one standard deviation over seeds on both sides, or what so few nodes leave open."""
+    """Return one standard deviation over seeds on both sides, or the 95 % interval for so few nodes."""
     if board.has_spread:
         return row.accuracy - (row.spread or 0.0), row.accuracy + (row.spread or 0.0)
     return accuracy_interval(row.accuracy, board.nodes)

@@ -1,4 +1,4 @@
-"""Marks of a chart as SVG: dots, intervals, bars and rules at a share of the width, so that a chart can be any width.
+"""SVG marks of a chart: dots, intervals, bars and rules, placed by share of the width.
 
 Horizontal positions are shares of the width, from 0 to 1, and vertical ones are pixels. Text is text in the page's own
 font. A mark with a `tip` shows it when it is pointed at. A `PlotColumn` is a column of a table whose cells are

@@ -13,7 +13,7 @@ from hiergcn.model.registry import method_title
 from hiergcn.report import axes
 from hiergcn.report.explorer import value_ends, value_names
 from hiergcn.report.figures import DASH
-from hiergcn.report.headline import title_of
+from hiergcn.report.headline import COMPARE, Step, title_of
 from hiergcn.report.marks import PlotColumn
 from hiergcn.report.palette import FIRST, INK, LINE, MUTED, SECOND, VALUE_COLOURS, method_colour
 from hiergcn.report.panels import Entry, Figure, Panel, legend_html
@@ -51,6 +51,7 @@ def render_numbers(run: LoadedRun, **more: Any) -> str:
         kicker="automatic choice" if metrics["model"] == AUTO else method_title(metrics["model"]),
         figure=f"R² {_figure(_delivered(metrics, on, 'r2'))}",
         sentences=_sentences(metrics, on, len(judged), rows),
+        steps=_next_steps(metrics, judged, on, rows),
         least=LEAST,
         board_legend=legend_html(_legend(on, rows)),
         digits=_digits(_delivered(metrics, on, "rmse")),
@@ -118,6 +119,19 @@ def _sentences(metrics: dict[str, Any], on: str, nodes: int, rows: list[dict[str
     if metrics["prediction_intervals"]:
         found.append(describe_intervals(metrics["prediction_intervals"]))
     return found
+
+
+def _next_steps(metrics: dict[str, Any], judged: pd.DataFrame, on: str, rows: list[dict[str, Any]]) -> list[Step]:
+    """Return what to do next, the most useful first."""
+    rmse = _delivered(metrics, on, "rmse") or 0.0
+    error = (judged["predicted"] - judged["value"]).abs()
+    large, worst = int((error > rmse).sum()), judged.loc[error.idxmax()]
+    most = f"{worst['id']} is the worst: predicted {worst['predicted']:.4g}, true {worst['value']:.4g}"
+    share = f"{large:,} of {len(judged):,} {on} nodes are off by more than {_figure(rmse)}. {most}."
+    steps = [Step("Look at large errors", share, "only=wrong")] if large else []
+    if not metrics["prediction_intervals"]:
+        steps.append(Step("Ask for intervals", "With --coverage 0.9, nine in ten hold the true value of their node."))
+    return [*steps, *([COMPARE] if len(rows) == 1 else [])]
 
 
 def _scatter(judged: pd.DataFrame, target: str) -> Figure:

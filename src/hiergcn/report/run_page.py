@@ -118,7 +118,7 @@ def render(run: LoadedRun) -> str:
         metrics=metrics,
         calibration=describe_calibration(metrics["calibration"]),
         machine=run.environment,
-        headline=headline(metrics, board),
+        headline=headline(metrics, board, classes.constant_accuracy),
         steps=next_steps(run, board, classes),
         board=board,
         board_plots=list(zip(board.rows, plots, strict=True)),

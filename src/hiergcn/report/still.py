@@ -72,6 +72,8 @@ def class_map(
             middle = place[predicted == which]
             spot = complex(np.median(middle.real), np.median(middle.imag))
             half = LETTER * len(short(names[which])) / 2
+            edge = half + MAP_MARGIN
+            spot = complex(min(max(spot.real, edge), SIZE - edge), spot.imag)  # whole in the picture
             while any(abs(spot.imag - o.imag) < 20 and abs(spot.real - o.real) < half + other for o, other in spots):
                 spot += 20j
             spots.append((spot, half))

@@ -14,6 +14,9 @@ from markupsafe import Markup, escape
 from hiergcn.report.palette import css_variables
 from hiergcn.run.settings import Settings
 
+EQUAL = 1e-9
+"""A standard deviation up to this is rounding."""
+
 
 def rendered(template: str, *, script: Markup | None = None, **values: Any) -> str:
     """Return the page. Only `script` may run in it: the page's security policy names its digest."""
@@ -44,10 +47,10 @@ def _percent(value: float | None) -> str:
 
 
 def mean_and_std(summary: Mapping[str, float | None] | None) -> str:
-    """Format a summary over seeds in per cent, without the sign."""
+    """Format a summary over seeds in per cent, without the sign; one seed, or seeds that are equal, have no spread."""
     if summary is None:
         return "–"
-    spread = "" if summary["std"] is None else f" ± {_percent(summary['std'])}"
+    spread = f" ± {_percent(summary['std'])}" if (summary["std"] or 0.0) > EQUAL else ""
     return _percent(summary["mean"]) + spread
 
 
@@ -67,13 +70,17 @@ def settings_rows(settings: Settings, reasons: Mapping[str, str], prefix: str = 
 
 
 def with_code(text: str) -> Markup:
-    """Turn text between backticks into <code> elements; everything is escaped."""
+    """Turn text between backticks into <code> and between asterisks into <em> elements; everything is escaped."""
     parts = text.split("`")
     if len(parts) % 2 == 0:  # an unpaired backtick: nothing is code
         return escape(text)
     return Markup().join(
-        Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts)
+        Markup("<code>{}</code>").format(part) if place % 2 else _emphasised(part) for place, part in enumerate(parts)
     )
+
+
+def _emphasised(text: str) -> Markup:
+    return Markup(re.sub(r"\*(\w[^*]*)\*", r"<em>\1</em>", str(escape(text))))  # noqa: S704  (just escaped)
 
 
 def breakable(name: str) -> Markup:
@@ -88,7 +95,7 @@ def script(name: str) -> Markup:
 
 
 def in_script(value: Any) -> Markup:
-    """Return JSON that cannot end the script element it stands in."""
+    """Return JSON that cannot close the script element around it."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for letter in "<>&":
         text = text.replace(letter, f"\\u{ord(letter):04x}")

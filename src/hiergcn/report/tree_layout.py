@@ -178,12 +178,17 @@ def _evened(positions: Positions, radius: Floats) -> Positions:
 
 
 def _spectral(similarity: Floats) -> Positions:
-    """Return two eigenvectors of the normalised Laplacian as positions; a small spiral separates equal ones."""
+    """Return two eigenvectors of the normalised Laplacian as positions; a small spiral separates equal ones.
+
+    They are the first beyond those that tell components apart, any mixture of which the solver may return. Digits that
+    depend on its threads are rounded away, so that every machine draws the same picture.
+    """
     n = len(similarity)
     degree = similarity.sum(axis=1)
     scale = 1 / np.sqrt(np.maximum(degree, 1e-12))
-    vectors = np.linalg.eigh(np.eye(n) - similarity * np.outer(scale, scale) * (degree > 0))[1]
-    pair = vectors[:, -2:] if n < 3 else vectors[:, 1:3]
+    values, vectors = np.linalg.eigh(np.eye(n) - similarity * np.outer(scale, scale) * (degree > 0))
+    first = min(int(np.searchsorted(values, 1e-8)), n - 2)
+    pair = vectors[:, first : first + 2].round(9)
     pair = pair * np.sign(pair[np.abs(pair).argmax(axis=0), [0, 1]])  # fixes the sign, which is arbitrary
     spread = np.maximum(np.abs(pair).max(axis=0), 1e-12)
     turn = np.arange(n)

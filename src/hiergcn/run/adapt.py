@@ -192,7 +192,7 @@ def _levels(profile: GraphProfile, hierarchy: Hierarchy) -> Choice:
     kept = sizes[min(levels, len(sizes) - 1)]
     reason = f"the coarsest level then has {kept:,} of {sizes[0]:,} nodes"
     if profile.large_diameter:
-        reason = f"the graph is at least {profile.diameter:,} steps across, and {reason}"
+        reason = f"the diameter is at least {profile.diameter:,} steps, and {reason}"
     return Choice("levels", levels, reason)
 
 

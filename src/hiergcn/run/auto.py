@@ -4,11 +4,12 @@ Each candidate is trained once, with the first seed. Those that validation puts 
 the other seeds, and the weights are computed again from the mean of the seeds. No test label is read here.
 
 The simple methods are trained here, one after the other. If there is time for more, the others train side by side in
-worker processes, see `lanes`.
+worker processes, in the lanes of `budget`.
 """
 
 import math
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -26,17 +27,15 @@ from hiergcn.graph.profile import GraphProfile, profile_graph
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.run.adapt import choose_settings
-from hiergcn.run.budget import Budget, default_limit, epoch_price
+from hiergcn.run.budget import Budget, Lanes, default_limit, epoch_price
 from hiergcn.run.candidate import TRIAL, Done, Job, Trained, Watch, add_results, work_here, work_in_worker
 from hiergcn.run.engine import InlinePool, ProcessPool
 from hiergcn.run.events import CandidateDone, CandidateStarted, OnFitEvent
-from hiergcn.run.lanes import Lanes
 from hiergcn.run.memory_plan import available_memory
 from hiergcn.run.portfolio import EVIDENCE, Entry, Standing, candidates_for, check_settings
-from hiergcn.run.seeds import SeedResults
+from hiergcn.run.seeds import SeedResults, turns
 from hiergcn.run.settings import Settings
 from hiergcn.run.trainer import Trainer
-from hiergcn.run.turns import turns
 
 SIMPLE = 4
 """Candidates at the head of the portfolio that are never stopped for being behind: the simple methods."""
@@ -64,6 +63,8 @@ class Automatic:
     """The nodes that validated."""
     turns: tuple[Split, ...]
     """The split, or those in which labels took turns."""
+    structural: bool
+    """Whether features were made from the edges, because the nodes had none."""
     interrupted: bool = False
 
     @property
@@ -85,7 +86,16 @@ class Automatic:
             what = f"{name[0].upper()}{name[1:]} is best here"
         validated = len(self.validation)
         few = "" if validated >= ENOUGH else f" With {validated} validation nodes the choice is uncertain."
-        return f"{what}: {_reason(first.entry)}.{few}"
+        return f"{what}: {self._reason}.{few}"
+
+    @property
+    def _reason(self) -> str:
+        """The reason that holds for more than half of the answer, by weight."""
+        shares: defaultdict[str, float] = defaultdict(float)
+        for one in self.chosen:
+            shares[_reason(one.entry, self.structural)] += one.weight
+        most = max(shares, key=lambda reason: shares[reason])
+        return most if shares[most] > 0.5 else "no single method is clearly better"
 
 
 def choose(
@@ -121,7 +131,7 @@ def choose(
             raise
         interrupted = True
     race.weigh()
-    return Automatic(race.candidates, race.profile, race.validation, race.turns, interrupted)
+    return Automatic(race.candidates, race.profile, race.validation, race.turns, race.structural, interrupted)
 
 
 def _clock() -> float:
@@ -160,8 +170,8 @@ class _Race:
         done = {one.entry.name: self.right(one) for one in self.candidates if one.is_done}
         accuracy = {name: float(right.mean()) for name, right in done.items()}
         best = max(accuracy, key=lambda name: accuracy[name], default=None)
-        variance = 0.25 if best is None else float(done[best].var())
-        return Standing(self.profile, accuracy, math.sqrt(max(variance, 0.01) / len(self.validation_labels)))
+        right = np.concatenate([[0, 0, 1, 1], [] if best is None else done[best]])  # few nodes without a mistake, too
+        return Standing(self.profile, accuracy, math.sqrt(max(right.var(), 0.01) / len(right)), not self.structural)
 
     def accuracy(self, one: Trained) -> float:
         """Return the validation accuracy; of numbers, 1 less the mean squared error in units of their variance."""
@@ -194,7 +204,7 @@ class _Race:
             self.add_seeds(lanes)
 
     def _lane_count(self) -> int:
-        """Return how many candidates train side by side: one here if an engine, or torchrun, shares the work."""
+        """Return how many candidates train in parallel: one if an engine or torchrun shares the work."""
         alone = self.trainer.engine is None and Ranks.current().size == 1 and not current_process().daemon
         worth = alone and self.share * self.budget.limit >= _WORTH_LANES
         return min(self.workers, _LANES_OF_GPU if self.on_gpu else _MOST_LANES) if worth else 1
@@ -216,7 +226,7 @@ class _Race:
         return next((one for one in known if one.early(now)), known[0] if known else None)
 
     def _begin(self, entry: Entry, lanes: Lanes, simple: bool) -> None:
-        """Begin the first seed of a candidate, unless something is against it."""
+        """Start the first seed of a candidate, unless there is a reason not to."""
         now, one = self.standing(), Trained(entry)
         self.candidates.append(one)
         self.budget.spent = lanes.now
@@ -238,7 +248,7 @@ class _Race:
         lanes.start((one, seeds[0]), Job(one.settings, seeds, watch), one.epoch, one.memory)
 
     def _end(self, lanes: Lanes) -> None:
-        """Wait for the candidate that ends next, and take its results."""
+        """Wait for the next candidate to finish, and add its results."""
         one = self._taken(lanes)
         self.emit(CandidateDone(one.entry.name, self.accuracy(one) if one.is_done else None, one.left_out))
 
@@ -253,21 +263,21 @@ class _Race:
         return one
 
     def _lacks_memory(self, one: Trained, lanes: Lanes) -> bool:
-        """Return whether there may be too little memory beside what is running."""
+        """Return whether memory may be too small for this job and the running ones."""
         free = available_memory(self.trainer.device)
         return one.left_out not in (None, NO_TIME) or (free is not None and one.memory + lanes.memory > free)
 
     def _reason_against(self, entry: Entry, now: Standing, simple: bool) -> str | None:
-        if entry.name == "mlp" and self.structural:
-            return "the nodes have no features"
         if not simple and self.flawless:
             return f"{self.flawless.entry.name} makes no mistake on validation"
         if not simple and self.budget.is_over(self.share):
             return NO_TIME  # before reasons that speak of candidates which there was no time for either
         if entry.when(now):
             return None
-        untried = {one.entry.name for one in self.candidates if one.left_out == NO_TIME}
-        return NO_TIME if EVIDENCE.get(entry.otherwise, set()) & untried else entry.otherwise
+        untried = {
+            one.entry.name: one.left_out for one in self.candidates if one.left_out in (NO_TIME, one.entry.otherwise)
+        }
+        return next((untried[name] for name in EVIDENCE.get(entry.otherwise, ()) if name in untried), entry.otherwise)
 
     def _planned(self, one: Trained, now: Standing | None) -> Watch | None:
         """Set what the first seed of a candidate is trained with; None if there is no time; `now` is None if simple."""
@@ -350,19 +360,22 @@ class _Race:
         return adapted.override(adapted.effective(by_loss | self.changes))
 
 
-def _reason(entry: Entry) -> str:
+def _reason(entry: Entry, structural: bool) -> str:
+    features = "features made from the edges" if structural else "features"
     if entry.method == "constant":
         return "neither features nor edges say more than the mean"
     if not entry.uses_features:
-        return "the edges say more than the features"
+        return "labels spread along the edges say most" if structural else "the edges say more than the features"
     if entry.changes.get("harmonic"):
-        return "labels diffused along the edges say much, and features add to them"
+        return f"labels diffused along the edges say much, and {features} add to them"
     if entry.changes.get("nearness"):
-        return "how near the labels of each class are says much, and features add to it"
+        return f"how near the labels of each class are says much, and {features} add to it"
+    if entry.changes.get("degrees"):
+        return "a node's degree and those of its neighbours say most"
     if entry.method == "mlp":
         return "the features say more than the edges"
     if entry.method == "graphsage":
-        return "a node's own features and those of its neighbours say different things"
+        return f"a node's own {features} and those of its neighbours say different things"
     if entry.method == "hgcn":
-        return "the graph is large across, and coarser levels reach far"
-    return "features and edges together say most"
+        return "coarser levels of the graph, which reach far, help here"
+    return "the edges say much, and there are no features" if structural else "features and edges together say most"

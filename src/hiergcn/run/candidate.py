@@ -91,7 +91,7 @@ class Watch:
         self.count += 1
         tried = self.epochs is not None and event.epoch >= TRIAL * self.epochs
         if self.budget.is_over(self.share, self.grace):
-            raise StopTraining if tried and self.turns == 1 else _StoppedError("time was up before its end")
+            raise StopTraining if tried and self.turns == 1 else _StoppedError("it ran out of time")
         if not tried or self.now is None or not self.now.accuracy:
             return
         behind = max(self.now.accuracy.values()) - event.best_validation_accuracy
@@ -118,7 +118,7 @@ class Done(NamedTuple):
 
 
 def work_here(trainer: Trainer, turns: Sequence[Split], emit: OnFitEvent, workers: int = 1) -> Work:
-    """Return what trains a job with this trainer; a failure must not lose other candidates."""
+    """Return a function that trains a job with this trainer; a failure must not lose other candidates."""
 
     def train(send: Send, job: Job) -> Done:
         results, sent, left_out = SeedResults(), time.monotonic(), None
@@ -144,7 +144,7 @@ def work_here(trainer: Trainer, turns: Sequence[Split], emit: OnFitEvent, worker
 def work_in_worker(
     graph: Graph, device: str, hierarchy: Hierarchy | None, checkpoint: Checkpoint | None, turns: Sequence[Split]
 ) -> Work:
-    """Return the same for a process of its own, with weights as arrays: tensors would be files that it keeps open."""
+    """Return the same for a worker process, with weights as arrays: tensors would be files that it keeps open."""
     torch.set_num_threads(1)
     train = work_here(Trainer(graph, device, hierarchy, checkpoint=checkpoint), turns, lambda _: None)
 
@@ -157,7 +157,7 @@ def work_in_worker(
 
 
 def add_results(one: Trained, done: Done) -> None:
-    """Add what a job gave to its candidate."""
+    """Add the results of a job to its candidate."""
     _convert(done.results, torch.as_tensor)
     one.results.add_all(done.results)
     if not one.is_done:

@@ -34,7 +34,7 @@ def parse_methods(models: str, dataset: str | None, changes: Mapping[str, Any]) 
         if not word:
             raise InputError(f"--models {models}: give names with commas between them, e.g. gcn,hgcn.")
         if word in methods:
-            raise InputError(f"--models {models}: {word} is there twice; name each method once.")
+            raise InputError(f"--models {models}: {word} is named twice; name each method once.")
         name, _, preset = word.partition(":")
         settings_for(name, preset or None, dataset).override(changes)
         methods.append(word)
@@ -42,7 +42,7 @@ def parse_methods(models: str, dataset: str | None, changes: Mapping[str, Any]) 
 
 
 def describe_splits(splits: Sequence[SplitSpec], drawn: bool = False) -> str:
-    """Return what the splits are, in words; `drawn` tells whether the graph came without a split of its own."""
+    """Describe the splits in words; `drawn` is true if the graph had no split of its own."""
     if tuple(splits) == (PUBLIC,):
         return f"one split, {DRAWN_SPLIT}" if drawn else "the graph's own split"
     whole = f"{len(splits)} random splits of the whole graph, not of its largest component"
@@ -154,7 +154,7 @@ class _Scored(NamedTuple):
 
 @dataclass(frozen=True)
 class _Bench:
-    """What the methods of a comparison share."""
+    """State that the methods of a comparison share."""
 
     graph: Graph
     splits: list[Split]
@@ -199,7 +199,7 @@ class _Bench:
         return unit_request(self.graph, self.methods[name], self.hierarchies[name], device)
 
     def _method(self, name: str, finished: list[tuple[_Unit, Reply]]) -> MethodRun:
-        """Put the units of a method together."""
+        """Combine the units of a method."""
         parts = [_scored(unit, reply) for unit, reply in finished]
         scores = [score for part in parts for score in part.scores]
         failures = [reply.content for _, reply in finished if reply.kind != "result"]
@@ -217,7 +217,7 @@ def _peaks(finished: list[tuple[_Unit, Reply]]) -> list[tuple[int | None, int | 
 
 
 def _finished(unit: _Unit, reply: Reply) -> list[RunDone]:
-    """Return the runs that a reply says are finished. A result says it again: messages may be late."""
+    """Return the finished runs that a reply reports. A result repeats them, because messages may be late."""
     if reply.kind == "message":
         return [reply.content]
     return [RunDone(one.model, one.split, one.seed, one.failure) for one in _scored(unit, reply).scores]

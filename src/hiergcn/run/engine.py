@@ -1,4 +1,4 @@
-"""Engines: where units of work are done, in this process, in others of this machine, or on a Ray cluster.
+"""Engines run units of work: in this process, in worker processes, or on a Ray cluster.
 
 A unit is a job of a `Work`: `make(*arguments)` is called once in each worker and returns the function that does jobs.
 An engine opens pools of such workers. The code that has units to do is the same for all engines, and so are its
@@ -29,14 +29,14 @@ class Request(NamedTuple):
 
 
 class Pool(Protocol):
-    """Workers for the jobs of one `Work`. Use it as a context: they end with it, whatever they are at."""
+    """Workers for the jobs of one `Work`. A context manager: the workers end with it, busy or not."""
 
     @property
     def slots(self) -> int:
         """Number of jobs to have in the pool, so that no worker is idle."""
 
     def start(self, key: Any, job: Any, request: Request) -> None:
-        """Have a job done; its replies come with the key."""
+        """Submit a job; its replies carry the key."""
 
     def wait(self) -> list[tuple[Any, Reply]]:
         """Wait for replies. The last one of a job is a result, a failure or a death; messages may come before."""
@@ -54,10 +54,10 @@ class Engine(Protocol):
     spreads: bool
     """Whether units should be small, because they go to many machines."""
     on_note: Callable[[str], None]
-    """Gets sentences about the workers: what is missing, what is tried again."""
+    """Called with sentences about the workers: missing resources, retries."""
 
     def status(self) -> str:
-        """Return the number of machines and of running units, in words."""
+        """Describe how many machines there are and how many units run."""
 
     def pool(self, make: Callable[..., Work], *arguments: Any) -> AbstractContextManager[Pool]:
         """Open a pool; the arguments travel to each machine once."""
@@ -127,7 +127,7 @@ class ProcessPool:
 
 
 class InlinePool:
-    """Does jobs in this process, one when it is waited for."""
+    """Runs jobs in this process, one per call of `wait`."""
 
     slots = 1
 
@@ -153,7 +153,7 @@ class InlinePool:
 
 
 def replies(pool: Pool, jobs: Iterable[tuple[Any, Request]]) -> Iterator[tuple[int, Reply]]:
-    """Keep a pool at work; yield every reply, as they come, with the number of its job.
+    """Keep a pool busy; yield every reply as it comes, with the number of its job.
 
     The next job is taken from the iterable when there is a place for it.
     """

@@ -28,7 +28,7 @@ TRIAL_REPORTS = 3  # on a GPU, which reports its epochs in groups
 
 @dataclass(frozen=True)
 class Estimate:
-    """Time and memory of one seed. Several seeds take as many times as long, and the same memory."""
+    """Time and memory of one seed. Several seeds take a multiple of the time, and the same memory."""
 
     seconds: float
     """Time of all epochs; patience may stop earlier."""

@@ -1,4 +1,4 @@
-"""Events: what long-running functions hand to their `on_event` callback while they work.
+"""Events that long-running functions pass to their `on_event` callback.
 
 Every such function takes one callback, which gets one value per step. The shell shows its progress from them.
 """
@@ -92,7 +92,7 @@ class MethodDone(NamedTuple):
 
 
 def describe(event: object) -> str | None:
-    """Return a milestone of a fit in a line; None for what happens too often or says nothing by itself."""
+    """Describe an event of a fit in one line; None for frequent or minor events."""
     match event:
         case CandidateDone(name, score, left_out):
             return f"{name}: {left_out if score is None else f'validation score {score:.3f}'}"

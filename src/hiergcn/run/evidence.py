@@ -1,4 +1,4 @@
-"""What features alone and edges alone say about the classes, by cross-validation on the training labels.
+"""Accuracy of features alone and edges alone, by cross-validation on the training labels.
 
 Features are judged by a logistic regression, edges by label propagation. Both are quick: of a large graph, features see
 a part of the labels and columns, and edges are left out if they would take long.
@@ -45,7 +45,7 @@ class Evidence:
     """None if there are none, or too many for a quick answer."""
 
     def sentence(self) -> str:
-        """Say what features and edges give."""
+        """Describe the accuracy of features and edges in a sentence."""
         told = (("features", self.features), ("edges", self.edges))
         parts = [f"{name} alone give {100 * accuracy:.0f} %" for name, accuracy in told if accuracy is not None]
         given = f"Of {self.labels:,} training labels, held out in turn"

@@ -29,15 +29,14 @@ from hiergcn.run.candidate import Trained
 from hiergcn.run.engine import Engine
 from hiergcn.run.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitEvent, SettingsChosen, SplitChosen
 from hiergcn.run.label_check import doubtful_labels, judge_labels, without_doubtful
-from hiergcn.run.memory_plan import available_memory, require_memory
+from hiergcn.run.memory_plan import available_memory, needed_on, require_memory
 from hiergcn.run.predict import Member
 from hiergcn.run.result import Candidate, Leaderboard, RunResult
 from hiergcn.run.seeds import AllSeedsFailedError as AllSeedsFailedError
-from hiergcn.run.seeds import SeedResults, train_seeds
+from hiergcn.run.seeds import SeedResults, train_seeds, turns
 from hiergcn.run.settings import Settings, published
 from hiergcn.run.suggest import page_suggestions
 from hiergcn.run.trainer import BATCH_LEVELS, Trainer
-from hiergcn.run.turns import turns
 from hiergcn.train.checkpoint import EVERY, Checkpoint, digest
 from hiergcn.train.selection import HISTORY
 from hiergcn.version import __version__
@@ -49,9 +48,9 @@ NUMBER_BASELINES = ("constant", "harmonic", *BASELINES)
 """The same for numbers, with the mean and harmonic interpolation as floors."""
 BASELINE_SEEDS = 3
 """Most seeds of a baseline."""
-DRAWN_SPLIT = "drawn: of each class a fifth for validation and a fifth, if it has five labels, for test (seed 0)"
+DRAWN_SPLIT = "drawn with seed 0: a fifth of each class for validation, and a fifth for test if it has five labels"
 """Description of `draw_split`'s default."""
-DRAWN_NUMBERS = "drawn: a fifth of the known values for validation and a fifth for test (seed 0)"
+DRAWN_NUMBERS = "drawn with seed 0: a fifth of the known values for validation and a fifth for test"
 """The same for numbers."""
 
 MOST_EPOCHS = 1000  # of a candidate of the automatic choice
@@ -147,7 +146,7 @@ def fit(
 
 
 def checkpoint_of(graph: Graph, folder: Path, every: float = EVERY) -> Checkpoint:
-    """Return the checkpoint of runs on a graph in a folder, written every so many seconds."""
+    """Return the checkpoint of runs on a graph, written to a folder at an interval of seconds."""
     arrays = [graph.adjacency.indptr, graph.adjacency.indices, graph.adjacency.data, graph.labels, graph.targets]
     features = graph.features
     if features is not None:
@@ -174,7 +173,10 @@ def _fit_method(
     hierarchy = trainer.hierarchy(settings)  # the graph is coarsened here, unless it was to choose the settings
     if hierarchy is not None:
         emit(Coarsened(hierarchy, trainer.coarsen_seconds))
-    emit(MemoryPlanned(trainer.plan(settings).on_device, available_memory(trainer.device)))
+    if not trainer.sees_whole(settings):
+        settings = settings.override({"batch_validation": True})  # the run says how its predictions were made
+    planned = needed_on(trainer.device, trainer.plan(settings))
+    emit(MemoryPlanned(planned, available_memory(trainer.device)))
 
     trained = train_seeds(trainer, [split], settings, [int(seed) for seed in seeds], emit, workers)
     share = 1.0 / len(trained.weights)
@@ -206,7 +208,7 @@ def check_graph(graph: object) -> None:
 
 
 def check_classes(graph: Graph, what: str) -> None:
-    """Refuse numbers in what is for classes."""
+    """Refuse a graph with numeric targets; only classes are supported."""
     if graph.targets is not None:
         raise InputError(
             f"{graph.name} has numbers to predict, and {what} takes classes only; see `hiergcn fit` instead."
@@ -307,9 +309,8 @@ def _turns_note(found: Automatic) -> list[str]:
     if len(found.turns) == 1:
         return []
     folds = len(found.turns)
-    each = f"Each of the {folds} networks of a seed trained without one fold of the training and validation labels."
-    judged = "Validation covers all these labels, each predicted by the network that did not see it."
-    return [f"The few labels are used in {folds}-fold cross-validation. {each} {judged}"]
+    judged = "training and validation labels are each predicted by networks that did not train on them"
+    return [f"With few labels, validation is {folds}-fold cross-validation: {judged}."]
 
 
 def _weighted(parts: Sequence[tuple[float, np.ndarray]]) -> np.ndarray:

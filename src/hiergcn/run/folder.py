@@ -43,8 +43,8 @@ from hiergcn.run.machine import environment
 from hiergcn.run.out_folder import check_manifest, folder_written_whole, write_manifest
 from hiergcn.run.predict import Answer, Member, SavedModel
 from hiergcn.run.result import RunResult
+from hiergcn.run.seeds import turn_of
 from hiergcn.run.settings import Settings
-from hiergcn.run.turns import turn_of
 from hiergcn.train.selection import HISTORY
 
 _NODE: dict[str, type] = {"id": str, "given": bool, "split": str}
@@ -62,7 +62,7 @@ REQUIRED = (
 ADDED: dict[str, Any] = dict.fromkeys(
     ("leaderboard", "verdict", "prediction_sets", "doubtful_labels", "delivered_accuracy", "delivered_val_accuracy")
 ) | {"turns": 1}
-"""What `metrics.json` of earlier versions lacks."""
+"""Defaults of keys that `metrics.json` of earlier versions lacks."""
 
 
 def write_run(
@@ -186,13 +186,13 @@ class LoadedRun(Answer):
         return self._advice(SUGGESTIONS)
 
     def _advice(self, name: str) -> pd.DataFrame | None:
-        """Return a table for people, as text; None if the folder has none."""
+        """Return a table with all columns as text; None if the folder has none."""
         if not (self.path / name).is_file():
             return None
         try:
             table = pd.read_csv(self.path / name, dtype=str, keep_default_na=False)
         except ValueError as error:
-            raise InputError(f"{self.path / name} is no table ({error!s:.90}); delete it or fit again.") from None
+            raise InputError(f"{self.path / name} is not a table ({error!s:.90}); delete it or fit again.") from None
         return unescaped(table) if self.config.get("spreadsheet_safe", True) else table
 
     @property
@@ -202,7 +202,7 @@ class LoadedRun(Answer):
 
     @property
     def sets(self) -> PredictionSets | None:
-        """What makes prediction sets; None if no coverage was asked for."""
+        """The prediction sets; None if no coverage was given."""
         return self.answers.sets if isinstance(self.answers, ClassAnswers) else None
 
     @property
@@ -283,7 +283,7 @@ def load_run(path: Path) -> LoadedRun:
 
 
 def _check_consistent(run: LoadedRun, version: int) -> None:
-    """Refuse files that do not belong together; a folder without a manifest may hold such."""
+    """Refuse files that do not belong together, which is possible in a folder without a manifest."""
     n, outputs = run.probabilities.shape
     sizes = {
         "predictions.csv": len(run.predictions),
@@ -313,7 +313,7 @@ def _coordinates(path: Path) -> Coordinates | None:
 
 
 def _target(answers: ClassAnswers | NumberAnswers) -> dict[str, Any] | None:
-    """Return what is kept about a numeric target; None for classes."""
+    """Return the saved fields of a numeric target; None for classes."""
     return None if isinstance(answers, ClassAnswers) else {"name": answers.name} | asdict(answers.scale)
 
 
@@ -346,7 +346,7 @@ def _members(config: Mapping[str, Any], metrics: Mapping[str, Any], weights: dic
     Weights must be numbers, but for the `known` numbers of label propagation, which are NaN at unlabelled nodes.
     """
     if not all(value.isfinite().all() for name, value in weights.items() if not name.endswith("known")):
-        raise ValueError("model.safetensors holds weights that are no numbers")
+        raise ValueError("model.safetensors holds weights that are not numbers")
     if "members" not in config:
         return (Member(Settings.from_dict(config), metrics["selected_seed"], weights),)
     found: list[dict[str, Tensor]] = [{} for _ in config["members"]]

@@ -1,4 +1,4 @@
-"""The check of the given labels: which to doubt, what the surroundings say, and leaving the most doubtful out."""
+"""Doubtful labels: find them, describe their surroundings, and leave the most doubtful out."""
 
 from dataclasses import replace
 from typing import Any
@@ -19,7 +19,7 @@ from hiergcn.run.adapt import scaling_for
 from hiergcn.run.result import RunResult
 
 FEWEST_LABELS = 10
-"""Labels below which none is judged."""
+"""With fewer labels none is judged."""
 COLUMNS = ("id", "label", "probability", "likely", "likely_probability", "neighbours", "hyper_node", "split", "dropped")
 
 _FEWEST_MEMBERS = 5  # of the hyper-node that is asked, beside the node itself
@@ -54,7 +54,7 @@ def without_doubtful(graph: Graph, split: Split, doubts: Doubts | None, count: i
 
 
 def doubtful_labels(result: RunResult, doubts: Doubts, votes: Votes | None = None) -> pd.DataFrame:
-    """Return the labels that other labels speak against, the most doubtful first, as in `doubtful_labels.csv`.
+    """Return the labels that other labels contradict, most doubtful first, as in `doubtful_labels.csv`.
 
     A judged node that is neither in train nor in validation was dropped. Votes are those for the given classes.
     """
@@ -137,8 +137,8 @@ def _hyper_node_members(hierarchy: Hierarchy | None, nodes: NDArray[np.int64]) -
 
 
 def _counted(said: NDArray[np.int64], names: NDArray[Any], nodes: NDArray[np.integer]) -> str:
-    """Return the classes of some nodes with their numbers, the most frequent first, such as `physics 4, biology 1`."""
+    """Return the classes of some nodes with their numbers, the most frequent first: `physics (4), biology (1)`."""
     classes, counts = np.unique(said[nodes], return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    parts = [f"{names[classes[k]]} {counts[k]:,}" for k in order[:_SHOWN]]
+    parts = [f"{names[classes[k]]} ({counts[k]:,})" for k in order[:_SHOWN]]
     return ", ".join(parts) + (", .." if len(order) > _SHOWN else "")

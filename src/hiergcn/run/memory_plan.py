@@ -1,7 +1,9 @@
 """The memory plan of a fit, made before it starts, and its refusal if there is not enough memory."""
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,36 +89,44 @@ def _stored(graph: Graph, settings: Settings) -> int | None:
 
 def planned_to_fit(graph: Graph, settings: Settings, hierarchy: Hierarchy | None, device: torch.device) -> MemoryPlan:
     """Return the memory plan; raise an `InputError` with a remedy if there is not enough memory for it."""
-    available = available_memory(device)
+    available, needed = available_memory(device), partial(needed_on, device)
     batched = settings.train.batch_validation and settings.train.batches > 1
     plan = plan_memory(graph, settings, hierarchy, full_validation=not batched)
-    if available is None or plan.on_device <= available:
+    if available is None or needed(plan) <= available:
         return plan
     batched_validation = plan_memory(graph, settings, hierarchy, full_validation=False)
-    if batched_validation.on_device <= available:
+    if needed(batched_validation) <= available:
         return batched_validation
     require_memory(
-        plan.on_device,
+        needed(plan),
         what=f"the layers of {settings.method} over {graph.n_nodes:,} nodes and {graph.n_edges:,} edges",
-        remedy=_remedy(graph, settings, hierarchy, available),
+        remedy=_remedy(graph, settings, hierarchy, available, needed),
         device=device,
     )
     return plan
 
 
+def needed_on(device: torch.device, plan: MemoryPlan) -> int:
+    """Return the planned bytes of the device's memory."""
+    return plan.on_gpu if device.type == "cuda" else plan.on_device
+
+
 def unit_request(graph: Graph, settings: Settings, hierarchy: Hierarchy | None, device: str) -> Request:
-    """Return what a worker needs to train on the graph: a core, the memory that is planned, and a GPU if it has one."""
+    """Return the resources to train on the graph: a core, the planned memory, and a GPU if there is one."""
     plan = plan_memory(graph, settings, hierarchy)
     on_gpu = device.startswith("cuda")
-    return Request(_PROCESS + (plan.hierarchy if on_gpu else plan.total), gpus=int(on_gpu))
+    host = plan.hierarchy + plan.preparing if on_gpu else plan.total
+    return Request(_PROCESS + host, gpus=int(on_gpu))
 
 
-def _remedy(graph: Graph, settings: Settings, hierarchy: Hierarchy | None, available: int) -> str:
+def _remedy(
+    graph: Graph, settings: Settings, hierarchy: Hierarchy | None, available: int, needed: Callable[[MemoryPlan], int]
+) -> str:
     """Return what would make it fit: recomputation, which only costs time, else the fewest batches."""
 
     def fits(**changes: Any) -> bool:
         changed = replace(settings, train=replace(settings.train, **changes))
-        return plan_memory(graph, changed, hierarchy, full_validation=False).on_device <= available
+        return needed(plan_memory(graph, changed, hierarchy, full_validation=False)) <= available
 
     if settings.method == "hgcn" and not settings.train.recompute and fits(recompute=True):
         return "take --set recompute=true, which keeps less and computes more"

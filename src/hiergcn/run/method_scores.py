@@ -22,7 +22,7 @@ from hiergcn.run.settings import Settings
 _SAVED_AS_IS = ("dataset", "against", "interrupted", "command", "environment")
 COMPARISON, SCORES = "comparison.json", "scores.csv"
 ENOUGH_PAIRS = 6
-"""Pairs from which on p can fall below 0.05."""
+"""Fewest pairs with which p can fall below 0.05."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Comparison:
         return f"Comparison({self.dataset!r}, {shown}; seeds={len(self.seeds)}, splits={len(self.splits)})"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the table, and what its columns mean."""
+        """Return the HTML for a notebook: the table, and the meaning of its columns."""
         words = "".join(sentence(text) for text in self.explanations)
         return card(self.dataset, {}, self.to_frame().round(4).to_html(na_rep=""), words)
 
@@ -159,13 +159,12 @@ class Comparison:
         """What the columns of the table mean, in sentences."""
         several = self.splits != (PUBLIC,)
         pairs = "splits, each the mean of its seeds" if several else "seeds, for this split only"
-        on_gpu = any(run.peak.gpu for run in self.runs)
         against = method_title(self.against) if self.against in method_names() else self.against
-        memory = "on the GPU" if on_gpu else "of the method's process, Python and libraries included, coarsening not"
+        corrected = f"; Holm's correction for {len(self.differences)} comparisons" if len(self.differences) > 1 else ""
         sentences = [
-            f"±: sample standard deviation over runs. Memory: peak {memory}.",
+            "±: sample standard deviation over runs.",
             f"Difference from {against} in points: mean and interval (Student's t) over paired {pairs}.",
-            f"p: {TEST}; Holm's correction for {len(self.differences)} comparisons.",
+            f"p: {TEST}{corrected}.",
         ]
         fewest = min((one.units for one in self.differences), default=ENOUGH_PAIRS)
         if 1 < fewest < ENOUGH_PAIRS:
@@ -174,6 +173,13 @@ class Comparison:
         if several:
             sentences.append("Random splits overlap, so intervals are somewhat too narrow and p somewhat too small.")
         return tuple(sentences)
+
+    @property
+    def about_memory(self) -> str:
+        """What the column of the peak memory means."""
+        on_gpu = any(run.peak.gpu for run in self.runs)
+        where = "on the GPU" if on_gpu else "of the process, with Python and libraries, without coarsening"
+        return f"Memory: peak {where}."
 
     def to_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _SAVED_AS_IS} | {

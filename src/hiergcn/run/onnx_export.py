@@ -43,7 +43,9 @@ def export_onnx(run: LoadedRun, graph: Graph, path: Path) -> Exported:
     try:
         import onnx
     except ImportError:
-        raise MissingPackageError("The export needs onnx; install it with pip install 'hiergcn[onnx]'.") from None
+        raise MissingPackageError(
+            "The export needs onnx, which is not installed; run pip install onnx onnxruntime."
+        ) from None
     from hiergcn.run.onnx_trace import Builder
 
     inputs = path.with_suffix(".npz")

@@ -24,6 +24,8 @@ class Standing(NamedTuple):
     """Validation accuracy of each finished candidate."""
     error: float
     """Standard error of a validation accuracy."""
+    has_features: bool = True
+    """Whether the nodes have features of their own, which were not made from the edges."""
 
     def of(self, *names: str) -> float:
         """Return the best accuracy among these candidates; 0 if none is finished."""
@@ -56,19 +58,23 @@ class Standing(NamedTuple):
 
     @property
     def reaches_far(self) -> bool:
-        """Whether coarser levels may pay: the graph is large across, or labels alone are ahead."""
+        """Whether coarser levels may pay: the graph has a large diameter, or labels alone are ahead."""
         return self.profile.large_diameter or self.labels_lead
 
     @property
     def neighbours_differ(self) -> bool:
-        """Whether it helps to keep a node's own features apart from those of its neighbours."""
-        return 0 < self.of("graphsage") >= self.of("gcn")
+        """Whether it helps, or may help, to keep a node's own features apart from those of its neighbours."""
+        return 0 < self.of("graphsage") >= self.of("gcn") - (0.0 if self.neighbours_share else self.error)
+
+    @property
+    def neighbours_share(self) -> bool:
+        """Whether training labels say that neighbours tend to share their class; False if too few tell."""
+        return (self.profile.adjusted_homophily or 0.0) >= WEAK_HOMOPHILY
 
     @property
     def neighbours_may_differ(self) -> bool:
         """Whether training labels, or MLP being level with GCN, say that neighbours tend to differ."""
-        homophily = self.profile.adjusted_homophily
-        weak = homophily is not None and homophily < WEAK_HOMOPHILY
+        weak = self.profile.adjusted_homophily is not None and not self.neighbours_share
         return self.of("gcn") > 0 and (weak or self.of("mlp") >= self.of("gcn"))
 
     @property
@@ -114,6 +120,7 @@ def candidate_title(name: str, method: str) -> str:
         "harmonic": " with harmonic columns",
         "sharp": " with sharp harmonic columns",
         "nearness": " with nearness of labels",
+        "degrees": " on degrees",
     }.get(columns, "")
     return method_title(method) + (f" ({kind})" if kind else "") + what
 
@@ -121,6 +128,7 @@ def candidate_title(name: str, method: str) -> str:
 _HARMONIC = {"harmonic": True}
 _SHARP = _HARMONIC | {"sharp": True}
 _NEARNESS = {"nearness": True}
+_DEGREES = {"degrees": True, "dropout": 0.0, "learning_rate": 0.03}  # three columns
 _FLAT = {"share": 0.0}
 _STRONG = {  # regularised as on citation networks
     "drop_node": 0.5,
@@ -194,9 +202,11 @@ _LONG = {
 WEAK_HOMOPHILY = 0.3
 """Adjusted homophily below which GraphSAGE is tried early."""
 
+_NO_FEATURES = "the nodes have no features"
+_SIMILAR = "neighbours tend to share their class"
 _FEATURES_LEAD = "labels alone are not ahead"
 _NO_HELP = "harmonic columns did not help GCN"
-_NOT_FAR = "the graph is small across, and labels alone are not ahead"
+_NOT_FAR = "the diameter is small, and labels alone are not ahead"
 _LOST = "labels alone are far ahead of propagated features"
 _BEHIND = "H-GCN+ is behind other methods"
 _NOT_AHEAD = "GraphSAGE is behind GCN"
@@ -209,15 +219,23 @@ EVIDENCE = {
     _BEHIND: {"hgcn-plus"},
     _NOT_AHEAD: {"graphsage"},
 }
-"""Candidates that a reason speaks of: as long as they run, or if there was no time for them, it is not known."""
+"""Candidates that a reason depends on: while they run, or if there was no time for them, it is unknown."""
 
 PORTFOLIO = (
     Entry("label-propagation", "label-propagation"),
     Entry("harmonic", "harmonic"),
-    Entry("mlp", "mlp"),
+    Entry("mlp", "mlp", {}, lambda now: now.has_features, _NO_FEATURES),
     Entry("gcn", "gcn"),
     Entry("hgcn-plus", "hgcn-plus", {}, lambda now: not now.labels_far_ahead, _LOST),
     Entry("gcn+harmonic", "gcn", _HARMONIC, early=lambda now: now.labels_first),
+    Entry(
+        "mlp+degrees",
+        "mlp",
+        _DEGREES,
+        lambda now: not now.neighbours_share,
+        _SIMILAR,
+        lambda now: not (now.neighbours_share or now.has_features),
+    ),
     Entry("mlp+harmonic", "mlp", _HARMONIC, lambda now: now.labels_lead, _FEATURES_LEAD, lambda now: now.labels_first),
     Entry("mlp+nearness", "mlp", _NEARNESS, lambda now: now.reaches_far, _NOT_FAR, lambda now: now.labels_first),
     Entry("mlp+sharp", "mlp", _SHARP, lambda now: now.labels_lead, _FEATURES_LEAD),

@@ -30,6 +30,7 @@ from hiergcn.model.plus.components import Components, ThroughComponents
 from hiergcn.model.plus.network import HGCNPlusConfig
 from hiergcn.model.registry import build_method
 from hiergcn.run.machine import choose_device
+from hiergcn.run.setting_table import method_facts
 from hiergcn.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -58,9 +59,10 @@ class Member:
 
     @property
     def name(self) -> str:
-        """The method, and what it knows of the labels beside the features."""
+        """The method, with its label inputs, such as `gcn+harmonic`."""
         model: Any = self.settings.model
         columns = "" if not getattr(model, "harmonic", False) else "+sharp" if model.sharp else "+harmonic"
+        columns += "+degrees" if getattr(model, "degrees", False) else ""
         columns += "+nearness" if getattr(model, "nearness", False) else ""
         return self.settings.method + columns
 
@@ -320,8 +322,13 @@ def _relearned(method: Method, prepared: Prepared, task: Task, device: torch.dev
 
 
 def predictions_again(run: "LoadedRun", graph: Graph, device: str = "auto") -> pd.DataFrame:
-    """Return the table of predictions, computed again from the weights; refuse to if the run folder differs."""
+    """Return the table of predictions, computed again from the weights; refuse to if the run folder differs.
+
+    Predictions that were made in batches, without the edges between them, are returned as they are.
+    """
     graph = training_graph(run, graph)
+    if any(one.settings.train.batches > 1 and one.settings.train.batch_validation for one in run.model.members):
+        return run.predictions
     probabilities = run.model.predict_proba(graph, device)
     rounding = ROUNDING * (1.0 if run.model.scale is None else run.model.scale.spread)
     apart = int(np.count_nonzero(~(np.abs(probabilities - run.probabilities) <= rounding).all(axis=1)))
@@ -351,10 +358,11 @@ def explain(
     order = pd.Index(run.model.ids).get_indexer(ordered.ids.astype(str))
     model, by_labels = run.model, not any(one.uses_features for one in run.model.members)
     attribution = model.label_attribution_on if by_labels else model.feature_attribution_on
+    explained = next((one for one in model.members if one.uses_features), model.members[0])
     found = explain_node(
         attribution(ordered, device),
         ordered.adjacency,
-        model.hierarchy,
+        model.hierarchy if method_facts(explained.settings.method).uses_hierarchy else None,
         run.predictions.iloc[order].reset_index(drop=True),
         run.probabilities[order],
         node,
@@ -363,7 +371,6 @@ def explain(
         class_=class_,
         top=top,
     )
-    explained = next((one for one in model.members if one.uses_features), model.members[0])
     said = _method_shares(model, graph, found, device)
     found = replace(found, by_labels=by_labels, method=explained.name, methods=said)
     if model.scale is not None:
@@ -380,7 +387,7 @@ def explain(
 
 
 def _method_shares(model: SavedModel, graph: Graph, found: Explanation, device: str) -> tuple[MethodShare, ...]:
-    """Return what each method of an answer says about the explained node; nothing if there is only one."""
+    """Return the prediction of each method for the explained node; nothing if there is only one."""
     place, names = int(np.flatnonzero(graph.ids.astype(str) == found.id)[0]), model.class_names
     said: dict[str, tuple[float, NDArray[Any]]] = {}  # by method: its weight, and its probabilities times that
     for name, share, outputs in model.each_method(graph, device):

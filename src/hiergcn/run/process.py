@@ -37,7 +37,7 @@ _PR_SET_PDEATHSIG = 1  # of Linux's prctl
 
 
 class WorkFailedError(HierGCNError):
-    """A worker gave no result; the message says why."""
+    """A worker returned no result; the message gives the reason."""
 
 
 class WorkerDiedError(WorkFailedError):
@@ -53,7 +53,7 @@ class Peak:
 
 
 class Reply(NamedTuple):
-    """What comes from a worker: messages while it is at a job, then a result, a failure or its death."""
+    """A message of a worker, or the end of its job: a result, a failure or the death of the process."""
 
     kind: Literal["message", "result", "failure", "death"]
     content: Any
@@ -90,7 +90,7 @@ class Worker:
             self.connection.send(job)
 
     def receive(self) -> Reply:
-        """Wait for the next reply. After a result or a failure the worker is idle; after its death it is of no use.
+        """Wait for the next reply. After a result or a failure the worker is idle; after its death it cannot be used.
 
         SIGTERM and SIGHUP are mostly sent to a whole group of processes: if a worker was ended so, Ctrl-C is raised.
         """
@@ -136,7 +136,7 @@ def _script_hidden(*given: Any) -> Iterator[None]:
 def in_own_process(
     work: Callable[..., Any], *arguments: Any, on_message: OnMessage | None = None, limit: float | None = None
 ) -> tuple[Any, Peak]:
-    """Call `work(send, *arguments)` in a process of its own; return its result and its peak memory.
+    """Call `work(send, *arguments)` in a separate process; return its result and its peak memory.
 
     Work that sends nothing for `limit` seconds is ended.
     """
@@ -163,7 +163,7 @@ def is_result(reply: Reply, on_message: OnMessage | None) -> bool:
 
 @contextmanager
 def interrupts_blocked() -> Iterator[None]:
-    """Put off the signals that ask for a stop, and raise them here at the end.
+    """Defer the signals that ask for a stop, and raise them at the end of the block.
 
     So Ctrl-C does not interrupt half of a start. Processes that are started meanwhile keep SIGINT blocked for good, so
     that it does not reach them in the same terminal.
@@ -245,7 +245,7 @@ def _one_call(work: Callable[..., Any]) -> Work:
 
 
 def _serve(connection: Connection, parent: int) -> None:
-    """Run a worker: do each job that comes, until the caller hangs up."""
+    """Run a worker: do jobs until the caller closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _end_with_parent(parent)
     work: Work | None = None
@@ -274,7 +274,7 @@ def _serve(connection: Connection, parent: int) -> None:
 
 
 def _end_with_parent(parent: int) -> None:
-    """Have this process ended with its parent, whatever ends that."""
+    """End this process when its parent ends, for whatever reason."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if parent != os.getppid():  # it died before the call

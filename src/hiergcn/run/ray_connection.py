@@ -25,6 +25,7 @@ CONNECT_SECONDS = 5.0
 """Seconds to wait until a host answers."""
 
 _QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+_FORK_FAILED, _TRIES = "Starting Ray client server failed", 3
 _SAME = (
     "Set RAY_AUTH_MODE=token here, and RAY_AUTH_TOKEN to the token that `ray get-auth-token` prints on the head node."
 )
@@ -48,7 +49,7 @@ def import_ray() -> Any:
         return importlib.import_module("ray")
     except ImportError:
         raise MissingPackageError(
-            "This engine needs Ray, which is not installed; install it with pip install 'hiergcn[ray]'."
+            "This engine needs Ray, which is not installed; run pip install 'ray[client]'."
         ) from None
 
 
@@ -63,7 +64,7 @@ def connect(ray: Any, address: str | None, workers: int | None, on_note: Callabl
     if ray.is_initialized():
         return False
     named = address or os.environ.get(RAY_ADDRESS) or ""
-    with _signals_kept():
+    with _signals_kept(), _reports_off():
         if named not in ("", "auto", "local"):
             _check_listening(named)
             _join(ray, named, named)
@@ -90,12 +91,19 @@ def connect(ray: Any, address: str | None, workers: int | None, on_note: Callabl
 
 
 def _join(ray: Any, address: str | None, place: str) -> None:
-    """Connect to a cluster; `place` is its address in words."""
-    try:
-        with _standard_error_discarded():
-            ray.init(address=address, **_QUIET)
-    except (OSError, RuntimeError, ValueError, ImportError, ray.exceptions.RayError) as error:
-        raise InputError(f"No connection to the Ray cluster at {place}. {_reason(error)}") from None
+    """Connect to a cluster; `place` is its address in words.
+
+    Ray Client forks a process with threads for each connection. On a busy machine this fails now and then, so it is
+    tried again.
+    """
+    for left in reversed(range(_TRIES)):
+        try:
+            with _standard_error_discarded():
+                ray.init(address=address, **_QUIET)
+            return
+        except (OSError, RuntimeError, ValueError, ImportError, ray.exceptions.RayError) as error:
+            if not left or _FORK_FAILED not in str(error):
+                raise InputError(f"No connection to the Ray cluster at {place}. {_reason(error)}") from None
 
 
 def _start(ray: Any, workers: int | None) -> None:
@@ -146,7 +154,7 @@ def _reason(error: BaseException) -> str:
 
 @contextmanager
 def _standard_error_discarded() -> Iterator[None]:
-    """Discard what is written to standard error, by C++ code, too."""
+    """Discard everything written to standard error, also by C++ code."""
     sys.stderr.flush()
     kept = os.dup(2)
     try:
@@ -157,6 +165,21 @@ def _standard_error_discarded() -> Iterator[None]:
         sys.stderr.flush()
         os.dup2(kept, 2)
         os.close(kept)
+
+
+@contextmanager
+def _reports_off() -> Iterator[None]:
+    """Keep Ray from writing some fifty lines of its log to standard output for each lost node; a note says it in one.
+
+    The thread that would do so starts with the connection, whatever `log_to_driver` is.
+    """
+    worker = importlib.import_module("ray._private.worker")
+    listen = getattr(worker, "listen_error_messages", None)
+    worker.listen_error_messages = lambda *_: None  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        worker.listen_error_messages = listen  # type: ignore[attr-defined]
 
 
 @contextmanager

@@ -179,7 +179,7 @@ class RayPool:
         self._units[task.remote(self._engine.inbox, unit.number, versions(), self._shared, unit.job)] = unit
 
     def _reply(self, reference: Any) -> Reply:
-        """Return the reply of a unit; one without a reply from its worker is a death, for a reason in words."""
+        """Return the reply of a unit; if its worker sent none, a death with the reason."""
         errors = self._ray.exceptions
         try:
             found: Reply | tuple[str, str] = self._ray.get(reference)
@@ -194,7 +194,7 @@ class RayPool:
         return Reply(*found)
 
     def _messages(self) -> list[tuple[Any, Reply]]:
-        """Return the messages of this pool's units, and ask for more; the first of each says that it has started."""
+        """Return the messages of this pool's units, and ask for more; the first one of a unit reports its start."""
         messages: list[tuple[int, Any]] = []
         with suppress(self._ray.exceptions.RayError):  # of an inbox that was lost, and is started again
             messages = self._ray.get(self._engine.mail)
@@ -208,7 +208,7 @@ class RayPool:
         ]
 
     def _check_progress(self, any_ready: bool) -> None:
-        """Say what is missing if no unit has run for a while."""
+        """Report missing resources if no unit has run for a while."""
         if any_ready or self._engine.running or not self._units:
             self._idle_since, self._said = None, False
             return

@@ -1,4 +1,4 @@
-"""What runs on a Ray cluster: the units of work, and the inbox for their messages.
+"""Code that runs on a Ray cluster: the units of work, and the inbox for their messages.
 
 `ray_engine.py` submits the units. The inbox is an actor on the head node, the one that is not lost.
 """
@@ -40,7 +40,7 @@ class Inbox:
 
 
 def unit_function() -> Callable[..., Any]:
-    """Return the function of the tasks. It travels as code, so that a worker without hiergcn can say so."""
+    """Return the function of the tasks. It is sent as code, so that a worker without hiergcn can report it."""
 
     def unit(inbox: Any, number: int, expected: dict[str, str], shared: list[Any], job: Any) -> Any:
         try:
@@ -75,7 +75,7 @@ def _work(shared: tuple[Any, ...]) -> Work:
 
 @cache
 def _set_modules_apart() -> None:
-    """Have the garbage collector skip what is imported by now; before each unit, it would take 0.2 s to look at it."""
+    """Have the garbage collector skip all imported objects; scanning them before each unit takes 0.2 s."""
     gc.collect()
     gc.freeze()
 

@@ -21,7 +21,7 @@ from hiergcn.graph.task import Scale
 from hiergcn.run.adapt import AUTO
 from hiergcn.run.portfolio import candidate_title
 from hiergcn.run.predict import Answer, Member, SavedModel
-from hiergcn.run.turns import turn_of
+from hiergcn.run.seeds import turn_of
 from hiergcn.train.loop import SeedOutcome
 
 VIEW_LEVELS = 4
@@ -31,7 +31,7 @@ NUMBER_SELECTION = "epoch of lowest squared error on validation"
 
 @dataclass(frozen=True)
 class Candidate:
-    """What a method gave on the split, or why it gave nothing."""
+    """The scores of a method on the split, or the reason why there are none."""
 
     name: str
     """The method and how it differs from its usual settings, such as `gcn+harmonic`."""
@@ -66,7 +66,7 @@ class Leaderboard(tuple[Candidate, ...]):
                 candidate_title(one.name, one.model),
                 score_text(one.validation),
                 *([score_text(one.test)] if tested else []),
-                f"{one.weight:.0%}" if one.weight else "",
+                f"{100 * one.weight:.0f} %" if one.weight else "",
                 one.seeds,
                 "" if one.seconds is None else f"{one.seconds:.1f} s",
             )
@@ -88,7 +88,7 @@ def score_text(report: PartReport | None) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RunResult(Answer):
-    """A finished run: the figures of every seed, and the answer that is delivered, their weighted mean."""
+    """A finished run: the scores of every seed, and the predictions, their weighted mean."""
 
     graph: Graph
     split: Split
@@ -123,7 +123,7 @@ class RunResult(Answer):
     suggestions: pd.DataFrame | None = None
     """Nodes to label next, as in `suggestions.csv`; None if none were looked for or all nodes have a label."""
     turns: int = 1
-    """Number of turns in which training and validation labels were left out of training; see `turns`."""
+    """Number of turns in which training and validation labels were left out of training; see `seeds`."""
     votes: Votes | None = None
     """The votes behind the predictions, by the first member, if its output layer can be decomposed."""
 
@@ -134,7 +134,7 @@ class RunResult(Answer):
         return f"{type(self).__name__}({self.graph.name!r}, {method!r}, {scored}, seeds={len(self.seeds)})"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: scores, what was chosen, and the methods side by side."""
+        """Return the HTML for a notebook: scores, the choice, and a table of the methods."""
         facts: dict[str, object] = {"test": score_text(self.test)} if self.test else {}
         facts |= {"validation": score_text(self.validation), "seeds": len(self.seeds)}
         facts |= {"nodes": self.graph.n_nodes, "training": f"{self.seconds['train']:.1f} s"}
@@ -209,7 +209,8 @@ class RunResult(Answer):
     @property
     def selection_rule(self) -> str:
         """The rule by which validation selects the epoch, in words."""
-        return self.settings.train.selection_rule if self.graph.targets is None else NUMBER_SELECTION
+        learner = next((one for one in self.members if one.uses_features), self.members[0])
+        return learner.settings.train.selection_rule if self.graph.targets is None else NUMBER_SELECTION
 
     @property
     def predicted(self) -> np.ndarray:

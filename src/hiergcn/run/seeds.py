@@ -1,8 +1,9 @@
-"""The seeds of one method on one split: training them, and what they give together.
+"""Training the seeds of one method on one split, and combining their results.
 
-Training and validation labels may take turns. Then a seed is several networks, each of which trains on another part of
-the labels and is selected by the rest. Their mean predicts, but a labelled node is predicted by the network that did
-not train on it, so that its prediction is as uncertain as that of other nodes.
+Training and validation labels may take turns. A validation part of a few nodes says little about which method is best,
+and its labels are missing in training. So a seed is then several networks, each of which trains on another part of the
+labels and is selected by the rest. Their mean predicts (bagging; AutoGluon does the same), but a labelled node is
+predicted by the network that did not train on it, so that its prediction is as uncertain as that of other nodes.
 """
 
 import time
@@ -11,8 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from torch import Tensor
 
+from hiergcn.coarsen.diffusion import folds
 from hiergcn.errors import HierGCNError
 from hiergcn.graph import Split
 from hiergcn.run.events import OnFitEvent, SeedDone
@@ -21,6 +24,34 @@ from hiergcn.run.trainer import Trainer
 from hiergcn.train.config import OnEpoch
 from hiergcn.train.loop import SeedOutcome
 from hiergcn.train.selection import HISTORY
+
+TURNS = 4
+
+
+def turns(split: Split, labels: NDArray[np.int64], count: int = TURNS) -> tuple[Split, ...]:
+    """Return `count` splits in which each training and validation label validates once; fewer if labels are too few.
+
+    A class with a single label trains in all of them. If every class has, the split itself is the only one.
+    """
+    for few in range(count, 1, -1):
+        nodes, turn = turn_of(split, labels, few)
+        if np.isin(np.arange(few), turn).all():
+            return tuple(replace(split, train=nodes[turn != k], validation=nodes[turn == k]) for k in range(few))
+    return (split,)
+
+
+def turn_of(
+    split: Split, labels: NDArray[np.int64], count: int = TURNS, order: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the training and validation nodes, and in which turn each validates, or -1 for never.
+
+    Turns are those of the nodes as they are listed in `order`, by default as they are.
+    """
+    nodes = np.union1d(split.train, split.validation)
+    if order is not None:
+        nodes = order[np.isin(order, nodes)]
+    classes = labels[nodes]
+    return nodes, np.where(np.bincount(classes)[classes] > 1, folds(classes, count), -1)
 
 
 class AllSeedsFailedError(HierGCNError):
@@ -119,7 +150,8 @@ def train_seeds(
         on_epoch: called instead of `emit` after each epoch.
         into: results of earlier seeds, which are added to.
     """
-    trainer.prepared(settings, turns[0])
+    if trainer.sees_whole(settings):
+        trainer.prepared(settings, turns[0])
     results = into or SeedResults()
     began = time.perf_counter()
     runs = [(turn, seed) for seed in seeds for turn in turns]

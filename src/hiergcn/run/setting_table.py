@@ -28,7 +28,7 @@ _MEANINGS = {"scaling": config_types.SCALING_MEANING}  # of settings that severa
 
 
 class Setting(NamedTuple):
-    """A setting of a method, as its source has it."""
+    """A setting of a method, as defined in its source."""
 
     name: str
     group: str
@@ -65,7 +65,7 @@ class Setting(NamedTuple):
 
 
 class MethodFacts(NamedTuple):
-    """What the class of a method says about it; `Method` explains the names."""
+    """Class attributes of a method; `Method` explains them."""
 
     uses_hierarchy: bool
     learns_at_once: bool
@@ -83,7 +83,7 @@ def method_settings(method: str) -> dict[str, Setting]:
 
 @cache
 def method_facts(method: str) -> MethodFacts:
-    """Return what is known about a method without importing it."""
+    """Return the class attributes of a method without importing it."""
     module, prefix = method_source(method)
     found: dict[str, Any] = {}
     for _, statement in _body(f"model.{module}", f"{prefix}Method"):
@@ -222,7 +222,7 @@ def _definition(module: str, name: str) -> tuple[str, ast.AST | None]:
 
 
 def _kind(annotation: ast.AST | None, module: str) -> Any:
-    """Return the type that an annotation stands for; None for one that is no setting's."""
+    """Return the type that an annotation names; None if it is not the type of a setting."""
     match annotation:
         case ast.Constant(value=None):
             return types.NoneType

@@ -41,6 +41,8 @@ class Source:
 
     def __post_init__(self) -> None:
         if not self.is_dataset and not _exists(self.data):
+            if "://" in self.data:
+                raise InputError(f"{self.data} is a web address; download the file and give its path.")
             if (known := known_name(self.data)) is None:
                 raise InputError(f"There is no dataset and no file named {self.data!r}; {_nearest(self.data)}")
             object.__setattr__(self, "data", known)  # Cora is cora

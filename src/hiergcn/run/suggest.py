@@ -1,4 +1,4 @@
-"""Which nodes to label next: spread over the graph and, after a fit, where the answer is unsure.
+"""Suggest nodes to label next: spread over the graph and, after a fit, where predictions are uncertain.
 
 Before a fit every node counts the same. After a fit a node counts by the probability that its prediction is wrong,
 1 - confidence: parts of the graph that are known weigh nothing, and parts where the methods of the answer disagree
@@ -114,7 +114,7 @@ def _checked(graph: Graph, budget: int) -> NDArray[np.bool_]:
 
 
 def _own_features(graph: Graph) -> Any:
-    """Return the features, but not those that were made from the edges, which the plan uses anyway."""
+    """Return the features; None if they were made from the edges, which the plan uses anyway."""
     return None if any(column.kind == STRUCTURAL for column in graph.columns) else graph.features
 
 
@@ -132,7 +132,7 @@ def _unknown_clusters(found: Sample, known: NDArray[np.bool_]) -> Sample:
 def _reasons(found: Sample, known: NDArray[np.bool_], confidence: NDArray[np.floating] | None) -> list[str]:
     inside = (found.cluster >= 0) & ~known
     count = np.bincount(found.cluster[inside], minlength=len(found.nodes))[: len(found.nodes)]
-    reasons = [f"one of {n:,} nodes without a label" if n > 1 else "stands for itself alone" for n in count]
+    reasons = [f"stands for {n:,} nodes without a label" if n > 1 else "stands for itself alone" for n in count]
     if confidence is None:
         return reasons
     total = np.bincount(found.cluster[inside], weights=confidence[inside], minlength=len(found.nodes))

@@ -72,6 +72,7 @@ class Trainer:
         self._hierarchies: dict[tuple[CoarsenConfig, int], Hierarchy] = {}
         self._prepared: tuple[object, tuple[Method, Prepared]] | None = None
         self._tasks: dict[int, tuple[Split, Task]] = {}  # by the split's identity, which lives as long as it is here
+        self._sees_whole: dict[Settings, bool] = {}
 
     def hierarchy(self, settings: Settings) -> Hierarchy | None:
         """Return the hierarchy with the levels that the settings ask for; None for methods that use none."""
@@ -95,6 +96,14 @@ class Trainer:
         if self.engine is not None:
             return plan_memory(self.graph, settings, self.hierarchy(settings))
         return planned_to_fit(self.graph, settings, self.hierarchy(settings), self.device)
+
+    def sees_whole(self, settings: Settings) -> bool:
+        """Return whether training or validation is full-batch. It is decided once, before the graph takes memory."""
+        if settings.train.batches == 1:
+            return True
+        if settings not in self._sees_whole:
+            self._sees_whole[settings] = bool(Ranks.current().agreed(self.plan(settings).full_validation))
+        return self._sees_whole[settings]
 
     def task(self, split: Split) -> Task:
         """Return the task of a split, always the same value, for which columns of labels are made once."""
@@ -154,16 +163,19 @@ class Trainer:
     ) -> Iterator[SeedOutcome]:
         """Train runs that share their prepared inputs."""
         with_tasks = [(self.task(split), seed) for split, seed in runs]
-        method, prepared = self.prepared(settings, runs[0][0])
-        train = partial(train_runs, method, prepared, config=settings.train, device=self.device, on_epoch=on_epoch)
+        method = build_method(settings.method, settings.model)
+        train = partial(train_runs, method, config=settings.train, device=self.device, on_epoch=on_epoch)
         if self.checkpoint is not None:
             names = {(id(self.task(split)), seed): _name(settings, split, seed) for split, seed in runs}
             checkpoint = self.checkpoint
             train = partial(train, checkpoint=lambda run: SeedCheckpoint(checkpoint, names[id(run[0]), run[1]]))
         if settings.train.batches > 1:
             for task, group in groupby(with_tasks, key=lambda run: run[0]):
-                yield from train(runs=list(group), batches=self._batches(settings, runs[0][0], task))
-        elif workers > 1 and self.device.type == "cpu" and len(runs) > 2:
+                batches = self._batches(settings, runs[0][0], task)
+                yield from train(batches.model_inputs, list(group), batches=batches)
+            return
+        train = partial(train, self.prepared(settings, runs[0][0])[1])
+        if workers > 1 and self.device.type == "cpu" and len(runs) > 2:
             (first,) = train(runs=with_tasks[:1])
             yield first
             rest = with_tasks[1:]
@@ -237,10 +249,10 @@ class Trainer:
         return hierarchy
 
     def _batches(self, settings: Settings, split: Split, task: Task) -> Batches:
-        method, prepared = self.prepared(settings, split)
+        method = build_method(settings.method, settings.model)
         cut_along = self.hierarchy(settings) or self.coarsened(BATCH_LEVELS, settings.coarsen)
-        whole = bool(Ranks.current().agreed(self.plan(settings).full_validation))
-        return Batches(method, prepared, task, cut_along, settings.train.batches, self.device, whole)
+        whole = self.prepared(settings, split)[1] if self.sees_whole(settings) else None
+        return Batches(method, whole, task, cut_along, settings.train.batches, self.device)
 
 
 def _name(settings: Settings, split: Split, seed: int) -> str:

@@ -179,7 +179,7 @@ def tune(
 
 @dataclass(frozen=True)
 class _Search:
-    """A study and what its trials need."""
+    """A study and the inputs of its trials."""
 
     study: "optuna.Study"
     folder: Path
@@ -310,9 +310,7 @@ def _study(folder: Path, fingerprint: str, base: Settings, space: Space) -> "opt
         from optuna.storages import JournalStorage
         from optuna.storages.journal import JournalFileBackend
     except ImportError:
-        raise MissingPackageError(
-            "Tuning needs Optuna, which is not installed; install it with pip install 'hiergcn[tune]'."
-        ) from None
+        raise MissingPackageError("Tuning needs Optuna, which is not installed; run pip install optuna.") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     folder.mkdir(parents=True, exist_ok=True)
     storage = JournalStorage(JournalFileBackend(str(folder / JOURNAL)))

@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.optim.adam import adam
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 """Torch's defaults."""
@@ -20,7 +19,7 @@ class Adam:
 
     Args:
         groups: a dictionary with `params` and `weight_decay` each.
-        learning_rate: of every group; the training loop may change `lr` of a group.
+        learning_rate: of every group.
     """
 
     def __init__(self, groups: Sequence[dict[str, Any]], learning_rate: float) -> None:
@@ -40,21 +39,20 @@ class Adam:
             if not learned:
                 continue
             means, variances, steps = map(list, zip(*map(self._state_of, learned), strict=True))
-            adam(
+            torch._foreach_add_(steps, 1)
+            torch._fused_adam_(
                 learned,
                 [parameter.grad for parameter in learned],
                 means,
                 variances,
                 [],
                 steps,
-                fused=True,
-                capturable=learned[0].is_cuda,
-                amsgrad=False,
+                lr=group["lr"],
                 beta1=BETA1,
                 beta2=BETA2,
-                lr=group["lr"],
                 weight_decay=group["weight_decay"],
                 eps=EPSILON,
+                amsgrad=False,
                 maximize=False,
             )
 

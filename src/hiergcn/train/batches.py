@@ -3,7 +3,8 @@
 As in Cluster-GCN (Chiang et al., KDD 2019), the graph is cut into clusters with few edges between them, and each epoch
 combines them into new batches, so that no edge is always left out. Here the clusters are hyper-nodes, and a batch has
 its part of every level. A batch is made when it is needed and freed after it. Its network shares all parameters with
-the network of the whole graph, which evaluates all nodes after each epoch if that fits into memory.
+the network of the whole graph, which evaluates all nodes after each epoch if that fits into memory. If it does not, no
+more than one batch at a time becomes tensors.
 
 Each batch draws from a generator of its own, so it does not matter which process computes it: the ranks of torchrun
 share the batches of an epoch, and their gradients are added in the order of the batches.
@@ -25,15 +26,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.method import Labelled, Method, NodeModel, Prepared
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.train.config import TrainConfig
-from hiergcn.train.learners import (
-    Evaluation,
-    Learner,
-    LearningNodes,
-    evaluation,
-    load_training_state,
-    make_optimiser,
-    training_state,
-)
+from hiergcn.train.learners import Evaluation, LearningNodes, OneModel, evaluation, make_optimiser
 
 CLUSTERS = 4
 """Clusters per batch: more mix better, fewer keep more edges inside batches."""
@@ -46,7 +39,7 @@ Members = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some nodes of the graph, ascending, and what the method prepared for them alone."""
+    """Some nodes of the graph, ascending, and the method's prepared structure for them."""
 
     nodes: Tensor  # (m,)
     prepared: Prepared
@@ -56,34 +49,35 @@ class Batches:
     """A graph cut into clusters, which are combined into batches; made once and shared by all seeds.
 
     Args:
-        method, whole: the method and its inputs for the whole graph.
+        method: trains the batches.
+        whole: its inputs for the whole graph, which evaluate all nodes. If it is None, because they are too large,
+            evaluation goes through batches that are the same in every epoch.
         task: the graph, without labels; a learner has those.
         hierarchy: the graph is cut along it.
         count: most batches per epoch; a coarsest level of few nodes gives fewer.
         device: device of the batches.
-        full_validation: whether evaluation is full-batch. If that is too large, evaluation goes through batches that
-            are the same in every epoch.
     """
 
     def __init__(
-        self,
-        method: Method,
-        whole: Prepared,
-        task: Task,
-        hierarchy: Hierarchy,
-        count: int,
-        device: torch.device,
-        full_validation: bool = True,
+        self, method: Method, whole: Prepared | None, task: Task, hierarchy: Hierarchy, count: int, device: torch.device
     ) -> None:
         if not method.inductive:
             raise InputError("This method has parameters for each node, so it cannot train in batches; take batches=1.")
         self.method, self.task, self.hierarchy, self.count, self.device = method, task, hierarchy, count, device
-        self.whole = whole if full_validation else None
-        with device:  # a generator draws on its own device alone
-            state = method.build(whole, task.n_classes, torch.Generator(device).manual_seed(0)).state_dict()
-        self._state = {name: value.cpu() for name, value in state.items()}  # a batch takes node weights and scales here
+        self.whole = whole
+        if whole is None:
+            self._statistics = method.statistics(task, hierarchy)  # a batch takes node weights and scales here
+        else:
+            with device:  # a generator draws on its own device alone
+                state = method.build(whole, task.n_classes, torch.Generator(device).manual_seed(0)).state_dict()
+            self._statistics = {name: value.cpu() for name, value in state.items()}
         self.cluster = np.unique(part_labels(hierarchy, CLUSTERS * count), return_inverse=True)[1]
         """Cluster of each hyper-node of the coarsest level."""
+
+    @cached_property
+    def model_inputs(self) -> Prepared:
+        """Inputs that the model is built for: the whole graph, or a batch if the model is applied to batches alone."""
+        return self.whole or self.batch(self.fixed[0]).prepared
 
     def drawn(self, rng: np.random.Generator) -> list[Members]:
         """Draw the batches of an epoch; every cluster is in one of them."""
@@ -103,11 +97,11 @@ class Batches:
         features = None if self.task.features is None else self.task.features[part.nodes]
         none = np.empty(0, dtype=np.int64)
         own = Task(part.hierarchy.levels[0].adjacency, features, self.task.n_classes, none, none, none, none)
-        prepared = self.method.prepare(own, part.hierarchy, self.device, self._state)
+        prepared = self.method.prepare(own, part.hierarchy, self.device, self._statistics)
         return Batch(torch.from_numpy(part.nodes).to(self.device), prepared)
 
 
-class BatchLearner(Learner):
+class BatchLearner(OneModel):
     """One model whose step accumulates the gradients of all batches.
 
     A step differs from one over the whole graph by the edges between batches alone, so settings for the whole graph
@@ -116,8 +110,9 @@ class BatchLearner(Learner):
 
     Statistics of batch normalisation and step counters change by the mean of their changes in the batches.
 
-    `model` and `nodes` are those of the whole graph. `build` makes the network of a batch, whose parameters are then
-    replaced by the model's. `seed` is for drawing clusters, and for the draws of each batch.
+    `model` is built for `Batches.model_inputs`; `nodes` are those of the whole graph. `build` makes the network of a
+    batch, whose parameters are then replaced by the model's. `seed` is for drawing clusters, and for the draws of each
+    batch.
     """
 
     def __init__(
@@ -160,11 +155,11 @@ class BatchLearner(Learner):
 
     @property
     def _length(self) -> int:
-        """Entries of what a batch contributes to a step."""
+        """Length of a batch's contribution to a step."""
         return 1 + len(self.learned) + sum(self._sizes)
 
     def _changes(self, members: Members, epoch: int, number: int, before: list[Tensor]) -> Tensor:
-        """Return what a batch contributes: loss, which parameters have a gradient, gradients, changes of buffers."""
+        """Return a batch's contribution: loss, which parameters have a gradient, gradients, buffer changes."""
         self.optimiser.zero_grad()
         loss = self._gradients(self.batches.batch(members), epoch, number)
         given = torch.tensor([float(one.grad is not None) for one in self.learned], device=loss.device)
@@ -223,15 +218,6 @@ class BatchLearner(Learner):
                 raise InputError(f"{network.title} has weights for each node and cannot train in batches.")
             setattr(module, leaf, tensor)
         return network
-
-    def weights(self) -> dict[str, Tensor]:
-        return {name: value.unsqueeze(0) for name, value in self.model.state_dict().items()}
-
-    def training_state(self) -> dict[str, Tensor] | None:
-        return training_state(self.model, self.optimiser)
-
-    def load_training_state(self, state: dict[str, Tensor]) -> None:
-        load_training_state(self.model, self.optimiser, state)
 
 
 def _inside(labelled: Labelled, nodes: Tensor) -> Labelled:

@@ -1,4 +1,4 @@
-"""Checkpoints: what a run that was killed needs to go on and end with the same bits.
+"""Checkpoints, from which a killed run continues and ends with the same bits.
 
 A folder of safetensors files, each written whole or not at all: one for each finished seed, and one for the seed in
 training, with weights, optimiser, random generator, history and best epoch. Of the ranks of torchrun, the first one
@@ -57,9 +57,9 @@ class Checkpoint:
             shutil.rmtree(self.folder)
 
     def read(self, name: str) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
-        """Return what was written under a name; None if nothing was."""
+        """Return the arrays and fields saved under a name; None if there are none."""
         path, ranks = self._path(name), Ranks.current()
-        content = ranks.told(path.read_bytes() if ranks.rank == 0 and path.exists() else b"")
+        content = ranks.broadcast(path.read_bytes() if ranks.rank == 0 and path.exists() else b"")
         if not content:
             return None
         try:
@@ -81,7 +81,7 @@ class Checkpoint:
             self.is_whole = False
 
     def remove(self, name: str) -> None:
-        """Remove what was written under a name."""
+        """Remove the files saved under a name."""
         if Ranks.current().rank == 0:
             self._path(name).unlink(missing_ok=True)
 

@@ -107,28 +107,33 @@ class Learner(ABC):
         raise NotImplementedError
 
 
-def training_state(model: NodeModel, optimiser: Optimiser) -> dict[str, Tensor] | None:
-    """Return the tensors of a model and its optimiser; None if the model has its own step, and so perhaps a state."""
-    if type(model).step is not NodeModel.step:
-        return None
-    learned = optimiser.state_dict() if isinstance(optimiser, Adam) else {}  # plain descent has no state
-    return {f"model.{name}": value for name, value in model.state_dict().items()} | {
-        f"optimiser.{name}": value for name, value in learned.items()
-    }
+class OneModel(Learner):
+    """A learner of a single model."""
 
+    model: NodeModel
 
-def load_training_state(model: NodeModel, optimiser: Optimiser, state: dict[str, Tensor]) -> None:
-    """Go on from what `training_state` returned."""
-    model.load_state_dict(_part(state, "model."))
-    if isinstance(optimiser, Adam):
-        optimiser.load_state_dict(_part(state, "optimiser."))
+    def weights(self) -> dict[str, Tensor]:
+        return {name: value.unsqueeze(0) for name, value in self.model.state_dict().items()}
+
+    def training_state(self) -> dict[str, Tensor] | None:
+        if type(self.model).step is not NodeModel.step:  # a model with its own step perhaps has a state, too
+            return None
+        learned = self.optimiser.state_dict() if isinstance(self.optimiser, Adam) else {}  # plain descent has no state
+        return {f"model.{name}": value for name, value in self.model.state_dict().items()} | {
+            f"optimiser.{name}": value for name, value in learned.items()
+        }
+
+    def load_training_state(self, state: dict[str, Tensor]) -> None:
+        self.model.load_state_dict(_part(state, "model."))
+        if isinstance(self.optimiser, Adam):
+            self.optimiser.load_state_dict(_part(state, "optimiser."))
 
 
 def _part(state: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
 
 
-class SingleLearner(Learner):
+class SingleLearner(OneModel):
     """One model, trained by its own `step`.
 
     If it draws no random numbers, each forward pass serves an evaluation and the next step, which saves a quarter.
@@ -153,19 +158,13 @@ class SingleLearner(Learner):
         with torch.no_grad():
             return evaluation(self.model.eval()(self.features), self.nodes)
 
-    def weights(self) -> dict[str, Tensor]:
-        return {name: value.unsqueeze(0) for name, value in self.model.state_dict().items()}
-
-    def training_state(self) -> dict[str, Tensor] | None:
-        return training_state(self.model, self.optimiser)
-
     def load_training_state(self, state: dict[str, Tensor]) -> None:
         self.next_loss = None
-        load_training_state(self.model, self.optimiser, state)
+        super().load_training_state(state)
 
 
 class Replicas(Learner):
-    """Models side by side. Each draws what it would draw alone; results differ from training alone by rounding only.
+    """Models trained in parallel. Each draws the same random numbers as alone; results differ by rounding only.
 
     The new models are read one after the other, so they may be one object with new weights. Each has its own nodes.
     """
@@ -249,7 +248,7 @@ def _one_for_all(models: Iterable[NodeModel]) -> tuple[ReplicaGenerator, NodeMod
 
 
 def _with_cached(model: NodeModel, nodes: LearningNodes) -> LearningNodes:
-    """Attach what the model precomputes from the training labels."""
+    """Attach the tensor that the model precomputes from the training labels."""
     with torch.no_grad():
         return nodes._replace(train=replace(nodes.train, cached=model.precompute(nodes.train)))
 

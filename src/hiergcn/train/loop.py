@@ -13,7 +13,7 @@ from torch import Tensor
 
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.method import Method, NodeModel, Optimiser, Prepared
+from hiergcn.model.method import Method, NodeModel, Prepared
 from hiergcn.train.allocator import kept_memory
 from hiergcn.train.batches import Batches, BatchLearner
 from hiergcn.train.checkpoint import SeedCheckpoint
@@ -190,7 +190,7 @@ def _train(
 
     def train_epoch() -> None:
         loss = learner.step(epoch)
-        selection.offer(loss, learner.evaluate(), learner.weights())
+        selection.offer(loss, learner.evaluate(), learner.weights)
 
     def keep() -> None:
         if (
@@ -207,7 +207,6 @@ def _train(
         run = Captured(train_epoch, learner.generator.generators)
     while epoch < config.epochs:
         epoch += 1
-        set_learning_rate(learner.optimiser, learning_rate(config, epoch))
         run()
         if on_gpu and epoch % REPORT_EVERY and epoch < config.epochs:
             continue
@@ -238,24 +237,6 @@ def _outcomes(tasks: Sequence[Task], seeds: Sequence[int], selection: Selection,
         outputs = outputs if task.scale is None else task.scale.restored(outputs)
         outcomes.append(SeedOutcome(seed, rows, best[r], outputs, weights, seconds))
     return outcomes
-
-
-def learning_rate(config: TrainConfig, epoch: int) -> float:  # noqa: ARG001
-    """Return the rate of an epoch, counted from 1. It is constant, as in the paper; a schedule goes here."""
-    return config.learning_rate
-
-
-def set_learning_rate(optimiser: Optimiser, rate: float) -> None:
-    """Set the rate of the next step.
-
-    Epochs of replicas on a GPU are CUDA graphs, which see a new rate only if it is a tensor: a schedule needs
-    `lr=torch.tensor(...)` there.
-    """
-    for group in optimiser.param_groups:
-        if isinstance(group["lr"], Tensor):
-            group["lr"].fill_(rate)
-        else:
-            group["lr"] = rate
 
 
 class Captured:

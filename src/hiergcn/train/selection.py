@@ -4,6 +4,7 @@ Everything stays on the models' device, so that a GPU need not wait for the host
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -35,10 +36,13 @@ class Selection:
         self.failed, self.over = (torch.zeros(models, dtype=torch.bool, device=device) for _ in range(2))
         self.best: dict[str, Tensor] = {}
 
-    def offer(self, loss: Tensor, scores: Evaluation, weights: dict[str, Tensor]) -> None:
-        """Record an epoch and keep it for each model whose best it is; `loss` is the training loss."""
+    def offer(self, loss: Tensor, scores: Evaluation, weights: Callable[[], dict[str, Tensor]]) -> None:
+        """Record an epoch and keep it for each model whose best it is; `loss` is the training loss.
+
+        On a CPU, `weights` is called only if a model is better than before.
+        """
         parts = (loss, scores.validation_loss, scores.train_accuracy, scores.validation_accuracy)
-        row = torch.stack([part.double() for part in parts])  # (4, models)
+        row = torch.stack(parts).double()  # (4, models)
         self.history.index_copy_(0, self.epoch, row.unsqueeze(0))
         self.epoch += 1
         going = ~self.over
@@ -53,13 +57,13 @@ class Selection:
         self.over |= self.failed
         if self.config.patience is not None:
             self.over |= self.epoch - self.best_epoch >= self.config.patience
-        self._keep(better, {"logits": scores.logits} | {f"weights.{name}": value for name, value in weights.items()})
+        if better.is_cuda or not self.best or better.any():  # on a GPU the last test would wait for it
+            named = {f"weights.{name}": value for name, value in weights().items()}
+            self._keep(better, {"logits": scores.logits} | named)
 
     def _keep(self, better: Tensor, state: dict[str, Tensor]) -> None:
         if not self.best:
             self.best = {name: torch.empty_like(value) for name, value in state.items()}
-        if not better.is_cuda and not better.any():  # on a GPU this test would wait for it
-            return
         for name, value in state.items():
             if better.is_cuda and gpu_kernels() and value.dim() == 3 and value.stride(2) == 1:
                 gpu_kernels().keep_better(better, value, self.best[name])
@@ -99,6 +103,6 @@ class Selection:
 
 
 def _own(stacked: Tensor, model: int) -> Tensor:
-    """Return one model's tensor in memory of its own, so that the others can be freed."""
+    """Return a copy of one model's tensor, so that the others can be freed."""
     own = stacked[model]
     return own.contiguous() if len(stacked) == 1 else own.clone(memory_format=torch.contiguous_format)

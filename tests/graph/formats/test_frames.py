@@ -107,9 +107,17 @@ def test_sparse_columns_stay_sparse() -> None:
         (EDGES, NODES[:2], {"label": "topic"}, "The frame of edges, row 1: id 'bo' is not in the frame of nodes"),
         (EDGES[["source"]], None, {}, "The frame of edges: one column, but an edge has two ends"),
         (EDGES, None, {"label": "topic"}, "Column 'topic' belongs to a frame of nodes"),
-        (EDGES.set_axis(["a", "a"], axis=1), None, {}, "The frame of edges has two columns named 'a'"),
+        (EDGES.set_axis(["a", "a"], axis=1), None, {}, "The frame of edges: two columns are named 'a'"),
         (EDGES, NODES[[]], {}, "The frame of nodes has no columns"),
         (EDGES.assign(weight=[1, -2]), None, {}, "row 2, column 'weight': weight -2.0 must be"),
+        (
+            EDGES,
+            NODES.assign(v=pd.Series([[1], [2], [3]], dtype=object)),
+            {},
+            "Column 'v' holds lists; give a column per number",
+        ),
+        (EDGES, NODES.assign(v=1j), {}, "The frame of nodes, column 'v': complex numbers; give real and"),
+        (EDGES, NODES.set_index(["id", "topic"]), {}, "The frame of nodes has an index of several levels"),
     ],
 )
 def test_defects(edges: pd.DataFrame, nodes: pd.DataFrame | None, options: dict[str, Any], message: str) -> None:

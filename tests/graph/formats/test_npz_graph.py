@@ -55,6 +55,7 @@ def rewritten(path: Path, **changes: Any) -> Path:
     ("changes", "message"),
     [
         ({"adjacency_indices": np.array([7, 0, 2, 1])}, "is not a graph in npz form"),
+        ({"adjacency_indices": np.array([1j, 0, 2, 1])}, "the places of entries of adjacency are no whole numbers"),
         ({"adjacency_data": None}, "is not a graph in npz form"),
         ({"adjacency_data": np.array([1.0, 1, 2, 1])}, "adjacency is not symmetric"),
         ({"labels": np.array([0, -7, 1])}, "Node 1 has label -7"),

@@ -64,8 +64,8 @@ def test_labels_of_other_shapes() -> None:
         (Data(x=torch.ones(3, 1)), "has no edge_index"),
         (Data(edge_index=PATH, x=torch.ones(2, 1)), "An edge ends in node 2, but the graph has 2 nodes"),
         (Data(edge_index=PATH.T, num_nodes=3), r"edge_index has shape \(4, 2\)"),
-        (HeteroData(), "A HeteroData is no graph with one type of nodes"),
-        ("cora", "A str is no graph"),
+        (HeteroData(), "A HeteroData is not a graph with one type of nodes"),
+        ("cora", "A str is not a graph"),
     ],
 )
 def test_defects(data: object, message: str) -> None:

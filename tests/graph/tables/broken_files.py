@@ -107,7 +107,7 @@ def _not_a_table() -> Iterator[Broken]:
     wide = b",".join(b"c%d" % k for k in range(1_000_000))
     yield from _either("a million columns", b"id," + wide + b"\n", "row 1", "1,000,001 columns")
     yield from _either("a line without end", b"a,b" * (1 << 23), "line is longer")
-    yield from _either("an endless field", b"id,b\n" + b"x" * 200_000 + b",c\n", "field larger")
+    yield from _either("an endless field", b"id,b\n" + b"x" * 200_000 + b",c\n", "row 2: id", "is not in")
     yield from _either("an open quote", b'id,b\na,b\n"c,d\ne,f\n', "row 3", "quote")
     yield from _either("an open quote in the last row", b"id,b\na,b\nc,d\ne," + b'"f\n', "row 4", "quote")
     yield from _either("one column of edges and names", b"\n\n,,\n", "csv")

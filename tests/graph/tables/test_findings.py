@@ -83,7 +83,7 @@ def test_direction(tmp_path: Path) -> None:
     assert "every edge is listed both ways: the graph is undirected" in both
     assert "e.csv has no line of column names: its columns are called 1, 2, .." in both
     one = understood(read(tmp_path, "source,target\n1,2\n2,1\n2,3\n4,3\n", None))
-    assert "edges are taken in both directions, whichever end is named first (50% are listed both ways)" in one
+    assert "edges are taken in both directions, whichever end is named first (50 % are listed both ways)" in one
 
 
 def test_what_each_column_becomes(tmp_path: Path) -> None:

@@ -201,7 +201,7 @@ def test_a_missing_package_is_named_with_its_extra(
     monkeypatch: pytest.MonkeyPatch, network: Callable[..., NodeModel]
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch_geometric.nn", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'hiergcn\[pyg\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install torch_geometric"):
         network(Edges.of(sp.csr_array((2, 2)), CPU), F, 2, generator=torch.Generator())
 
 

@@ -18,7 +18,7 @@ from hiergcn.graph.tables.delimited import Origin
 from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureTable, decode_columns, number_columns, unnamed
 from hiergcn.graph.tables.label_columns import SPLIT, label_texts, part_names
 from hiergcn.graph.tables.node_ids import IdColumn
-from hiergcn.graph.tables.text_columns import column_name
+from hiergcn.graph.tables.text_columns import column_names
 
 ROWS = 8192  # written to CSV at once, so that sparse features never become dense as a whole
 
@@ -129,15 +129,14 @@ def _with_id_column(nodes: pd.DataFrame, id_name: str | None) -> pd.DataFrame:
         return nodes
     if id_name is not None and (id_name in nodes.columns or nodes.index.name != id_name):
         return nodes
+    if nodes.index.nlevels > 1:
+        raise InputError("The frame of nodes has an index of several levels; give a column of ids (id=..).")
     return nodes.reset_index(names=id_name or str(nodes.index.name or "id"))
 
 
 def _with_text_names(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
-    names = pd.Index([column_name(name) for name in frame.columns])
-    if names.has_duplicates:
-        twice = names[int(names.duplicated().argmax())]
-        raise InputError(f"{origin} has two columns named {twice!r:.80}; give every column its own name.")
-    if names.empty:
+    names = column_names(frame.columns, origin)
+    if not names:
         raise InputError(f"{origin} has no columns; give a frame with at least a column of ids.")
     return frame.set_axis(names, axis=1).reset_index(drop=True)
 

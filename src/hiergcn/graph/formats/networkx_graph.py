@@ -51,7 +51,7 @@ def graph_from_networkx(
 ) -> Graph:
     """Implement `Graph.from_networkx`."""
     if not isinstance(g, nx.Graph):
-        raise InputError(f"A {type(g).__name__} is no NetworkX graph; give a networkx.Graph or DiGraph.")
+        raise InputError(f"A {type(g).__name__} is not a NetworkX graph; give a networkx.Graph or DiGraph.")
     attributes = [attribute for _, attribute in g.nodes(data=True)]
     if not attributes:
         raise InputError("The NetworkX graph has no nodes; add at least one.")

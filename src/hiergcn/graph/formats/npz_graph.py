@@ -127,6 +127,8 @@ def _matrix(name: str, parts: Any) -> Any:
     if name in parts:
         return parts[name]
     data, indices, indptr, shape = (parts[f"{name}_{part}"] for part in ("data", "indices", "indptr", "shape"))
+    if not all(np.issubdtype(places.dtype, np.integer) for places in (indices, indptr)):
+        raise ValueError(f"the places of entries of {name} are no whole numbers")
     matrix = sp.csr_array((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))
     matrix.check_format(full_check=True)  # an index out of range would read foreign memory
     return matrix

@@ -20,7 +20,7 @@ MASKS = ("train_mask", "val_mask", "test_mask")
 def graph_from_pyg(data: Any, name: str | None) -> Graph:
     """Implement `Graph.from_pyg`."""
     if not hasattr(data, "edge_index") or hasattr(data, "node_types"):
-        raise InputError(f"A {type(data).__name__} is no graph with one type of nodes; give PyG's Data.")
+        raise InputError(f"A {type(data).__name__} is not a graph with one type of nodes; give PyG's Data.")
     source, target, weight = _edges(data)
     features = None if data.x is None else _features(data.x)
     n = int(data.num_nodes) if features is None else int(features.shape[0])
@@ -46,7 +46,7 @@ def pyg_of(graph: Graph, sparse_features: bool, exact: bool) -> Any:
         import torch
         from torch_geometric.data import Data
     except ImportError as error:
-        raise MissingPackageError("Graph.to_pyg needs PyTorch Geometric; run pip install 'hiergcn[pyg]'.") from error
+        raise MissingPackageError("Graph.to_pyg needs PyTorch Geometric; run pip install torch_geometric.") from error
 
     def tensor(values: NDArray[Any]) -> Any:
         found = torch.from_numpy(values.copy())

@@ -7,6 +7,7 @@ same data mean the same in every format.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -213,13 +214,19 @@ def _check_enough_listed(edges: EdgeTable, nodes: NodeTable, absent: list[NDArra
 
 
 def _alike_hint(value: str, nodes: NodeTable) -> str:
-    """Return what the nodes have instead of an id, if it differs in its form only: P1 and p1, 7 and 7.0 or 007."""
+    """Return a node id that differs from this one in form only: P1 and p1, 7 and 7.0 or 007.
+
+    The two encodings of é and zero-width characters count as form, too.
+    """
 
     def plain(text: str) -> str:
-        return re.sub(r"^0+(?=\d)|\.0+$|\s", "", text.casefold())
+        return re.sub(r"^\+?0*(?=\d)|\.0+$|[\s\u200b\ufeff]", "", unicodedata.normalize("NFKC", text).casefold())
 
     near = next((one for one in map(str, nodes.ids.to_numpy()) if plain(one) == plain(value)), None)
-    return "" if near is None else f"; perhaps it is {near!r:.60} there"
+    if near is None:
+        return ""
+    shown = repr(near) if unicodedata.normalize("NFC", near) != unicodedata.normalize("NFC", value) else ascii(near)
+    return f"; perhaps it is {shown:.60} there"
 
 
 def _notes_on_edges(ends: list[NDArray[np.int64]], entries: int) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hiergcn.errors import InputError
-from hiergcn.graph.tables.delimited import Origin
+from hiergcn.graph.tables.delimited import Layout, Origin
 from hiergcn.graph.tables.feature_columns import FeatureColumn
 from hiergcn.graph.tables.label_columns import SPLIT
 from hiergcn.graph.tables.text_columns import column_name
@@ -31,7 +31,7 @@ SHOWN = 10  # columns in a sentence
 
 @dataclass(frozen=True)
 class CsvOptions:
-    """What the caller says about files or frames; None is found out from them."""
+    """Roles of columns that the caller names; None means to detect them."""
 
     id: str | None = None
     label: str | None = None
@@ -159,5 +159,7 @@ def _pick(origin: Origin, columns: Sequence[str], wanted: str | None) -> str | N
     if name not in columns:
         near = difflib.get_close_matches(name, columns, n=1)
         meant = f"; did you mean {near[0]!r}?" if near else "."
+        if isinstance(origin, Layout) and len(columns) == 1:
+            meant = "; if it has several columns, name their delimiter (--delimiter, delimiter=)."
         raise InputError(f"{origin} has no column {name!r}{meant} Its columns are {shown_names(columns)}.")
     return name

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.tables.assemble import EdgeTable, NodeTable, edges_of, graph_parts, nodes_of
 from hiergcn.graph.tables.column_roles import ID, LABEL, CsvOptions, EdgeColumns, NodeColumns, shown_names, usual_ends
-from hiergcn.graph.tables.delimited import Layout, layout_of, read_long_nodes, read_long_table, read_table
+from hiergcn.graph.tables.delimited import LONG, Layout, layout_of, read_long_nodes, read_long_table, read_table
 from hiergcn.graph.tables.label_columns import look_like_numbers
 from hiergcn.graph.tables.node_ids import IdColumn
 from hiergcn.graph.tables.table_files import TableFile, typed_table
@@ -44,7 +45,7 @@ class CsvGraph:
         if self.graph.targets is not None:
             return self._missing_targets(self.graph.targets)
         if column is None or labels is None:
-            others = shown_names([name for name in layout.names if name != self.nodes.columns.id])
+            others = shown_names([name for name in layout.names if name != self.nodes.columns.id]) or "no columns"
             missing = f"{layout} has no column named {' or '.join(LABEL)}"
             remedy = "name the column of the labels with --label, or of numbers to predict with --target"
             return f"{missing}; {remedy} (beside the ids there are {others})."
@@ -98,7 +99,9 @@ def _read(edges: str | Path, nodes: str | Path | None, options: CsvOptions) -> C
         belongs = f"Column {options.of_nodes!r} belongs to a file of nodes"
         raise InputError(f"{belongs}, and none is given; name it after the edges.")
     opened = _opened(edges, options)
-    with ThreadPoolExecutor(1) as pool:  # reads both tables at the same time, since Arrow does not hold Python's lock
+    with ThreadPoolExecutor(2) as pool:  # reads both tables at the same time, since Arrow does not hold Python's lock
+        if opened.path.is_file() and opened.path.stat().st_size >= LONG:
+            pool.submit(import_module, "numba")  # which compiles the kernels that build a large graph
         ahead = pool.submit(_read_typed_edges, opened, options) if isinstance(opened, TableFile) else None
         known = None if nodes is None else _read_nodes(_opened(nodes, options), options)
         table = None if known is None else known[0]

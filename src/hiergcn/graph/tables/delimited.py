@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from hiergcn.errors import InputError
-from hiergcn.graph.tables.text_columns import column_name
+from hiergcn.graph.tables.text_columns import column_names
 from hiergcn.graph.tables.text_files import TextFile, checked_text
 
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "blanks": " "}
 MISSING = ("", "NA", "N/A", "na", "n/a", "NaN", "NAN", "nan", "NULL", "null", "None", "?")
 SAMPLE = 20  # lines that the delimiter is guessed from
 LONGEST_LINE = 1 << 24  # characters
+LONGEST_NAME = 1000  # characters of a column name in a comment
 MOST_COLUMNS = 20_000
+csv.field_size_limit(LONGEST_LINE)  # a cell may hold the text of a book
 
 LONG = 1 << 24
 """Bytes from which pyarrow reads a file of edges, on all cores; below, pandas is as fast."""
@@ -92,12 +94,7 @@ class Layout(Origin):
         """The names of the columns: from the first line, from the comment above it, or "1", "2", .."""
         if not self.header:
             return self.commented_names or [str(k + 1) for k in range(len(self.first))]
-        names = [column_name(name) for name in self.first]
-        again = pd.Index(names).duplicated()
-        if again.any():
-            twice = f"two columns are named {names[int(again.argmax())]!r:.80}"
-            raise InputError(f"{self}, row {self.first_line}: {twice}; give every column its own name.")
-        return names
+        return column_names(self.first, f"{self}, row {self.first_line}")
 
     @property
     def commented_names(self) -> list[str] | None:
@@ -105,8 +102,10 @@ class Layout(Origin):
         names: list[str] = []
         with suppress(csv.Error):  # a word longer than the module takes
             names = [name.strip() for name in _fields(self.comment.strip(), self.delimiter)]
-        sound = len(names) == len(self.first) == len(set(names)) and all(names) and not any(map(_is_number, names))
-        return names if sound else None
+        sound = len(names) == len(self.first) == len(set(names)) and all(
+            0 < len(name) <= LONGEST_NAME for name in names
+        )
+        return names if sound and not any(map(_is_number, names)) else None
 
     def row(self, position: int | np.integer[Any]) -> int:
         """Return the line of the file that an entry of the table is in. Reads the file again, for a message."""
@@ -303,7 +302,7 @@ def _is_number(field: str) -> bool:
 
 
 def _reason(error: Exception, layout: Layout) -> str:
-    """Return what is wrong with a file that pandas refuses, with the line of the file."""
+    """Return why pandas refuses a file, with the line of the file."""
     found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
     if found:
         expected, record, fields = map(int, found.groups())

@@ -116,5 +116,5 @@ def _package(what: object) -> Any:
     try:
         import duckdb
     except ImportError:
-        raise MissingPackageError(f"{what}: this needs DuckDB; run pip install 'hiergcn[duckdb]'.") from None
+        raise MissingPackageError(f"{what}: this needs DuckDB; run pip install duckdb.") from None
     return duckdb

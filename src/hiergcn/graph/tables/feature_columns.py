@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from hiergcn.errors import InputError
 from hiergcn.graph.tables.delimited import MISSING, Origin
 from hiergcn.graph.tables.free_text import MOST_WORDS, encode_words, fit_words, looks_like_ids
-from hiergcn.graph.tables.text_columns import as_text
+from hiergcn.graph.tables.text_columns import as_text, factorized
 
 MOST_CATEGORIES = 50
-"""A column of words with more distinct values is taken for free text or ids, not for a category."""
+"""A text column with more distinct values is free text or ids, not a category."""
 STRUCTURAL, TEXT, DATE = "structural", "text", "date"
 ISO_DATE = r"\s*\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\s*"
 COMMA_NUMBER = r"\s*[-+]?\d+(?:,\d+)?\s*"
@@ -115,7 +115,7 @@ class FeatureTable:
     notes: tuple[str, ...] = ()
 
     def with_blank_rows(self, extra: int) -> "FeatureTable":
-        """Return the features with so many further rows of missing values."""
+        """Return the features with additional rows of missing values."""
         if not extra or self.matrix is None:
             return self
         rows = np.tile(np.concatenate([column.blank for column in self.columns]), (extra, 1))
@@ -142,12 +142,12 @@ def read_features(table: pd.DataFrame, origin: Origin, known: Sequence[FeatureCo
     `known` are the columns of another table, by which these are encoded; other columns are ignored then.
     """
     if known is None:
-        cells = _without_missing_words(table)
+        cells = _cells(table)
         matrix, columns = fit_columns(cells, origin)
         notes = notes_on(columns)
     else:
         wanted = {column.name for column in known}
-        cells = _without_missing_words(table[[name for name in table.columns if name in wanted]])
+        cells = _cells(table[[name for name in table.columns if name in wanted]])
         matrix, notes = encode_columns(cells, origin, known)
         columns = list(known)
     texts = {one.name: as_text(cells[one.name]).to_numpy() for one in columns if one.kind in (TEXT, DATE, "id")}
@@ -155,11 +155,30 @@ def read_features(table: pd.DataFrame, origin: Origin, known: Sequence[FeatureCo
     return FeatureTable(matrix, tuple(columns), missing, texts, tuple(notes))
 
 
-def _without_missing_words(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with the usual words for a missing value taken out."""
-    words = [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
-    found = {name: table[name].isin(MISSING) for name in words}
-    return table.assign(**{name: table[name].astype(object).mask(at, None) for name, at in found.items() if at.any()})
+def _cells(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table without blanks around its texts and without the usual words for a missing value."""
+    texts = [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
+    bare = {name: _bare_texts(table[name]) for name in texts if table[name].dtype.kind not in "mM"}
+    return table.assign(**{name: column for name, column in bare.items() if column is not None})
+
+
+def _bare_texts(column: "pd.Series[Any]") -> "pd.Series[Any] | None":
+    """Return the column without blanks and words for a missing value; None if it has neither."""
+    if isinstance(column.dtype, pd.StringDtype):
+        stripped = column.str.strip()
+        absent = stripped.isin(MISSING)
+        if absent.any():
+            return stripped.astype(object).mask(absent, None)
+        return None if stripped.equals(column) else stripped
+    code, distinct = factorized(column)
+    values = list(distinct)
+    bare = [cell.strip() if isinstance(cell, str) else cell for cell in values]
+    bare = [None if isinstance(cell, str) and cell in MISSING else cell for cell in bare]
+    if all(new is old for new, old in zip(bare, values, strict=True)):
+        return None
+    cells = np.empty(len(bare) + 1, object)
+    cells[:-1] = bare
+    return pd.Series(cells[code], index=column.index, name=column.name)
 
 
 def fit_columns(table: pd.DataFrame, origin: Origin) -> tuple[Block | None, list[FeatureColumn]]:
@@ -249,7 +268,7 @@ def number_columns(names: Iterable[str]) -> list[FeatureColumn]:
 
 
 def notes_on(columns: Sequence[FeatureColumn]) -> list[str]:
-    """Return what a user may not expect of the columns."""
+    """Return notes on columns that were read in a way the user may not expect."""
     return [column.note for column in columns if column.note is not None]
 
 
@@ -293,6 +312,8 @@ def _fit(column: "pd.Series[Any]", origin: Origin) -> tuple[Block | None, Featur
         return None, FeatureColumn(name, "empty", 0, len(column), True)
     if pd.api.types.is_bool_dtype(column):
         return _fit_number(column.astype(np.float64).to_numpy(), name, "boolean", origin)
+    if column.dtype.kind == "c":
+        raise InputError(f"{origin}, column {name!r:.80}: complex numbers; give real and imaginary parts apart.")
     if pd.api.types.is_numeric_dtype(column):
         return _fit_number(column.astype(np.float64).to_numpy(), name, "number", origin)
     column = as_text(column) if column.dtype.kind in "mM" else column
@@ -336,11 +357,12 @@ def _fit_number(
             raise InputError(f"{where}: the value is infinite; leave it blank if it is unknown.")
         raise InputError(f"{where}: {value:g} is too large to learn from; rescale the column, or leave it blank.")
     missing = np.isnan(values)
-    known = values[~missing]
+    known = values[~missing] if missing.any() else values
     mean = float(known.mean())
     constant = bool((known == known[0]).all())
     described = FeatureColumn(name, kind, 1, int(missing.sum()), constant, mean, decimal_comma=decimal_comma)
-    return np.where(missing, mean, values).astype(np.float64, copy=False), described
+    filled = values if known is values else np.where(missing, mean, values)
+    return filled.astype(np.float64, copy=False), described
 
 
 def _encode_number(column: "pd.Series[Any]", known: FeatureColumn, origin: Origin) -> NDArray[np.float64]:
@@ -370,7 +392,10 @@ def _encode_category(column: "pd.Series[Any]", known: FeatureColumn, notes: list
 
 def _codes(column: "pd.Series[Any]", categories: tuple[str, ...]) -> NDArray[np.int64]:
     """Return the category of each entry; -1 if it is missing or new."""
-    return pd.Index(categories, dtype=object).get_indexer(pd.Index(as_text(column), dtype=object)).astype(np.int64)
+    known = pd.Index(categories, dtype=object).str.strip()  # models of older versions kept blanks
+    if not known.is_unique:
+        known = pd.Index(categories, dtype=object)
+    return known.get_indexer(pd.Index(as_text(column), dtype=object)).astype(np.int64)
 
 
 def _one_hot(code: NDArray[np.int64], categories: tuple[str, ...]) -> NDArray[np.float64]:
@@ -387,7 +412,8 @@ def _days(column: "pd.Series[Any]") -> NDArray[np.float64]:
     """Return dates as days since 1970, NaN for entries that are none."""
     texts = as_text(column).astype(object)
     times = pd.to_datetime(texts, format="ISO8601", utc=True, errors="coerce")
-    return np.asarray((times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1), np.float64)
+    days = times - pd.Timestamp(0, unit="s", tz="UTC").as_unit(times.dt.unit)  # nanoseconds hold no year 9999
+    return np.asarray(days / pd.Timedelta(days=1), np.float64)
 
 
 def floats(column: "pd.Series[Any]", decimal_comma: bool = False) -> "pd.Series[float]":

@@ -1,5 +1,6 @@
 """What `hiergcn check` reports about files: their layout, the roles of their columns, and everything odd."""
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -25,7 +26,7 @@ _LEFT_OUT = {"empty": "nothing: it is empty", "id": "nothing: its entries look l
 
 @dataclass(frozen=True)
 class Finding:
-    """Something odd in the files, how often it occurs, and what is done about it."""
+    """An irregularity in the files, how often it occurs, and how it is handled."""
 
     what: str
     count: int
@@ -61,12 +62,12 @@ def column_roles(read: CsvGraph) -> list[ColumnRole]:
         ColumnRole(name, columns.ends[1], "the other end"),
     ]
     roles += [ColumnRole(name, columns.weight, "weight")] if columns.weight is not None else []
-    roles += [ColumnRole(name, one, "nothing; --weight would make weights of it") for one in read.edges.unused]
+    roles += [ColumnRole(name, one, f"nothing; a weight with --weight {shlex.quote(one)}") for one in read.edges.unused]
     return roles + ([] if read.nodes is None else list(_node_roles(read.nodes, read.layouts[1].path.name)))
 
 
 def findings(read: CsvGraph) -> list[Finding]:
-    """Return everything odd that a fit can handle; what it cannot handle raised an `InputError` before."""
+    """Return all irregularities that a fit can handle; others raised an `InputError` before."""
     found = [*_on_edges(read), *_on_ids(read)]
     if read.nodes is not None:
         found += [*_on_features(read.nodes), *_on_labels(read.graph, read.nodes.labels)]
@@ -102,7 +103,7 @@ def _direction(read: CsvGraph) -> str:
     both = np.isin(mirrored, keys).mean() if keys.size else 0.0
     if both == 1:
         return "every edge is listed both ways: the graph is undirected"
-    return f"edges are taken in both directions, whichever end is named first ({both:.0%} are listed both ways)"
+    return f"edges are taken in both directions, whichever end is named first ({100 * both:.0f} % are listed both ways)"
 
 
 def _pairs(read: CsvGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

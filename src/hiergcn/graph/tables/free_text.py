@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
 MOST_WORDS = 2_000
-"""Most columns that one column of text becomes."""
+"""Most feature columns made from one text column."""
 ID_SHARE = 0.95
-"""Share of different entries, and of entries without a blank, from which on a column of words is taken for ids."""
+"""Share of distinct entries, and of entries without a space, above which a column of words counts as ids."""
 
 
 def looks_like_ids(known: "pd.Series[Any]") -> bool:

@@ -19,15 +19,15 @@ from hiergcn.graph.tables.feature_columns import floats
 from hiergcn.graph.tables.text_columns import TextColumn, canonical_order, natural_order
 
 UNKNOWN = ("unknown", "unlabelled", "unlabeled", "-1", "-1.0")
-"""Words for an unknown label in any case, beside those for a missing feature, which count as they are written."""
+"""Words for an unknown label, in upper or lower case, in addition to those for a missing feature."""
 DOUBTFUL = ("none", "missing", "n.a.", "na", "nan", "null", "nil", "tbd", "undefined", "unspecified", "-", "--", "#n/a")
 """Classes, in any case, that a user may have meant as unknown; `hiergcn check` points them out."""
 FEWEST_NUMBERS = 10
-"""Distinct numbers from which on labels may be meant as numbers to predict."""
+"""Distinct numbers above which labels may be meant as numbers to predict."""
 FEW_LABELS = 5
-"""Labels per distinct number, on average, from which on they are taken for classes."""
+"""Labels per distinct number, on average, above which they count as classes."""
 GAPS = 3
-"""Whole numbers that cover a range this many times as large as their count are no codes of classes."""
+"""Whole numbers that cover a range this many times as large as their count are not class codes."""
 SPLIT = "split"
 SPLIT_WORDS = {"train": 0, "training": 0, "validation": 1, "val": 1, "valid": 1, "dev": 1, "test": 2}
 
@@ -174,7 +174,7 @@ def _parts(text: TextColumn, origin: Origin, column: str) -> NDArray[np.int64]:
     if wrong.size:
         found = text.values[text.code[wrong[0]]]
         raise InputError(
-            f"{origin.at(wrong[0], column)}: {found!r:.80} is no part of a split; write train, validation, test or "
+            f"{origin.at(wrong[0], column)}: {found!r:.80} is not a part of a split; write train, validation, test or "
             f"nothing, or drop the column (--drop, drop=[..])."
         )
     return parts

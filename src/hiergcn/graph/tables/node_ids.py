@@ -6,22 +6,22 @@ Ids are compared as text, without blanks around them. If all of a column are who
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from hiergcn.graph.tables.text_columns import as_text
-from hiergcn.graph.tables.text_lookup import WIDEST, TextLookup, is_dense
+from hiergcn.graph.tables.text_lookup import WIDEST, TextLookup, buffers, is_dense
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
 MANY = 100_000
-"""Texts from which on a table of our own finds them. Arrow's takes longer, but there is nothing to compile."""
-DENSE = 8
-"""Whole numbers that span at most so many times their count are looked up in an array instead of a hash table."""
+"""Number of texts above which our own hash table is used. Arrow's is slower, but needs no compilation."""
+DENSE = 16
+"""Whole numbers whose range is at most this multiple of their count are looked up in an array, not a hash table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +85,11 @@ class IdColumn:
         """The first row whose id is that of an earlier row."""
         if self._lookup is not None:
             return self._lookup.repeated
-        again = pd.Series(self.to_numpy()).duplicated() if len(self.distinct()) < len(self) else None
-        return None if again is None else int(again.argmax())
+        if isinstance(self.values, np.ndarray) and (table := _PlaceTable.of(self.values)) is not None:
+            alone = bool((table.find(self.values) == np.arange(len(self))).all())
+        else:
+            alone = len(self.distinct()) == len(self)
+        return None if alone else int(pd.Series(self.to_numpy()).duplicated().argmax())
 
     def distinct(self) -> "IdColumn":
         """Return each id once."""
@@ -133,13 +136,31 @@ class IdColumn:
 def _places(wanted: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
     if not ids.size or not wanted.size:
         return np.full(wanted.size, -1)
-    low, high = int(ids.min()), int(ids.max())
-    if high - low >= DENSE * ids.size + 1000:
-        return pd.Index(ids).get_indexer(pd.Index(wanted)).astype(np.int64)
-    place = np.full(high - low + 2, -1)
-    place[ids - low] = np.arange(ids.size)
-    inside = (wanted >= low) & (wanted <= high)
-    return place[np.where(inside, wanted - low, -1)]  # the last place is empty
+    table = _PlaceTable.of(ids)
+    found = pd.Index(ids).get_indexer(pd.Index(wanted)) if table is None else table.find(wanted)
+    return found.astype(np.int64, copy=False)
+
+
+class _PlaceTable(NamedTuple):
+    """The place of each whole number from `low` on; the last entry is -1, as are numbers that are not there."""
+
+    low: int
+    place: NDArray[np.integer[Any]]
+
+    @classmethod
+    def of(cls, ids: NDArray[np.int64]) -> "_PlaceTable | None":
+        """Return the table; None for numbers that are too far apart. Of equal ones the last counts."""
+        low, high = (int(ids.min()), int(ids.max())) if ids.size else (0, 0)
+        if high - low >= DENSE * ids.size + 1000:
+            return None
+        kind: type[np.integer[Any]] = np.int32 if ids.size <= np.iinfo(np.int32).max else np.int64
+        place = np.full(high - low + 2, -1, kind)
+        place[ids - low] = np.arange(ids.size)
+        return cls(low, place)
+
+    def find(self, wanted: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
+        inside = (wanted >= self.low) & (wanted < self.low + len(self.place) - 1)
+        return self.place[wanted - self.low if inside.all() else np.where(inside, wanted - self.low, -1)]
 
 
 def _from_series(column: "pd.Series[Any]") -> "NDArray[np.int64] | pa.ChunkedArray":
@@ -184,7 +205,6 @@ def _without_blanks(strings: "pa.ChunkedArray", trimmed: bool) -> "pa.ChunkedArr
 def _whole_numbers(strings: "pa.ChunkedArray") -> NDArray[np.int64] | None:
     """Return the numbers if every text is one in its usual form."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if strings.null_count or not len(strings):
         return None
@@ -193,8 +213,15 @@ def _whole_numbers(strings: "pa.ChunkedArray") -> NDArray[np.int64] | None:
         whole: NDArray[np.int64] = strings.cast(pa.int64()).to_numpy()
     except pa.ArrowInvalid:
         return None
-    length = np.searchsorted(10 ** np.arange(1, 19), np.abs(whole), side="right") + 1 + (whole < 0)
-    return whole if (pc.binary_length(strings).to_numpy() == length).all() else None
+    length = 0
+    for begins, characters in buffers(strings):
+        length += int(begins[-1] - begins[0])
+        if characters[begins[0] : begins[-1]].max(initial=0) > ord("9"):  # Arrow takes 0xA for 10
+            return None
+    size = np.abs(whole)
+    powers = (10**k for k in range(1, len(str(int(size.max())))))
+    usual = len(whole) + np.count_nonzero(whole < 0) + sum(np.count_nonzero(size >= power) for power in powers)
+    return whole if length == usual else None  # no text is shorter than its number in the usual form
 
 
 def _chunked(*parts: "pa.Array") -> "pa.ChunkedArray":

@@ -19,7 +19,7 @@ from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.graph.tables.delimited import Origin
 from hiergcn.graph.tables.duckdb_files import duckdb_table
 from hiergcn.graph.tables.node_ids import IdColumn
-from hiergcn.graph.tables.text_columns import column_name
+from hiergcn.graph.tables.text_columns import column_names
 from hiergcn.graph.tables.text_files import check_regular, naming_damage, opened
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ MATRIX_MARKET = b"%%MatrixMarket"
 NUMBERS, SYMMETRIES = {"real", "double", "integer", "pattern"}, {"general", "symmetric"}
 ENDS = ("source", "target")
 MOST_UNNAMED = 10
-"""Nodes of a matrix per entry, up to which those without an entry are nodes, too."""
+"""Rows per entry of a matrix up to which empty rows are nodes, too."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,8 @@ def typed_table(path: str | Path) -> TableFile | None:
 
 def _named(path: Path, kind: str, names: Sequence[object], read: Callable[..., Any], **more: Any) -> TableFile:
     """Return a table whose names are cleaned as in every format."""
-    clean = pd.Index([column_name(name) for name in names])
-    if clean.has_duplicates:
-        twice = clean[int(clean.duplicated().argmax())]
-        raise InputError(f"{path}: two columns are named {twice!r:.80}; give every column its own name.")
-    if clean.empty:
+    clean = column_names(names, path)
+    if not clean:
         raise InputError(f"{path} has no columns; give a table with at least a column of ids.")
     written = dict(zip(clean, names, strict=True))
 
@@ -103,7 +100,7 @@ def _named(path: Path, kind: str, names: Sequence[object], read: Callable[..., A
                 )
         return table.set_axis(list(wanted), axis=1) if isinstance(table, pd.DataFrame) else table.rename_columns(wanted)
 
-    return TableFile(path, kind, list(clean), read_named, **more)
+    return TableFile(path, kind, clean, read_named, **more)
 
 
 def parquet_files(path: Path) -> list[Path]:
@@ -176,7 +173,7 @@ def _excel(path: Path) -> TableFile:
         import openpyxl  # type: ignore[import-untyped]  # noqa: F401
     except ImportError:
         raise MissingPackageError(
-            f"{path} is an Excel workbook, which needs openpyxl; run pip install 'hiergcn[excel]', or save it as CSV."
+            f"{path} is an Excel workbook, which needs openpyxl; run pip install openpyxl, or save it as CSV."
         ) from None
     try:
         with warnings.catch_warnings():

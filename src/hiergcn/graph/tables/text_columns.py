@@ -4,12 +4,15 @@ Every door reads them in this way. Blanks around a value do not count, and a who
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+
+from hiergcn.errors import InputError
 
 MIDNIGHT = " 00:00:00"
 
@@ -18,6 +21,16 @@ def column_name(name: object) -> str:
     """Return the name of a column without blanks around it; a line break in it counts as a blank."""
     text = str(name).strip()
     return re.sub(r"\s*[\r\n]+\s*", " ", text) if "\n" in text or "\r" in text else text
+
+
+def column_names(names: Iterable[object], where: object) -> list[str]:
+    """Return the names of all columns of a table, which must be different; `where` says whose they are."""
+    clean = [column_name(name) for name in names]
+    again = pd.Index(clean, dtype=object).duplicated()
+    if again.any():
+        twice = clean[int(again.argmax())]
+        raise InputError(f"{where}: two columns are named {twice!r:.80}; give every column its own name.")
+    return clean
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +58,14 @@ def as_text(column: "pd.Series[Any]") -> "pd.Series[Any]":
     return pd.Series(texts[code], index=column.index, name=column.name)
 
 
+def factorized(column: "pd.Series[Any]") -> tuple[NDArray[Any], "pd.Index[Any]"]:
+    """Return which value each row has (-1: missing), and the values."""
+    try:
+        return pd.factorize(column)
+    except TypeError as error:  # values without a hash
+        raise InputError(f"Column {column.name!r:.80} holds lists; give a column per number, or drop it.") from error
+
+
 def _distinct_texts(column: "pd.Series[Any]") -> tuple[NDArray[Any], "pd.Index[str]"]:
     """Return which value each row has (-1: missing), and the values as text, each converted once."""
     code: NDArray[Any]
@@ -55,7 +76,7 @@ def _distinct_texts(column: "pd.Series[Any]") -> tuple[NDArray[Any], "pd.Index[s
     else:
         if pd.api.types.is_float_dtype(column) and _is_whole(column.dropna()):
             column = column.astype("Int64")
-        code, values = pd.factorize(column)
+        code, values = factorized(column)
     if pd.api.types.infer_dtype(values) == "string":
         return code, pd.Index(values, dtype=object)
     texts = pd.Index(_written(values), dtype=object)

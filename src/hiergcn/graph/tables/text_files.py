@@ -69,7 +69,7 @@ class TextFile:
     """Lines that begin with the marker, if the first line does."""
     has_quotes: bool = False
     trimmed: bool = False
-    """Whether there are no blanks, and no letters beyond ASCII, among which there are further blanks."""
+    """Whether the text is ASCII without spaces or tabs, so that no cell needs trimming."""
 
     @property
     def is_plain(self) -> bool:
@@ -159,7 +159,7 @@ def checked_text(path: Path) -> TextFile:
 
 
 def _scanned(path: Path, stream: io.BufferedIOBase) -> dict[str, Any]:
-    """Read a text once; refuse what is none, and return what there is to know about it."""
+    """Read a text file once; refuse other files, and return its comments, quotes and blanks."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, last, comments = 1, b"", 0
     quotes, trimmed = False, True
@@ -245,6 +245,8 @@ def _check_characters(path: Path, chunk: bytes, decoder: codecs.IncrementalDecod
         line += chunk.count(b"\n", 0, nul)
         raise InputError(f"{path}, line {line}: a NUL byte, so this is not text; save the table as CSV in UTF-8.")
     pending = len(decoder.getstate()[0])  # bytes of a character that began in the previous chunk
+    if not pending and chunk.isascii():
+        return
     try:
         decoder.decode(chunk)
     except UnicodeDecodeError as error:

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
 WIDEST = 63
-"""Most bytes of a text."""
+"""Most bytes per text."""
 BLOCK = 1024  # texts
 
 
 @dataclass(frozen=True, eq=False)
 class TextLookup:
-    """Texts, and where each is."""
+    """A hash table of texts and their rows."""
 
     words: UInt64s
     """(n, words) the bytes of each text, and its length in the last byte."""
@@ -44,7 +44,7 @@ class TextLookup:
         """Return the row of each text; -1 if it is not there."""
         found = np.empty(len(texts), np.int64)
         first = 0
-        for offsets, characters in _buffers(texts):
+        for offsets, characters in buffers(texts):
             last = first + len(offsets) - 1
             _find(offsets, characters, self.words, self.slots, found[first:last])
             first = last
@@ -53,20 +53,20 @@ class TextLookup:
 
 def is_dense(texts: "pa.ChunkedArray") -> bool:
     """Return whether no large string has a blank, a control character, or a letter beyond ASCII."""
-    parts = (characters[offsets[0] : offsets[-1]] for offsets, characters in _buffers(texts))
+    parts = (characters[offsets[0] : offsets[-1]] for offsets, characters in buffers(texts))
     return all(part.min(initial=127) > 32 and part.max(initial=33) < 127 for part in parts)
 
 
 def _packed(texts: "pa.ChunkedArray", width: int) -> UInt64s:
     words = np.empty((len(texts), width), np.uint64)
     first = 0
-    for offsets, characters in _buffers(texts):
+    for offsets, characters in buffers(texts):
         _pack(offsets, characters, words[first : first + len(offsets) - 1])
         first += len(offsets) - 1
     return words
 
 
-def _buffers(texts: "pa.ChunkedArray") -> Iterator[tuple[Int64s, NDArray[np.uint8]]]:
+def buffers(texts: "pa.ChunkedArray") -> Iterator[tuple[Int64s, NDArray[np.uint8]]]:
     """Yield where each text begins and the last one ends, and all characters, chunk by chunk."""
     for chunk in texts.chunks:
         _, offsets, characters = chunk.buffers()

@@ -63,7 +63,7 @@ def skip_gram(sentences: Sentences, config: DeepWalkConfig, seed: int) -> np.nda
     try:
         from gensim.models import Word2Vec
     except ImportError:
-        raise MissingPackageError("DeepWalk needs gensim; install it with pip install 'hiergcn[walks]'.") from None
+        raise MissingPackageError("DeepWalk needs gensim, which is not installed; run pip install gensim.") from None
     size = {"vector_size": config.embedding, "window": config.window, "epochs": config.passes}
     words = Word2Vec(sentences, **size, sg=1, hs=1, negative=0, min_count=0, sample=0, workers=1, seed=seed).wv
     embedding: np.ndarray = words.vectors[[words.key_to_index[word] for word in sentences.words]]

@@ -64,7 +64,7 @@ class GRANDConfig(InputConfig):
     torch's default for linear layers; `glorot` is uniform by both widths, with biases of 0."""
     scaling: Scaling = "row"
     networks: Count = 1
-    """Networks that train separately and predict by their mean probability; see `ensemble`."""
+    """Networks that train separately and predict by their mean probability."""
 
     # Random propagation
     order: Whole = 8
@@ -271,4 +271,6 @@ def passes_memory(work: Workload, config: GRANDConfig, components: int = 0) -> M
     step = WORD * n * (wide * columns + 8 * config.hidden) // work.batches
     prepare = 2 * WORD * n * wide * columns if in_full else 0  # P X, once; nothing is kept by then
     structure = tensor_bytes(work.levels) + work.features + (2 * WORD * n * f if in_full else 0)
-    return MemoryPlan(structure, kept, max(step, prepare - kept, work.normalise))
+    working = max(step, prepare - kept)
+    structure = structure if components else work.in_batches(structure)  # components are those of the whole graph
+    return MemoryPlan(structure, kept, working, kept + work.normalise)

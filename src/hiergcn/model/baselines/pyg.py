@@ -23,7 +23,7 @@ def pyg_layers() -> Any:
         import torch_geometric.nn as layers
     except ImportError:
         raise MissingPackageError(
-            "This model needs PyTorch Geometric, which is not installed; install it with pip install 'hiergcn[pyg]'."
+            "This model needs PyTorch Geometric, which is not installed; run pip install torch_geometric."
         ) from None
     return layers
 

@@ -41,7 +41,7 @@ def _upcoming(generator: torch.Generator) -> Draw:
 
 
 class ReplicaGenerator:
-    """One generator per replica: each replica draws what it would draw alone.
+    """One generator per replica: each replica draws the same random numbers as alone.
 
     `replica` must be set inside `torch.vmap` to a tensor that differs between replicas. It tells torch that dropout on
     shared values differs too.

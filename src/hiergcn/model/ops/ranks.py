@@ -51,8 +51,11 @@ class Ranks:
             yield from every[: count - start]
 
     def by_columns(self, linear: Callable[[Tensor], Tensor], dense: Tensor) -> Tensor:
-        """Return `linear(dense)` of a map that treats every column alike; each rank computes some columns."""
-        if not self.joined:
+        """Return `linear(dense)` of a map that treats every column alike; each rank computes some columns.
+
+        Ranks that exchange tensors on GPUs compute all columns of a tensor in host memory.
+        """
+        if not self.joined or dense.device.type != _device().type:
             return linear(dense)
         width = -(-dense.shape[1] // self.size)
         own = dense[:, self.rank * width : (self.rank + 1) * width].contiguous()
@@ -76,18 +79,18 @@ class Ranks:
         distributed.broadcast(told, src=0)
         return float(told)
 
-    def told(self, content: bytes) -> bytes:
-        """Return what rank 0 gives; the others give nothing."""
+    def broadcast(self, content: bytes) -> bytes:
+        """Return rank 0's bytes on every rank; the others pass none."""
         if not self.joined:
             return content
         length = int(self.agreed(len(content)))
-        told = torch.empty(length, dtype=torch.uint8)
+        found = torch.empty(length, dtype=torch.uint8)
         if self.rank == 0:
-            told = torch.frombuffer(bytearray(content), dtype=torch.uint8) if content else told
-        told = told.to(_device())
+            found = torch.frombuffer(bytearray(content), dtype=torch.uint8) if content else found
+        found = found.to(_device())
         if length:
-            distributed.broadcast(told, src=0)
-        return told.cpu().numpy().tobytes()
+            distributed.broadcast(found, src=0)
+        return found.cpu().numpy().tobytes()
 
 
 def _device() -> torch.device:

@@ -115,7 +115,7 @@ class _LinearMap(torch.autograd.Function):
 
 
 class _LinearMapOfReplicas(ReplicaRule):
-    """Replicas become more columns, so that one product serves them all."""
+    """Replicas become additional columns, so that one product computes them all."""
 
     @staticmethod
     def forward(dense: Tensor, there: Map, back: Map) -> Tensor:  # noqa: ARG004

@@ -44,7 +44,7 @@ from hiergcn.model.plus.propagation import HierarchicalPropagation
 class HGCNPlusConfig(GRANDConfig):
     """GRAND's settings and those of hierarchy, target and features; the defaults are for graphs without a recipe."""
 
-    removed: ClassVar[dict[str, Any]] = {"drop_level": 0, "column_weight": "none"}
+    removed: ClassVar[dict[str, Any]] = GRANDConfig.removed | {"drop_level": 0, "column_weight": "none"}
     """Settings of earlier versions, with the only value that a saved run may have for them."""
 
     # Hierarchy
@@ -75,7 +75,7 @@ class HGCNPlusConfig(GRANDConfig):
     scale: Positive = 1.0
     """Factor on the scaled features. Larger features learn faster and are regularised less."""
     components: Whole = 0
-    """Principal components of the propagated features that replace the features, for few labels; see `components`.
+    """Principal components of the propagated features that replace the features, for few labels.
     Their mean length after propagation is `scale`. 0 keeps the features."""
     initial: Literal["shifted_normal", "uniform", "glorot"] = "glorot"
     """Initial weights, as in GRAND."""
@@ -174,6 +174,12 @@ class HGCNPlusMethod(GRANDMethod):
         features = features if components is None else components(features)
         features, smoothed = smoothed_features(features, spread, self.config)
         return Prepared(features, PlusGraph(task.n_nodes, P, smoothed, P.levels[0].adjacency, components))
+
+    def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, Tensor]:
+        if not self.config.components:
+            return {}
+        components = self.prepare(task, hierarchy, torch.device("cpu")).structure.components
+        return {CENTRE: components.centre, DIRECTIONS: components.directions}
 
     def _propagation(self, hierarchy: Hierarchy, device: torch.device) -> HierarchicalPropagation:
         L, share = min(self.config.levels, hierarchy.depth), self.config.share
