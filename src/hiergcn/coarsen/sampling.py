@@ -284,4 +284,5 @@ def _summed(values: Any, group: NDArray[np.integer], n_groups: int) -> Rows:
     n = len(group)
     member = sp.csr_array((np.ones(n, dtype=np.float32), (group, np.arange(n))), shape=(n_groups, n))
     total: Any = member @ values.astype(np.float32, copy=False)
-    return np.asarray(total.toarray() if sp.issparse(total) else total)
+    dense: Rows = total.toarray() if sp.issparse(values) else total
+    return dense
