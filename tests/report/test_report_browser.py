@@ -139,7 +139,7 @@ def test_the_explorer_works_on_every_screen(opened: Opened, run: LoadedRun, widt
     assert page.locator("#explorer-graph canvas.dimmed").count() == 1
     assert page.locator("#explorer-path li").last.inner_text() == "paper 101"
     page.locator("#explorer-path button").first.click()
-    assert opened.state["selected"] is None
+    assert opened.state.get("selected") is None
 
     largest = max(opened.items, key=lambda item: item["weight"])  # an opened hyper-node is in the free part, too
     opened.click(largest["x"], largest["y"])
@@ -187,7 +187,7 @@ def _free_part(opened: Opened) -> tuple[float, float]:
 
 
 def _inside(place: dict[str, Any], part: tuple[float, float], r: float) -> bool:
-    return r <= place["x"] <= part[0] - r and r <= place["y"] <= part[1] - r
+    return bool(r <= place["x"] <= part[0] - r and r <= place["y"] <= part[1] - r)
 
 
 def test_the_stage_keeps_its_size_and_the_camera_its_place(opened: Opened) -> None:

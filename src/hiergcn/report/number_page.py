@@ -125,7 +125,7 @@ def _next_steps(metrics: dict[str, Any], judged: pd.DataFrame, on: str, rows: li
     """Return what to do next, the most useful first."""
     rmse = _delivered(metrics, on, "rmse") or 0.0
     error = (judged["predicted"] - judged["value"]).abs()
-    large, worst = int((error > rmse).sum()), judged.loc[error.idxmax()]
+    large, worst = int((error > rmse).sum()), judged.iloc[int(error.to_numpy().argmax())]
     most = f"{worst['id']} is the worst: predicted {worst['predicted']:.4g}, true {worst['value']:.4g}"
     share = f"{large:,} of {len(judged):,} {on} nodes are off by more than {_figure(rmse)}. {most}."
     steps = [Step("Look at large errors", share, "only=wrong")] if large else []
