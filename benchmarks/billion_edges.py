@@ -134,7 +134,8 @@ def table(edges: int, batches: int) -> list[str]:
 def host_bytes(work: Workload) -> float:
     """Return the bytes of graph, features and coarser levels at their peak, by the measured one without features."""
     run = read_results("coarsening_large")[0]["runs"][0]
-    return float(run["peak_bytes"]) * (work.levels[0].entries - work.nodes) / (2 * run["edges"][0]) + work.features
+    coarsening: float = run["peak_bytes"] * (work.levels[0].entries - work.nodes) / (2 * run["edges"][0])
+    return coarsening + work.features
 
 
 def first_break(work: Workload, planned: MemoryPlan) -> str:
