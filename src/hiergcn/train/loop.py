@@ -5,6 +5,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,7 +124,7 @@ def train_seed(
             return _built(method, part, task, config, draws)
 
         learner = BatchLearner(model, build, batches, nodes, config, seed)
-    with kept_memory():
+    with kept_memory() if batches is None else nullcontext():  # batches save memory, and no two take the same
         selection = _train(learner, [seed], config, device, on_epoch, checkpoint, generator)
     return _outcomes([task], [seed], selection, began - (checkpoint.earlier if checkpoint else 0.0))[0]
 
