@@ -47,8 +47,8 @@ def _overview(records: Sequence[Record], tasks: Sequence[TaskResult]) -> Section
         f"to {SPLITS[-1]}. Candidates and rules were designed on split 0 of these graphs. After earlier runs "
         "of this benchmark and of that on large diameters, on these very splits, one candidate was replaced, two with "
         "nearness of labels were added and others were reordered, or skipped on graphs where labels alone lead: the "
-        "figures are somewhat optimistic. They are test accuracies in %; within a run, test labels are read once, "
-        "after the choice."
+        "figures are somewhat optimistic. MLP on degrees, and how few validation nodes are weighed, came later, from "
+        "other graphs. All figures are test accuracies in %; within a run, test labels are read once, after the choice."
     )
     if not tasks:
         return Section("overview", "Overview", about, is_experiment=False)
@@ -56,11 +56,15 @@ def _overview(records: Sequence[Record], tasks: Sequence[TaskResult]) -> Section
     above = sum(min(one.leads_over_simple().values(), default=0.0) >= -CLOSE for one in tasks)
     better = sum(one.lead > 0 for one in tasks)
     each = _over(tasks, lambda one: one.accuracy - one.best_of_each_split)
-    best = max(_candidate_names(tasks), key=lambda name: _over(tasks, lambda one: one.counted(name)))
+    runs = sum(len(one.splits) for one in tasks)
+    often = [
+        name for name in _candidate_names(tasks) if sum(len(one.single.get(name, ())) for one in tasks) >= runs / 2
+    ]
+    best = max(often, key=lambda name: _over(tasks, lambda one: one.counted(name)))
     rows = (
         words("mean accuracy over the tasks", points(_over(tasks, lambda one: one.accuracy), False)),
         words(
-            f"the same of the best single candidate, {_title(best)}",
+            f"the same of the best single candidate that finished on half of the splits, {_title(best)}",
             points(_over(tasks, lambda one: one.counted(best)), False),
         ),
         words("tasks within 1.0 point of the task's best candidate, or above it", f"{close} of {len(tasks)}"),
@@ -257,7 +261,8 @@ def _public(auto: Mapping[str, TaskResult], recipes: Mapping[str, TaskResult]) -
         *("split", "automatic", "its calibration error", "seconds"),
         *("recipes", "weights", *(f"{method_title(method)}, recipe" for method in RECIPES), "calibration error"),
     )
-    return Section("public", "Public splits", about, [Table(columns, tuple(rows))], is_experiment=False)
+    clock = "A mean of about the time limit means that the clock ended the choice: many fits shared the GPU."
+    return Section("public", "Public splits", about, [Table(columns, tuple(rows))], (clock,), is_experiment=False)
 
 
 def _change(one: TaskResult) -> str:
