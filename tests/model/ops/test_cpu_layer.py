@@ -12,7 +12,7 @@ from hiergcn.model.ops.convolve import convolve
 from hiergcn.model.ops.sparse import csr_tensor, scattered_product
 from hiergcn.model.ops.sparse_features import SparseFeatures
 
-N, K, P, D = 600, 12, 4, 16
+N, K, P, D = 2400, 12, 4, 16
 
 
 def symmetric(n: int) -> sp.csr_array:
@@ -52,6 +52,20 @@ def test_one_operation_equals_many(
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
 
+def test_dropout_has_the_same_bits_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    left, right, grad = torch.randn(50, 6), torch.randn(50, 3), torch.randn(50, 9)
+    mask = torch.randint(-(2**15), 2**15, (452,), dtype=torch.int16), 1234, 1.7
+
+    def results() -> list[Tensor]:
+        return [cpu.dropout_concat(left, right, *mask), *cpu.dropout_split(grad, 6, *mask)]
+
+    monkeypatch.setattr(cpu, "_is_loaded", lambda _: True)
+    kernels = results()
+    monkeypatch.setattr(cpu, "_is_loaded", lambda _: False)
+    for one, other in zip(kernels, results(), strict=True):
+        assert torch.equal(one, other)
+
+
 def test_product_with_few_rows() -> None:
     A, dense = symmetric(N), torch.zeros(N, 20)
     dense[[3, 77, 512]] = torch.randn(3, 20)
@@ -64,7 +78,7 @@ def test_product_with_few_rows() -> None:
 
 def test_rows_in_use_are_worth_it_if_they_are_few() -> None:
     assert cpu.rows_in_use(torch.ones(N, 20)) is None
-    assert cpu.rows_in_use(torch.zeros(3, 2)) is None
+    assert cpu.rows_in_use(torch.zeros(3, 2)) is None  # too small to look
     none = cpu.rows_in_use(torch.zeros(N, 20))
     assert none is not None
     assert none.numel() == 0

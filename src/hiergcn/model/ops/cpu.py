@@ -27,7 +27,7 @@ Part = Tensor | npt.NDArray[Any]
 _SMALL = 2**20  # multiplications of a sparse product that one thread does in the time it takes to wake others
 _ENTRY = 2  # multiplications that take as long as a pass over one entry
 _TINY = 2**18  # multiplications that are left to scipy
-_FEW = 2**13  # entries that are multiplied in less time than it takes to look for zeros
+_FEW = 2**15  # entries that torch's own operations handle while numba is not loaded, with the same bits
 _NARROW = 16  # columns below which scipy is as fast as numba
 _ROWS = 2**11  # rows whose contributions to a sum are added first, whatever the number of threads
 
@@ -87,7 +87,7 @@ def csr_product(row_start: Part, column: Part, values: Part, dense: Tensor, plus
         return product if plus is None else product + plus
     pattern = _array(row_start), _array(column), _array(values)
     n, width, entries = len(pattern[0]) - 1, dense.shape[1], len(pattern[2])
-    if entries * width < _TINY and (width < _NARROW or "compiled" not in vars(_csr_product)):
+    if entries * width < _TINY and (width < _NARROW or not _is_loaded(_csr_product)):
         out = torch.zeros((n, width), dtype=dense.dtype)
         _sparsetools.csr_matvecs(n, len(dense), width, *pattern, _array(dense).ravel(), out.numpy().ravel())
         return out if plus is None else out.add_(plus)
@@ -262,6 +262,8 @@ def _dropout_concat(
 def dropout_concat(left: Tensor, right: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
     """Return `dropout` of [left ‖ right]; (n, d) (n, e) -> (n, d + e)."""
     n, width = len(left), left.shape[1] + right.shape[1]
+    if n * width < _FEW and not _is_loaded(_dropout_concat):
+        return torch.cat([left, right], dim=1).mul_(_factors(bits, limit, scale, n, width))
     out = torch.empty((n, width), dtype=left.dtype)
     arrays = _array(left), _array(right), bits.numpy(), out.numpy()
     _in_threads(n, out.numel() * _ENTRY, partial(_dropout_concat, *arrays, limit, scale))
@@ -291,10 +293,22 @@ def _dropout_split(
 def dropout_split(values: Tensor, d: int, bits: Tensor, limit: int, scale: float) -> tuple[Tensor, Tensor]:
     """Return the first d columns of `dropout` of the values, and the others."""
     n, width = values.shape
+    if n * width < _FEW and not _is_loaded(_dropout_split):
+        dropped = values * _factors(bits, limit, scale, n, width)
+        return dropped[:, :d], dropped[:, d:]
     left, right = (torch.empty((n, columns), dtype=values.dtype) for columns in (d, width - d))
     arrays = _array(values), bits.numpy(), left.numpy(), right.numpy()
     _in_threads(n, values.numel() * _ENTRY, partial(_dropout_split, *arrays, limit, scale))
     return left, right
+
+
+def _factors(bits: Tensor, limit: int, scale: float, n: int, width: int) -> Tensor:
+    """Return `scale` for entries that are kept, 0 for the others; (n, width)."""
+    return (bits[: n * width].view(n, width) < limit).to(torch.float32).mul_(scale)
+
+
+def _is_loaded(function: Any) -> bool:
+    return "compiled" in vars(function)
 
 
 @kernel(plain=0)
