@@ -50,21 +50,13 @@ def split(graph: Graph) -> Split:
     return Split.holdout(graph.labels, 0.3, 0.3, 0)
 
 
-@pytest.mark.parametrize("harmonic", [False, True])
-def test_columns_do_not_depend_on_other_labels_than_training_ones(graph: Graph, split: Split, harmonic: bool) -> None:
+def test_columns_do_not_depend_on_other_labels_than_training_ones(graph: Graph, split: Split) -> None:
     assert graph.labels is not None
     poisoned = graph.labels.copy()
     poisoned[split.test] = (poisoned[split.test] + 1) % 3
     poisoned[split.validation] = (poisoned[split.validation] + 1) % 3
-    tasks = (Task.of(one, split) for one in (graph, graph.with_labels(poisoned)))
-    first, second = (nearness_columns(task, harmonic) for task in tasks)
+    first, second = (nearness_columns(Task.of(one, split)) for one in (graph, graph.with_labels(poisoned)))
     np.testing.assert_array_equal(first, second)
-    assert first.shape == (graph.n_nodes, 3 * (3 if harmonic else 2))
-
-
-def test_diffused_labels_need_the_perceptron() -> None:
-    with pytest.raises(InputError, match="near_harmonic has no effect without nearness"):
-        build_method("gcn", settings_for("gcn").override({"near_harmonic": True}).model)
 
 
 def test_the_answer_is_the_mean_of_network_and_perceptron(graph: Graph, split: Split) -> None:
@@ -81,7 +73,7 @@ def test_the_answer_is_the_mean_of_network_and_perceptron(graph: Graph, split: S
 @pytest.mark.parametrize("method", ["hgcn", "gcn", "mlp"])
 def test_models_with_nearness_train_and_come_back(graph: Graph, split: Split, method: str) -> None:
     settings = settings_for(method, "long-range" if method == "hgcn" else None)
-    settings = settings.override({"nearness": True, "near_harmonic": True, "epochs": 5, "patience": None})
+    settings = settings.override({"nearness": True, "epochs": 5, "patience": None})
     trainer = Trainer(graph, "cpu")
     (outcome,) = trainer.train(settings, [(split, 0)])
     assert outcome.weights is not None

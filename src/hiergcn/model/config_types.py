@@ -65,8 +65,6 @@ class InputConfig(CheckedConfig):
     """Take a node's degree, its neighbours' and its clustering coefficient as the only features."""
     nearness: bool = field(default=False, kw_only=True)
     """Add a perceptron over the hops to the nearest training label of each class."""
-    near_harmonic: bool = field(default=False, kw_only=True)
-    """Give that perceptron the diffused labels, too; the network does not see them."""
 
 
 @cache

@@ -5,8 +5,7 @@ r"""Nearness of labels: a perceptron over the hops to the nearest training node 
 
 f is the network. C has two columns for each class k, 5 exp(-d/3) and 5 exp(-d/10), where d is the number of hops from a
 node to the nearest training node of class k other than itself. Labels that change slowly along the edges, as any
-distance does, are bounded by a label d hops away; the harmonic function averages that away. On request C has the
-cross-fitted harmonic columns, times 5, too: they count all labels around a node, not the nearest alone.
+distance does, are bounded by a label d hops away; the harmonic function averages that away.
 
 The columns are not passed along the edges: those of a neighbour hold the node's own label, and a network that sees them
 learns to read it off. The loss is the sum of that of the network and that of the perceptron, not the loss of p: a
@@ -24,7 +23,6 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.neighbourhoods import hops_to_classes
 from hiergcn.graph.task import Task
-from hiergcn.model.features import harmonic_columns
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, WrappedMethod, mean_logits
 from hiergcn.model.ops.sparse_features import FeatureLinear
 
@@ -36,13 +34,12 @@ _SCALE = 5.0  # so that columns differ by about 1
 _NETWORK = "network."
 
 
-def nearness_columns(task: Task, harmonic: bool = False) -> np.ndarray:
-    """Return how near the training labels of each class are to each node, (n, 2 or 3 times classes); 0 if none are."""
+def nearness_columns(task: Task) -> np.ndarray:
+    """Return how near the training labels of each class are to each node, (n, 2 * classes); 0 if there are none."""
     if task.n_classes == 1:
         raise InputError("Numbers have no classes to be near to. Leave nearness at false.")
     hops = hops_to_classes(task.adjacency, task.train, task.train_labels, task.n_classes)
-    columns = [np.exp(-hops / near) for near in NEAR] + ([harmonic_columns(task)] if harmonic else [])
-    return (_SCALE * np.hstack(columns)).astype(np.float32)
+    return np.hstack([_SCALE * np.exp(-hops / near) for near in NEAR]).astype(np.float32)
 
 
 class NearnessModel(NodeModel):
@@ -97,9 +94,8 @@ class NearnessModel(NodeModel):
 class NearnessMethod(WrappedMethod):
     """Any method whose models inherit `NodeModel.step` and objective, with nearness of labels beside it."""
 
-    def __init__(self, method: Method, harmonic: bool = False) -> None:
+    def __init__(self, method: Method) -> None:
         super().__init__(method)
-        self.harmonic = harmonic
         self.uses_labels, self.predicts_numbers = True, False
 
     def prepare(
@@ -107,7 +103,7 @@ class NearnessMethod(WrappedMethod):
     ) -> Prepared:
         own = weights and {name.removeprefix(_NETWORK): value for name, value in weights.items()}
         prepared = self.method.prepare(task, hierarchy, device, own)
-        columns = torch.from_numpy(nearness_columns(task, self.harmonic)).to(device)
+        columns = torch.from_numpy(nearness_columns(task)).to(device)
         return replace(prepared, structure=(prepared.structure, columns))
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NearnessModel:

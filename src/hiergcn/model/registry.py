@@ -155,10 +155,7 @@ def build_method(name: str, config: Any) -> "Method":
     if getattr(config, "nearness", False):
         from hiergcn.model.nearness import NearnessMethod
 
-        network = replace(config, nearness=False, near_harmonic=False)
-        return NearnessMethod(build_method(name, network), config.near_harmonic)
-    if getattr(config, "near_harmonic", False):
-        raise InputError("near_harmonic has no effect without nearness; set nearness to true, or leave it out.")
+        return NearnessMethod(build_method(name, replace(config, nearness=False)))
     if getattr(config, "degrees", False):
         return Degrees(build_method(name, replace(config, degrees=False, scaling="standard")))
     scaling: Any = getattr(config, "scaling", "none")

@@ -121,7 +121,6 @@ GAPS = (
     hgcn_arm("gaps", nearness=True),
     hgcn_arm("gaps dropout=0.2", nearness=True, dropout=0.2),
     hgcn_arm("gaps harmonic", nearness=True, harmonic=True, dropout=0.2),
-    hgcn_arm("gaps networks=4 near_harmonic", nearness=True, networks=4, near_harmonic=True),
 )
 """Candidates for the preset `long-range`."""
 ELSEWHERE = (
@@ -148,7 +147,7 @@ RANDOM, BLOCKED, APART = "random", "blocked", "apart"
 def _arms() -> Iterator[Arm]:
     """Yield arms in the order of their importance; on the city, one seed per split but for the main ones."""
     gaps, place = (RANDOM,), (BLOCKED, APART)
-    main = (BASE, _FIRST_FLAT[0], GAPS[0], GAPS[5])
+    main = (BASE, _FIRST_FLAT[0], GAPS[0])
     both = (RANDOM, BLOCKED)
     plan = (
         (LABELS_ALONE, DATASETS, None),
@@ -167,8 +166,7 @@ def _arms() -> Iterator[Arm]:
         (BY_LEVELS, (CITY,), both),
         (ABLATIONS, SMALL, both),
         (WITH_COLUMNS[:2], DATASETS, gaps),
-        (GAPS[3:5], SMALL, gaps),
-        (GAPS[5:], SMALL, both),
+        (GAPS[3:], SMALL, gaps),
         (BY_DEPTH, SMALL, both),
         (ABLATIONS, (CITY,), both),
         (BY_DEPTH, (CITY,), both),
