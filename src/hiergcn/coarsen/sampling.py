@@ -36,7 +36,8 @@ _STEPS, _FEWEST_STEPS = 16, 4  # of the walk; half as many on each coarser level
 _SIGNS, _DIRECTIONS = 128, 256  # columns of signs and of features; a quarter and an eighth of them on a coarser level
 _SAMPLED = 20_000  # rows of features by which their leading directions are found
 _POWERS = 2  # of the search for them
-_PER_DIRECTION = 4.0  # clusters that one direction of the features can tell apart
+_PER_DIRECTION = 6.0  # clusters that one direction of the features can tell apart
+_MOST = 0.8  # share of the features in squared distances
 _GROUPS, _FINER = 10_000, 8  # groups, and groups for each cluster, at least
 _ROUNDS = 30  # of k-means
 _AT_ONCE = 500_000  # rows of features that are projected at once
@@ -105,7 +106,7 @@ def _described(
     mean = (total / graph.node_weight[:, None]).astype(np.float32)
     content = lazy_walk(graph.adjacency, mean, steps, on_the_way=True)
     told_apart = _PER_DIRECTION * _effective_rank(content)
-    share = told_apart**2 / (told_apart**2 + budget**2)  # of the features in squared distances
+    share = _MOST * told_apart**2 / (told_apart**2 + budget**2)
     return np.hstack([np.sqrt(1 - share) * places, np.sqrt(share) * content]).astype(np.float32)
 
 

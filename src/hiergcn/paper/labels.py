@@ -1,8 +1,8 @@
 """The benchmark of spending labels well: which nodes to label, prediction sets, doubtful labels.
 
-The rule of `suggest` was chosen with a linear model and draws from 100 on: on Cora, Photo and a smaller power grid, and
-its one constant on Citeseer and Pubmed, too. The judges of labels were chosen on draws from 100 on of the four graphs
-that are used here. The draws here are 0 to 19.
+The rule of `suggest` was chosen on Cora, Photo and a smaller power grid, with a linear model and draws from 100 on; the
+other graphs had no part in it. The judges of labels were chosen on draws from 100 on of the four graphs that are used
+here. The draws here are 0 to 19.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
