@@ -72,6 +72,14 @@ def test_hgcn_is_kept_from_getting_stuck() -> None:
     assert (settings.train.loss, settings.train.learning_rate) == ("mean", 0.01)
 
 
+@pytest.mark.parametrize(("homophily", "bias"), [(0.9, False), (0.1, True)])
+def test_gcn_has_biases_if_neighbours_differ_in_class(homophily: float, bias: bool) -> None:
+    graph, split = with_split(planted_graph(300, classes=4, homophily=homophily, seed=1))
+    chosen = choose_settings(graph, split, "gcn")
+    assert chosen.settings.model.bias is bias
+    assert ("bias" in {one.setting for one in chosen.choices}) is bias
+
+
 def test_default_method() -> None:
     assert choose_settings(*with_split(planted_graph(60, seed=1))).settings.method == method_for(None) == "hgcn-plus"
     assert method_for("paper") == method_for(None, "cora") == "hgcn"
@@ -195,6 +203,6 @@ def test_a_given_profile_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = choose_settings(graph, split)
     monkeypatch.setattr(adapt, "profile_graph", None)  # cannot be called
     assert choose_settings(graph, split, profile=measured) == wanted
-    assert choose_settings(graph, split, "gcn").settings.model.hidden == 32
+    assert choose_settings(graph, split, "mlp").settings.model.hidden == 32
     far = choose_settings(graph, split, profile=replace(measured, diameter=150)).settings.model
     assert far.share > wanted.settings.model.share

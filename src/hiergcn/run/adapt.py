@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.profile import STEPS, GraphProfile, profile_graph
+from hiergcn.graph.profile import STEPS, WEAK_HOMOPHILY, GraphProfile, profile_graph
 from hiergcn.graph.tables.feature_columns import STRUCTURAL, TEXT
 from hiergcn.run.settings import AUTO as AUTO
 from hiergcn.run.settings import Settings, settings_for
@@ -102,7 +102,7 @@ def choose_settings(
         made = coarsened or partial(coarsen, graph.adjacency)
         found = _with_levels(graph, split, base, profile or profile_graph(graph, split), changes, made)
     else:
-        found = _without_levels(graph, method)
+        found = _without_levels(graph, split, method, profile)
     choices = tuple(one for one in found if one.setting not in changes)
     adapted = base.override({one.setting: one.value for one in choices})
     advice = () if "class_weight" in changes else _advice(graph, split)
@@ -126,10 +126,13 @@ def _with_levels(
     return [*levels, scaling, _hidden(graph), _dropout(graph, split), _learning_rate(scaling), *_FOR_HGCN]
 
 
-def _without_levels(graph: Graph, method: str) -> list[Choice]:
+def _without_levels(graph: Graph, split: Split, method: str, profile: GraphProfile | None) -> list[Choice]:
     scaling = Choice("scaling", *scaling_for(graph))
     if method == "gcn":
-        return [scaling, _hidden(graph), _learning_rate(scaling)]
+        homophily = (profile or profile_graph(graph, split)).adjusted_homophily
+        differ = homophily is not None and homophily < WEAK_HOMOPHILY
+        bias = [Choice("bias", True, "neighbours tend to differ in class")] if differ else []
+        return [scaling, _hidden(graph), _learning_rate(scaling), *bias]
     return [scaling, _hidden(graph)] if method == "mlp" else [scaling]
 
 

@@ -76,14 +76,18 @@ def test_gcn_equals_pyg(task: Task, layers: Any) -> None:
     torch.testing.assert_close(model(features), theirs)
 
 
-def test_deeper_gcn_equals_pyg(task: Task, layers: Any) -> None:
-    model, features = built(GCNMethod(GCNConfig(layers=4, hidden=5, scaling="none")), task)
+@pytest.mark.parametrize("bias", [False, True])
+def test_deeper_gcn_equals_pyg(task: Task, layers: Any, bias: bool) -> None:
+    model, features = built(GCNMethod(GCNConfig(layers=4, hidden=5, scaling="none", bias=bias)), task)
     weights = [model.first.weight, *(layer.weight for layer in model.between), model.second.weight.T]
     assert [tuple(weight.shape) for weight in weights] == [(F, 5), (5, 5), (5, 5), (5, CLASSES)]
     H = dense_features(task)
     for number, weight in enumerate(weights):
-        layer = layers.GCNConv(*weight.shape, bias=False)
+        layer = layers.GCNConv(*weight.shape, bias=bias)
         give(layer.lin, weight)
+        if bias:
+            nn.init.uniform_(layer.bias)
+            model.biases[number].data.copy_(layer.bias.data)
         H = layer(H if number == 0 else torch.relu(H), *edges_of(task))
     torch.testing.assert_close(model(features), H)
 

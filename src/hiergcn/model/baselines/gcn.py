@@ -3,8 +3,8 @@ r"""GCN, Kipf & Welling, Semi-Supervised Classification with Graph Convolutional
 .. math:: Z = \hat A \operatorname{ReLU}(\hat A X W_0) W_1, \quad \hat A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}
 
 Further layers between the two are :math:`H' = \operatorname{ReLU}(\hat A H W)`. As in the authors' code there is no
-bias, and each layer drops entries of its input; of sparse features, non-zeros. The L2 penalty is on all weights but
-those of the last layer.
+bias by default, and each layer drops entries of its input; of sparse features, non-zeros. The L2 penalty is on all
+weights but those of the last layer.
 
 Reference: stops when the validation loss rises above its mean of ten epochs and keeps the last weights. Here
 validation chooses the epoch, as for every method. Neither reads test labels.
@@ -35,6 +35,8 @@ class GCNConfig(InputConfig):
     dropout: Rate = 0.5
     """Dropout rate on the input of each layer."""
     scaling: Scaling = "row"
+    bias: bool = False
+    """Add a bias to each layer after propagation, as PyG's GCN does; the authors' has none."""
 
 
 class GCN(NodeModel):
@@ -55,17 +57,22 @@ class GCN(NodeModel):
         self.between = nn.ModuleList(
             FeatureLinear(config.hidden, config.hidden, config.dropout, generator) for _ in range(config.layers - 2)
         )
+        widths = [config.hidden] * (config.layers - 1) + [n_classes] if config.bias else []
+        self.biases = nn.ParameterList(torch.zeros(width) for width in widths)
 
     def forward(self, features: Features) -> Tensor:
         H: Features = features
-        for layer in (self.first, *self.between):
-            H = torch.relu(propagate(self.adjacency, layer(H)))  # (n, hidden)
+        for i, layer in enumerate((self.first, *self.between)):
+            H = torch.relu(self._shifted(propagate(self.adjacency, layer(H)), i))  # (n, hidden)
         assert isinstance(H, Tensor)
         H = dropout(H, self.config.dropout if self.training else 0.0, self.generator)
-        return propagate(self.adjacency, self.second(H))  # (n, classes)
+        return self._shifted(propagate(self.adjacency, self.second(H)), -1)  # (n, classes)
+
+    def _shifted(self, H: Tensor, i: int) -> Tensor:
+        return H + self.biases[i] if self.config.bias else H
 
     def regularised(self) -> list[nn.Parameter]:
-        return [parameter for name, parameter in self.named_parameters() if not name.startswith("second")]
+        return [parameter for name, parameter in self.named_parameters() if not name.startswith(("second", "biases"))]
 
     def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *rest: Any) -> None:
         """Rename the weights of runs that were saved when the layers were PyG's."""
