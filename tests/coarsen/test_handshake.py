@@ -130,7 +130,7 @@ class TestOutOfCore:
         table.ffill().to_parquet(path)
         with pytest.raises(InputError, match="column 'weight': DuckDB adds weights up exactly if they are whole"):
             coarsen_out_of_core(path, 1)
-        with pytest.raises(InputError, match="--memory much is no size"):
+        with pytest.raises(InputError, match="--memory much is not a size"):
             coarsen_out_of_core(path, 1, memory="much")
         (tmp_path / "e.csv").write_text("u,v\na,b\n")
         with pytest.raises(InputError, match="neither Parquet nor a DuckDB table"):

@@ -83,7 +83,7 @@ def test_defects(attributes: object, options: dict[str, str], message: str) -> N
 
 
 def test_what_is_no_graph() -> None:
-    with pytest.raises(InputError, match="no NetworkX graph"):
+    with pytest.raises(InputError, match="is not a NetworkX graph"):
         Graph.from_networkx([(0, 1)])
     with pytest.raises(InputError, match="has no nodes"):
         Graph.from_networkx(nx.Graph())
