@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
 )
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--max-restarts", "1", "--nproc-per-node"]
 SETTINGS = ["--model", "hgcn-plus", "--seeds", "2", "--no-baselines", "--no-advice", "--checkpoint-every", "0"]
-CHANGES = {"batches": 4, "levels": 2, "epochs": 40, "batch_validation": True, "input_dropout_on": "propagated"}
+CHANGES = {"batches": 4, "levels": 2, "epochs": 120, "batch_validation": True, "input_dropout_on": "propagated"}
 FILES = ("model.safetensors", "predictions.csv", "history.csv")
 
 
