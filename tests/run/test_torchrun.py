@@ -80,7 +80,8 @@ def test_two_ranks_give_the_bits_of_one_process_though_one_is_killed(folder: Pat
         time.sleep(0.005)
     os.kill(ranks_of(torchrun.pid)["1"], signal.SIGKILL)  # in the middle of the second seed
     out = ended(torchrun)
-    assert "exitcode: -9" in out  # torchrun has seen it, and started both ranks again
+    assert "failed (exitcode: " in out  # torchrun has seen it, or that rank 0 cannot go on without the other
+    assert out.count("Reading g.npz") == 2  # and has started both ranks again
     assert out.count("Predictions:") == 1  # only rank 0 prints
     check_same_bits(folder, "one", "two")
 
