@@ -121,6 +121,13 @@ def test_every_state_is_accessible(opened: Opened) -> None:
     check()
 
 
+CORNER = """() => {
+  const canvas = document.querySelector("#explorer-graph canvas"), context = canvas.getContext("2d");
+  const colour = [...context.getImageData(1, 1, 1, 1).data].slice(0, 3);
+  return "#" + colour.map(value => value.toString(16).padStart(2, "0")).join("");
+}"""  # the colour of the picture's corner
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", SIZES)
 def test_the_explorer_works_on_every_screen(opened: Opened, run: LoadedRun, width: int, scheme: Any) -> None:
@@ -128,7 +135,7 @@ def test_the_explorer_works_on_every_screen(opened: Opened, run: LoadedRun, widt
     page.set_viewport_size({"width": width, "height": SIZES[width]})
     page.emulate_media(color_scheme=scheme)
     ground = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--paper')").strip()
-    assert _corner_of_the_picture(opened) == ground
+    opened.until(f"({CORNER})() === '{ground}'")  # painted again, in the next frame
 
     opened.find("paper 101")  # the panel opens; the node and its neighbours are in the free part of the stage,
     free = _free_part(opened)  # or as many of them as leave the node large enough to be seen
@@ -163,17 +170,6 @@ def test_the_explorer_works_on_every_screen(opened: Opened, run: LoadedRun, widt
     opened.until("document.getElementById('explorer-panel').getBoundingClientRect().top < innerHeight")
     assert opened.overflow() <= 0
     assert opened.problems == []
-
-
-def _corner_of_the_picture(opened: Opened) -> str:
-    found: str = opened.page.evaluate(
-        """() => {
-          const canvas = document.querySelector("#explorer-graph canvas"), context = canvas.getContext("2d");
-          const colour = [...context.getImageData(1, 1, 1, 1).data].slice(0, 3);
-          return "#" + colour.map(value => value.toString(16).padStart(2, "0")).join("");
-        }"""
-    )
-    return found
 
 
 def _free_part(opened: Opened) -> tuple[float, float]:
