@@ -26,24 +26,18 @@ def coarsen(
     ] = None,
     engine: Annotated[
         str,
-        typer.Option(
+        options.in_running(
             metavar="NAME",
             help="memory; or duckdb, for graphs beyond memory: by handshake, from Parquet or a DuckDB table.",
-            rich_help_panel=options.RUNNING,
         ),
     ] = "memory",
     memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE", help="Limit of duckdb, such as 8GB. [default: 80 %]", rich_help_panel=options.RUNNING
-        ),
+        str | None, options.in_running(metavar="SIZE", help="Limit of duckdb, such as 8GB. [default: 80 %]")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A .csv or .parquet of node, level, hyper_node; or .npz, which `Hierarchy.load` reads.",
-            rich_help_panel=options.RESULTS,
+        options.in_results(
+            metavar="FILE", help="A .csv or .parquet of node, level, hyper_node; or .npz, which `Hierarchy.load` reads."
         ),
     ] = None,
 ) -> None:

@@ -33,40 +33,31 @@ def compare(
     delimiter: options.Delimiter = None,
     models: Annotated[
         str | None,
-        typer.Option(
+        options.in_method(
             metavar="NAMES",
             help="Comma-separated; NAME or NAME:PRESET, see `hiergcn models`. [default: gcn and the default of "
             "`hiergcn fit`]",
             autocompletion=options.complete_models,
-            rich_help_panel=options.METHOD,
         ),
     ] = None,
     seeds: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Run each method with seeds 0 to N-1 on each split.",
-            rich_help_panel=options.RUNNING,
-        ),
+        int, options.in_running(metavar="N", min=1, help="Run each method with seeds 0 to N-1 on each split.")
     ] = 5,
     splits: Annotated[
         str,
-        typer.Option(
+        options.in_running(
             metavar="SPLITS",
             help="public; or N of a kind: random:N (20 training nodes per class, 500 validation, rest test), tenths:N "
             "(10, 10 and 80 %), blocked:N (training and test nodes in different halves of the graph), apart:N (the "
             "same, with validation nodes apart from training nodes).",
-            rich_help_panel=options.RUNNING,
         ),
     ] = "public",
     against: Annotated[
         str | None,
-        typer.Option(
+        options.in_method(
             metavar="NAME",
             help="The method that the others are compared with. [default: the first]",
             autocompletion=options.complete_model,
-            rich_help_panel=options.METHOD,
         ),
     ] = None,
     set_: options.Set = None,

@@ -26,9 +26,7 @@ def explain(
         str | None, typer.Option("--class", metavar="NAME", help="Class to explain. [default: the predicted one]")
     ] = None,
     top: Annotated[int, typer.Option(metavar="N", min=1, help="Nodes and features to show.")] = 10,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A JSON file to write as well.", rich_help_panel=options.RESULTS)
-    ] = None,
+    out: Annotated[Path | None, options.in_results(metavar="FILE", help="A JSON file to write as well.")] = None,
     device: options.Device = "auto",
 ) -> None:
     """Explain the prediction of a node."""

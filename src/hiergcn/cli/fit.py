@@ -36,92 +36,71 @@ def fit(
     model: options.Model = None,
     preset: Annotated[
         str | None,
-        typer.Option(
+        options.in_method(
             metavar="NAME",
             help="Settings to start from: paper, reference (the authors' code), plus (H-GCN+), plus-few (for a handful "
             "of labels), long-range (for a large diameter), elsewhere (for regions without labels). [default: the "
             "model's own]",
             autocompletion=options.complete_preset,
-            rich_help_panel=options.METHOD,
         ),
     ] = None,
     seeds: Annotated[
         int,
-        typer.Option(
+        options.in_running(
             metavar="N",
             min=1,
             help="Train with seeds 0 to N-1, for mean and spread; auto trains as many as the time limit allows.",
-            rich_help_panel=options.RUNNING,
         ),
     ] = 5,
     levels: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Coarsening levels; short for --set levels=N.", rich_help_panel=options.METHOD),
+        int | None, options.in_method(metavar="N", help="Coarsening levels; short for --set levels=N.")
     ] = None,
     set_: options.Set = None,
     baselines: Annotated[
         bool | None,
-        typer.Option(
+        options.in_method(
             help="Also fit label propagation, a perceptron and GCN; auto tries them anyway. "
-            "[default: for your own files]",
-            rich_help_panel=options.METHOD,
+            "[default: for your own files]"
         ),
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(
+        options.in_running(
             metavar="SECONDS",
             min=0.0,
             help="Time in which auto tries methods. [default: 2 to 300, by the graph's size]",
-            rich_help_panel=options.RUNNING,
         ),
     ] = None,
     coverage: Annotated[
         float | None,
-        typer.Option(
+        options.in_results(
             metavar="SHARE",
             help="Give each node the set of classes, or the interval of numbers, that holds the true one with this "
             "probability, such as 0.9. Some labels calibrate them and do not train.",
-            rich_help_panel=options.RESULTS,
         ),
     ] = None,
     drop_doubtful: Annotated[
         int,
-        typer.Option(
-            metavar="N",
-            min=0,
-            help="Train without the N labels that the other labels contradict most.",
-            rich_help_panel=options.METHOD,
-        ),
+        options.in_method(metavar="N", min=0, help="Train without the N labels that the other labels contradict most."),
     ] = 0,
     advice: Annotated[
-        bool,
-        typer.Option(
-            help="Look for doubtful labels and for nodes to label next; up to 200,000 nodes.",
-            rich_help_panel=options.RESULTS,
-        ),
+        bool, options.in_results(help="Look for doubtful labels and for nodes to label next; up to 200,000 nodes.")
     ] = True,
     device: options.Device = "auto",
     workers: options.Workers = None,
     engine: options.Engine = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Say why each setting was chosen.", rich_help_panel=options.RESULTS)
-    ] = False,
+    verbose: Annotated[bool, options.in_results("--verbose", "-v", help="Say why each setting was chosen.")] = False,
     spreadsheet_safe: options.SpreadsheetSafe = False,
     out: options.Out = None,
     resume: Annotated[
         bool,
-        typer.Option(
+        options.in_running(
             "--resume",
             help="Continue a run that was killed, from the checkpoint beside --out; a complete run stays as it is.",
-            rich_help_panel=options.RUNNING,
         ),
     ] = False,
     checkpoint_every: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS", min=0.0, help="Time between checkpoints; needs --out.", rich_help_panel=options.RUNNING
-        ),
+        float, options.in_running(metavar="SECONDS", min=0.0, help="Time between checkpoints; needs --out.")
     ] = 30.0,
 ) -> None:
     """Train a model on a graph and predict the class, or a number, of every node."""

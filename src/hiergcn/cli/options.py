@@ -6,10 +6,11 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,10 +25,17 @@ if TYPE_CHECKING:
     from hiergcn.run.source import Source
 
 INTERRUPTED = 130  # the exit code of shells after Ctrl-C
-FILES, METHOD, RUNNING, RESULTS = "Your files", "Method and settings", "Running", "Results"
-"""Groups of options in the help."""
 AUTO = "auto"
 PRESETS = ("paper", "reference", "plus", "plus-few", "long-range", "elsewhere")
+
+
+def _in_panel(title: str) -> Callable[..., Any]:
+    """Return `typer.Option` for the options of one group in the help."""
+    return partial(typer.Option, rich_help_panel=title)
+
+
+in_files, in_method = _in_panel("Your files"), _in_panel("Method and settings")
+in_running, in_results = _in_panel("Running"), _in_panel("Results")
 
 
 def complete_data(incomplete: str) -> list[str]:
@@ -76,118 +84,75 @@ Data = Annotated[
     ),
 ]
 Nodes = Annotated[str | None, typer.Argument(help="A table of nodes: ids, features, labels.")]
-Label = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Column of the labels in NODES; blank means unknown.", rich_help_panel=FILES),
-]
+Label = Annotated[str | None, in_files(metavar="COLUMN", help="Column of the labels in NODES; blank means unknown.")]
 Target = Annotated[
     str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Column of NODES with a number to predict, instead of --label; blank means unknown.",
-        rich_help_panel=FILES,
+    in_files(
+        metavar="COLUMN", help="Column of NODES with a number to predict, instead of --label; blank means unknown."
     ),
 ]
-Id = Annotated[
-    str | None, typer.Option("--id", metavar="COLUMN", help="Column of the ids in NODES.", rich_help_panel=FILES)
-]
-Weight = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Column of the edge weights. [default: weight]", rich_help_panel=FILES),
-]
+Id = Annotated[str | None, in_files("--id", metavar="COLUMN", help="Column of the ids in NODES.")]
+Weight = Annotated[str | None, in_files(metavar="COLUMN", help="Column of the edge weights. [default: weight]")]
 SplitColumn = Annotated[
     str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Column in NODES that says train, validation, test or nothing. [default: split]",
-        rich_help_panel=FILES,
-    ),
+    in_files(metavar="COLUMN", help="Column in NODES that says train, validation, test or nothing. [default: split]"),
 ]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", help="Column of NODES to leave out; may be repeated.", rich_help_panel=FILES),
-]
+Drop = Annotated[list[str] | None, in_files(metavar="COLUMN", help="Column of NODES to leave out; may be repeated.")]
 Labels = Annotated[
     list[str] | None,
-    typer.Option(
+    in_files(
         metavar="FILE",
         help="Further labels: a CSV of id and label, such as a filled-in file of `hiergcn suggest`; may be repeated.",
-        rich_help_panel=FILES,
     ),
 ]
 Unknown = Annotated[
     list[str] | None,
-    typer.Option(
+    in_files(
         metavar="WORD",
         help="A label that means unknown, instead of -1, NA and similar words; may be repeated. Blank always does.",
-        rich_help_panel=FILES,
     ),
 ]
 Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CHARACTER", help="Column delimiter, or the word tab. [default: guessed]", rich_help_panel=FILES
-    ),
+    str | None, in_files(metavar="CHARACTER", help="Column delimiter, or the word tab. [default: guessed]")
 ]
 Model = Annotated[
     str | None,
-    typer.Option(
+    in_method(
         metavar="NAME",
         help=f"auto, {', '.join(method_names())}; `hiergcn models` explains them. "
         "[default: for your own files auto, which chooses; for a dataset, or with --preset, hgcn]",
         autocompletion=complete_model,
-        rich_help_panel=METHOD,
     ),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option(
+    in_method(
         "--set",
         metavar="KEY=VALUE",
         help="Change a setting; may be repeated. `hiergcn settings MODEL` lists them.",
         autocompletion=complete_setting,
-        rich_help_panel=METHOD,
     ),
 ]
-Device = Annotated[str, typer.Option(metavar="NAME", help="auto, cpu, cuda or cuda:N.", rich_help_panel=RUNNING)]
+Device = Annotated[str, in_running(metavar="NAME", help="auto, cpu, cuda or cuda:N.")]
 Workers = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        min=1,
-        help="Processes that share the seeds on a CPU. [default: one per core]",
-        rich_help_panel=RUNNING,
-    ),
+    int | None, in_running(metavar="N", min=1, help="Processes that share the seeds on a CPU. [default: one per core]")
 ]
 Out = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FOLDER",
-        help="New folder for the results. [default: the next free one in runs/]",
-        rich_help_panel=RESULTS,
-    ),
+    Path | None, in_results(metavar="FOLDER", help="New folder for the results. [default: the next free one in runs/]")
 ]
-OutTable = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="A CSV to write. [default: standard output]", rich_help_panel=RESULTS),
-]
+OutTable = Annotated[Path | None, in_results(metavar="FILE", help="A CSV to write. [default: standard output]")]
 Engine = Annotated[
     str | None,
-    typer.Option(
+    in_running(
         metavar="NAME",
         help="local; ray: the cluster of RAY_ADDRESS or of this machine, else one for this command; or "
         "ray://HOST:PORT. [default: ray if RAY_ADDRESS is set]",
-        rich_help_panel=RUNNING,
     ),
 ]
 Run = Annotated[Path, typer.Argument(help="A folder that `hiergcn fit` wrote.")]
 SpreadsheetSafe = Annotated[
     bool,
-    typer.Option(
-        "--spreadsheet-safe",
-        help="Put an apostrophe before text that a spreadsheet would run as a formula.",
-        rich_help_panel=RESULTS,
-    ),
+    in_results("--spreadsheet-safe", help="Put an apostrophe before text that a spreadsheet would run as a formula."),
 ]
 
 

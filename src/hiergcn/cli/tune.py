@@ -30,49 +30,34 @@ def tune(
     delimiter: options.Delimiter = None,
     model: options.Model = None,
     trials: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Settings to try, those of an earlier search included.",
-            rich_help_panel=options.RUNNING,
-        ),
+        int, options.in_running(metavar="N", min=1, help="Settings to try, those of an earlier search included.")
     ] = 50,
     seeds: Annotated[
         int,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Seeds per trial; their mean validation accuracy is optimised.",
-            rich_help_panel=options.RUNNING,
-        ),
+        options.in_running(metavar="N", min=1, help="Seeds per trial; their mean validation accuracy is optimised."),
     ] = 2,
     set_: Annotated[
         list[str] | None,
-        typer.Option(
+        options.in_method(
             "--set",
             metavar="KEY=VALUE",
             help="Fix a setting; it is not searched then. `hiergcn settings MODEL` lists them.",
-            rich_help_panel=options.METHOD,
         ),
     ] = None,
     device: options.Device = "auto",
     workers: Annotated[
         int | None,
-        typer.Option(
+        options.in_running(
             metavar="N",
             min=1,
             help="Trials at the same time. [default: 1; with Ray, as many as the cluster has room for]",
-            rich_help_panel=options.RUNNING,
         ),
     ] = None,
     engine: options.Engine = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Folder of the search, new or to be resumed. [default: runs/DATA-MODEL-tune]",
-            rich_help_panel=options.RESULTS,
+        options.in_results(
+            metavar="FOLDER", help="Folder of the search, new or to be resumed. [default: runs/DATA-MODEL-tune]"
         ),
     ] = None,
 ) -> None:
