@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from hiergcn.datasets import load_dataset, planted_graph
-from hiergcn.errors import HierGCNError, InputError
+from hiergcn.errors import HierGCNError
 from hiergcn.graph import Graph, Split
-from hiergcn.paper.experiment import Experiment, Measurement
+from hiergcn.paper.experiment import Experiment, Measurement, named_tasks
 from hiergcn.run.fit import fit
 from hiergcn.run.result import RunResult
 
@@ -153,10 +153,7 @@ def choosing_experiment(
 
     The first split of every task comes first, so that a run that ends early has something of each task.
     """
-    named = list(tasks) or list(TASKS)
-    for name in named:
-        if name not in TASKS:
-            raise InputError(f"--tasks {name}: choose some of {', '.join(TASKS)}.")
+    named = named_tasks(tasks, TASKS)
     found = []
     for split in SPLITS[:splits]:
         for name in (name for name in named if split in TASKS[name].splits):

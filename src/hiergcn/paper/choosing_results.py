@@ -13,7 +13,7 @@ import numpy as np
 
 from hiergcn.evaluate.metrics import Summary
 from hiergcn.paper.choosing import NAME, RECIPES_NAME, TASKS
-from hiergcn.paper.store import Record
+from hiergcn.paper.store import Record, latest_by
 
 SIMPLE = ("label-propagation", "mlp", "gcn")
 
@@ -95,8 +95,7 @@ class TaskResult:
 
 def choosing_records(records: Iterable[Record]) -> list[Record]:
     """Return the records of this benchmark; of several on one split the latest."""
-    ours = [one for one in records if one.key.get("name") in (NAME, RECIPES_NAME)]
-    return list({place_of(one): one for one in sorted(ours, key=lambda one: one.finished)}.values())
+    return latest_by(place_of, (one for one in records if one.key.get("name") in (NAME, RECIPES_NAME)))
 
 
 def results_by_task(records: Iterable[Record]) -> dict[str, TaskResult]:

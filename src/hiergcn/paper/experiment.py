@@ -1,9 +1,10 @@
 """What an experiment is: arms (methods) times datasets times columns (what is varied); each cell has its runs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from hiergcn.errors import InputError
 from hiergcn.graph.split import PUBLIC, SplitSpec
 from hiergcn.run.settings import GROUPS, Settings, settings_for
 
@@ -61,6 +62,14 @@ class Measurement:
 
 
 Job = Training | Measurement
+
+
+def named_tasks(names: Iterable[str], tasks: Collection[str]) -> list[str]:
+    """Return the tasks of a benchmark that a user names; all if none is named."""
+    for name in (found := list(names)):
+        if name not in tasks:
+            raise InputError(f"--tasks {name}: choose some of {', '.join(tasks)}.")
+    return found or list(tasks)
 
 
 @dataclass(frozen=True)

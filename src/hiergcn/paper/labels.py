@@ -20,13 +20,13 @@ from hiergcn.coarsen import coarsen
 from hiergcn.coarsen.diffusion import Diffusion
 from hiergcn.coarsen.sampling import DEPTH
 from hiergcn.datasets import load_dataset, planted_graph
-from hiergcn.errors import HierGCNError, InputError
+from hiergcn.errors import HierGCNError
 from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.metrics import evaluate_sets
 from hiergcn.explain.doubtful import averaged, find_doubts
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.tables.text_columns import canonical_order
-from hiergcn.paper.experiment import Experiment, Measurement
+from hiergcn.paper.experiment import Experiment, Measurement, named_tasks
 from hiergcn.run.fit import fit
 from hiergcn.run.label_check import comparable_features
 from hiergcn.run.result import RunResult
@@ -324,10 +324,7 @@ def labels_experiments(
     time_limit: float = TIME_LIMIT, tasks: Iterable[str] = (), quick: bool = False
 ) -> tuple[Experiment, ...]:
     """Return the parts of the benchmark; only some tasks if they are named, and a draw of each if quick."""
-    named = list(tasks) or list(TASKS)
-    for name in named:
-        if name not in TASKS:
-            raise InputError(f"--tasks {name}: choose some of {', '.join(TASKS)}.")
+    named = named_tasks(tasks, TASKS)
     sizes: dict[str, Any] = {"per_class": (2,)} if quick else {}
 
     def over(name: str, of: Iterable[str], count: int, more: Mapping[str, Any], on_device: bool) -> list[Measurement]:

@@ -27,7 +27,7 @@ from hiergcn.paper.labels import (
 )
 from hiergcn.paper.sections import Picture, Section
 from hiergcn.paper.significance import points
-from hiergcn.paper.store import Record
+from hiergcn.paper.store import Record, latest_by
 from hiergcn.paper.tables import Table, Text, spread, words
 from hiergcn.report import axes
 from hiergcn.report.axes import Axis
@@ -48,8 +48,7 @@ Row = tuple[Text, ...]
 
 def labels_records(records: Iterable[Record]) -> list[Record]:
     """Return the records of this benchmark; of several of one measurement the latest."""
-    ours = [one for one in records if str(one.key.get("name", "")).startswith(f"{NAME}-")]
-    return list({_place(one): one for one in sorted(ours, key=lambda one: one.finished)}.values())
+    return latest_by(_place, (one for one in records if str(one.key.get("name", "")).startswith(f"{NAME}-")))
 
 
 def _place(record: Record) -> tuple[Any, ...]:

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from hiergcn.datasets import load_dataset, planted_numbers
-from hiergcn.errors import HierGCNError, InputError
+from hiergcn.errors import HierGCNError
 from hiergcn.evaluate.metrics import Summary
 from hiergcn.evaluate.number_report import NumberReport
 from hiergcn.graph import Graph, Split
 from hiergcn.model.registry import method_title
-from hiergcn.paper.experiment import Experiment, Measurement
+from hiergcn.paper.experiment import Experiment, Measurement, named_tasks
 from hiergcn.paper.sections import Section
-from hiergcn.paper.store import Record
+from hiergcn.paper.store import Record, latest_by
 from hiergcn.paper.tables import Table, Text, words
 from hiergcn.run.fit import fit
 
@@ -60,14 +60,10 @@ def numbers_experiment(
     time_limit: float = TIME_LIMIT, tasks: Iterable[str] = (), splits: int | None = None
 ) -> Experiment:
     """Return the benchmark; only some tasks if they are named, and only the first `splits` of each."""
-    named = list(tasks) or list(TASKS)
-    for name in named:
-        if name not in TASKS:
-            raise InputError(f"--tasks {name}: choose some of {', '.join(TASKS)}.")
     found = tuple(
         Measurement(NAME, {"task": name, "kind": kind, "split": split, "time_limit": float(time_limit)}, on_device=True)
         for split in range(FIRST_SPLIT, FIRST_SPLIT + (splits or SPLITS))
-        for name in named
+        for name in named_tasks(tasks, TASKS)
         for kind in KINDS
     )
     return Experiment(NAME, "Numeric targets", "numbers instead of classes, on four graphs", measurements=found)
@@ -98,8 +94,7 @@ def numbers(task: str, kind: str, split: int, time_limit: float, device: str = "
 
 def numbers_records(records: Iterable[Record]) -> list[Record]:
     """Return the records of this benchmark; of several on one split the latest."""
-    ours = [one for one in records if one.key.get("name") == NAME]
-    return list({_place(one): one for one in sorted(ours, key=lambda one: one.finished)}.values())
+    return latest_by(_place, (one for one in records if one.key.get("name") == NAME))
 
 
 def numbers_sections(records: Sequence[Record]) -> list[Section]:
