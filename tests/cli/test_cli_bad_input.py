@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from cli_shell import FEW_EPOCHS, Command, Outcome
 
-from hiergcn.cli import _ready_streams, app
+from hiergcn.cli import _open_streams, app
 
 CSV = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper")
 
@@ -202,7 +202,7 @@ def test_closed_streams_and_a_narrow_locale(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys, "stdin", None)
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "ascii"))
     monkeypatch.setattr(sys, "stderr", None)
-    _ready_streams()
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.write("é")
         stream.flush()

@@ -30,11 +30,13 @@ from hiergcn.cli import (
     tune,
 )
 from hiergcn.cli.help import Command, Group, usage_sentence
-from hiergcn.cli.terminal import complain, is_first_rank
+from hiergcn.cli.terminal import is_first_rank, print_error
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.version import __version__
 
 TRACEBACK = "HIERGCN_TRACEBACK"
+NO_MEMORY = ("allocate memory", "failed to map segment", "can't start new thread")
+"""Words of torch, of the library loader and of the system if memory runs out."""
 LIBRARIES = 3_000_000_000
 """Bytes of address space that the libraries take, the compiler of numba included."""
 
@@ -106,8 +108,8 @@ def shell() -> None:
 
 def main() -> None:
     """Run a command. Errors that the user can fix become one sentence and exit code 2."""
-    _heed_stopping()
-    _ready_streams()
+    _handle_signals()
+    _open_streams()
     try:
         code = app(prog_name="hiergcn", standalone_mode=False)
     except Exception as error:
@@ -118,13 +120,13 @@ def main() -> None:
             sys.exit(2)
         code, sentence = _explain(error)
         if is_first_rank():
-            complain(sentence)
+            print_error(sentence)
         elif not isinstance(error, HierGCNError):  # those are the same on every rank of torchrun
-            complain(f"Rank {os.environ['RANK']}: {sentence}")
+            print_error(f"Rank {os.environ['RANK']}: {sentence}")
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _heed_stopping() -> None:
+def _handle_signals() -> None:
     """Let SIGTERM and SIGHUP keep finished work as Ctrl-C does, unless the caller ignores them, as nohup does."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
@@ -132,7 +134,7 @@ def _heed_stopping() -> None:
             signal.signal(number, signal.default_int_handler)
 
 
-def _ready_streams() -> None:
+def _open_streams() -> None:
     """Open the streams that the caller has closed, and write UTF-8 to files and pipes, whatever the locale is."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)
@@ -143,18 +145,14 @@ def _ready_streams() -> None:
             stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="replace")
 
 
-def _names_memory(message: str) -> bool:
-    """Return whether an error of torch, of the library loader or of the system means that memory ran out."""
-    return any(words in message for words in ("allocate memory", "failed to map segment", "can't start new thread"))
-
-
 def _explain(error: Exception) -> tuple[int, str]:
     """Return exit code and sentence: 2 if the user can fix it, 1 if hiergcn is at fault."""
     if isinstance(error, HierGCNError):
         return 2, str(error)
     if hasattr(error, "format_message"):  # typer's own, about what was typed
         return 2, usage_sentence(error)
-    if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__ or _names_memory(str(error)):
+    said = any(words in str(error) for words in NO_MEMORY)
+    if said or isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__:
         return 2, (
             "Out of memory; try --workers 1, a smaller model (--set hidden=16), a smaller graph or a larger machine."
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hiergcn.cli import options
-from hiergcn.cli.terminal import complain, console, percent, print_table, printable
+from hiergcn.cli.terminal import console, percent, print_error, print_table, printable
 from hiergcn.errors import InputError, UnwritableError
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def compare(
     out: options.Out = None,
 ) -> None:
     """Compare methods over the same splits and seeds."""
+    from hiergcn.run.out_folder import check_free
     from hiergcn.run.portfolio import checked_method
     from hiergcn.run.settings import method_for
     from hiergcn.run.source import Source
@@ -79,7 +80,7 @@ def compare(
         if name:
             checked_method(name, preset or None, source.dataset, changes)
     if out is not None:
-        options.check_folder(out)
+        check_free(out)  # before any work is done
     options.announce(source)
 
     with options.importing():
@@ -122,7 +123,7 @@ def compare(
                 engine=where,
             )
     except KeyboardInterrupt:
-        complain("Stopped before the first method was finished: nothing was written.")
+        print_error("Stopped before the first method was finished: nothing was written.")
         raise typer.Exit(options.INTERRUPTED) from None
     _print_comparison(screen, comparison)
     place, problem = write_or_rescue(partial(_write, comparison), folder)
@@ -162,8 +163,9 @@ def _print_comparison(out: "Console", comparison: "Comparison") -> None:
     ]
     if not any(run.failed for run in comparison.runs):  # in 80 letters there is no room to spare
         columns, rows = (*columns[:2], *columns[3:]), [(*row[:2], *row[3:]) for row in rows]
+    on = f" on each of {len(comparison.splits)} splits" if len(comparison.splits) > 1 else ""
+    title = f"Test accuracy on {printable(comparison.dataset)}, %: mean of {len(comparison.seeds)} seeds{on}"
     out.print()
-    title = f"Test accuracy on {printable(comparison.dataset)}, %: mean of {_runs(comparison)}"
     print_table(out, columns, rows, title=title)
     for sentence in (*comparison.explanations, comparison.about_memory):
         out.print(sentence)
@@ -173,11 +175,6 @@ def _print_comparison(out: "Console", comparison: "Comparison") -> None:
             out.print(words, style="yellow")
     if comparison.interrupted:
         out.print("Stopped early: only the finished methods are shown.", style="yellow")
-
-
-def _runs(comparison: "Comparison") -> str:
-    seeds, splits = len(comparison.seeds), len(comparison.splits)
-    return f"{seeds} seeds" + (f" on each of {splits} splits" if splits > 1 else "")
 
 
 def _row(run: "MethodRun") -> tuple[str, ...]:

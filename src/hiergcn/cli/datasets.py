@@ -1,15 +1,12 @@
 """`hiergcn datasets`: list the named datasets and their folders; `hiergcn datasets get NAME` downloads one."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hiergcn.cli import options
 from hiergcn.cli.help import Command, Group
 from hiergcn.cli.terminal import console, print_table
-
-if TYPE_CHECKING:
-    from hiergcn.datasets import DatasetInfo
 
 WIDE = 10_000  # columns outside a terminal: a wrapped path cannot be copied
 
@@ -28,10 +25,10 @@ def datasets(context: typer.Context) -> None:
         screen.width = WIDE
     columns = ("name", "nodes", "edges", "features", "classes", "where")
     found = list_datasets()
-    rows = [
-        (row.name, *(f"{size:,}" for size in (row.nodes, row.edges, row.features)), _aim(row), row.where)
-        for row in found
-    ]
+    rows = []
+    for row in found:
+        sizes = (f"{size:,}" for size in (row.nodes, row.edges, row.features))
+        rows.append((row.name, *sizes, "a number" if row.target else f"{row.classes:,}", row.where))
     print_table(screen, columns, rows, words=(0, 5), overflow="fold")
     ways: dict[str, list[str]] = {}
     for row in found:
@@ -44,11 +41,6 @@ def datasets(context: typer.Context) -> None:
         rows_of = [row for row in found if row.credit == credit]
         names = ", ".join(row.name for row in rows_of if not row.target or all(one.target for one in rows_of))
         screen.print(f"{names}: {credit}", soft_wrap=True, highlight=False)
-
-
-def _aim(row: "DatasetInfo") -> str:
-    """Return the number of classes, or that a number is predicted."""
-    return "a number" if row.target else f"{row.classes:,}"
 
 
 @app.command("get", cls=Command)

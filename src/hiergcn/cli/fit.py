@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hiergcn.cli import options
-from hiergcn.cli.terminal import complain, console, graph_sizes, is_first_rank, print_table, printable, split_sizes
+from hiergcn.cli.terminal import console, graph_sizes, is_first_rank, print_error, print_table, printable, split_sizes
 from hiergcn.errors import HierGCNError, InputError, UnwritableError
 
 if TYPE_CHECKING:
@@ -182,13 +182,13 @@ def fit(
     except KeyboardInterrupt:
         saved = out is not None and checkpoint_folder(out).exists()
         left = "the same command goes on with --resume" if saved else "nothing was written"
-        complain(f"Stopped before the first seed was finished: {left}.")
+        print_error(f"Stopped before the first seed was finished: {left}.")
         raise typer.Exit(options.INTERRUPTED) from None
     if ranks.rank > 0:
         return
     again = resume or ranks.size > 1  # torchrun ends all ranks if one dies, and starts them again
     if result.interrupted and again and checkpoint is not None and checkpoint.is_whole:
-        complain("Stopped; finished seeds are in the checkpoint, and the same command goes on with --resume.")
+        print_error("Stopped; finished seeds are in the checkpoint, and the same command goes on with --resume.")
         raise typer.Exit(options.INTERRUPTED)
     recorded = source.to_dict() | {"split": split_from, "command": options.command_line()}
     place, problem = _save(result, folder, recorded, spreadsheet_safe)

@@ -39,7 +39,6 @@ in_running, in_results = _in_panel("Running"), _in_panel("Results")
 
 
 def complete_data(incomplete: str) -> list[str]:
-    """Return the datasets and files that begin with a text."""
     place, _, start = incomplete.rpartition("/")
     folder = Path(place) if place else Path("/" if incomplete.startswith("/") else ".")
     paths = sorted(folder.iterdir()) if folder.is_dir() else []
@@ -62,7 +61,6 @@ def complete_models(incomplete: str) -> list[str]:
 
 
 def complete_preset(incomplete: str) -> list[str]:
-    """Return the presets that begin with a text."""
     return [name for name in PRESETS if name.startswith(incomplete)]
 
 
@@ -212,19 +210,12 @@ def check_target(out: Path | None) -> None:
         raise InputError(f"There is no folder {out.parent} to write {out.name} into; make it first.")
 
 
-def check_folder(out: Path) -> None:
-    """Refuse a folder for results that is not free, before any work is done."""
-    from hiergcn.run.out_folder import check_free
-
-    check_free(out)
-
-
 def check_resume(out: Path | None, resume: bool) -> bool:
     """Return whether a run goes on from its checkpoint, as it does when torchrun starts its processes again.
 
     Refuse a folder that is not free. If the run is complete already, say so and end the command.
     """
-    from hiergcn.run.out_folder import check_unfinished, checkpoint_folder
+    from hiergcn.run.out_folder import check_free, check_unfinished, checkpoint_folder
 
     resume = resume or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) > 0
     if out is None:
@@ -236,7 +227,7 @@ def check_resume(out: Path | None, resume: bool) -> bool:
             shutil.rmtree(checkpoint_folder(out), ignore_errors=True)  # of a process that was killed at the very end
             typer.echo(f"{printable(str(out))} is complete.")
         raise typer.Exit
-    check_folder(out)
+    check_free(out)
     check_unfinished(out, resume)
     return resume
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from hiergcn.paper.experiment import Experiment, Job
     from hiergcn.paper.experiments import Scale
     from hiergcn.paper.runner import JobDone, RunSummary, Started, UnitFailed
-    from hiergcn.run.engine import Engine
 
 PAGE, LIST = "page", "list"
 
@@ -79,8 +78,12 @@ def reproduce(
     ] = None,
 ) -> None:
     """Run the paper's experiments that are not in the store yet, then write the page."""
+    from hiergcn.cli.progress import Progress
     from hiergcn.paper.experiments import FULL, QUICK
     from hiergcn.paper.page import write_pages
+    from hiergcn.paper.runner import run_jobs
+    from hiergcn.paper.store import Store
+    from hiergcn.run.machine import choose_device, cores
 
     scale = QUICK if quick else FULL
     place = store or Path("runs") / ("reproduce-quick" if quick else "reproduce")
@@ -94,8 +97,22 @@ def reproduce(
         if place.is_file():
             raise InputError(f"{place} is a file of results, which only `page` can read. Give --store a folder.")
         jobs = _jobs(what, scale, benchmarks, _names(models), _names(datasets))
-        where = options.open_engine(context, engine, workers or None)
-        summary = _run(jobs, place, device, workers, where, again, budget_minutes, gpu_workers)
+        opened = options.open_engine(context, engine, workers or None)
+        where = choose_device(device).type if opened is None else opened.device(device)
+        if where == "cpu" and workers == 0:
+            raise InputError("--workers 0 needs a GPU. Give at least 1.")
+        with Progress(console(), opened) as progress:
+            summary = run_jobs(
+                jobs,
+                Store(place),
+                workers=cores() if workers is None else workers,
+                device=where,
+                engine=opened,
+                again=again,
+                on_event=_RunProgress(progress),
+                budget_seconds=60 * (math.inf if budget_minutes is None else budget_minutes),
+                gpu_workers=gpu_workers,
+            )
     for page in write_pages(place, folder, scale):
         console().print(f"Page: {page}", soft_wrap=True)
     if summary is not None:
@@ -134,38 +151,6 @@ def _jobs(
     if unknown:
         raise InputError(f"--datasets {unknown[0]}: choose some of {', '.join(every)}.")
     return jobs_of(chosen(what, scale, *benchmarks), models, datasets)
-
-
-def _run(
-    jobs: "list[Job]",
-    place: Path,
-    device: str,
-    workers: int | None,
-    engine: "Engine | None",
-    again: bool,
-    budget_minutes: float | None,
-    gpu_workers: int,
-) -> "RunSummary":
-    from hiergcn.cli.progress import Progress
-    from hiergcn.paper.runner import run_jobs
-    from hiergcn.paper.store import Store
-    from hiergcn.run.machine import choose_device, cores
-
-    where = choose_device(device).type if engine is None else engine.device(device)
-    if where == "cpu" and workers == 0:
-        raise InputError("--workers 0 needs a GPU. Give at least 1.")
-    with Progress(console(), engine) as progress:
-        return run_jobs(
-            jobs,
-            Store(place),
-            workers=cores() if workers is None else workers,
-            device=where,
-            engine=engine,
-            again=again,
-            on_event=_RunProgress(progress),
-            budget_seconds=60 * (math.inf if budget_minutes is None else budget_minutes),
-            gpu_workers=gpu_workers,
-        )
 
 
 class _RunProgress:

@@ -2,17 +2,12 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hiergcn.cli import options
 from hiergcn.cli.terminal import console, printable
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from hiergcn.run.source import Source
 
 
 def suggest(
@@ -44,30 +39,21 @@ def suggest(
     from hiergcn.run.source import Source
 
     if Path(data).is_dir() or data.endswith("/"):
-        frame = _after(Path(data), budget, seed)
+        from hiergcn.run.folder import load_run
+        from hiergcn.run.suggest import suggest_after
+
+        run = load_run(Path(data))
+        frame = suggest_after(run, options.read_data(Source.of_run(run)).graph, budget, seed)
     else:
         source = Source(data, nodes, label, id_, weight, None, drop or (), unknown, delimiter, labels or (), target)
-        frame = _before(source, budget, seed)
+        with options.importing():
+            graph = options.read_data(source).graph  # a wrong column is found before torch is imported
+
+            from hiergcn.run.suggest import suggest as suggest_nodes
+
+        for note in graph.notes:
+            console(stderr=True).print(f"Note: {printable(note)}", style="yellow", soft_wrap=True)
+        frame = suggest_nodes(graph, budget, seed=seed)
     write_csv(frame, sys.stdout if out is None else out, spreadsheet=spreadsheet_safe)
     where = "" if out is None else f", written to {out}. Fill in its column label and give it to fit: --labels {out}"
     console(stderr=True).print(f"{len(frame):,} nodes to label{where}", soft_wrap=True)  # stdout may hold the table
-
-
-def _after(folder: Path, budget: int, seed: int) -> "pd.DataFrame":
-    from hiergcn.run.folder import load_run
-    from hiergcn.run.source import Source
-    from hiergcn.run.suggest import suggest_after
-
-    run = load_run(folder)
-    return suggest_after(run, options.read_data(Source.of_run(run)).graph, budget, seed)
-
-
-def _before(source: "Source", budget: int, seed: int) -> "pd.DataFrame":
-    with options.importing():
-        graph = options.read_data(source).graph  # a wrong column is found before torch is imported
-
-        from hiergcn.run.suggest import suggest as suggest_nodes
-
-    for note in graph.notes:
-        console(stderr=True).print(f"Note: {printable(note)}", style="yellow", soft_wrap=True)
-    return suggest_nodes(graph, budget, seed=seed)

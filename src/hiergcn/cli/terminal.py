@@ -20,7 +20,7 @@ NARROWEST = 60
 FEW_TESTS = 20
 
 
-class _Lasting:
+class _QuietStream:
     """A stream that goes on without a word when nobody reads it any more: a closed terminal, a full disk, `| head`."""
 
     def __init__(self, stream: Any) -> None:
@@ -45,7 +45,7 @@ def console(stderr: bool = False) -> "Console":
 
     stream = sys.stderr if stderr else sys.stdout
     return Console(
-        file=cast("IO[str]", _Lasting(stream)),
+        file=cast("IO[str]", _QuietStream(stream)),
         stderr=stderr,
         quiet=not stderr and not is_first_rank(),
         markup=False,
@@ -60,7 +60,7 @@ def is_first_rank() -> bool:
     return "WORLD_SIZE" not in os.environ or int(os.environ.get("RANK", 0)) == 0
 
 
-def complain(sentence: str) -> None:
+def print_error(sentence: str) -> None:
     """Print one line in red on stderr; rich, which takes a moment to import, is not needed for that."""
     with suppress(OSError):  # nobody reads it any more
         typer.secho(printable(sentence), fg=typer.colors.RED, err=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hiergcn.cli import options
-from hiergcn.cli.terminal import complain, console, percent, print_table
+from hiergcn.cli.terminal import console, percent, print_error, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -107,7 +107,7 @@ def tune(
             engine=where,
         )
     if not tuning.trials:
-        complain("Stopped before the first trial was finished.")
+        print_error("Stopped before the first trial was finished.")
         raise typer.Exit(options.INTERRUPTED)
     write_tuning(tuning, folder, options.command_line())
     tuning_figure(tuning).save(folder / "tuning.svg")
