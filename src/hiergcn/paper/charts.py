@@ -184,32 +184,27 @@ def few_labels_figure(evidence: Evidence) -> Figure | None:
         "": "Ours, 500 validation labels",
         " small": "Ours, validation as small as training",
     }
-    found = [evidence.few(arm, f"{count}{end}") for arm in FEW for count in counts for end in ("", " small")]
+    found = [evidence.table3(arm, f"{count}{end}") for arm in FEW for count in counts for end in ("", " small")]
     heights = [end for cell in found if cell.done for end in _ends(cell)]
     heights += [100 * cell.printed.mean for cell in found if cell.printed]
+    x = Axis(counts[0] - 1.5, counts[-1] + 1.5, tuple(counts), tuple(map(str, counts)), "labels per class")
     y = axes.span(heights, "test accuracy, %")
     panels = []
     for end, title in titles.items():
-        panel = Panel(_at(counts, "labels per class"), y, title=title, height=230)
+        panel = Panel(x, y, title=title, height=230)
         for place, arm in enumerate(FEW):
             if end == "paper":
-                printed = {count: one.mean for count in counts if (one := evidence.few(arm, str(count)).printed)}
+                printed = {count: one.mean for count in counts if (one := evidence.table3(arm, str(count)).printed)}
                 means = [100 * mean for mean in printed.values()]
                 panel.line(printed, means, method_colour(arm))
                 tips = [f"{arm_title(arm)}: {mean:.1f} %" for mean in means]
                 panel.dots(printed, means, method_colour(arm), size=4, tips=tips)
                 continue
-            cells = {count: cell for count in counts if (cell := evidence.few(arm, f"{count}{end}")).done}
+            cells = {count: cell for count in counts if (cell := evidence.table3(arm, f"{count}{end}")).done}
             places = [count + APART * (place - 2.5) for count in cells]
             _error_bars(panel, places, list(cells.values()), method_colour(arm), arm_title(arm))
         panels.append(panel)
     return Figure(panels, [Entry(arm_title(arm), method_colour(arm)) for arm in FEW], columns=3)
-
-
-def _at(values: Sequence[int], title: str) -> Axis:
-    """Return an axis with a tick at each of these numbers."""
-    ticks = tuple(float(value) for value in values)
-    return Axis(values[0] - 1.5, values[-1] + 1.5, ticks, tuple(map(str, values)), title)
 
 
 def field_figure(evidence: Evidence) -> Figure | None:

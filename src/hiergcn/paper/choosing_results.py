@@ -73,7 +73,6 @@ class TaskResult:
 
     @cached_property
     def best_on_average(self) -> str:
-        """The candidate with the highest mean accuracy."""
         return max(self.single, key=self.counted)
 
     @property

@@ -13,7 +13,7 @@ from hiergcn.paper.choosing_results import SIMPLE, TaskResult, place_of, results
 from hiergcn.paper.sections import Section
 from hiergcn.paper.significance import points
 from hiergcn.paper.store import Record
-from hiergcn.paper.tables import Table, Text, spread, words
+from hiergcn.paper.tables import Row, Table, Text, spread
 from hiergcn.run.portfolio import PORTFOLIO
 
 CLOSE = 0.01
@@ -22,7 +22,6 @@ _TITLES = {entry.name: entry.title for entry in PORTFOLIO}
 
 
 def choosing_sections(records: Sequence[Record]) -> list[Section]:
-    """Return the parts of the page."""
     done = [one for one in records if not one.result.get("failure")]
     results = results_by_task(one for one in done if one.key["name"] == NAME)
     recipes = results_by_task(one for one in done if one.key["name"] == RECIPES_NAME)
@@ -62,25 +61,25 @@ def _overview(records: Sequence[Record], tasks: Sequence[TaskResult]) -> Section
     ]
     best = max(often, key=lambda name: _over(tasks, lambda one: one.counted(name)))
     rows = (
-        words("mean accuracy over the tasks", points(_over(tasks, lambda one: one.accuracy), False)),
-        words(
+        ("mean accuracy over the tasks", points(_over(tasks, lambda one: one.accuracy), False)),
+        (
             f"the same of the best single candidate that finished on half of the splits, {_title(best)}",
             points(_over(tasks, lambda one: one.counted(best)), False),
         ),
-        words("tasks within 1.0 point of the task's best candidate, or above it", f"{close} of {len(tasks)}"),
-        words("tasks above the task's best candidate", f"{better} of {len(tasks)}"),
-        words("tasks at most 1.0 point below label propagation, MLP and GCN", f"{above} of {len(tasks)}"),
-        words("mean difference to the best candidate of each split, known only afterwards", points(each)),
-        words(
+        ("tasks within 1.0 point of the task's best candidate, or above it", f"{close} of {len(tasks)}"),
+        ("tasks above the task's best candidate", f"{better} of {len(tasks)}"),
+        ("tasks at most 1.0 point below label propagation, MLP and GCN", f"{above} of {len(tasks)}"),
+        ("mean difference to the best candidate of each split, known only afterwards", points(each)),
+        (
             "expected calibration error, before and after temperature scaling",
             " → ".join(points(_over(tasks, lambda one, at=at: one.mean(at)), False) for at in _ERRORS),
         ),
     )
-    return Section("overview", "Overview", about, [Table(("", "value"), rows)], is_experiment=False)
+    return Section("overview", "Overview", about, [Table.of(("", "value"), rows)], is_experiment=False)
 
 
 def _accuracy(tasks: Sequence[TaskResult]) -> Section:
-    rows = []
+    rows: list[Row] = []
     for one in tasks:
         best = one.best_on_average
         count = f"{len(one.splits)} of {len(TASKS[one.name].splits)} splits"
@@ -90,8 +89,8 @@ def _accuracy(tasks: Sequence[TaskResult]) -> Section:
                 Text(one.title, (TASKS[one.name].labels, *counts)),
                 Text(spread(one.auto), strong=one.lead >= 0),
                 Text(points(one.counted(best), False), (_title(best),)),
-                Text(points(one.best_of_each_split, False)),
-                *(Text(spread(one.of(name)) if one.single.get(name) else "–") for name in NAMED),
+                points(one.best_of_each_split, False),
+                *(spread(one.of(name)) if one.single.get(name) else "–" for name in NAMED),
             )
         )
     means = [
@@ -100,7 +99,7 @@ def _accuracy(tasks: Sequence[TaskResult]) -> Section:
         _over(tasks, lambda one: one.best_of_each_split),
         *(_over(tasks, lambda one, name=name: one.counted(name)) for name in NAMED),
     ]
-    rows.append((Text("mean"), *(Text(points(mean, False)) for mean in means)))
+    rows.append(("mean", *(points(mean, False) for mean in means)))
     columns = ("task", "automatic", "best candidate on average", "best of each split", *map(method_title, NAMED))
     about = (
         "Mean ± sample standard deviation over splits. *Best candidate on average* is the single candidate with the "
@@ -113,25 +112,26 @@ def _accuracy(tasks: Sequence[TaskResult]) -> Section:
         "several seeds is often better by half a point."
     )
     absent = "A candidate without a result on a split counts there with the accuracy of the automatic choice."
-    return Section("accuracy", "Accuracy", about, [Table(columns, tuple(rows))], (seeds, absent), is_experiment=False)
+    return Section("accuracy", "Accuracy", about, [Table.of(columns, rows)], (seeds, absent), is_experiment=False)
 
 
 def _verdicts(tasks: Sequence[TaskResult]) -> Section:
-    rows = []
+    rows: list[Row] = []
     for one in tasks:
         lead, leads = one.lead, one.leads_over_simple()
+        simple = [own for name, own in one.single.items() if name in SIMPLE]
         behind = sum(
-            any(own[split] - one.splits[split]["test_accuracy"] > CLOSE for own in _simple(one) if split in own)
-            for split in one.splits
+            any(own[split] - figures["test_accuracy"] > CLOSE for own in simple if split in own)
+            for split, figures in one.splits.items()
         )
         rows.append(
             (
                 Text(one.title, (TASKS[one.name].labels,)),
-                Text(points(lead)),
+                points(lead),
                 _yes(lead >= -CLOSE),
-                *(Text(points(leads.get(name))) for name in SIMPLE),
+                *(points(leads.get(name)) for name in SIMPLE),
                 _yes(min(leads.values(), default=0.0) >= -CLOSE),
-                Text(f"{behind} of {len(one.splits)}"),
+                f"{behind} of {len(one.splits)}",
             )
         )
     columns = (
@@ -140,12 +140,12 @@ def _verdicts(tasks: Sequence[TaskResult]) -> Section:
         *("at most 1.0 below these", "splits more than 1.0 below one of these"),
     )
     about = "Differences of the automatic choice, in points; positive if it is ahead."
-    return Section("verdicts", "Is it ever behind?", about, [Table(columns, tuple(rows))], is_experiment=False)
+    return Section("verdicts", "Is it ever behind?", about, [Table.of(columns, rows)], is_experiment=False)
 
 
 def _candidates(tasks: Sequence[TaskResult]) -> Section:
     auto = _over(tasks, lambda one: one.accuracy)
-    whole = words("automatic choice", "all", "", points(auto, False), "", "", points(auto, False), "")
+    whole = ("automatic choice", "all", "", points(auto, False), "", "", points(auto, False), "")
     named = sorted(_candidate_names(tasks), key=lambda name: -_over(tasks, lambda one: one.counted(name)))
     rows = [whole, *(_candidate_row(tasks, name, auto) for name in named)]
     columns = (
@@ -158,17 +158,17 @@ def _candidates(tasks: Sequence[TaskResult]) -> Section:
         "counts with the accuracy of the automatic choice. This favours a candidate that was stopped or left out "
         "because it was behind, and may disfavour one for which no time was left."
     )
-    return Section("candidates", "Every candidate", about, [Table(columns, tuple(rows))], is_experiment=False)
+    return Section("candidates", "Every candidate", about, [Table.of(columns, rows)], is_experiment=False)
 
 
-def _candidate_row(tasks: Sequence[TaskResult], name: str, auto: float) -> tuple[Text, ...]:
+def _candidate_row(tasks: Sequence[TaskResult], name: str, auto: float) -> Row:
     """Return a candidate's figures; `auto` is the mean accuracy of the automatic choice over all tasks."""
     there = [one for one in tasks if one.single.get(name)]
     own = _over(there, lambda one: float(one.of(name).values.mean()))
     beside = _over(there, lambda one: float(one.auto_beside(name).values.mean()))
     counted = _over(tasks, lambda one: one.counted(name))
     ran = sum(len(one.single[name]) for one in there)
-    return words(
+    return (
         _title(name),
         f"{ran} on {len(there)} tasks",
         ", ".join(f"{count} {reason}" for reason, count in _reasons(tasks, name).most_common()),
@@ -189,20 +189,12 @@ def _reasons(tasks: Sequence[TaskResult], name: str) -> Counter[str]:
 
 
 def _kind(left_out: str | None) -> str:
-    """Return a short reason."""
-    for begin, kind in (
-        ("stopped", "stopped"),
-        ("it failed", "failed"),
-        ("no time", "no time"),
-        ("time was", "no time"),
-    ):
-        if (left_out or "").startswith(begin):
-            return kind
-    return "not tried"
+    kinds = {"stopped": "stopped", "it failed": "failed", "no time": "no time", "time was": "no time"}
+    return next((kind for begin, kind in kinds.items() if (left_out or "").startswith(begin)), "not tried")
 
 
 def _chosen(tasks: Sequence[TaskResult]) -> Section:
-    rows = []
+    rows: list[Row] = []
     for one in tasks:
         first: Counter[str] = Counter()
         sizes, seconds = [], [figures["seconds"] for figures in one.splits.values()]
@@ -213,16 +205,16 @@ def _chosen(tasks: Sequence[TaskResult]) -> Section:
         rows.append(
             (
                 Text(one.title, (TASKS[one.name].labels,)),
-                Text(", ".join(f"{_title(name)} {count}" for name, count in first.most_common())),
-                Text(f"{np.mean(sizes):.1f}"),
-                Text(f"{np.mean(seconds):.0f}"),
-                Text(f"{max(seconds):.0f}"),
+                ", ".join(f"{_title(name)} {count}" for name, count in first.most_common()),
+                f"{np.mean(sizes):.1f}",
+                f"{np.mean(seconds):.0f}",
+                f"{max(seconds):.0f}",
             )
         )
     about = "The method with the largest weight by number of splits, and the number of methods in the answer."
     columns = ("task", "largest weight", "methods in the answer", "seconds, mean", "longest")
     notes = ("Seconds of the whole fit; several fits shared the machine.",)
-    return Section("chosen", "What was chosen", about, [Table(columns, tuple(rows))], notes, is_experiment=False)
+    return Section("chosen", "What was chosen", about, [Table.of(columns, rows)], notes, is_experiment=False)
 
 
 _ERRORS = ("ece_before", "ece_after")
@@ -230,17 +222,16 @@ _ERRORS = ("ece_before", "ece_after")
 
 def _calibration(tasks: Sequence[TaskResult]) -> Section:
     rows = [
-        (Text(one.title, (TASKS[one.name].labels,)), *(Text(points(one.mean(at), False)) for at in _ERRORS))
-        for one in tasks
+        (Text(one.title, (TASKS[one.name].labels,)), *(points(one.mean(at), False) for at in _ERRORS)) for one in tasks
     ]
-    means = (Text(points(_over(tasks, lambda one, at=at: one.mean(at)), False)) for at in _ERRORS)
+    means = (points(_over(tasks, lambda one, at=at: one.mean(at)), False) for at in _ERRORS)
     about = "Expected calibration error in %, on test nodes, before and after temperature scaling on validation nodes."
-    table = Table(("task", "before", "after"), (*rows, (Text("mean"), *means)))
+    table = Table.of(("task", "before", "after"), (*rows, ("mean", *means)))
     return Section("calibration", "Calibration", about, [table], is_experiment=False)
 
 
 def _public(auto: Mapping[str, TaskResult], recipes: Mapping[str, TaskResult]) -> Section:
-    rows = []
+    rows: list[Row] = []
     for name in (name for name in TASKS if name in auto or name in recipes):
         chosen, named = auto.get(name), recipes.get(name)
         cells = [spread(chosen.auto), _change(chosen), f"{chosen.mean('seconds'):.0f}"] if chosen else ["not run"] * 3
@@ -250,7 +241,7 @@ def _public(auto: Mapping[str, TaskResult], recipes: Mapping[str, TaskResult]) -
             cells += [spread(named.auto), best, *each, _change(named)]
         else:
             cells += ["not run"] * (3 + len(RECIPES))
-        rows.append(words(TASKS[name].title, *cells))
+        rows.append((TASKS[name].title, *cells))
     about = (
         f"Runs with {PUBLIC_SEEDS} seeds each: mean ± sample standard deviation over runs. *Automatic* chooses with "
         "settings for the graph. *Recipes* is `hiergcn fit DATASET --model auto`, which chooses among methods with the "
@@ -262,7 +253,7 @@ def _public(auto: Mapping[str, TaskResult], recipes: Mapping[str, TaskResult]) -
         *("recipes", "weights", *(f"{method_title(method)}, recipe" for method in RECIPES), "calibration error"),
     )
     clock = "A mean of about the time limit means that the clock ended the choice: many fits shared the GPU."
-    return Section("public", "Public splits", about, [Table(columns, tuple(rows))], (clock,), is_experiment=False)
+    return Section("public", "Public splits", about, [Table.of(columns, rows)], (clock,), is_experiment=False)
 
 
 def _change(one: TaskResult) -> str:
@@ -300,10 +291,6 @@ def _unfinished(records: Sequence[Record]) -> Section:
 
 def _candidate_names(tasks: Iterable[TaskResult]) -> list[str]:
     return list(dict.fromkeys(name for one in tasks for name in one.single))
-
-
-def _simple(one: TaskResult) -> list[dict[int, float]]:
-    return [one.single[name] for name in SIMPLE if name in one.single]
 
 
 def _over(tasks: Iterable[TaskResult], figure: Any) -> float:

@@ -37,7 +37,7 @@ def few_labels(end: str = "") -> Pairs:
     def pairs(evidence: Evidence) -> Iterator[Pair]:
         for count in evidence.scale.labels:
             for other in NETWORKS:
-                cells = evidence.few("hgcn", f"{count}{end}"), evidence.few(other, f"{count}{end}")
+                cells = evidence.table3("hgcn", f"{count}{end}"), evidence.table3(other, f"{count}{end}")
                 yield f"{count} labels, {method_title(other)}", *cells
 
     return pairs
@@ -46,13 +46,13 @@ def few_labels(end: str = "") -> Pairs:
 def fewest_labels(evidence: Evidence) -> Iterator[Pair]:
     """Pair H-GCN with the networks of Table 3 at the smallest number of labels."""
     least = str(min(evidence.scale.labels))
-    return ((method_title(other), evidence.few("hgcn", least), evidence.few(other, least)) for other in NETWORKS)
+    return ((method_title(other), evidence.table3("hgcn", least), evidence.table3(other, least)) for other in NETWORKS)
 
 
 def ablation(arm: str) -> Pairs:
     """Pair H-GCN with an ablated version of Table 4."""
     return lambda evidence: (
-        (DATASET_TITLES[dataset], evidence.ablated("hgcn", dataset), evidence.ablated(arm, dataset))
+        (DATASET_TITLES[dataset], evidence.table4("hgcn", dataset), evidence.table4(arm, dataset))
         for dataset in evidence.scale.datasets
     )
 
@@ -85,7 +85,7 @@ def citation_to_nell(evidence: Evidence) -> Iterator[Lead]:
 def many_to_few_labels(evidence: Evidence) -> Iterator[Lead]:
     most, least = str(max(evidence.scale.labels)), str(min(evidence.scale.labels))
     for other in NETWORKS:
-        first, second = ((evidence.few("hgcn", count), evidence.few(other, count)) for count in (most, least))
+        first, second = ((evidence.table3("hgcn", count), evidence.table3(other, count)) for count in (most, least))
         yield Lead(method_title(other), f"with {most} labels", f"with {least}", growth(first, second))
 
 
@@ -143,5 +143,4 @@ class Verdict:
 
 
 def verdicts_on(evidence: Evidence) -> list[Verdict]:
-    """Judge every claim."""
     return [Verdict(claim, JUDGES[claim.judge](evidence)) for claim in CLAIMS]

@@ -169,15 +169,12 @@ class Evidence:
         return self.paper | self.plus
 
     def table2(self, arm: str, dataset: str) -> CellResult:
-        """Return a cell of Table 2."""
         return self.cells["table2"]["hgcn-nell" if (arm, dataset) == ("hgcn", NELL) else arm, dataset, ""]
 
-    def few(self, arm: str, column: str) -> CellResult:
-        """Return a cell of Table 3."""
+    def table3(self, arm: str, column: str) -> CellResult:
         return self.cells["table3"][arm, self.scale.few_labels_on, column]
 
-    def ablated(self, arm: str, dataset: str) -> CellResult:
-        """Return a cell of Table 4."""
+    def table4(self, arm: str, dataset: str) -> CellResult:
         return self.cells["table4"][f"{arm}-nell" if dataset == NELL else arm, dataset, ""]
 
     def varied(self, experiment: str, dataset: str) -> dict[int, CellResult]:

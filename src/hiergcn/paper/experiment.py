@@ -151,10 +151,7 @@ class Experiment:
         if self.most_epochs is not None:
             epochs = min(settings.train.epochs, self.most_epochs)
             settings = replace(settings, train=replace(settings.train, epochs=epochs))
-        seeds = next(count for count in (column.seeds, arm.seeds, self.seeds) if count is not None)
-        runs = tuple((split, seed) for split in column.splits[: arm.splits] for seed in _seeds(split, seeds))
-        return Cell(self.name, arm.name, dataset, column.name, settings, runs)
-
-
-def _seeds(split: SplitSpec, count: int) -> range:
-    return range(split.number, split.number + 1) if count == NUMBERED else range(count)
+        count = next(count for count in (column.seeds, arm.seeds, self.seeds) if count is not None)
+        splits = column.splits[: arm.splits]
+        runs = ((split, seed) for split in splits for seed in ([split.number] if count == NUMBERED else range(count)))
+        return Cell(self.name, arm.name, dataset, column.name, settings, tuple(runs))

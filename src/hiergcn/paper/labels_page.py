@@ -28,7 +28,7 @@ from hiergcn.paper.labels import (
 from hiergcn.paper.sections import Picture, Section
 from hiergcn.paper.significance import points
 from hiergcn.paper.store import Record, latest_by
-from hiergcn.paper.tables import Table, Text, spread, words
+from hiergcn.paper.tables import Row, Table, Text, spread
 from hiergcn.report import axes
 from hiergcn.report.axes import Axis
 from hiergcn.report.palette import AMBER, BLUE, GREEN, OTHER, PINK, VERMILION
@@ -43,7 +43,6 @@ CLOSE = 0.02
 """Distance of a measured coverage from what was asked that is allowed."""
 
 Figures = Mapping[str, Any]
-Row = tuple[Text, ...]
 
 
 def labels_records(records: Iterable[Record]) -> list[Record]:
@@ -57,7 +56,6 @@ def _place(record: Record) -> tuple[Any, ...]:
 
 
 def labels_sections(records: Sequence[Record]) -> list[Section]:
-    """Return the parts of the page."""
     curves = {
         model: found for model, name in (("linear", LINEAR), ("auto", AUTO)) if (found := curves_of(records, name))
     }
@@ -178,7 +176,7 @@ def _overview(records: Sequence[Record], curves: Mapping[str, Mapping[str, Curve
         "other draws of the same graphs. Nothing was chosen for prediction sets after their score was fixed on Cora, "
         "Amazon Photo and ACTIVSg2000."
     )
-    table = Table(("what it must show", "found", "verdict"), tuple(rows), wordy=True)
+    table = Table.of(("what it must show", "found", "verdict"), rows, wordy=True)
     return Section("overview", "Overview", about, [table], is_experiment=False)
 
 
@@ -192,7 +190,7 @@ def _verdicts_on_curves(curves: Mapping[str, Curves], model: str) -> list[Row]:
         leads = [lead for one, size in places if (lead := one.lead("suggest", other, size).mean) is not None]
         if leads:
             said = f"{sum(lead > 0 for lead in leads)} of {len(leads)} cells, {points(_mean(leads))} on average"
-            rows.append(words(f"{model}: suggest better than {TITLES.get(other, other)}", said, ""))
+            rows.append((f"{model}: suggest better than {TITLES.get(other, other)}", said, ""))
     saved = [value for one in curves.values() for size in FEW if (value := one.saved("suggest", size)) is not None]
     if saved:
         share = _mean(saved)
@@ -236,7 +234,7 @@ def _verdict_on_doubts(doubts: Iterable[tuple[str, list[tuple[Figures, Figures]]
 
 def _row(what: str, said: str, holds: bool | None) -> Row:
     verdict = "undecided" if holds is None else "holds" if holds else "does not hold"
-    return Text(what), Text(said), Text(verdict, strong=True, mark=verdict.replace(" ", "-"))
+    return what, said, Text(verdict, strong=True, mark=verdict.replace(" ", "-"))
 
 
 # Which nodes to label
@@ -244,7 +242,7 @@ def _row(what: str, said: str, holds: bool | None) -> Row:
 
 def _curves(curves: Mapping[str, Curves], model: str) -> Section:
     names = [name for name in COLOURS if any(one.mean(name, size) for one, size in _cells(curves))]
-    rows = []
+    rows: list[Row] = []
     for one, size in _cells(curves):
         lead = one.lead("suggest", "random", size)
         interval = (f"{points(lead.low)} to {points(lead.high)}",) if lead.low is not None else ()
@@ -252,7 +250,7 @@ def _curves(curves: Mapping[str, Curves], model: str) -> Section:
         best = max(means, key=lambda name: means[name])
         rows.append(
             (
-                Text(f"{TASKS[one.task].title}, {size} per class"),
+                f"{TASKS[one.task].title}, {size} per class",
                 *(Text(spread(one.of(name, size)) if name in means else "–", strong=name == best) for name in names),
                 Text(points(lead.mean), interval, mark="holds" if (lead.mean or 0.0) > 0 else "does-not-hold"),
             )
@@ -277,7 +275,7 @@ def _curves(curves: Mapping[str, Curves], model: str) -> Section:
         )
     notes = ("In the last column: mean difference and its 95 % interval over draws.",)
     figure = Picture(f"curves-{model}", _figure(curves, names), "Accuracy by labels per class for each strategy.")
-    return Section(f"labels-{model}", title, about, [figure, Table(columns, tuple(rows))], notes)
+    return Section(f"labels-{model}", title, about, [figure, Table.of(columns, rows)], notes)
 
 
 def _figure(curves: Mapping[str, Curves], names: Sequence[str]) -> Figure:
@@ -306,13 +304,13 @@ def _saved(curves: Mapping[str, Curves], model: str) -> Section:
     shares = {TASKS[one.task].title: [one.saved("suggest", size) for size in sizes] for one in curves.values()}
     known = ([share for share in column if share is not None] for column in zip(*shares.values(), strict=True))
     shares["mean"] = [_mean(column) if column else None for column in known]
-    rows = [words(name, *("–" if one is None else f"{one:.0%}" for one in each)) for name, each in shares.items()]
+    rows = [(name, *("–" if one is None else f"{one:.0%}" for one in each)) for name, each in shares.items()]
     about = (
         "How many random labels give the accuracy of the suggested ones, by the curve of random labels: 50 % means "
         "that half as many suggested labels do. – means that no number of random labels that was tried is enough."
     )
     title = "Labels saved" if model == "linear" else "Labels saved, with the model that fit chooses"
-    table = Table(("task", *(f"{size} per class" for size in sizes)), tuple(rows))
+    table = Table.of(("task", *(f"{size} per class" for size in sizes)), rows)
     return Section(f"saved-{model}", title, about, [table], is_experiment=False)
 
 
@@ -325,7 +323,7 @@ def _coverage(records: Sequence[Record]) -> Section | None:
     for model, title in MODELS.items():
         found = [sets_of(records, model, *one) for one in asked]
         rows = [
-            words(
+            (
                 TASKS[task].title,
                 spread(first["accuracy"]),
                 *(f"{spread(one[task]['covered'])}, {one[task]['size'].mean:.2f}" for one in found),
@@ -337,7 +335,7 @@ def _coverage(records: Sequence[Record]) -> Section | None:
         if rows:
             columns = ["task", "accuracy", *(f"{share:.0%}, {nodes} nodes" for nodes, share in asked), "splits"]
             columns += ["device"] if model == "auto" else []
-            tables.append(Table(tuple(columns), tuple(rows), caption=f"With {title}:"))
+            tables.append(Table.of(columns, rows, f"With {title}:"))
     if not tables:
         return None
     about = (
@@ -351,7 +349,7 @@ def _coverage(records: Sequence[Record]) -> Section | None:
 
 
 def _doubtful(records: Sequence[Record]) -> Section | None:
-    rows = []
+    rows: list[Row] = []
     for more in (0, 500):
         for task, each in _by_task(records, DOUBTFUL, more=more):
             figures = [one for _, one in each]
@@ -366,7 +364,10 @@ def _doubtful(records: Sequence[Record]) -> Section | None:
                 (
                     Text(TASKS[task].title, (f"{first['flipped']} of {first['labels']} flipped",)),
                     Text(precise["judged"], strong=True),
-                    *words(precise["confidence in the label"], precise["confidence"], *accurate, str(len(figures))),
+                    precise["confidence in the label"],
+                    precise["confidence"],
+                    *accurate,
+                    str(len(figures)),
                 )
             )
     if not rows:
@@ -381,7 +382,7 @@ def _doubtful(records: Sequence[Record]) -> Section | None:
         *("labels", "judged by other labels", "confidence in the label", "confidence"),
         *("accuracy as given", "without the doubtful", "true labels", "draws"),
     )
-    return Section(DOUBTFUL, "Doubtful labels", about, [Table(columns, tuple(rows))])
+    return Section(DOUBTFUL, "Doubtful labels", about, [Table.of(columns, rows)])
 
 
 def _scale(records: Iterable[Record]) -> Section | None:
@@ -389,11 +390,10 @@ def _scale(records: Iterable[Record]) -> Section | None:
     if not found:
         return None
     rows = [
-        words(f"{nodes:,}", f"{one['edges']:,}", f"{one['coarsen']:.1f}", f"{one['suggest']:.1f}")
-        for nodes, one in found
+        (f"{nodes:,}", f"{one['edges']:,}", f"{one['coarsen']:.1f}", f"{one['suggest']:.1f}") for nodes, one in found
     ]
     about = "A planted graph with 8 features; 100 nodes suggested. Seconds on the processor named below."
-    table = Table(("nodes", "edges", "coarsening, s", "suggest, s"), tuple(rows))
+    table = Table.of(("nodes", "edges", "coarsening, s", "suggest, s"), rows)
     return Section(SCALE, "Large graphs", about, [table])
 
 

@@ -17,7 +17,7 @@ from hiergcn.model.registry import method_title
 from hiergcn.paper.experiment import Experiment, Measurement, named_tasks
 from hiergcn.paper.sections import Section
 from hiergcn.paper.store import Record, latest_by
-from hiergcn.paper.tables import Table, Text, words
+from hiergcn.paper.tables import Row, Table, Text
 from hiergcn.run.fit import fit
 
 NAME = "numbers"
@@ -98,7 +98,6 @@ def numbers_records(records: Iterable[Record]) -> list[Record]:
 
 
 def numbers_sections(records: Sequence[Record]) -> list[Section]:
-    """Return the parts of the page."""
     done = [one for one in records if not one.result.get("failure")]
     cells = [_Cell(task, kind, done) for task in TASKS for kind in KINDS]
     cells = [cell for cell in cells if cell.results]
@@ -157,14 +156,14 @@ def _overview(records: Sequence[Record], cells: Sequence[_Cell]) -> Section:
     random = [cell for cell in cells if cell.kind == "random"]
     held = sum(abs(_mean(cell.interval("measured_coverage")) - COVERAGE) <= CLOSE for cell in random)
     rows = (
-        words("tasks and kinds of split on which the answer is better than every floor", f"{better} of {len(cells)}"),
-        words(f"random splits: mean coverage within {100 * CLOSE:g} points of 90 %", f"{held} of {len(random)}"),
+        ("tasks and kinds of split on which the answer is better than every floor", f"{better} of {len(cells)}"),
+        (f"random splits: mean coverage within {100 * CLOSE:g} points of 90 %", f"{held} of {len(random)}"),
     )
-    return Section("overview", "Overview", about, [Table(("", "value"), rows)], is_experiment=False)
+    return Section("overview", "Overview", about, [Table.of(("", "value"), rows)], is_experiment=False)
 
 
 def _scores(cells: Sequence[_Cell]) -> Section:
-    rows = []
+    rows: list[Row] = []
     for cell in cells:
         best, unit = cell.best_floor, TASKS[cell.task].unit
         error = f"MAE {_mean(cell.answer('mae')):.3g} {unit}".strip()
@@ -177,7 +176,7 @@ def _scores(cells: Sequence[_Cell]) -> Section:
                     Text(_spread(cell.of(name, "r2")), (f"MAE {_mean(cell.of(name, 'mae')):.3g} {unit}".strip(),))
                     for name in FLOORS
                 ),
-                Text(f"{cell.wins} of {len(cell.results)}"),
+                f"{cell.wins} of {len(cell.results)}",
             )
         )
     columns = ("task", "answer", *(method_title(name) for name in FLOORS), "splits better than the best floor")
@@ -185,11 +184,11 @@ def _scores(cells: Sequence[_Cell]) -> Section:
         "R² on test nodes, mean ± sample standard deviation over splits, and the mean absolute error. R² is 1 for "
         "perfect predictions and 0 for the mean of the test nodes."
     )
-    return Section("scores", "Scores", about, [Table(columns, tuple(rows))])
+    return Section("scores", "Scores", about, [Table.of(columns, rows)])
 
 
 def _intervals(cells: Sequence[_Cell]) -> Section:
-    rows = []
+    rows: list[Row] = []
     for cell in cells:
         width, unit = _mean(cell.interval("half_width")), TASKS[cell.task].unit
         nodes = {one["prediction_intervals"]["calibration_nodes"] for one in cell.results}
@@ -198,10 +197,10 @@ def _intervals(cells: Sequence[_Cell]) -> Section:
         shown = f"{100 * _mean(covered):.1f} ± {100 * (covered.std or 0.0):.1f}"
         rows.append(
             (
-                Text(cell.title),
+                cell.title,
                 Text(shown, strong=held),
-                Text(f"± {width:.3g} {unit}".strip()),
-                Text(" to ".join(str(count) for count in sorted({min(nodes), max(nodes)}))),
+                f"± {width:.3g} {unit}".strip(),
+                " to ".join(str(count) for count in sorted({min(nodes), max(nodes)})),
             )
         )
     about = (
@@ -210,7 +209,7 @@ def _intervals(cells: Sequence[_Cell]) -> Section:
         "blocked splits test nodes lie elsewhere, and nothing is promised."
     )
     columns = ("task", "coverage", "mean half width", "calibrating nodes")
-    return Section("intervals", "Intervals", about, [Table(columns, tuple(rows))])
+    return Section("intervals", "Intervals", about, [Table.of(columns, rows)])
 
 
 def _place(record: Record) -> tuple[str, str, int]:

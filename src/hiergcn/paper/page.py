@@ -49,14 +49,12 @@ class Page:
 
 
 def paper_page(evidence: Evidence) -> Page:
-    """Return the page of the paper's experiments."""
     found = verdicts_on(evidence)
     sections, provenance = paper_sections(evidence, found), _runs(evidence, list(evidence.paper))
     return Page("The H-GCN paper, run again", sections, provenance, claim_counts(found), found)
 
 
 def plus_page(evidence: Evidence) -> Page:
-    """Return the page of H-GCN+'s experiments."""
     overview = Section("overview", "Overview", "Public splits.", [overview_table(evidence)], is_experiment=False)
     return Page("H-GCN+: all results", [overview, *plus_sections(evidence)], _runs(evidence, list(evidence.plus)))
 
@@ -71,7 +69,6 @@ BENCHMARKS = {
 
 
 def benchmark_page(name: str, records: Sequence[Record], quick: bool = False) -> Page:
-    """Return the page of a benchmark from its runs."""
     title, _, sections_of = BENCHMARKS[name]
     small = quick and name == "range"
     sections = range_sections(records, quick=True) if small else sections_of(records)
@@ -164,7 +161,6 @@ def markdown(page: Page) -> str:
 
 
 def table_lines(table: Table) -> list[str]:
-    """Return a table as lines of Markdown."""
     head = "| " + " | ".join(table.columns) + " |"
     rows = ["| " + " | ".join(_cell_text(cell) for cell in row) + " |" for row in table.rows]
     return [head, "|" + "---|" * len(table.columns), *rows]

@@ -196,7 +196,6 @@ def _trainer(dataset: str, device: str) -> Trainer:
 
 
 def measured(job: Measurement, device: str = "cpu") -> Record:
-    """Do a measurement."""
     began = perf_counter()
     where = {"device": device} if job.on_device else {}
     result = MEASURES[job.name](**job.arguments, **where)

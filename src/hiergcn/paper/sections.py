@@ -10,7 +10,7 @@ from hiergcn.paper.claims import Verdict
 from hiergcn.paper.collect import BEST_CHANNELS, BEST_LEVELS, CellResult, Evidence
 from hiergcn.paper.experiments import DATASET_TITLES, NELL, RIVALS, TEXTS, Scale, arm_title
 from hiergcn.paper.significance import LEVEL, Compared, compare_cells, least_p, points, probability
-from hiergcn.paper.tables import Table, Text, words
+from hiergcn.paper.tables import Row, Table, Text
 from hiergcn.paper.verdicts import Word
 from hiergcn.report.panels import Figure
 
@@ -126,12 +126,12 @@ def claim_counts(found: list[Verdict]) -> str:
 
 
 def _claims(found: list[Verdict]) -> Section:
-    rows = []
+    rows: list[Row] = []
     for one in found:
         verdict = Text(one.finding.word, mark=one.finding.word)
         reading = Text(one.finding.reading, one.finding.details)
-        rows.append((*words(one.claim.place, f"“{one.claim.quote}”"), verdict, reading))
-    table = Table(("where", "the paper says", "verdict", "our runs"), tuple(rows), wordy=True)
+        rows.append((one.claim.place, f"“{one.claim.quote}”", verdict, reading))
+    table = Table.of(("where", "the paper says", "verdict", "our runs"), rows, wordy=True)
     text = TEXTS["claims"]
     return Section("claims", text["title"], text["about"].format(level=LEVEL), [table], is_experiment=False)
 
@@ -157,10 +157,10 @@ def overview_table(evidence: Evidence) -> Table:
     rows = {"H-GCN (paper)": (table2, "hgcn"), "H-GCN+": (public, "hgcn-plus")}
     rows |= {"GCN": (public, "gcn"), "GRAND": (public, "grand")}
     figures = [
-        words(title, *(tables.spread(cells[arm, name, ""].accuracy) for name in evidence.scale.datasets))
+        (title, *(tables.spread(cells[arm, name, ""].accuracy) for name in evidence.scale.datasets))
         for title, (cells, arm) in rows.items()
     ]
-    return Table(tables.dataset_columns("test accuracy in %", evidence.scale.datasets), tuple(figures))
+    return Table.of(tables.dataset_columns("test accuracy in %", evidence.scale.datasets), figures)
 
 
 def plus_sections(evidence: Evidence) -> list[Section]:
@@ -170,7 +170,7 @@ def plus_sections(evidence: Evidence) -> list[Section]:
 def _plus_public(evidence: Evidence) -> Section:
     cells, datasets = evidence.cells["plus-public"], evidence.scale.datasets
     validation = [
-        words(
+        (
             arm_title(arm),
             *(points(cells[arm, name, ""].summary("validation_accuracy").mean, False) for name in datasets),
         )
@@ -178,7 +178,7 @@ def _plus_public(evidence: Evidence) -> Section:
     ]
     blocks = [
         tables.accuracy_table(cells, (*MODELS, "hgcn-plus-4", "grand-4"), datasets),
-        Table(tables.dataset_columns("method", datasets), tuple(validation), "Mean validation accuracy in per cent."),
+        Table.of(tables.dataset_columns("method", datasets), validation, "Mean validation accuracy in per cent."),
         _differences(evidence),
     ]
     return section_of(evidence, "plus-public", blocks)
@@ -186,15 +186,15 @@ def _plus_public(evidence: Evidence) -> Section:
 
 def _differences(evidence: Evidence) -> Table:
     cells = evidence.cells["plus-public"]
-    rows = []
+    rows: list[Row] = []
     for dataset in evidence.scale.datasets:
         for one in _against_rivals(cells, dataset, ""):
             if one.found.mean is not None:
                 interval = f"{points(one.found.low)} to {points(one.found.high)}"
                 figures = (points(one.found.mean), interval, probability(one.found.p), str(one.found.units))
-                rows.append(words(DATASET_TITLES[dataset], one.name, *figures))
+                rows.append((DATASET_TITLES[dataset], one.name, *figures))
     columns = ("dataset", "H-GCN+ minus", "difference", "95 % interval", "p", "seeds")
-    return Table(columns, tuple(rows), "Differences, seed by seed on the public split.")
+    return Table.of(columns, rows, "Differences, seed by seed on the public split.")
 
 
 def _plus_few_labels(evidence: Evidence) -> Section:
@@ -218,12 +218,12 @@ def _with_differences(evidence: Evidence, experiment: str, first: str, places: I
     """Return a row for each (dataset, column, title): the models' accuracies, and H-GCN+ minus each rival."""
     cells = evidence.cells[experiment]
     usual = max(cell.splits for cell in cells.values())
-    rows = []
+    rows: list[Row] = []
     for dataset, column, title in places:
         accuracies = [_over_splits(cells[arm, dataset, column], usual) for arm in MODELS]
-        rows.append((Text(title), *accuracies, *words(*map(_difference, _against_rivals(cells, dataset, column)))))
+        rows.append((title, *accuracies, *map(_difference, _against_rivals(cells, dataset, column))))
     minus = (f"minus {arm_title(arm)}" for arm in RIVALS)
-    return Table((first, *map(arm_title, MODELS), *minus), tuple(rows))
+    return Table.of((first, *map(arm_title, MODELS), *minus), rows)
 
 
 def _over_splits(cell: CellResult, usual: int) -> Text:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from hiergcn.evaluate.metrics import Summary
 from hiergcn.paper.collect import TABLE1, CellResult, Evidence, Printed
@@ -28,6 +28,9 @@ class Text:
     """A verdict, for its colour."""
 
 
+Row = tuple[Text | str, ...]
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows of cells under column names; the first column holds words."""
@@ -37,6 +40,12 @@ class Table:
     caption: str = ""
     wordy: bool = False
     """All columns hold words."""
+
+    @classmethod
+    def of(cls, columns: Iterable[str], rows: Iterable[Row], caption: str = "", *, wordy: bool = False) -> Self:
+        """Return a table whose plain cells are given as text."""
+        cells = (tuple(Text(cell) if isinstance(cell, str) else cell for cell in row) for row in rows)
+        return cls(tuple(columns), tuple(cells), caption, wordy)
 
     def holds_words(self, column: int) -> bool:
         """Return whether a column is read as text, from the left: the first, and those with a word of four letters."""
@@ -74,13 +83,13 @@ def spread(figure: Summary | Printed) -> str:
 def accuracy_table(cells: Cells, arms: Iterable[str], datasets: Sequence[str], *, mark_best: bool = False) -> Table:
     """Return a row per arm that has cells, and a column per dataset."""
     best = {name: _best(cell for (_, where, _), cell in cells.items() if where == name) for name in datasets}
-    rows = []
+    rows: list[Row] = []
     for arm in arms:
         shown = {name: cells.get((arm, name, "")) for name in datasets}
         if any(shown.values()):
             texts = (accuracy_text(cell, best[name] if mark_best else None) for name, cell in shown.items())
-            rows.append((Text(arm_title(arm)), *texts))
-    return Table(dataset_columns("method", datasets), tuple(rows))
+            rows.append((arm_title(arm), *texts))
+    return Table.of(dataset_columns("method", datasets), rows)
 
 
 def dataset_columns(first: str, datasets: Sequence[str]) -> tuple[str, ...]:
@@ -92,11 +101,11 @@ def table1(evidence: Evidence) -> tuple[Table, list[str]]:
     found = evidence.by_dataset("table1")
     titles = {"nodes": "vertices", "labelling": "labelling rate"}
     rows = [
-        (Text(titles.get(what, what)), *(_statistic(one, what, TABLE1[name][what]) for name, one in found.items()))
+        (titles.get(what, what), *(_statistic(one, what, TABLE1[name][what]) for name, one in found.items()))
         for what in ("nodes", "edges", "classes", "features", "labelling")
     ]
     reasons = [note for name, one in found.items() if one is not None for note in _reasons(name, one)]
-    return Table(dataset_columns("", list(found)), tuple(rows)), reasons
+    return Table.of(dataset_columns("", list(found)), rows), reasons
 
 
 def _statistic(one: dict[str, Any] | None, what: str, printed: float) -> Text:
@@ -124,12 +133,12 @@ def table3(evidence: Evidence, small: bool, caption: str) -> Table:
     counts = evidence.scale.labels
     columns = [f"{count} small" if small else str(count) for count in counts]
     arms = ("gcn", "gat", "dgcn", "hgcn", "appnp", "grand")
-    best = {column: _best([evidence.few(arm, column) for arm in arms]) for column in columns}
+    best = {column: _best([evidence.table3(arm, column) for arm in arms]) for column in columns}
     rows = [
-        (Text(arm_title(arm)), *(_with_spreads(evidence.few(arm, column), best[column]) for column in columns))
+        (arm_title(arm), *(_with_spreads(evidence.table3(arm, column), best[column]) for column in columns))
         for arm in arms
     ]
-    return Table(("method", *(f"{count} per class" for count in counts)), tuple(rows), caption)
+    return Table.of(("method", *(f"{count} per class" for count in counts)), rows, caption)
 
 
 def _with_spreads(result: CellResult, best: float | None) -> Text:
@@ -153,12 +162,12 @@ def varied_table(evidence: Evidence, experiment: str, what: str) -> Table:
     """Return accuracy by dataset over the values of a varied setting."""
     cells = evidence.cells[experiment]
     values = list(dict.fromkeys(column for _, _, column in cells))
-    rows = []
+    rows: list[Row] = []
     for name in evidence.scale.datasets:
         shown = [cells["hgcn", name, value] for value in values]
         best = _best(shown)
-        rows.append((Text(DATASET_TITLES[name]), *(_varied_text(cell, best, what == "levels") for cell in shown)))
-    return Table((what, *values), tuple(rows))
+        rows.append((DATASET_TITLES[name], *(_varied_text(cell, best, what == "levels") for cell in shown)))
+    return Table.of((what, *values), rows)
 
 
 def _varied_text(cell: CellResult, best: float | None, with_depth: bool) -> Text:
@@ -172,12 +181,12 @@ def random_table(evidence: Evidence) -> Table:
     """Return accuracy on random splits. No figure is marked as best: means of 10 and of 100 splits do not compare."""
     cells, datasets = evidence.cells["random-splits"], evidence.scale.citation
     leads = {name: _leads(cells, name) for name in datasets}
-    rows = []
+    rows: list[Row] = []
     for arm in (*OF_THE_PAPER, *BESIDE):
         if all((arm, name, "") in cells for name in datasets):
             shown = [(cells[arm, name, ""], leads[name].get(arm, "")) for name in datasets]
-            rows.append((Text(arm_title(arm)), *(_random_text(cell, lead) for cell, lead in shown)))
-    return Table(dataset_columns("method", datasets), tuple(rows))
+            rows.append((arm_title(arm), *(_random_text(cell, lead) for cell, lead in shown)))
+    return Table.of(dataset_columns("method", datasets), rows)
 
 
 def _leads(cells: Cells, dataset: str) -> dict[str, str]:
@@ -198,19 +207,19 @@ def _random_text(cell: CellResult, lead: str) -> Text:
 def field_table(evidence: Evidence) -> Table:
     """Return the median receptive field by dataset and levels."""
     levels = range(evidence.scale.field_levels + 1)
-    rows = []
+    rows: list[Row] = []
     for name, one in evidence.by_dataset("figure-receptive-field").items():
         if one is None:
-            rows.append((Text(DATASET_TITLES[name]), *words(*["not run"] * (len(levels) + 2))))
+            rows.append((DATASET_TITLES[name], *["not run"] * (len(levels) + 2)))
             continue
         shares = [
             f"{100 * one['hgcn'][level]['median'] / one['nodes']:.3g}" if level <= one["depth"] else "–"
             for level in levels
         ]
         gcn, steps = f"{100 * one['gcn']['median'] / one['nodes']:.3g}", f"{one['distance']['mean']:.2f}"
-        rows.append((Text(DATASET_TITLES[name]), *words(gcn, *shares, steps)))
+        rows.append((DATASET_TITLES[name], gcn, *shares, steps))
     columns = ("dataset", "GCN, 2 layers", *(f"{level}" for level in levels), "steps to a label")
-    return Table(columns, tuple(rows), "Median receptive field in per cent of the nodes, by levels.")
+    return Table.of(columns, rows, "Median receptive field in per cent of the nodes, by levels.")
 
 
 def cost_table(evidence: Evidence) -> Table:
@@ -223,17 +232,17 @@ def cost_table(evidence: Evidence) -> Table:
         "gcn_epoch": "GCN, epoch",
         "gat_epoch": "GAT, epoch",
     }
-    rows = []
+    rows: list[Row] = []
     measurements = evidence.experiments["complexity"].measurements
     for measurement, one in zip(measurements, evidence.measured("complexity"), strict=True):
         size = f"{measurement.arguments['nodes']:,}"
         if one is None:
-            rows.append(words(size, f"degree {measurement.arguments['degree']}", *["not run"] * len(names)))
+            rows.append((size, f"degree {measurement.arguments['degree']}", *["not run"] * len(names)))
         else:
             seconds = [f"{one[name]:.3g}" if name in one else "–" for name in names]
-            rows.append(words(size, f"{one['edges']:,}", *seconds))
+            rows.append((size, f"{one['edges']:,}", *seconds))
     caption = "Seconds. Preparation is done once per fit and does not include coarsening."
-    return Table(("nodes", "edges", *names.values()), tuple(rows), caption)
+    return Table.of(("nodes", "edges", *names.values()), rows, caption)
 
 
 def _best(cells: Iterable[CellResult]) -> float | None:

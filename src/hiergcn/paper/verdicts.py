@@ -220,7 +220,6 @@ def largest_lead(evidence: Evidence, others: Sequence[str]) -> Finding:
 
 
 def gat_on_nell(evidence: Evidence) -> Finding:
-    """Judge GAT's memory on NELL."""
     found = evidence.table2("gat", NELL) if NELL in evidence.scale.datasets else None
     if found is None or not found.done:
         return NOT_RUN
@@ -239,7 +238,7 @@ def declines_slightly(evidence: Evidence, others: Sequence[str], margin: Judge) 
     most, least = max(evidence.scale.labels), min(evidence.scale.labels)
     lines = []
     for arm in ("hgcn", *others):
-        cells = [evidence.few(arm, str(count)) for count in (most, least)]
+        cells = [evidence.table3(arm, str(count)) for count in (most, least)]
         first, last = (cell.accuracy.mean for cell in cells)
         if first is not None and last is not None:
             printed = [cell.printed.mean for cell in cells if cell.printed]
@@ -252,7 +251,6 @@ def declines_slightly(evidence: Evidence, others: Sequence[str], margin: Judge) 
 
 
 def toy_graph(evidence: Evidence) -> Finding:
-    """Judge the groups of the toy graph."""
     found = evidence.measured("figure-coarsening")[0]
     if found is None:
         return NOT_RUN
