@@ -296,16 +296,13 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         return settings_for(self._model or method_for(self.preset), self.preset).override(self._given)
 
     def _keep(self, run: RunResult | LoadedRun) -> None:
-        """Set the fitted values."""
         self.__dict__.pop("embedding_", None)  # of an earlier fit
         self._saved, self._probabilities, self._answers = run.model, run.probabilities, run.answers
-        self._run = run if isinstance(run, LoadedRun) else None
-        self._ids = run.predictions["id"].to_numpy() if isinstance(run, LoadedRun) else run.graph.ids
         if isinstance(run, LoadedRun):
-            self._graph_file = run.graph_file
+            self._run, self._graph_file, self._ids = run, run.graph_file, run.predictions["id"].to_numpy()
             learned = run.predictions.loc[run.predictions["given"], "id"].to_numpy()
         else:
-            self._graph_file = None
+            self._run, self._graph_file, self._ids = None, None, run.graph.ids
             learned = run.graph.ids[np.concatenate([run.split.train, run.split.validation])]
         self._learned: NDArray[Any] = learned.astype(str)
         self.settings_, self.hierarchy_ = run.settings, run.hierarchy

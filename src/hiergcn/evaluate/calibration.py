@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 BINS = 15
 FEWEST = 20
@@ -46,7 +47,8 @@ class Temperature:
         """Return the scaled probabilities, (n, classes)."""
         if self.value == 1:
             return probabilities.astype(np.float64)
-        return _softmax(_logits(probabilities) / self.value)
+        scaled: NDArray[np.float64] = softmax(_logits(probabilities) / self.value, axis=1)
+        return scaled
 
 
 def fit_temperature(probabilities: NDArray[np.floating], labels: NDArray[np.integer]) -> Temperature:
@@ -59,11 +61,11 @@ def fit_temperature(probabilities: NDArray[np.floating], labels: NDArray[np.inte
     z, nodes = _logits(probabilities), np.arange(m)
     normaliser = np.stack([np.log(np.exp(z / T).sum(axis=1)) for T in CANDIDATES], axis=1)
     losses = normaliser - z[nodes, labels, None] / CANDIDATES  # (m, candidates)
-    claimed = normaliser - (_softmax(z) * z).sum(axis=1, keepdims=True) / CANDIDATES
+    claimed = normaliser - (softmax(z, axis=1) * z).sum(axis=1, keepdims=True) / CANDIDATES
     total = losses.sum(axis=0) + PRIOR * claimed.mean(axis=0)
     without = (total - losses).argmin(axis=1)  # the best candidate for all nodes but this one
     gain = losses[:, _UNCHANGED] - losses[nodes, without]
-    scaled = _softmax(z / CANDIDATES[without, None])
+    scaled = softmax(z / CANDIDATES[without, None], axis=1)
     standard_error = gain.std(ddof=1) / np.sqrt(m)
     if (
         gain.mean() <= 2 * standard_error
@@ -130,9 +132,3 @@ def _logits(probabilities: NDArray[np.floating]) -> NDArray[np.float64]:
     z = np.log(np.maximum(probabilities.astype(np.float64), _FLOOR))
     z -= z.max(axis=1, keepdims=True)
     return z
-
-
-def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    q = np.exp(logits)
-    q /= q.sum(axis=1, keepdims=True)
-    return q

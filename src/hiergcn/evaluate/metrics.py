@@ -71,14 +71,6 @@ def _r2(truth: Numbers, predicted: Numbers) -> float | None:
     return 1.0 - float(((truth - predicted) ** 2).sum()) / around_mean if around_mean else None
 
 
-def _mean_absolute_error(truth: Numbers, predicted: Numbers) -> float:
-    return float(np.abs(truth - predicted).mean())
-
-
-def _root_mean_squared_error(truth: Numbers, predicted: Numbers) -> float:
-    return float(np.sqrt(((truth - predicted) ** 2).mean()))
-
-
 METRICS: dict[str, Metric] = {
     "accuracy": Metric("accuracy", _accuracy),
     "macro_f1": Metric("macro-F1", _macro_f1),
@@ -89,8 +81,8 @@ Higher is better, 1 is perfect."""
 
 NUMBER_METRICS: dict[str, Metric] = {
     "r2": Metric("R²", _r2),
-    "mae": Metric("mean absolute error", _mean_absolute_error),
-    "rmse": Metric("root mean squared error", _root_mean_squared_error),
+    "mae": Metric("mean absolute error", lambda truth, predicted: float(np.abs(truth - predicted).mean())),
+    "rmse": Metric("root mean squared error", lambda truth, predicted: math.sqrt(((truth - predicted) ** 2).mean())),
 }
 """The same of numbers. R² is 1 less the squared error in units of the variance; errors are in the unit of the target,
 and lower is better."""
@@ -288,7 +280,6 @@ def accuracy_interval(accuracy: float, nodes: int) -> tuple[float, float]:
 
 
 def class_scores(truth: Classes, predicted: Classes, names: Sequence[str]) -> tuple[ClassScore, ...]:
-    """Return the scores of each class."""
     scores = per_class(truth, predicted, len(names))
     return tuple(
         ClassScore(name, float(precision), float(recall), float(f1), int(support))

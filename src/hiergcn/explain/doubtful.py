@@ -62,7 +62,6 @@ class Doubts:
 
     @property
     def likely(self) -> NDArray[np.int64]:
-        """The most likely class, (m,)."""
         classes: NDArray[np.int64] = self.probabilities.argmax(axis=1)
         return classes
 

@@ -83,7 +83,6 @@ class Classes:
         return [(row, [self._cell(row.number, other) for other in order]) for row in self.rows]
 
     def mistakes(self) -> list[Mistake]:
-        """Return the most frequent mistakes."""
         wrong = self.matrix - np.diag(self.matrix.diagonal())
         shown = FREQUENT_MISTAKES if self.many else FEWER_MISTAKES
         places = np.argsort(-wrong, axis=None, kind="stable")[:shown]

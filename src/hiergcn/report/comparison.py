@@ -88,7 +88,8 @@ def verdict(comparison: Comparison) -> tuple[str, str]:
     if not level:
         return figures, "The most accurate method, significantly better than every other."
     highest = f"{title(first.model)} has the highest mean, {_figure(first)}"
-    runs, enough = min(one.units for one in against), _enough_runs(len(against))
+    runs = min(one.units for one in against)
+    enough = 2 + math.floor(math.log2(len(against) / SIGNIFICANT))  # all can be significant, after Holm's correction
     if runs < enough:
         few = f"no difference can be significant with {runs} run{'s' if runs != 1 else ''} per method"
         unit = "seeds" if comparison.splits == (PUBLIC,) else "splits"
@@ -99,11 +100,6 @@ def verdict(comparison: Comparison) -> tuple[str, str]:
     p = max((one.p_holm for one in level if one.p_holm is not None), default=None)
     sure = "" if p is None else f" (p up to {p:.2f})" if len(level) > 1 else f" (p = {p:.2f})"
     return "No clear winner", f"{highest}, but is not significantly better than {near}{more}{sure}."
-
-
-def _enough_runs(comparisons: int) -> int:
-    """Return the fewest pairs with which so many differences can all be significant, after Holm's correction."""
-    return 2 + math.floor(math.log2(comparisons / SIGNIFICANT))
 
 
 def title(model: str) -> str:
@@ -128,8 +124,7 @@ def _accuracy_plots(runs: Sequence[MethodRun]) -> tuple[PlotColumn, list[Markup]
     for run in runs:
         values, drawn = _values(run), []
         if values.size:
-            colour, mean = method_colour(run.model), float(values.mean())
-            spread = float(values.std(ddof=1)) if values.size > 1 else 0.0
+            colour, (mean, spread) = method_colour(run.model), _mean_and_spread(run)
             drawn.append(column.interval(mean - spread, mean + spread, colour, 2.4))
             if values.size <= MAX_DOTS:
                 drawn += [column.mark(value, colour, "ring", 2.5, f"a run: {value:.1f} %") for value in values]
@@ -174,14 +169,10 @@ def _ends(one: PairedDifference) -> tuple[float, float]:
 def comparison_figure(comparison: Comparison) -> Figure:
     """Draw mean, standard deviation and every run of each method, the most accurate at the top, for a file."""
     runs = by_accuracy(comparison)
-    names = [title(run.model) for run in runs]
-    panel = Panel(
-        _accuracy_axis(runs, "test accuracy, %"),
-        axes.rows(names),
-        title=_title(comparison),
-        height=34 * len(runs),
-        grid="x",
-    )
+    splits, seeds = f"{len(comparison.splits)} splits", f"{len(comparison.seeds)} seeds"
+    drawn = seeds if comparison.splits == (PUBLIC,) else f"{splits}, {seeds} each"
+    x, y = _accuracy_axis(runs, "test accuracy, %"), axes.rows([title(run.model) for run in runs])
+    panel = Panel(x, y, title=f"{title_of(comparison.dataset)}, {drawn}", height=34 * len(runs), grid="x")
     for place, run in enumerate(runs):
         values = _values(run)
         if not values.size:
@@ -195,10 +186,3 @@ def comparison_figure(comparison: Comparison) -> Figure:
         failed = f", {run.failed} of {len(run.scores)} failed" if run.failed else ""
         panel.text(mean, place, _figure(run) + failed, dy=-9, colour=MUTED)
     return Figure([panel], LEGEND)
-
-
-def _title(comparison: Comparison) -> str:
-    several = comparison.splits != (PUBLIC,)
-    on = f", {len(comparison.splits)} splits" if several else ""
-    seeds = f"{len(comparison.seeds)} seeds{' each' if several else ''}"
-    return f"{title_of(comparison.dataset)}{on}, {seeds}"

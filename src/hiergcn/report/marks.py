@@ -109,7 +109,6 @@ class PlotColumn:
         self.axis = axis
 
     def head(self) -> Markup:
-        """Return the names of the ticks."""
         names = zip(self.axis.ticks, self.axis.names, strict=True)
         return _cell(text(self.axis.at(tick), HEIGHT - 6, name) for tick, name in names)
 
@@ -126,7 +125,6 @@ class PlotColumn:
         return interval(left, right, MIDDLE, colour, width, tip)
 
     def zero(self) -> str:
-        """Return a line at 0."""
         return upright(self.axis.at(0.0), -BEYOND, HEIGHT + BEYOND, INK)
 
     def bar(self, value: float, colour: str, tip: str = "") -> str:

@@ -38,6 +38,7 @@ def render_numbers(run: LoadedRun, **more: Any) -> str:
     """Return the HTML of the page; `more` are values of the template that pages of classes have, too."""
     metrics, on = run.metrics, "test" if run.metrics["test_r2"] else "validation"
     judged = run.predictions[run.predictions["split"] == on]
+    judged = judged.assign(error=judged["predicted"] - judged["value"])
     rows, about = _rows(metrics, on), f"{len(judged):,} {on} nodes"
     column = PlotColumn(axes.span([max(row["r2"], LEAST) for row in rows] + [0.0, 1.0], room=0.03, most=1.02))
     return rendered(
@@ -61,7 +62,7 @@ def render_numbers(run: LoadedRun, **more: Any) -> str:
         left_out=[one for one in metrics["leaderboard"] or () if one["left_out"]],
         scatter=_scatter(judged, metrics["target"]).html(f"predicted against true values of {about}"),
         errors=_errors(judged, metrics).html(f"predicted minus true value of {about}"),
-        largest=_largest(judged),
+        largest=judged.sort_values("error", key=abs, ascending=False, kind="stable").head(LARGEST).to_dict("records"),
         maps=_maps(run, judged),
         curves=_curves(run),
         **more,
@@ -124,7 +125,7 @@ def _sentences(metrics: dict[str, Any], on: str, nodes: int, rows: list[dict[str
 def _next_steps(metrics: dict[str, Any], judged: pd.DataFrame, on: str, rows: list[dict[str, Any]]) -> list[Step]:
     """Return what to do next, the most useful first."""
     rmse = _delivered(metrics, on, "rmse") or 0.0
-    error = (judged["predicted"] - judged["value"]).abs()
+    error = judged["error"].abs()
     large, worst = int((error > rmse).sum()), judged.iloc[int(error.to_numpy().argmax())]
     most = f"{worst['id']} is the worst: predicted {worst['predicted']:.4g}, true {worst['value']:.4g}"
     share = f"{large:,} of {len(judged):,} {on} nodes are off by more than {_figure(rmse)}. {most}."
@@ -154,8 +155,7 @@ def _scatter(judged: pd.DataFrame, target: str) -> Figure:
 
 def _errors(judged: pd.DataFrame, metrics: dict[str, Any]) -> Figure:
     """Draw how often each error occurs, with the ends of the interval."""
-    error = (judged["predicted"] - judged["value"]).to_numpy()
-    counts, edges = np.histogram(error, bins=BINS)
+    counts, edges = np.histogram(judged["error"], bins=BINS)
     panel = Panel(
         axes.span(edges, "predicted minus true"), axes.span([0, counts.max()], "nodes", zero=True), height=340
     )
@@ -177,9 +177,8 @@ def _maps(run: LoadedRun, judged: pd.DataFrame) -> list[tuple[str, Markup, Still
     predicted = run.predictions["predicted"].to_numpy(float)
     ends = value_ends(predicted)
     ranges = [Entry(name, colour) for name, colour in zip(value_names(ends), VALUE_COLOURS, strict=True)]
-    error = (judged["predicted"] - judged["value"]).to_numpy()
-    usual = float(np.sqrt(np.mean(error**2)))
-    sides = np.digitize(error, [-usual, usual])
+    usual = float(np.sqrt(np.mean(judged["error"] ** 2)))
+    sides = np.digitize(judged["error"], [-usual, usual])
     kinds = [("much too low", FIRST), ("near", LINE), ("much too high", SECOND)]
     target = run.metrics["target"]
     found = [
@@ -190,14 +189,6 @@ def _maps(run: LoadedRun, judged: pd.DataFrame) -> list[tuple[str, Markup, Still
         (title, legend_html(legend), place_map(spots, group, [one.colour for one in legend], f"Map: {title}."))
         for title, spots, group, legend in found
     ]
-
-
-def _largest(judged: pd.DataFrame) -> list[dict[str, Any]]:
-    error = (judged["predicted"] - judged["value"]).rename("error")
-    order = error.abs().sort_values(ascending=False, kind="stable").index[:LARGEST]
-    table = pd.concat([judged, error], axis=1).loc[order]
-    names = ["id", "predicted", "value", "error"]
-    return [dict(zip(names, row, strict=True)) for row in table[names].itertuples(index=False)]
 
 
 def _curves(run: LoadedRun) -> Markup | None:

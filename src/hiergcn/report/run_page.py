@@ -99,7 +99,6 @@ def _loaded(folder: Path, result: RunResult, config: dict[str, Any], machine: di
 
 
 def render(run: LoadedRun) -> str:
-    """Return the HTML of the page."""
     shared: dict[str, Any] = {"levels": _level_rows(run.hierarchy), "sources": _sources(run.settings.method)}
     if isinstance(run.answers, NumberAnswers):
         predicted = run.predictions["predicted"].to_numpy(float)
