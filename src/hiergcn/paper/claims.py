@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from hiergcn.model.registry import method_title
 from hiergcn.paper import verdicts
 from hiergcn.paper.collect import BEST_CHANNELS, BEST_LEVELS, Evidence
 from hiergcn.paper.experiments import DATASET_TITLES, NELL, packaged
 from hiergcn.paper.significance import growth
-from hiergcn.paper.verdicts import Finding, Judge, Lead, Pair, Pairs, at_least_as_printed, best_value, better, grows
+from hiergcn.paper.verdicts import Finding, Lead, Pair, at_least_as_printed, best_value, better, grows
 
 WALKERS = ("deepwalk", "planetoid-t", "planetoid-i")
 NETWORKS = ("gcn", "gat", "dgcn")
@@ -18,29 +17,22 @@ NETWORKS = ("gcn", "gat", "dgcn")
 # Pairs of cells that a claim compares
 
 
-def methods(better: str, worse: Sequence[str], datasets: tuple[str, ...] | None = None) -> Pairs:
+def methods(
+    evidence: Evidence, ours: str, others: Sequence[str], datasets: tuple[str, ...] | None = None
+) -> Iterator[Pair]:
     """Pair a method of Table 2 with others, on all datasets or on some."""
-
-    def pairs(evidence: Evidence) -> Iterator[Pair]:
-        for dataset in evidence.scale.datasets:
-            for other in worse if dataset in (datasets or (dataset,)) else ():
-                name = method_title(other) if better == "hgcn" else f"{method_title(better)} over {method_title(other)}"
-                cells = evidence.table2(better, dataset), evidence.table2(other, dataset)
-                yield f"{DATASET_TITLES[dataset]}, {name}", *cells
-
-    return pairs
+    for dataset in evidence.scale.datasets:
+        for other in others if dataset in (datasets or (dataset,)) else ():
+            name = method_title(other) if ours == "hgcn" else f"{method_title(ours)} over {method_title(other)}"
+            yield f"{DATASET_TITLES[dataset]}, {name}", evidence.table2(ours, dataset), evidence.table2(other, dataset)
 
 
-def few_labels(end: str = "") -> Pairs:
+def few_labels(evidence: Evidence, end: str = "") -> Iterator[Pair]:
     """Pair H-GCN with the networks of Table 3 at every number of labels; `end` is that of the columns' names."""
-
-    def pairs(evidence: Evidence) -> Iterator[Pair]:
-        for count in evidence.scale.labels:
-            for other in NETWORKS:
-                cells = evidence.table3("hgcn", f"{count}{end}"), evidence.table3(other, f"{count}{end}")
-                yield f"{count} labels, {method_title(other)}", *cells
-
-    return pairs
+    for count in evidence.scale.labels:
+        for other in NETWORKS:
+            cells = evidence.table3("hgcn", f"{count}{end}"), evidence.table3(other, f"{count}{end}")
+            yield f"{count} labels, {method_title(other)}", *cells
 
 
 def fewest_labels(evidence: Evidence) -> Iterator[Pair]:
@@ -49,25 +41,21 @@ def fewest_labels(evidence: Evidence) -> Iterator[Pair]:
     return ((method_title(other), evidence.table3("hgcn", least), evidence.table3(other, least)) for other in NETWORKS)
 
 
-def ablation(arm: str) -> Pairs:
+def ablation(evidence: Evidence, arm: str) -> Iterator[Pair]:
     """Pair H-GCN with an ablated version of Table 4."""
-    return lambda evidence: (
-        (DATASET_TITLES[dataset], evidence.table4("hgcn", dataset), evidence.table4(arm, dataset))
-        for dataset in evidence.scale.datasets
-    )
+    for dataset in evidence.scale.datasets:
+        yield DATASET_TITLES[dataset], evidence.table4("hgcn", dataset), evidence.table4(arm, dataset)
 
 
-def best_over(experiment: str, best: dict[str, int], extreme: Callable[[Iterable[int]], int]) -> Pairs:
+def best_over(
+    evidence: Evidence, experiment: str, best: dict[str, int], extreme: Callable[[Iterable[int]], int]
+) -> Iterator[Pair]:
     """Pair the paper's best value of a varied setting with the smallest or the largest one."""
-
-    def pairs(evidence: Evidence) -> Iterator[Pair]:
-        for dataset in evidence.scale.datasets:
-            cells, value = evidence.varied(experiment, dataset), best[dataset]
-            if value in cells:
-                other = extreme(cells)
-                yield f"{DATASET_TITLES[dataset]}, {value} over {other}", cells[value], cells[other]
-
-    return pairs
+    for dataset in evidence.scale.datasets:
+        cells, value = evidence.varied(experiment, dataset), best[dataset]
+        if value in cells:
+            other = extreme(cells)
+            yield f"{DATASET_TITLES[dataset]}, {value} over {other}", cells[value], cells[other]
 
 
 # Leads that a claim says to grow
@@ -89,35 +77,37 @@ def many_to_few_labels(evidence: Evidence) -> Iterator[Lead]:
         yield Lead(method_title(other), f"with {most} labels", f"with {least}", growth(first, second))
 
 
-_ALL_OTHERS = (*WALKERS, *NETWORKS)
-_margin_grows = grows(many_to_few_labels, lambda evidence: evidence.scale.draws >= 10)
+def _margin_grows(evidence: Evidence) -> Finding:
+    return grows(many_to_few_labels(evidence), enough=evidence.scale.draws >= 10)
 
-JUDGES: dict[str, Judge] = {
-    "largest-lead": partial(verdicts.largest_lead, others=_ALL_OTHERS),
+
+_ALL_OTHERS = (*WALKERS, *NETWORKS)
+JUDGES: dict[str, Callable[[Evidence], Finding]] = {
+    "largest-lead": lambda runs: verdicts.largest_lead(runs, _ALL_OTHERS),
     "receptive-field": verdicts.larger_receptive_field,
     "toy-graph": verdicts.toy_graph,
     "preprocessing": verdicts.preprocessing,
     "epochs": verdicts.epochs,
     "figures": verdicts.figures,
     "gat-memory": verdicts.gat_on_nell,
-    "outperforms": better(methods("hgcn", _ALL_OTHERS)),
-    "larger-on-nell": grows(citation_to_nell, lambda evidence: evidence.scale.seeds >= 10),
-    "exceeds-on-nell": at_least_as_printed(methods("hgcn", ("gcn", "dgcn"), (NELL,))),
-    "walkers-are-poor": better(methods("gcn", WALKERS)),
-    "gat-over-gcn": better(methods("gat", ("gcn",))),
+    "outperforms": lambda runs: better(methods(runs, "hgcn", _ALL_OTHERS)),
+    "larger-on-nell": lambda runs: grows(citation_to_nell(runs), enough=runs.scale.seeds >= 10),
+    "exceeds-on-nell": lambda runs: at_least_as_printed(methods(runs, "hgcn", ("gcn", "dgcn"), (NELL,))),
+    "walkers-are-poor": lambda runs: better(methods(runs, "gcn", WALKERS)),
+    "gat-over-gcn": lambda runs: better(methods(runs, "gat", ("gcn",))),
     "farther-on-nell": verdicts.farther_on_nell,
-    "outperforms-with-few-labels": better(few_labels()),
-    "outperforms-with-small-validation": better(few_labels(" small")),
+    "outperforms-with-few-labels": lambda runs: better(few_labels(runs)),
+    "outperforms-with-small-validation": lambda runs: better(few_labels(runs, " small")),
     "margin-grows": _margin_grows,
-    "five-labels": at_least_as_printed(fewest_labels),
-    "declines-slightly": partial(verdicts.declines_slightly, others=NETWORKS, margin=_margin_grows),
-    "coarsening-helps": better(ablation("no-coarsening")),
-    "embedding-helps": better(ablation("no-embedding")),
-    "best-levels": best_value("figure-levels", BEST_LEVELS),
-    "too-many-levels": better(best_over("figure-levels", BEST_LEVELS, max)),
-    "more-channels": better(best_over("figure-channels", BEST_CHANNELS, min)),
-    "best-channels": best_value("figure-channels", BEST_CHANNELS),
-    "too-many-channels": better(best_over("figure-channels", BEST_CHANNELS, max)),
+    "five-labels": lambda runs: at_least_as_printed(fewest_labels(runs)),
+    "declines-slightly": lambda runs: verdicts.declines_slightly(runs, NETWORKS, _margin_grows(runs)),
+    "coarsening-helps": lambda runs: better(ablation(runs, "no-coarsening")),
+    "embedding-helps": lambda runs: better(ablation(runs, "no-embedding")),
+    "best-levels": lambda runs: best_value(runs, "figure-levels", BEST_LEVELS),
+    "too-many-levels": lambda runs: better(best_over(runs, "figure-levels", BEST_LEVELS, max)),
+    "more-channels": lambda runs: better(best_over(runs, "figure-channels", BEST_CHANNELS, min)),
+    "best-channels": lambda runs: best_value(runs, "figure-channels", BEST_CHANNELS),
+    "too-many-channels": lambda runs: better(best_over(runs, "figure-channels", BEST_CHANNELS, max)),
 }
 
 

@@ -1,11 +1,11 @@
 """Judges: each gives a verdict on one kind of claim, with the figures behind it.
 
-`better`, `at_least_as_printed`, `grows` and `best_value` serve several claims and are made from the cells to compare;
-the others judge one claim each. `claims.py` has the claims.
+`better`, `at_least_as_printed`, `grows` and `best_value` serve several claims; the others judge one claim each.
+`claims.py` has the claims.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -48,27 +48,21 @@ class Finding:
 
 NOT_RUN = Finding("not run", "The runs needed for this claim are not in the store.")
 
-Judge = Callable[[Evidence], Finding]
 Pair = tuple[str, CellResult, CellResult]
 """Name, our cell, and the cell it is compared with."""
-Pairs = Callable[[Evidence], Iterable[Pair]]
 
 
 # Judges that several claims share
 
 
-def better(pairs: Pairs) -> Judge:
+def better(pairs: Iterable[Pair]) -> Finding:
     """Judge "ours is better than each of these"."""
-
-    def judge(evidence: Evidence) -> Finding:
-        compared = compare_cells(pairs(evidence))
-        run = [one for one in compared if one.run]
-        signs = [one.sign for one in run]
-        count = f"Better in {signs.count(1)} of {len(run)}, worse in {signs.count(-1)}, level in {signs.count(0)}."
-        missing = [one.name for one in compared if not one.run]
-        return _by_signs(signs, count, missing, enough=_could_tell(run), details=_by_outcome(run))
-
-    return judge
+    compared = compare_cells(pairs)
+    run = [one for one in compared if one.run]
+    signs = [one.sign for one in run]
+    count = f"Better in {signs.count(1)} of {len(run)}, worse in {signs.count(-1)}, level in {signs.count(0)}."
+    missing = [one.name for one in compared if not one.run]
+    return _by_signs(signs, count, missing, enough=_could_tell(run), details=_by_outcome(run))
 
 
 def _could_tell(run: Sequence[Compared]) -> bool:
@@ -108,17 +102,13 @@ def _by_signs(
     return Finding("undecided", f"{reading}{_unrun(missing)}{reason}", details)
 
 
-def at_least_as_printed(pairs: Pairs) -> Judge:
+def at_least_as_printed(pairs: Iterable[Pair]) -> Finding:
     """Judge "ours is better by this much": the 95 % interval of the difference must reach the printed figure."""
-
-    def judge(evidence: Evidence) -> Finding:
-        compared = compare_cells(pairs(evidence))
-        run = [one for one in compared if one.run and one.found.high is not None and one.printed is not None]
-        missing = [one.name for one in compared if one not in run]
-        reached = [(one.found.high or 0.0) >= (one.printed or 0.0) for one in run]
-        return _settled(not all(reached), [f"{one.name} {_figures(one)}" for one in run], missing)
-
-    return judge
+    compared = compare_cells(pairs)
+    run = [one for one in compared if one.run and one.found.high is not None and one.printed is not None]
+    missing = [one.name for one in compared if one not in run]
+    reached = [(one.found.high or 0.0) >= (one.printed or 0.0) for one in run]
+    return _settled(not all(reached), [f"{one.name} {_figures(one)}" for one in run], missing)
 
 
 @dataclass(frozen=True)
@@ -131,54 +121,46 @@ class Lead:
     grown: Grown | None
 
 
-def grows(leads: Callable[[Evidence], Iterable[Lead]], enough: Callable[[Evidence], bool]) -> Judge:
+def grows(leads: Iterable[Lead], *, enough: bool) -> Finding:
     """Judge "our lead is larger in the second place than in the first"."""
-
-    def judge(evidence: Evidence) -> Finding:
-        every = list(leads(evidence))
-        run = [one for one in every if one.grown is not None and one.grown.p is not None]
-        known = corrected([one.grown for one in run if one.grown is not None])
-        signs = [0 if one.p is None or one.p >= LEVEL else 1 if one.at_second > one.at_first else -1 for one in known]
-        count = f"Grows in {signs.count(1)} of {len(run)}, shrinks in {signs.count(-1)}, chance in {signs.count(0)}."
-        details = tuple(
-            f"over {one.name} from {points(grown.at_first)} {one.first} to {points(grown.at_second)} {one.second} "
-            f"({probability(grown.p)})"
-            for one, grown in zip(run, known, strict=True)
-        )
-        missing = [f"{one.name} {one.first}" for one in every if one not in run]
-        return _by_signs(signs, count, missing, enough=enough(evidence), details=details)
-
-    return judge
+    every = list(leads)
+    run = [one for one in every if one.grown is not None and one.grown.p is not None]
+    known = corrected([one.grown for one in run if one.grown is not None])
+    signs = [0 if one.p is None or one.p >= LEVEL else 1 if one.at_second > one.at_first else -1 for one in known]
+    count = f"Grows in {signs.count(1)} of {len(run)}, shrinks in {signs.count(-1)}, chance in {signs.count(0)}."
+    details = tuple(
+        f"over {one.name} from {points(grown.at_first)} {one.first} to {points(grown.at_second)} {one.second} "
+        f"({probability(grown.p)})"
+        for one, grown in zip(run, known, strict=True)
+    )
+    missing = [f"{one.name} {one.first}" for one in every if one not in run]
+    return _by_signs(signs, count, missing, enough=enough, details=details)
 
 
-def best_value(experiment: str, best: dict[str, int]) -> Judge:
+def best_value(evidence: Evidence, experiment: str, best: dict[str, int]) -> Finding:
     """Judge "this value is the best": no other may be significantly better, and its mean must be the highest."""
-
-    def judge(evidence: Evidence) -> Finding:
-        lines, signs, missing = [], [], []
-        for dataset in evidence.scale.datasets:
-            cells = evidence.varied(experiment, dataset)
-            known = {value: cell for value, cell in cells.items() if cell.done > 1}
-            claimed = known.get(best[dataset])
-            if claimed is None or len(known) < len(cells):
-                missing.append(DATASET_TITLES[dataset])
-                continue
-            highest = max(known, key=lambda value: known[value].accuracy.mean or 0.0)
-            others = [(str(value), cell, claimed) for value, cell in known.items() if cell is not claimed]
-            beaten = [one.name for one in compare_cells(others) if one.sign == 1]
-            signs.append(-1 if beaten else 1 if highest == best[dataset] else 0)
-            lines.append(
-                f"{DATASET_TITLES[dataset]}: best at {highest} with {points(known[highest].accuracy.mean, False)}, "
-                f"at {best[dataset]} {points(claimed.accuracy.mean, False)}"
-                + (f", significantly better: {', '.join(beaten)}" if beaten else "")
-            )
-        found = _settled(-1 in signs, lines, missing)
-        if found.word != "holds" or 0 not in signs:
-            return found
-        reason = "Undecided because other values have higher means, but none significantly."
-        return replace(found, word="undecided", reading=f"{found.reading} {reason}")
-
-    return judge
+    lines, signs, missing = [], [], []
+    for dataset in evidence.scale.datasets:
+        cells = evidence.varied(experiment, dataset)
+        known = {value: cell for value, cell in cells.items() if cell.done > 1}
+        claimed = known.get(best[dataset])
+        if claimed is None or len(known) < len(cells):
+            missing.append(DATASET_TITLES[dataset])
+            continue
+        highest = max(known, key=lambda value: known[value].accuracy.mean or 0.0)
+        others = [(str(value), cell, claimed) for value, cell in known.items() if cell is not claimed]
+        beaten = [one.name for one in compare_cells(others) if one.sign == 1]
+        signs.append(-1 if beaten else 1 if highest == best[dataset] else 0)
+        lines.append(
+            f"{DATASET_TITLES[dataset]}: best at {highest} with {points(known[highest].accuracy.mean, False)}, "
+            f"at {best[dataset]} {points(claimed.accuracy.mean, False)}"
+            + (f", significantly better: {', '.join(beaten)}" if beaten else "")
+        )
+    found = _settled(-1 in signs, lines, missing)
+    if found.word != "holds" or 0 not in signs:
+        return found
+    reason = "Undecided because other values have higher means, but none significantly."
+    return replace(found, word="undecided", reading=f"{found.reading} {reason}")
 
 
 # Judges of a single claim
@@ -233,7 +215,7 @@ def gat_on_nell(evidence: Evidence) -> Finding:
     return _settled(size < CLAIMED_GIB, [text])
 
 
-def declines_slightly(evidence: Evidence, others: Sequence[str], margin: Judge) -> Finding:
+def declines_slightly(evidence: Evidence, others: Sequence[str], margin: Finding) -> Finding:
     """Judge the loss of accuracy with fewer labels: a smaller loss than each baseline's is a margin that grows."""
     most, least = max(evidence.scale.labels), min(evidence.scale.labels)
     lines = []
@@ -245,7 +227,7 @@ def declines_slightly(evidence: Evidence, others: Sequence[str], margin: Judge) 
             lost = printed[0] - printed[1] if len(printed) == 2 else None
             lines.append(f"{method_title(arm)} {points(first - last, False)} (paper {points(lost, False)})")
     found = _settled(False, lines, before=f"From {most} to {least} labels per class, points lost: ")
-    word = margin(evidence).word
+    word = margin.word
     reason = " Undecided because the margin over some of them may have grown by chance." if word == "undecided" else ""
     return replace(found, word=word, reading=found.reading + reason) if lines else found
 
