@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hiergcn.datasets import load_dataset, planted_graph
+from hiergcn.datasets import Dataset, load_dataset, planted_graph
 from hiergcn.errors import HierGCNError
 from hiergcn.graph import Graph, Split
 from hiergcn.paper.experiment import Experiment, Measurement, named_tasks
@@ -89,35 +89,30 @@ def _many_classes(number: int) -> tuple[Graph, Split]:
     return graph, Split.random(_labels(graph), 10, _VALIDATION, None, number)
 
 
-def _per_class(dataset: str, title: str, labels: int) -> ChoosingTask:
+def _on(dataset: str, split: Callable[[Dataset, int], Split]) -> Callable[[int], tuple[Graph, Split]]:
     def draw(number: int) -> tuple[Graph, Split]:
-        graph = load_dataset(dataset).graph
-        return graph, Split.random(_labels(graph), labels, _VALIDATION, None, number)
+        found = load_dataset(dataset)
+        return found.graph, split(found, number)
 
+    return draw
+
+
+def _per_class(dataset: str, title: str, labels: int) -> ChoosingTask:
+    draw = _on(dataset, lambda data, number: Split.random(_labels(data.graph), labels, _VALIDATION, None, number))
     return ChoosingTask(title, f"{labels} per class, {_VALIDATION} validate", draw)
 
 
 def _masks(dataset: str, title: str) -> ChoosingTask:
-    def draw(number: int) -> tuple[Graph, Split]:
-        found = load_dataset(dataset)
-        return found.graph, found.splits[number]
-
-    return ChoosingTask(title, "published splits, about half", draw)
+    return ChoosingTask(title, "published splits, about half", _on(dataset, lambda data, number: data.splits[number]))
 
 
 def _tenths(dataset: str, title: str) -> ChoosingTask:
-    def draw(number: int) -> tuple[Graph, Split]:
-        graph = load_dataset(dataset).graph
-        return graph, Split.holdout(_labels(graph), 0.1, 0.8, number)
-
+    draw = _on(dataset, lambda data, number: Split.holdout(_labels(data.graph), 0.1, 0.8, number))
     return ChoosingTask(title, "10 %, 10 % validate", draw)
 
 
 def _public(dataset: str, title: str) -> ChoosingTask:
-    def draw(_: int) -> tuple[Graph, Split]:
-        found = load_dataset(dataset)
-        return found.graph, found.split
-
+    draw = _on(dataset, lambda data, _: data.split)
     return ChoosingTask(f"{title}, public split", f"20 per class, {_VALIDATION} validate", draw, public=True)
 
 

@@ -38,7 +38,7 @@ class TaskResult:
     @property
     def accuracy(self) -> float:
         """Mean over splits of the automatic choice."""
-        return _mean(self.auto)
+        return self.mean("test_accuracy")
 
     @cached_property
     def single(self) -> dict[str, dict[int, float]]:
@@ -55,10 +55,6 @@ class TaskResult:
     def of(self, name: str) -> Summary:
         """Return the accuracies of a candidate on the splits where it finished."""
         return Summary(tuple(self.single.get(name, {}).values()))
-
-    def auto_beside(self, name: str) -> Summary:
-        """Return the accuracies of the automatic choice on the splits where a candidate finished."""
-        return Summary(tuple(self.splits[split]["test_accuracy"] for split in self.single.get(name, {})))
 
     def counted(self, name: str) -> float:
         """Return the mean accuracy of a candidate; without a result it counts as the automatic choice."""
@@ -82,7 +78,9 @@ class TaskResult:
 
     def lead_over(self, name: str) -> float | None:
         """Return the automatic choice minus a candidate, on the splits where that finished."""
-        return _mean(self.auto_beside(name)) - _mean(self.of(name)) if self.single.get(name) else None
+        own = self.single.get(name, {})
+        leads = [self.splits[split]["test_accuracy"] - accuracy for split, accuracy in own.items()]
+        return float(np.mean(leads)) if leads else None
 
     def leads_over_simple(self) -> dict[str, float]:
         return {name: lead for name in SIMPLE if (lead := self.lead_over(name)) is not None}
@@ -109,8 +107,3 @@ def results_by_task(records: Iterable[Record]) -> dict[str, TaskResult]:
 def place_of(record: Record) -> tuple[str, str, int]:
     about = record.key["arguments"]
     return record.key["name"], about["task"], about["split"]
-
-
-def _mean(summary: Summary) -> float:
-    assert summary.mean is not None
-    return summary.mean

@@ -165,14 +165,14 @@ def _candidate_row(tasks: Sequence[TaskResult], name: str, auto: float) -> Row:
     """Return a candidate's figures; `auto` is the mean accuracy of the automatic choice over all tasks."""
     there = [one for one in tasks if one.single.get(name)]
     own = _over(there, lambda one: float(one.of(name).values.mean()))
-    beside = _over(there, lambda one: float(one.auto_beside(name).values.mean()))
+    lead = _over(there, lambda one: one.lead_over(name))
     counted = _over(tasks, lambda one: one.counted(name))
     ran = sum(len(one.single[name]) for one in there)
     return (
         _title(name),
         f"{ran} on {len(there)} tasks",
         ", ".join(f"{count} {reason}" for reason, count in _reasons(tasks, name).most_common()),
-        *(points(own, False), points(beside, False), points(beside - own)),
+        *(points(own, False), points(own + lead, False), points(lead)),
         *(points(counted, False), points(auto - counted)),
     )
 
