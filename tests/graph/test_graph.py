@@ -91,6 +91,18 @@ def test_indices_are_32_bit_if_they_fit() -> None:
     assert Graph(matrix).adjacency.indptr.dtype == np.int32
 
 
+def test_weights_that_are_all_1_take_no_memory() -> None:
+    dense = np.ones((4, 4))
+    graph = Graph(sp.csr_array(dense))
+    assert graph.adjacency.data.strides == (0,)
+    assert graph.adjacency.dtype == np.float64
+    assert np.array_equal(graph.adjacency.toarray(), dense)
+    assert np.array_equal(graph.adjacency @ np.arange(4.0), dense @ np.arange(4.0))
+    assert graph.n_edges == 6
+    dense[1, 2] = dense[2, 1] = 2.0
+    assert Graph(sp.csr_array(dense)).adjacency.data.strides == (8,)
+
+
 def test_text_and_gappy_ids() -> None:
     assert Graph(PATH, ids=np.array(["b", "a", "7"])).ids.tolist() == ["b", "a", "7"]
     assert Graph(PATH, ids=np.array([900, 5, 77])).ids.tolist() == [900, 5, 77]

@@ -5,18 +5,29 @@ gathered, sorted by column, and equal columns summed. Rows are sorted many at a 
 in the cache. So every thread writes memory in order; it reads the rows of members, which it prefetches, and looks up
 the hyper-node of each neighbour.
 
-A row of A' has at most as many entries as those of its members together, so there is room for a range of rows in a
-buffer of that size. The buffers are compacted in place: there is no second copy of the matrix. Values are float32 if
+A row of A' has at most as many entries as those of its members together, so there is room for the matrix in arrays of
+that size. Each thread makes a few rows in its own buffers, which stay in the cache, and copies them to their place as
+soon as the lengths of the rows before them are known: memory beyond the result is never touched. Values are float32 if
 that holds every sum exactly, as it does for counts. Other sums depend on the order of their terms in the last bits, so
 the lower triangle is then copied from the upper one.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hiergcn.compiled.csr import Float64s, Floats, Int32s, Int64s, Rows, frozen
-from hiergcn.compiled.jit import AHEAD, CACHED, even_ranges, kernel, prefetch, prefetch_row, run_over
+from hiergcn.compiled.jit import (
+    AHEAD,
+    CACHED,
+    even_ranges,
+    kernel,
+    prefetch,
+    prefetch_neighbours,
+    prefetch_row,
+    run_over,
+    thread_count,
+)
 
 EXACT = 2.0**24
 """float32 holds whole numbers up to here."""
@@ -26,15 +37,13 @@ DIGIT = 12
 """Most bits by which entries are distributed at a time."""
 ROW, COLUMN = 32, 0x7FFFFFFF
 """First bit of a key that tells the row, and the bits that tell the column."""
-RANGES_PER_THREAD = 16
-"""The work of a range of rows is not known beforehand, so there are more ranges than threads."""
+PART = 2**22
+"""Most entries, of all threads together, that are made before they are copied to their place."""
 
 
-class Buffers(NamedTuple):
-    """The rows of the coarser graph under construction; row c is in begin[c]:end[c] of columns and values."""
+class Made(NamedTuple):
+    """Rows of the coarser graph, one after the other."""
 
-    begin: Int64s  # (n_coarse,)
-    end: Int64s  # (n_coarse,)
     columns: Int32s
     values: Floats
 
@@ -45,33 +54,42 @@ def contract(rows: Rows, group: Int32s, n_coarse: int) -> Rows:
     The edges inside a hyper-node become its self-loop; as in the product, each counts twice (once from either end).
     """
     members, first = group_members(group, n_coarse)  # (n,), (n_coarse + 1,)
-    start = offsets(np.bincount(group, weights=np.diff(rows.indptr), minlength=n_coarse).astype(np.int64))
+    start = offsets(group_sums(group, np.diff(rows.indptr), n_coarse))
     kind = np.float32 if _sums_are_small(rows, group, n_coarse) else np.float64
-    columns, values = np.empty(start[-1], np.int32), np.empty(start[-1], kind)
-    made = Buffers(np.empty(n_coarse, np.int64), np.empty(n_coarse, np.int64), columns, values)
-    ranges = even_ranges(start, RANGES_PER_THREAD)
-    run_over(ranges, lambda low, high: _sum_rows(rows, group, members, first, start, low, high, made))
+    made = Made(np.empty(start[-1], np.int32), np.empty(start[-1], kind))
+    lengths, indptr = np.empty(n_coarse, np.int64), np.zeros(n_coarse + 1, np.int64)
+    ranges = even_ranges(start, 1 + int(start[-1]) // PART)
+    threads = 1 if len(ranges) == 1 else thread_count()
+    most = max(int(start[high] - start[low]) for low, high in ranges)
+    buffers = [Made(np.empty(most, np.int32), np.empty(most, kind)) for _ in range(threads)]
+
+    def make(one: int, _: int) -> None:
+        _sum_rows(rows, group, members, first, start, *turn[one], buffers[one], lengths)
+
+    def copy(one: int, _: int) -> None:
+        begin, end = indptr[list(turn[one])]
+        for whole, part in zip(made, buffers[one], strict=True):
+            whole[begin:end] = part[: end - begin]
+
+    for done in range(0, len(ranges), threads):
+        turn = ranges[done : done + threads]  # a range for each thread
+        each = [(one, one + 1) for one in range(len(turn))]
+        run_over(each, make, threads)
+        low, high = turn[0][0], turn[-1][1]
+        indptr[low + 1 : high + 1] = indptr[low] + np.cumsum(lengths[low:high])
+        run_over(each, copy, threads)
     if kind == np.float64:
-        run_over(ranges, lambda low, high: _mirror(low, high, made))
-    indptr = offsets(made.end - made.begin)
-
-    def close_gaps(one: int, _: int) -> None:
-        array = (columns, values)[one]
-        for low, high in ranges:  # whose rows are one after the other
-            array[indptr[low] : indptr[high]] = array[start[low] : start[low] + indptr[high] - indptr[low]]
-
-    run_over([(0, 1), (1, 2)], close_gaps, threads=None if len(ranges) > 1 else 1)
-    columns.resize(indptr[-1], refcheck=False)  # frees the rest without a copy
-    values.resize(indptr[-1], refcheck=False)
-    return Rows(frozen(indptr, np.int64), frozen(columns, np.int32), frozen(values, kind))
+        run_over(ranges, lambda low, high: _mirror(low, high, indptr, made))
+    for array in made:
+        array.resize(indptr[-1], refcheck=False)  # frees the rest without a copy
+    return Rows(frozen(indptr, np.int64), frozen(made.columns, np.int32), frozen(made.values, kind))
 
 
 def _sums_are_small(rows: Rows, group: Int32s, n_coarse: int) -> bool:
     """Return whether all weights are whole and those of no hyper-node sum to more than `EXACT`."""
     strength = np.empty(rows.n)  # of a node: the sum of its row
     run_over(even_ranges(rows.indptr), lambda low, high: _strengths(rows.indptr, rows.data, low, high, strength))
-    largest = np.bincount(group, weights=strength, minlength=n_coarse).max(initial=0.0)
-    return bool(largest <= EXACT)
+    return bool(group_sums(group, strength, n_coarse).max(initial=0.0) <= EXACT)
 
 
 def offsets(counts: Int64s) -> Int64s:
@@ -102,15 +120,23 @@ def group_members(group: Int32s, n_coarse: int) -> tuple[Int32s, Int64s]:
     """Return the members of every hyper-node: those of c, ascending, are members[first[c]:first[c + 1]]."""
     first = np.zeros(n_coarse + 1, np.int64)
     for c in group:
-        first[c + 1] += 1
-    first = np.cumsum(first)
-    cursor = first.copy()
+        first[c] += 1
+    for c in range(n_coarse):
+        first[c + 1] += first[c]  # where the members end: they are written from the last to the first
     members = np.empty(len(group), np.int32)
-    for i in range(len(group)):
-        c = group[i]
-        members[cursor[c]] = i
-        cursor[c] += 1
+    for i in range(len(group) - 1, -1, -1):
+        first[group[i]] -= 1
+        members[first[group[i]]] = i
     return members, first
+
+
+@kernel
+def group_sums(group: Int32s, values: Any, n_coarse: int) -> Any:
+    """Return the sum of the values of the members of each hyper-node, (n_coarse,)."""
+    total = np.zeros(n_coarse, values.dtype)
+    for i in range(len(group)):
+        total[group[i]] += values[i]
+    return total
 
 
 @kernel
@@ -127,9 +153,17 @@ def _strengths(indptr: Int64s, data: Floats, start: int, stop: int, strength: Fl
 
 @kernel
 def _sum_rows(
-    rows: Rows, group: Int32s, members: Int32s, first: Int64s, start: Int64s, low: int, high: int, made: Buffers
+    rows: Rows,
+    group: Int32s,
+    members: Int32s,
+    first: Int64s,
+    start: Int64s,
+    low: int,
+    high: int,
+    made: Made,
+    lengths: Int64s,
 ) -> None:
-    """Write the rows low:high one after the other, from start[low] on, each sorted; a block of rows at a time.
+    """Write the rows low:high one after the other, each sorted, and their lengths; a block of rows at a time.
 
     The key of an entry is its row within the block and its column. Radix sort is stable, so terms of a sum stay in the
     order of the members.
@@ -142,7 +176,7 @@ def _sum_rows(
     bits = _bits(len(first) - 1)
     passes = -(-bits // DIGIT)
     digit = -(-bits // passes)
-    c, at = low, start[low]
+    c, at = low, 0
     while c < high:
         stop = c + 1
         while stop < min(high, c + BLOCK) and start[stop + 1] - start[c] <= BLOCK:
@@ -153,9 +187,9 @@ def _sum_rows(
             keys, weights, other_keys, other_weights = other_keys, other_weights, keys, weights
         _distribute(keys, weights, count, ROW, _bits(stop - c), other_keys, other_weights)
         for r in range(c, stop):
-            made.begin[r] = at
-            at = _merge(r, other_keys, other_weights, start[r] - start[c], start[r + 1] - start[c], at, made)
-            made.end[r] = at
+            end = _merge(r, other_keys, other_weights, start[r] - start[c], start[r + 1] - start[c], at, made)
+            lengths[r] = end - at
+            at = end
         c = stop
 
 
@@ -182,6 +216,7 @@ def _gather(
             if len(group) > CACHED:
                 prefetch(indptr, np.uint32(members[min(m + 6 * AHEAD, last)]))
                 prefetch_row(rows, np.uint32(members[min(m + 4 * AHEAD, last)]))
+                prefetch_neighbours(rows, np.uint32(members[min(m + AHEAD, last)]), group)
             i = np.uint32(members[m])
             for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + np.uint32(1)])):
                 keys[count] = row | np.int64(group[np.uint32(indices[p])])
@@ -210,7 +245,7 @@ def _distribute(
 
 
 @kernel(plain=None)
-def _merge(row: int, keys: Int64s, weights: Floats, start: int, stop: int, at: int, made: Buffers) -> int:
+def _merge(row: int, keys: Int64s, weights: Floats, start: int, stop: int, at: int, made: Made) -> int:
     """Write the sorted entries start:stop as a row from `at` on, equal columns summed; return where it ends.
 
     Sums go from the last term to the first, on the diagonal from the first to the last.
@@ -236,12 +271,12 @@ def _merge(row: int, keys: Int64s, weights: Floats, start: int, stop: int, at: i
 
 
 @kernel
-def _mirror(low: int, high: int, made: Buffers) -> None:
+def _mirror(low: int, high: int, indptr: Int64s, made: Made) -> None:
     """Copy the values of the lower triangle, in rows low:high, from the upper one."""
-    begin, end, columns, values = made
+    columns, values = made
     for c in range(low, high):
-        for p in range(begin[c], end[c]):
+        for p in range(indptr[c], indptr[c + 1]):
             r = columns[p]
             if r >= c:
                 break
-            values[p] = values[begin[r] + np.searchsorted(columns[begin[r] : end[r]], c)]
+            values[p] = values[indptr[r] + np.searchsorted(columns[indptr[r] : indptr[r + 1]], c)]

@@ -21,9 +21,9 @@ def group_hgcn(adjacency: sp.csr_array, node_weight: Int64s, config: CoarsenConf
     """Group equivalent nodes (SEG), then match the others by similarity, those with few neighbours first (SSG)."""
     rows = rows_of(adjacency)
     head = equivalence_groups(rows, config)
-    order = visiting_order(rows, np.flatnonzero(_alone(head)), config.loops_are_neighbours)
+    order = visiting_order(rows, np.flatnonzero(_alone(head)).astype(np.int32), config.loops_are_neighbours)
     scale = node_weight if config.similarity == "node_weight" else adjacency.sum(axis=1)
-    match_most_similar(rows, order, scale.astype(np.float64), node_weight, config.max_node_weight, head)
+    match_most_similar(rows, order, scale, node_weight, config.max_node_weight, head)
     return head
 
 
@@ -38,7 +38,8 @@ def group_heavy_edge(
     """
     rows = rows_of(adjacency)
     head = np.empty(rows.n, dtype=np.int32)
-    match_most_similar(rows, rng.permutation(rows.n), np.ones(rows.n), node_weight, config.max_node_weight, head)
+    order = rng.permutation(rows.n).astype(np.int32)
+    match_most_similar(rows, order, np.ones(rows.n), node_weight, config.max_node_weight, head)
     return head
 
 
@@ -72,7 +73,7 @@ def group_two_hop(
     hashes = neighbour_hashes(rows, loops_are_neighbours=False)
     first = equivalence_classes(rows, hashes, loops_are_neighbours=False, merge_isolated=False)
     twins, start = group_members(frozen(first, np.int32), rows.n)
-    nodes = np.arange(rows.n)
+    nodes = np.arange(rows.n, dtype=np.int32)
     _pair_listed(frozen(start, np.int64), frozen(twins, np.int32), nodes, True, node_weight, limit, free, head)
     hubs = visiting_order(rows, nodes, loops_are_neighbours=False)
     _pair_listed(rows.indptr, rows.indices, hubs, False, node_weight, limit, free, head)
@@ -80,8 +81,9 @@ def group_two_hop(
 
 
 def _alone(head: Int32s) -> Bools:
-    """Return whether each node is the only one of its group."""
-    alone: Bools = np.bincount(head, minlength=len(head))[head] == 1
+    """Return whether each node is the only one of its group; `head` is the smallest member."""
+    alone: Bools = head == np.arange(len(head), dtype=np.int32)
+    alone[head[~alone]] = False
     return alone
 
 
@@ -109,7 +111,7 @@ def _match_random(
 
 @kernel
 def _pair_listed(
-    indptr: Int64s, indices: Int32s, order: Int64s, loops: bool, weight: Int64s, limit: int, free: Bools, head: Int32s
+    indptr: Int64s, indices: Int32s, order: Int32s, loops: bool, weight: Int64s, limit: int, free: Bools, head: Int32s
 ) -> None:
     """Pair the free nodes of each list indices[indptr[i]:indptr[i + 1]] in turn; i itself only if `loops`."""
     for i in order:

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from hiergcn.coarsen.contraction import group_sums
 from hiergcn.coarsen.strategy import CoarsenConfig
-from hiergcn.compiled.csr import Int32s, Int64s
+from hiergcn.compiled.csr import Int32s, Int64s, frozen, is_one_number
 from hiergcn.errors import InputError
 from hiergcn.fragments import card, table
-from hiergcn.graph.adjacency import reordered_adjacency
+from hiergcn.graph.adjacency import edge_count, reordered_adjacency
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +52,7 @@ class Level:
     @cached_property
     def n_edges(self) -> int:
         """Distinct undirected edges; self-loops are not counted."""
-        return int(self.adjacency.nnz - np.count_nonzero(self.adjacency.diagonal())) // 2
+        return edge_count(self.adjacency)
 
     def grouping(self) -> Int32s:
         """Return `group`, for levels that have one."""
@@ -62,7 +63,15 @@ class Level:
     def bytes(self) -> int:
         """Return the memory of the arrays."""
         arrays = [self.adjacency.indptr, self.adjacency.indices, self.adjacency.data, self.node_weight, self.group]
-        return sum(array.nbytes for array in arrays if array is not None)
+        return sum(array.nbytes for array in arrays if array is not None and not is_one_number(array))
+
+
+def _adds_up(level: Level, group: Int32s, coarser: Level) -> bool:
+    """Return whether node weights of the coarser level are the sums over groups."""
+    if group.max(initial=-1) >= coarser.n_nodes:
+        return False
+    sums = group_sums(frozen(group, np.int32), frozen(level.node_weight, np.int64), coarser.n_nodes)
+    return np.array_equal(sums, coarser.node_weight)
 
 
 class Sizes(NamedTuple):
@@ -92,9 +101,7 @@ class Hierarchy:
             last = index == self.depth
             if last != (level.group is None):
                 raise InputError(f"Level {index} must have {'no' if last else 'a'} grouping.")
-            if level.group is not None and not np.array_equal(
-                np.bincount(level.group, weights=level.node_weight), self.levels[index + 1].node_weight
-            ):
+            if level.group is not None and not _adds_up(level, level.group, self.levels[index + 1]):
                 raise InputError(f"Node weights of level {index + 1} are not the sums over groups of level {index}.")
 
     @property

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hiergcn.compiled.csr import Float64s, Floats, Int32s, Int64s, Rows
+from hiergcn.compiled.csr import Float64s, Floats, Int32s, Int64s, Rows, read_only
 from hiergcn.compiled.jit import (
     AHEAD,
     CACHED,
@@ -49,13 +49,13 @@ def weight_bound(max_node_weight: int | None) -> int:
     return UNBOUNDED if max_node_weight is None else max_node_weight
 
 
-def visiting_order(rows: Rows, nodes: Int64s, loops_are_neighbours: bool) -> Int64s:
+def visiting_order(rows: Rows, nodes: Int32s, loops_are_neighbours: bool) -> Int32s:
     """Sort `nodes` by their number of neighbours, then by the total edge weight to them, then by index.
 
     The paper asks for the first ("a node with fewer neighbors has fewer probabilities to be grouped when it is taken
     out late"); the other two are our rule for ties.
     """
-    count = np.empty(rows.n, dtype=np.int64)
+    count = np.empty(rows.n, dtype=np.int32)
     weight = np.empty(rows.n, dtype=np.float64)
 
     def work(start: int, stop: int) -> None:
@@ -63,21 +63,22 @@ def visiting_order(rows: Rows, nodes: Int64s, loops_are_neighbours: bool) -> Int
 
     run_over(even_ranges(rows.indptr), work)
     if not np.array_equal(weight, count):  # equal if all edges weigh 1
-        nodes = nodes[_ascending(weight[nodes])]
-    return nodes[_ascending(count[nodes])]
+        nodes = _sorted_by(weight, nodes)
+    return _sorted_by(count, nodes)
 
 
-def _ascending(keys: npt.NDArray[Any]) -> Int64s:
-    """Return the stable order of keys that are not negative; small whole numbers take linear time, by radix sort."""
+def _sorted_by(keys: npt.NDArray[Any], nodes: Int32s) -> Int32s:
+    """Sort nodes by keys that are not negative; small whole numbers take linear time, by radix sort. It is stable."""
+    keys = keys[nodes]
     if keys.max(initial=0) <= np.iinfo(np.uint16).max:
         small = keys.astype(np.uint16)  # numpy has a radix sort for this type
         if np.array_equal(small, keys):
-            return np.argsort(small, kind="stable")
-    return np.argsort(keys, kind="stable")
+            keys = small
+    return nodes[np.argsort(keys, kind="stable")]
 
 
 def match_most_similar(
-    rows: Rows, order: Int64s, scale: Float64s, node_weight: Int64s, max_node_weight: int | None, head: Int32s
+    rows: Rows, order: Int32s, scale: npt.NDArray[Any], node_weight: Int64s, max_node_weight: int | None, head: Int32s
 ) -> None:
     """Match the nodes of `order`, one after the other, with their most similar free neighbour, and write `head`.
 
@@ -92,11 +93,9 @@ def match_most_similar(
     beforehand. If one is still free when its node is visited, it is still the most similar, as nodes only become
     taken; else it is found again.
     """
-    kind = np.float32 if np.array_equal(scale.astype(np.float32), scale) else np.float64
-    table = np.empty(rows.n, dtype=np.dtype([("rank", np.int32), ("scale", kind)], align=True))  # read together
-    table["rank"], table["scale"] = -1, scale
-    table["rank"][order] = np.arange(len(order), dtype=np.int32)
-    nodes = Nodes(table["rank"], table["scale"], node_weight, weight_bound(max_node_weight))
+    rank, scale = _side_by_side(rows.n, scale)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    nodes = Nodes(rank, scale, node_weight, weight_bound(max_node_weight))
     found = np.full(len(order), UNKNOWN, dtype=np.int32)
     if len(order) + len(rows.indices) < SMALL:
         _match(rows, order, nodes, found, 0, len(order), head)
@@ -107,8 +106,18 @@ def match_most_similar(
         _match(rows, order, nodes, found, low, high, head)
 
 
+def _side_by_side(n: int, scale: npt.NDArray[Any]) -> tuple[Int32s, Floats]:
+    """Return a rank of -1 and the scale of each node. A node's are read together, so they are next to each other."""
+    if scale.min() == scale.max():  # one number is enough, and half the memory
+        return np.full(n, -1, np.int32), np.broadcast_to(np.float64(scale[0]), n)
+    kind = np.float32 if np.array_equal(scale.astype(np.float32), scale) else np.float64
+    table = np.empty(n, dtype=np.dtype([("rank", np.int32), ("scale", kind)], align=True))
+    table["rank"], table["scale"] = -1, scale
+    return table["rank"], read_only(table["scale"])
+
+
 @kernel
-def _neighbourhoods(rows: Rows, loops: bool, start: int, stop: int, count: Int64s, weight: Float64s) -> None:
+def _neighbourhoods(rows: Rows, loops: bool, start: int, stop: int, count: Int32s, weight: Float64s) -> None:
     indptr, indices, data = rows
     for i in range(start, stop):
         total, neighbours = 0.0, 0
@@ -121,7 +130,7 @@ def _neighbourhoods(rows: Rows, loops: bool, start: int, stop: int, count: Int64
 
 
 @kernel
-def _find(rows: Rows, order: Int64s, nodes: Nodes, found: Int32s, start: int, stop: int) -> None:
+def _find(rows: Rows, order: Int32s, nodes: Nodes, found: Int32s, start: int, stop: int) -> None:
     """Write the most similar free neighbours of order[start:stop]."""
     rank, last = nodes.rank, stop - 1
     for t in range(start, stop):
@@ -136,7 +145,7 @@ def _find(rows: Rows, order: Int64s, nodes: Nodes, found: Int32s, start: int, st
 
 
 @kernel
-def _match(rows: Rows, order: Int64s, nodes: Nodes, found: Int32s, start: int, stop: int, head: Int32s) -> None:
+def _match(rows: Rows, order: Int32s, nodes: Nodes, found: Int32s, start: int, stop: int, head: Int32s) -> None:
     """Match order[start:stop], one after the other."""
     rank, last = nodes.rank, stop - 1
     for t in range(start, stop):

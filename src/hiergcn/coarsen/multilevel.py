@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from hiergcn.coarsen.contraction import contract, number_groups
+from hiergcn.coarsen.contraction import contract, group_sums, number_groups
 from hiergcn.coarsen.hierarchy import Hierarchy, Level
 from hiergcn.coarsen.strategy import CoarsenConfig, find_strategy, strategy_name
 from hiergcn.compiled.csr import Int32s, frozen, matrix_of, rows_of
@@ -54,7 +54,7 @@ def first_level(adjacency: sp.csr_array) -> Level:
 def next_level(level: Level, n_coarse: int) -> Level:
     """Contract `level` by its grouping: A' = MᵀAM (Eq. 5), node weights summed."""
     rows = contract(rows_of(level.adjacency), level.grouping(), n_coarse)
-    weight = np.bincount(level.grouping(), weights=level.node_weight, minlength=n_coarse)  # exact: far below 2^53
+    weight = group_sums(level.grouping(), level.node_weight, n_coarse)
     return Level(matrix_of(rows), frozen(weight, np.int64))
 
 

@@ -27,6 +27,11 @@ def frozen(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     return read_only(np.ascontiguousarray(array, dtype=dtype))
 
 
+def is_one_number(array: npt.NDArray[Any]) -> bool:
+    """Return whether all entries are the same place in memory, as those of `np.broadcast_to` are."""
+    return array.ndim == 1 and array.size > 1 and array.strides == (0,)
+
+
 class Rows(NamedTuple):
     """A canonical CSR matrix as read-only arrays: columns ascend in each row, no duplicates, no explicit zeros."""
 
@@ -41,8 +46,10 @@ class Rows(NamedTuple):
 
 def rows_of(adjacency: sp.csr_array) -> Rows:
     """Return the arrays of a canonical matrix, such as that of a `Level`; nothing large is copied."""
-    kind = np.float32 if adjacency.dtype == np.float32 else np.float64
-    return Rows(frozen(adjacency.indptr, np.int64), frozen(adjacency.indices, np.int32), frozen(adjacency.data, kind))
+    data = adjacency.data
+    if not is_one_number(data):
+        data = frozen(data, np.float32 if data.dtype == np.float32 else np.float64)
+    return Rows(frozen(adjacency.indptr, np.int64), frozen(adjacency.indices, np.int32), data)
 
 
 def matrix_of(rows: Rows) -> sp.csr_array:

@@ -31,8 +31,18 @@ def position_of(matrix: Any, entry: int) -> tuple[int, int]:
     return int(np.searchsorted(matrix.indptr, entry, side="right")) - 1, int(matrix.indices[entry])
 
 
+def edge_count(adjacency: sp.csr_array) -> int:
+    """Return the number of distinct undirected edges; self-loops are not counted."""
+    is_entry = np.ones(adjacency.nnz, dtype=bool)  # scipy would copy weights that are one number
+    pattern = sp.csr_array((is_entry, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
+    return int(adjacency.nnz - np.count_nonzero(pattern.diagonal())) // 2
+
+
 def checked_adjacency(adjacency: Any) -> sp.csr_array:
-    """Return canonical CSR of float64: sorted, no duplicates or zeros, int32 indices if they fit, exactly symmetric."""
+    """Return canonical CSR of float64: sorted, no duplicates or zeros, int32 indices if they fit, exactly symmetric.
+
+    Weights that are all 1 take no memory: they are a view of a single one.
+    """
     if not sp.issparse(adjacency):
         raise InputError(f"The adjacency is a {type(adjacency).__name__}, not sparse; wrap it in a csr_array of scipy.")
     matrix: Any = adjacency
@@ -51,6 +61,9 @@ def checked_adjacency(adjacency: Any) -> sp.csr_array:
         matrix = matrix.copy()  # never change the caller's own matrix
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
+    if matrix.nnz and matrix.data.min() == matrix.data.max() == 1.0:
+        ones = np.broadcast_to(1.0, matrix.nnz)  # one number for all: most graphs have no other weights
+        matrix = sp.csr_array((ones, matrix.indices, matrix.indptr), shape=matrix.shape)
     result = read_only_csr(matrix)
     if not getattr(adjacency, _MADE_SYMMETRIC, False):
         _check_symmetric(result)
@@ -154,7 +167,7 @@ def symmetric_adjacency(
     size = _merge_parallel(indptr, neighbours, values)
     neighbours.resize(size, refcheck=False)  # frees the tail without a copy of the rest
     if weight is None:
-        values = np.ones(size)
+        values = np.broadcast_to(1.0, size)
     else:
         values.resize(size, refcheck=False)
     adjacency = sp.csr_array((values, neighbours, indptr), shape=(n, n))

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from hiergcn.compiled.csr import read_only
 from hiergcn.errors import InputError
 from hiergcn.fragments import card, sentence, table
-from hiergcn.graph.adjacency import checked_adjacency, position_of, read_only_csr, reordered_adjacency
+from hiergcn.graph.adjacency import checked_adjacency, edge_count, position_of, read_only_csr, reordered_adjacency
 from hiergcn.graph.conversions import Conversions
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.split import PARTS, Split
@@ -36,7 +36,9 @@ class Graph(Conversions):
     """
 
     adjacency: sp.csr_array
-    """(n, n) symmetric weights, finite and not negative; canonical CSR of float64, int32 indices if they fit."""
+    """(n, n) symmetric weights, finite and not negative; canonical CSR of float64, int32 indices if they fit.
+
+    Weights that are all 1 are a view of a single one, so they take no memory."""
     features: Features | None = None
     """(n, f) float32 or float64; dense stays dense, sparse stays sparse (CSR)."""
     labels: NDArray[np.int64] | None = None
@@ -96,8 +98,7 @@ class Graph(Conversions):
     @property
     def n_edges(self) -> int:
         """Distinct undirected edges; self-loops are not counted."""
-        loops = np.count_nonzero(self.adjacency.diagonal())
-        return int(self.adjacency.nnz - loops) // 2
+        return edge_count(self.adjacency)
 
     @property
     def n_classes(self) -> int:
