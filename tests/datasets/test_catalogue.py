@@ -17,8 +17,9 @@ def test_the_list_says_where_each_dataset_is(bare: Path, tmp_path: Path) -> None
     numbers = ("activsg2000-magnitude", "activsg2000-angle", "us-counties")
     places = ("helsinki", "pegase", "pegase-eccentricity", "activsg2000", "activsg10k", *numbers)
     cities = ("paris", "shanghai", "la", "london")
+    generated = ("city-50000", "city-50000-clustered")
     papers = ("cora", "citeseer", "pubmed", "nell", "amazon-photo", "coauthor-cs")
-    assert dataset_names() == (*papers, *places, "city-50000", *cities, "chameleon", "minesweeper")
+    assert dataset_names() == (*papers, *places, *generated, *cities, "chameleon", "minesweeper")
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "amazon_photo.npz").touch()
     where = {row.name: row.where for row in list_datasets(tmp_path)}
@@ -30,7 +31,7 @@ def test_the_list_says_where_each_dataset_is(bare: Path, tmp_path: Path) -> None
         "amazon-photo": str(tmp_path / "more"),
         "coauthor-cs": "add the file",
         **dict.fromkeys(places, "embedded"),
-        "city-50000": "generated",
+        **dict.fromkeys(generated, "generated"),
         **dict.fromkeys(cities, "to download"),
         "chameleon": "add the file",
         "minesweeper": "add the file",

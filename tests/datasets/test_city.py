@@ -67,9 +67,12 @@ def test_features_are_degree_lengths_and_noise() -> None:
 
 def test_points_are_clustered() -> None:
     """With points anywhere, the counts of cells would vary as a Poisson variable: variance equals mean."""
-    east, north = city_points(20_000).T
-    cells = np.histogram2d(east, north, bins=40)[0]
-    assert cells.var() > 3 * cells.mean()
+    shares = (0.0, 0.6, 0.8)
+    cells = [np.histogram2d(*city_points(20_000, clustered=share).T, bins=40)[0] for share in shares]
+    spread = [counts.var() / counts.mean() for counts in cells]
+    assert spread[0] == pytest.approx(1.0, abs=0.2)
+    assert spread[1] > 3.0
+    assert spread[2] > 1.3 * spread[1]
 
 
 def test_the_same_seed_gives_the_same_city_whatever_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,16 +91,22 @@ def test_a_city_of_any_size_has_a_name() -> None:
     assert repr(dataset.split) == "Split(train=80, validation=80, test=617)"
     assert dataset.coordinates is not None
     assert np.array_equal(dataset.coordinates, city_points(777))
+    clustered = load_dataset("city-777-clustered")
+    assert (clustered.graph.name, clustered.graph.n_edges) == ("city-777-clustered", clustered.info.edges)
+    assert clustered.coordinates is not None
+    assert np.array_equal(clustered.coordinates, city_points(777, clustered=0.8))
     assert is_dataset("city-12")
-    for name in ("city-", "city-x", "city--5", "city-007", "city-1e3", "12"):
+    for name in ("city-", "city-x", "city--5", "city-007", "city-1e3", "12", "city--clustered", "12-clustered"):
         assert not is_dataset(name)
     with pytest.raises(InputError, match="city of 9 nodes is too small"):
         load_dataset("city-9")
 
 
-@pytest.mark.parametrize("options", [{"degree": 1.5}, {"degree": 5.5}, {"degree": float("nan")}, {"hops": 0}])
+@pytest.mark.parametrize(
+    "options", [{"degree": 1.5}, {"degree": 5.5}, {"degree": float("nan")}, {"hops": 0}, {"clustered": 1.1}]
+)
 def test_bad_arguments(options: dict[str, float]) -> None:
-    with pytest.raises(InputError, match=r"give 2 to 5|at least 1"):
+    with pytest.raises(InputError, match=r"give 2 to 5|at least 1|give 0 to 1"):
         city_graph(100, **options)  # type: ignore[arg-type]
 
 

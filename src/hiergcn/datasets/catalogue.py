@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hiergcn.datasets.city import city_graph, city_points
 from hiergcn.datasets.city_networks import ADDRESS, FILES, read_city_network
-from hiergcn.datasets.dataset_info import CITY, INFOS, DatasetInfo, city_info, known_name
+from hiergcn.datasets.dataset_info import CITY_OPTIONS, CLUSTERED, INFOS, DatasetInfo, city_info, city_size, known_name
 from hiergcn.datasets.embedded import read_coordinates, read_cora, read_numbers, read_place
 from hiergcn.datasets.folders import VARIABLE, FileSet, Progress, Source, find, obtain
 from hiergcn.datasets.planetoid_files import NELL, RECOVERED, read_nell, read_planetoid
@@ -60,7 +60,7 @@ def load_dataset(
     Files are looked for in `folder` (by default the folder that the environment variable HIERGCN_DATA names), directly
     or in its sub-folders planetoid, nell, more and city-networks, then in the user's cache. If they are in neither,
     they are downloaded into the cache, and `progress(bytes so far, bytes in all)` is called. Cora, Helsinki and the
-    power grids are part of the package; `city-N` generates a city of N nodes.
+    power grids are part of the package; `city-N` and `city-N-clustered` generate a city of N nodes.
 
     Edges weigh 1. With `multiplicity` an edge of Citeseer, Pubmed or NELL weighs as often as a neighbour list names it.
     """
@@ -70,7 +70,7 @@ def load_dataset(
         meant = f"; did you mean {near[0]!r}?" if near else "."
         raise InputError(f"There is no dataset {name!r}{meant} The names are {', '.join(_CATALOGUE)}.")
     name = found
-    entry = _CATALOGUE.get(name) or _city(int(name.removeprefix(CITY)))
+    entry = _CATALOGUE.get(name) or _city(name)
     if multiplicity and not entry.counted:
         raise InputError(f"The files of {name} do not say how often an edge is listed; leave multiplicity out.")
     place = Path() if entry.files is None else obtain(entry.files, folder, progress)
@@ -140,15 +140,18 @@ def _city_network(info: DatasetInfo) -> _Entry:
     return _Entry(info, lambda folder, _: read_city_network(folder, name, nodes), files)
 
 
-def _city(n: int) -> _Entry:
-    """A generated city of n nodes, with a split of 10 % train, 10 % validation and 80 % test."""
+def _city(name: str) -> _Entry:
+    """A generated city, with a split of 10 % train, 10 % validation and 80 % test."""
+    n, end = city_size(name), CLUSTERED if name.endswith(CLUSTERED) else ""
+    assert n is not None
+    degree, clustered = CITY_OPTIONS[end]
 
     def read(_: Path, __: bool) -> tuple[Graph, Split]:
-        graph = city_graph(n)
+        graph = replace(city_graph(n, degree=degree, clustered=clustered), name=name)
         assert graph.labels is not None
         return graph, Split.holdout(graph.labels, validation=0.1, test=0.8)
 
-    return _Entry(city_info(n), read, where="generated", coordinates=lambda: city_points(n))
+    return _Entry(city_info(n, end), read, where="generated", coordinates=lambda: city_points(n, clustered=clustered))
 
 
 def _masked(info: DatasetInfo, file: str) -> _Entry:
@@ -181,7 +184,8 @@ _CATALOGUE: dict[str, _Entry] = {
         _numbers(INFOS["activsg2000-magnitude"], "activsg2000"),
         _numbers(INFOS["activsg2000-angle"], "activsg2000"),
         _numbers(INFOS["us-counties"], "us-counties"),
-        _city(50_000),
+        _city("city-50000"),
+        _city("city-50000-clustered"),
         *(_city_network(INFOS[name]) for name in ("paris", "shanghai", "la", "london")),
         _masked(INFOS["chameleon"], "chameleon_filtered.npz"),
         _masked(INFOS["minesweeper"], "minesweeper.npz"),

@@ -13,25 +13,28 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 from hiergcn.compiled.csr import rows_of
 from hiergcn.compiled.jit import kernel, run_over, thread_count
-from hiergcn.datasets.dataset_info import CITY_DEGREE as DEGREE
+from hiergcn.datasets.dataset_info import CITY_OPTIONS
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.adjacency import symmetric_adjacency
 
+DEGREE, IN_CLUSTERS = CITY_OPTIONS[""]
 HOPS = 16
 SMALLEST = 10  # nodes; labels are deciles
 SPACING = 100.0  # metres between neighbouring points, roughly
 PER_DISTRICT = 1000  # points per cluster, on average
-CLUSTERED = 0.6  # share of the points that lie in clusters; the others lie anywhere
 ORDINARY = 0.95  # share of the edges that may be streets; the others are slivers along the edge of the map
 NOISE = 4  # columns
 
 
-def city_graph(n: int = 50_000, *, degree: float = DEGREE, hops: int = HOPS, seed: int = 0) -> Graph:
+def city_graph(
+    n: int = 50_000, *, degree: float = DEGREE, clustered: float = IN_CLUSTERS, hops: int = HOPS, seed: int = 0
+) -> Graph:
     """Generate a connected street network.
 
-    Points lie in clusters, and edges are those of their Delaunay triangulation. The shortest spanning tree is kept, and
-    so many of the other edges, drawn at random but for the longest, that the mean degree is `degree`.
+    A share `clustered` of the points lies in clusters, the others anywhere, and edges are those of their Delaunay
+    triangulation. The shortest spanning tree is kept, and so many of the other edges, drawn at random but for the
+    longest, that the mean degree is `degree`.
 
     The label of a node is the decile of its largest distance, by length of streets, to any node within `hops` edges.
     Its features are its degree, the logarithms of the mean, longest and shortest length of its edges, and four columns
@@ -41,7 +44,7 @@ def city_graph(n: int = 50_000, *, degree: float = DEGREE, hops: int = HOPS, see
         raise InputError(f"Degree {degree} is impossible for streets; give 2 to 5.")
     if hops < 1:
         raise InputError("The number of hops must be at least 1.")
-    points = city_points(n, seed=seed)
+    points = city_points(n, clustered=clustered, seed=seed)
     source, target, length = _streets(points, degree, np.random.default_rng((seed, 1)))
     lengths = symmetric_adjacency(source, target, length, n)
     noise = np.random.default_rng((seed, 2)).standard_normal((n, NOISE))
@@ -50,17 +53,19 @@ def city_graph(n: int = 50_000, *, degree: float = DEGREE, hops: int = HOPS, see
     return Graph(adjacency, features, deciles(eccentricity(lengths, hops)), name=f"city-{n}")
 
 
-def city_points(n: int, *, seed: int = 0) -> NDArray[np.float64]:
-    """Return (n, 2) positions in metres of the nodes of `city_graph` with the same seed."""
+def city_points(n: int, *, clustered: float = IN_CLUSTERS, seed: int = 0) -> NDArray[np.float64]:
+    """Return (n, 2) positions in metres of the nodes of `city_graph` with the same arguments."""
     if n < SMALLEST:
         raise InputError(f"A city of {n} nodes is too small; give at least {SMALLEST}.")
+    if not 0 <= clustered <= 1:
+        raise InputError(f"A share of {clustered} of the points in clusters is impossible; give 0 to 1.")
     rng = np.random.default_rng((seed, 0))
     side, districts = SPACING * np.sqrt(n), -(-n // PER_DISTRICT)
     points: NDArray[np.float64] = rng.random((n, 2)) * side
     centres = rng.random((districts, 2)) * side
-    clustered = round(n * CLUSTERED)
+    inside = round(n * clustered)
     spread = side / np.sqrt(districts) / 4
-    points[:clustered] = centres[rng.integers(districts, size=clustered)] + spread * rng.standard_normal((clustered, 2))
+    points[:inside] = centres[rng.integers(districts, size=inside)] + spread * rng.standard_normal((inside, 2))
     return rng.permutation(points)
 
 

@@ -25,8 +25,9 @@ class DatasetInfo:
     """Authors and licence, if the licence asks for them; `NOTICE.txt` has them in full."""
 
 
-CITY = "city-"
-CITY_DEGREE = 3.1  # mean, of a generated city
+CITY, CLUSTERED = "city-", "-clustered"
+CITY_OPTIONS = {"": (3.1, 0.6), CLUSTERED: (3.116, 0.8)}
+"""Mean degree and share of points in clusters of the generated cities `city-N` and `city-N-clustered`."""
 _OSM = "(c) OpenStreetMap contributors, ODbL 1.0"
 _RTE = "C. Josz et al. (MATPOWER), CC BY 4.0"
 _TAMU = "A.B. Birchfield et al. (MATPOWER), CC BY 4.0"
@@ -63,7 +64,7 @@ _ACTIVSG10K = DatasetInfo(
 
 
 def dataset_names() -> tuple[str, ...]:
-    """Return the names of the catalogue. `load_dataset` also knows `city-N` for any number of nodes N."""
+    """Return the names of the catalogue. `load_dataset` also knows `city-N` and `city-N-clustered` for any N nodes."""
     return tuple(INFOS)
 
 
@@ -84,16 +85,16 @@ def has_target(name: str) -> bool:
 
 
 def city_size(name: str) -> int | None:
-    """Return N of the name `city-N`; None for other names."""
-    number = name.removeprefix(CITY)
-    return int(number) if number != name and number.isdecimal() and number == str(int(number)) else None
+    """Return N of the names `city-N` and `city-N-clustered`; None for other names."""
+    number = name.removeprefix(CITY).removesuffix(CLUSTERED)
+    known = name.startswith(CITY) and number.isdecimal() and number == str(int(number))
+    return int(number) if known else None
 
 
-def city_info(n: int) -> DatasetInfo:
-    """Return what is known about a generated city of n nodes."""
-    return DatasetInfo(
-        f"{CITY}{n}", "Generated city, accessibility of street corners", n, round(n * CITY_DEGREE / 2), 8, 10
-    )
+def city_info(n: int, end: str = "") -> DatasetInfo:
+    """Return what is known about a generated city of n nodes; `end` of its name is empty or `CLUSTERED`."""
+    title = f"Generated{end.replace('-', ' ')} city, accessibility of street corners"
+    return DatasetInfo(f"{CITY}{n}{end}", title, n, round(n * CITY_OPTIONS[end][0] / 2), 8, 10)
 
 
 def _city_network(name: str, title: str, nodes: int, edges: int) -> DatasetInfo:
@@ -118,6 +119,7 @@ INFOS = {
         _ANGLE,
         _COUNTIES,
         city_info(50_000),
+        city_info(50_000, CLUSTERED),
         _city_network("paris", "Paris", 114_127, 182_511),
         _city_network("shanghai", "Shanghai", 183_917, 262_092),
         _city_network("la", "Los Angeles", 240_587, 341_523),
