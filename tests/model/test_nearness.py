@@ -59,15 +59,16 @@ def test_columns_do_not_depend_on_other_labels_than_training_ones(graph: Graph, 
     np.testing.assert_array_equal(first, second)
 
 
-def test_the_answer_is_the_mean_of_network_and_perceptron(graph: Graph, split: Split) -> None:
-    settings = settings_for("gcn").override({"nearness": True})
+@pytest.mark.parametrize("weight", [0.5, 0.7])
+def test_the_answer_is_the_mean_of_network_and_perceptron(graph: Graph, split: Split, weight: float) -> None:
+    settings = settings_for("gcn").override({"nearness": True, "nearness_weight": weight})
     method = build_method("gcn", settings.model)
     prepared = method.prepare(Task.of(graph, split), None, CPU)
     model = method.build(prepared, 3, torch.Generator().manual_seed(0)).eval()
     assert isinstance(model, NearnessModel)
     network = torch.softmax(model.network(prepared.features), dim=1)
     beside = torch.softmax(model._by_nearness(), dim=1)
-    torch.testing.assert_close(model(prepared.features).exp(), (network + beside) / 2)
+    torch.testing.assert_close(model(prepared.features).exp(), (1 - weight) * network + weight * beside)
 
 
 @pytest.mark.parametrize("method", ["hgcn", "gcn", "mlp"])

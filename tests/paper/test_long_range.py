@@ -13,6 +13,7 @@ from hiergcn.paper.long_range import (
     ACCURACY,
     BASE,
     CITY,
+    CLUSTERED,
     DATASETS,
     FLAT_ARMS,
     GAPS,
@@ -36,7 +37,8 @@ RESULTS = Path(__file__).parents[2] / "docs" / "results"
 def test_a_run_that_ends_early_has_every_graph_first() -> None:
     jobs = [job for job in range_experiments()[0].jobs() if isinstance(job, Training)]
     first = {(job.dataset, job.split.kind) for job in jobs[: len(jobs) // 3]}
-    assert first == {(dataset, kind) for dataset in DATASETS for kind in ("tenths", "blocked", "apart")}
+    every = {(dataset, kind) for dataset in DATASETS for kind in ("tenths", "blocked", "apart")}
+    assert first == every - {(CLUSTERED, "apart")}
     cells = {(cell.arm, cell.dataset, cell.column): len(cell.runs) for cell in range_experiments()[0].cells()}
     assert cells["graphsage-16", "helsinki", "blocked"] == 20
     assert cells[GAPS[0].name, CITY, "random"] == 20

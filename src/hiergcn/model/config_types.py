@@ -65,6 +65,8 @@ class InputConfig(CheckedConfig):
     """Take a node's degree, its neighbours' and its clustering coefficient as the only features."""
     nearness: bool = field(default=False, kw_only=True)
     """Add a perceptron over the hops to the nearest training label of each class."""
+    nearness_weight: TrueShare = field(default=0.5, kw_only=True)
+    """Weight of that perceptron in the mean with the network."""
 
 
 @cache

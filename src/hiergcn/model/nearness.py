@@ -1,17 +1,18 @@
 r"""Nearness of labels: a perceptron over the hops to the nearest training node of each class, beside any network.
 
-.. math:: p = \tfrac12 \operatorname{softmax}(f(X, A)) + \tfrac12 \operatorname{softmax}(Z), \quad
+.. math:: p = (1 - w) \operatorname{softmax}(f(X, A)) + w \operatorname{softmax}(Z), \quad
     Z = \operatorname{ReLU}(C W_0 + b_0) W_1 + b_1
 
-f is the network. C has two columns for each class k, 5 exp(-d/3) and 5 exp(-d/10), where d is the number of hops from a
-node to the nearest training node of class k other than itself. Labels that change slowly along the edges, as any
-distance does, are bounded by a label d hops away; the harmonic function averages that away.
+f is the network, w is `nearness_weight`. C has two columns for each class k, 5 exp(-d/3) and 5 exp(-d/10), where d is
+the number of hops from a node to the nearest training node of class k other than itself. Labels that change slowly
+along the edges, as any distance does, are bounded by a label d hops away; the harmonic function averages that away.
 
 The columns are not passed along the edges: those of a neighbour hold the node's own label, and a network that sees them
 learns to read it off. The loss is the sum of that of the network and that of the perceptron, not the loss of p: a
 network that knows its training nodes by heart would leave the perceptron nothing to learn.
 """
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +24,7 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.neighbourhoods import hops_to_classes
 from hiergcn.graph.task import Task
-from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, WrappedMethod, mean_logits
+from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, WrappedMethod
 from hiergcn.model.ops.sparse_features import FeatureLinear
 
 NEAR = (3.0, 10.0)
@@ -45,8 +46,11 @@ def nearness_columns(task: Task) -> np.ndarray:
 class NearnessModel(NodeModel):
     """A network and a perceptron that learn side by side; the mean of their probabilities predicts."""
 
-    def __init__(self, network: NodeModel, columns: Tensor, n_classes: int, generator: torch.Generator) -> None:
+    def __init__(
+        self, network: NodeModel, columns: Tensor, n_classes: int, generator: torch.Generator, weight: float = 0.5
+    ) -> None:
         super().__init__()
+        self.weight = weight  # of the perceptron in the mean
         self.network, self.weighs_classes, self.draws = network, network.weighs_classes, network.draws
         self.columns = columns  # of the graph, not of the model: not saved with the weights
         self.first = FeatureLinear(columns.shape[1], HIDDEN, 0.0, generator)
@@ -61,11 +65,17 @@ class NearnessModel(NodeModel):
 
     def forward(self, features: Features) -> Tensor:
         """Return the logarithm of the mean probabilities, (n, classes)."""
-        return mean_logits([self.network(features), self._by_nearness()])
+        return self._mean(self.network(features), self._by_nearness())
 
     def forward_with_loss(self, features: Features, labelled: Labelled) -> tuple[Tensor, Tensor]:
         (logits, loss), near = self.network.forward_with_loss(features, labelled), self._by_nearness()
-        return mean_logits([logits.detach(), near.detach()]), loss + labelled.loss(near)
+        return self._mean(logits.detach(), near.detach()), loss + labelled.loss(near)
+
+    def _mean(self, logits: Tensor, near: Tensor) -> Tensor:
+        return torch.logaddexp(
+            torch.log_softmax(logits, dim=1) + math.log(1.0 - self.weight),
+            torch.log_softmax(near, dim=1) + math.log(self.weight),
+        )
 
     def _by_nearness(self) -> Tensor:
         H = torch.relu(self.first(self.columns) + self.first_bias)  # (n, HIDDEN)
@@ -94,9 +104,9 @@ class NearnessModel(NodeModel):
 class NearnessMethod(WrappedMethod):
     """Any method whose models inherit `NodeModel.step` and objective, with nearness of labels beside it."""
 
-    def __init__(self, method: Method) -> None:
+    def __init__(self, method: Method, weight: float = 0.5) -> None:
         super().__init__(method)
-        self.uses_labels, self.predicts_numbers = True, False
+        self.weight, self.uses_labels, self.predicts_numbers = weight, True, False
 
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
@@ -109,7 +119,7 @@ class NearnessMethod(WrappedMethod):
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NearnessModel:
         structure, columns = prepared.structure
         network = self.method.build(Prepared(prepared.features, structure), n_classes, generator)
-        return NearnessModel(network, columns, n_classes, generator)
+        return NearnessModel(network, columns, n_classes, generator, self.weight)
 
     def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
         assert isinstance(model, NearnessModel)

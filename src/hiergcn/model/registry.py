@@ -155,7 +155,7 @@ def build_method(name: str, config: Any) -> "Method":
     if getattr(config, "nearness", False):
         from hiergcn.model.nearness import NearnessMethod
 
-        return NearnessMethod(build_method(name, replace(config, nearness=False)))
+        return NearnessMethod(build_method(name, replace(config, nearness=False)), config.nearness_weight)
     if getattr(config, "degrees", False):
         return Degrees(build_method(name, replace(config, degrees=False, scaling="standard")))
     scaling: Any = getattr(config, "scaling", "none")

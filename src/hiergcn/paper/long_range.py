@@ -33,8 +33,10 @@ from hiergcn.run.trainer import Trainer
 NAME = "range"
 ACCURACY, INFLUENCE, COST, LARGE = (f"{NAME}-{part}" for part in ("accuracy", "influence", "cost", "large"))
 SMALL = ("helsinki", "pegase-eccentricity")
-CITY = "city-50000"
-DATASETS = (*SMALL, CITY)
+CITY, CLUSTERED = "city-50000", "city-50000-clustered"
+CHOSEN_ON = (*SMALL, CITY)
+"""Graphs that the presets were chosen on; the clustered city had no part in it."""
+DATASETS = (*CHOSEN_ON, CLUSTERED)
 QUICK_DATASETS = ("city-600",)
 SPLITS, SEEDS = 5, 4
 DEPTHS = (2, 4, 8, 16)
@@ -116,6 +118,7 @@ ABLATIONS = (
     hgcn_arm("harmonic-columns", harmonic=True, dropout=0.2),
 )
 GAPS = (
+    hgcn_arm("gaps networks=4 weight=0.6", nearness=True, nearness_weight=0.6, networks=4),
     hgcn_arm("gaps networks=4", nearness=True, networks=4),
     hgcn_arm("gaps networks=4 dropout=0.2", nearness=True, networks=4, dropout=0.2),
     hgcn_arm("gaps", nearness=True),
@@ -145,28 +148,36 @@ RANDOM, BLOCKED, APART = "random", "blocked", "apart"
 
 
 def _arms() -> Iterator[Arm]:
-    """Yield arms in the order of their importance; on the city, one seed per split but for the main ones."""
+    """Yield arms in the order of their importance; on cities, one seed per split but for the main ones."""
     gaps, place = (RANDOM,), (BLOCKED, APART)
-    main = (BASE, _FIRST_FLAT[0], GAPS[0])
+    main = (BASE, _FIRST_FLAT[0], GAPS[1])
     both = (RANDOM, BLOCKED)
     plan = (
-        (LABELS_ALONE, DATASETS, None),
+        (LABELS_ALONE, CHOSEN_ON, None),
+        (LABELS_ALONE, (CLUSTERED,), both),
         ((BASE, *_FIRST_FLAT[:2]), SMALL, None),
-        (GAPS[:1], SMALL, both),
-        (GAPS[1:2], SMALL, gaps),
-        (GAPS[1:2], (CITY,), gaps),
+        (GAPS[:2], SMALL, both),
+        (GAPS[:1], (CITY, CLUSTERED), gaps),
+        ((BASE, *_FIRST_FLAT), (CLUSTERED,), both),
+        (ELSEWHERE[:1], (CLUSTERED,), (BLOCKED,)),
+        (GAPS[:1], (CLUSTERED,), (BLOCKED,)),
+        (WITH_COLUMNS[:1], (CLUSTERED,), gaps),
+        ((*_DROPOUT_0[:2], flat_arm("gcn", 16), flat_arm("gcn", 2)), (CLUSTERED,), both),
+        (GAPS[2:3], SMALL, gaps),
+        (GAPS[2:3], (CITY,), gaps),
         (ELSEWHERE[:4], SMALL, place),
         ((BASE, *_FIRST_FLAT), (CITY,), None),
-        (GAPS[:1], (CITY,), both),
+        (GAPS[:1], (CITY,), (BLOCKED,)),
+        (GAPS[1:2], (CITY,), both),
         (ELSEWHERE[:4], (CITY,), place),
         (_FIRST_FLAT[2:], SMALL, None),
-        (GAPS[2:3], SMALL, both),
-        (GAPS[2:3], (CITY,), both),
+        (GAPS[3:4], SMALL, both),
+        (GAPS[3:4], (CITY,), both),
         (BY_LEVELS, SMALL, both),
         (BY_LEVELS, (CITY,), both),
         (ABLATIONS, SMALL, both),
-        (WITH_COLUMNS[:2], DATASETS, gaps),
-        (GAPS[3:], SMALL, gaps),
+        (WITH_COLUMNS[:2], CHOSEN_ON, gaps),
+        (GAPS[4:], SMALL, gaps),
         (BY_DEPTH, SMALL, both),
         (ABLATIONS, (CITY,), both),
         (BY_DEPTH, (CITY,), both),
@@ -177,7 +188,7 @@ def _arms() -> Iterator[Arm]:
     )
     for arms, datasets, columns in plan:
         for arm in arms:
-            yield replace(arm, datasets=datasets, columns=columns, seeds=1 if datasets == (CITY,) else arm.seeds)
+            yield replace(arm, datasets=datasets, columns=columns, seeds=1 if len(datasets) == 1 else arm.seeds)
         if arms is ABLATIONS and datasets == SMALL:
             yield from (replace(arm, datasets=(CITY,), columns=both) for arm in main)
 

@@ -16,6 +16,7 @@ from hiergcn.paper.long_range import (
     BASE,
     BLOCKED,
     BY_LEVELS,
+    CHOSEN_ON,
     COST,
     ELSEWHERE,
     FLAT_ARMS,
@@ -112,8 +113,9 @@ class RangeResults:
         return max(known, key=lambda name: known[name], default=None)
 
     def winner(self, arms: Sequence[Arm], kind: str) -> str | None:
-        """Return the arm of the highest mean validation accuracy over all graphs, of those with runs on every graph."""
-        found = {arm.name: [self.validation(arm.name, at, kind) for at in self.datasets] for arm in arms}
+        """Return the arm of the highest mean validation accuracy, of those with runs on every graph to choose on."""
+        graphs = [at for at in self.datasets if at in CHOSEN_ON or self.quick]
+        found = {arm.name: [self.validation(arm.name, at, kind) for at in graphs] for arm in arms}
         means = {name: float(np.mean(values)) for name, values in found.items() if None not in values}  # type: ignore[arg-type]
         return max(means, key=lambda name: means[name], default=None)
 
