@@ -188,7 +188,7 @@ def test_hgcn_takes_its_recipe_for_large_diameters() -> None:
     graph, split = with_split(grid(40, 100))
     chosen, recipe = choose_settings(graph, split, "hgcn"), settings_for("hgcn", "long-range")
     assert chosen.settings.train == recipe.train
-    same = replace(chosen.settings.model, levels=recipe.model.levels, nearness=True, networks=4)
+    same = replace(chosen.settings.model, levels=recipe.model.levels, nearness=True, nearness_weight=0.6, networks=4)
     assert same == recipe.model  # whether labels lie all over a graph is not known
     assert {"levels", "pooling", "dropout", "channels", "l2"} <= set(chosen.reasons)
     assert (recipe.model.levels, recipe.model.channels, recipe.model.dropout, recipe.model.pooling) == (8, 1, 0, "mean")
