@@ -28,7 +28,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.registry import build_method
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.train.allocator import kept_memory
-from hiergcn.train.learners import labelled_nodes, make_optimiser
+from hiergcn.train.learners import SingleLearner, labelled_nodes
 from peers import PEERS, Step, peer_steps
 from roofline import Machine, hgcn_work
 
@@ -91,13 +91,12 @@ def our_steps(graph: Graph, split: Split, settings: Settings) -> tuple[Step, Ste
     task, device = Task.of(graph, split), torch.device("cpu")
     method = build_method("hgcn", settings.model)
     prepared = method.prepare(task, coarsen(graph.adjacency, settings.model.levels, settings.coarsen), device)
-    train, _ = labelled_nodes(task, device, loss=settings.train.loss)
+    nodes = labelled_nodes(task, device, loss=settings.train.loss)
     model = method.build(prepared, task.n_classes, torch.Generator().manual_seed(0))
-    optimiser = make_optimiser(model, dict(model.named_parameters()), settings.train)
+    learner = SingleLearner(model, prepared.features, nodes, settings.train)
 
     def step() -> object:
-        model.train()
-        return model.step(prepared.features, train, optimiser, 1)
+        return learner.step(1)
 
     @torch.no_grad()
     def evaluate() -> object:

@@ -10,8 +10,10 @@ import torch
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
+from hiergcn.model.exchange import ExchangeHGCN
 from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNConfig, HGCNMethod
-from hiergcn.model.levels import HierarchyTensors
+from hiergcn.model.levels import HierarchyTensors, LevelRows
+from hiergcn.model.method import Labelled
 from hiergcn.model.ops.sparse_features import SparseFeatures
 from hiergcn.run.settings import settings_for
 
@@ -36,7 +38,8 @@ def features() -> np.ndarray:
 
 def network(hierarchy: Hierarchy, config: HGCNConfig, classes: int = 3) -> HGCN:
     levels = HierarchyTensors(hierarchy, config.levels, config.coarsening)
-    model = HGCN(levels, 6, classes, config, torch.Generator().manual_seed(0))
+    kind = ExchangeHGCN if config.exchange else HGCN
+    model = kind(levels, 6, classes, config, torch.Generator().manual_seed(0))
     with torch.no_grad():  # channel weights that differ, so that mixing them up shows
         for name, parameter in model.named_parameters():
             if name.endswith(".w"):
@@ -122,6 +125,37 @@ def test_forward_is_the_papers_equations(
     assert ours.shape == (14, 3)
     assert np.abs(theirs).max() > 1e-3  # not the trivial agreement of zeros
     np.testing.assert_allclose(ours, theirs, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param(PAPER, id="paper"),
+        pytest.param(replace(PAPER, pooling="mean", channels=1), id="one-channel"),
+        pytest.param(replace(PAPER, weight_embedding=0), id="no-node-weights"),
+        pytest.param(replace(PAPER, coarsening=False), id="no-coarsening"),
+        pytest.param(replace(PAPER, exchange=2), id="exchange"),
+    ],
+)
+def test_the_receptive_field_suffices_for_the_loss(config: HGCNConfig) -> None:
+    """The same draws, loss and gradients as with all rows."""
+    ring = sp.csr_array(sp.coo_array((np.ones(300), (np.arange(300), np.roll(np.arange(300), 1))), shape=(300, 300)))
+    hierarchy = coarsen(sp.csr_array(ring + ring.T), 3)
+    nodes = torch.tensor([140, 7, 9])
+    labelled = Labelled(nodes, torch.tensor([2, 0, 1]))
+    X = torch.rand(300, 6, generator=torch.Generator().manual_seed(1))
+
+    def result(few_rows: bool) -> list[torch.Tensor]:
+        model = network(hierarchy, replace(config, levels=3, dropout=0.3, output_relu=False)).train()
+        field = model.precompute(labelled)
+        assert field is not None
+        assert [isinstance(level, LevelRows) for level in field] == [True] + [not config.exchange] * 2 + [False]
+        loss = model.objective(X, replace(labelled, cached=field if few_rows else None), 1)
+        return [loss.detach(), *torch.autograd.grad(loss, list(model.parameters()))]
+
+    for one, other in zip(result(True), result(False), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
+        assert one.abs().max() > 0
 
 
 def test_layers_are_twice_the_levels_and_one(adjacency: sp.csr_array) -> None:

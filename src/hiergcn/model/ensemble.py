@@ -57,9 +57,8 @@ class Ensemble(NodeModel):
     def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
         return torch.stack([one.objective(features, labelled, epoch) for one in self.each]).sum()
 
-    def precompute(self, labelled: Labelled) -> Tensor | None:
-        cached: Tensor | None = self.each[0].precompute(labelled)
-        return cached
+    def precompute(self, labelled: Labelled) -> Any:
+        return self.each[0].precompute(labelled)
 
     def recompute_layers(self, on: bool = True) -> bool:
         return all(member.recompute_layers(on) for member in self.each)

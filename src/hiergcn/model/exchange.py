@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNConfig, glorot
-from hiergcn.model.levels import LevelTensors, Pooling
+from hiergcn.model.levels import Field, LevelTensors, Pooling
 from hiergcn.model.method import Features
 from hiergcn.model.ops.dense import dense_product
 
@@ -62,7 +62,11 @@ class ExchangeHGCN(HGCN):
         last = config.exchange - 1
         return [first, *(ExchangeLayer(n_levels, config, exchanges=t < last) for t in range(config.exchange))]
 
-    def last_outputs(self, features: Features) -> tuple[Tensor, Tensor]:
+    @property
+    def refined_levels(self) -> int:
+        return 1  # coarser levels also exchange with finer ones
+
+    def last_outputs(self, features: Features, field: Field) -> tuple[Tensor, Tensor]:
         """Return the terms of Σ_i G_i: that of all hyper-nodes, on level 1, and that of the input graph's own level."""
         levels, (first, *layers) = self.hierarchy.levels, self.layers
         S: list[Any] = [None] * len(levels) if self.V is None else self.hierarchy.weight_embeddings(self.V)  # (n_i, p)
@@ -74,4 +78,5 @@ class ExchangeHGCN(HGCN):
         coarse = H[-1]
         for i in reversed(range(1, len(levels) - 1)):
             coarse = levels[i].unpool_onto(coarse, H[i])
-        return coarse, H[0]
+        rows = field[0].inputs
+        return coarse, H[0] if rows is None else H[0].index_select(0, rows.index)

@@ -27,10 +27,10 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling, Whole
 from hiergcn.model.features import feature_tensor
-from hiergcn.model.levels import HierarchyTensors, LevelTensors, Pooling
+from hiergcn.model.levels import Field, HierarchyTensors, LevelRows, LevelTensors, Pooling
 from hiergcn.model.memory_cost import Layer, MemoryPlan, Workload, layers_memory
-from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
-from hiergcn.model.ops.convolve import ChannelMix, convolve
+from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
+from hiergcn.model.ops.convolve import ChannelMix, convolve, is_one_operation
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,17 @@ class GraphConvolution(nn.Module):
         elif self.w is not None:
             nn.init.constant_(self.w, 1.0 / self.channels)
 
-    def forward(self, level: LevelTensors, H: Features, S: Tensor | None = None) -> Tensor:
-        return convolve(level.adjacency, H, S, self.theta, self.w, **self._options())  # (n, fan_out)
+    def forward(self, level: LevelTensors | LevelRows, H: Features, S: Tensor | None = None) -> Tensor:
+        rows = level.inputs
+        if rows is not None and S is not None:
+            S = S.index_select(0, rows.index)
+        given = {"rows": rows, "transposed": level.transposed} | self._options()
+        return convolve(level.adjacency, H, S, self.theta, self.w, **given)  # (n, fan_out)
+
+    @property
+    def takes_rows(self) -> bool:
+        """Whether it can compute some rows of its result alone."""
+        return is_one_operation(self.theta, self.w, self.phi, self.config.channel_mix, self.relu, self.generator)
 
     def _options(self) -> dict[str, Any]:
         return {
@@ -169,33 +178,60 @@ class HGCN(NodeModel):
 
     def forward(self, features: Features) -> Tensor:
         """Return the logits of Eq. 8; (n, f) -> (n, classes)."""
-        H = self.embed(features) if self.hierarchy.depth else features
-        logits: Tensor = self.output(self.hierarchy.levels[0], H)
+        return self._logits(features, self.hierarchy.levels)
+
+    def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
+        """Return the loss. If the receptive field is known, refining layers compute no other rows."""
+        if labelled.cached is None:
+            return super().objective(features, labelled, epoch)
+        return labelled.loss_of_rows(self._logits(features, labelled.cached))
+
+    def precompute(self, labelled: Labelled) -> Field | None:
+        """Return the receptive field of the training nodes on the way up; None if all rows are to be computed."""
+        layers = [layer for layer in self.modules() if isinstance(layer, GraphConvolution)]
+        if not self.hierarchy.depth or not all(layer.takes_rows for layer in layers):
+            return None
+        field = self.hierarchy.receptive_field(labelled.nodes, self.refined_levels)
+        return field if isinstance(field[0], LevelRows) else None
+
+    @property
+    def refined_levels(self) -> int:
+        """Levels, from the input graph on, whose rows only depend on coarser rows and on short-cuts on the way up."""
+        return self.hierarchy.depth
+
+    def _logits(self, features: Features, field: Field) -> Tensor:
+        H = field[0].unpool_onto(*self.last_outputs(features, field)) if self.hierarchy.depth else features
+        logits: Tensor = self.output(field[0], H)
         return logits
 
     def embed(self, features: Features) -> Tensor:
         """Return H_l, the input of the output layer (Eq. 6); (n, d)."""
-        return self.hierarchy.levels[0].unpool_onto(*self.last_outputs(features))
+        levels = self.hierarchy.levels
+        return levels[0].unpool_onto(*self.last_outputs(features, levels))
 
     def embedding_parts(self, features: Features) -> tuple[Tensor, Tensor]:
         """Return the two terms of Eq. 6 for the input graph: M_1 G_2L, from the hyper-nodes, and the short-cut G_1."""
-        coarse, shortcut = self.last_outputs(features)
-        return self.hierarchy.levels[0].unpool(coarse), shortcut
+        levels = self.hierarchy.levels
+        coarse, shortcut = self.last_outputs(features, levels)
+        return levels[0].unpool(coarse), shortcut
 
-    def last_outputs(self, features: Features) -> tuple[Tensor, Tensor]:
-        """Return what Eq. 6 adds up for the input graph: G_2L of its hyper-nodes, (n_1, d), and G_1, (n, d)."""
+    def last_outputs(self, features: Features, field: Field) -> tuple[Tensor, Tensor]:
+        """Return what Eq. 6 adds up for the input graph: G_2L of its hyper-nodes, (n_1, d), and G_1, (n, d).
+
+        On the way up, layers compute the rows of the receptive `field`, which are all if it is the levels themselves.
+        """
         levels, L = self.hierarchy.levels, self.hierarchy.depth
         S = self._node_weight_embeddings()
         H: Any = features
         G: list[Tensor] = []
         for i in range(L):  # coarsening layers, from level i to level i + 1
             G_i = self.layers[i](levels[i], H, S[i])  # Eq. 1 and 7: (n_i, d)
-            H, kept = levels[i].pool_and_keep(G_i, self.config.pooling)  # Eq. 4: (n_{i+1}, d)
+            H, kept = levels[i].pool_and_keep(G_i, self.config.pooling, field[i].inputs)  # Eq. 4: (n_{i+1}, d)
             G.append(kept)
         for i in reversed(range(1, L)):  # refining layers, from level i + 1 to level i
-            G_next = self.layers[2 * L - 1 - i](levels[i + 1], H, S[i + 1])  # Eq. 1 and 7: (n_{i+1}, d)
-            H = levels[i].unpool_onto(G_next, G[i])  # Eq. 6: (n_i, d)
-        return self.layers[2 * L - 1](levels[1], H, S[1]), G[0]
+            G_next = self.layers[2 * L - 1 - i](field[i + 1], H, S[i + 1])  # Eq. 1 and 7: (n_{i+1}, d)
+            H = field[i].unpool_onto(G_next, G[i])  # Eq. 6: (n_i, d)
+        return self.layers[2 * L - 1](field[1], H, S[1]), G[0]
 
     def _node_weight_embeddings(self) -> list[Tensor | None]:
         """Return S of each level: the row of V for each node's weight; (n_i, p)."""

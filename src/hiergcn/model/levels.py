@@ -1,5 +1,7 @@
 """The levels of a hierarchy as tensors: convolution, pooling and unpooling on them."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -9,7 +11,15 @@ from torch import Tensor, nn
 
 from hiergcn.coarsen import Hierarchy, Level
 from hiergcn.model.ops import cpu
-from hiergcn.model.ops.sparse import csr_product, csr_tensor, linear_map, normalised_adjacency, product_with
+from hiergcn.model.ops.dropout import Rows
+from hiergcn.model.ops.sparse import (
+    csr_product,
+    csr_tensor,
+    linear_map,
+    normalised_adjacency,
+    product_with,
+    scipy_matrix,
+)
 from hiergcn.model.ops.vmap import apply, nodes_first, under_vmap
 
 Pooling = Literal["sum", "mean", "l2"]
@@ -19,6 +29,8 @@ _PART = 512  # nodes whose gradients are summed first, so that a weight shared b
 
 class LevelTensors(nn.Module):
     """One level: its normalised adjacency Â, the row of V for each node's weight, and M to the next coarser level."""
+
+    inputs = None  # a layer takes all rows of its input
 
     adjacency: Tensor  # Â, CSR (n_i, n_i)
     weight_row: Tensor  # (n_i,)
@@ -40,6 +52,11 @@ class LevelTensors(nn.Module):
         ):
             self.register_buffer(name, tensor, persistent=False)
 
+    @property
+    def transposed(self) -> Tensor:
+        """Âᵀ, which is Â."""
+        return self.adjacency
+
     def pool(self, fine: Tensor, how: Pooling = "sum") -> Tensor:
         """Return MᵀG (Eq. 4). `mean` divides by the size of the group, `l2` by its square root."""
         return linear_map(
@@ -48,11 +65,14 @@ class LevelTensors(nn.Module):
             lambda G: self._scatter(self._divided(G, how)),
         )
 
-    def pool_and_keep(self, fine: Tensor, how: Pooling = "sum") -> tuple[Tensor, Tensor]:
-        """Return `pool` and the input itself, for a short-cut. On a CPU, the two gradients are added in one pass."""
+    def pool_and_keep(self, fine: Tensor, how: Pooling = "sum", rows: Rows | None = None) -> tuple[Tensor, Tensor]:
+        """Return `pool`, and the input or some rows of it, for a short-cut.
+
+        On a CPU, the two gradients are added in one pass.
+        """
         if fine.is_cuda or under_vmap() or not torch.is_grad_enabled():
-            return self.pool(fine, how), fine
-        pooled, kept = _PoolAndKeep.apply(fine, self, how)  # type: ignore[no-untyped-call]
+            return self.pool(fine, how), fine if rows is None else fine.index_select(0, rows.index)
+        pooled, kept = _PoolAndKeep.apply(fine, self, how, rows)  # type: ignore[no-untyped-call]
         return pooled, kept
 
     def unpool(self, coarse: Tensor) -> Tensor:
@@ -76,26 +96,52 @@ class LevelTensors(nn.Module):
 
 class _PoolAndKeep(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, fine: Tensor, level: LevelTensors, how: Pooling) -> tuple[Tensor, Tensor]:
-        ctx.level, ctx.how = level, how
-        return level._divided(csr_product(level.gather, fine), how), fine.detach()
+    def forward(ctx: Any, fine: Tensor, level: LevelTensors, how: Pooling, rows: Rows | None) -> tuple[Tensor, Tensor]:
+        ctx.level, ctx.how, ctx.rows = level, how, rows
+        kept = fine.detach() if rows is None else fine.index_select(0, rows.index)
+        return level._divided(csr_product(level.gather, fine), how), kept
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        return cpu.add_rows(ctx.level._divided(grads[0], ctx.how), ctx.level.group, grads[1]), None, None
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
+        pooled, kept = ctx.level._divided(grads[0], ctx.how), grads[1]
+        if ctx.rows is None:
+            return cpu.add_rows(pooled, ctx.level.group, kept), None, None, None
+        return ctx.level._scatter(pooled).index_add_(0, ctx.rows.index, kept), None, None, None
 
 
 class _UnpoolOnto(torch.autograd.Function):
     """M G + shortcut in one pass on a CPU."""
 
     @staticmethod
-    def forward(ctx: Any, coarse: Tensor, shortcut: Tensor, level: LevelTensors) -> Tensor:
+    def forward(ctx: Any, coarse: Tensor, shortcut: Tensor, level: "LevelTensors | LevelRows") -> Tensor:
         ctx.gather = level.gather
         return cpu.add_rows(coarse, level.group, shortcut)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
         return csr_product(ctx.gather, grads[0].contiguous()), grads[0], None
+
+
+@dataclass(frozen=True, eq=False)
+class LevelRows:
+    """What some nodes of a level depend on in a refining layer: their neighbours, and the hyper-nodes of those.
+
+    Hyper-nodes are counted among those that are computed at the next coarser level.
+    """
+
+    adjacency: Tensor  # rows of Â for the nodes, columns for their neighbours, CSR (r, m)
+    transposed: Tensor  # CSR (m, r)
+    inputs: Rows  # the neighbours, with the nodes themselves
+    group: Tensor  # hyper-node of each neighbour, (m,)
+    gather: Tensor  # its Mᵀ, CSR (hyper-nodes, m)
+
+    def unpool_onto(self, coarse: Tensor, shortcut: Tensor) -> Tensor:
+        """Return M G + shortcut (Eq. 6) of the neighbours."""
+        return apply(_UnpoolOnto, coarse, shortcut, self)
+
+
+Field = Sequence[LevelTensors | LevelRows]
+"""The levels of a hierarchy, with only some rows of the finest ones; see `HierarchyTensors.receptive_field`."""
 
 
 class HierarchyTensors(nn.Module):
@@ -143,6 +189,29 @@ class HierarchyTensors(nn.Module):
     @property
     def depth(self) -> int:
         return len(self.levels) - 1
+
+    def receptive_field(self, nodes: Tensor, depth: int) -> "Field":
+        """Return the levels on the way up to these nodes of the input graph: of levels below `depth` only some rows.
+
+        As soon as more than half of a level is needed, it and all coarser ones are whole.
+        """
+        field: list[LevelTensors | LevelRows] = []
+        rows = nodes.numpy()
+        for i, level in enumerate(self.levels[:depth]):
+            coarser = len(self.levels[i + 1].weight_row)
+            if 2 * len(rows) > len(level.group):
+                break
+            A = scipy_matrix(level.adjacency)[rows]
+            inputs, place = np.unique(A.indices, return_inverse=True)
+            A = sp.csr_array((A.data, place, A.indptr), shape=(len(rows), len(inputs)))
+            group = level.group.numpy()[inputs]
+            rows = np.unique(group)
+            if i + 1 < depth and 2 * len(rows) <= coarser:
+                group, coarser = np.searchsorted(rows, group), len(rows)
+            some = Rows(torch.from_numpy(inputs.astype(np.int64)), len(level.group))
+            gather = csr_tensor(_members(group, coarser))
+            field.append(LevelRows(csr_tensor(A), csr_tensor(sp.csr_array(A.T)), some, torch.from_numpy(group), gather))
+        return [*field, *self.levels[len(field) :]]
 
     def weight_embeddings(self, V: Tensor) -> list[Tensor]:
         """Return S of each level, the row of V for each node's weight; (n_i, p)."""

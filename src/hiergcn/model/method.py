@@ -39,19 +39,20 @@ class Labelled:
     class_weights: Tensor | None = None  # (classes,) weight of each class in the loss; None weighs all alike
     reduction: str = field(default="mean", kw_only=True)  # of the loss over the nodes: mean or sum
     total: int | None = field(default=None, kw_only=True)  # such nodes in the whole graph, if these are a batch's
-    cached: Tensor | None = field(default=None, kw_only=True)  # result of the model's `precompute`
+    cached: Any = field(default=None, kw_only=True)  # result of the model's `precompute`
 
     def count(self) -> int:
         """Return the number of such nodes in the whole graph."""
         return len(self.nodes) if self.total is None else self.total
 
     def loss(self, logits: Tensor, reduction: str | None = None) -> Tensor:
-        """Return the cross-entropy over the nodes; `logits` (n, classes) are those of all nodes."""
+        """Return the loss over the nodes; `logits` (n, classes) are those of all nodes."""
+        return self.loss_of_rows(logits.index_select(0, self.nodes), reduction)
+
+    def loss_of_rows(self, logits: Tensor, reduction: str | None = None) -> Tensor:
+        """Return the cross-entropy over the nodes; `logits` (m, classes) are those of these nodes."""
         return nn.functional.cross_entropy(
-            logits.index_select(0, self.nodes),
-            self.classes,
-            weight=self.class_weights,
-            reduction=reduction or self.reduction,
+            logits, self.classes, weight=self.class_weights, reduction=reduction or self.reduction
         )
 
     def score(self, logits: Tensor) -> Tensor:
@@ -62,10 +63,9 @@ class Labelled:
 class Measured(Labelled):
     """Some nodes with numbers, in units of the training values' standard deviation from their mean."""
 
-    def loss(self, logits: Tensor, reduction: str | None = None) -> Tensor:
-        """Return the squared error over the nodes; `logits` (n, 1) are the numbers of all nodes."""
-        found = logits.index_select(0, self.nodes).squeeze(1)
-        return nn.functional.mse_loss(found, self.classes, reduction=reduction or self.reduction)
+    def loss_of_rows(self, logits: Tensor, reduction: str | None = None) -> Tensor:
+        """Return the squared error over the nodes; `logits` (m, 1) are their numbers."""
+        return nn.functional.mse_loss(logits.squeeze(1), self.classes, reduction=reduction or self.reduction)
 
     def score(self, logits: Tensor) -> Tensor:
         """Return 1 less the mean squared error: 1 is perfect, and the mean of the training values gives about 0."""
@@ -125,10 +125,10 @@ class NodeModel(nn.Module):
         """Train for one epoch and return the loss."""
         return descend(self.objective(features, labelled, epoch), optimiser)
 
-    def precompute(self, labelled: Labelled) -> Tensor | None:
-        """Return a tensor derived once from the training labels, before training; None if unused.
+    def precompute(self, labelled: Labelled) -> Any:
+        """Return what the objective derives once from the training nodes and labels; None if nothing.
 
-        The objective finds it in `labelled.cached`.
+        The objective finds it in `labelled.cached`; replicas find tensors alone.
         """
         return None
 

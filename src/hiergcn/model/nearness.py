@@ -91,7 +91,7 @@ class NearnessModel(NodeModel):
         embedding: Tensor = network.embed(features)
         return embedding
 
-    def precompute(self, labelled: Labelled) -> Tensor | None:
+    def precompute(self, labelled: Labelled) -> Any:
         return self.network.precompute(labelled)
 
     def recompute_layers(self, on: bool = True) -> bool:

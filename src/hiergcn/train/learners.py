@@ -248,7 +248,7 @@ def _one_for_all(models: Iterable[NodeModel]) -> tuple[ReplicaGenerator, NodeMod
 
 
 def _with_cached(model: NodeModel, nodes: LearningNodes) -> LearningNodes:
-    """Attach the tensor that the model precomputes from the training labels."""
+    """Attach what the model precomputes from the training nodes and labels."""
     with torch.no_grad():
         return nodes._replace(train=replace(nodes.train, cached=model.precompute(nodes.train)))
 

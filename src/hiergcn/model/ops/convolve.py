@@ -16,20 +16,20 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from hiergcn.model.ops import cpu, gpu_kernels
-from hiergcn.model.ops.cpu_layer import layer_on_cpu, on_cpu_alone
+from hiergcn.model.ops.cpu_layer import feature_layer_on_cpu, layer_on_cpu, on_cpu_alone
 from hiergcn.model.ops.dense import add_product, dense_product, product_gradients
-from hiergcn.model.ops.dropout import AnyGenerator, dropout, dropout_concat
+from hiergcn.model.ops.dropout import AnyGenerator, Rows, dropout, dropout_concat, dropped_entries
 from hiergcn.model.ops.sparse import propagate
-from hiergcn.model.ops.sparse_features import Features, feature_dropout
+from hiergcn.model.ops.sparse_features import Features, SparseFeatures, feature_dropout
 from hiergcn.model.ops.vmap import InDims, ReplicaRule, apply, replicas_first, under_vmap
 
 ChannelMix = Literal["after_relu", "before_relu"]
 
 
 def convolve(
-    adjacency: Tensor,  # Â, CSR (n, n)
-    H: Features,  # hidden representations or features (n, k)
-    S: Tensor | None,  # node-weight embeddings (n, p)
+    adjacency: Tensor,  # Â, CSR (n, n), or some of its rows and columns (r, m)
+    H: Features,  # hidden representations or features (m, k)
+    S: Tensor | None,  # node-weight embeddings (m, p)
     theta: Tensor,  # θ of all channels (k + p, d * c)
     w: Tensor | None,  # channel weights (c,); None for one channel
     *,
@@ -40,13 +40,20 @@ def convolve(
     generator: AnyGenerator = None,
     joint: bool = True,  # draw one dropout mask for [H ‖ S]; False draws one for H, then one for S
     recompute: bool = False,  # compute again in the backward pass instead of keeping intermediate results
+    rows: Rows | None = None,  # the rows that H and S have, if `is_one_operation`; None for all
+    transposed: Tensor | None = None,  # Âᵀ, if it is not Â
 ) -> Tensor:
     """Return G, (n, d), with dropout on H and S. The weighted sum of channels comes after or before the ReLU."""
 
     def layer(H: Features, S: Tensor | None, theta: Tensor, w: Tensor | None, own: Tensor | None) -> Tensor:
-        alone = on_cpu_alone(theta, generator) and own is None and (w is None or (mix == "after_relu" and relu))
+        alone = is_one_operation(theta, w, own, mix, relu, generator)
         if alone and isinstance(H, Tensor) and (joint or S is None):
-            return layer_on_cpu(adjacency, H, S, theta, w, relu, rate, generator)
+            back = adjacency if transposed is None else transposed
+            return layer_on_cpu(adjacency, back, H, S, theta, w, relu, rate, generator, rows)
+        if alone and isinstance(H, SparseFeatures) and S is not None:
+            X = dropped_entries(H.parts(), H.shape[1], rate, generator, S)
+            if X is not None:
+                return feature_layer_on_cpu(adjacency, X, S, theta, w, relu)
         if joint and S is not None and isinstance(H, Tensor):
             H, S = dropout_concat(H, S, rate, generator), None
         else:
@@ -61,13 +68,21 @@ def convolve(
     return recomputed(layer, generator, *given) if recompute else layer(*given)
 
 
+def is_one_operation(
+    theta: Tensor, w: Tensor | None, own: Tensor | None, mix: ChannelMix, relu: bool, generator: AnyGenerator
+) -> bool:
+    """Return whether a layer with these settings is one operation of autograd; see `cpu_layer`."""
+    return on_cpu_alone(theta, generator) and own is None and (w is None or (mix == "after_relu" and relu))
+
+
 def _after_dropout_on_cpu(
     adjacency: Tensor, H: Features, S: Tensor, theta: Tensor, w: Tensor | None, relu: bool
 ) -> Tensor:
     if _is_narrow(H, theta):
-        return layer_on_cpu(adjacency, H, S, theta, w, relu)
+        return layer_on_cpu(adjacency, adjacency, H, S, theta, w, relu)
     theta_H, theta_S = theta.split([H.shape[1], S.shape[1]])
-    return layer_on_cpu(adjacency, S, None, theta_S, w, relu, plus=_product(H, theta_H))  # Â (H θ_H + S θ_S)
+    plus = _product(H, theta_H)
+    return layer_on_cpu(adjacency, adjacency, S, None, theta_S, w, relu, plus=plus)  # Â (H θ_H + S θ_S)
 
 
 def _convolve(

@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.overrides import handle_torch_function, has_torch_function
 
 from hiergcn.compiled.jit import kernel, run_over
+from hiergcn.compiled.jit import mix as hashed
 
 Floats = npt.NDArray[np.floating]
 Integers = npt.NDArray[np.integer]
@@ -27,8 +28,10 @@ Part = Tensor | npt.NDArray[Any]
 _SMALL = 2**20  # multiplications of a sparse product that one thread does in the time it takes to wake others
 _ENTRY = 2  # multiplications that take as long as a pass over one entry
 _TINY = 2**18  # multiplications that are left to scipy
+_LANES = 32  # products that are added side by side
 _FEW = 2**15  # entries that torch's own operations handle while numba is not loaded, with the same bits
 _NARROW = 16  # columns below which scipy is as fast as numba
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio, odd: the step of SplitMix64
 _ROWS = 2**11  # rows whose contributions to a sum are added first, whatever the number of threads
 
 
@@ -127,49 +130,6 @@ def transpose_product(row_start: Tensor, column: Tensor, values: Tensor, dense: 
 
 
 @kernel(plain=0)
-def _scattered_product(
-    row_start: Integers, column: Integers, values: Floats, rows: Integers, dense: Floats, out: Floats
-) -> None:
-    width = np.uint64(dense.shape[1])
-    for r in range(np.uint64(rows.size)):
-        i = np.uint64(rows[r])
-        for e in range(np.uint64(row_start[i]), np.uint64(row_start[i + np.uint64(1)])):
-            value, j = values[e], np.uint64(column[e])
-            for k in range(width):
-                out[j, k] += value * dense[r, k]
-
-
-def scattered_product(row_start: Part, column: Part, values: Part, rows: Tensor, dense: Tensor) -> Tensor:
-    """Return the product of a symmetric matrix, (n, n), and one with these rows, (r, d), and otherwise zeros."""
-    out = torch.zeros((len(row_start) - 1, dense.shape[1]), dtype=dense.dtype)
-    _scattered_product(*map(_array, (row_start, column, values, rows, dense, out)))
-    return out
-
-
-@kernel(plain=0)
-def _rows_in_use(matrix: Floats, rows: Integers) -> int:
-    count = 0
-    for i in range(np.uint64(matrix.shape[0])):
-        for k in range(np.uint64(matrix.shape[1])):
-            if matrix[i, k] != 0.0:
-                if count == rows.size:
-                    return -1
-                rows[count] = i
-                count += 1
-                break
-    return count
-
-
-def rows_in_use(matrix: Tensor) -> Tensor | None:
-    """Return the rows that are not all 0; None if they are more than a quarter, or if the matrix is small."""
-    if matrix.numel() < _FEW:
-        return None
-    rows = np.empty(len(matrix) // 4, dtype=np.int64)
-    count = _rows_in_use(_array(matrix), rows)
-    return None if count < 0 else torch.from_numpy(rows[:count])
-
-
-@kernel(plain=0)
 def _add_rows(coarse: Floats, group: Integers, fine: Floats, out: Floats, start: int, stop: int) -> None:
     for i in range(np.uint64(start), np.uint64(stop)):
         j = np.uint64(group[i])
@@ -188,11 +148,33 @@ def add_rows(coarse: Tensor, group: Tensor, fine: Tensor) -> Tensor:
 
 
 @kernel(plain=0)
+def _random_words(seed: np.uint64, words: npt.NDArray[np.uint64], start: int, stop: int) -> None:
+    for i in range(np.uint64(start), np.uint64(stop)):
+        words[i] = hashed(seed + i * _GOLDEN)
+
+
+def random_bits(seed: int, n: int) -> Tensor:
+    """Return 16 random bits for each of n entries, which depend on the seed and the entry's place alone; int16.
+
+    Four entries share a word of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014): n is rounded up to a multiple of 4.
+    """
+    words, first = np.empty(-(-n // 4), dtype=np.uint64), np.uint64(seed)
+    if n < _FEW and not _is_loaded(_random_words):
+        words = hashed.__wrapped__(first + np.arange(len(words), dtype=np.uint64) * _GOLDEN)  # type: ignore[attr-defined]
+    else:
+        _in_threads(len(words), n * _ENTRY, partial(_random_words, first, words))
+    return torch.from_numpy(words.view(np.int16))
+
+
+@kernel(plain=0)
 def _kept_entries(
     row_start: Integers,
     column: Integers,
     values: Floats,
     bits: npt.NDArray[np.int16],
+    right: Floats,
+    right_bits: npt.NDArray[np.int16],
+    width: int,
     limit: int,
     scale: float,
     new_start: Integers,
@@ -200,24 +182,74 @@ def _kept_entries(
     new_values: Floats,
 ) -> int:
     factor, limit16, count = values.dtype.type(scale), np.int16(limit), np.uint64(0)
+    p = np.uint64(right.shape[1])
     for i in range(np.uint64(len(row_start) - 1)):
         new_start[i] = count
         for e in range(np.uint64(row_start[i]), np.uint64(row_start[i + np.uint64(1)])):
             new_column[count] = column[e]  # overwritten by the next entry if this one is dropped
             new_values[count] = values[e] * factor
             count += np.uint64(bits[e] < limit16)
+        for k in range(p):
+            new_column[count] = np.uint64(width) + k
+            new_values[count] = right[i, k] * factor
+            count += np.uint64(right_bits[i * p + k] < limit16)
     new_start[len(row_start) - 1] = count
     return int(count)
 
 
 def kept_entries(
-    row_start: Tensor, column: Tensor, values: Tensor, bits: Tensor, limit: int, scale: float
+    matrix: tuple[Tensor, Tensor, Tensor],
+    width: int,
+    bits: Tensor,
+    right: Tensor,
+    right_bits: Tensor,
+    limit: int,
+    scale: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return a sparse matrix without the entries that `dropout` would make 0, as row starts, columns and values."""
-    given = row_start.numpy(), column.numpy(), _array(values)
-    new_start, new_column, new_values = np.empty_like(given[0]), np.empty_like(given[1]), np.empty_like(given[2])
-    count = _kept_entries(*given, bits.numpy(), limit, scale, new_start, new_column, new_values)
-    return torch.from_numpy(new_start), torch.from_numpy(new_column[:count]), torch.from_numpy(new_values[:count])
+    """Return [sparse matrix (n, width) ‖ right] without the entries that `dropout` would make 0, as parts."""
+    row_start, column, values = given = tuple(map(_array, matrix))
+    beside = _array(right)
+    most = len(values) + beside.size + 1  # one more than are kept: dropped entries are written, too
+    new = np.empty_like(row_start), np.empty(most, dtype=column.dtype), np.empty(most, dtype=values.dtype)
+    count = _kept_entries(*given, bits.numpy(), beside, right_bits.numpy(), width, limit, scale, *new)
+    return torch.from_numpy(new[0]), torch.from_numpy(new[1][:count]), torch.from_numpy(new[2][:count])
+
+
+@kernel(plain=0)
+def _kept_products(
+    grad: Floats,
+    weight: Floats,
+    bits: npt.NDArray[np.int16],
+    limit: int,
+    scale: float,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> None:
+    factor, zero, limit16 = out.dtype.type(scale), out.dtype.type(0.0), np.int16(limit)
+    p, width, lanes = np.uint64(out.shape[1]), np.uint64(grad.shape[1]), np.uint64(_LANES)
+    whole, sums = width - width % lanes, np.empty(_LANES, dtype=out.dtype)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        for k in range(p):
+            total = zero
+            if bits[i * p + k] < limit16:
+                sums[:] = zero
+                for first in range(np.uint64(0), whole, lanes):
+                    for lane in range(lanes):
+                        sums[lane] += grad[i, first + lane] * weight[k, first + lane]
+                for lane in range(lanes):
+                    total += sums[lane]
+                for j in range(whole, width):
+                    total += grad[i, j] * weight[k, j]
+            out[i, k] = total * factor
+
+
+def kept_products(grad: Tensor, weight: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
+    """Return `dropout` of grad Wᵀ, without computing the entries that are dropped; (n, d) (p, d) -> (n, p)."""
+    out = torch.empty((len(grad), len(weight)), dtype=grad.dtype)
+    arrays = _array(grad), _array(weight), bits.numpy(), limit, scale, out.numpy()
+    _in_threads(len(grad), grad.numel(), partial(_kept_products, *arrays))
+    return out
 
 
 @kernel(plain=0)

@@ -3,7 +3,6 @@ r"""H-GCN's graph convolution on a CPU as one operation of autograd.
 .. math:: Z = \hat A \operatorname{dropout}([H ‖ S]) \theta, \qquad G = \sum_j w_j \operatorname{ReLU}(Z_j)
 
 On a graph of a few thousand nodes, the many small operations that `convolve` has otherwise take longer than their work.
-The backward pass also leaves out rows whose gradient is 0. With few labels these are most rows of the last layers.
 """
 
 from typing import Any
@@ -14,8 +13,8 @@ from torch.overrides import has_torch_function
 
 from hiergcn.model.ops import cpu
 from hiergcn.model.ops.dense import dense_product
-from hiergcn.model.ops.dropout import AnyGenerator, ReplicaGenerator, masked_concat, masked_split
-from hiergcn.model.ops.sparse import csr_product, scattered_product
+from hiergcn.model.ops.dropout import AnyGenerator, KeptEntries, ReplicaGenerator, Rows, masked_concat, masked_split
+from hiergcn.model.ops.sparse import csr_product
 from hiergcn.model.ops.vmap import apply, under_vmap
 
 
@@ -26,18 +25,20 @@ def on_cpu_alone(weight: Tensor, generator: AnyGenerator) -> bool:
 
 
 def layer_on_cpu(
-    adjacency: Tensor,  # Â, CSR (n, n)
-    H: Tensor,  # (n, k)
-    S: Tensor | None,  # (n, p)
+    adjacency: Tensor,  # Â, CSR (n, n), or some of its rows and columns (r, m)
+    transposed: Tensor,  # Âᵀ
+    H: Tensor,  # (m, k)
+    S: Tensor | None,  # (m, p)
     theta: Tensor,  # (k + p, d * c)
     w: Tensor | None,  # (c,); None for one channel
     relu: bool = True,
     rate: float = 0.0,
     generator: AnyGenerator = None,
-    plus: Tensor | None = None,  # added to X θ before the propagation, (n, d * c)
+    rows: Rows | None = None,  # the rows that H and S have; None for all
+    plus: Tensor | None = None,  # added to X θ before the propagation, (m, d * c); overwritten
 ) -> Tensor:
     """Return G, (n, d). Without channels the ReLU may be left out."""
-    return apply(_Layer, H, S, theta, w, plus, adjacency, relu, rate, generator)
+    return apply(_Layer, H, S, theta, w, plus, adjacency, transposed, relu, rate, generator, rows)
 
 
 class _Layer(torch.autograd.Function):
@@ -50,22 +51,21 @@ class _Layer(torch.autograd.Function):
         w: Tensor | None,
         plus: Tensor | None,
         adjacency: Tensor,
+        transposed: Tensor,
         relu: bool,
         rate: float,
         generator: torch.Generator | None,
+        rows: Rows | None,
     ) -> Tensor:
-        X, ctx.mask = masked_concat(H, S, rate, generator)
-        ctx.adjacency, ctx.columns, ctx.relu = adjacency, H.shape[1], relu
+        X, ctx.mask = masked_concat(H, S, rate, generator, rows)
+        ctx.transposed, ctx.columns, ctx.relu = transposed, H.shape[1], relu
         ctx.first = plus is None and theta.shape[0] <= theta.shape[1]  # Â is multiplied on the narrower side
         if ctx.first:
             X = csr_product(adjacency, X)
-        Z = dense_product(X, theta) if plus is None else torch.addmm(plus, X, theta)
+        Z = dense_product(X, theta) if plus is None else plus.detach().addmm_(X, theta)
         if not ctx.first:
             Z = csr_product(adjacency, Z)
-        if w is not None:
-            G = cpu.mix(Z, w)
-        else:
-            G = Z = Z.relu_() if relu else Z
+        G, Z = _activated(Z, w, relu)
         ctx.save_for_backward(X, Z, theta, w)
         return G
 
@@ -73,30 +73,62 @@ class _Layer(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         X, Z, theta, w = ctx.saved_tensors
         by_H, by_S, _, _, by_plus = ctx.needs_input_grad[:5]
-        grad, by_w, plus = grads[0].contiguous(), None, None
-        rows = cpu.rows_in_use(grad)
-        grad, Z = _taken(grad, rows), _taken(Z, rows)
-        if w is not None:
-            grad, by_w = cpu.mix_backward(grad, Z, w)
-        elif ctx.relu:
-            grad = torch.ops.aten.threshold_backward(grad, Z, 0.0)
+        grad, by_w = _before_activation(grads[0].contiguous(), Z, w, ctx.relu)
         if not ctx.first:
-            grad = scattered_product(ctx.adjacency, grad, rows)
-            plus = grad if by_plus else None
-            rows = cpu.rows_in_use(grad)
-            grad = _taken(grad, rows)
-        by_theta = _taken(X, rows).t() @ grad
+            grad = csr_product(ctx.transposed, grad)
+        learned = X.t() @ grad, by_w, grad if by_plus else None
         if not (by_H or by_S):
-            return None, None, by_theta, by_w, plus, None, None, None, None
+            return None, None, *learned, *[None] * 6
         left = ctx.columns if by_H or ctx.mask else 0  # columns of H that the gradient has
         by_X = grad @ theta[ctx.columns - left :].t()
         if ctx.first:
-            by_X = scattered_product(ctx.adjacency, by_X, rows)
-        elif rows is not None:
-            by_X = by_X.new_zeros(len(X), by_X.shape[1]).index_copy_(0, rows, by_X)
+            by_X = csr_product(ctx.transposed, by_X)
         H, S = masked_split(by_X, left, ctx.mask)
-        return H if by_H else None, S if by_S else None, by_theta, by_w, plus, None, None, None, None
+        return H if by_H else None, S if by_S else None, *learned, *[None] * 6
 
 
-def _taken(matrix: Tensor, rows: Tensor | None) -> Tensor:
-    return matrix if rows is None else matrix.index_select(0, rows)
+def feature_layer_on_cpu(
+    adjacency: Tensor,  # Â, CSR (n, n)
+    X: KeptEntries,  # sparse features (n, f) beside S (n, p) after dropout
+    S: Tensor,  # before dropout
+    theta: Tensor,  # (f + p, d * c)
+    w: Tensor | None,  # (c,); None for one channel
+    relu: bool = True,
+) -> Tensor:
+    """Return G, (n, d), of the first layer."""
+    return apply(_FeatureLayer, S, theta, w, adjacency, X, relu)
+
+
+class _FeatureLayer(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, S: Tensor, theta: Tensor, w: Tensor | None, adjacency: Tensor, X: KeptEntries, relu: bool
+    ) -> Tensor:
+        ctx.adjacency, ctx.X, ctx.relu, ctx.columns = adjacency, X, relu, S.shape[1]
+        G, Z = _activated(csr_product(adjacency, cpu.csr_product(*X.matrix, theta)), w, relu)
+        ctx.save_for_backward(Z, theta, w)
+        return G
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        Z, theta, w = ctx.saved_tensors
+        grad, by_w = _before_activation(grads[0].contiguous(), Z, w, ctx.relu)
+        grad = csr_product(ctx.adjacency, grad)
+        by_theta = cpu.transpose_product(*ctx.X.matrix, grad, len(theta))
+        by_S = cpu.kept_products(grad, theta[-ctx.columns :], *ctx.X.mask)
+        return by_S, by_theta, by_w, None, None, None
+
+
+def _activated(Z: Tensor, w: Tensor | None, relu: bool) -> tuple[Tensor, Tensor]:
+    """Return G, and what the backward pass needs to know of Z, which may be overwritten."""
+    if w is not None:
+        return cpu.mix(Z, w), Z
+    G = Z.relu_() if relu else Z
+    return G, G
+
+
+def _before_activation(grad: Tensor, Z: Tensor, w: Tensor | None, relu: bool) -> tuple[Tensor, Tensor | None]:
+    """Return the gradients by Z and by w."""
+    if w is not None:
+        return cpu.mix_backward(grad, Z, w)
+    return torch.ops.aten.threshold_backward(grad, Z, 0.0) if relu else grad, None

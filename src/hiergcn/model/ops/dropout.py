@@ -7,7 +7,7 @@ replicas, and a generator that is set back to an earlier state repeats its draws
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -96,15 +96,26 @@ Mask = tuple[Tensor, int, float]
 """Random bits of each entry, the limit below which they keep it, and the factor of entries that are kept."""
 
 
+class Rows(NamedTuple):
+    """Some rows of a matrix. They have the same random bits as among all rows."""
+
+    index: Tensor  # (m,)
+    total: int  # rows of the whole matrix
+
+
 def masked_concat(
-    left: Tensor, right: Tensor | None, rate: float, generator: torch.Generator | None
+    left: Tensor, right: Tensor | None, rate: float, generator: torch.Generator | None, rows: Rows | None = None
 ) -> tuple[Tensor, Mask | None]:
     """Return [left ‖ right] with dropout on a CPU, and its mask for `masked_split`; None if nothing is dropped."""
     kept = _kept(rate)
     if kept == _STEPS:
         return left if right is None else torch.cat([left, right], dim=1), None
     right = left[:, :0] if right is None else right
-    bits = _bits(left.numel() + right.numel(), left.device, [generator])[0]
+    width = left.shape[1] + right.shape[1]
+    entries = (len(left) if rows is None else rows.total) * width
+    bits = _bits(entries, left.device, [generator])[0]
+    if rows is not None:
+        bits = bits[:entries].view(rows.total, width).index_select(0, rows.index).view(-1)
     mask = (bits, *_limit_and_scale(kept))
     return cpu.dropout_concat(left, right, *mask), mask
 
@@ -114,20 +125,35 @@ def masked_split(grad: Tensor, columns: int, mask: Mask | None) -> tuple[Tensor,
     return (grad[:, :columns], grad[:, columns:]) if mask is None else cpu.dropout_split(grad, columns, *mask)
 
 
-def dropped_entries(
-    row_start: Tensor, column: Tensor, values: Tensor, rate: float, generator: AnyGenerator = None
-) -> tuple[Tensor, Tensor, Tensor] | None:
-    """Return a sparse matrix, given by its parts, without the entries that `dropout` would make 0.
+class KeptEntries(NamedTuple):
+    """A sparse matrix without the entries that `dropout` makes 0, and the mask of dense columns at its right side."""
 
-    None if the matrix is small or not on a CPU, has replicas or needs a gradient: then use `dropout`, whose draws are
-    the same.
+    matrix: tuple[Tensor, Tensor, Tensor]  # row starts, columns, values
+    mask: Mask
+
+
+def dropped_entries(
+    matrix: tuple[Tensor, Tensor, Tensor],
+    width: int,
+    rate: float,
+    generator: AnyGenerator = None,
+    right: Tensor | None = None,
+) -> KeptEntries | None:
+    """Return a sparse matrix (n, width), given by its parts, without the entries that `dropout` would make 0.
+
+    A dense matrix `right` is dropped likewise and put at its right side. None if the matrix is small or not on a CPU,
+    has replicas or needs a gradient: then use `dropout`, whose draws are the same.
     """
-    kept = _kept(rate)
+    kept, values = _kept(rate), matrix[2]
     small = values.numel() < _SMALL or kept == _STEPS
     if small or values.is_cuda or values.requires_grad or isinstance(generator, ReplicaGenerator):
         return None
     bits = _bits(values.numel(), values.device, [generator])[0]
-    return cpu.kept_entries(row_start, column, values, bits, *_limit_and_scale(kept))
+    beside = values.new_empty(len(matrix[0]) - 1, 0) if right is None else right
+    beside_bits = bits[:0] if right is None else _bits(beside.numel(), beside.device, [generator])[0]
+    limit, scale = _limit_and_scale(kept)
+    entries = cpu.kept_entries(matrix, width, bits, beside, beside_bits, limit, scale)
+    return KeptEntries(entries, (beside_bits, limit, scale))
 
 
 def _limit_and_scale(kept: int) -> tuple[int, float]:
@@ -156,14 +182,18 @@ class _Dropout(torch.autograd.Function):
 
 
 def _bits(n: int, device: torch.device, generators: Sequence[torch.Generator | None]) -> Tensor:
-    """Draw 16 random bits for each of n entries; (generators, n rounded up to a multiple of 4).
+    """Return 16 random bits for each of n entries; (generators, n rounded up to a multiple of 4).
 
-    Four entries share a draw of 64 bits, which costs a sixth of `bernoulli_`.
+    On a CPU each generator draws a seed, from which `cpu.random_bits` makes the bits in a tenth of the time.
     """
-    bits = torch.empty((len(generators), -(-n // 4)), dtype=torch.int64, device=device)
-    for row, generator in zip(bits, generators, strict=True):
+    words = 1 if device.type == "cpu" else -(-n // 4)
+    drawn = torch.empty((len(generators), words), dtype=torch.int64, device=device)
+    for row, generator in zip(drawn, generators, strict=True):
         row.random_(-(2**63), None, generator=generator)
-    return bits.view(torch.int16)
+    if device.type != "cpu":
+        return drawn.view(torch.int16)
+    bits = [cpu.random_bits(seed % 2**64, n) for seed in drawn.flatten().tolist()]
+    return bits[0].unsqueeze(0) if len(bits) == 1 else torch.stack(bits)
 
 
 def _dropped(values: Tensor, bits: Tensor, kept: int) -> Tensor:

@@ -35,6 +35,12 @@ def csr_tensor(matrix: sp.csr_array) -> Tensor:
     return csr(*csr_indices(matrix), torch.from_numpy(matrix.data.astype(np.float32)), matrix.shape)
 
 
+def scipy_matrix(matrix: Tensor) -> sp.csr_array:
+    """Return a torch CSR tensor on a CPU as a scipy matrix that shares its memory."""
+    row_start, column, values = _parts(matrix)
+    return sp.csr_array((values, column, row_start), shape=matrix.shape)
+
+
 def csr_indices(matrix: sp.csr_array) -> tuple[Tensor, Tensor]:
     """Return row starts and columns, in 32 bits if they fit."""
     dtype = np.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else np.int64
@@ -75,13 +81,6 @@ def csr_product(matrix: Tensor, dense: Tensor, plus: Tensor | None = None) -> Te
         return cpu.csr_product(*_parts(matrix), dense, plus)
     product = matrix @ dense
     return product if plus is None else product.add_(plus)
-
-
-def scattered_product(matrix: Tensor, dense: Tensor, rows: Tensor | None = None) -> Tensor:
-    """Return matrix @ dense on a CPU for a symmetric CSR matrix; `dense` has these rows only, the others are 0."""
-    if rows is None:
-        return csr_product(matrix, dense)
-    return cpu.scattered_product(*_parts(matrix), rows, dense)
 
 
 def _parts(matrix: Tensor) -> Parts:

@@ -89,11 +89,15 @@ class SparseFeatures:
 
     def dropped(self, rate: float, generator: AnyGenerator = None) -> Self:
         """Return X with dropout on its entries: without those that become 0, or with zeros, which products skip."""
-        entries = dropped_entries(self.pattern.row_start, self.pattern.column, self.values, rate, generator)
+        entries = dropped_entries(self.parts(), self.shape[1], rate, generator)
         if entries is None:
             return replace(self, values=dropout(self.values, rate, generator))
-        row_start, column, values = entries
+        row_start, column, values = entries.matrix
         return replace(self, values=values, pattern=Pattern(self.shape, row_start, column))
+
+    def parts(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Return row starts, columns and values."""
+        return self.pattern.row_start, self.pattern.column, self.values
 
     def to_dense(self) -> Tensor:
         return csr(self.pattern.row_start, self.pattern.column, self.values, self.shape).to_dense()
