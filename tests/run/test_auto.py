@@ -47,7 +47,7 @@ def communities() -> Graph:
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
-    planted = planted_graph(150, homophily=0.5, noise=2.0, seed=3)
+    planted = planted_graph(150, homophily=0.5, noise=2.0, seed=5)
     ids = np.array([f"node {i}" for i in range(150)], dtype=object)
     return Graph(planted.adjacency, planted.features, planted.labels, ids, ("a", "b", "c", "d"), "mine")
 

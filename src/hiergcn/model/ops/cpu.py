@@ -207,11 +207,11 @@ def kept_entries(
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return [sparse matrix (n, width) ‖ right] without the entries that `dropout` would make 0, as parts."""
-    row_start, column, values = given = tuple(map(_array, matrix))
-    beside = _array(right)
+    row_start, column, values, beside = *map(_array, matrix), _array(right)
     most = len(values) + beside.size + 1  # one more than are kept: dropped entries are written, too
     new = np.empty_like(row_start), np.empty(most, dtype=column.dtype), np.empty(most, dtype=values.dtype)
-    count = _kept_entries(*given, bits.numpy(), beside, right_bits.numpy(), width, limit, scale, *new)
+    given = row_start, column, values, bits.numpy(), beside, right_bits.numpy(), width, limit, scale
+    count = _kept_entries(*given, *new)
     return torch.from_numpy(new[0]), torch.from_numpy(new[1][:count]), torch.from_numpy(new[2][:count])
 
 

@@ -114,7 +114,8 @@ class _FeatureLayer(torch.autograd.Function):
         Z, theta, w = ctx.saved_tensors
         grad, by_w = _before_activation(grads[0].contiguous(), Z, w, ctx.relu)
         grad = csr_product(ctx.adjacency, grad)
-        by_theta = cpu.transpose_product(*ctx.X.matrix, grad, len(theta))
+        row_start, column, values = ctx.X.matrix
+        by_theta = cpu.transpose_product(row_start, column, values, grad, len(theta))
         by_S = cpu.kept_products(grad, theta[-ctx.columns :], *ctx.X.mask)
         return by_S, by_theta, by_w, None, None, None
 

@@ -96,7 +96,8 @@ Mask = tuple[Tensor, int, float]
 """Random bits of each entry, the limit below which they keep it, and the factor of entries that are kept."""
 
 
-class Rows(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Rows:
     """Some rows of a matrix. They have the same random bits as among all rows."""
 
     index: Tensor  # (m,)

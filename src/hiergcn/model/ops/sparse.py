@@ -38,7 +38,7 @@ def csr_tensor(matrix: sp.csr_array) -> Tensor:
 def scipy_matrix(matrix: Tensor) -> sp.csr_array:
     """Return a torch CSR tensor on a CPU as a scipy matrix that shares its memory."""
     row_start, column, values = _parts(matrix)
-    return sp.csr_array((values, column, row_start), shape=matrix.shape)
+    return sp.csr_array((values, column, row_start), shape=(matrix.shape[0], matrix.shape[1]))
 
 
 def csr_indices(matrix: sp.csr_array) -> tuple[Tensor, Tensor]:
