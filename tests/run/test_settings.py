@@ -120,3 +120,11 @@ def test_settings_of_earlier_versions_load_if_a_removed_one_had_its_default() ->
     saved["model"]["column_weight"] = "idf"
     with pytest.raises(InputError, match=r"column_weight=idf, a setting that was removed; run the fit again\."):
         Settings.from_dict(saved)
+
+
+@pytest.mark.parametrize("group", ["model", "train", "coarsen"])
+def test_a_setting_of_a_later_version_is_named(group: str) -> None:
+    saved = settings_for("hgcn").to_dict()
+    saved[group] |= {"warmth": 3}
+    with pytest.raises(InputError, match="setting 'warmth': a newer version of hiergcn wrote it; update hiergcn"):
+        Settings.from_dict(saved)

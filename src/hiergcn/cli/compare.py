@@ -42,7 +42,7 @@ def compare(
     ] = None,
     seeds: Annotated[
         int, options.in_running(metavar="N", min=1, help="Run each method with seeds 0 to N-1 on each split.")
-    ] = 5,
+    ] = 6,
     splits: Annotated[
         str,
         options.in_running(
@@ -103,7 +103,8 @@ def compare(
     where = options.open_engine(context, engine)
     screen = console()
     about = describe_splits(specs, drawn=read.split_from is None)
-    screen.print(f"{printable(read.graph.name)}: {about}; seeds 0 to {seeds - 1} of each method.")
+    which = "seed 0" if seeds == 1 else f"seeds 0 to {seeds - 1}"
+    screen.print(f"{printable(read.graph.name)}: {about}; {which} of each method.")
     try:
         with Progress(screen, where) as progress:
             comparison = run_compare(

@@ -7,10 +7,10 @@ first by name. A recipe that names another `method` stands for that method's pre
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from hiergcn.errors import InputError
 from hiergcn.model.registry import config_class
@@ -21,6 +21,8 @@ from hiergcn.train.config import TrainConfig
 if TYPE_CHECKING:
     from hiergcn.coarsen import CoarsenConfig  # imports numba, which presets do not need
 
+
+T = TypeVar("T")
 
 AUTO = "auto"
 """Name of the automatic choice among methods."""
@@ -65,9 +67,9 @@ class Settings:
         return cls(
             method=saved["method"],
             preset=saved["preset"],
-            model=_loaded_model(config_class(saved["method"]), saved["model"]),
-            train=TrainConfig(**saved["train"]),
-            coarsen=CoarsenConfig(**saved["coarsen"]),
+            model=_loaded(config_class(saved["method"]), saved["model"]),
+            train=_loaded(TrainConfig, saved["train"]),
+            coarsen=_loaded(CoarsenConfig, saved["coarsen"]),
         )
 
 
@@ -162,10 +164,15 @@ def recipe_layers(method: str, preset: str, dataset: str | None) -> list[dict[st
     return [found[name] for name in names if name in found]
 
 
-def _loaded_model(kind: type[Any], saved: Mapping[str, Any]) -> Any:
-    """Return a model's settings without removed ones, which change nothing at their default."""
-    removed = getattr(kind, "removed", {})
-    for name, default in removed.items():
-        if saved.get(name, default) != default:
-            raise InputError(f"The run has {name}={saved[name]}, a setting that was removed; run the fit again.")
-    return kind(**{name: value for name, value in saved.items() if name not in removed})
+def _loaded(kind: type[T], saved: Mapping[str, Any]) -> T:
+    """Return a group of settings without removed ones, which change nothing at their default."""
+    removed: dict[str, Any] = getattr(kind, "removed", {})
+    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    for name, value in saved.items():
+        if value != removed.get(name, value):
+            raise InputError(f"The run has {name}={value}, a setting that was removed; run the fit again.")
+        if name not in known | removed.keys():
+            raise InputError(
+                f"The run has a setting {name!r:.80}: a newer version of hiergcn wrote it; update hiergcn."
+            )
+    return kind(**{name: value for name, value in saved.items() if name in known})
