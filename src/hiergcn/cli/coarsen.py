@@ -66,18 +66,14 @@ def coarsen(
     strategy = strategy or "hgcn"
     config = CoarsenConfig(strategy=strategy)
     graph = options.read_data(source).graph
-    screen = console()
     began = time.perf_counter()
     hierarchy = make_hierarchy(graph.adjacency, levels, config)
     seconds = time.perf_counter() - began
     rows = [(level.n_nodes, level.n_edges, int(level.node_weight.max())) for level in hierarchy.levels]
-    _print_levels(rows, f"{printable(graph.name)}, coarsened by {strategy} in {duration(seconds)}")
-    for note in graph.notes:
-        screen.print(f"Note: {printable(note)}")
-    _say_end(hierarchy.depth, levels)
+    _print_levels(rows, f"{graph.name}, coarsened by {strategy} in {duration(seconds)}", levels, graph.notes)
     if out is not None:
         write_levels(hierarchy, out, graph.ids)
-        screen.print(f"Written to {out}", soft_wrap=True)
+        console().print(f"Written to {out}", soft_wrap=True)
 
 
 def _coarsen_out_of_core(name: str, edges: str, levels: int, out: Path | None, memory: str | None) -> None:
@@ -90,23 +86,21 @@ def _coarsen_out_of_core(name: str, edges: str, levels: int, out: Path | None, m
         screen.print(f"Level {number}: {sizes}, after {duration(time.perf_counter() - began)}")
 
     rows = coarsen_out_of_core(edges, levels, out, memory=memory, on_level=on_level)
-    title = f"{printable(name)}, coarsened by handshake in {duration(time.perf_counter() - began)}"
-    _print_levels(rows, title)
-    _say_end(len(rows) - 1, levels)
+    _print_levels(rows, f"{name}, coarsened by handshake in {duration(time.perf_counter() - began)}", levels)
     if out is not None:
         screen.print(f"Written to {out}", soft_wrap=True)
 
 
-def _print_levels(levels: Sequence[tuple[int, int, int]], title: str) -> None:
-    """Print nodes, edges and the heaviest hyper-node of each level."""
+def _print_levels(levels: Sequence[tuple[int, int, int]], title: str, asked: int, notes: Sequence[str] = ()) -> None:
+    """Print nodes, edges and the heaviest hyper-node of each level, notes, and whether there are fewer than asked."""
+    screen, depth = console(), len(levels) - 1
     columns = ("level", "nodes", "edges", "heaviest hyper-node", "nodes left")
     rows = [
         (f"{k}", f"{nodes:,}", f"{edges:,}", f"{heaviest:,}", f"{nodes / levels[0][0]:.1%}")
         for k, (nodes, edges, heaviest) in enumerate(levels)
     ]
-    print_table(console(), columns, rows, title=title, words=())
-
-
-def _say_end(depth: int, levels: int) -> None:
-    if depth < levels:
-        console().print(f"The graph can be coarsened {depth} times, not {levels}: a further level would be no smaller.")
+    print_table(screen, columns, rows, title=printable(title), words=())
+    for note in notes:
+        screen.print(f"Note: {printable(note)}")
+    if depth < asked:
+        screen.print(f"The graph can be coarsened {depth} times, not {asked}: a further level would be no smaller.")
