@@ -298,11 +298,12 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
     def _keep(self, run: RunResult | LoadedRun) -> None:
         self.__dict__.pop("embedding_", None)  # of an earlier fit
         self._saved, self._probabilities, self._answers = run.model, run.probabilities, run.answers
+        self._run = run if isinstance(run, LoadedRun) else None
         if isinstance(run, LoadedRun):
-            self._run, self._graph_file, self._ids = run, run.graph_file, run.predictions["id"].to_numpy()
+            self._graph_file, self._ids = run.graph_file, run.predictions["id"].to_numpy()
             learned = run.predictions.loc[run.predictions["given"], "id"].to_numpy()
         else:
-            self._run, self._graph_file, self._ids = None, None, run.graph.ids
+            self._graph_file, self._ids = None, run.graph.ids
             learned = run.graph.ids[np.concatenate([run.split.train, run.split.validation])]
         self._learned: NDArray[Any] = learned.astype(str)
         self.settings_, self.hierarchy_ = run.settings, run.hierarchy

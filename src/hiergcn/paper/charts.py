@@ -7,7 +7,7 @@ import numpy as np
 
 from hiergcn.paper.collect import TABLE2, CellResult, Evidence
 from hiergcn.paper.experiments import DATASET_TITLES, arm_title
-from hiergcn.paper.tables import BESIDE, OF_THE_PAPER
+from hiergcn.paper.tables import METHODS
 from hiergcn.paper.verdicts import members, seconds
 from hiergcn.report import axes
 from hiergcn.report.axes import Axis
@@ -87,7 +87,7 @@ def _by_method(
     """Draw a panel per dataset with a row per method; H-GCN's rows are shaded. Axes hold the cells `beside`, too."""
     panels = []
     for dataset in datasets:
-        arms = [arm for arm in (*OF_THE_PAPER, *BESIDE) if _has_row(cells, arm, dataset)]
+        arms = [arm for arm in METHODS if _has_row(cells, arm, dataset)]
         if not arms:
             continue
         found = [cell for cell in (*cells.values(), *beside) if cell.cell.dataset == dataset]

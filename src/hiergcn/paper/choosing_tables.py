@@ -221,7 +221,7 @@ _ERRORS = ("ece_before", "ece_after")
 
 
 def _calibration(tasks: Sequence[TaskResult]) -> Section:
-    rows = [
+    rows: list[Row] = [
         (Text(one.title, (TASKS[one.name].labels,)), *(points(one.mean(at), False) for at in _ERRORS)) for one in tasks
     ]
     means = (points(_over(tasks, lambda one, at=at: one.mean(at)), False) for at in _ERRORS)

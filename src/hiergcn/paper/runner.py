@@ -115,12 +115,12 @@ def _group_units(group: list[Job], device: torch.device) -> list[Unit]:
     return [Unit(tuple(group[at : at + size]), on_gpu) for at in range(0, len(group), size)]
 
 
-_BROUGHT: dict[str, Dataset] = {}  # in a worker of another machine, which may not have the files
+_SENT: dict[str, Dataset] = {}  # in a worker of another machine, which may not have the files
 
 
 @cache
 def dataset_of(name: str) -> Dataset:
-    return _BROUGHT.get(name) or load_dataset(name)
+    return _SENT.get(name) or load_dataset(name)
 
 
 @cache
@@ -155,7 +155,7 @@ def _make_work(device: str) -> Work:
 
 def _make_spread_work(device: str, datasets: dict[str, Dataset]) -> Work:
     """Prepare a worker of another machine, which gets the datasets with its work; only some units use the device."""
-    _BROUGHT.update(datasets)
+    _SENT.update(datasets)
     works = {True: _make_work(device), False: _make_work("cpu")}
     return lambda send, unit: works[unit.on_gpu](send, unit)
 

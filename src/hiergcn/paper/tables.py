@@ -10,9 +10,10 @@ from hiergcn.paper.collect import TABLE1, CellResult, Evidence, Printed
 from hiergcn.paper.experiments import DATASET_TITLES, TEXTS, arm_title
 from hiergcn.paper.significance import compare_cells, points, probability, to_paper
 
-OF_THE_PAPER = ("deepwalk", "planetoid-t", "planetoid-i", "gcn", "gat", "dgcn", "hgcn", "hgcn-nell")
-BESIDE = ("appnp", "grand", "graph-unet", "mlp", "label-propagation")
-"""Methods that the paper's table does not have."""
+METHODS = (
+    *("deepwalk", "planetoid-t", "planetoid-i", "gcn", "gat", "dgcn", "hgcn", "hgcn-nell"),  # of the paper
+    *("appnp", "grand", "graph-unet", "mlp", "label-propagation"),
+)
 Cells = Mapping[tuple[str, str, str], CellResult]
 """By (arm, dataset, column)."""
 
@@ -100,7 +101,7 @@ def table1(evidence: Evidence) -> tuple[Table, list[str]]:
     """Return the statistics of the datasets, and the reasons for differences from the paper's."""
     found = evidence.by_dataset("table1")
     titles = {"nodes": "vertices", "labelling": "labelling rate"}
-    rows = [
+    rows: list[Row] = [
         (titles.get(what, what), *(_statistic(one, what, TABLE1[name][what]) for name, one in found.items()))
         for what in ("nodes", "edges", "classes", "features", "labelling")
     ]
@@ -126,7 +127,7 @@ def _reasons(name: str, one: dict[str, Any]) -> list[str]:
 
 
 def table2(evidence: Evidence) -> Table:
-    return accuracy_table(evidence.cells["table2"], (*OF_THE_PAPER, *BESIDE), evidence.scale.datasets, mark_best=True)
+    return accuracy_table(evidence.cells["table2"], METHODS, evidence.scale.datasets, mark_best=True)
 
 
 def table3(evidence: Evidence, small: bool, caption: str) -> Table:
@@ -134,7 +135,7 @@ def table3(evidence: Evidence, small: bool, caption: str) -> Table:
     columns = [f"{count} small" if small else str(count) for count in counts]
     arms = ("gcn", "gat", "dgcn", "hgcn", "appnp", "grand")
     best = {column: _best([evidence.table3(arm, column) for arm in arms]) for column in columns}
-    rows = [
+    rows: list[Row] = [
         (arm_title(arm), *(_with_spreads(evidence.table3(arm, column), best[column]) for column in columns))
         for arm in arms
     ]
@@ -182,7 +183,7 @@ def random_table(evidence: Evidence) -> Table:
     cells, datasets = evidence.cells["random-splits"], evidence.scale.citation
     leads = {name: _leads(cells, name) for name in datasets}
     rows: list[Row] = []
-    for arm in (*OF_THE_PAPER, *BESIDE):
+    for arm in METHODS:
         if all((arm, name, "") in cells for name in datasets):
             shown = [(cells[arm, name, ""], leads[name].get(arm, "")) for name in datasets]
             rows.append((arm_title(arm), *(_random_text(cell, lead) for cell, lead in shown)))

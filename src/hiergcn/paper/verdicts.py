@@ -62,10 +62,10 @@ def better(pairs: Iterable[Pair]) -> Finding:
     signs = [one.sign for one in run]
     count = f"Better in {signs.count(1)} of {len(run)}, worse in {signs.count(-1)}, level in {signs.count(0)}."
     missing = [one.name for one in compared if not one.run]
-    return _by_signs(signs, count, missing, enough=_could_tell(run), details=_by_outcome(run))
+    return _by_signs(signs, count, missing, enough=_has_power(run), details=_by_outcome(run))
 
 
-def _could_tell(run: Sequence[Compared]) -> bool:
+def _has_power(run: Sequence[Compared]) -> bool:
     """Return whether runs without a difference speak against one.
 
     If the paper prints differences, most of our 95 % intervals must lie below them. Otherwise there must be enough
