@@ -209,11 +209,13 @@ def evaluate_model(graph: Graph, split: Split, probabilities: np.ndarray, temper
     on: Literal["test", "validation"] = "test" if len(split.test) else "validation"
     nodes: np.ndarray = getattr(split, on)
     truth, found = graph.truth[nodes], probabilities[nodes]
+    predicted = found.argmax(axis=1)
+    scores = zip(graph.class_names, *per_class(truth, predicted, len(graph.class_names)), strict=True)
     return ModelReport(
         on=on,
-        accuracy=_accuracy(truth, found.argmax(axis=1)),
+        accuracy=_accuracy(truth, predicted),
         validation_accuracy=_accuracy(graph.truth[split.validation], probabilities[split.validation].argmax(axis=1)),
-        per_class=class_scores(truth, found.argmax(axis=1), graph.class_names),
+        per_class=tuple(ClassScore(name, float(p), float(r), float(f1), int(n)) for name, p, r, f1, n in scores),
         temperature=temperature,
         before=reliability(found, truth),
         after=reliability(temperature.of(found), truth),
@@ -277,11 +279,3 @@ def accuracy_interval(accuracy: float, nodes: int) -> tuple[float, float]:
     middle = (accuracy + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(accuracy * (1 - accuracy) / n + z * z / (4 * n * n))
     return max(middle - half, 0.0), min(middle + half, 1.0)
-
-
-def class_scores(truth: Classes, predicted: Classes, names: Sequence[str]) -> tuple[ClassScore, ...]:
-    scores = per_class(truth, predicted, len(names))
-    return tuple(
-        ClassScore(name, float(precision), float(recall), float(f1), int(support))
-        for name, precision, recall, f1, support in zip(names, *scores, strict=True)
-    )

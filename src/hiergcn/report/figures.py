@@ -96,27 +96,24 @@ def principal_components(probabilities: npt.NDArray[np.floating]) -> npt.NDArray
 def tuning_figure(tuning: Tuning) -> Figure:
     """Draw the importance of each setting, and beside it the accuracy of each trial with the best so far."""
     return Figure(
-        [*_importance(tuning.importance), _trials(tuning)],
+        [_importance(tuning.importance), _trials(tuning)],
         [Entry("trial", FIRST), Entry("best so far", SECOND, "line"), Entry("chosen", INK, "ring")],
         columns=2,
     )
 
 
-def _importance(importance: Mapping[str, float]) -> list[Panel]:
+def _importance(importance: Mapping[str, float]) -> Panel:
     title = "Importance for validation accuracy, %"
     if not importance:
-        few = f"needs {FEWEST_FOR_IMPORTANCE} trials with different accuracies"
-        empty = Panel(axes.Axis(0, 1, (), ()), axes.Axis(0, 1, (), ()), title=title)
-        empty.text(0, 0.9, few, anchor="start")
-        return [empty]
-    names = list(importance)
-    shares = [100 * share for share in importance.values()]
-    panel = Panel(
-        axes.span(shares, zero=True), axes.rows(names), title=title, height=max(30 * len(names), 60), grid="x"
-    )
-    for place, (name, share) in enumerate(zip(names, shares, strict=True)):
+        panel = Panel(axes.Axis(0, 1, (), ()), axes.Axis(0, 1, (), ()), title=title)
+        panel.text(0, 0.9, f"needs {FEWEST_FOR_IMPORTANCE} trials with different accuracies", anchor="start")
+        return panel
+    shares = {name: 100 * share for name, share in importance.items()}
+    x, y = axes.span(shares.values(), zero=True), axes.rows(list(shares))
+    panel = Panel(x, y, title=title, height=max(30 * len(shares), 60), grid="x")
+    for place, (name, share) in enumerate(shares.items()):
         panel.bar((0, share), place, 16, FIRST, tip=f"{name}: {share:.0f} %")
-    return [panel]
+    return panel
 
 
 def _trials(tuning: Tuning) -> Panel:
