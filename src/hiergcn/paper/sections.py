@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from hiergcn.evaluate.paired import TEST
 from hiergcn.paper import charts, tables
@@ -164,24 +165,27 @@ def overview_table(evidence: Evidence) -> Table:
 
 
 def plus_sections(evidence: Evidence) -> list[Section]:
-    return [_plus_public(evidence), _plus_few_labels(evidence), _plus_random_splits(evidence), _variants(evidence)]
+    public, variants = evidence.cells["plus-public"], evidence.experiments["variants"]
+    arms = [arm.name for arm in variants.arms]
+    blocks = {
+        "plus-public": [
+            tables.accuracy_table(public, (*MODELS, "hgcn-plus-4", "grand-4"), evidence.scale.datasets),
+            _validation(public, evidence.scale.datasets),
+            _differences(evidence),
+        ],
+        "plus-few-labels": [_with_differences(evidence, "plus-few-labels", "labels per class")],
+        "plus-random-splits": [_with_differences(evidence, "plus-random-splits", "dataset")],
+        "variants": [tables.accuracy_table(evidence.cells["variants"], arms, variants.datasets)],
+    }
+    return [section_of(evidence, name, shown) for name, shown in blocks.items()]
 
 
-def _plus_public(evidence: Evidence) -> Section:
-    cells, datasets = evidence.cells["plus-public"], evidence.scale.datasets
-    validation = [
-        (
-            arm_title(arm),
-            *(points(cells[arm, name, ""].summary("validation_accuracy").mean, False) for name in datasets),
-        )
-        for arm in MODELS
-    ]
-    blocks = [
-        tables.accuracy_table(cells, (*MODELS, "hgcn-plus-4", "grand-4"), datasets),
-        Table.of(tables.dataset_columns("method", datasets), validation, "Mean validation accuracy in per cent."),
-        _differences(evidence),
-    ]
-    return section_of(evidence, "plus-public", blocks)
+def _validation(cells: tables.Cells, datasets: Sequence[str]) -> Table:
+    rows: list[Row] = []
+    for arm in MODELS:
+        means = (cells[arm, name, ""].summary("validation_accuracy").mean for name in datasets)
+        rows.append((arm_title(arm), *(points(mean, False) for mean in means)))
+    return Table.of(tables.dataset_columns("method", datasets), rows, "Mean validation accuracy in per cent.")
 
 
 def _differences(evidence: Evidence) -> Table:
@@ -197,29 +201,13 @@ def _differences(evidence: Evidence) -> Table:
     return Table.of(columns, rows, "Differences, seed by seed on the public split.")
 
 
-def _plus_few_labels(evidence: Evidence) -> Section:
-    experiment = evidence.experiments["plus-few-labels"]
-    places = [
-        (dataset, column.name, f"{DATASET_TITLES[dataset]}, {column.name}")
-        for dataset in experiment.datasets
-        for column in experiment.columns
-    ]
-    table = _with_differences(evidence, "plus-few-labels", "labels per class", places)
-    return section_of(evidence, "plus-few-labels", [table])
-
-
-def _plus_random_splits(evidence: Evidence) -> Section:
-    places = [(dataset, "", DATASET_TITLES[dataset]) for dataset in evidence.scale.citation]
-    table = _with_differences(evidence, "plus-random-splits", "dataset", places)
-    return section_of(evidence, "plus-random-splits", [table])
-
-
-def _with_differences(evidence: Evidence, experiment: str, first: str, places: Iterable[tuple[str, str, str]]) -> Table:
-    """Return a row for each (dataset, column, title): the models' accuracies, and H-GCN+ minus each rival."""
-    cells = evidence.cells[experiment]
+def _with_differences(evidence: Evidence, name: str, first: str) -> Table:
+    """Return a row for each dataset and column: the models' accuracies, and H-GCN+ minus each rival."""
+    experiment, cells = evidence.experiments[name], evidence.cells[name]
     usual = max(cell.splits for cell in cells.values())
     rows: list[Row] = []
-    for dataset, column, title in places:
+    for dataset, column in product(experiment.datasets, (column.name for column in experiment.columns)):
+        title = f"{DATASET_TITLES[dataset]}, {column}" if column else DATASET_TITLES[dataset]
         accuracies = [_over_splits(cells[arm, dataset, column], usual) for arm in MODELS]
         rows.append((title, *accuracies, *map(_difference, _against_rivals(cells, dataset, column))))
     minus = (f"minus {arm_title(arm)}" for arm in RIVALS)
@@ -241,11 +229,3 @@ def _against_rivals(cells: tables.Cells, dataset: str, column: str) -> list[Comp
 
 def _difference(one: Compared) -> str:
     return "–" if one.found.mean is None else f"{points(one.found.mean)}, {probability(one.found.p)}"
-
-
-def _variants(evidence: Evidence) -> Section:
-    experiment = evidence.experiments["variants"]
-    table = tables.accuracy_table(
-        evidence.cells["variants"], [arm.name for arm in experiment.arms], experiment.datasets
-    )
-    return section_of(evidence, "variants", [table])
