@@ -41,15 +41,6 @@ from hiergcn.run.setting_table import method_settings, without_effect
 from hiergcn.run.settings import Settings, method_of, settings_for
 from hiergcn.run.source import Source
 
-_DEFAULTS = {
-    "model": None,
-    "preset": None,
-    "seed": 0,
-    "device": "auto",
-    "time_limit": None,
-    "coverage": None,
-    "verbose": False,
-}
 _HANGING: dict[str, Any] = {"initial_indent": " " * 4, "subsequent_indent": " " * 8, "break_on_hyphens": False}
 
 
@@ -98,10 +89,8 @@ def document_settings(estimator: type["NodeEstimator"], methods: Iterable[str], 
         for name, one in method_settings(method).items()
         if not without_effect(method, one.group) and name not in _DEFAULTS
     }
-    written = inspect.signature(estimator.__init__)
-    own = [one for one in written.parameters.values() if one.kind is not one.VAR_KEYWORD and one.name != "self"]
     more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=...) for name in sorted(known)]
-    estimator.__signature__ = _ShortSignature([*own, *more])
+    estimator.__signature__ = _ShortSignature([*_ARGUMENTS, *more])
     if listed:
         lines = [fill(f"{name}: {one.values}. {one.about}", 112, **_HANGING) for name, one in sorted(known.items())]
         estimator.__doc__ = "\n".join([inspect.cleandoc(estimator.__doc__ or ""), "", "Settings:", *lines, ""])
@@ -331,6 +320,10 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError("The estimator is not fitted yet; call fit first.")
+
+
+_, *_ARGUMENTS, _ = inspect.signature(NodeEstimator.__init__).parameters.values()  # without self and **settings
+_DEFAULTS = {one.name: one.default for one in _ARGUMENTS}
 
 
 class NodeRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
