@@ -55,6 +55,13 @@ def written_whole(path: str | PathLike[str]) -> Iterator[Path]:
             part.unlink(missing_ok=True)
 
 
+def write_text(path: str | PathLike[str], text: str) -> Path:
+    """Write a text file whole, or not at all; return its path."""
+    with written_whole(path) as part:
+        part.write_text(text, encoding="utf-8")
+    return Path(path)
+
+
 @contextmanager
 def naming(target: Path) -> Iterator[None]:
     """Turn a disk error into an `UnwritableError` that names the file."""

@@ -34,7 +34,7 @@ def explain(
     options.check_run(run)
     options.check_device(device)
 
-    from hiergcn.files import written_whole
+    from hiergcn.files import write_text
     from hiergcn.run.folder import load_run
     from hiergcn.run.predict import explain as explain_node
     from hiergcn.run.source import Source
@@ -44,8 +44,7 @@ def explain(
     found = explain_node(loaded, graph, node, class_=class_, top=top, device=device)
     _print(console(), found)
     if out is not None:
-        with written_whole(out) as part:
-            part.write_text(json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_text(out, json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n")
 
 
 def _print(out: "Console", found: "Explanation") -> None:

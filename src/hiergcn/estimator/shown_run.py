@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 from typing import Self
 
-from hiergcn.files import written_whole
+from hiergcn.files import write_text
 from hiergcn.run.result import RunResult
 
 
@@ -46,5 +46,4 @@ class Page:
 
     def save(self, path: str | Path) -> None:
         """Write the page as a file."""
-        with written_whole(path) as part:
-            part.write_text(self.html, encoding="utf-8")
+        write_text(path, self.html)

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from hiergcn.evaluate.metrics import METRICS, result_key
-from hiergcn.files import written_whole
+from hiergcn.files import write_text, written_whole
 from hiergcn.paper.choosing_results import choosing_records
 from hiergcn.paper.choosing_tables import choosing_sections
 from hiergcn.paper.claims import Verdict, verdicts_on
@@ -106,14 +106,8 @@ def write_page(page: Page, folder: Path, name: str = "README.md") -> Path:
     for picture in page.pictures:
         (folder / "figures").mkdir(exist_ok=True)
         picture.figure.save(folder / "figures" / f"{picture.name}.svg", WIDTH)
-    _write_text(folder / name, markdown(page))
-    _write_text(folder / "index.html", _html(page))
-    return folder / "index.html"
-
-
-def _write_text(path: Path, text: str) -> None:
-    with written_whole(path) as part:
-        part.write_text(text, encoding="utf-8")
+    write_text(folder / name, markdown(page))
+    return write_text(folder / "index.html", _html(page))
 
 
 # Runs, machines and commits
@@ -193,7 +187,7 @@ def write_results(evidence: Evidence, verdicts: Sequence[Verdict], folder: Path)
     _write_csv(folder / "runs.csv", [row for cell in cells for row in _run_rows(cell)])
     _write_csv(folder / "cells.csv", [_cell_row(cell) for cell in cells])
     found = [{"place": one.claim.place, "quote": one.claim.quote, **asdict(one.finding)} for one in verdicts]
-    _write_text(folder / "verdicts.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    write_text(folder / "verdicts.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
 
 def _run_rows(cell: CellResult) -> Iterator[dict[str, Any]]:

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from hiergcn.coarsen import CoarsenConfig
 from hiergcn.datasets import Dataset
 from hiergcn.errors import InputError
-from hiergcn.files import written_whole
+from hiergcn.files import write_text, written_whole
 from hiergcn.model.registry import config_class
 from hiergcn.run.machine import environment
 from hiergcn.train.config import TrainConfig
@@ -130,8 +130,7 @@ class Store:
         """Write a result; an older one of the same job is replaced."""
         target = self.path(record)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(target) as part:
-            part.write_text(json.dumps(asdict(record), allow_nan=False) + "\n", encoding="utf-8")
+        write_text(target, json.dumps(asdict(record), allow_nan=False) + "\n")
 
     def records(self) -> list[Record]:
         packed = self.folder / PACKED

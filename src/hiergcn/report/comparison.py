@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from hiergcn.evaluate.paired import PairedDifference, compare_all
-from hiergcn.files import written_whole
+from hiergcn.files import write_text
 from hiergcn.graph.split import PUBLIC
 from hiergcn.model.registry import method_names, method_title
 from hiergcn.report import axes
@@ -27,11 +27,7 @@ SIGNIFICANT = 0.05
 
 def write_comparison_page(folder: Path) -> Path:
     """Write `comparison.html` from the files of a comparison."""
-    comparison = read_comparison(folder)
-    target = folder / "comparison.html"
-    with written_whole(target) as part:
-        part.write_text(_page(comparison), encoding="utf-8")
-    return target
+    return write_text(folder / "comparison.html", _page(read_comparison(folder)))
 
 
 def _page(comparison: Comparison) -> str:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from hiergcn.files import written_whole
+from hiergcn.files import write_text
 from hiergcn.report import marks
 from hiergcn.report.axes import Axis
 from hiergcn.report.marks import Shape, number
@@ -233,9 +233,7 @@ class Figure:
 
     def save(self, path: Path, width: int = 760) -> Path:
         """Write the figure as an SVG file. The same figure gives the same bytes."""
-        with written_whole(path) as part:
-            part.write_text(self.svg(width), encoding="utf-8")
-        return path
+        return write_text(path, self.svg(width))
 
 
 def svg_file(parts: Sequence[str], width: float, height: float, margin: int = 12) -> str:

@@ -16,7 +16,7 @@ from hiergcn.errors import InputError
 from hiergcn.evaluate.answers import NumberAnswers
 from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.metrics import METRICS, describe_sets, result_key
-from hiergcn.files import written_whole
+from hiergcn.files import write_text
 from hiergcn.report import axes, figures
 from hiergcn.report.classes import class_section
 from hiergcn.report.explorer import explorer_data, value_ends
@@ -42,10 +42,7 @@ SHOWN_ROWS = 10
 def write_report(folder: Path, result: RunResult | None = None) -> Path:
     """Write `report.html` into a run folder. `result` spares reading the run if it was just written there."""
     page = _render_loaded(load_run(folder)) if result is None else render(_in_memory(folder, result))
-    target = folder / "report.html"
-    with written_whole(target) as part:
-        part.write_text(page, encoding="utf-8")
-    return target
+    return write_text(folder / "report.html", page)
 
 
 def loaded_result(result: RunResult, name: str = "run") -> LoadedRun:
