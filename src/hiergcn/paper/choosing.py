@@ -75,7 +75,7 @@ def community_graph(seed: int, n: int = 300, classes: int = 3, inside: float = 0
 def _communities(number: int) -> tuple[Graph, Split]:
     """20 labels per class, of which a fifth validates."""
     graph = community_graph(_GENERATED + number)
-    known = _labels(graph)
+    known = graph.truth
     drawn = Split.random(known, 20, 0, None, number)
     given = np.full_like(known, -1)
     given[drawn.train] = known[drawn.train]
@@ -86,7 +86,7 @@ def _communities(number: int) -> tuple[Graph, Split]:
 def _many_classes(number: int) -> tuple[Graph, Split]:
     seed = _GENERATED + number
     graph = planted_graph(6000, classes=150, depth=1, degree=10, homophily=0.8, features=32, noise=1.5, seed=seed)
-    return graph, Split.random(_labels(graph), 10, _VALIDATION, None, number)
+    return graph, Split.random(graph.truth, 10, _VALIDATION, None, number)
 
 
 def _on(dataset: str, split: Callable[[Dataset, int], Split]) -> Callable[[int], tuple[Graph, Split]]:
@@ -98,7 +98,7 @@ def _on(dataset: str, split: Callable[[Dataset, int], Split]) -> Callable[[int],
 
 
 def _per_class(dataset: str, title: str, labels: int) -> ChoosingTask:
-    draw = _on(dataset, lambda data, number: Split.random(_labels(data.graph), labels, _VALIDATION, None, number))
+    draw = _on(dataset, lambda data, number: Split.random(data.graph.truth, labels, _VALIDATION, None, number))
     return ChoosingTask(title, f"{labels} per class, {_VALIDATION} validate", draw)
 
 
@@ -107,18 +107,13 @@ def _masks(dataset: str, title: str) -> ChoosingTask:
 
 
 def _tenths(dataset: str, title: str) -> ChoosingTask:
-    draw = _on(dataset, lambda data, number: Split.holdout(_labels(data.graph), 0.1, 0.8, number))
+    draw = _on(dataset, lambda data, number: Split.holdout(data.graph.truth, 0.1, 0.8, number))
     return ChoosingTask(title, "10 %, 10 % validate", draw)
 
 
 def _public(dataset: str, title: str) -> ChoosingTask:
     draw = _on(dataset, lambda data, _: data.split)
     return ChoosingTask(f"{title}, public split", f"20 per class, {_VALIDATION} validate", draw, public=True)
-
-
-def _labels(graph: Graph) -> np.ndarray:
-    assert graph.labels is not None
-    return graph.labels
 
 
 TASKS = {

@@ -82,8 +82,7 @@ class Arena:
     def __init__(self, task: str) -> None:
         self.by_features = TASKS[task].by_features
         graph = load_dataset(TASKS[task].dataset).graph
-        assert graph.labels is not None
-        self.truth, self.bare, self.n_classes = graph.labels, graph.with_labels(None), graph.n_classes
+        self.truth, self.bare, self.n_classes = graph.truth, graph.with_labels(None), graph.n_classes
         self.hierarchy = coarsen(graph.adjacency, DEPTH)
         features = comparable_features(graph)
         assert features is not None

@@ -150,8 +150,7 @@ def cost(nodes: int, degree: int) -> dict[str, Any]:
 
 def _epoch(method: str, graph: Graph, hierarchy: Hierarchy) -> dict[str, float]:
     """Time the method's preparation apart from coarsening, and an epoch with its validation."""
-    assert graph.labels is not None
-    split = Split.random(graph.labels, seed=0)
+    split = Split.random(graph.truth, seed=0)
     settings = settings_for(method, "paper" if method == "hgcn" else None).override({"epochs": EPOCHS})
     trainer = Trainer(graph, torch.device("cpu"), hierarchy)
     began = perf_counter()
