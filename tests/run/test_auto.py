@@ -23,7 +23,7 @@ from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.run import auto, candidate, portfolio
 from hiergcn.run.budget import Budget
 from hiergcn.run.events import CandidateDone, CandidateStarted, EpochDone, FitEvent
-from hiergcn.run.fit import draw_split, fit
+from hiergcn.run.fit import _candidate, draw_split, fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.predict import explain, predictions_again, predictions_on
 from hiergcn.run.result import RunResult
@@ -135,6 +135,18 @@ def test_the_reason_is_that_of_most_of_the_answer(result: RunResult) -> None:
     assert verdict(labels).endswith(": the edges say more than the features.")
     assert verdict({"gcn": 0.5, "mlp": 0.5}).endswith(": no single method is clearly better.")
     assert verdict({"gcn": 1.0}, structural=True) == "GCN is best here: the edges say much, and there are no features."
+
+
+def test_the_leaderboard_scores_the_mean_of_the_seeds(graph: Graph) -> None:
+    """A seed that is right and sure, and one that is wrong and unsure: their mean is right."""
+    right, wrong = (np.eye(4, dtype=np.float32)[(graph.truth + k) % 4] for k in (0, 1))
+    one = candidate.Trained(portfolio.PORTFOLIO[0])
+    one.results.probabilities |= {0: right, 1: 0.2 + 0.2 * wrong}
+    split = draw_split(graph)
+    found = _candidate(one, graph, split.validation, split)
+    assert found.seeds == 2
+    assert found.validation is not None
+    assert found.validation.main.per_seed == (1.0,)
 
 
 def test_one_mistake_of_few_nodes_stops_no_candidate(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:

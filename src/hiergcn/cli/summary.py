@@ -210,7 +210,7 @@ def _print_leaderboard(out: Console, candidates: Sequence[Candidate]) -> None:
             figures = percent(one.validation.accuracy.mean), test, weight
             rows.append((one.name, *figures, str(one.seeds), duration(one.seconds or 0.0)))
     columns = ("candidate", "validation %", "test %", "weight %", "seeds", "time")
-    print_table(out, columns, rows, title="Leaderboard: accuracy of each candidate, mean over its seeds")
+    print_table(out, columns, rows, title="Leaderboard: accuracy of each candidate, by the mean of its seeds")
     _print_left_out(out, candidates)
     out.print()
 
