@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 SHOWN_ROWS = 30  # of columns and findings
 SHOWN_CLASSES = 20
 SHOWN_LETTERS = 60
-GIGABYTE = 1e9
 
 
 def check(
@@ -128,6 +127,6 @@ def _print_estimate(screen: "Console", graph: "Graph", split: "Split") -> None:
     screen.print(
         f"\nA fit would try methods for {duration(default_limit(graph.n_nodes))} (--time-limit). H-GCN+ alone would "
         f"take about {duration(found.seconds)} per seed (at most {found.epochs} epochs, by {how}) and about "
-        f"{found.memory / GIGABYTE:.1f} GB of memory.",
+        f"{found.memory / 1e9:.1f} GB of memory.",
         soft_wrap=True,
     )

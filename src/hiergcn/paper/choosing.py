@@ -147,10 +147,9 @@ def choosing_experiment(
     found = []
     for split in SPLITS[:splits]:
         for name in (name for name in named if split in TASKS[name].splits):
-            about = {"task": name, "split": split}
-            found.append(Measurement(NAME, about | {"time_limit": float(time_limit)}, on_device=True))
-            if TASKS[name].public:
-                found.append(Measurement(RECIPES_NAME, about | {"time_limit": float(time_limit)}, on_device=True))
+            about = {"task": name, "split": split, "time_limit": float(time_limit)}
+            kinds = (NAME, RECIPES_NAME) if TASKS[name].public else (NAME,)
+            found += [Measurement(kind, about, on_device=True) for kind in kinds]
     return Experiment(NAME, "The automatic choice", "the automatic choice on 15 tasks", measurements=tuple(found))
 
 

@@ -18,6 +18,7 @@ from hiergcn.paper.experiment import Experiment, Measurement, named_tasks
 from hiergcn.paper.sections import Section
 from hiergcn.paper.store import Record, latest_by
 from hiergcn.paper.tables import Row, Table, Text
+from hiergcn.report.number_page import FLOORS
 from hiergcn.run.fit import fit
 
 NAME = "numbers"
@@ -26,7 +27,6 @@ FIRST_SPLIT = 2
 KINDS = ("random", "blocked")
 TIME_LIMIT = 20.0
 COVERAGE = 0.9
-FLOORS = ("constant", "label-propagation", "harmonic", "mlp")
 CLOSE = 0.02
 """Largest difference of mean coverage from what was asked."""
 _GENERATED = 100  # added to the number of a split for the seed of a generated graph
