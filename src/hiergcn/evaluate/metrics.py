@@ -6,6 +6,7 @@ This module and `number_report` alone read test labels: once, after validation h
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -54,16 +55,10 @@ def per_class(truth: Classes, predicted: Classes, n_classes: int) -> PerClass:
     return PerClass(share(right, claimed), share(right, support), share(2 * right, support + claimed), support)
 
 
-def _macro_f1(truth: Classes, predicted: Classes) -> float:
-    """Mean F1 over the classes that occur; their precision counts every node that was predicted so."""
+def _mean_over_classes(figure: Literal["f1", "recall"], truth: Classes, predicted: Classes) -> float:
+    """Return the mean over the classes that occur; their precision counts every node that was predicted so."""
     scores = per_class(truth, predicted, int(max(truth.max(), predicted.max())) + 1)
-    return float(scores.f1[scores.support > 0].mean())
-
-
-def _balanced_accuracy(truth: Classes, predicted: Classes) -> float:
-    """Mean recall over the classes that occur."""
-    scores = per_class(truth, predicted, int(max(truth.max(), predicted.max())) + 1)
-    return float(scores.recall[scores.support > 0].mean())
+    return float(getattr(scores, figure)[scores.support > 0].mean())
 
 
 def _r2(truth: Numbers, predicted: Numbers) -> float | None:
@@ -73,8 +68,8 @@ def _r2(truth: Numbers, predicted: Numbers) -> float | None:
 
 METRICS: dict[str, Metric] = {
     "accuracy": Metric("accuracy", _accuracy),
-    "macro_f1": Metric("macro-F1", _macro_f1),
-    "balanced_accuracy": Metric("balanced accuracy", _balanced_accuracy),
+    "macro_f1": Metric("macro-F1", partial(_mean_over_classes, "f1")),
+    "balanced_accuracy": Metric("balanced accuracy", partial(_mean_over_classes, "recall")),
 }
 """Every metric of classes by its name. Result files, tables and pages list what stands here; accuracy comes first.
 Higher is better, 1 is perfect."""
