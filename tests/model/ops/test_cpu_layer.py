@@ -50,6 +50,33 @@ def test_one_operation_equals_many(kind: str, channels: int, rate: float, monkey
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("n", [0, 5, 1003])
+def test_random_bits_are_the_same_without_numba(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu, "_is_loaded", lambda _: True)
+    kernel = cpu.random_bits(2**64 - 3, n)
+    monkeypatch.setattr(cpu, "_is_loaded", lambda _: False)
+    assert torch.equal(kernel, cpu.random_bits(2**64 - 3, n))
+    assert n <= len(kernel) < n + 4
+    assert torch.equal(
+        kernel, cpu.random_bits(2**64 - 3, n + 400)[: len(kernel)]
+    )  # an entry's bits depend on its place
+
+
+def test_random_bits_of_two_seeds_have_nothing_in_common() -> None:
+    one, other = (cpu.random_bits(seed, 40_000).float() for seed in (1, 2))
+    assert abs(float(one.mean())) < 5 * 2**16 / (12 * 40_000) ** 0.5
+    assert abs(float(torch.corrcoef(torch.stack([one, other]))[0, 1])) < 5 / 40_000**0.5
+
+
+@pytest.mark.parametrize("width", [7, 96])
+def test_kept_products_are_those_that_dropout_keeps(width: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    grad, weight = torch.randn(40, width, generator=generator), torch.randn(3, width, generator=generator)
+    mask = cpu.random_bits(7, 120), 4000, 1.7
+    expected = cpu.dropout((grad @ weight.t()).unsqueeze(0), mask[0].unsqueeze(0), *mask[1:]).squeeze(0)
+    torch.testing.assert_close(cpu.kept_products(grad, weight, *mask), expected, rtol=1e-5, atol=1e-5)
+
+
 def test_dropout_has_the_same_bits_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
     left, right, grad = torch.randn(50, 6), torch.randn(50, 3), torch.randn(50, 9)
     mask = torch.randint(-(2**15), 2**15, (452,), dtype=torch.int16), 1234, 1.7
