@@ -103,7 +103,7 @@ def digest(hierarchy: Hierarchy) -> str:
     for level in hierarchy.levels:
         for array in (*(getattr(level.adjacency, part) for part in PARTS), level.node_weight, level.group):
             if array is not None:
-                found.update(np.ascontiguousarray(array))
+                found.update(np.ascontiguousarray(array).data)
     return found.hexdigest()
 
 

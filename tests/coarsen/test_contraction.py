@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 import scipy.sparse as sp
 
-from hiergcn.coarsen import matching
+from hiergcn.coarsen import contraction, matching
 from hiergcn.coarsen.contraction import contract
 from hiergcn.coarsen.matching import match_most_similar
 from hiergcn.compiled.csr import Rows, matrix_of, rows_of
@@ -36,6 +36,17 @@ def test_counts_are_summed_exactly_in_single_precision(n: int, n_coarse: int, de
     adjacency, group = whole_graph(n, density, seed=n), grouping(n, n_coarse, seed=n_coarse)
     made = matrix_of(contract(rows_of(adjacency), group, n_coarse))
     assert made.dtype == np.float32
+    assert np.array_equal(made.toarray(), product(adjacency, group))
+
+
+@pytest.mark.parametrize("divisor", [1, 8])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_rows_made_in_many_turns(monkeypatch: pytest.MonkeyPatch, threads: int, divisor: int) -> None:
+    monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", threads)
+    monkeypatch.setattr("hiergcn.compiled.jit.SMALL", 0)
+    monkeypatch.setattr(contraction, "PART", 300)
+    adjacency, group = sp.csr_array(whole_graph(200, 0.1, seed=0) / divisor), grouping(200, 90, seed=1)
+    made = matrix_of(contract(rows_of(adjacency), group, 90))
     assert np.array_equal(made.toarray(), product(adjacency, group))
 
 
@@ -70,13 +81,13 @@ def test_matching_compares_squares_that_single_precision_cannot_hold() -> None:
     narrow = Rows(rows.indptr, rows.indices, rows.data.astype(np.float32))
     for given in (rows, narrow):
         head = np.arange(3, dtype=np.int32)
-        match_most_similar(given, np.array([0, 2, 1]), scale, np.ones(3, np.int64), None, head)
+        match_most_similar(given, np.array([0, 2, 1], np.int32), scale, np.ones(3, np.int64), None, head)
         assert head.tolist() == [0, 0, 2]
 
 
 def test_partners_found_ahead_are_those_of_one_node_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     adjacency = whole_graph(300, 0.05, seed=5)
-    order, weight = np.random.default_rng(6).permutation(300), np.arange(300) % 7 + 1
+    order, weight = np.random.default_rng(6).permutation(300).astype(np.int32), np.arange(300) % 7 + 1
     heads = []
     for small in (2**20, 0):
         monkeypatch.setattr(matching, "SMALL", small)

@@ -64,7 +64,8 @@ def contract(rows: Rows, group: Int32s, n_coarse: int) -> Rows:
     buffers = [Made(np.empty(most, np.int32), np.empty(most, kind)) for _ in range(threads)]
 
     def make(one: int, _: int) -> None:
-        _sum_rows(rows, group, members, first, start, *turn[one], buffers[one], lengths)
+        low, high = turn[one]
+        _sum_rows(rows, group, members, first, start, low, high, buffers[one], lengths)
 
     def copy(one: int, _: int) -> None:
         begin, end = indptr[list(turn[one])]
