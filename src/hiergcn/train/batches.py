@@ -171,6 +171,7 @@ class BatchLearner(OneModel):
         """Compute the gradients of a batch and return its share of the loss."""
         train = _inside(self.nodes.train, batch.nodes)
         network = self._network(batch, (self.seed, epoch, number)).train()
+        train = replace(train, cached=network.precompute(train))
         loss = network.objective(batch.prepared.features, train, epoch)
         if train.reduction == "mean":
             loss = loss * (len(train.nodes) / len(self.nodes.train.nodes))
