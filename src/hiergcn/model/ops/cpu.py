@@ -28,7 +28,6 @@ Part = Tensor | npt.NDArray[Any]
 _SMALL = 2**20  # multiplications of a sparse product that one thread does in the time it takes to wake others
 _ENTRY = 2  # multiplications that take as long as a pass over one entry
 _TINY = 2**18  # multiplications that are left to scipy
-_LANES = 32  # products that are added side by side
 _FEW = 2**15  # entries that torch's own operations handle while numba is not loaded, with the same bits
 _NARROW = 16  # columns below which scipy is as fast as numba
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio, odd: the step of SplitMix64
@@ -227,21 +226,21 @@ def _kept_products(
     stop: int,
 ) -> None:
     factor, zero, limit16 = out.dtype.type(scale), out.dtype.type(0.0), np.int16(limit)
-    p, width, lanes = np.uint64(out.shape[1]), np.uint64(grad.shape[1]), np.uint64(_LANES)
-    whole, sums = width - width % lanes, np.empty(_LANES, dtype=out.dtype)
+    p, width, part = np.uint64(out.shape[1]), np.uint64(grad.shape[1]), np.empty_like(grad[0])
     for i in range(np.uint64(start), np.uint64(stop)):
         for k in range(p):
-            total = zero
-            if bits[i * p + k] < limit16:
-                sums[:] = zero
-                for first in range(np.uint64(0), whole, lanes):
-                    for lane in range(lanes):
-                        sums[lane] += grad[i, first + lane] * weight[k, first + lane]
-                for lane in range(lanes):
-                    total += sums[lane]
-                for j in range(whole, width):
-                    total += grad[i, j] * weight[k, j]
-            out[i, k] = total * factor
+            if bits[i * p + k] >= limit16:
+                out[i, k] = zero
+                continue
+            for j in range(width):
+                part[j] = grad[i, j] * weight[k, j]
+            length = width
+            while length > np.uint64(1):  # the upper half is added to the lower one
+                half = length >> np.uint64(1)
+                for j in range(half):
+                    part[j] += part[length - half + j]
+                length -= half
+            out[i, k] = part[0] * factor
 
 
 def kept_products(grad: Tensor, weight: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
