@@ -1,5 +1,6 @@
 """The check of labels in a fit: a table for people, and dropping labels on request."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from hiergcn.graph import Split
 from hiergcn.report import write_report
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import load_run, write_run
-from hiergcn.run.label_check import COLUMNS, without_doubtful
+from hiergcn.run.label_check import COLUMNS, caution, without_doubtful
 from hiergcn.run.result import RunResult
 
 WRONG = [3, 30, 77, 101, 150]
@@ -78,6 +79,18 @@ def test_a_run_folder_has_both_tables(graph: Graph, result: RunResult, tmp_path:
     assert "Doubtful labels" in page
     assert "Nodes to label next" in page
     assert run.metrics["doubtful_labels"] == len(result.doubtful)
+
+
+def test_many_doubtful_labels_speak_against_the_judges(result: RunResult, tmp_path: Path) -> None:
+    assert result.doubtful is not None
+    few = result.doubtful[:1].assign(dropped=False)
+    labels = len(result.split.train) + len(result.split.validation)
+    assert caution(labels // 4, labels) == ""
+    for number in (1, labels // 2):
+        folder = tmp_path / str(number)
+        write_run(replace(result, doubtful=few.loc[few.index.repeat(number)]), folder, keep_graph=True)
+        page = write_report(folder).read_text(encoding="utf-8")
+        assert (f"That is {number} of {labels}" in page) == (number > 1)
 
 
 def test_nothing_is_judged_unless_asked(graph: Graph) -> None:

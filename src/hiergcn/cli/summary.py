@@ -12,6 +12,7 @@ from hiergcn.evaluate.number_report import NumberReport, describe_intervals
 from hiergcn.report.headline import headline
 from hiergcn.report.leaderboard import leaderboard
 from hiergcn.run.auto import NO_TIME
+from hiergcn.run.label_check import caution
 from hiergcn.run.result import Candidate, RunResult
 from hiergcn.run.setting_table import method_facts
 
@@ -105,7 +106,9 @@ def _print_doubts(out: Console, result: RunResult) -> None:
     dropped = int(table["dropped"].sum())
     left_out = f"; {dropped:,} of them did not train" if dropped else ""
     what = "1 label looks" if len(table) == 1 else f"{len(table):,} labels look"
-    out.print(f"{what} doubtful: other labels contradict {'it' if len(table) == 1 else 'them'}{left_out}.")
+    labels = len(result.split.train) + len(result.split.validation) + dropped
+    them = "it" if len(table) == 1 else "them"
+    out.print(f"{what} doubtful: other labels contradict {them}{left_out}.{caution(len(table), labels)}")
 
 
 def _print_accuracy(out: Console, result: RunResult) -> None:

@@ -12,6 +12,7 @@ from hiergcn.report.leaderboard import Leaderboard, comparison_sentence
 from hiergcn.report.template import mean_and_std
 from hiergcn.run.adapt import AUTO
 from hiergcn.run.folder import LoadedRun
+from hiergcn.run.label_check import caution
 
 FEW_NODES = 10
 """A class with fewer evaluated nodes gets a warning."""
@@ -133,7 +134,9 @@ def _doubtful(run: LoadedRun) -> Step | None:
     text = (
         f"{number:,} given labels disagree with the rest, most of all this one: {most}." if number > 1 else f"{most}."
     )
-    return Step("Double-check these labels", text, "only=doubtful")
+    dropped = int((run.doubtful["dropped"].astype(str) == "True").sum())  # text if it was read from a file
+    labels = run.metrics["split"]["train"] + run.metrics["split"]["val"] + dropped
+    return Step("Double-check these labels", text + caution(number, labels), "only=doubtful")
 
 
 def _more_labels(metrics: dict[str, Any], board: Leaderboard, classes: Classes) -> Step | None:

@@ -22,6 +22,7 @@ FEWEST_LABELS = 10
 """With fewer labels none is judged."""
 COLUMNS = ("id", "label", "probability", "likely", "likely_probability", "neighbours", "hyper_node", "split", "dropped")
 
+_MANY = 4  # a label in so many, beyond which the judges are doubted
 _FEWEST_MEMBERS = 5  # of the hyper-node that is asked, beside the node itself
 _SHOWN = 3  # classes in a text
 
@@ -84,6 +85,13 @@ def doubtful_labels(result: RunResult, doubts: Doubts, votes: Votes | None = Non
     own = votes.shares.diagonal()
     around = np.asarray(votes.shares.sum(axis=1)).ravel() - own
     return table.assign(neighbour_votes=around[nodes], hyper_node_votes=votes.by_hyper_nodes[nodes])
+
+
+def caution(doubtful: int, labels: int) -> str:
+    """Return a sentence if so many labels look doubtful that the judges may be wrong rather than the labels."""
+    if _MANY * doubtful <= labels:
+        return ""
+    return f" That is {doubtful:,} of {labels:,}: here labels hardly predict each other, so most of them may be right."
 
 
 def comparable_features(graph: Graph) -> Features | None:
