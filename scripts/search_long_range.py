@@ -19,7 +19,7 @@ from hiergcn.run.settings import settings_for
 from hiergcn.run.trainer import Trainer
 
 SPLIT = 100
-BASE = {"nearness": False, "epochs": 600, "patience": 150}  # of the preset, but for these
+BASE = {"nearness": False, "nearness_weight": 0.5, "epochs": 600, "patience": 150}  # of the preset, but for these
 ROUND = {"weight_embedding": 4, "round_weights": True}
 HARMONIC = {**ROUND, "harmonic": True, "dropout": 0.2}
 SHORT = {"nearness": True, "epochs": 250, "patience": 80}
@@ -30,6 +30,7 @@ HGCN: dict[str, dict[str, Any]] = {
     "harmonic-own": {**HARMONIC, "own_weights": True},
     "beside": SHORT,
     "beside-dropout": {**SHORT, "dropout": 0.2},
+    "beside-weight": {**SHORT, "nearness_weight": 0.6},
 }
 MLP: dict[str, Any] = {"nearness": True, "dropout": 0.0, "hidden": 64, "learning_rate": 0.01, "epochs": 300}
 MLP |= {"scaling": "standard", "l2": 1e-5, "loss": "mean", "patience": 150}
