@@ -1,8 +1,8 @@
 """Roofline of a training step of H-GCN: the time that memory bandwidth and arithmetic rate allow at best.
 
-Only work that no implementation can avoid is counted, if it computes all rows. A training step of ours leaves out those
-rows on the way up that the loss does not depend on, so its own least time is shorter. Each pass reads or writes each array once; values between two
-passes of a layer stay in the caches:
+Only work that no implementation can avoid is counted, if it computes all rows. A training step of ours leaves out
+those rows on the way up that the loss does not depend on, so its own least time is shorter. Each pass reads or writes
+each array once; values between two passes of a layer stay in the caches:
 
     forward, per layer     Â (8 bytes per entry: int32 column, float32 value), the layer's input and output
     backward, per layer    Â, the layer's input (for θ's gradient), the gradients of its output and of its input
