@@ -124,6 +124,7 @@ GAPS = (
     hgcn_arm("gaps", nearness=True),
     hgcn_arm("gaps dropout=0.2", nearness=True, dropout=0.2),
     hgcn_arm("gaps harmonic", nearness=True, harmonic=True, dropout=0.2),
+    hgcn_arm("gaps harmonic networks=4", nearness=True, harmonic=True, dropout=0.2, networks=4),
 )
 """Candidates for the preset `long-range`."""
 ELSEWHERE = (
