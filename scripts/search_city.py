@@ -52,6 +52,7 @@ def main() -> None:
                 assert outcome.probabilities is not None
                 report = evaluate_test(graph, split, {0: outcome.probabilities.argmax(axis=1)}, [0])
                 assert report is not None
+                assert report["accuracy"].mean is not None
                 scores.append(report["accuracy"].mean)
             found.append(f"{method} {100 * np.mean(scores):.1f}")
         print(candidate, f"{graph.n_edges} edges,", ", ".join(found), flush=True)

@@ -68,7 +68,8 @@ def test_features_are_degree_lengths_and_noise() -> None:
 def test_points_are_clustered() -> None:
     """With points anywhere, the counts of cells would vary as a Poisson variable: variance equals mean."""
     shares = (0.0, 0.6, 0.8)
-    cells = [np.histogram2d(*city_points(20_000, clustered=share).T, bins=40)[0] for share in shares]
+    points = [city_points(20_000, clustered=share) for share in shares]
+    cells = [np.histogram2d(x, y, bins=40)[0] for x, y in (both.T for both in points)]
     spread = [counts.var() / counts.mean() for counts in cells]
     assert spread[0] == pytest.approx(1.0, abs=0.2)
     assert spread[1] > 3.0

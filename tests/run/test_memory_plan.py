@@ -191,6 +191,8 @@ def test_remedy_names_the_fewest_batches_that_fit(free: Callable[[int], None]) -
     free(plan_memory(wide, enough, hierarchy, full_validation=False).on_device)
     with pytest.raises(InputError, match="take --set batches=4,"):
         planned_to_fit(wide, settings, hierarchy, CPU)
+    with pytest.raises(InputError, match="take fewer levels or hidden columns"):  # no batch has these columns
+        planned_to_fit(wide, settings.override({"harmonic": True}), hierarchy, CPU)
     assert not planned_to_fit(wide, enough, hierarchy, CPU).full_validation
     assert wide.labels is not None
     split = Split.random(wide.labels, per_class=10, validation=100, seed=0)

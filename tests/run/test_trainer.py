@@ -15,6 +15,7 @@ import pytest
 
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
+from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.hgcn import HGCNMethod
@@ -125,6 +126,13 @@ def test_runs_give_what_fits_of_each_split_give(graph: Graph, splits: list[Split
     for outcome, result in zip(trained, fitted, strict=True):
         assert outcome.probabilities is not None
         np.testing.assert_array_equal(outcome.probabilities, result.probabilities)
+
+
+@pytest.mark.parametrize("setting", ["harmonic", "nearness"])
+def test_columns_of_labels_are_refused_in_batches(graph: Graph, splits: list[Split], setting: str) -> None:
+    settings = paper(batches=2).override({setting: True})
+    with pytest.raises(InputError, match=r"take labels from all over the graph.* Leave batches at 1"):
+        list(Trainer(graph, "cpu").train(settings, [(splits[0], 0)]))
 
 
 def test_workers_give_the_same_runs_bit_for_bit(

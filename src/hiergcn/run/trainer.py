@@ -250,6 +250,11 @@ class Trainer:
 
     def _batches(self, settings: Settings, split: Split, task: Task) -> Batches:
         method = build_method(settings.method, settings.model)
+        if method.uses_labels:
+            raise InputError(
+                "Harmonic columns and nearness take labels from all over the graph, which a batch does not have. "
+                "Leave batches at 1, or harmonic and nearness at false."
+            )
         cut_along = self.hierarchy(settings) or self.coarsened(BATCH_LEVELS, settings.coarsen)
         whole = self.prepared(settings, split)[1] if self.sees_whole(settings) else None
         return Batches(method, whole, task, cut_along, settings.train.batches, self.device)
