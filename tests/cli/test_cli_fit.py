@@ -63,7 +63,7 @@ def test_cora_is_compared_with_the_published_accuracy(command: Command, folder: 
     assert outcome.out.index("each seed, test") < outcome.out.index("predictions, test")
     spread = 100 * metrics["test_accuracy"]["std"]
     page = (folder / "run" / "report.html").read_text(encoding="utf-8")  # its headline is the paper's kind of figure
-    assert f"{mean:.1f} ± {spread:.1f} %" in page
+    assert f"{100 * mean:.1f} ± {spread:.1f} %" in page
     assert "mean ± standard deviation over 2 seeds" in page
 
 
