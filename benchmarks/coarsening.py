@@ -107,7 +107,7 @@ def against_partitioners(graph: Graph) -> dict[str, Any]:
             partial(kaminpar.KaMinPar(threads, kaminpar.default_context()).compute_partition, loaded, PARTS, 0.03),
             repeats=3,
         )
-        for threads in (cores, 1)  # one after the other: its library takes the least of all limits in the process
+        for threads in (cores, 1)  # one object at a time, in case they share a limit of threads
     }
     nodes, edges = coarsen(graph, LEVELS).sizes()
     return {
