@@ -1,21 +1,24 @@
-"""Neighbourhoods: nodes within some steps of a sample of nodes, breadth-first order, hops to labels of each class.
+"""Neighbourhoods: nodes within some hops, breadth-first order, hops to labels of each class.
 
 For the sizes, each sampled node is one bit of a mark. A step gives every node the bits of its neighbours, for all
 samples at once.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hiergcn.compiled.csr import Int64s, Rows, UInt64s, rows_of
-from hiergcn.compiled.jit import kernel
+from hiergcn.compiled.csr import Float64s, Int64s, Rows, UInt64s, rows_of
+from hiergcn.compiled.jit import kernel, run_over, thread_count
 
 SAMPLE = 64  # nodes; each is one bit of a mark
 CHUNK = 1 << 20  # edges or nodes at a time
+MOST_ENDS = 1 << 15
+"""Ends of edges that a search from one node goes through."""
 
 Marks = UInt64s  # (n,): the sampled nodes that have reached a node
 
@@ -78,6 +81,36 @@ def breadth_first(adjacency: sp.csr_array, starts: NDArray[np.int64]) -> tuple[N
     return order, level
 
 
+def within_hops(
+    adjacency: sp.csr_array, radii: Sequence[int], values: NDArray[Any] | None = None
+) -> tuple[Int64s, Float64s]:
+    """Return for each node and radius the nodes within so many hops, and the mean of their rows of values.
+
+    A node is within 0 hops of itself. Every node is searched from, so that the counts are exact. A search ends before
+    the hop that would take it through more than `MOST_ENDS` ends of edges, so that hubs cannot make the time grow with
+    the square of the nodes; larger radii then repeat what was found so far.
+
+    Args:
+        adjacency: (n, n) symmetric.
+        radii: hops, ascending.
+        values: a row of numbers for each node, (n, columns).
+
+    Returns:
+        Counts (n, radii), and means (n, radii, columns).
+    """
+    rows, ends = rows_of(adjacency), np.array(radii, np.int64)
+    table = np.empty((rows.n, 0)) if values is None else np.ascontiguousarray(values, np.float64)
+    counts = np.empty((rows.n, ends.size), np.int64)
+    means = np.empty((rows.n, ends.size, table.shape[1]))
+
+    def work(start: int, stop: int) -> None:
+        _within_hops(rows.indptr, rows.indices, ends, table, MOST_ENDS, counts, means, start, stop)
+
+    cuts = np.unique(np.linspace(0, rows.n, 4 * thread_count() + 1).astype(np.int64)).tolist()
+    run_over(list(pairwise(cuts)), work)
+    return counts, means
+
+
 def hops_to_classes(
     adjacency: sp.csr_array, nodes: NDArray[np.integer], labels: NDArray[Any], n_classes: int
 ) -> NDArray[np.float64]:
@@ -129,3 +162,42 @@ def _visit(indptr: Any, indices: Any, starts: Any, order: Any, level: Any) -> No
                     level[j] = level[i] + 1
                     order[last] = j
                     last += 1
+
+
+@kernel(plain=0)
+def _within_hops(
+    indptr: Any, indices: Any, radii: Any, values: Any, most: int, counts: Any, means: Any, start: int, stop: int
+) -> None:
+    """Fill counts[start:stop] and means[start:stop]."""
+    one, columns = np.uint64(1), values.shape[1]
+    seen = np.full(indptr.size - 1, -1, np.int32)  # the last source that reached the node
+    queue = np.empty(indptr.size, np.uint32)
+    total = np.empty(columns)
+    for source in range(start, stop):
+        seen[source], queue[0] = source, source
+        first, last, hop, ends = np.uint64(0), one, 0, 0
+        for c in range(columns):
+            total[c] = values[source, c]
+        for r in range(radii.size):
+            while hop < radii[r]:
+                shell = last
+                for at in range(first, shell):
+                    ends += indptr[queue[at] + one] - indptr[queue[at]]
+                if ends > most or first == shell:  # too much work, or the whole component is found
+                    hop = radii[-1]
+                    break
+                hop += 1
+                for at in range(first, shell):
+                    i = queue[at]
+                    for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + one])):
+                        j = np.uint32(indices[k])
+                        queue[last] = j  # without a branch, which would be mispredicted: the next one overwrites it
+                        last += np.uint64(seen[j] != source)
+                        seen[j] = source
+                first = shell
+                for at in range(first, last):
+                    for c in range(columns):
+                        total[c] += values[queue[at], c]
+            counts[source, r] = last
+            for c in range(columns):
+                means[source, r, c] = total[c] / last

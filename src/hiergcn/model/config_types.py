@@ -63,8 +63,14 @@ class InputConfig(CheckedConfig):
     """Diffuse harmonic columns so that borders between classes move to bottlenecks of the graph."""
     degrees: bool = field(default=False, kw_only=True)
     """Take a node's degree, its neighbours' and its clustering coefficient as the only features."""
+    hop_counts: bool = field(default=False, kw_only=True)
+    """Add the logarithm of the number of nodes within 1, 2, 4, ..., 64 hops as columns."""
+    hop_means: bool = field(default=False, kw_only=True)
+    """Add the mean features of the nodes within 1, 2, 4, ..., 32 hops as columns."""
     nearness: bool = field(default=False, kw_only=True)
     """Add a perceptron over the hops to the nearest training label of each class."""
+    nearness_shares: bool = field(default=False, kw_only=True)
+    """Let that perceptron see the shares of the classes among the training labels around a node, too."""
     nearness_weight: TrueShare = field(default=0.5, kw_only=True)
     """Weight of that perceptron in the mean with the network."""
 

@@ -167,6 +167,8 @@ class Method(ABC):
 
     uses_labels: bool = False
     """Whether `prepare` uses the training labels, so that each split is prepared by itself."""
+    needs_whole: bool = False
+    """Whether its inputs come from all over the graph, which a batch does not have."""
     relearns: bool = False
     """Whether a model is its training labels alone. On another graph it learns again from those that it finds there."""
 
@@ -205,6 +207,7 @@ class WrappedMethod(Method):
         self.learns_at_once, self.inductive = method.learns_at_once, method.inductive
         self.predicts_numbers = method.predicts_numbers
         self.uses_labels, self.relearns = method.uses_labels, method.relearns
+        self.needs_whole = method.needs_whole
 
     def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, Tensor]:
         return self.method.statistics(task, hierarchy)

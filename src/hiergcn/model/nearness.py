@@ -8,7 +8,9 @@ the number of hops from a node to the nearest training node of class k other tha
 along the edges, as any distance does, are bounded by a label d hops away; the harmonic function averages that away.
 
 The columns are not passed along the edges: those of a neighbour hold the node's own label, and a network that sees them
-learns to read it off. The loss is the sum of that of the network and that of the perceptron, not the loss of p: a
+learns to read it off. With `nearness_shares` C also has the shares of the classes among the other training nodes
+around, weighted by exp(-d/s) for four spreads s: with nothing learned, a kernel estimate (Nadaraya & Watson, 1964).
+With `hop_counts` it has these, too. The loss is the sum of that of the network and that of the perceptron, not the loss of p: a
 network that knows its training nodes by heart would leave the perceptron nothing to learn.
 """
 
@@ -22,8 +24,9 @@ from torch import Tensor, nn
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
-from hiergcn.graph.neighbourhoods import hops_to_classes
+from hiergcn.graph.neighbourhoods import hops_to_classes, within_hops
 from hiergcn.graph.task import Task
+from hiergcn.model.features import hop_counts
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, WrappedMethod
 from hiergcn.model.ops.sparse_features import FeatureLinear
 
@@ -31,8 +34,15 @@ NEAR = (3.0, 10.0)
 """Hops over which nearness falls to 1/e."""
 HIDDEN = 64
 """Width of the perceptron."""
+SPREADS = (0.7, 1.5, 3.0, 6.0)
+"""Hops over which the weight of a label falls to 1/e in the shares of the classes."""
+SHARE_HOPS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
+"""Radii between which labels count as equally far, in the middle."""
+DROPOUT = 0.3
+"""Rate of the perceptron's hidden layer if it sees more than the hops to the nearest labels."""
 _SCALE = 5.0  # so that columns differ by about 1
 _NETWORK = "network."
+_MEAN, _SPREAD = "count_mean", "count_spread"
 
 
 def nearness_columns(task: Task) -> np.ndarray:
@@ -43,19 +53,49 @@ def nearness_columns(task: Task) -> np.ndarray:
     return np.hstack([_SCALE * np.exp(-hops / near) for near in NEAR]).astype(np.float32)
 
 
+def share_columns(task: Task) -> np.ndarray:
+    """Return the shares of the classes among the labels around each node, (n, spreads * classes); 0 if none is near."""
+    own = np.zeros((task.n_nodes, task.n_classes))
+    own[task.train, task.train_labels] = 1.0
+    counts, means = within_hops(task.adjacency, SHARE_HOPS, own)
+    others = np.rint(means * counts[:, :, None]) - own[:, None, :]  # (n, radii, classes)
+    shells = np.diff(others, axis=1, prepend=0.0)
+    middle = (np.array((0, *SHARE_HOPS[:-1])) + 1 + np.array(SHARE_HOPS)) / 2
+    weights = np.exp(-middle / np.array(SPREADS)[:, None])  # (spreads, radii)
+    near = np.einsum("sr,nrk->nsk", weights, shells)
+    total = near.sum(axis=2, keepdims=True)
+    shares = np.divide(near, total, out=np.zeros_like(near), where=total > 0)
+    return (_SCALE * shares).reshape(task.n_nodes, -1).astype(np.float32)
+
+
 class NearnessModel(NodeModel):
-    """A network and a perceptron that learn side by side; the mean of their probabilities predicts."""
+    """A network and a perceptron that learn side by side; the mean of their probabilities predicts.
+
+    Args:
+        network: its own features are given to each call.
+        columns: the perceptron's inputs, (n, columns).
+        n_classes: number of classes.
+        generator: draws the perceptron's initial weights, then its dropout masks.
+        weight: of the perceptron in the mean.
+        dropout: rate of the perceptron's hidden layer.
+    """
 
     def __init__(
-        self, network: NodeModel, columns: Tensor, n_classes: int, generator: torch.Generator, weight: float = 0.5
+        self,
+        network: NodeModel,
+        columns: Tensor,
+        n_classes: int,
+        generator: torch.Generator,
+        weight: float = 0.5,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        self.weight = weight  # of the perceptron in the mean
-        self.network, self.weighs_classes, self.draws = network, network.weighs_classes, network.draws
+        self.weight = weight
+        self.network, self.weighs_classes, self.draws = network, network.weighs_classes, network.draws or dropout > 0
         self.columns = columns  # of the graph, not of the model: not saved with the weights
         self.first = FeatureLinear(columns.shape[1], HIDDEN, 0.0, generator)
         self.first_bias = nn.Parameter(torch.zeros(HIDDEN))
-        self.second = FeatureLinear(HIDDEN, n_classes, 0.0, generator)
+        self.second = FeatureLinear(HIDDEN, n_classes, dropout, generator)
         self.second_bias = nn.Parameter(torch.zeros(n_classes))
 
     @property
@@ -102,24 +142,45 @@ class NearnessModel(NodeModel):
 
 
 class NearnessMethod(WrappedMethod):
-    """Any method whose models inherit `NodeModel.step` and objective, with nearness of labels beside it."""
+    """Any method whose models inherit `NodeModel.step` and objective, with nearness of labels beside it.
 
-    def __init__(self, method: Method, weight: float = 0.5) -> None:
+    Args:
+        method: makes the network.
+        weight: of the perceptron in the mean.
+        shares: whether the perceptron sees the shares of the classes around a node.
+        counts: whether it sees the hop counts.
+    """
+
+    def __init__(self, method: Method, weight: float = 0.5, shares: bool = False, counts: bool = False) -> None:
         super().__init__(method)
-        self.weight, self.uses_labels, self.predicts_numbers = weight, True, False
+        self.weight, self.shares, self.counts, self.predicts_numbers = weight, shares, counts, False
+        self.uses_labels = self.needs_whole = True
 
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
     ) -> Prepared:
         own = weights and {name.removeprefix(_NETWORK): value for name, value in weights.items()}
         prepared = self.method.prepare(task, hierarchy, device, own)
-        columns = torch.from_numpy(nearness_columns(task)).to(device)
-        return replace(prepared, structure=(prepared.structure, columns))
+        columns, statistics = [nearness_columns(task)], {}
+        columns += [share_columns(task)] if self.shares else []
+        if self.counts:
+            counts = hop_counts(task)
+            found = {_MEAN: counts.mean(axis=0), _SPREAD: np.maximum(counts.std(axis=0), 1e-6)}
+            if weights is not None:  # on another graph, scale as on the training graph
+                found = {name: weights[name].numpy(force=True) for name in found}
+            columns += [(counts - found[_MEAN]) / found[_SPREAD]]
+            statistics = {name: torch.from_numpy(value).to(device) for name, value in found.items()}
+        together = torch.from_numpy(np.hstack(columns)).to(device)
+        return replace(prepared, structure=(prepared.structure, together, statistics))
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NearnessModel:
-        structure, columns = prepared.structure
+        structure, columns, statistics = prepared.structure
         network = self.method.build(Prepared(prepared.features, structure), n_classes, generator)
-        return NearnessModel(network, columns, n_classes, generator, self.weight)
+        dropout = DROPOUT if self.shares or self.counts else 0.0
+        model = NearnessModel(network, columns, n_classes, generator, self.weight, dropout)
+        for name, statistic in statistics.items():
+            model.register_buffer(name, statistic)
+        return model
 
     def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
         assert isinstance(model, NearnessModel)

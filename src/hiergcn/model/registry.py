@@ -146,22 +146,30 @@ def method_class(name: str) -> type[Any]:
 
 
 def build_method(name: str, config: Any) -> "Method":
-    """Make the method; `networks` above 1, `nearness`, `degrees`, `harmonic` and `scaling="standard"` wrap it."""
+    """Make the method; `networks` above 1 and the settings of `InputConfig` wrap it, as does `scaling="standard"`."""
     from hiergcn.model.ensemble import EnsembleMethod
-    from hiergcn.model.features import Degrees, HarmonicColumns, Standardised
+    from hiergcn.model.features import Degrees, HarmonicColumns, HopColumns, Standardised
 
     if getattr(config, "networks", 1) > 1:
         return EnsembleMethod(build_method(name, replace(config, networks=1)), config.networks)
     if getattr(config, "nearness", False):
         from hiergcn.model.nearness import NearnessMethod
 
-        return NearnessMethod(build_method(name, replace(config, nearness=False)), config.nearness_weight)
+        inner = replace(config, nearness=False, nearness_shares=False)
+        own = config.nearness_weight, config.nearness_shares, config.hop_counts
+        return NearnessMethod(build_method(name, inner), *own)
+    if getattr(config, "nearness_shares", False):
+        raise InputError("nearness_shares has no effect without nearness. Set nearness to true, or leave it out.")
     if getattr(config, "degrees", False):
         return Degrees(build_method(name, replace(config, degrees=False, scaling="standard")))
     scaling: Any = getattr(config, "scaling", "none")
+    rows: Any = "none" if scaling == "standard" else scaling  # else after the columns joined
+    later: Any = "standard" if scaling == "standard" else "none"
+    if getattr(config, "hop_counts", False) or getattr(config, "hop_means", False):
+        inner = replace(config, hop_counts=False, hop_means=False, scaling=later)
+        return HopColumns(build_method(name, inner), rows, config.hop_counts, config.hop_means)
     if getattr(config, "harmonic", False):
-        rows: Any = "none" if scaling == "standard" else scaling  # else after the columns joined
-        inner = replace(config, **_WITHOUT_COLUMNS, scaling="standard" if scaling == "standard" else "none")
+        inner = replace(config, **_WITHOUT_COLUMNS, scaling=later)
         return HarmonicColumns(build_method(name, inner), rows, config.sharp)
     for setting, off in _WITHOUT_COLUMNS.items():
         if hasattr(config, "harmonic") and getattr(config, setting) != off:

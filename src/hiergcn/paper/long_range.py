@@ -66,6 +66,8 @@ _HGCN: _Changes = {
 }
 _ROUND: _Changes = {"weight_embedding": 4, "round_weights": True}
 _OWN: _Changes = {"own_weights": True, "learning_rate": 0.003}
+_HOPS: _Changes = {"hop_counts": True, "hop_means": True}
+_SHARES: _Changes = {"nearness": True, "nearness_shares": True, "nearness_weight": 0.7, "dropout": 0.2}
 
 
 def dataset_title(name: str) -> str:
@@ -118,6 +120,10 @@ ABLATIONS = (
     hgcn_arm("harmonic-columns", harmonic=True, dropout=0.2),
 )
 GAPS = (
+    hgcn_arm("gaps hops networks=4", **_SHARES, **_HOPS, networks=4),
+    hgcn_arm("gaps hops", **_SHARES, **_HOPS),
+    hgcn_arm("gaps hop counts", **_SHARES, hop_counts=True),
+    hgcn_arm("gaps shares", **_SHARES),
     hgcn_arm("gaps networks=4 weight=0.6", nearness=True, nearness_weight=0.6, networks=4),
     hgcn_arm("gaps networks=4", nearness=True, networks=4),
     hgcn_arm("gaps networks=4 dropout=0.2", nearness=True, networks=4, dropout=0.2),
@@ -128,6 +134,12 @@ GAPS = (
 )
 """Candidates for the preset `long-range`."""
 ELSEWHERE = (
+    hgcn_arm("elsewhere hops", **_ROUND, **_HOPS, dropout=0.2, levels=6),
+    hgcn_arm("elsewhere hops levels=4", **_ROUND, **_HOPS, dropout=0.2, levels=4),
+    hgcn_arm("elsewhere hops levels=8 dropout=0.4", **_ROUND, **_HOPS, dropout=0.4),
+    hgcn_arm("elsewhere hops own weights", **_ROUND, **_OWN, **_HOPS, dropout=0.2, levels=4),
+    hgcn_arm("elsewhere hop counts", **_ROUND, hop_counts=True, dropout=0.2, levels=6),
+    hgcn_arm("elsewhere hop means", **_ROUND, hop_means=True, dropout=0.2, levels=6),
     hgcn_arm("elsewhere", **_ROUND, **_OWN, dropout=0.2, levels=4),
     hgcn_arm("elsewhere exchange", **_ROUND, **_OWN, dropout=0.2, levels=4, exchange=4),
     hgcn_arm("elsewhere levels=2", **_ROUND, **_OWN, dropout=0.2, levels=2),
@@ -141,7 +153,21 @@ ELSEWHERE = (
 PRESETS = {"long-range": GAPS[0], "elsewhere": ELSEWHERE[0]}
 """The presets of H-GCN and the arms that they are."""
 BY_DEPTH = tuple(flat_arm(method, layers) for method in FLAT for layers in DEPTHS)
+FORMER = {"long-range": GAPS[4], "elsewhere": ELSEWHERE[6]}
+"""The presets before hop columns."""
 WITH_COLUMNS = (_mlp(nearness=True), flat_arm("graphsage", 8, nearness=True), flat_arm("graphsage", 16, nearness=True))
+WITH_HOPS = (
+    Arm("mlp hops", "mlp", None, {**_mlp().changes, **_HOPS}),
+    *(Arm(f"{method}-8 hops", method, None, {**flat_arm(method, 8).changes, **_HOPS}) for method in FLAT),
+    Arm("graphsage-16 hops", "graphsage", None, {**flat_arm("graphsage", 16).changes, **_HOPS}),
+)
+"""Flat networks with hop columns, without labels as input."""
+_LABELS_TOO: _Changes = {**_HOPS, **_SHARES}
+WITH_ALL = (
+    Arm("mlp all", "mlp", None, {**_mlp().changes, **_LABELS_TOO}),
+    Arm("graphsage-8 all", "graphsage", None, {**flat_arm("graphsage", 8).changes, **_LABELS_TOO}),
+)
+"""Flat networks with hop columns and the perceptron of the preset `long-range`."""
 _DROPOUT_0 = tuple(flat_arm(method, 16, 0.0) for method in FLAT)
 _FIRST_FLAT = tuple(flat_arm(*one) for one in (("graphsage", 16), ("gcnii", 16), ("graphsage", 8), ("gcn", 8)))
 FLAT_ARMS = (*BY_DEPTH, *_DROPOUT_0)
@@ -151,38 +177,58 @@ RANDOM, BLOCKED, APART = "random", "blocked", "apart"
 def _arms() -> Iterator[Arm]:
     """Yield arms in the order of their importance; on cities, one seed per split but for the main ones."""
     gaps, place = (RANDOM,), (BLOCKED, APART)
-    main = (BASE, _FIRST_FLAT[0], GAPS[1])
+    former, once = GAPS[4:], ELSEWHERE[6:]
+    main = (BASE, _FIRST_FLAT[0], former[1])
     both = (RANDOM, BLOCKED)
     plan = (
         (LABELS_ALONE, CHOSEN_ON, None),
         (LABELS_ALONE, (CLUSTERED,), both),
-        ((BASE, *_FIRST_FLAT[:2]), SMALL, None),
-        (GAPS[:2], SMALL, both),
-        (GAPS[:1], (CITY, CLUSTERED), gaps),
-        ((BASE, *_FIRST_FLAT), (CLUSTERED,), both),
-        (ELSEWHERE[:1], (CLUSTERED,), (BLOCKED,)),
+        (GAPS[:1], DATASETS, gaps),
+        (ELSEWHERE[:1], DATASETS, (BLOCKED,)),
+        (ELSEWHERE[:1], SMALL, (APART,)),
+        (ELSEWHERE[:1], (CITY,), (APART,)),
+        (WITH_HOPS, SMALL, both),
+        (WITH_HOPS, (CITY,), both),
+        (WITH_HOPS, (CLUSTERED,), both),
+        (GAPS[:1], SMALL, (BLOCKED,)),
+        (GAPS[:1], (CITY,), (BLOCKED,)),
         (GAPS[:1], (CLUSTERED,), (BLOCKED,)),
+        (ELSEWHERE[1:6], SMALL, place),
+        (ELSEWHERE[1:6], (CITY,), place),
+        (GAPS[1:4], SMALL, gaps),
+        (GAPS[1:4], (CITY,), gaps),
+        (WITH_ALL, SMALL, gaps),
+        (WITH_ALL, (CITY,), gaps),
+        (WITH_ALL, (CLUSTERED,), gaps),
+        (ELSEWHERE[:1], SMALL, gaps),
+        (ELSEWHERE[:1], (CITY,), gaps),
+        ((BASE, *_FIRST_FLAT[:2]), SMALL, None),
+        (former[:2], SMALL, both),
+        (former[:1], (CITY, CLUSTERED), gaps),
+        ((BASE, *_FIRST_FLAT), (CLUSTERED,), both),
+        (once[:1], (CLUSTERED,), (BLOCKED,)),
+        (former[:1], (CLUSTERED,), (BLOCKED,)),
         (WITH_COLUMNS[:1], (CLUSTERED,), gaps),
         ((*_DROPOUT_0[:2], flat_arm("gcn", 16), flat_arm("gcn", 2)), (CLUSTERED,), both),
-        (GAPS[2:3], SMALL, gaps),
-        (GAPS[2:3], (CITY,), gaps),
-        (ELSEWHERE[:4], SMALL, place),
+        (former[2:3], SMALL, gaps),
+        (former[2:3], (CITY,), gaps),
+        (once[:4], SMALL, place),
         ((BASE, *_FIRST_FLAT), (CITY,), None),
-        (GAPS[:1], (CITY,), (BLOCKED,)),
-        (GAPS[1:2], (CITY,), both),
-        (ELSEWHERE[:4], (CITY,), place),
+        (former[:1], (CITY,), (BLOCKED,)),
+        (former[1:2], (CITY,), both),
+        (once[:4], (CITY,), place),
         (_FIRST_FLAT[2:], SMALL, None),
-        (GAPS[3:4], SMALL, both),
-        (GAPS[3:4], (CITY,), both),
+        (former[3:4], SMALL, both),
+        (former[3:4], (CITY,), both),
         (BY_LEVELS, SMALL, both),
         (BY_LEVELS, (CITY,), both),
         (ABLATIONS, SMALL, both),
         (WITH_COLUMNS[:2], CHOSEN_ON, gaps),
-        (GAPS[4:], SMALL, gaps),
+        (former[4:], SMALL, gaps),
         (BY_DEPTH, SMALL, both),
         (ABLATIONS, (CITY,), both),
         (BY_DEPTH, (CITY,), both),
-        (ELSEWHERE[4:], SMALL, place),
+        (once[4:], SMALL, place),
         (_DROPOUT_0, SMALL, both),
         (WITH_COLUMNS[2:], SMALL, gaps),
         (_DROPOUT_0[:2], (CITY,), both),

@@ -132,8 +132,8 @@ def _remedy(
         return "take --set recompute=true, which keeps less and computes more"
     networks = "networks, " if getattr(settings.model, "networks", 1) > 1 else ""
     fewer = f"fewer {networks}levels or hidden columns"
-    takes_labels = any(getattr(settings.model, name, False) for name in ("harmonic", "nearness"))  # no batch has them
-    for batches in () if takes_labels else (2**k for k in range(1, 11)):
+    needs_whole = build_method(settings.method, settings.model).needs_whole
+    for batches in () if needs_whole else (2**k for k in range(1, 11)):
         if batches > settings.train.batches and fits(batches=batches):
             return f"take --set batches={batches}, which trains on parts of the graph, or {fewer}"
     return f"take {fewer}, or a machine with more"

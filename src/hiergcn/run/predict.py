@@ -63,6 +63,7 @@ class Member:
         model: Any = self.settings.model
         columns = "" if not getattr(model, "harmonic", False) else "+sharp" if model.sharp else "+harmonic"
         columns += "+degrees" if getattr(model, "degrees", False) else ""
+        columns += "+hops" if getattr(model, "hop_counts", False) or getattr(model, "hop_means", False) else ""
         columns += "+nearness" if getattr(model, "nearness", False) else ""
         return self.settings.method + columns
 

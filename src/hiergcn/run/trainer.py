@@ -250,10 +250,10 @@ class Trainer:
 
     def _batches(self, settings: Settings, split: Split, task: Task) -> Batches:
         method = build_method(settings.method, settings.model)
-        if method.uses_labels:
+        if method.needs_whole:
             raise InputError(
-                "Harmonic columns and nearness take labels from all over the graph, which a batch does not have. "
-                "Leave batches at 1, or harmonic and nearness at false."
+                "Harmonic columns, nearness, hop_counts and hop_means need the whole graph, which a batch does not "
+                "have. Leave batches at 1, or these settings at false."
             )
         cut_along = self.hierarchy(settings) or self.coarsened(BATCH_LEVELS, settings.coarsen)
         whole = self.prepared(settings, split)[1] if self.sees_whole(settings) else None
