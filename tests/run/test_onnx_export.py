@@ -32,6 +32,8 @@ NETWORKS: dict[str, tuple[str, dict[str, Any], bool]] = {  # method, settings, w
     "mlp degrees": ("mlp", {"degrees": True}, True),
     "mlp nearness": ("mlp", {"nearness": True}, False),
     "hgcn nearness": ("hgcn", {"nearness": True}, False),
+    "mlp hops": ("mlp", {"hop_counts": True, "hop_means": True}, True),
+    "hgcn hops": ("hgcn", {"hop_counts": True, "nearness": True, "nearness_shares": True}, False),
 }
 pytest.importorskip("onnxruntime")
 

@@ -245,7 +245,7 @@ def _hop_means(task: Task, scaling: Scaling) -> np.ndarray:
         raise InputError(f"hop_means takes up to {WIDEST} dense features, not sparse ones. Set hop_means to false.")
     key = (id(task.adjacency), id(features), scaling)
     if key not in _of_graphs:
-        _, means = within_hops(task.adjacency, MEAN_HOPS, scaled(features, scaling))
+        _, means = within_hops(task.adjacency, MEAN_HOPS, np.asarray(scaled(features, scaling)))
         _of_graphs[key] = means.reshape(len(means), -1).astype(np.float32)
         for owner in (task.adjacency, features):
             finalize(owner, _of_graphs.pop, key, None)

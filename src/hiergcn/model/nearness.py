@@ -8,10 +8,12 @@ the number of hops from a node to the nearest training node of class k other tha
 along the edges, as any distance does, are bounded by a label d hops away; the harmonic function averages that away.
 
 The columns are not passed along the edges: those of a neighbour hold the node's own label, and a network that sees them
-learns to read it off. With `nearness_shares` C also has the shares of the classes among the other training nodes
-around, weighted by exp(-d/s) for four spreads s: with nothing learned, a kernel estimate (Nadaraya & Watson, 1964).
-With `hop_counts` it has these, too. The loss is the sum of that of the network and that of the perceptron, not the loss of p: a
+learns to read it off. The loss is the sum of that of the network and that of the perceptron, not the loss of p: a
 network that knows its training nodes by heart would leave the perceptron nothing to learn.
+
+With `nearness_shares` C also has the shares of the classes among the other training nodes around, weighted by
+exp(-d/s) for four spreads s: with nothing learned, a kernel estimate (Nadaraya & Watson, 1964). With `hop_counts` it
+has these, too.
 """
 
 import math
@@ -65,7 +67,8 @@ def share_columns(task: Task) -> np.ndarray:
     near = np.einsum("sr,nrk->nsk", weights, shells)
     total = near.sum(axis=2, keepdims=True)
     shares = np.divide(near, total, out=np.zeros_like(near), where=total > 0)
-    return (_SCALE * shares).reshape(task.n_nodes, -1).astype(np.float32)
+    columns: np.ndarray = (_SCALE * shares).reshape(task.n_nodes, -1).astype(np.float32)
+    return columns
 
 
 class NearnessModel(NodeModel):

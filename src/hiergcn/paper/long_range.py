@@ -121,9 +121,6 @@ ABLATIONS = (
 )
 GAPS = (
     hgcn_arm("gaps hops networks=4", **_SHARES, **_HOPS, networks=4),
-    hgcn_arm("gaps hops", **_SHARES, **_HOPS),
-    hgcn_arm("gaps hop counts", **_SHARES, hop_counts=True),
-    hgcn_arm("gaps shares", **_SHARES),
     hgcn_arm("gaps networks=4 weight=0.6", nearness=True, nearness_weight=0.6, networks=4),
     hgcn_arm("gaps networks=4", nearness=True, networks=4),
     hgcn_arm("gaps networks=4 dropout=0.2", nearness=True, networks=4, dropout=0.2),
@@ -134,9 +131,9 @@ GAPS = (
 )
 """Candidates for the preset `long-range`."""
 ELSEWHERE = (
+    hgcn_arm("elsewhere hops levels=8 dropout=0.4", **_ROUND, **_HOPS, dropout=0.4),
     hgcn_arm("elsewhere hops", **_ROUND, **_HOPS, dropout=0.2, levels=6),
     hgcn_arm("elsewhere hops levels=4", **_ROUND, **_HOPS, dropout=0.2, levels=4),
-    hgcn_arm("elsewhere hops levels=8 dropout=0.4", **_ROUND, **_HOPS, dropout=0.4),
     hgcn_arm("elsewhere hops own weights", **_ROUND, **_OWN, **_HOPS, dropout=0.2, levels=4),
     hgcn_arm("elsewhere hop counts", **_ROUND, hop_counts=True, dropout=0.2, levels=6),
     hgcn_arm("elsewhere hop means", **_ROUND, hop_means=True, dropout=0.2, levels=6),
@@ -150,11 +147,11 @@ ELSEWHERE = (
     hgcn_arm("elsewhere no coarsening", **_ROUND, **_OWN, coarsening=False, dropout=0.2, levels=8),
 )
 """Candidates for the preset `elsewhere`."""
+FORMER_GAPS, FORMER_ELSEWHERE = GAPS[1:], ELSEWHERE[6:]
+"""Candidates without hop columns; the first of each was the preset before."""
 PRESETS = {"long-range": GAPS[0], "elsewhere": ELSEWHERE[0]}
 """The presets of H-GCN and the arms that they are."""
 BY_DEPTH = tuple(flat_arm(method, layers) for method in FLAT for layers in DEPTHS)
-FORMER = {"long-range": GAPS[4], "elsewhere": ELSEWHERE[6]}
-"""The presets before hop columns."""
 WITH_COLUMNS = (_mlp(nearness=True), flat_arm("graphsage", 8, nearness=True), flat_arm("graphsage", 16, nearness=True))
 WITH_HOPS = (
     Arm("mlp hops", "mlp", None, {**_mlp().changes, **_HOPS}),
@@ -162,12 +159,8 @@ WITH_HOPS = (
     Arm("graphsage-16 hops", "graphsage", None, {**flat_arm("graphsage", 16).changes, **_HOPS}),
 )
 """Flat networks with hop columns, without labels as input."""
-_LABELS_TOO: _Changes = {**_HOPS, **_SHARES}
-WITH_ALL = (
-    Arm("mlp all", "mlp", None, {**_mlp().changes, **_LABELS_TOO}),
-    Arm("graphsage-8 all", "graphsage", None, {**flat_arm("graphsage", 8).changes, **_LABELS_TOO}),
-)
-"""Flat networks with hop columns and the perceptron of the preset `long-range`."""
+WITH_ALL = Arm("mlp all", "mlp", None, {**_mlp().changes, **_HOPS, **_SHARES})
+"""The preset `long-range` without its hierarchy: hop columns and the perceptron over labels."""
 _DROPOUT_0 = tuple(flat_arm(method, 16, 0.0) for method in FLAT)
 _FIRST_FLAT = tuple(flat_arm(*one) for one in (("graphsage", 16), ("gcnii", 16), ("graphsage", 8), ("gcn", 8)))
 FLAT_ARMS = (*BY_DEPTH, *_DROPOUT_0)
@@ -177,31 +170,26 @@ RANDOM, BLOCKED, APART = "random", "blocked", "apart"
 def _arms() -> Iterator[Arm]:
     """Yield arms in the order of their importance; on cities, one seed per split but for the main ones."""
     gaps, place = (RANDOM,), (BLOCKED, APART)
-    former, once = GAPS[4:], ELSEWHERE[6:]
+    former, once = FORMER_GAPS, FORMER_ELSEWHERE
     main = (BASE, _FIRST_FLAT[0], former[1])
     both = (RANDOM, BLOCKED)
     plan = (
         (LABELS_ALONE, CHOSEN_ON, None),
         (LABELS_ALONE, (CLUSTERED,), both),
         (GAPS[:1], DATASETS, gaps),
-        (ELSEWHERE[:1], DATASETS, (BLOCKED,)),
-        (ELSEWHERE[:1], SMALL, (APART,)),
-        (ELSEWHERE[:1], (CITY,), (APART,)),
+        (ELSEWHERE[1:2], DATASETS, (BLOCKED,)),
+        (ELSEWHERE[:6], SMALL, place),
+        (ELSEWHERE[:6], (CITY,), place),
+        (ELSEWHERE[:1], (CLUSTERED,), (BLOCKED,)),
         (WITH_HOPS, SMALL, both),
         (WITH_HOPS, (CITY,), both),
         (WITH_HOPS, (CLUSTERED,), both),
+        ((WITH_ALL,), SMALL, gaps),
+        ((WITH_ALL,), (CITY,), gaps),
+        ((WITH_ALL,), (CLUSTERED,), gaps),
         (GAPS[:1], SMALL, (BLOCKED,)),
         (GAPS[:1], (CITY,), (BLOCKED,)),
         (GAPS[:1], (CLUSTERED,), (BLOCKED,)),
-        (ELSEWHERE[1:6], SMALL, place),
-        (ELSEWHERE[1:6], (CITY,), place),
-        (GAPS[1:4], SMALL, gaps),
-        (GAPS[1:4], (CITY,), gaps),
-        (WITH_ALL, SMALL, gaps),
-        (WITH_ALL, (CITY,), gaps),
-        (WITH_ALL, (CLUSTERED,), gaps),
-        (ELSEWHERE[:1], SMALL, gaps),
-        (ELSEWHERE[:1], (CITY,), gaps),
         ((BASE, *_FIRST_FLAT[:2]), SMALL, None),
         (former[:2], SMALL, both),
         (former[:1], (CITY, CLUSTERED), gaps),

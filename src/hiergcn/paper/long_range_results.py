@@ -26,6 +26,7 @@ from hiergcn.paper.long_range import (
     NAME,
     RANDOM,
     TEXTS,
+    WITH_HOPS,
     dataset_title,
     range_experiments,
 )
@@ -129,9 +130,16 @@ class RangeResults:
         """The arm that the preset `elsewhere` was chosen to be, by validation nodes apart from training nodes."""
         return self.winner(ELSEWHERE, APART) or ELSEWHERE[0].name
 
-    def best_flat(self, dataset: str, kind: str) -> str | None:
-        """Return the flat network of the highest mean test accuracy, known only afterwards: the strictest rival."""
-        known = {arm.name: mean for arm in FLAT_ARMS if (mean := self.mean(arm.name, dataset, kind)) is not None}
+    def best_flat(self, dataset: str, kind: str, hops: bool = False) -> str | None:
+        """Return the flat network of the highest mean test accuracy, known only afterwards: the strictest rival.
+
+        Args:
+            dataset: the graph.
+            kind: of split.
+            hops: of those with hop columns; else of those without.
+        """
+        arms = WITH_HOPS if hops else FLAT_ARMS
+        known = {arm.name: mean for arm in arms if (mean := self.mean(arm.name, dataset, kind)) is not None}
         return max(known, key=lambda name: known[name], default=None)
 
     def lead(self, arm: str, over: str | None, dataset: str, kind: str) -> Lead | None:

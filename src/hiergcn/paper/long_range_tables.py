@@ -15,12 +15,16 @@ from hiergcn.paper.long_range import (
     CLUSTERED,
     ELSEWHERE,
     FLAT_ARMS,
+    FORMER_ELSEWHERE,
+    FORMER_GAPS,
     GAPS,
     LABELS_ALONE,
     RANDOM,
     SEEDS,
     SPLITS,
+    WITH_ALL,
     WITH_COLUMNS,
+    WITH_HOPS,
     dataset_title,
     range_title,
 )
@@ -92,24 +96,40 @@ def _overview(results: RangeResults) -> Section:
     arms: list[tuple[str, str | None]] = [(range_title(arm.name), arm.name) for arm in LABELS_ALONE]
     arms += [("MLP with nearness of labels", WITH_COLUMNS[0].name)]
     arms += [("H-GCN, 8 levels", BASE.name)]
+    arms += [("H-GCN, `long-range` before hop columns", FORMER_GAPS[0].name)]
+    arms += [("H-GCN, `elsewhere` before hop columns", FORMER_ELSEWHERE[0].name)]
+    arms += [(range_title(WITH_ALL.name), WITH_ALL.name)]
     arms += [("H-GCN, `long-range`", results.long_range), ("H-GCN, `elsewhere`", results.elsewhere)]
     rows = _rows(results, arms, _KINDS)
-    best = [Text("best flat network of up to 16 layers")]
-    for kind in _KINDS:
-        for dataset in results.datasets:
-            name = results.best_flat(dataset, kind)
-            text = _accuracy(results, name, dataset, kind)
-            best.append(Text(text.main, (range_title(name),) if name else ()))
+    best = _best_row(results, "best flat network of up to 16 layers")
+    with_hops = _best_row(results, "best flat network with hop columns", hops=True)
     about = (
         f"Test accuracy in %: mean ± standard deviation over {SPLITS * SEEDS} trained networks, {SEEDS} seeds on each "
         f"of {SPLITS} splits, or as many as the cell says. Random: 10 % of the nodes train, 10 % validate, 80 % test. "
         "Blocked: training and validation nodes lie in one half of the graph, test nodes in the other. Ten classes of "
         "equal size, so chance is 10 %. The best flat network is the one with the highest test accuracy of those that "
-        "were run (GCN, GraphSAGE, GCNII, without labels as input), known only afterwards. `long-range` and "
+        "were run (MLP, GCN, GraphSAGE, GCNII, without labels as input), known only afterwards. `long-range` and "
         "`elsewhere` were chosen on validation, see below; `long-range` also has labels as input, as label propagation."
     )
-    table = Table(_columns(results, "", _KINDS), (*rows[:2], tuple(best), *rows[2:]))
-    return _section("overview", "Overview", about, [headline_picture(results), table])
+    hops = (
+        "The last rows have hop columns: how many nodes lie within 1, 2, 4, ..., 64 hops of a node, and the mean "
+        "features of those within 1 to 32. The labels of these graphs are deciles of an eccentricity, and the columns "
+        "come close to how that is defined. Their gain is about such labels; read the rows without them for others."
+    )
+    at = next(place for place, row in enumerate(rows) if row[0].main in (range_title(WITH_ALL.name), arms[-2][0]))
+    rows = [*rows[:2], best, *rows[2:at], with_hops, *rows[at:]]
+    table = Table(_columns(results, "", _KINDS), tuple(rows))
+    return _section("overview", "Overview", about, [headline_picture(results), table], hops)
+
+
+def _best_row(results: RangeResults, title: str, hops: bool = False) -> tuple[Text, ...]:
+    cells = [Text(title)]
+    for kind in _KINDS:
+        for dataset in results.datasets:
+            name = results.best_flat(dataset, kind, hops)
+            text = _accuracy(results, name, dataset, kind)
+            cells.append(Text(text.main, (range_title(name), *text.below) if name else ()))
+    return tuple(cells)
 
 
 def headline_picture(results: RangeResults) -> Picture | None:
@@ -121,6 +141,7 @@ def headline_picture(results: RangeResults) -> Picture | None:
         (title, [arm] * len(places)) for title, arm in [(range_title(one.name), one.name) for one in LABELS_ALONE]
     ]
     arms += [("best flat network", [results.best_flat(*place) for place in places])]
+    arms += [("the same with hop columns", [results.best_flat(*place, hops=True) for place in places])]
     arms += [(title, [arm] * len(places)) for title, arm in ours]
     about = "Test accuracy on random and on blocked splits: what levels gain between labels, they lose away from them."
     return _picture("headline", charts.headline_figure(results, arms), about)
@@ -136,22 +157,23 @@ def _targets(results: RangeResults) -> Section | None:
         least, beyond = TARGETS[dataset]
         runs = _accuracy(results, results.long_range, dataset, RANDOM).below
         reached = "beyond" if ours >= beyond else "yes" if ours >= least else "no"
-        lead = results.lead(results.elsewhere, results.best_flat(dataset, BLOCKED), dataset, BLOCKED)
-        apart = results.lead(results.elsewhere, results.best_flat(dataset, APART), dataset, APART)
+        leads = [
+            results.lead(arm, results.best_flat(dataset, BLOCKED, hops), dataset, BLOCKED)
+            for arm, hops in ((results.elsewhere, False), (results.elsewhere, True), (FORMER_ELSEWHERE[0].name, False))
+        ]
         rows.append(
             (
                 Text(dataset_title(dataset)),
                 Text(points(ours, False), (f"{100 * least:.0f}, beyond {100 * beyond:.0f}: {reached}", *runs)),
                 Text(points(ours - rival), (f"at least 5: {'yes' if ours - rival >= MARGIN else 'no'}",)),
-                _lead_text(lead),
-                _lead_text(apart),
+                *map(_lead_text, leads),
             )
         )
     if not rows:
         return None
     columns = (
-        *("graph", "`long-range`, random", "minus best flat, random"),
-        *("`elsewhere` minus best flat, blocked", "the same, validation apart"),
+        *("graph", "`long-range`, random", "minus best flat, random", "`elsewhere` minus best flat, blocked"),
+        *("minus best flat with hop columns, blocked", "`elsewhere` before hop columns minus best flat, blocked"),
     )
     about = (
         "Targets that were set before the runs. Differences in points; below those on blocked splits stands the 95 % "
@@ -220,7 +242,7 @@ def _claims(results: RangeResults) -> Section:
 
 def _depth(results: RangeResults) -> Section:
     arms = [(f"{range_title(arm.name)}", arm.name) for arm in (*BY_LEVELS, *BY_DEPTH)]
-    arms += [(range_title(arm.name), arm.name) for arm in FLAT_ARMS if arm not in BY_DEPTH]
+    arms += [(range_title(arm.name), arm.name) for arm in (*FLAT_ARMS, *WITH_HOPS) if arm not in BY_DEPTH]
     table = Table(_columns(results, "network", _KINDS), tuple(_rows(results, arms, _KINDS)))
     about = (
         "H-GCN with L levels has 2 L + 1 layers. Flat networks have width 64 and dropout 0.2, or as the row says. "
@@ -259,7 +281,7 @@ def _candidates(results: RangeResults, arms: Sequence[tuple[str, str]], kinds: t
 
 def _gaps(results: RangeResults) -> Section:
     arms = [(range_title(arm.name), arm.name) for arm in GAPS]
-    arms += [(range_title(arm.name), arm.name) for arm in WITH_COLUMNS]
+    arms += [(range_title(arm.name), arm.name) for arm in (*WITH_COLUMNS, WITH_ALL)]
     about = (
         "Candidates for the preset `long-range`: H-GCN beside a perceptron over the hops to the nearest label of each "
         "class, which weighs 0.5 in their mean, or as the row says. The rule: highest mean validation accuracy on "
@@ -273,10 +295,11 @@ def _elsewhere(results: RangeResults) -> Section:
     arms = [(f"H-GCN, {range_title(arm.name)}", arm.name) for arm in ELSEWHERE]
     arms += [(range_title(arm.name), arm.name) for arm in FLAT_ARMS] + [("H-GCN, 8 levels, as above", BASE.name)]
     about = (
-        "Candidates for the preset `elsewhere`: own weights, rounded node weights, dropout 0.2. Validation nodes lie "
-        "apart from the training nodes (`apart:N`), as the test nodes do. The rule: highest mean validation accuracy "
-        "there over all graphs but the clustered city; the winner is in bold. Test accuracy stands for both kinds of "
-        "validation: apart, and among the training nodes (blocked). Test nodes are the same."
+        "Candidates for the preset `elsewhere`: rounded node weights, dropout 0.2 or as the row says, own weights if "
+        "there are no hop columns. Validation nodes lie apart from the training nodes (`apart:N`), as the test nodes "
+        "do. The rule: highest mean validation accuracy there over all graphs but the clustered city; the winner is in "
+        "bold. Test accuracy stands for both kinds of validation: apart, and among the training nodes (blocked). Test "
+        "nodes are the same."
     )
     return _section(
         "elsewhere", "Parts of the map without labels", about, [_candidates(results, arms, (APART, BLOCKED), APART)]

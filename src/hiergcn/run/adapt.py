@@ -137,8 +137,8 @@ def _without_levels(graph: Graph, split: Split, method: str, profile: GraphProfi
 
 
 def _long_range() -> list[Choice]:
-    """Return the settings of `recipes/hgcn/long-range.toml`, but levels and scaling, with their reasons."""
-    values = settings_for("hgcn", LONG_RANGE).values()
+    """Return settings of `recipes/hgcn/long-range.toml`, with their reasons, for a network without further columns."""
+    values = settings_for("hgcn", LONG_RANGE).values() | {"dropout": 0.0}
     return [Choice(setting, values[setting], reason) for setting, reason in _FOR_LONG_RANGE.items()]
 
 

@@ -62,5 +62,6 @@ def product_gradients(grad: Tensor, H: Tensor, weight: Tensor, by_H: bool) -> tu
 
 def _nodes_first_product(left: Tensor, right: Tensor) -> Tensor:
     """(replicas, n, k) (replicas, k, m) -> (replicas, n, m), in the layout (n, replicas, m)."""
-    out = left.new_empty(left.shape[1], left.shape[0], right.shape[2])
-    return torch.bmm(left, right, out=out.transpose(0, 1))
+    replicas, n, m = *left.shape[:2], right.shape[2]
+    out = left.new_empty_strided((replicas, n, m), (m, replicas * m, 1))  # no view, which a ReLU in place would refuse
+    return torch.bmm(left, right, out=out)
