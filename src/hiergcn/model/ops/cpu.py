@@ -17,7 +17,7 @@ from scipy.sparse import _sparsetools
 from torch import Tensor
 from torch.overrides import handle_torch_function, has_torch_function
 
-from hiergcn.compiled.jit import kernel, run_over
+from hiergcn.compiled.jit import kernel, prefetch, run_over
 from hiergcn.compiled.jit import mix as hashed
 
 Floats = npt.NDArray[np.floating]
@@ -31,6 +31,9 @@ _TINY = 2**18  # multiplications that are left to scipy
 _FEW = 2**15  # entries that torch's own operations handle while numba is not loaded, with the same bits
 _NARROW = 16  # columns below which scipy is as fast as numba
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio, odd: the step of SplitMix64
+_AHEAD = np.uint64(16)  # entries between the prefetch of a row and its use
+_LINE = np.uint64(16)  # floats of a cache line
+_CACHED = 2**19  # floats that fit into a core's caches, where a prefetch would only cost time
 _ROWS = 2**11  # rows whose contributions to a sum are added first, whatever the number of threads
 
 
@@ -48,6 +51,12 @@ def _in_threads(length: int, work: int, call: Callable[[int, int], None], chunk:
     run_over(list(pairwise(cuts)), call, threads)
 
 
+@kernel(plain=None)
+def _prefetch_row(flat: Floats, row: Any, width: Any) -> None:
+    for place in range(np.uint64(row) * width, (np.uint64(row) + np.uint64(1)) * width, _LINE):
+        prefetch(flat, place)
+
+
 @kernel(plain=0)
 def _csr_product(
     row_start: Integers,
@@ -59,7 +68,8 @@ def _csr_product(
     start: int,
     stop: int,
 ) -> None:
-    width = np.uint64(dense.shape[1])
+    width, flat, last = np.uint64(dense.shape[1]), dense.ravel(), np.uint64(len(column) - 1)
+    far = dense.size > _CACHED
     for i in range(np.uint64(start), np.uint64(stop)):
         e, end = np.uint64(row_start[i]), np.uint64(row_start[i + np.uint64(1)])
         if (end - e) & np.uint64(1):  # entries in pairs: half as many passes over the row of the result
@@ -73,6 +83,9 @@ def _csr_product(
         for f in range(e, end, np.uint64(2)):
             value, j = values[f], np.uint64(column[f])
             other, o = values[f + np.uint64(1)], np.uint64(column[f + np.uint64(1)])
+            if far:
+                _prefetch_row(flat, column[min(f + _AHEAD, last)], width)
+                _prefetch_row(flat, column[min(f + _AHEAD + np.uint64(1), last)], width)
             if value != 0.0 or other != 0.0:  # rows of entries that dropout has zeroed are not read
                 for k in range(width):
                     out[i, k] = (out[i, k] + value * dense[j, k]) + other * dense[o, k]
