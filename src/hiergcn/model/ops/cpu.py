@@ -34,6 +34,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio, odd
 _AHEAD = np.uint64(16)  # entries between the prefetch of a row and its use
 _LINE = np.uint64(16)  # floats of a cache line
 _CACHED = 2**19  # floats that fit into a core's caches, where a prefetch would only cost time
+_ALL = np.empty(0, dtype=np.int64)  # stands for all rows
 _ROWS = 2**11  # rows whose contributions to a sum are added first, whatever the number of threads
 
 
@@ -283,72 +284,96 @@ def dropout(values: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
     return out
 
 
+@kernel(plain=None)
+def _hash_entries(seed: np.uint64, first: np.uint64, words: npt.NDArray[np.uint64]) -> np.uint64:
+    """Write the words that hold the bits of the entries from `first` on, and return its place among their quarters."""
+    for q in range(np.uint64(len(words))):
+        words[q] = hashed(seed + ((first >> np.uint64(2)) + q) * _GOLDEN)
+    return first & np.uint64(3)
+
+
 @kernel(plain=0)
 def _dropout_concat(
     left: Floats,
     right: Floats,
-    bits: npt.NDArray[np.int16],
-    out: Floats,
+    rows: Integers,
+    seed: np.uint64,
     limit: int,
     scale: float,
+    out: Floats,
     start: int,
     stop: int,
 ) -> None:
     factor, zero, limit16 = out.dtype.type(scale), out.dtype.type(0.0), np.int16(limit)
     d, width = np.uint64(left.shape[1]), np.uint64(out.shape[1])
+    words = np.empty(out.shape[1] // 4 + 2, dtype=np.uint64)
+    bits = words.view(np.int16)
     for i in range(np.uint64(start), np.uint64(stop)):
+        at = _hash_entries(seed, np.uint64(rows[i] if rows.size else i) * width, words)
         for k in range(d):
-            out[i, k] = left[i, k] * factor if bits[i * width + k] < limit16 else zero
+            out[i, k] = left[i, k] * factor if bits[at + k] < limit16 else zero
         for k in range(d, width):
-            out[i, k] = right[i, k - d] * factor if bits[i * width + k] < limit16 else zero
+            out[i, k] = right[i, k - d] * factor if bits[at + k] < limit16 else zero
 
 
-def dropout_concat(left: Tensor, right: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
-    """Return `dropout` of [left ‖ right]; (n, d) (n, e) -> (n, d + e)."""
+def dropout_concat(left: Tensor, right: Tensor, rows: Tensor | None, seed: int, limit: int, scale: float) -> Tensor:
+    """Return `dropout` of [left ‖ right], which are some rows of a matrix or all; (n, d) (n, e) -> (n, d + e)."""
     n, width = len(left), left.shape[1] + right.shape[1]
     if n * width < _FEW and not _is_loaded(_dropout_concat):
-        return torch.cat([left, right], dim=1).mul_(_factors(bits, limit, scale, n, width))
+        return torch.cat([left, right], dim=1).mul_(_factors(rows, seed, limit, scale, n, width))
     out = torch.empty((n, width), dtype=left.dtype)
-    arrays = _array(left), _array(right), bits.numpy(), out.numpy()
-    _in_threads(n, out.numel() * _ENTRY, partial(_dropout_concat, *arrays, limit, scale))
+    arrays = _array(left), _array(right), _places(rows), np.uint64(seed), limit, scale, out.numpy()
+    _in_threads(n, out.numel() * _ENTRY, partial(_dropout_concat, *arrays))
     return out
 
 
 @kernel(plain=0)
 def _dropout_split(
     values: Floats,
-    bits: npt.NDArray[np.int16],
-    left: Floats,
-    right: Floats,
+    rows: Integers,
+    seed: np.uint64,
     limit: int,
     scale: float,
+    left: Floats,
+    right: Floats,
     start: int,
     stop: int,
 ) -> None:
     factor, zero, limit16 = values.dtype.type(scale), values.dtype.type(0.0), np.int16(limit)
     d, width = np.uint64(left.shape[1]), np.uint64(values.shape[1])
+    words = np.empty(values.shape[1] // 4 + 2, dtype=np.uint64)
+    bits = words.view(np.int16)
     for i in range(np.uint64(start), np.uint64(stop)):
+        at = _hash_entries(seed, np.uint64(rows[i] if rows.size else i) * width, words)
         for k in range(d):
-            left[i, k] = values[i, k] * factor if bits[i * width + k] < limit16 else zero
+            left[i, k] = values[i, k] * factor if bits[at + k] < limit16 else zero
         for k in range(d, width):
-            right[i, k - d] = values[i, k] * factor if bits[i * width + k] < limit16 else zero
+            right[i, k - d] = values[i, k] * factor if bits[at + k] < limit16 else zero
 
 
-def dropout_split(values: Tensor, d: int, bits: Tensor, limit: int, scale: float) -> tuple[Tensor, Tensor]:
+def dropout_split(
+    values: Tensor, d: int, rows: Tensor | None, seed: int, limit: int, scale: float
+) -> tuple[Tensor, Tensor]:
     """Return the first d columns of `dropout` of the values, and the others."""
     n, width = values.shape
     if n * width < _FEW and not _is_loaded(_dropout_split):
-        dropped = values * _factors(bits, limit, scale, n, width)
+        dropped = values * _factors(rows, seed, limit, scale, n, width)
         return dropped[:, :d], dropped[:, d:]
     left, right = (torch.empty((n, columns), dtype=values.dtype) for columns in (d, width - d))
-    arrays = _array(values), bits.numpy(), left.numpy(), right.numpy()
-    _in_threads(n, values.numel() * _ENTRY, partial(_dropout_split, *arrays, limit, scale))
+    arrays = _array(values), _places(rows), np.uint64(seed), limit, scale, left.numpy(), right.numpy()
+    _in_threads(n, values.numel() * _ENTRY, partial(_dropout_split, *arrays))
     return left, right
 
 
-def _factors(bits: Tensor, limit: int, scale: float, n: int, width: int) -> Tensor:
+def _places(rows: Tensor | None) -> Integers:
+    return _ALL if rows is None else rows.numpy()
+
+
+def _factors(rows: Tensor | None, seed: int, limit: int, scale: float, n: int, width: int) -> Tensor:
     """Return `scale` for entries that are kept, 0 for the others; (n, width)."""
-    return (bits[: n * width].view(n, width) < limit).to(torch.float32).mul_(scale)
+    bits = random_bits(seed, (n if rows is None else int(rows[-1]) + 1) * width)
+    bits = bits[: len(bits) // width * width].view(-1, width)
+    return ((bits[:n] if rows is None else bits.index_select(0, rows)) < limit).to(torch.float32).mul_(scale)
 
 
 def _is_loaded(function: Any) -> bool:

@@ -92,16 +92,16 @@ def dropout_concat(left: Tensor, right: Tensor, rate: float, generator: AnyGener
     return dropout(concat_columns(left, right), rate, generator)
 
 
-Mask = tuple[Tensor, int, float]
-"""Random bits of each entry, the limit below which they keep it, and the factor of entries that are kept."""
-
-
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Some rows of a matrix. They have the same random bits as among all rows."""
 
-    index: Tensor  # (m,)
+    index: Tensor  # (m,), ascending
     total: int  # rows of the whole matrix
+
+
+Mask = tuple[Tensor | None, int, int, float]
+"""Rows, or None for all; seed of the random bits; limit below which bits keep an entry, and the factor of those."""
 
 
 def masked_concat(
@@ -112,12 +112,7 @@ def masked_concat(
     if kept == _STEPS:
         return left if right is None else torch.cat([left, right], dim=1), None
     right = left[:, :0] if right is None else right
-    width = left.shape[1] + right.shape[1]
-    entries = (len(left) if rows is None else rows.total) * width
-    bits = _bits(entries, left.device, [generator])[0]
-    if rows is not None:
-        bits = bits[:entries].view(rows.total, width).index_select(0, rows.index).view(-1)
-    mask = (bits, *_limit_and_scale(kept))
+    mask = (None if rows is None else rows.index, _next_seed(generator), *_limit_and_scale(kept))
     return cpu.dropout_concat(left, right, *mask), mask
 
 
@@ -130,7 +125,7 @@ class KeptEntries(NamedTuple):
     """A sparse matrix without the entries that `dropout` makes 0, and the mask of dense columns at its right side."""
 
     matrix: tuple[Tensor, Tensor, Tensor]  # row starts, columns, values
-    mask: Mask
+    mask: tuple[Tensor, int, float]  # random bits, limit and factor
 
 
 def dropped_entries(
@@ -187,14 +182,18 @@ def _bits(n: int, device: torch.device, generators: Sequence[torch.Generator | N
 
     On a CPU each generator draws a seed, from which `cpu.random_bits` makes the bits in a tenth of the time.
     """
-    words = 1 if device.type == "cpu" else -(-n // 4)
-    drawn = torch.empty((len(generators), words), dtype=torch.int64, device=device)
+    if device.type == "cpu":
+        bits = [cpu.random_bits(_next_seed(generator), n) for generator in generators]
+        return bits[0].unsqueeze(0) if len(bits) == 1 else torch.stack(bits)
+    drawn = torch.empty((len(generators), -(-n // 4)), dtype=torch.int64, device=device)
     for row, generator in zip(drawn, generators, strict=True):
         row.random_(-(2**63), None, generator=generator)
-    if device.type != "cpu":
-        return drawn.view(torch.int16)
-    bits = [cpu.random_bits(seed % 2**64, n) for seed in drawn.flatten().tolist()]
-    return bits[0].unsqueeze(0) if len(bits) == 1 else torch.stack(bits)
+    return drawn.view(torch.int16)
+
+
+def _next_seed(generator: torch.Generator | None) -> int:
+    """Draw the 64 bits from which `cpu` makes random bits."""
+    return int(torch.empty((), dtype=torch.int64).random_(-(2**63), None, generator=generator)) % 2**64
 
 
 def _dropped(values: Tensor, bits: Tensor, kept: int) -> Tensor:
