@@ -68,15 +68,6 @@ def test_random_bits_of_two_seeds_have_nothing_in_common() -> None:
     assert abs(float(torch.corrcoef(torch.stack([one, other]))[0, 1])) < 5 / 40_000**0.5
 
 
-@pytest.mark.parametrize("width", [7, 96])
-def test_kept_products_are_those_that_dropout_keeps(width: int) -> None:
-    generator = torch.Generator().manual_seed(0)
-    grad, weight = torch.randn(40, width, generator=generator), torch.randn(3, width, generator=generator)
-    mask = cpu.random_bits(7, 120), 4000, 1.7
-    expected = cpu.dropout((grad @ weight.t()).unsqueeze(0), mask[0].unsqueeze(0), *mask[1:]).squeeze(0)
-    torch.testing.assert_close(cpu.kept_products(grad, weight, *mask), expected, rtol=1e-5, atol=1e-5)
-
-
 @pytest.mark.parametrize("rows", [None, [0, 3, 17, 49]])
 @pytest.mark.parametrize("width", [9, 12])
 def test_dropout_is_that_of_its_random_bits(

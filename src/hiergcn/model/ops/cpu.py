@@ -107,7 +107,7 @@ def csr_product(row_start: Part, column: Part, values: Part, dense: Tensor, plus
         out = torch.zeros((n, width), dtype=dense.dtype)
         _sparsetools.csr_matvecs(n, len(dense), width, *pattern, _array(dense).ravel(), out.numpy().ravel())
         return out if plus is None else out.add_(plus)
-    out = torch.empty((n, width), dtype=dense.dtype)
+    out = torch.empty(n, width, dtype=dense.dtype)
     result = out.numpy()
     arrays = *pattern, _array(dense), result[:0] if plus is None else _array(plus), result
     _in_threads(n, entries * width, partial(_csr_product, *arrays))
@@ -136,7 +136,7 @@ def transpose_product(row_start: Tensor, column: Tensor, values: Tensor, dense: 
         out = torch.zeros((m, width), dtype=dense.dtype)
         _sparsetools.csc_matvecs(m, n, width, *pattern, _array(dense).ravel(), out.numpy().ravel())
         return out
-    out = torch.empty((m, width), dtype=dense.dtype)
+    out = torch.empty(m, width, dtype=dense.dtype)
     arrays = *pattern, _array(dense), out.numpy()
     _in_threads(width, values.numel() * width, partial(_transpose_product, *arrays))
     return out
@@ -229,43 +229,6 @@ def kept_entries(
 
 
 @kernel(plain=0)
-def _kept_products(
-    grad: Floats,
-    weight: Floats,
-    bits: npt.NDArray[np.int16],
-    limit: int,
-    scale: float,
-    out: Floats,
-    start: int,
-    stop: int,
-) -> None:
-    factor, zero, limit16 = out.dtype.type(scale), out.dtype.type(0.0), np.int16(limit)
-    p, width, part = np.uint64(out.shape[1]), np.uint64(grad.shape[1]), np.empty_like(grad[0])
-    for i in range(np.uint64(start), np.uint64(stop)):
-        for k in range(p):
-            if bits[i * p + k] >= limit16:
-                out[i, k] = zero
-                continue
-            for j in range(width):
-                part[j] = grad[i, j] * weight[k, j]
-            length = width
-            while length > np.uint64(1):  # the upper half is added to the lower one
-                half = length >> np.uint64(1)
-                for j in range(half):
-                    part[j] += part[length - half + j]
-                length -= half
-            out[i, k] = part[0] * factor
-
-
-def kept_products(grad: Tensor, weight: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
-    """Return `dropout` of grad Wᵀ, without computing the entries that are dropped; (n, d) (p, d) -> (n, p)."""
-    out = torch.empty((len(grad), len(weight)), dtype=grad.dtype)
-    arrays = _array(grad), _array(weight), bits.numpy(), limit, scale, out.numpy()
-    _in_threads(len(grad), grad.numel(), partial(_kept_products, *arrays))
-    return out
-
-
-@kernel(plain=0)
 def _dropout(
     values: Floats, bits: npt.NDArray[np.int16], out: Floats, limit: int, scale: float, start: int, stop: int
 ) -> None:
@@ -321,7 +284,7 @@ def dropout_concat(left: Tensor, right: Tensor, rows: Tensor | None, seed: int, 
     n, width = len(left), left.shape[1] + right.shape[1]
     if n * width < _FEW and not _is_loaded(_dropout_concat):
         return torch.cat([left, right], dim=1).mul_(_factors(rows, seed, limit, scale, n, width))
-    out = torch.empty((n, width), dtype=left.dtype)
+    out = torch.empty(n, width, dtype=left.dtype)
     arrays = _array(left), _array(right), _places(rows), np.uint64(seed), limit, scale, out.numpy()
     _in_threads(n, out.numel() * _ENTRY, partial(_dropout_concat, *arrays))
     return out
@@ -432,7 +395,7 @@ def mix_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, T
 def mix(Z: Tensor, w: Tensor) -> Tensor:
     """Return Σ_j w_j ReLU(Z_j); (n, d * c) (c,) -> (n, d)."""
     (n, width), c = Z.shape, w.shape[0]
-    out = torch.empty((n, width // c), dtype=Z.dtype)
+    out = torch.empty(n, width // c, dtype=Z.dtype)
     _in_threads(n, n * width * _ENTRY, partial(_mix, _array(Z), tuple(_array(w)), out.numpy()))
     return out
 
@@ -440,7 +403,7 @@ def mix(Z: Tensor, w: Tensor) -> Tensor:
 def mix_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
     """Return the gradients of `mix` by Z and w."""
     (n, width), c = Z.shape, w.shape[0]
-    by_Z = torch.empty((n, width), dtype=Z.dtype)
+    by_Z = torch.empty(n, width, dtype=Z.dtype)
     sums = np.zeros((-(-n // _ROWS), width))  # in double precision, as there may be millions of rows
     arrays = _array(grad), _array(Z), tuple(_array(w)), by_Z.numpy(), sums
     _in_threads(n, n * width * _ENTRY, partial(_mix_backward, *arrays), _ROWS)
