@@ -82,7 +82,8 @@ def dropout(values: Tensor, rate: float, generator: AnyGenerator = None) -> Tens
     if values.is_cuda and gpu_kernels():
         draw = _next_draw(generator or torch.cuda.default_generators[values.get_device()])
         return apply(_DropoutOnGPU, values.unsqueeze(0), kept, draw).squeeze(0)
-    return apply(_Dropout, values.unsqueeze(0), kept, [generator]).squeeze(0)
+    bits = _bits(values.numel(), values.device, [generator])
+    return apply(_Dropout, values.unsqueeze(0), (bits, *_limit_and_scale(kept))).squeeze(0)
 
 
 def dropout_concat(left: Tensor, right: Tensor, rate: float, generator: AnyGenerator = None) -> Tensor:
@@ -121,11 +122,29 @@ def masked_split(grad: Tensor, columns: int, mask: Mask | None) -> tuple[Tensor,
     return (grad[:, :columns], grad[:, columns:]) if mask is None else cpu.dropout_split(grad, columns, *mask)
 
 
+BitMask = tuple[Tensor, int, float]
+"""Random bits of each entry, the limit below which they keep it, and the factor of entries that are kept."""
+
+
+def drawn_mask(entries: int, rate: float, generator: torch.Generator | None = None) -> BitMask | None:
+    """Draw for so many entries what `dropout` on a CPU would draw; None if nothing is dropped."""
+    kept = _kept(rate)
+    if kept == _STEPS:
+        return None
+    return _bits(entries, torch.device("cpu"), [generator])[0], *_limit_and_scale(kept)
+
+
+def masked(values: Tensor, masks: Sequence[BitMask]) -> Tensor:
+    """Return the values (m, ...) with dropout by a mask of one rate for each of m parts."""
+    _, limit, scale = masks[0]
+    return apply(_Dropout, values, (torch.stack([bits for bits, _, _ in masks]), limit, scale))
+
+
 class KeptEntries(NamedTuple):
     """A sparse matrix without the entries that `dropout` makes 0, and the mask of dense columns at its right side."""
 
     matrix: tuple[Tensor, Tensor, Tensor]  # row starts, columns, values
-    mask: tuple[Tensor, int, float]  # random bits, limit and factor
+    mask: BitMask
 
 
 def dropped_entries(
@@ -163,18 +182,17 @@ def _kept(rate: float) -> int:
 
 
 class _Dropout(torch.autograd.Function):
-    """Dropout on values (models, ...), a generator per model. Saves the bits for backward, which are smaller."""
+    """Dropout on values (models, ...) by a mask. Saves the bits for backward, which are smaller."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, kept: int, generators: Sequence[torch.Generator | None]) -> Tensor:
-        bits = _bits(values.shape[1:].numel(), values.device, generators)
+    def forward(ctx: Any, values: Tensor, mask: BitMask) -> Tensor:
         if ctx.needs_input_grad[0]:
-            ctx.bits, ctx.kept = bits, kept
-        return _dropped(values, bits, kept)
+            ctx.mask = mask
+        return _dropped(values, *mask)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        return _dropped(grads[0], ctx.bits, ctx.kept), None, None
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        return _dropped(grads[0], *ctx.mask), None
 
 
 def _bits(n: int, device: torch.device, generators: Sequence[torch.Generator | None]) -> Tensor:
@@ -196,9 +214,8 @@ def _next_seed(generator: torch.Generator | None) -> int:
     return int(torch.empty((), dtype=torch.int64).random_(-(2**63), None, generator=generator)) % 2**64
 
 
-def _dropped(values: Tensor, bits: Tensor, kept: int) -> Tensor:
-    """Keep and scale the values (models, ...) whose bits are among the lowest `kept` of 2^16."""
-    limit, scale = _limit_and_scale(kept)
+def _dropped(values: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
+    """Keep and scale the values (models, ...) whose bits are below the limit."""
     if not values.is_cuda:
         return cpu.dropout(values, bits, limit, scale)
     mask = bits[:, : values.shape[1:].numel()].view_as(values) < limit
@@ -232,7 +249,8 @@ class _DropoutOfReplicas(ReplicaRule):
         (each,) = replicas_first(info, in_dims, values)
         if generator.on_gpu:
             return apply(_DropoutOnGPU, each, kept, generator.next_draw()), 0
-        return apply(_Dropout, each, kept, generator.generators), 0
+        bits = _bits(each.shape[1:].numel(), each.device, generator.generators)
+        return apply(_Dropout, each, (bits, *_limit_and_scale(kept))), 0
 
 
 class _DropoutConcatOfReplicas(ReplicaRule):
