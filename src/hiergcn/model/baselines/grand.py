@@ -25,7 +25,7 @@ The authors' script selects on validation and reads test labels once, at the end
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -110,8 +110,7 @@ class MixedOrder(Spread):
     def plain(self, H: Tensor) -> Tensor:
         return _horner(self.adjacency, self.order, H)
 
-    @cached_property
-    def stacked(self) -> Stacked:  # type: ignore[override]
+    def stack(self) -> Stacked:
         A = scipy_matrix(self.adjacency)
         return stacked_levels([A], [np.ones(A.shape[0])], [], [1.0], [self.order])
 

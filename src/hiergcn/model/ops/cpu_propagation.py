@@ -14,7 +14,7 @@ batch normalisation and dropout, is done while the columns are still in the cach
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -97,9 +97,13 @@ def stacked_levels(
 class Spread(ABC):
     """P of one graph, a fixed symmetric matrix, as a function; its gradient is P again."""
 
-    stacked: Stacked
     entries: int
     """Entries of Â of all levels."""
+
+    @cached_property
+    def stacked(self) -> Stacked:
+        """The levels of P on a CPU."""
+        return self.stack()
 
     def __call__(self, H: Tensor) -> Tensor:
         """Return P H; (n, d) -> (n, d), or of each of m matrices, (m, n, d) -> (m, n, d)."""
@@ -119,6 +123,10 @@ class Spread(ABC):
     @abstractmethod
     def plain(self, H: Tensor) -> Tensor:
         """Return P H by sparse products on any device; (n, d) -> (n, d)."""
+
+    @abstractmethod
+    def stack(self) -> Stacked:
+        """Return the levels of P on a CPU."""
 
 
 @kernel(plain=None)

@@ -9,7 +9,6 @@ level by level, as in H-GCN: sums go down, and the result of each level is added
 """
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 import torch
@@ -36,8 +35,7 @@ class HierarchicalPropagation(Spread):
         self.roots = [torch.from_numpy(root).unsqueeze(1).to(device) for root in roots]  # (n_l, 1)
         self.entries = sum(level.adjacency.values().numel() for level in self.levels)
 
-    @cached_property
-    def stacked(self) -> Stacked:  # type: ignore[override]
+    def stack(self) -> Stacked:
         adjacencies = [scipy_matrix(level.adjacency) for level in self.levels]
         groups = [level.group.numpy() for level in self.levels[:-1]]
         used = len(self.levels)
