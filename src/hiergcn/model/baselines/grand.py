@@ -15,7 +15,8 @@ No gradient goes through the target. Prediction is one pass with (1 - δ) X in t
 Numbers have no softmax and no sharpening: the loss is the squared error, and the target is the mean of the passes.
 
 Cost of a pass: with dropout or batch normalisation on X̄, X̄ is made in full for each of the S passes, dense (n, f): 16
-MB on Cora, 39 MB on Pubmed. It needs no gradient, and its columns are propagated in blocks that stay in the cache.
+MB on Cora, 39 MB on Pubmed. It needs no gradient, and on a CPU its columns are propagated in blocks that stay in the
+cache with all that is done to them (`ops.cpu_propagation`).
 Without them, X̄ W = 1/(K+1) Σ Âᵏ diag(ε) (X W) is the same with `hidden` columns instead of f, and X stays sparse; that
 side is taken unless f is smaller. It is also taken if X̄ does not fit (NELL: 16 GB a pass); dropout is then on the
 stored entries of X.

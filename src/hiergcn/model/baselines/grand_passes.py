@@ -12,13 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.model.ops.cpu_propagation import masked_product, spread_features
-from hiergcn.model.ops.dropout import Mask, drawn_mask, masked
+from hiergcn.model.ops.dropout import BitMask, drawn_mask, masked
 from hiergcn.model.ops.sparse_features import Features, feature_dropout
 
 if TYPE_CHECKING:
     from hiergcn.model.baselines.grand import GRAND
 
-Drawn = tuple[Tensor, list[Mask | None]]
+Drawn = tuple[Tensor, list[BitMask | None]]
 """X̄ W of every pass, (S, n, hidden), and the dropout masks of the second layer."""
 
 
@@ -72,7 +72,7 @@ def _from_features(model: "GRAND", features: Features) -> Drawn:
     return torch.stack(products), masks
 
 
-def _hidden_mask(model: "GRAND") -> Mask | None:
+def _hidden_mask(model: "GRAND") -> BitMask | None:
     return drawn_mask(model.graph.n_nodes * model.config.hidden, model.config.hidden_dropout, model.generator)
 
 

@@ -27,7 +27,7 @@ from torch.overrides import has_torch_function
 
 from hiergcn.compiled.jit import kernel, run_over
 from hiergcn.compiled.simd import load, multiply_add, splat, store
-from hiergcn.model.ops.dropout import Mask
+from hiergcn.model.ops.dropout import BitMask
 from hiergcn.model.ops.sparse import csr_indices, linear_map
 from hiergcn.model.ops.vmap import apply
 
@@ -278,7 +278,7 @@ class Propagated(NamedTuple):
 
 
 def spread_features(
-    levels: Stacked, X: Tensor, keep: Tensor, mask: Mask | None, epsilon: float | None = None
+    levels: Stacked, X: Tensor, keep: Tensor, mask: BitMask | None, epsilon: float | None = None
 ) -> Propagated:
     """Return dropout(P diag(keep) X) of dense X, (n, f); with epsilon, its columns are normalised before dropout."""
     n, f = X.shape
@@ -296,7 +296,7 @@ def _in_blocks(
     given: Tensor,
     out: Tensor,
     keep: Tensor | None = None,
-    mask: Mask | None = None,
+    mask: BitMask | None = None,
     epsilon: float | None = None,
     moments: npt.NDArray[np.float64] = _NO_MOMENTS,
 ) -> None:
@@ -308,7 +308,7 @@ def _in_blocks(
     _shared_out(blocks, partial(_spread_blocks, levels, *arrays, out.numpy(), moments))
 
 
-def _array(mask: Mask | None) -> tuple[npt.NDArray[np.int16], int, float]:
+def _array(mask: BitMask | None) -> tuple[npt.NDArray[np.int16], int, float]:
     return (np.empty(0, np.int16), 0, 1.0) if mask is None else (mask[0].numpy(), *mask[1:])
 
 
@@ -317,7 +317,7 @@ def _shared_out(length: int, call: Callable[[int, int], None]) -> None:
     run_over(list(pairwise(length * t // threads for t in range(threads + 1))), call, threads)
 
 
-def masked_product(panels: Tensor, weight: Tensor, shift: Tensor | None = None, mask: Mask | None = None) -> Tensor:
+def masked_product(panels: Tensor, weight: Tensor, shift: Tensor | None = None, mask: BitMask | None = None) -> Tensor:
     """Return X W for features X in panels, plus M S for the factors M of their mask, (n, f); W and S are (f, d)."""
     width = panels.shape[0] * panels.shape[2]
     cut = nn.functional.pad(weight, (0, 0, 0, width - len(weight))).view(len(panels), -1, weight.shape[1])
@@ -326,7 +326,7 @@ def masked_product(panels: Tensor, weight: Tensor, shift: Tensor | None = None, 
 
 class _MaskedProduct(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, weight: Tensor, shift: Tensor | None, panels: Tensor, mask: Mask | None) -> Tensor:
+    def forward(ctx: Any, weight: Tensor, shift: Tensor | None, panels: Tensor, mask: BitMask | None) -> Tensor:
         ctx.panels, ctx.mask, ctx.shift_shape = panels, mask, None if shift is None else shift.shape
         product = panels.new_zeros(panels.shape[1], weight.shape[2])
         for X, part in zip(panels, weight, strict=True):
@@ -354,7 +354,7 @@ def _mask_factors_flat(bits: npt.NDArray[np.int16], limit: int, scale: float, ou
         out[i] = factor if bits[i] < limit16 else zero
 
 
-def _mask_factors(mask: Mask, n: int, f: int) -> Iterator[tuple[slice, Tensor]]:
+def _mask_factors(mask: BitMask, n: int, f: int) -> Iterator[tuple[slice, Tensor]]:
     """Return the factors of the entries of a mask of (n, f), some rows at a time, which stay in the cache."""
     bits, limit, scale = mask
     length = max(_CACHED // f, 1)
