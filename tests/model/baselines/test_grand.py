@@ -1,5 +1,7 @@
 """GRAND against dense formulas and worked examples."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,6 +13,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.grand import GRAND, GRANDConfig, GRANDMethod, consistency_loss, mixed_order, sharpened
 from hiergcn.model.method import Prepared
+from hiergcn.model.ops import cpu_propagation
 from hiergcn.model.ops.sparse import csr_tensor, normalised_adjacency
 from hiergcn.run.fit import fit
 from hiergcn.run.settings import settings_for
@@ -104,6 +107,39 @@ def test_input_dropout_is_on_propagated_features(task: Task) -> None:
     smoothed = dense_mean_of_powers(task, 8) @ np.asarray(task.features)
     kept = passes[0] != 0
     np.testing.assert_allclose(passes[0][kept] * 0.75, smoothed[kept.numpy()], rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("side", ["propagated", "features"])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"batch_norm": True, "hidden_dropout": 0.8, "hidden": 40},
+        {"batch_norm": True, "input_dropout": 0.0},
+        {"input_dropout": 0.0, "hidden_dropout": 0.0, "rescale": True},
+    ],
+)
+def test_passes_at_once_are_passes_one_by_one(
+    task: Task, side: str, sparse: bool, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same draws, logits, gradients and running statistics."""
+    X = np.asarray(task.features)
+    if sparse:
+        task = replace(task, features=sp.csr_array(np.where(np.abs(X) > 0.8, X, 0.0)))
+    found = []
+    for least in (0, 2**60):  # entries of Â times columns for which passes are made at once
+        monkeypatch.setattr(cpu_propagation, "_SMALL", least)
+        model, prepared = built(task, order=3, passes=3, input_dropout_on=side, **settings)
+        logits = model.train().random_passes(prepared.features)
+        logits.square().sum().backward()
+        gradients = {f"gradient of {name}": parameter.grad for name, parameter in model.named_parameters()}
+        drawn = {"logits": logits, "generator": model.generator.get_state()}
+        found.append({**drawn, **gradients, **dict(model.named_buffers())})
+    one, other = found
+    assert one.keys() == other.keys()
+    for name, value in one.items():
+        torch.testing.assert_close(value, other[name], rtol=1e-3, atol=1e-3)
 
 
 def test_sharpening_by_hand() -> None:

@@ -68,24 +68,19 @@ def test_random_bits_of_two_seeds_have_nothing_in_common() -> None:
     assert abs(float(torch.corrcoef(torch.stack([one, other]))[0, 1])) < 5 / 40_000**0.5
 
 
-@pytest.mark.parametrize("width", [7, 96])
-def test_kept_products_are_those_that_dropout_keeps(width: int) -> None:
-    generator = torch.Generator().manual_seed(0)
-    grad, weight = torch.randn(40, width, generator=generator), torch.randn(3, width, generator=generator)
-    mask = cpu.random_bits(7, 120), 4000, 1.7
-    expected = cpu.dropout((grad @ weight.t()).unsqueeze(0), mask[0].unsqueeze(0), *mask[1:]).squeeze(0)
-    torch.testing.assert_close(cpu.kept_products(grad, weight, *mask), expected, rtol=1e-5, atol=1e-5)
-
-
-def test_dropout_has_the_same_bits_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
-    left, right, grad = torch.randn(50, 6), torch.randn(50, 3), torch.randn(50, 9)
-    mask = torch.randint(-(2**15), 2**15, (452,), dtype=torch.int16), 1234, 1.7
-
-    def results() -> list[Tensor]:
-        return [cpu.dropout_concat(left, right, *mask), *cpu.dropout_split(grad, 6, *mask)]
-
-    monkeypatch.setattr(cpu, "_is_loaded", lambda _: True)
-    kernels = results()
-    monkeypatch.setattr(cpu, "_is_loaded", lambda _: False)
-    for one, other in zip(kernels, results(), strict=True):
-        assert torch.equal(one, other)
+@pytest.mark.parametrize("rows", [None, [0, 3, 17, 49]])
+@pytest.mark.parametrize("width", [9, 12])
+def test_dropout_is_that_of_its_random_bits(
+    width: int, rows: list[int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compiled and by torch, for all rows of a matrix or some."""
+    index = None if rows is None else torch.tensor(rows)
+    bits = cpu.random_bits(2**63 + 5, 50 * width)[: 50 * width].view(50, width)
+    bits = bits if index is None else bits[index]
+    values, mask = torch.randn(len(bits), width), (index, 2**63 + 5, 1234, 1.7)
+    expected = torch.where(bits < 1234, values * torch.tensor(1.7), 0.0)
+    for loaded in (True, False):
+        monkeypatch.setattr(cpu, "_is_loaded", lambda _, loaded=loaded: loaded)
+        left, right = cpu.dropout_split(values, 6, *mask)
+        assert torch.equal(torch.cat([left, right], dim=1), expected)
+        assert torch.equal(cpu.dropout_concat(values[:, :6], values[:, 6:], *mask), expected)

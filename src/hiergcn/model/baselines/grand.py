@@ -15,7 +15,8 @@ No gradient goes through the target. Prediction is one pass with (1 - δ) X in t
 Numbers have no softmax and no sharpening: the loss is the squared error, and the target is the mean of the passes.
 
 Cost of a pass: with dropout or batch normalisation on X̄, X̄ is made in full for each of the S passes, dense (n, f): 16
-MB on Cora, 39 MB on Pubmed. It needs no gradient, and its columns are propagated in blocks that stay in the cache.
+MB on Cora, 39 MB on Pubmed. It needs no gradient, and on a CPU its columns are propagated in blocks that stay in the
+cache with all that is done to them (`ops.cpu_propagation`).
 Without them, X̄ W = 1/(K+1) Σ Âᵏ diag(ε) (X W) is the same with `hidden` columns instead of f, and X stays sparse; that
 side is taken unless f is smaller. It is also taken if X̄ does not fit (NELL: 16 GB a pass); dropout is then on the
 stored entries of X.
@@ -28,22 +29,24 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import AdjacencyMethod
+from hiergcn.model.baselines.grand_passes import passes_at_once
 from hiergcn.model.config_types import Count, InputConfig, NonNegative, Positive, Rate, Scaling, Whole
 from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, tensor_bytes
 from hiergcn.model.method import Features, Labelled, Measured, NodeModel, Prepared, Weights, activated
+from hiergcn.model.ops.cpu_layer import on_cpu_alone
+from hiergcn.model.ops.cpu_propagation import Spread, Stacked, stacked_levels
 from hiergcn.model.ops.dropout import dropout
-from hiergcn.model.ops.sparse import csr_product, linear_map
+from hiergcn.model.ops.sparse import csr_product, linear_map, scipy_matrix
 from hiergcn.model.ops.sparse_features import feature_dropout
 
 MOST_IN_FULL = 2**28  # entries of X̄ that a pass may make: 1 GiB
-_BLOCK = 2**18  # entries of H that are propagated together on a CPU, a megabyte
-_LEAST = 64  # columns that are, on any graph
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class GRANDConfig(InputConfig):
 
 def mixed_order(adjacency: Tensor, order: int, dense: Tensor) -> Tensor:
     """Return 1/(K+1) Σ_{k=0..K} Âᵏ H for a fixed symmetric Â; (n, d) -> (n, d)."""
-    mixed = partial(in_column_blocks, partial(_horner, adjacency, order))  # its gradient is the same product
+    mixed = partial(_horner, adjacency, order)  # its gradient is the same product
     return linear_map(dense, mixed, mixed)
 
 
@@ -99,15 +102,18 @@ def _horner(adjacency: Tensor, order: int, dense: Tensor) -> Tensor:
     return total / (order + 1)
 
 
-def in_column_blocks(product: Callable[[Tensor], Tensor], dense: Tensor) -> Tensor:
-    """Return P H, on a CPU by blocks of columns that stay in the cache with what is made of them; (n, d) -> (n, d)."""
-    columns = max(_BLOCK // max(len(dense), 1), _LEAST)
-    if dense.device.type != "cpu" or dense.shape[1] <= columns:
-        return product(dense)
-    result = torch.empty_like(dense)
-    for part, into in zip(dense.split(columns, dim=1), result.split(columns, dim=1), strict=True):
-        into.copy_(product(part.contiguous()))
-    return result
+class MixedOrder(Spread):
+    """The mean of powers 0 to K of Â."""
+
+    def __init__(self, adjacency: Tensor, order: int) -> None:
+        self.adjacency, self.order, self.entries = adjacency, order, adjacency.values().numel()
+
+    def plain(self, H: Tensor) -> Tensor:
+        return _horner(self.adjacency, self.order, H)
+
+    def stack(self) -> Stacked:
+        A = scipy_matrix(self.adjacency)
+        return stacked_levels([A], [np.ones(A.shape[0])], [], [1.0], [self.order])
 
 
 def sharpened(mean: Tensor, temperature: float) -> Tensor:
@@ -128,7 +134,7 @@ class Propagation:
     """The tensors of one graph."""
 
     n_nodes: int
-    spread: Callable[[Tensor], Tensor]  # H -> P H, P the mean of powers of Â
+    spread: Spread  # H -> P H, P the mean of powers of Â
     smoothed: Tensor | None  # P X, dense (n, f), for predictions; None if X W is propagated
 
 
@@ -217,12 +223,20 @@ class GRAND(NodeModel):
 
     def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
         """Return the supervised and the consistency loss of S passes."""
-        logits = torch.stack([self(features) for _ in range(self.config.passes)])  # (S, n, classes)
+        logits = self.random_passes(features)  # (S, n, classes)
         supervised = torch.stack([labelled.loss(one) for one in logits]).mean()
         probabilities = activated(logits)
         mean = probabilities.detach().mean(dim=0)
         target = mean if isinstance(labelled, Measured) else self.target(mean, labelled)
         return supervised + self.consistency_weight() * consistency_loss(probabilities, target)
+
+    def random_passes(self, features: Features) -> Tensor:
+        """Return the logits of S passes, (S, n, classes)."""
+        S, in_full = self.config.passes, self.graph.smoothed is not None
+        columns = features.shape[1] if in_full else S * self.config.hidden
+        if on_cpu_alone(self.first, self.generator) and self.graph.spread.is_large(columns):
+            return passes_at_once(self, features)
+        return torch.stack([self(features) for _ in range(S)])
 
     def target(self, mean: Tensor, labelled: Labelled) -> Tensor:
         """Return the target of passes with this mean; both (n, classes)."""
@@ -247,7 +261,7 @@ class GRANDMethod(AdjacencyMethod):
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
     ) -> Prepared:
-        spread = partial(mixed_order, self.structure(task, device), self.config.order)
+        spread = MixedOrder(self.structure(task, device), self.config.order)
         features, smoothed = smoothed_features(self.features(task, device), spread, self.config)
         return Prepared(features, Propagation(task.n_nodes, spread, smoothed))
 

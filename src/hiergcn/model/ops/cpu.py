@@ -17,7 +17,7 @@ from scipy.sparse import _sparsetools
 from torch import Tensor
 from torch.overrides import handle_torch_function, has_torch_function
 
-from hiergcn.compiled.jit import kernel, run_over
+from hiergcn.compiled.jit import kernel, prefetch, run_over
 from hiergcn.compiled.jit import mix as hashed
 
 Floats = npt.NDArray[np.floating]
@@ -31,6 +31,10 @@ _TINY = 2**18  # multiplications that are left to scipy
 _FEW = 2**15  # entries that torch's own operations handle while numba is not loaded, with the same bits
 _NARROW = 16  # columns below which scipy is as fast as numba
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio, odd: the step of SplitMix64
+_AHEAD = np.uint64(16)  # entries between the prefetch of a row and its use
+_LINE = np.uint64(16)  # floats of a cache line
+_CACHED = 2**19  # floats that fit into a core's caches, where a prefetch would only cost time
+_ALL = np.empty(0, dtype=np.int64)  # stands for all rows
 _ROWS = 2**11  # rows whose contributions to a sum are added first, whatever the number of threads
 
 
@@ -48,6 +52,12 @@ def _in_threads(length: int, work: int, call: Callable[[int, int], None], chunk:
     run_over(list(pairwise(cuts)), call, threads)
 
 
+@kernel(plain=None)
+def _prefetch_row(flat: Floats, row: Any, width: Any) -> None:
+    for place in range(np.uint64(row) * width, (np.uint64(row) + np.uint64(1)) * width, _LINE):
+        prefetch(flat, place)
+
+
 @kernel(plain=0)
 def _csr_product(
     row_start: Integers,
@@ -59,7 +69,8 @@ def _csr_product(
     start: int,
     stop: int,
 ) -> None:
-    width = np.uint64(dense.shape[1])
+    width, flat, last = np.uint64(dense.shape[1]), dense.ravel(), np.uint64(len(column) - 1)
+    far = dense.size > _CACHED
     for i in range(np.uint64(start), np.uint64(stop)):
         e, end = np.uint64(row_start[i]), np.uint64(row_start[i + np.uint64(1)])
         if (end - e) & np.uint64(1):  # entries in pairs: half as many passes over the row of the result
@@ -73,6 +84,9 @@ def _csr_product(
         for f in range(e, end, np.uint64(2)):
             value, j = values[f], np.uint64(column[f])
             other, o = values[f + np.uint64(1)], np.uint64(column[f + np.uint64(1)])
+            if far:
+                _prefetch_row(flat, column[min(f + _AHEAD, last)], width)
+                _prefetch_row(flat, column[min(f + _AHEAD + np.uint64(1), last)], width)
             if value != 0.0 or other != 0.0:  # rows of entries that dropout has zeroed are not read
                 for k in range(width):
                     out[i, k] = (out[i, k] + value * dense[j, k]) + other * dense[o, k]
@@ -93,7 +107,7 @@ def csr_product(row_start: Part, column: Part, values: Part, dense: Tensor, plus
         out = torch.zeros((n, width), dtype=dense.dtype)
         _sparsetools.csr_matvecs(n, len(dense), width, *pattern, _array(dense).ravel(), out.numpy().ravel())
         return out if plus is None else out.add_(plus)
-    out = torch.empty((n, width), dtype=dense.dtype)
+    out = torch.empty(n, width, dtype=dense.dtype)
     result = out.numpy()
     arrays = *pattern, _array(dense), result[:0] if plus is None else _array(plus), result
     _in_threads(n, entries * width, partial(_csr_product, *arrays))
@@ -122,7 +136,7 @@ def transpose_product(row_start: Tensor, column: Tensor, values: Tensor, dense: 
         out = torch.zeros((m, width), dtype=dense.dtype)
         _sparsetools.csc_matvecs(m, n, width, *pattern, _array(dense).ravel(), out.numpy().ravel())
         return out
-    out = torch.empty((m, width), dtype=dense.dtype)
+    out = torch.empty(m, width, dtype=dense.dtype)
     arrays = *pattern, _array(dense), out.numpy()
     _in_threads(width, values.numel() * width, partial(_transpose_product, *arrays))
     return out
@@ -215,43 +229,6 @@ def kept_entries(
 
 
 @kernel(plain=0)
-def _kept_products(
-    grad: Floats,
-    weight: Floats,
-    bits: npt.NDArray[np.int16],
-    limit: int,
-    scale: float,
-    out: Floats,
-    start: int,
-    stop: int,
-) -> None:
-    factor, zero, limit16 = out.dtype.type(scale), out.dtype.type(0.0), np.int16(limit)
-    p, width, part = np.uint64(out.shape[1]), np.uint64(grad.shape[1]), np.empty_like(grad[0])
-    for i in range(np.uint64(start), np.uint64(stop)):
-        for k in range(p):
-            if bits[i * p + k] >= limit16:
-                out[i, k] = zero
-                continue
-            for j in range(width):
-                part[j] = grad[i, j] * weight[k, j]
-            length = width
-            while length > np.uint64(1):  # the upper half is added to the lower one
-                half = length >> np.uint64(1)
-                for j in range(half):
-                    part[j] += part[length - half + j]
-                length -= half
-            out[i, k] = part[0] * factor
-
-
-def kept_products(grad: Tensor, weight: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
-    """Return `dropout` of grad Wᵀ, without computing the entries that are dropped; (n, d) (p, d) -> (n, p)."""
-    out = torch.empty((len(grad), len(weight)), dtype=grad.dtype)
-    arrays = _array(grad), _array(weight), bits.numpy(), limit, scale, out.numpy()
-    _in_threads(len(grad), grad.numel(), partial(_kept_products, *arrays))
-    return out
-
-
-@kernel(plain=0)
 def _dropout(
     values: Floats, bits: npt.NDArray[np.int16], out: Floats, limit: int, scale: float, start: int, stop: int
 ) -> None:
@@ -270,72 +247,96 @@ def dropout(values: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
     return out
 
 
+@kernel(plain=None)
+def _hash_entries(seed: np.uint64, first: np.uint64, words: npt.NDArray[np.uint64]) -> np.uint64:
+    """Write the words that hold the bits of the entries from `first` on, and return its place among their quarters."""
+    for q in range(np.uint64(len(words))):
+        words[q] = hashed(seed + ((first >> np.uint64(2)) + q) * _GOLDEN)
+    return first & np.uint64(3)
+
+
 @kernel(plain=0)
 def _dropout_concat(
     left: Floats,
     right: Floats,
-    bits: npt.NDArray[np.int16],
-    out: Floats,
+    rows: Integers,
+    seed: np.uint64,
     limit: int,
     scale: float,
+    out: Floats,
     start: int,
     stop: int,
 ) -> None:
     factor, zero, limit16 = out.dtype.type(scale), out.dtype.type(0.0), np.int16(limit)
     d, width = np.uint64(left.shape[1]), np.uint64(out.shape[1])
+    words = np.empty(out.shape[1] // 4 + 2, dtype=np.uint64)
+    bits = words.view(np.int16)
     for i in range(np.uint64(start), np.uint64(stop)):
+        at = _hash_entries(seed, np.uint64(rows[i] if rows.size else i) * width, words)
         for k in range(d):
-            out[i, k] = left[i, k] * factor if bits[i * width + k] < limit16 else zero
+            out[i, k] = left[i, k] * factor if bits[at + k] < limit16 else zero
         for k in range(d, width):
-            out[i, k] = right[i, k - d] * factor if bits[i * width + k] < limit16 else zero
+            out[i, k] = right[i, k - d] * factor if bits[at + k] < limit16 else zero
 
 
-def dropout_concat(left: Tensor, right: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
-    """Return `dropout` of [left ‖ right]; (n, d) (n, e) -> (n, d + e)."""
+def dropout_concat(left: Tensor, right: Tensor, rows: Tensor | None, seed: int, limit: int, scale: float) -> Tensor:
+    """Return `dropout` of [left ‖ right], which are some rows of a matrix or all; (n, d) (n, e) -> (n, d + e)."""
     n, width = len(left), left.shape[1] + right.shape[1]
     if n * width < _FEW and not _is_loaded(_dropout_concat):
-        return torch.cat([left, right], dim=1).mul_(_factors(bits, limit, scale, n, width))
-    out = torch.empty((n, width), dtype=left.dtype)
-    arrays = _array(left), _array(right), bits.numpy(), out.numpy()
-    _in_threads(n, out.numel() * _ENTRY, partial(_dropout_concat, *arrays, limit, scale))
+        return torch.cat([left, right], dim=1).mul_(_factors(rows, seed, limit, scale, n, width))
+    out = torch.empty(n, width, dtype=left.dtype)
+    arrays = _array(left), _array(right), _places(rows), np.uint64(seed), limit, scale, out.numpy()
+    _in_threads(n, out.numel() * _ENTRY, partial(_dropout_concat, *arrays))
     return out
 
 
 @kernel(plain=0)
 def _dropout_split(
     values: Floats,
-    bits: npt.NDArray[np.int16],
-    left: Floats,
-    right: Floats,
+    rows: Integers,
+    seed: np.uint64,
     limit: int,
     scale: float,
+    left: Floats,
+    right: Floats,
     start: int,
     stop: int,
 ) -> None:
     factor, zero, limit16 = values.dtype.type(scale), values.dtype.type(0.0), np.int16(limit)
     d, width = np.uint64(left.shape[1]), np.uint64(values.shape[1])
+    words = np.empty(values.shape[1] // 4 + 2, dtype=np.uint64)
+    bits = words.view(np.int16)
     for i in range(np.uint64(start), np.uint64(stop)):
+        at = _hash_entries(seed, np.uint64(rows[i] if rows.size else i) * width, words)
         for k in range(d):
-            left[i, k] = values[i, k] * factor if bits[i * width + k] < limit16 else zero
+            left[i, k] = values[i, k] * factor if bits[at + k] < limit16 else zero
         for k in range(d, width):
-            right[i, k - d] = values[i, k] * factor if bits[i * width + k] < limit16 else zero
+            right[i, k - d] = values[i, k] * factor if bits[at + k] < limit16 else zero
 
 
-def dropout_split(values: Tensor, d: int, bits: Tensor, limit: int, scale: float) -> tuple[Tensor, Tensor]:
+def dropout_split(
+    values: Tensor, d: int, rows: Tensor | None, seed: int, limit: int, scale: float
+) -> tuple[Tensor, Tensor]:
     """Return the first d columns of `dropout` of the values, and the others."""
     n, width = values.shape
     if n * width < _FEW and not _is_loaded(_dropout_split):
-        dropped = values * _factors(bits, limit, scale, n, width)
+        dropped = values * _factors(rows, seed, limit, scale, n, width)
         return dropped[:, :d], dropped[:, d:]
     left, right = (torch.empty((n, columns), dtype=values.dtype) for columns in (d, width - d))
-    arrays = _array(values), bits.numpy(), left.numpy(), right.numpy()
-    _in_threads(n, values.numel() * _ENTRY, partial(_dropout_split, *arrays, limit, scale))
+    arrays = _array(values), _places(rows), np.uint64(seed), limit, scale, left.numpy(), right.numpy()
+    _in_threads(n, values.numel() * _ENTRY, partial(_dropout_split, *arrays))
     return left, right
 
 
-def _factors(bits: Tensor, limit: int, scale: float, n: int, width: int) -> Tensor:
+def _places(rows: Tensor | None) -> Integers:
+    return _ALL if rows is None else rows.numpy()
+
+
+def _factors(rows: Tensor | None, seed: int, limit: int, scale: float, n: int, width: int) -> Tensor:
     """Return `scale` for entries that are kept, 0 for the others; (n, width)."""
-    return (bits[: n * width].view(n, width) < limit).to(torch.float32).mul_(scale)
+    bits = random_bits(seed, (n if rows is None else int(rows[-1]) + 1) * width)
+    bits = bits[: len(bits) // width * width].view(-1, width)
+    return ((bits[:n] if rows is None else bits.index_select(0, rows)) < limit).to(torch.float32).mul_(scale)
 
 
 def _is_loaded(function: Any) -> bool:
@@ -394,7 +395,7 @@ def mix_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, T
 def mix(Z: Tensor, w: Tensor) -> Tensor:
     """Return Σ_j w_j ReLU(Z_j); (n, d * c) (c,) -> (n, d)."""
     (n, width), c = Z.shape, w.shape[0]
-    out = torch.empty((n, width // c), dtype=Z.dtype)
+    out = torch.empty(n, width // c, dtype=Z.dtype)
     _in_threads(n, n * width * _ENTRY, partial(_mix, _array(Z), tuple(_array(w)), out.numpy()))
     return out
 
@@ -402,7 +403,7 @@ def mix(Z: Tensor, w: Tensor) -> Tensor:
 def mix_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
     """Return the gradients of `mix` by Z and w."""
     (n, width), c = Z.shape, w.shape[0]
-    by_Z = torch.empty((n, width), dtype=Z.dtype)
+    by_Z = torch.empty(n, width, dtype=Z.dtype)
     sums = np.zeros((-(-n // _ROWS), width))  # in double precision, as there may be millions of rows
     arrays = _array(grad), _array(Z), tuple(_array(w)), by_Z.numpy(), sums
     _in_threads(n, n * width * _ENTRY, partial(_mix_backward, *arrays), _ROWS)

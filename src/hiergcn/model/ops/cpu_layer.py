@@ -116,7 +116,9 @@ class _FeatureLayer(torch.autograd.Function):
         grad = csr_product(ctx.adjacency, grad)
         row_start, column, values = ctx.X.matrix
         by_theta = cpu.transpose_product(row_start, column, values, grad, len(theta))
-        by_S = cpu.kept_products(grad, theta[-ctx.columns :], *ctx.X.mask)
+        bits, *mask = ctx.X.mask
+        products = dense_product(grad, theta[-ctx.columns :].t())
+        by_S = cpu.dropout(products.unsqueeze(0), bits.unsqueeze(0), *mask).squeeze(0)
         return by_S, by_theta, by_w, None, None, None
 
 

@@ -82,7 +82,8 @@ def dropout(values: Tensor, rate: float, generator: AnyGenerator = None) -> Tens
     if values.is_cuda and gpu_kernels():
         draw = _next_draw(generator or torch.cuda.default_generators[values.get_device()])
         return apply(_DropoutOnGPU, values.unsqueeze(0), kept, draw).squeeze(0)
-    return apply(_Dropout, values.unsqueeze(0), kept, [generator]).squeeze(0)
+    bits = _bits(values.numel(), values.device, [generator])
+    return apply(_Dropout, values.unsqueeze(0), (bits, *_limit_and_scale(kept))).squeeze(0)
 
 
 def dropout_concat(left: Tensor, right: Tensor, rate: float, generator: AnyGenerator = None) -> Tensor:
@@ -92,16 +93,16 @@ def dropout_concat(left: Tensor, right: Tensor, rate: float, generator: AnyGener
     return dropout(concat_columns(left, right), rate, generator)
 
 
-Mask = tuple[Tensor, int, float]
-"""Random bits of each entry, the limit below which they keep it, and the factor of entries that are kept."""
-
-
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Some rows of a matrix. They have the same random bits as among all rows."""
 
-    index: Tensor  # (m,)
+    index: Tensor  # (m,), ascending
     total: int  # rows of the whole matrix
+
+
+Mask = tuple[Tensor | None, int, int, float]
+"""Rows, or None for all; seed of the random bits; limit below which bits keep an entry, and the factor of those."""
 
 
 def masked_concat(
@@ -112,12 +113,7 @@ def masked_concat(
     if kept == _STEPS:
         return left if right is None else torch.cat([left, right], dim=1), None
     right = left[:, :0] if right is None else right
-    width = left.shape[1] + right.shape[1]
-    entries = (len(left) if rows is None else rows.total) * width
-    bits = _bits(entries, left.device, [generator])[0]
-    if rows is not None:
-        bits = bits[:entries].view(rows.total, width).index_select(0, rows.index).view(-1)
-    mask = (bits, *_limit_and_scale(kept))
+    mask = (None if rows is None else rows.index, _next_seed(generator), *_limit_and_scale(kept))
     return cpu.dropout_concat(left, right, *mask), mask
 
 
@@ -126,11 +122,29 @@ def masked_split(grad: Tensor, columns: int, mask: Mask | None) -> tuple[Tensor,
     return (grad[:, :columns], grad[:, columns:]) if mask is None else cpu.dropout_split(grad, columns, *mask)
 
 
+BitMask = tuple[Tensor, int, float]
+"""Random bits of each entry, the limit below which they keep it, and the factor of entries that are kept."""
+
+
+def drawn_mask(entries: int, rate: float, generator: torch.Generator | None = None) -> BitMask | None:
+    """Draw for so many entries what `dropout` on a CPU would draw; None if nothing is dropped."""
+    kept = _kept(rate)
+    if kept == _STEPS:
+        return None
+    return _bits(entries, torch.device("cpu"), [generator])[0], *_limit_and_scale(kept)
+
+
+def masked(values: Tensor, masks: Sequence[BitMask]) -> Tensor:
+    """Return the values (m, ...) with dropout by a mask of one rate for each of m parts."""
+    _, limit, scale = masks[0]
+    return apply(_Dropout, values, (torch.stack([bits for bits, _, _ in masks]), limit, scale))
+
+
 class KeptEntries(NamedTuple):
     """A sparse matrix without the entries that `dropout` makes 0, and the mask of dense columns at its right side."""
 
     matrix: tuple[Tensor, Tensor, Tensor]  # row starts, columns, values
-    mask: Mask
+    mask: BitMask
 
 
 def dropped_entries(
@@ -168,18 +182,17 @@ def _kept(rate: float) -> int:
 
 
 class _Dropout(torch.autograd.Function):
-    """Dropout on values (models, ...), a generator per model. Saves the bits for backward, which are smaller."""
+    """Dropout on values (models, ...) by a mask. Saves the bits for backward, which are smaller."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, kept: int, generators: Sequence[torch.Generator | None]) -> Tensor:
-        bits = _bits(values.shape[1:].numel(), values.device, generators)
+    def forward(ctx: Any, values: Tensor, mask: BitMask) -> Tensor:
         if ctx.needs_input_grad[0]:
-            ctx.bits, ctx.kept = bits, kept
-        return _dropped(values, bits, kept)
+            ctx.mask = mask
+        return _dropped(values, *mask)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        return _dropped(grads[0], ctx.bits, ctx.kept), None, None
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        return _dropped(grads[0], *ctx.mask), None
 
 
 def _bits(n: int, device: torch.device, generators: Sequence[torch.Generator | None]) -> Tensor:
@@ -187,19 +200,22 @@ def _bits(n: int, device: torch.device, generators: Sequence[torch.Generator | N
 
     On a CPU each generator draws a seed, from which `cpu.random_bits` makes the bits in a tenth of the time.
     """
-    words = 1 if device.type == "cpu" else -(-n // 4)
-    drawn = torch.empty((len(generators), words), dtype=torch.int64, device=device)
+    if device.type == "cpu":
+        bits = [cpu.random_bits(_next_seed(generator), n) for generator in generators]
+        return bits[0].unsqueeze(0) if len(bits) == 1 else torch.stack(bits)
+    drawn = torch.empty((len(generators), -(-n // 4)), dtype=torch.int64, device=device)
     for row, generator in zip(drawn, generators, strict=True):
         row.random_(-(2**63), None, generator=generator)
-    if device.type != "cpu":
-        return drawn.view(torch.int16)
-    bits = [cpu.random_bits(seed % 2**64, n) for seed in drawn.flatten().tolist()]
-    return bits[0].unsqueeze(0) if len(bits) == 1 else torch.stack(bits)
+    return drawn.view(torch.int16)
 
 
-def _dropped(values: Tensor, bits: Tensor, kept: int) -> Tensor:
-    """Keep and scale the values (models, ...) whose bits are among the lowest `kept` of 2^16."""
-    limit, scale = _limit_and_scale(kept)
+def _next_seed(generator: torch.Generator | None) -> int:
+    """Draw the 64 bits from which `cpu` makes random bits."""
+    return int(torch.empty((), dtype=torch.int64).random_(-(2**63), None, generator=generator)) % 2**64
+
+
+def _dropped(values: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
+    """Keep and scale the values (models, ...) whose bits are below the limit."""
     if not values.is_cuda:
         return cpu.dropout(values, bits, limit, scale)
     mask = bits[:, : values.shape[1:].numel()].view_as(values) < limit
@@ -233,7 +249,8 @@ class _DropoutOfReplicas(ReplicaRule):
         (each,) = replicas_first(info, in_dims, values)
         if generator.on_gpu:
             return apply(_DropoutOnGPU, each, kept, generator.next_draw()), 0
-        return apply(_Dropout, each, kept, generator.generators), 0
+        bits = _bits(each.shape[1:].numel(), each.device, generator.generators)
+        return apply(_Dropout, each, (bits, *_limit_and_scale(kept))), 0
 
 
 class _DropoutConcatOfReplicas(ReplicaRule):

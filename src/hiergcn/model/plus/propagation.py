@@ -9,19 +9,19 @@ level by level, as in H-GCN: sums go down, and the result of each level is added
 """
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from hiergcn.coarsen import Hierarchy
-from hiergcn.model.baselines.grand import in_column_blocks, mixed_order
+from hiergcn.model.baselines.grand import mixed_order
 from hiergcn.model.levels import HierarchyTensors
-from hiergcn.model.ops.sparse import linear_map
+from hiergcn.model.ops.cpu_propagation import Spread, Stacked, stacked_levels
+from hiergcn.model.ops.sparse import scipy_matrix
 
 
-class HierarchicalPropagation:
+class HierarchicalPropagation(Spread):
     """P of one graph, from the share β_l and the order K_l of each level. A share of 0 leaves a level out."""
 
     def __init__(
@@ -30,15 +30,18 @@ class HierarchicalPropagation:
         self.shares, self.orders = tuple(shares), tuple(orders)
         used = max((i for i, share in enumerate(shares) if share), default=0)
         self.levels = HierarchyTensors(hierarchy, used).to(device).levels
-        roots = [np.sqrt(level.node_weight, dtype=np.float32) for level in hierarchy.levels[: used + 1]]
+        self.weights = [level.node_weight for level in hierarchy.levels[: used + 1]]
+        roots = [np.sqrt(weight, dtype=np.float32) for weight in self.weights]
         self.roots = [torch.from_numpy(root).unsqueeze(1).to(device) for root in roots]  # (n_l, 1)
+        self.entries = sum(level.adjacency.values().numel() for level in self.levels)
 
-    def __call__(self, H: Tensor) -> Tensor:
-        """Return P H; (n, d) -> (n, d)."""
-        spread = partial(in_column_blocks, self._spread)
-        return linear_map(H, spread, spread)
+    def stack(self) -> Stacked:
+        adjacencies = [scipy_matrix(level.adjacency) for level in self.levels]
+        groups = [level.group.numpy() for level in self.levels[:-1]]
+        used = len(self.levels)
+        return stacked_levels(adjacencies, self.weights, groups, self.shares[:used], self.orders[:used])
 
-    def _spread(self, H: Tensor) -> Tensor:
+    def plain(self, H: Tensor) -> Tensor:
         finer: list[Tensor] = []  # input of each level but the coarsest
         for level in self.levels[:-1]:
             finer.append(H)  # (n_i, d)

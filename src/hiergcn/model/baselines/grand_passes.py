@@ -1,0 +1,88 @@
+"""All random passes of a training step of GRAND on a CPU, with the draws of one pass after the other.
+
+Without X̄, the passes are more columns of one propagation, and X W is the same for all of them unless X has dropout.
+With X̄, batch normalisation and dropout are done on the propagated columns while they are in the cache; see
+`ops.cpu_propagation`. Its product is X̄ W for X̄ = M (γ x̂ + β), where x̂ has a mean of 0 and a variance of 1 and M is
+the dropout mask: (M x̂) (γ W) + M (β W), so that no gradient as wide as X̄ is needed.
+"""
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from hiergcn.model.ops.cpu_propagation import masked_product, spread_features
+from hiergcn.model.ops.dropout import BitMask, drawn_mask, masked
+from hiergcn.model.ops.sparse_features import Features, feature_dropout
+
+if TYPE_CHECKING:
+    from hiergcn.model.baselines.grand import GRAND
+
+Drawn = tuple[Tensor, list[BitMask | None]]
+"""X̄ W of every pass, (S, n, hidden), and the dropout masks of the second layer."""
+
+
+def passes_at_once(model: "GRAND", features: Features) -> Tensor:
+    """Return the logits of S passes; (n, f) -> (S, n, classes)."""
+    H, masks = _from_products(model, features) if model.graph.smoothed is None else _from_features(model, features)
+    H = torch.relu(H + model.first_bias)
+    if model.config.batch_norm:
+        H = torch.stack([model.hidden_norm(one) for one in H])
+    drawn = [mask for mask in masks if mask is not None]
+    if drawn:
+        H = masked(H, drawn)
+    return H @ model.second + model.second_bias
+
+
+def _from_products(model: "GRAND", features: Features) -> Drawn:
+    """Propagate X W of all passes, each with its own dropped nodes."""
+    rate, generator = model.config.input_dropout, model.generator
+    products: list[Tensor] = []
+    masks = []
+    for _ in range(model.config.passes):
+        keep = model._kept_nodes()
+        if rate or not products:
+            product = feature_dropout(features, rate, generator) @ model.first
+        products.append(product * keep)
+        masks.append(_hidden_mask(model))
+    return model.graph.spread(torch.stack(products)), masks
+
+
+def _from_features(model: "GRAND", features: Features) -> Drawn:
+    """Propagate X in every pass, and multiply it by W."""
+    assert isinstance(features, Tensor)
+    norm, rate = model.input_norm, model.config.input_dropout
+    weight: Tensor = model.first
+    shift = epsilon = None
+    if isinstance(norm, nn.BatchNorm1d):
+        weight, shift, epsilon = norm.weight.unsqueeze(1) * weight, norm.bias.unsqueeze(1) * weight, norm.eps
+    products, masks = [], []
+    for _ in range(model.config.passes):
+        keep = model._kept_nodes()
+        assert isinstance(keep, Tensor)
+        mask = drawn_mask(features.numel(), rate, model.generator)
+        X = spread_features(model.graph.spread.stacked, features, keep, mask, epsilon)
+        if isinstance(norm, nn.BatchNorm1d):
+            _track(norm, X.mean, X.variance, len(features))
+        if mask is None and shift is not None:
+            products.append(masked_product(X.panels, weight) + shift.sum(dim=0))
+        else:
+            products.append(masked_product(X.panels, weight, shift, mask))
+        masks.append(_hidden_mask(model))
+    return torch.stack(products), masks
+
+
+def _hidden_mask(model: "GRAND") -> BitMask | None:
+    return drawn_mask(model.graph.n_nodes * model.config.hidden, model.config.hidden_dropout, model.generator)
+
+
+@torch.no_grad()
+def _track(norm: nn.BatchNorm1d, mean: Tensor, variance: Tensor, n: int) -> None:
+    """Update the running statistics, as the module itself does."""
+    assert norm.momentum is not None
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
+    assert norm.num_batches_tracked is not None
+    norm.running_mean.lerp_(mean, norm.momentum)
+    norm.running_var.lerp_(variance * (n / max(n - 1, 1)), norm.momentum)
+    norm.num_batches_tracked += 1

@@ -1,0 +1,365 @@
+r"""Propagation of many columns through a graph and its hierarchy on a CPU, 32 columns at a time.
+
+.. math:: P = \sum_l U_l \frac{\beta_l}{K_l + 1} \sum_{k=0}^{K_l} \tilde A_l^k D_l,
+   \qquad \tilde A_l = R_l^{-1} \hat A_l R_l, \quad R_l = \operatorname{diag}(\sqrt{w_l})
+
+D_l takes the mean over each hyper-node of level l, w_l is the number of nodes in it, and U_l gives each node the row of
+its hyper-node. Â_l is D^-1/2 (A_l + I) D^-1/2. The sums are the same as those of `plus.propagation`; no scaling is left
+between the sparse products.
+
+Thirty-two columns of all nodes stay in a core's caches through all products, and each row's sum stays in registers.
+Threads take other columns: results do not depend on their number. What follows the propagation in a training pass,
+batch normalisation and dropout, is done while the columns are still in the cache.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+import torch
+from torch import Tensor, nn
+from torch.overrides import has_torch_function
+
+from hiergcn.compiled.jit import kernel, run_over
+from hiergcn.compiled.simd import load, multiply_add, splat, store
+from hiergcn.model.ops.dropout import BitMask
+from hiergcn.model.ops.sparse import csr_indices, linear_map
+from hiergcn.model.ops.vmap import apply
+
+Floats = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.integer]
+
+COLUMNS = 32
+_CHUNK = 64  # rows that are summed in single precision
+_SMALL = 2**19  # multiplications of a step that are left to other sparse products
+_CACHED = 2**18  # floats that fit into a core's cache
+_NO_MOMENTS = np.empty((2, 0))
+
+
+class Rows(NamedTuple):
+    """A sparse matrix by its parts, as kernels take it."""
+
+    start: Integers
+    column: Integers
+    values: Floats
+
+    @classmethod
+    def of(cls, matrix: sp.csr_array) -> "Rows":
+        start, column = csr_indices(matrix)
+        return cls(start.numpy(), column.numpy(), matrix.data.astype(np.float32))
+
+
+class Stacked(NamedTuple):
+    """The levels of P as one graph of N nodes: those of level 0, then those of level 1, ..."""
+
+    first: npt.NDArray[np.int64]  # first node of each level, and N
+    orders: npt.NDArray[np.int64]  # K_l
+    factors: Floats  # β_l / (K_l + 1)
+    adjacency: Rows  # Ã of all levels, (N, N)
+    means: Rows  # a hyper-node's row takes the mean over its nodes in the next finer level, (N, N)
+    group: Integers  # hyper-node of each node but those of the coarsest level
+    inverse_weight: Floats  # 1 / w_0 of the nodes of level 0; empty if all are 1
+
+
+def stacked_levels(
+    adjacencies: Sequence[sp.csr_array],  # Â_l
+    node_weights: Sequence[npt.NDArray[Any]],  # w_l
+    groups: Sequence[npt.NDArray[Any]],  # hyper-node of each node, for every level but the coarsest
+    shares: Sequence[float],  # β_l
+    orders: Sequence[int],  # K_l
+) -> Stacked:
+    """Return the levels of P in the form that kernels take."""
+    first = np.cumsum([0, *(matrix.shape[0] for matrix in adjacencies)])
+    group = np.concatenate([found + start for found, start in zip(groups, first[1:], strict=False)] or [first[:0]])
+    weight = np.concatenate(node_weights).astype(np.float64)
+    root = sp.diags_array(np.sqrt(weight))
+    adjacency = sp.csr_array(sp.diags_array(1.0 / np.sqrt(weight)) @ sp.block_diag(adjacencies, format="csr") @ root)
+    members = np.arange(len(group))
+    means = sp.csr_array((weight[members] / weight[group], (group, members)), shape=adjacency.shape)
+    factors = np.array(shares) / (np.array(orders) + 1)
+    inverse = (1.0 / weight[: first[1]]).astype(np.float32)
+    return Stacked(
+        first.astype(np.int64),
+        np.array(orders, dtype=np.int64),
+        factors.astype(np.float32),
+        Rows.of(adjacency),
+        Rows.of(means),
+        group.astype(np.int64),
+        inverse[:0] if (inverse == 1.0).all() else inverse,
+    )
+
+
+class Spread(ABC):
+    """P of one graph, a fixed symmetric matrix, as a function; its gradient is P again."""
+
+    entries: int
+    """Entries of Â of all levels."""
+
+    @cached_property
+    def stacked(self) -> Stacked:
+        """The levels of P on a CPU."""
+        return self.stack()
+
+    def __call__(self, H: Tensor) -> Tensor:
+        """Return P H; (n, d) -> (n, d), or of each of m matrices, (m, n, d) -> (m, n, d)."""
+        return linear_map(H, self._product, self._product)
+
+    def is_large(self, columns: int) -> bool:
+        """Return whether so many columns on a CPU are worth the kernels of this module."""
+        return self.entries * columns >= _SMALL
+
+    def _product(self, H: Tensor) -> Tensor:
+        columns = H.shape[:-2].numel() * H.shape[-1]
+        plain = H.is_cuda or H.dtype != torch.float32 or has_torch_function((H,))
+        if plain or not self.is_large(columns):
+            return self.plain(H) if H.dim() == 2 else torch.stack([self.plain(each) for each in H])
+        return spread(self.stacked, H.view(-1, *H.shape[-2:])).view(H.shape)
+
+    @abstractmethod
+    def plain(self, H: Tensor) -> Tensor:
+        """Return P H by sparse products on any device; (n, d) -> (n, d)."""
+
+    @abstractmethod
+    def stack(self) -> Stacked:
+        """Return the levels of P on a CPU."""
+
+
+@kernel(plain=None)
+def _take(given: Floats, first: Any, k: Any, valid: Any, keep: Floats, out: Floats, n: Any) -> None:
+    """Copy columns k to k + valid of n rows, times the factor of each row, and set the other columns to 0."""
+    for i in range(n):
+        factor = keep[i] if keep.size else np.float32(1.0)
+        if factor == np.float32(0.0) or valid < np.uint64(COLUMNS):
+            for j in range(np.uint64(COLUMNS)):
+                out[i, j] = np.float32(0.0)
+        if factor != np.float32(0.0):
+            for j in range(valid):
+                out[i, j] = given[first + i, k + j] * factor
+
+
+@kernel(plain=None)
+def _sums(matrix: Any, source: Floats, plus: Floats, start: Any, stop: Any, out: Floats) -> None:
+    """Write rows start to stop of a sparse product, plus those of `plus` unless it is empty."""
+    zero = splat(np.float32(0.0))
+    for i in range(start, stop):
+        low, high = zero, zero
+        if plus.size:
+            low, high = load(plus, i, np.uint64(0)), load(plus, i, np.uint64(16))
+        for e in range(np.uint64(matrix.start[i]), np.uint64(matrix.start[i + np.uint64(1)])):
+            value, j = splat(matrix.values[e]), np.uint64(matrix.column[e])
+            low = multiply_add(low, value, load(source, j, np.uint64(0)))
+            high = multiply_add(high, value, load(source, j, np.uint64(16)))
+        store(out, i, np.uint64(0), low)
+        store(out, i, np.uint64(16), high)
+
+
+@kernel(plain=None)
+def _add_coarse(rows: Floats, factor: Any, group: Integers, start: Any, stop: Any) -> None:
+    """Multiply the rows by the factor, and add to each that of its hyper-node if it has one."""
+    zero, by = splat(np.float32(0.0)), splat(factor)
+    for i in range(start, stop):
+        low, high = zero, zero
+        if i < np.uint64(len(group)):
+            j = np.uint64(group[i])
+            low, high = load(rows, j, np.uint64(0)), load(rows, j, np.uint64(16))
+        store(rows, i, np.uint64(0), multiply_add(low, by, load(rows, i, np.uint64(0))))
+        store(rows, i, np.uint64(16), multiply_add(high, by, load(rows, i, np.uint64(16))))
+
+
+@kernel(plain=None)
+def _propagate(levels: Any, H: Floats, one: Floats, two: Floats) -> None:
+    """Write P H to `one`. The arrays have a row for each node of all levels; those of H at level 0 are given."""
+    none, depth = H[:0], len(levels.orders) - 1
+    for level in range(1, depth + 1):
+        _sums(levels.means, H, none, np.uint64(levels.first[level]), np.uint64(levels.first[level + 1]), H)
+    for level in range(depth, -1, -1):
+        start, stop = np.uint64(levels.first[level]), np.uint64(levels.first[level + 1])
+        order = levels.orders[level] if levels.factors[level] else 0
+        if order == 0:
+            one[start:stop] = H[start:stop]
+        source = H
+        for k in range(order):
+            out = one if (order - k) % 2 else two  # the last one is `one`
+            _sums(levels.adjacency, source, H, start, stop, out)
+            source = out
+        if levels.factors[level] != np.float32(1.0) or depth:
+            _add_coarse(one, levels.factors[level], levels.group, start, stop)
+
+
+@kernel(plain=None)
+def _mean(rows: Floats, n: Any, centre: Floats, squares: bool, means: npt.NDArray[np.float64]) -> None:
+    """Write the mean of rows - centre, or of its squares, of each column."""
+    near, zero, one = np.empty((1, COLUMNS), np.float32), splat(np.float32(0.0)), splat(np.float32(1.0))
+    minus, none = splat(np.float32(-1.0)), np.uint64(0)
+    mid_low, mid_high = load(centre, none, none), load(centre, none, np.uint64(16))
+    means[:] = 0.0
+    for begin in range(none, n, np.uint64(_CHUNK)):
+        low, high = zero, zero
+        for i in range(begin, min(begin + np.uint64(_CHUNK), n)):
+            a = multiply_add(load(rows, i, none), minus, mid_low)
+            b = multiply_add(load(rows, i, np.uint64(16)), minus, mid_high)
+            low, high = multiply_add(low, a, a if squares else one), multiply_add(high, b, b if squares else one)
+        store(near, none, none, low)
+        store(near, none, np.uint64(16), high)
+        for j in range(COLUMNS):
+            means[j] += near[0, j]
+    means /= n
+
+
+@kernel(plain=0)
+def _spread_blocks(
+    levels: Any,
+    given: Floats,  # (matrices * n, f)
+    keep: Floats,  # (n,), or empty
+    mask: Any,  # bits of (n, f), or none; the limit below which they keep an entry; the factor of those that are kept
+    epsilon: float,  # of batch normalisation; below 0 without
+    out: Floats,  # (panels * n, columns of a panel)
+    moments: npt.NDArray[np.float64],  # mean and variance of each column, (2, columns)
+    start: int,
+    stop: int,
+) -> None:
+    bits, limit, scale = mask[0], np.int16(mask[1]), np.float32(mask[2])
+    n, f, width, size = (
+        np.uint64(levels.first[1]),
+        np.uint64(given.shape[1]),
+        np.uint64(out.shape[1]),
+        np.uint64(COLUMNS),
+    )
+    rows = (levels.first[-1], COLUMNS)
+    H, one, two = np.empty(rows, np.float32), np.empty(rows, np.float32), np.empty(rows, np.float32)
+    shown, factor, total = np.zeros((1, COLUMNS), np.float32), np.empty(COLUMNS, np.float32), np.empty(COLUMNS)
+    per_matrix, per_panel, zero = (
+        (f + size - np.uint64(1)) // size,
+        (width + size - np.uint64(1)) // size,
+        np.float32(0.0),
+    )
+    for b in range(np.uint64(start), np.uint64(stop)):
+        k, to = b % per_matrix * size, b % per_panel * size
+        valid = min(size, f - k)
+        _take(given, b // per_matrix * n, k, valid, keep, H, n)
+        _propagate(levels, H, one, two)
+        factor[:] = scale
+        if epsilon >= 0.0:
+            shown[:] = zero
+            _mean(one, n, shown, False, total)
+            moments[0, b * size : b * size + size], shown[0] = total, total
+            _mean(one, n, shown, True, total)
+            moments[1, b * size : b * size + size] = total
+            for j in range(COLUMNS):
+                factor[j] = scale / np.sqrt(total[j] + epsilon)
+        at = b // per_panel * n
+        for i in range(n):
+            for j in range(valid):
+                value = (one[i, j] - shown[0, j]) * factor[j]
+                out[at + i, to + j] = value if not bits.size or bits[i * f + k + j] < limit else zero
+            for j in range(valid, min(size, width - to)):
+                out[at + i, to + j] = zero
+
+
+def spread(levels: Stacked, H: Tensor) -> Tensor:
+    """Return P H of each of m matrices; (m, n, d) -> (m, n, d)."""
+    m, n, d = H.shape
+    out = torch.empty(H.shape)
+    _in_blocks(levels, m * -(-d // COLUMNS), H.reshape(m * n, d), out.view(m * n, d))
+    return out
+
+
+class Propagated(NamedTuple):
+    """Features after propagation, batch normalisation and dropout, in panels of columns."""
+
+    panels: Tensor  # (panels, n, columns of a panel); columns beyond f are 0
+    mean: Tensor  # of the columns before batch normalisation, (f,); empty without it
+    variance: Tensor
+
+
+def spread_features(
+    levels: Stacked, X: Tensor, keep: Tensor, mask: BitMask | None, epsilon: float | None = None
+) -> Propagated:
+    """Return dropout(P diag(keep) X) of dense X, (n, f); with epsilon, its columns are normalised before dropout."""
+    n, f = X.shape
+    blocks = -(-f // COLUMNS)
+    width = COLUMNS * next(count for count in (4, 3, 2, 1) if blocks % count == 0)
+    panels = torch.empty(blocks * COLUMNS // width, n, width)
+    moments = np.empty((2, 0 if epsilon is None else blocks * COLUMNS))
+    _in_blocks(levels, blocks, X, panels.view(-1, width), keep, mask, epsilon, moments)
+    return Propagated(panels, *torch.from_numpy(moments[:, :f]).float())
+
+
+def _in_blocks(
+    levels: Stacked,
+    blocks: int,
+    given: Tensor,
+    out: Tensor,
+    keep: Tensor | None = None,
+    mask: BitMask | None = None,
+    epsilon: float | None = None,
+    moments: npt.NDArray[np.float64] = _NO_MOMENTS,
+) -> None:
+    """Propagate blocks of columns, an equal share of them on each of torch's threads."""
+    factors = levels.inverse_weight
+    if keep is not None:
+        factors = keep.numpy().ravel() * (factors if factors.size else np.float32(1.0))
+    arrays = given.detach().contiguous().numpy(), factors, _array(mask), -1.0 if epsilon is None else epsilon
+    _shared_out(blocks, partial(_spread_blocks, levels, *arrays, out.numpy(), moments))
+
+
+def _array(mask: BitMask | None) -> tuple[npt.NDArray[np.int16], int, float]:
+    return (np.empty(0, np.int16), 0, 1.0) if mask is None else (mask[0].numpy(), *mask[1:])
+
+
+def _shared_out(length: int, call: Callable[[int, int], None]) -> None:
+    threads = max(min(torch.get_num_threads(), length), 1)
+    run_over(list(pairwise(length * t // threads for t in range(threads + 1))), call, threads)
+
+
+def masked_product(panels: Tensor, weight: Tensor, shift: Tensor | None = None, mask: BitMask | None = None) -> Tensor:
+    """Return X W for features X in panels, plus M S for the factors M of their mask, (n, f); W and S are (f, d)."""
+    width = panels.shape[0] * panels.shape[2]
+    cut = nn.functional.pad(weight, (0, 0, 0, width - len(weight))).view(len(panels), -1, weight.shape[1])
+    return apply(_MaskedProduct, cut, shift, panels, mask)
+
+
+class _MaskedProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, shift: Tensor | None, panels: Tensor, mask: BitMask | None) -> Tensor:
+        ctx.panels, ctx.mask, ctx.shift_shape = panels, mask, None if shift is None else shift.shape
+        product = panels.new_zeros(panels.shape[1], weight.shape[2])
+        for X, part in zip(panels, weight, strict=True):
+            product.addmm_(X, part)
+        if shift is not None:
+            assert mask is not None
+            for rows, M in _mask_factors(mask, len(product), len(shift)):
+                product[rows].addmm_(M, shift)
+        return product
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        grad, by_shift = grads[0].contiguous(), None
+        if ctx.shift_shape is not None:
+            by_shift = grad.new_zeros(ctx.shift_shape)
+            for rows, M in _mask_factors(ctx.mask, len(grad), len(by_shift)):
+                by_shift.addmm_(M.t(), grad[rows])
+        return torch.matmul(ctx.panels.transpose(1, 2), grad), by_shift, None, None
+
+
+@kernel(plain=0)
+def _mask_factors_flat(bits: npt.NDArray[np.int16], limit: int, scale: float, out: Floats) -> None:
+    limit16, factor, zero = np.int16(limit), np.float32(scale), np.float32(0.0)
+    for i in range(np.uint64(len(out))):
+        out[i] = factor if bits[i] < limit16 else zero
+
+
+def _mask_factors(mask: BitMask, n: int, f: int) -> Iterator[tuple[slice, Tensor]]:
+    """Return the factors of the entries of a mask of (n, f), some rows at a time, which stay in the cache."""
+    bits, limit, scale = mask
+    length = max(_CACHED // f, 1)
+    for start in range(0, n, length):
+        rows = slice(start, min(start + length, n))
+        factors = torch.empty(rows.stop - start, f)
+        _mask_factors_flat(bits.numpy()[start * f : rows.stop * f], limit, scale, factors.view(-1).numpy())
+        yield rows, factors
