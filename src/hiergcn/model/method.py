@@ -128,9 +128,17 @@ class NodeModel(nn.Module):
     def precompute(self, labelled: Labelled) -> Any:
         """Return what the objective derives once from the training nodes and labels; None if nothing.
 
-        The objective finds it in `labelled.cached`; replicas find tensors alone.
+        The objective finds it in `labelled.cached`. Replicas of several splits find tensors alone.
         """
         return None
+
+    def receptive_field(self, nodes: Tensor) -> Any:
+        """Return what `logits_of` needs to compute the logits of these nodes alone; None if it computes all."""
+        return None
+
+    def logits_of(self, features: Features, field: Any) -> Tensor:
+        """Return the logits of the nodes of a receptive field; (n, f) -> (m, classes)."""
+        raise NotImplementedError
 
     def recompute_layers(self, on: bool = True) -> bool:
         """Compute layers again in the backward pass, to save memory. Return False if that is not supported."""

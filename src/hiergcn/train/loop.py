@@ -220,6 +220,8 @@ def _train(
         if bool(selection.over.all()):
             break
         keep()
+    del run  # and with it the memory of a CUDA graph
+    selection.complete(learner.logits)
     return selection
 
 
