@@ -13,6 +13,7 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.memory_cost import MemoryPlan, Workload, flat_memory
 from hiergcn.model.ops.sparse_features import Features as Features
+from hiergcn.model.ops.vmap import under_vmap
 
 Weights = Mapping[str, Tensor]
 
@@ -51,9 +52,15 @@ class Labelled:
 
     def loss_of_rows(self, logits: Tensor, reduction: str | None = None) -> Tensor:
         """Return the cross-entropy over the nodes; `logits` (m, classes) are those of these nodes."""
-        return nn.functional.cross_entropy(
-            logits, self.classes, weight=self.class_weights, reduction=reduction or self.reduction
-        )
+        how = reduction or self.reduction
+        if not under_vmap():
+            return nn.functional.cross_entropy(logits, self.classes, weight=self.class_weights, reduction=how)
+        losses = -torch.log_softmax(logits, dim=1).gather(1, self.classes.unsqueeze(1)).squeeze(1)
+        if self.class_weights is None:  # under `torch.vmap`, torch's own is in Python and imports sympy: half a second
+            return losses.sum() if how == "sum" else losses.mean()
+        weights = self.class_weights[self.classes]
+        total = (losses * weights).sum()
+        return total if how == "sum" else total / weights.sum()
 
     def score(self, logits: Tensor) -> Tensor:
         """Return the accuracy: the share of the nodes whose largest logit is that of their class."""

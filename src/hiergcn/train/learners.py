@@ -190,7 +190,8 @@ class Replicas(Learner):
         distinct = {id(pair): pair for pair in nodes}  # replicas of one split share what is precomputed
         cached = {key: _with_cached(self.model, pair) for key, pair in distinct.items()}
         self.train, self.validation = (_stacked([cached[id(pair)][part] for pair in nodes]) for part in (0, 1))
-        self.evaluated, self.field, self.shared = (self.train, self.validation), None, {}
+        self.evaluated, self.field = (self.train, self.validation), None
+        self.shared: dict[str, Any] = {}
         if len(distinct) == 1:
             self._share(cached[id(nodes[0])])
 
@@ -202,7 +203,7 @@ class Replicas(Learner):
         if _FEW * len(labelled) <= self.features.shape[0]:
             self.field = self.model.receptive_field(labelled)
         if self.field is not None:
-            rows = [part | {"nodes": torch.searchsorted(labelled, part["nodes"])} for part in self.evaluated]
+            rows = [part | {"nodes": torch.bucketize(part["nodes"].contiguous(), labelled)} for part in self.evaluated]
             self.evaluated = (rows[0], rows[1])
 
     def step(self, epoch: int) -> Tensor:

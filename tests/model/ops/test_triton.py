@@ -293,9 +293,9 @@ def test_autograd_functions_of_the_gpu() -> None:
 def test_feature_layer(n: int, p: int, d: int, c: int, dropped: bool) -> None:
     """Among its rows are long ones, which several programs share."""
     rng = np.random.default_rng(n)
-    A = sp.csr_array(sp.random_array((n, n), density=0.1, rng=rng)).toarray()
-    A[0] = A[:, 0] = 0.1
-    A = csr_tensor(sp.csr_array(A + A.T)).to(DEVICE)
+    dense = sp.random_array((n, n), density=0.1, rng=rng).toarray()
+    dense[0] = dense[:, 0] = 0.1
+    A = csr_tensor(sp.csr_array(dense + dense.T)).to(DEVICE)
     X = SparseFeatures.from_scipy(sp.csr_array(sp.random_array((n, 40), density=0.5, rng=rng)), DEVICE)
     values = X.values * (torch.rand(2, len(X.values), device=DEVICE) < 0.5) if dropped else X.values.expand(2, -1)
     S = torch.randn(n, 2, p, device=DEVICE).transpose(0, 1).requires_grad_()

@@ -99,8 +99,7 @@ def _convolve(
 ) -> Tensor:
     """Return G. H is propagated before its product with θ if it is narrower than the result, else after it."""
     if S is not None:  # Â [H ‖ S] θ = Â H θ_H + Â S θ_S
-        all_at_once = isinstance(H, SparseFeatures) and w is not None and mix == "after_relu" and relu
-        if all_at_once and has_feature_layer(S, theta, w):
+        if isinstance(H, SparseFeatures) and _mixes_after_relu(w, mix, relu) and has_feature_layer(S, theta, w):
             return feature_layer_of_replicas(adjacency, H, S, theta, w)
         theta_H, theta_S = theta.split([H.shape[1], S.shape[1]])
         return mix_product(_propagated(adjacency, H, theta_H), propagate(adjacency, S), theta_S, w, mix, relu)
@@ -115,6 +114,10 @@ def _with_own(adjacency: Tensor, H: Features, S: Tensor | None, theta: Tensor, o
         (theta_H, theta_S), (own_H, own_S) = (weight.split([H.shape[1], S.shape[1]]) for weight in (theta, own))
         return _with_own(adjacency, H, None, theta_H, own_H) + _with_own(adjacency, S, None, theta_S, own_S)
     return _propagated(adjacency, H, theta) + _product(H, own)
+
+
+def _mixes_after_relu(w: Tensor | None, mix: ChannelMix, relu: bool) -> TypeGuard[Tensor]:
+    return w is not None and mix == "after_relu" and relu
 
 
 def _product(H: Features, weight: Tensor) -> Tensor:
@@ -137,7 +140,7 @@ def mix_channels(Z: Tensor, w: Tensor | None, mix: ChannelMix = "after_relu", re
 
     Z is overwritten.
     """
-    if w is not None and mix == "after_relu" and relu:
+    if _mixes_after_relu(w, mix, relu):
         return _mix_after_relu(Z, w)
     mixed = Z if w is None else _weighted_sum(Z, w)
     return mixed.relu_() if relu else mixed
@@ -188,7 +191,7 @@ def mix_product(
 
     (n, d * c) (n, k) (k, d * c) -> (n, d)
     """
-    if w is not None and mix == "after_relu" and relu and _has_fused_kernel(H, theta, w):
+    if _mixes_after_relu(w, mix, relu) and _has_fused_kernel(H, theta, w):
         return apply(_MixProductOfReplicas, H, theta, w, Z, torch.is_grad_enabled())
     return mix_channels(dense_product(H, theta) if Z is None else add_product(Z, H, theta), w, mix, relu)
 

@@ -3,7 +3,8 @@ r"""H-GCN's graph convolution of sparse features for replicas on a GPU, as one o
 .. math:: Z = \hat A (X \theta_X) + (\hat A S) \theta_S, \qquad G = \sum_j w_j \operatorname{ReLU}(Z_j)
 
 The twin of `cpu_layer.feature_layer_on_cpu`. Z is as large as all nodes times all channels, so that most of the time of
-a network on a large graph goes into reading and writing it: here once each way. The gradient by θ is written in place.
+a network on a large graph goes into reading and writing it: here Z is written once, and only if a gradient is needed.
+The gradient by θ, as large as the features have columns, is written in place.
 """
 
 from typing import Any
@@ -12,6 +13,7 @@ import torch
 from torch import Tensor
 
 from hiergcn.model.ops import gpu_kernels
+from hiergcn.model.ops.dense import product_gradients
 from hiergcn.model.ops.row_chunks import chunks_of_matrix
 from hiergcn.model.ops.sparse import csr_product
 from hiergcn.model.ops.sparse_features import Pattern, SparseFeatures
@@ -83,18 +85,21 @@ class _FeatureLayerOnGPU(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         S, theta, w, Z = ctx.saved_tensors
         f, kernels = ctx.pattern.shape[1], gpu_kernels()
-        by_Z, by_S, by_w = kernels.mix_product_backward(grads[0], Z, theta[:, f:], w)
+        by_Z, by_w = kernels.mix_channels_backward(grads[0], Z, w)
+        by_S, by_theta_S = product_gradients(by_Z, S, theta[:, f:], ctx.needs_input_grad[1])
         by_theta = torch.empty_like(theta, memory_format=torch.contiguous_format)
-        by_theta[:, f:] = kernels.inner_products(S, by_Z)
+        by_theta[:, f:] = by_theta_S
         there, order = ctx.pattern.transpose
         kernels.csr_product_of_replicas(
             there.chunks, there.column, ctx.values, _propagated(ctx.adjacency, by_Z), order, ctx.dropped,
             out=by_theta[:, :f],
         )  # fmt: skip
-        return None, _propagated(ctx.adjacency, by_S), by_theta, by_w, None, None, None, None
+        by_S = None if by_S is None else _propagated(ctx.adjacency, by_S)
+        return None, by_S, by_theta, by_w, None, None, None, None
 
 
 def _propagated(adjacency: Tensor, dense: Tensor) -> Tensor:
     """Return Â times each replica's matrix, (replicas, n, d)."""
     wide = dense.transpose(0, 1)  # (n, replicas, d)
-    return csr_product(adjacency, wide.flatten(1)).unflatten(1, wide.shape[1:]).transpose(0, 1)
+    product = csr_product(adjacency, wide.flatten(1))
+    return product.view(wide.shape).transpose(0, 1)

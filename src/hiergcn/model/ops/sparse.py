@@ -79,8 +79,14 @@ def csr_product(matrix: Tensor, dense: Tensor, plus: Tensor | None = None) -> Te
         return product
     if not dense.is_cuda:
         return cpu.csr_product(*_parts(matrix), dense, plus)
-    product = matrix @ dense
+    product = plain_product(matrix.crow_indices(), matrix.col_indices(), matrix.values(), dense)
     return product if plus is None else product.add_(plus)
+
+
+def plain_product(row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor) -> Tensor:
+    """Return matrix @ dense by torch's own operations, of which its sparse product does not repeat bit for bit."""
+    terms = dense.index_select(0, column).mul_(values.unsqueeze(1))
+    return torch.segment_reduce(terms, "sum", offsets=row_start, axis=0, unsafe=True, initial=0)
 
 
 def add_rows(coarse: Tensor, group: Tensor, fine: Tensor) -> Tensor:

@@ -1,6 +1,5 @@
-"""The layer on sparse features: propagation, a thin product and the weighted sum of channels in one kernel each way."""
+"""Propagation, a thin product and the weighted sum of channels in one kernel, for the layer on sparse features."""
 
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
@@ -10,8 +9,7 @@ from hiergcn.model.ops.triton.channel_kernels import can_mix_product, rectified
 from hiergcn.model.ops.triton.layout import contiguous_rows, nodes_first
 from hiergcn.model.ops.triton.product_kernels import chunk_sum, entries_at_once, sums_of_long_rows
 
-_THIN = 16  # columns of H; with more, products of tiles are faster
-_ROWS, _WARPS = 4, 1  # rows of a program at once, and its warps
+_THIN = 16  # columns of H; with more, a product of tiles is faster
 
 
 @triton.jit
@@ -43,6 +41,11 @@ def _propagate_mix(
         tl.store(long + replica * long_replica + (row - rows) * long_row + columns, total, mask=inside)
 
 
+def can_propagate_mix(depth: int, width: int, channels: int) -> bool:
+    """Return whether `propagate_mix` supports these sizes."""
+    return can_mix_product(width, channels) and depth <= _THIN
+
+
 def propagate_mix(
     chunks: RowChunks, column: Tensor, values: Tensor, Y: Tensor, H: Tensor, theta: Tensor, w: Tensor, keep: bool
 ) -> tuple[Tensor, Tensor | None]:
@@ -68,55 +71,3 @@ def propagate_mix(
     if chunks.sums is not None:
         add_up(chunks.sums.chunks, chunks.sums.column, chunks.sums.ones, long)
     return out, Z if keep else None
-
-
-@triton.jit
-def _mix_product_backward(
-    grad, Z, theta, w, by_Z, by_H, by_w, rows, width, depth, share, grad_replica, grad_row, z_replica, z_row,
-    theta_replica, theta_row, by_h_replica, by_h_row,
-    CHANNELS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
-):  # fmt: skip
-    """Write the gradients by Z and H of this program's rows, and its share of that by w, not yet summed by channel."""
-    part, replica = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64)
-    column = tl.arange(0, COLUMNS)
-    inside = column < width
-    weight = tl.load(w + replica * CHANNELS + column % CHANNELS)
-    theta += replica * theta_replica + column
-    total = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
-    last = tl.minimum((part + 1) * share, rows)
-    for first in range(part * share, last, ROWS):
-        row = first + tl.arange(0, ROWS).to(tl.int64)
-        valid = (row < last)[:, None] & inside[None, :]
-        place = replica * z_replica + row[:, None] * z_row + column[None, :]
-        z = tl.load(Z + place, mask=valid, other=0.0)
-        above = grad + replica * grad_replica + row[:, None] * grad_row + (column // CHANNELS)[None, :]
-        incoming = tl.load(above, mask=valid, other=0.0)
-        by = tl.where(z > 0.0, incoming * weight[None, :], 0.0)
-        tl.store(by_Z + place, by, mask=valid)
-        total += incoming * rectified(z)
-        thin = by_H + replica * by_h_replica + row * by_h_row
-        for k in range(depth):
-            own = tl.load(theta + k * theta_row, mask=inside, other=0.0)
-            tl.store(thin + k, tl.sum(by * own[None, :], axis=1), mask=row < last)
-    tl.store(by_w + (part * tl.num_programs(1) + replica) * width + column, tl.sum(total, axis=0), mask=inside)
-
-
-def can_propagate_mix(depth: int, width: int, channels: int) -> bool:
-    """Return whether `propagate_mix` and its gradient support these sizes."""
-    return can_mix_product(width, channels) and depth <= _THIN
-
-
-def mix_product_backward(grad: Tensor, Z: Tensor, theta: Tensor, w: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the gradients of `mix_channels` of Z = ... + H θ by Z, H and w; H is thin."""
-    (replicas, rows, width), depth, channels = Z.shape, theta.shape[1], w.shape[1]
-    grad, Z, theta = (contiguous_rows(part) for part in (grad, Z, theta))
-    by_Z, by_H = torch.empty_strided(Z.shape, Z.stride(), dtype=Z.dtype, device=Z.device), nodes_first(Z, depth)
-    share = max(64, triton.cdiv(rows, 256))
-    parts = max(triton.cdiv(rows, share), 1)
-    by_w = Z.new_empty((parts, replicas, width))
-    _mix_product_backward[(parts, replicas)](
-        grad, Z, theta, w.contiguous(), by_Z, by_H, by_w, rows, width, depth, share, grad.stride(0), grad.stride(1),
-        Z.stride(0), Z.stride(1), theta.stride(0), theta.stride(1), by_H.stride(0), by_H.stride(1), CHANNELS=channels,
-        ROWS=_ROWS, COLUMNS=triton.next_power_of_2(width), num_warps=_WARPS,
-    )  # fmt: skip
-    return by_Z, by_H, by_w.sum(dim=0).unflatten(1, (-1, channels)).sum(dim=1)

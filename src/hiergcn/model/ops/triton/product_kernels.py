@@ -158,7 +158,7 @@ def _add_up(
 ) -> None:
     replicas, m, width = dense.shape
     other, other_row = (dense, 0) if plus is None else (plus, plus.stride(0))
-    kernel, columns, entries = _csr_product, min(triton.next_power_of_2(width), 256), entries_at_once(chunks)
+    kernel, columns, entries = _csr_product, 32 if width <= 32 else 256, entries_at_once(chunks)
     more = {"plus": other, "plus_row": other_row, "PLUS": plus is not None, "ENTRIES": entries}
     if mostly_zero:
         kernel, more = _mostly_zero_product, {}
