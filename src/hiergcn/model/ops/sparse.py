@@ -84,9 +84,11 @@ def csr_product(matrix: Tensor, dense: Tensor, plus: Tensor | None = None) -> Te
 
 
 def plain_product(row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor) -> Tensor:
-    """Return matrix @ dense by torch's own operations, of which its sparse product does not repeat bit for bit."""
-    terms = dense.index_select(0, column).mul_(values.unsqueeze(1))
-    return torch.segment_reduce(terms, "sum", offsets=row_start, axis=0, unsafe=True, initial=0)
+    """Return matrix @ dense by an operation of torch that repeats bit for bit, as its sparse product does not."""
+    product: Tensor = torch.nn.functional.embedding_bag(
+        column, dense, row_start, mode="sum", per_sample_weights=values, include_last_offset=True
+    )
+    return product
 
 
 def add_rows(coarse: Tensor, group: Tensor, fine: Tensor) -> Tensor:
