@@ -57,7 +57,7 @@ SEVERAL = {"networks": 2, "label_prior": 2.0, "prediction_balance": 0.5}
 @pytest.fixture(params=["kernels", "plain operations"])
 def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the kernels, which a graph as small as these does without, and without."""
-    monkeypatch.setattr(ops, "FEW_ENTRIES", 0 if request.param == "kernels" else 2**17)
+    monkeypatch.setattr(ops, "FEW_ENTRIES", 0 if request.param == "kernels" else 2**16)
 
 
 CASES: list[tuple[str, dict[str, Any]]] = [

@@ -12,7 +12,7 @@ from typing import Any
 
 import scipy.sparse as sp
 
-FEW_ENTRIES = 2**17
+FEW_ENTRIES = 2**16
 """Nodes and edges, of all models together, up to which a GPU uses torch's own operations. Training then takes about a
 second, and compiling the kernels for a new graph takes several."""
 
