@@ -21,7 +21,9 @@ from hiergcn.model.ops.dropout import ReplicaGenerator
 from hiergcn.train.adam import Adam
 from hiergcn.train.config import TrainConfig
 
-_FEW = 8  # nodes for each labelled one; then evaluating these alone saves more than all nodes cost once, at the end
+NODES_PER_LABEL = 8
+"""Nodes for each labelled one from which on replicas are evaluated on the labelled nodes alone. It saves more than the
+last evaluation, of all nodes, costs."""
 
 
 class LearningNodes(NamedTuple):
@@ -200,7 +202,7 @@ class Replicas(Learner):
         if "cached" not in self.train:
             self.shared = {"cached": nodes.train.cached}
         labelled = torch.unique(torch.cat([nodes.train.nodes, nodes.validation.nodes]))
-        if _FEW * len(labelled) <= self.features.shape[0]:
+        if NODES_PER_LABEL * len(labelled) <= self.features.shape[0]:
             self.field = self.model.receptive_field(labelled)
         if self.field is not None:
             rows = [part | {"nodes": torch.bucketize(part["nodes"].contiguous(), labelled)} for part in self.evaluated]
