@@ -70,12 +70,12 @@ def whole(hierarchy: Hierarchy) -> list[Part]:
 def needed(hierarchy: Hierarchy, nodes: np.ndarray) -> list[Part]:
     """Return the part of each level that these nodes depend on in refining layers."""
     field = HierarchyTensors(hierarchy).receptive_field(torch.tensor(nodes), hierarchy.depth)
-    return [
-        Part(*level.adjacency.shape, len(level.adjacency.values()), len(level.gather))
-        if isinstance(level, LevelRows)
-        else part
-        for level, part in zip(field, whole(hierarchy), strict=True)
-    ]
+    parts = whole(hierarchy)
+    for i, level in enumerate(field):
+        if isinstance(level, LevelRows):
+            A = level.adjacency
+            parts[i] = Part(A.shape[0], A.shape[1], len(A.values()), len(level.gather))
+    return parts
 
 
 def epoch_words(graph: Graph, hierarchy: Hierarchy, config: HGCNConfig, split: Split) -> float:

@@ -87,6 +87,7 @@ def measured(name: str, preset: str, epochs: int, seeds: int, repeats: int, devi
         figures[key]["history_of_the_first"] = outcomes[0].history[:5, :2].tolist()
     figures["ratio"] = figures["all"]["median"] / figures["one"]["median"]
     test, labels = data.split.test, data.graph.labels
+    assert labels is not None
     found = [outcome.probabilities for outcome in outcomes if outcome.probabilities is not None]
     figures["test_accuracy"] = [float((one[test].argmax(axis=1) == labels[test]).mean()) for one in found]
     figures["peak"] = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
@@ -114,8 +115,8 @@ def row(part: dict[str, Any]) -> list[str]:
     repeats = "yes" if part["one"]["repeats"] and part["all"]["repeats"] else "no"
     one, several = part["one"]["median"], part["all"]["median"]
     times = [f"{one:.2f}", f"{several:.2f}", f"{part['ratio']:.2f}"]
-    tested = [100 * accuracy for accuracy in part["test_accuracy"]]
-    accuracy = f"{statistics.mean(tested):.1f} ± {statistics.stdev(tested):.1f}"
+    tested = [100 * accuracy for accuracy in part.get("test_accuracy", ())]  # not in results of earlier versions
+    accuracy = f"{statistics.mean(tested):.1f} ± {statistics.stdev(tested):.1f}" if len(tested) > 1 else "-"
     return [part["dataset"], part["preset"], str(part["width"]), *times, peak, repeats, accuracy]
 
 
