@@ -20,7 +20,11 @@ Weights = Mapping[str, Tensor]
 
 def activated(logits: Tensor) -> Tensor:
     """Return the probabilities of classes, the softmax over the last axis. A single column is a number and stays."""
-    return logits if logits.shape[-1] == 1 else torch.softmax(logits, dim=-1)
+    if logits.shape[-1] == 1:
+        return logits
+    if logits.is_cuda or logits.stride(-1) == 1:
+        return torch.softmax(logits, dim=-1)
+    return torch.softmax(logits.movedim(-1, 0), dim=0).movedim(0, -1)  # in this layout it takes a fifth of the time
 
 
 def mean_logits(logits: Sequence[Tensor]) -> Tensor:
