@@ -32,7 +32,8 @@ def passes_at_once(model: "GRAND", features: Features) -> Tensor:
     drawn = [mask for mask in masks if mask is not None]
     if drawn:
         H = masked(H, drawn)
-    return (dense_product(H.flatten(0, 1), model.second) + model.second_bias).unflatten(0, H.shape[:2])
+    logits = dense_product(H.flatten(0, 1), model.second) + model.second_bias  # (S n, classes)
+    return logits.view(*H.shape[:2], -1)
 
 
 def _from_products(model: "GRAND", features: Features) -> Drawn:
