@@ -48,13 +48,11 @@ def main() -> None:
     if arguments.method:
         print(json.dumps(trained(arguments)))
         return
-    parts = [
-        {"method": method, "kernels": kernels} | in_new_process(method, kernels)
-        for method in METHODS
-        for kernels in (True, False)
-    ]
-    for part in parts:
-        print(part, flush=True)
+    parts = []
+    for method in METHODS:
+        for kernels in (True, False):
+            parts.append({"method": method, "kernels": kernels} | in_new_process(method, kernels))
+            print(parts[-1], flush=True)
     if arguments.device == "cuda":
         at = environment(["hiergcn", "torch"]) | {"gpu": torch.cuda.get_device_name()}
         result = {"environment": at, "nodes": arguments.nodes, "parts": parts}

@@ -279,6 +279,7 @@ def test_autograd_functions_of_the_gpu() -> None:
     plain = (torch.relu(Z + H @ theta).unflatten(2, (3, 2)) * w[:, None, None]).sum(3)
     same_with_gradients(mixed, plain, (Z, H, theta, w))
     same_with_gradients(apply(_DenseProductOnGPU, H, theta, Z.clone()), Z + H @ theta, (Z, H, theta))
+    same_with_gradients(apply(_DenseProductOnGPU, H, theta, None).relu_(), torch.relu(H @ theta), (H, theta))
     kept = apply(_DropoutConcatOnGPU, torch.ones_like(H), torch.ones_like(S), 2**15, draw)
     dropped = apply(_DropoutConcatOnGPU, H, S, 2**15, draw)
     same_with_gradients(dropped, torch.cat([H, S], dim=2) * kept, (H, S))
