@@ -156,9 +156,10 @@ def _match(
     rank, last, candidates = nodes.rank, stop - 1, np.empty(longest, np.uint64)
     for t in range(start, stop):
         if len(rank) > CACHED:
-            ahead = min(t + 2 * AHEAD, last)
-            prefetch(rank, np.uint64(order[ahead]))
-            prefetch(rank, np.uint64(max(found[ahead], 0)))
+            ahead = min(t + 4 * AHEAD, last)
+            for place in (np.uint64(order[ahead]), np.uint64(max(found[ahead], 0))):
+                prefetch(rank, place)
+                prefetch(head, place)
         j = np.uint64(order[t])
         if rank[j] < 0:
             continue
