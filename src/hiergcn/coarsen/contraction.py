@@ -3,7 +3,7 @@
 `M.T @ A @ M` in `reference.py` is the plain version. Here each row of A' is made by itself: the rows of its members are
 gathered, sorted by column, and equal columns summed. Rows are sorted many at a time, by radix sort, in blocks that stay
 in the cache. So every thread writes memory in order; it reads the rows of members, which it prefetches, and looks up
-the hyper-node of each neighbour.
+the hyper-node of each neighbour. An entry is sorted as one number, which tells its row, column and place.
 
 A row of A' has at most as many entries as those of its members together, so there is room for the matrix in arrays of
 that size. Each thread makes a few rows in its own buffers, which stay in the cache, and copies them to their place as
