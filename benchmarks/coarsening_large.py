@@ -77,7 +77,7 @@ def make(nodes: int, folder: Path) -> None:
 
 
 def coarsened(folder: Path) -> dict[str, Any]:
-    coarsen(planted_graph(10**4, features=0), LEVELS)  # compile
+    coarsen(planted_graph(3 * 10**5, features=0), LEVELS)  # compile, the kernels for large graphs too
     graph = Graph(sp.csr_array(tuple(np.load(folder / f"{part}.npy") for part in reversed(PARTS))))  # validates it
     reset_peak()  # the weights that were read, all 1, are gone
     load = os.getloadavg()[0]

@@ -3,6 +3,7 @@
     python benchmarks/models.py                          # all models, all available datasets
     python benchmarks/models.py --device cuda            # the same on a GPU
     python benchmarks/models.py --models gcn,hgcn --datasets cora --quick    # a smoke test; writes nothing
+    python benchmarks/models.py --models hgcn --datasets cora --add    # keeps the stored figures of all other pairs
 
 Each pair runs in its own process with the settings of its recipe. An epoch is one training step without validation.
 DeepWalk and label propagation have no epochs: their figure is the whole training. Planetoid's is a step on the
@@ -11,6 +12,7 @@ skipped and named.
 """
 
 import argparse
+import json
 import resource
 import statistics
 import time
@@ -18,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness import environment, peak_bytes, provenance, reset_peak, write_result, write_table
+from harness import HERE, environment, peak_bytes, provenance, reset_peak, write_result, write_table
 from hiergcn.datasets import list_datasets
 from hiergcn.model.registry import method_names
 from hiergcn.run.process import Send, WorkFailedError, in_own_process
@@ -37,6 +39,7 @@ def main() -> None:
     parser.add_argument("--datasets", help="comma-separated names; default: all available")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--quick", action="store_true", help="two repeats; write nothing")
+    parser.add_argument("--add", action="store_true", help="keep the stored figures of all other pairs")
     arguments = parser.parse_args()
     datasets, absent = available(arguments.datasets)
     name = "models" if arguments.device == "cpu" else f"models-{arguments.device}"
@@ -46,10 +49,22 @@ def main() -> None:
         for dataset in datasets
         for model in arguments.models.split(",")
     ]
+    if arguments.add:
+        result["pairs"] = joined(json.loads((HERE / "results" / f"{name}.json").read_text()), result)
     result["load_after"] = environment([])["load_before"]
     if not arguments.quick:
         print(write_result(name, result))
         write_table(name, table(result))
+
+
+def joined(stored: dict[str, Any], added: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return all pairs, in the order of `method_names`; those of earlier runs say when and where they were measured."""
+    here = {name: stored["environment"][name] for name in ("when", "commit", "cpu")}
+    pairs = {(pair["dataset"], pair["model"]): here | pair for pair in stored["pairs"]}
+    pairs |= {(pair["dataset"], pair["model"]): pair for pair in added["pairs"]}
+    models, datasets = list(method_names()), [one.name for one in list_datasets()]
+    known = [key for key in pairs if key[0] in datasets and key[1] in models]
+    return [pairs[key] for key in sorted(known, key=lambda key: (datasets.index(key[0]), models.index(key[1])))]
 
 
 def available(wanted: str | None) -> tuple[list[str], list[str]]:
@@ -159,25 +174,31 @@ def timed_steps(
 def table(result: dict[str, Any]) -> list[str]:
     """Return the table: models down, datasets across; median milliseconds per epoch, and memory."""
     pairs = {(pair["model"], pair["dataset"]): pair for pair in result["pairs"]}
+    earlier = {(pair["when"][:10], pair["commit"], pair["cpu"]) for pair in result["pairs"] if "when" in pair}
+    earlier = {one for one in earlier if one[1:] != (result["environment"]["commit"], result["environment"]["cpu"])}
     models, datasets = (list(dict.fromkeys(pair[kind] for pair in result["pairs"])) for kind in ("model", "dataset"))
     gpu = result["device"] == "cuda"
     kind = "median" if gpu else "cpu"
     lines = [
         provenance(result["environment"]),
         f"Median {'' if gpu else 'CPU '}milliseconds per epoch, peak memory beyond the data; (all): whole training.",
+        *(f"Some pairs: {when}, commit {commit[:10]}, {cpu}." for when, commit, cpu in sorted(earlier)),
         "",
         f"| model | {' | '.join(datasets)} |",
         "|---" * (len(datasets) + 1) + "|",
     ]
     lines += [
-        f"| {model} | {' | '.join(_cell(pairs[model, dataset], kind) for dataset in datasets)} |" for model in models
+        f"| {model} | {' | '.join(_cell(pairs.get((model, dataset)), kind) for dataset in datasets)} |"
+        for model in models
     ]
     failed = [pair for pair in pairs.values() if "failure" in pair]
     lines += ["", *(f"- {pair['model']} on {pair['dataset']}: {pair['failure']}" for pair in failed)] if failed else []
     return lines + (["", f"Not available: {', '.join(result['absent'])}."] if result["absent"] else [])
 
 
-def _cell(pair: dict[str, Any], kind: str) -> str:
+def _cell(pair: dict[str, Any] | None, kind: str) -> str:
+    if pair is None:
+        return ""
     if "failure" in pair:
         return "failed"
     milliseconds = 1000 * pair[kind]

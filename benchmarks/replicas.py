@@ -86,6 +86,10 @@ def measured(name: str, preset: str, epochs: int, seeds: int, repeats: int, devi
         figures[key]["validation_accuracy"] = [outcome.validation_accuracy for outcome in outcomes]
         figures[key]["history_of_the_first"] = outcomes[0].history[:5, :2].tolist()
     figures["ratio"] = figures["all"]["median"] / figures["one"]["median"]
+    test, labels = data.split.test, data.graph.labels
+    assert labels is not None
+    found = [outcome.probabilities for outcome in outcomes if outcome.probabilities is not None]
+    figures["test_accuracy"] = [float((one[test].argmax(axis=1) == labels[test]).mean()) for one in found]
     figures["peak"] = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
     return figures
 
@@ -101,6 +105,7 @@ def table(result: dict[str, Any]) -> list[str]:
     parts = result["parts"]
     seeds = f"{parts[0]['seeds']} seeds, s"
     heads = ["dataset", "preset", "columns", "one seed, s", seeds, "ratio", "peak memory, GiB", "deterministic"]
+    heads += ["test accuracy"]
     rows = [heads, ["---"] * len(heads), *map(row, parts)]
     return [provenance(result["environment"]), "", *(f"| {' | '.join(cells)} |" for cells in rows)]
 
@@ -110,7 +115,9 @@ def row(part: dict[str, Any]) -> list[str]:
     repeats = "yes" if part["one"]["repeats"] and part["all"]["repeats"] else "no"
     one, several = part["one"]["median"], part["all"]["median"]
     times = [f"{one:.2f}", f"{several:.2f}", f"{part['ratio']:.2f}"]
-    return [part["dataset"], part["preset"], str(part["width"]), *times, peak, repeats]
+    tested = [100 * accuracy for accuracy in part.get("test_accuracy", ())]  # not in results of earlier versions
+    accuracy = f"{statistics.mean(tested):.1f} ± {statistics.stdev(tested):.1f}" if len(tested) > 1 else "-"
+    return [part["dataset"], part["preset"], str(part["width"]), *times, peak, repeats, accuracy]
 
 
 if __name__ == "__main__":

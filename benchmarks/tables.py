@@ -6,6 +6,7 @@ python benchmarks/tables.py
 import batches
 import coarsening
 import coarsening_large
+import first_training
 import first_use
 import gpu_traffic
 import harmonic
@@ -22,6 +23,7 @@ from harness import read_results, write_table
 
 ONE_RESULT = {
     "coarsening_large": coarsening_large.table,
+    "first_training": first_training.table,
     "first_use": first_use.table,
     "memory": memory.table,
     "models": models.table,

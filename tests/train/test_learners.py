@@ -67,6 +67,8 @@ def test_one_forward_pass_serves_evaluation_and_next_step(changes: dict[str, Any
     for epoch in range(1, 5):
         assert torch.equal(shared.step(epoch), apart.step(epoch))
         ours, theirs = shared.evaluate(), apart.evaluate()
+        assert ours.logits is not None
+        assert theirs.logits is not None
         assert torch.equal(ours.logits, theirs.logits)
         assert not ours.logits.requires_grad
     for name, value in shared.weights().items():
@@ -77,7 +79,10 @@ def test_one_forward_pass_serves_evaluation_and_next_step(changes: dict[str, Any
 def test_a_model_that_draws_has_its_own_pass_for_evaluation() -> None:
     learner = learner_of(replace(PLAIN, dropout=0.5))
     assert learner.model.draws
-    assert torch.equal(learner.evaluate().logits, learner.evaluate().logits)
+    first, second = learner.evaluate().logits, learner.evaluate().logits
+    assert first is not None
+    assert second is not None
+    assert torch.equal(first, second)
     assert not learner.model.training
 
 

@@ -1,5 +1,7 @@
 """Training on a GPU: alone, side by side, replayed and recomputed it gives the same."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +13,13 @@ from hiergcn.coarsen import coarsen
 from hiergcn.datasets import planted_graph, planted_numbers
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
+from hiergcn.model import ops
+from hiergcn.model.hgcn import HGCN
+from hiergcn.model.method import NodeModel
 from hiergcn.model.ops.dropout import ReplicaGenerator, dropout
 from hiergcn.model.registry import build_method
 from hiergcn.run.settings import settings_for
+from hiergcn.train import selection
 from hiergcn.train.batches import Batches
 from hiergcn.train.loop import Captured, train_seed, train_side_by_side
 
@@ -45,17 +51,25 @@ def prepared_for(graph: Graph, name: str, **changes: Any) -> tuple[Any, ...]:
 
 OPTIONS = {"own_weights": True, "exchange": 2, "round_weights": True}
 COLUMNS = {"harmonic": True, "sharp": True}
+NARROW = {"hidden": 2, "output_relu": True}  # narrower than the three classes, so that propagation comes first
 SEVERAL = {"networks": 2, "label_prior": 2.0, "prediction_balance": 0.5}
 
 
+@pytest.fixture(params=["kernels", "plain operations"])
+def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the kernels, which a graph as small as these does without, and without."""
+    monkeypatch.setattr(ops, "FEW_ENTRIES", 0 if request.param == "kernels" else 2**16)
+
+
 CASES: list[tuple[str, dict[str, Any]]] = [
-    *(("hgcn", changes) for changes in ({}, OPTIONS, COLUMNS)),
+    *(("hgcn", changes) for changes in ({}, OPTIONS, COLUMNS, NARROW)),
     *(("hgcn-plus", changes) for changes in ({}, SEVERAL)),
     *((flat, {"layers": 3}) for flat in ("gcn", "graphsage", "gcnii")),
 ]
 
 
 @pytest.mark.parametrize(("name", "changes"), CASES)
+@pytest.mark.usefixtures("either_way")
 def test_each_replica_gives_the_same_as_alone(graph: Graph, name: str, changes: dict[str, Any]) -> None:
     """Replicas are replayed as a CUDA graph after some epochs, a model alone is not."""
     method, prepared, task, config = prepared_for(graph, name, **changes)
@@ -81,6 +95,68 @@ def test_replicas_that_learn_numbers_give_the_same_as_alone(name: str) -> None:
     np.testing.assert_allclose(together[0].history[:, :2], alone.history[:, :2], rtol=1e-3)
     assert together[0].probabilities is not None
     assert together[0].probabilities.shape == (600, 1)
+
+
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("name", ["hgcn", "grand", "hgcn-plus"])
+def test_training_repeats_bit_for_bit(graph: Graph, name: str) -> None:
+    method, prepared, task, config = prepared_for(graph, name)
+    first, again = (train_side_by_side(method, prepared, [task] * 2, config, [1, 2], GPU) for _ in range(2))
+    for one, other in zip(first, again, strict=True):
+        assert np.array_equal(one.history, other.history)
+        assert one.probabilities is not None
+        assert other.probabilities is not None
+        assert np.array_equal(one.probabilities, other.probabilities)
+
+
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("changes", [{}, {"exchange": 2}, {"networks": 2}])
+def test_rows_that_no_score_depends_on_are_left_out(
+    graph: Graph, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method, prepared, _, config = prepared_for(graph, "hgcn", **changes)
+    assert graph.labels is not None
+    task = Task.of(graph, Split.random(graph.labels, per_class=5, validation=50, seed=0))
+    some = train_side_by_side(method, prepared, [task] * 2, config, [1, 2], GPU)
+    monkeypatch.setattr(HGCN, "receptive_field", NodeModel.receptive_field)
+    every = train_side_by_side(method, prepared, [task] * 2, config, [1, 2], GPU)
+    for one, other in zip(some, every, strict=True):
+        np.testing.assert_allclose(one.history[:, :2], other.history[:, :2], rtol=1e-3)
+        assert one.probabilities is not None
+        assert other.probabilities is not None
+        if one.best_epoch == other.best_epoch:
+            np.testing.assert_allclose(one.probabilities, other.probabilities, atol=1e-2)
+
+
+def test_a_small_graph_does_not_import_triton() -> None:
+    program = """
+import sys
+import torch
+from hiergcn import planted_graph
+from hiergcn.coarsen import coarsen
+from hiergcn.graph import Split
+from hiergcn.graph.task import Task
+from hiergcn.model.registry import build_method
+from hiergcn.run.settings import settings_for
+from hiergcn.train.loop import train_side_by_side
+
+graph, GPU = planted_graph(300, seed=0), torch.device("cuda")
+task = Task.of(graph, Split.random(graph.labels, per_class=5, validation=50, seed=0))
+for name in ("gcn", "hgcn"):
+    settings = settings_for(name).override({"epochs": 3})
+    method = build_method(name, settings.model)
+    prepared = method.prepare(task, coarsen(graph.adjacency, 4), GPU)
+    train_side_by_side(method, prepared, [task] * 2, settings.train, [0, 1], GPU)
+assert "hiergcn.model.ops.triton" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_large_results_leave_the_gpu_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "_BUFFER", 1000)
+    stacked = torch.randn(700, 3, 11, device=GPU).transpose(0, 1)  # nodes first
+    found = [selection._through_buffer(one) for one in stacked]
+    assert torch.equal(torch.stack(found), stacked.cpu())
 
 
 def test_replayed_steps_draw_new_masks() -> None:

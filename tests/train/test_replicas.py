@@ -11,11 +11,12 @@ from hiergcn.coarsen import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.hgcn import HGCN
-from hiergcn.model.method import NodeModel
+from hiergcn.model.hgcn import HGCN, GraphConvolution
+from hiergcn.model.method import Labelled, NodeModel
 from hiergcn.model.registry import build_method, method_names
 from hiergcn.run.settings import settings_for
 from hiergcn.train.config import TrainConfig
+from hiergcn.train.learners import Replicas, labelled_nodes
 from hiergcn.train.loop import SeedOutcome, train_seed, train_side_by_side
 
 CPU = torch.device("cpu")
@@ -144,3 +145,60 @@ def test_a_redrawn_model_equals_a_new_one(graph: Graph, scaling: str) -> None:
     assert isinstance(anew, HGCN)
     assert all(vars(layer)["generator"] is generators[1] for layer in (*anew.layers, anew.output))
     assert torch.equal(*(generator.get_state() for generator in generators))
+
+
+def rows_and_outcomes(monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]) -> tuple[set[int], list[SeedOutcome]]:
+    """Train replicas on a graph with few labels; return how many rows its layers computed, too."""
+    graph = planted_graph(600, classes=3, seed=1)
+    assert graph.labels is not None
+    settings = settings_for("hgcn", "paper").override(SMALLER["hgcn"] | {"epochs": 6} | changes)
+    method = build_method("hgcn", settings.model)
+    task = Task.of(graph, Split.random(graph.labels, per_class=3, validation=40, seed=0))
+    prepared = method.prepare(task, coarsen(graph.adjacency, 2), CPU)
+    rows, forward = set(), GraphConvolution.forward
+
+    def recorded(self: GraphConvolution, *given: Any) -> torch.Tensor:
+        result = forward(self, *given)
+        rows.add(len(result))
+        return result
+
+    with monkeypatch.context() as patch:
+        patch.setattr(GraphConvolution, "forward", recorded)
+        return rows, train_side_by_side(method, prepared, [task] * 2, settings.train, [0, 1], CPU)
+
+
+@pytest.mark.parametrize("changes", [{}, {"networks": 2}, {"exchange": 2}, {"channel_mix": "before_relu"}])
+def test_rows_that_no_score_depends_on_are_left_out(monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]) -> None:
+    rows, outcomes = rows_and_outcomes(monkeypatch, changes)
+    monkeypatch.setattr(HGCN, "receptive_field", NodeModel.receptive_field)
+    every_row, expected = rows_and_outcomes(monkeypatch, changes)
+    assert {9, 49} <= rows  # the training nodes, and all labelled ones
+    assert not {9, 49} & every_row
+    for one, other in zip(outcomes, expected, strict=True):
+        np.testing.assert_allclose(one.history, other.history, rtol=1e-4, atol=1e-5)
+        assert one.best_epoch == other.best_epoch
+        assert one.probabilities is not None
+        assert other.probabilities is not None
+        np.testing.assert_allclose(one.probabilities, other.probabilities, atol=1e-4)
+
+
+def test_replicas_of_several_splits_compute_all_rows(graph: Graph) -> None:
+    settings = settings_for("hgcn", "paper").override(SMALLER["hgcn"])
+    method, tasks = build_method("hgcn", settings.model), tasks_of(graph, 2)
+    prepared = method.prepare(tasks[0], coarsen(graph.adjacency, 2), CPU)
+    nodes = [labelled_nodes(task, CPU) for task in tasks]
+    models = [method.build(prepared, task.n_classes, torch.Generator().manual_seed(0)) for task in tasks]
+    replicas = Replicas(models, prepared.features, nodes, settings.train)
+    assert replicas.field is None
+    assert not replicas.shared
+
+
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+@pytest.mark.parametrize("weights", [None, torch.tensor([0.5, 2.0, 1.0])])
+def test_the_loss_of_replicas_is_that_of_torch(reduction: str, weights: torch.Tensor | None) -> None:
+    logits = torch.randn(4, 9, 3, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    labelled = Labelled(torch.tensor([8, 1, 3, 5]), torch.tensor([0, 2, 1, 1]), weights, reduction=reduction)
+    together, alone = torch.vmap(labelled.loss)(logits), torch.stack([labelled.loss(one) for one in logits])
+    torch.testing.assert_close(together, alone)
+    for one, other in zip(*(torch.autograd.grad(losses.sum(), logits) for losses in (together, alone)), strict=True):
+        torch.testing.assert_close(one, other)

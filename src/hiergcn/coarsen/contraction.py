@@ -3,7 +3,7 @@
 `M.T @ A @ M` in `reference.py` is the plain version. Here each row of A' is made by itself: the rows of its members are
 gathered, sorted by column, and equal columns summed. Rows are sorted many at a time, by radix sort, in blocks that stay
 in the cache. So every thread writes memory in order; it reads the rows of members, which it prefetches, and looks up
-the hyper-node of each neighbour.
+the hyper-node of each neighbour. An entry is sorted as one number, which tells its row, column and place.
 
 A row of A' has at most as many entries as those of its members together, so there is room for the matrix in arrays of
 that size. Each thread makes a few rows in its own buffers, which stay in the cache, and copies them to their place as
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hiergcn.compiled.csr import Float64s, Floats, Int32s, Int64s, Rows, frozen
+from hiergcn.compiled.csr import Float64s, Floats, Int32s, Int64s, Rows, UInt64s, frozen
 from hiergcn.compiled.jit import (
     AHEAD,
     CACHED,
@@ -35,8 +35,6 @@ BLOCK = 2**13
 """Entries that are sorted together: few enough for the cache of one core, and many for a table of 2^`DIGIT` counts."""
 DIGIT = 12
 """Most bits by which entries are distributed at a time."""
-ROW, COLUMN = 32, 0x7FFFFFFF
-"""First bit of a key that tells the row, and the bits that tell the column."""
 PART = 2**22
 """Most entries, of all threads together, that are made before they are copied to their place."""
 
@@ -109,6 +107,8 @@ def _number(labels: Int32s, group: Int32s) -> int:
     number = np.full(len(labels), -1, np.int32)
     count = 0
     for i in range(len(labels)):
+        if len(labels) > CACHED:
+            prefetch(number, np.uint32(labels[min(i + 4 * AHEAD, len(labels) - 1)]))
         if number[labels[i]] < 0:
             number[labels[i]] = count
             count += 1
@@ -116,19 +116,24 @@ def _number(labels: Int32s, group: Int32s) -> int:
     return count
 
 
-@kernel
 def group_members(group: Int32s, n_coarse: int) -> tuple[Int32s, Int64s]:
     """Return the members of every hyper-node: those of c, ascending, are members[first[c]:first[c + 1]]."""
-    first = np.zeros(n_coarse + 1, np.int64)
+    members, first = np.empty(len(group), np.int32), np.zeros(n_coarse + 1, np.int64)
+    _list_members(group, members, first)
+    return members, first
+
+
+@kernel
+def _list_members(group: Int32s, members: Int32s, first: Int64s) -> None:
     for c in group:
         first[c] += 1
-    for c in range(n_coarse):
+    for c in range(len(first) - 1):
         first[c + 1] += first[c]  # where the members end: they are written from the last to the first
-    members = np.empty(len(group), np.int32)
     for i in range(len(group) - 1, -1, -1):
+        if len(group) > CACHED:
+            prefetch(first, np.uint32(group[max(i - 4 * AHEAD, 0)]))
         first[group[i]] -= 1
         members[first[group[i]]] = i
-    return members, first
 
 
 @kernel
@@ -166,29 +171,34 @@ def _sum_rows(
 ) -> None:
     """Write the rows low:high one after the other, each sorted, and their lengths; a block of rows at a time.
 
-    The key of an entry is its row within the block and its column. Radix sort is stable, so terms of a sum stay in the
-    order of the members.
+    The key of an entry is its row within the block, its column, and its place in the block. Radix sort is stable, so
+    terms of a sum stay in the order of the members.
     """
     size = BLOCK
     for c in range(low, high):
         size = max(size, start[c + 1] - start[c])
-    keys, weights = np.empty(size, np.int64), np.empty(size, made.values.dtype)
-    other_keys, other_weights = np.empty_like(keys), np.empty_like(weights)
-    bits = _bits(len(first) - 1)
+    keys, other_keys, weights = np.empty(size, np.uint64), np.empty(size, np.uint64), np.empty(size, made.values.dtype)
+    bits = _bits(len(first) - 1)  # of a column
     passes = -(-bits // DIGIT)
     digit = -(-bits // passes)
+    digits, rows_begin = np.empty(1 << digit, np.int64), np.empty(BLOCK, np.int64)
     c, at = low, 0
     while c < high:
         stop = c + 1
         while stop < min(high, c + BLOCK) and start[stop + 1] - start[c] <= BLOCK:
             stop += 1
-        count = _gather(rows, group, members, first, c, stop, keys, weights)
+        count = start[stop] - start[c]
+        shift = _bits(count)  # of a column in a key: the bits of a place are below
+        _gather(rows, group, members, first, c, stop, shift, bits, keys, weights)
         for number in range(passes):
-            _distribute(keys, weights, count, number * digit, digit, other_keys, other_weights)
-            keys, weights, other_keys, other_weights = other_keys, other_weights, keys, weights
-        _distribute(keys, weights, count, ROW, _bits(stop - c), other_keys, other_weights)
+            _count_digits(keys, count, shift + number * digit, digits)
+            _distribute(keys, count, shift + number * digit, digits, other_keys)
+            keys, other_keys = other_keys, keys
         for r in range(c, stop):
-            end = _merge(r, other_keys, other_weights, start[r] - start[c], start[r + 1] - start[c], at, made)
+            rows_begin[r - c] = start[r] - start[c]
+        _distribute(keys, count, shift + bits, rows_begin, other_keys)
+        for r in range(c, stop):
+            end = _merge(r, other_keys, weights, shift, bits, start[r] - start[c], start[r + 1] - start[c], at, made)
             lengths[r] = end - at
             at = end
         c = stop
@@ -205,14 +215,22 @@ def _bits(count: int) -> int:
 
 @kernel(plain=None)
 def _gather(
-    rows: Rows, group: Int32s, members: Int32s, first: Int64s, c: int, stop: int, keys: Int64s, weights: Floats
-) -> int:
-    """Write keys and weights of all entries of the rows c:stop; return how many there are."""
+    rows: Rows,
+    group: Int32s,
+    members: Int32s,
+    first: Int64s,
+    c: int,
+    stop: int,
+    shift: int,
+    bits: int,
+    keys: UInt64s,
+    weights: Floats,
+) -> None:
+    """Write keys and weights of all entries of the rows c:stop."""
     indptr, indices, data = rows
-    count = np.uint64(0)
-    last = len(members) - 1
+    count, last = np.uint64(0), len(members) - 1
     for r in range(c, stop):
-        row = (r - c) << ROW
+        row = np.uint64(r - c) << np.uint64(shift + bits)
         for m in range(first[r], first[r + 1]):
             if len(group) > CACHED:
                 prefetch(indptr, np.uint32(members[min(m + 6 * AHEAD, last)]))
@@ -220,55 +238,64 @@ def _gather(
                 prefetch_neighbours(rows, np.uint32(members[min(m + AHEAD, last)]), group)
             i = np.uint32(members[m])
             for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + np.uint32(1)])):
-                keys[count] = row | np.int64(group[np.uint32(indices[p])])
+                keys[count] = row | (np.uint64(group[np.uint32(indices[p])]) << np.uint64(shift)) | count
                 weights[count] = data[p]
                 count += np.uint64(1)
-    return int(count)
 
 
 @kernel(plain=None)
-def _distribute(
-    keys: Int64s, weights: Floats, count: int, shift: int, digit: int, new_keys: Int64s, new_weights: Floats
-) -> None:
-    """Sort the first `count` entries by `digit` bits of their keys, from bit `shift` on; the sort is stable."""
-    mask = np.int64((1 << digit) - 1)
-    cursor = np.zeros((1 << digit) + 1, np.int64)
+def _count_digits(keys: UInt64s, count: int, shift: int, begin: Int64s) -> None:
+    """Write where each digit, which are the bits from `shift` on, begins in sorted order."""
+    low, mask = np.uint64(shift), np.uint64(len(begin) - 1)
+    begin[:] = 0
     for t in range(np.uint64(count)):
-        cursor[np.uint64((keys[t] >> shift) & mask) + np.uint64(1)] += 1
-    for number in range(1 << digit):
-        cursor[number + 1] += cursor[number]
-    for t in range(np.uint64(count)):
-        place = np.uint64((keys[t] >> shift) & mask)
-        at = np.uint64(cursor[place])
-        new_keys[at] = keys[t]
-        new_weights[at] = weights[t]
-        cursor[place] += 1
+        begin[(keys[t] >> low) & mask] += 1
+    before = 0
+    for digit in range(len(begin)):
+        entries = begin[digit]
+        begin[digit] = before
+        before += entries
 
 
 @kernel(plain=None)
-def _merge(row: int, keys: Int64s, weights: Floats, start: int, stop: int, at: int, made: Made) -> int:
+def _distribute(keys: UInt64s, count: int, shift: int, begin: Int64s, new_keys: UInt64s) -> None:
+    """Sort the first `count` keys by a digit, from bit `shift` on; the entries of a digit go to begin[digit] and on."""
+    low, mask = np.uint64(shift), np.uint64(len(begin) - 1)
+    for t in range(np.uint64(count)):
+        key = keys[t]
+        digit = (key >> low) & mask
+        place = begin[digit]
+        begin[digit] = place + 1
+        new_keys[np.uint64(place)] = key
+
+
+@kernel(plain=None)
+def _merge(
+    row: int, keys: UInt64s, weights: Floats, shift: int, bits: int, start: int, stop: int, at: int, made: Made
+) -> int:
     """Write the sorted entries start:stop as a row from `at` on, equal columns summed; return where it ends.
 
     Sums go from the last term to the first, on the diagonal from the first to the last.
     """
-    place, p, end = np.uint64(at), np.uint64(start), np.uint64(stop)
+    low, in_block, in_row = np.uint64(shift), np.uint64((1 << shift) - 1), np.uint64((1 << bits) - 1)
+    to, p, end = np.uint64(at), np.uint64(start), np.uint64(stop)
     while p < end:
-        key, total, after = keys[p], float(weights[p]), p + np.uint64(1)
-        column = np.int32(key & COLUMN)
-        if after < end and keys[after] == key:
-            while after < end and keys[after] == key:
-                total += float(weights[after])
+        key, total, after = keys[p] >> low, float(weights[keys[p] & in_block]), p + np.uint64(1)
+        column = np.int32(key & in_row)
+        if after < end and keys[after] >> low == key:
+            while after < end and keys[after] >> low == key:
+                total += float(weights[keys[after] & in_block])
                 after += np.uint64(1)
             if column != row:
                 total, q = 0.0, after
                 while q > p:
                     q -= np.uint64(1)
-                    total += float(weights[q])
-        made.columns[place] = column
-        made.values[place] = total
-        place += np.uint64(1)
+                    total += float(weights[keys[q] & in_block])
+        made.columns[to] = column
+        made.values[to] = total
+        to += np.uint64(1)
         p = after
-    return int(place)
+    return int(to)
 
 
 @kernel

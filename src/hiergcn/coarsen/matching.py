@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hiergcn.compiled.csr import Float64s, Floats, Int32s, Int64s, Rows, read_only
+from hiergcn.compiled.csr import Float64s, Floats, Int32s, Int64s, Rows, UInt64s, read_only
 from hiergcn.compiled.jit import (
     AHEAD,
     CACHED,
@@ -97,13 +97,14 @@ def match_most_similar(
     rank[order] = np.arange(len(order), dtype=np.int32)
     nodes = Nodes(rank, scale, node_weight, weight_bound(max_node_weight))
     found = np.full(len(order), UNKNOWN, dtype=np.int32)
+    longest = int(np.diff(rows.indptr).max(initial=0))
     if len(order) + len(rows.indices) < SMALL:
-        _match(rows, order, nodes, found, 0, len(order), head)
+        _match(rows, order, nodes, found, longest, 0, len(order), head)
         return
     for low, high in pairwise(np.linspace(0, len(order), BATCHES + 1).astype(int).tolist()):
         cuts = np.linspace(low, high, thread_count() + 1).astype(int).tolist()
-        run_over(list(pairwise(cuts)), lambda start, stop: _find(rows, order, nodes, found, start, stop))
-        _match(rows, order, nodes, found, low, high, head)
+        run_over(list(pairwise(cuts)), lambda start, stop: _find(rows, order, nodes, found, longest, start, stop))
+        _match(rows, order, nodes, found, longest, low, high, head)
 
 
 def _side_by_side(n: int, scale: npt.NDArray[Any]) -> tuple[Int32s, Floats]:
@@ -130,35 +131,41 @@ def _neighbourhoods(rows: Rows, loops: bool, start: int, stop: int, count: Int32
 
 
 @kernel
-def _find(rows: Rows, order: Int32s, nodes: Nodes, found: Int32s, start: int, stop: int) -> None:
-    """Write the most similar free neighbours of order[start:stop]."""
-    rank, last = nodes.rank, stop - 1
+def _find(rows: Rows, order: Int32s, nodes: Nodes, found: Int32s, longest: int, start: int, stop: int) -> None:
+    """Write the most similar free neighbours of those of order[start:stop] that are free."""
+    rank, candidates = nodes.rank, np.empty(longest, np.uint64)
+    free, count = np.empty(stop - start, np.int32), np.uint64(0)  # their places in the order
     for t in range(start, stop):
-        prefetch(rows.indptr, np.uint64(order[min(t + 3 * AHEAD, last)]))
-        prefetch_row(rows, np.uint64(order[min(t + 2 * AHEAD, last)]))
-        ahead = np.uint64(order[min(t + AHEAD, last)])
-        if rank[ahead] >= 0:
-            prefetch_neighbours(rows, ahead, rank)
-        j = np.uint64(order[t])
-        if rank[j] >= 0:
-            found[t] = _most_similar(rows, nodes, j)
+        prefetch(rank, np.uint64(order[min(t + 6 * AHEAD, stop - 1)]))
+        free[count] = t
+        count += np.uint64(rank[np.uint64(order[t])] >= 0)
+    last = int(count) - 1
+    for at in range(count):
+        prefetch(rows.indptr, np.uint64(order[free[min(at + 3 * AHEAD, last)]]))
+        prefetch_row(rows, np.uint64(order[free[min(at + 2 * AHEAD, last)]]))
+        prefetch_neighbours(rows, np.uint64(order[free[min(at + AHEAD, last)]]), rank)
+        t = free[at]
+        found[t] = _most_similar(rows, nodes, np.uint64(order[t]), candidates)
 
 
 @kernel
-def _match(rows: Rows, order: Int32s, nodes: Nodes, found: Int32s, start: int, stop: int, head: Int32s) -> None:
+def _match(
+    rows: Rows, order: Int32s, nodes: Nodes, found: Int32s, longest: int, start: int, stop: int, head: Int32s
+) -> None:
     """Match order[start:stop], one after the other."""
-    rank, last = nodes.rank, stop - 1
+    rank, last, candidates = nodes.rank, stop - 1, np.empty(longest, np.uint64)
     for t in range(start, stop):
         if len(rank) > CACHED:
-            ahead = min(t + 2 * AHEAD, last)
-            prefetch(rank, np.uint64(order[ahead]))
-            prefetch(rank, np.uint64(max(found[ahead], 0)))
+            ahead = min(t + 4 * AHEAD, last)
+            for place in (np.uint64(order[ahead]), np.uint64(max(found[ahead], 0))):
+                prefetch(rank, place)
+                prefetch(head, place)
         j = np.uint64(order[t])
         if rank[j] < 0:
             continue
         best = found[t]
         if best == UNKNOWN or (best >= 0 and rank[best] < 0):
-            best = _most_similar(rows, nodes, j)
+            best = _most_similar(rows, nodes, j, candidates)
         rank[j] = -1
         head[j] = j
         if best >= 0:
@@ -167,18 +174,26 @@ def _match(rows: Rows, order: Int32s, nodes: Nodes, found: Int32s, start: int, s
 
 
 @kernel(plain=None)
-def _most_similar(rows: Rows, nodes: Nodes, j: Any) -> int:
-    """Return the most similar free neighbour of j; -1 if none is free."""
+def _most_similar(rows: Rows, nodes: Nodes, j: Any, candidates: UInt64s) -> int:
+    """Return the most similar free neighbour of j; -1 if none is free.
+
+    First the free neighbours are listed, without a branch: whether a neighbour is free is hard to predict.
+    """
     indptr, indices, data = rows
     rank, scale, node_weight, limit = nodes
-    best, best_rank, best_square, best_scale = -1, LAST, 0.0, 1.0
+    count = np.uint64(0)
     for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + np.uint64(1)])):
+        k = np.uint32(indices[p])
+        candidates[count] = p
+        count += np.uint64((rank[k] >= 0) & (k != j))
+    best, best_rank, best_square, best_scale = -1, LAST, 0.0, 1.0
+    for at in range(count):
+        p = candidates[at]
         k = np.uint32(indices[p])
         # s(j, k) > s(j, best) without the root, whose rounding would make and break ties
         square = np.float64(data[p]) * np.float64(data[p])
         ours, theirs = square * best_scale, best_square * np.float64(scale[k])
-        nearer = (ours > theirs) | ((ours == theirs) & (rank[k] < best_rank))
-        if nearer & (rank[k] >= 0) & (k != j):  # one branch, seldom taken, as most are hard to predict
+        if (ours > theirs) | ((ours == theirs) & (rank[k] < best_rank)):
             if limit < UNBOUNDED and node_weight[j] + node_weight[k] > limit:
                 continue
             best, best_rank, best_square, best_scale = int(k), rank[k], square, np.float64(scale[k])

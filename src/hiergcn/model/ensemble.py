@@ -60,6 +60,12 @@ class Ensemble(NodeModel):
     def precompute(self, labelled: Labelled) -> Any:
         return self.each[0].precompute(labelled)
 
+    def receptive_field(self, nodes: Tensor) -> Any:
+        return self.each[0].receptive_field(nodes)
+
+    def logits_of(self, features: Features, field: Any) -> Tensor:
+        return mean_logits([member.logits_of(features, field) for member in self.each])
+
     def recompute_layers(self, on: bool = True) -> bool:
         return all(member.recompute_layers(on) for member in self.each)
 

@@ -31,6 +31,7 @@ from hiergcn.model.levels import Field, HierarchyTensors, LevelRows, LevelTensor
 from hiergcn.model.memory_cost import Layer, MemoryPlan, Workload, layers_memory
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
 from hiergcn.model.ops.convolve import ChannelMix, convolve, is_one_operation
+from hiergcn.model.ops.dropout import ReplicaGenerator
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,8 @@ class GraphConvolution(nn.Module):
     @property
     def takes_rows(self) -> bool:
         """Whether it can compute some rows of its result alone."""
+        if isinstance(self.generator, ReplicaGenerator):
+            return self.phi is None
         return is_one_operation(self.theta, self.w, self.phi, self.config.channel_mix, self.relu, self.generator)
 
     def _options(self) -> dict[str, Any]:
@@ -178,20 +181,23 @@ class HGCN(NodeModel):
 
     def forward(self, features: Features) -> Tensor:
         """Return the logits of Eq. 8; (n, f) -> (n, classes)."""
-        return self._logits(features, self.hierarchy.levels)
+        return self.logits_of(features, self.hierarchy.levels)
 
     def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
         """Return the loss. If the receptive field is known, refining layers compute no other rows."""
         if labelled.cached is None:
             return super().objective(features, labelled, epoch)
-        return labelled.loss_of_rows(self._logits(features, labelled.cached))
+        return labelled.loss_of_rows(self.logits_of(features, labelled.cached))
 
     def precompute(self, labelled: Labelled) -> Field | None:
-        """Return the receptive field of the training nodes on the way up; None if all rows are to be computed."""
+        return self.receptive_field(labelled.nodes)
+
+    def receptive_field(self, nodes: Tensor) -> Field | None:
+        """Return the receptive field of the nodes on the way up; None if all rows are to be computed."""
         layers = [layer for layer in self.modules() if isinstance(layer, GraphConvolution)]
         if not self.hierarchy.depth or not all(layer.takes_rows for layer in layers):
             return None
-        field = self.hierarchy.receptive_field(labelled.nodes, self.refined_levels)
+        field = self.hierarchy.receptive_field(nodes, self.refined_levels)
         return field if isinstance(field[0], LevelRows) else None
 
     @property
@@ -199,7 +205,7 @@ class HGCN(NodeModel):
         """Levels, from the input graph on, whose rows only depend on coarser rows and on short-cuts on the way up."""
         return self.hierarchy.depth
 
-    def _logits(self, features: Features, field: Field) -> Tensor:
+    def logits_of(self, features: Features, field: Field) -> Tensor:
         H = field[0].unpool_onto(*self.last_outputs(features, field)) if self.hierarchy.depth else features
         logits: Tensor = self.output(field[0], H)
         return logits

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.coarsen import Hierarchy, Level
-from hiergcn.model.ops import cpu
 from hiergcn.model.ops.dropout import Rows
 from hiergcn.model.ops.sparse import (
+    add_rows,
     csr_product,
     csr_tensor,
     linear_map,
@@ -20,7 +20,7 @@ from hiergcn.model.ops.sparse import (
     product_with,
     scipy_matrix,
 )
-from hiergcn.model.ops.vmap import apply, nodes_first, under_vmap
+from hiergcn.model.ops.vmap import ReplicaRule, apply, nodes_first, under_vmap
 
 Pooling = Literal["sum", "mean", "l2"]
 
@@ -68,11 +68,12 @@ class LevelTensors(nn.Module):
     def pool_and_keep(self, fine: Tensor, how: Pooling = "sum", rows: Rows | None = None) -> tuple[Tensor, Tensor]:
         """Return `pool`, and the input or some rows of it, for a short-cut.
 
-        On a CPU, the two gradients are added in one pass.
+        The two gradients are added in one pass.
         """
-        if fine.is_cuda or under_vmap() or not torch.is_grad_enabled():
+        if not torch.is_grad_enabled():
             return self.pool(fine, how), fine if rows is None else fine.index_select(0, rows.index)
-        pooled, kept = _PoolAndKeep.apply(fine, self, how, rows)  # type: ignore[no-untyped-call]
+        operation: Any = _PoolAndKeepOfReplicas if under_vmap() else _PoolAndKeep
+        pooled, kept = operation.apply(fine, self, how, rows)
         return pooled, kept
 
     def unpool(self, coarse: Tensor) -> Tensor:
@@ -81,9 +82,7 @@ class LevelTensors(nn.Module):
 
     def unpool_onto(self, coarse: Tensor, shortcut: Tensor) -> Tensor:
         """Return M G + shortcut (Eq. 6)."""
-        if coarse.is_cuda or under_vmap():
-            return self.unpool(coarse).add_(shortcut)
-        return apply(_UnpoolOnto, coarse, shortcut, self)
+        return _unpool_onto(self, coarse, shortcut)
 
     def _divided(self, coarse: Tensor, how: Pooling) -> Tensor:
         if how == "sum":
@@ -105,21 +104,44 @@ class _PoolAndKeep(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
         pooled, kept = ctx.level._divided(grads[0], ctx.how), grads[1]
         if ctx.rows is None:
-            return cpu.add_rows(pooled, ctx.level.group, kept), None, None, None
+            return add_rows(pooled, ctx.level.group, kept), None, None, None
         return ctx.level._scatter(pooled).index_add_(0, ctx.rows.index, kept), None, None, None
 
 
+class _PoolAndKeepOfReplicas(ReplicaRule):
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int, None, None, None], fine: Tensor, level: LevelTensors, how: Pooling, rows: Any
+    ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        pooled, kept = level.pool_and_keep(fine.movedim(in_dims[0], 1).flatten(1), how, rows)  # (n, replicas * d)
+        return (pooled.unflatten(1, (info.batch_size, -1)), kept.unflatten(1, (info.batch_size, -1))), (1, 1)
+
+
+def _unpool_onto(level: "LevelTensors | LevelRows", coarse: Tensor, shortcut: Tensor) -> Tensor:
+    """Return M G + shortcut (Eq. 6)."""
+    return apply(_UnpoolOntoOfReplicas if under_vmap() else _UnpoolOnto, coarse, shortcut, level)
+
+
 class _UnpoolOnto(torch.autograd.Function):
-    """M G + shortcut in one pass on a CPU."""
+    """M G + shortcut in one pass."""
 
     @staticmethod
     def forward(ctx: Any, coarse: Tensor, shortcut: Tensor, level: "LevelTensors | LevelRows") -> Tensor:
         ctx.gather = level.gather
-        return cpu.add_rows(coarse, level.group, shortcut)
+        return add_rows(coarse, level.group, shortcut)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
         return csr_product(ctx.gather, grads[0].contiguous()), grads[0], None
+
+
+class _UnpoolOntoOfReplicas(ReplicaRule):
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int, int, None], coarse: Tensor, shortcut: Tensor, level: "LevelTensors | LevelRows"
+    ) -> tuple[Tensor, int]:
+        wide = (part.movedim(axis, 1).flatten(1) for part, axis in zip((coarse, shortcut), in_dims[:2], strict=True))
+        return _unpool_onto(level, *wide).unflatten(1, (info.batch_size, -1)), 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +159,7 @@ class LevelRows:
 
     def unpool_onto(self, coarse: Tensor, shortcut: Tensor) -> Tensor:
         """Return M G + shortcut (Eq. 6) of the neighbours."""
-        return apply(_UnpoolOnto, coarse, shortcut, self)
+        return _unpool_onto(self, coarse, shortcut)
 
 
 Field = Sequence[LevelTensors | LevelRows]
@@ -196,7 +218,7 @@ class HierarchyTensors(nn.Module):
         As soon as more than half of a level is needed, it and all coarser ones are whole.
         """
         field: list[LevelTensors | LevelRows] = []
-        rows = nodes.numpy()
+        rows = nodes.numpy(force=True)
         for i, level in enumerate(self.levels[:depth]):
             coarser = len(self.levels[i + 1].weight_row)
             if 2 * len(rows) > len(level.group):
@@ -204,13 +226,14 @@ class HierarchyTensors(nn.Module):
             A = scipy_matrix(level.adjacency)[rows]
             inputs, place = np.unique(A.indices, return_inverse=True)
             A = sp.csr_array((A.data, place, A.indptr), shape=(len(rows), len(inputs)))
-            group = level.group.numpy()[inputs]
+            group = level.group.numpy(force=True)[inputs]
             rows = np.unique(group)
             if i + 1 < depth and 2 * len(rows) <= coarser:
                 group, coarser = np.searchsorted(rows, group), len(rows)
-            some = Rows(torch.from_numpy(inputs.astype(np.int64)), len(level.group))
-            gather = csr_tensor(_members(group, coarser))
-            field.append(LevelRows(csr_tensor(A), csr_tensor(sp.csr_array(A.T)), some, torch.from_numpy(group), gather))
+            there, back = csr_tensor(A).to(nodes.device), csr_tensor(sp.csr_array(A.T)).to(nodes.device)
+            some = Rows(torch.from_numpy(inputs.astype(np.int64)).to(nodes.device), len(level.group))
+            gather = csr_tensor(_members(group, coarser)).to(nodes.device)
+            field.append(LevelRows(there, back, some, torch.from_numpy(group).to(nodes.device), gather))
         return [*field, *self.levels[len(field) :]]
 
     def weight_embeddings(self, V: Tensor) -> list[Tensor]:

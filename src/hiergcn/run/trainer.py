@@ -17,6 +17,7 @@ from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.task import Task
 from hiergcn.model.memory_cost import MemoryPlan
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
+from hiergcn.model.ops import kernels_if_worthwhile
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.model.registry import build_method, method_class, method_names
 from hiergcn.run.engine import Engine, Processes, results
@@ -121,7 +122,9 @@ class Trainer:
         if self._prepared is None or self._prepared[0] != key:
             self._prepared = None  # frees its memory before more is taken
             task = self.task(split) if method.uses_labels else Task.unlabelled(self.graph, self.graph.n_outputs)
-            self._prepared = (key, (method, method.prepare(task, self.hierarchy(settings), self.device)))
+            hierarchy = self.hierarchy(settings)
+            with kernels_if_worthwhile(task.adjacency):
+                self._prepared = (key, (method, method.prepare(task, hierarchy, self.device)))
         return self._prepared[1]
 
     def restored(self, settings: Settings, split: Split, weights: Weights) -> tuple[NodeModel, Features]:

@@ -21,6 +21,10 @@ from hiergcn.model.ops.dropout import ReplicaGenerator
 from hiergcn.train.adam import Adam
 from hiergcn.train.config import TrainConfig
 
+NODES_PER_LABEL = 8
+"""Nodes for each labelled one from which on replicas are evaluated on the labelled nodes alone. It saves more than the
+last evaluation, of all nodes, costs."""
+
 
 class LearningNodes(NamedTuple):
     """Training and validation nodes."""
@@ -75,7 +79,7 @@ def make_optimiser(model: NodeModel, parameters: Mapping[str, Tensor], config: T
 class Evaluation:
     """Logits and scores after an epoch; the first axis is that of the models. See `Labelled.score` for accuracies."""
 
-    logits: Tensor  # (models, n, classes)
+    logits: Tensor | None  # (models, n, classes); None if those of labelled nodes alone were computed
     validation_loss: Tensor  # (models,)
     train_accuracy: Tensor
     validation_accuracy: Tensor
@@ -97,6 +101,10 @@ class Learner(ABC):
     @abstractmethod
     def weights(self) -> dict[str, Tensor]:
         """Return the state to save, by name; the first axis is that of the models."""
+
+    def logits(self, weights: dict[str, Tensor]) -> Tensor:
+        """Return the logits of all nodes with these weights; for a learner that evaluates labelled nodes alone."""
+        raise NotImplementedError
 
     def training_state(self) -> dict[str, Tensor] | None:
         """Return model and optimiser, by name; None if there is more to them than tensors."""
@@ -166,7 +174,9 @@ class SingleLearner(OneModel):
 class Replicas(Learner):
     """Models trained in parallel. Each draws the same random numbers as alone; results differ by rounding only.
 
-    The new models are read one after the other, so they may be one object with new weights. Each has its own nodes.
+    The new models are read one after the other, so they may be one object with new weights. Each has its own nodes. If
+    all share one split, and the models can, a step computes the receptive field of the training nodes alone, and an
+    evaluation that of the labelled nodes.
     """
 
     def __init__(
@@ -182,18 +192,30 @@ class Replicas(Learner):
         distinct = {id(pair): pair for pair in nodes}  # replicas of one split share what is precomputed
         cached = {key: _with_cached(self.model, pair) for key, pair in distinct.items()}
         self.train, self.validation = (_stacked([cached[id(pair)][part] for pair in nodes]) for part in (0, 1))
+        self.evaluated, self.field = (self.train, self.validation), None
+        self.shared: dict[str, Any] = {}
+        if len(distinct) == 1:
+            self._share(cached[id(nodes[0])])
+
+    def _share(self, nodes: LearningNodes) -> None:
+        """Keep what replicas of one split share: what the model precomputes, and the field of the labelled nodes."""
+        if "cached" not in self.train:
+            self.shared = {"cached": nodes.train.cached}
+        labelled = torch.unique(torch.cat([nodes.train.nodes, nodes.validation.nodes]))
+        if NODES_PER_LABEL * len(labelled) <= self.features.shape[0]:
+            self.field = self.model.receptive_field(labelled)
+        if self.field is not None:
+            rows = [part | {"nodes": torch.bucketize(part["nodes"].contiguous(), labelled)} for part in self.evaluated]
+            self.evaluated = (rows[0], rows[1])
 
     def step(self, epoch: int) -> Tensor:
         self.model.train()
         self.optimiser.zero_grad()
-        objective = _Objective(self.model)
 
         def one(state: dict[str, Tensor], replica: Tensor, train: dict[str, Any]) -> Tensor:
             self.generator.replica = replica
-            named = {f"model.{name}": value for name, value in state.items()}
-            given = (self.features, self.labelled(**train, reduction=self.reduction), epoch)
-            loss: Tensor = functional_call(objective, named, given, tie_weights=False)  # each has a value of its own
-            return loss
+            nodes = self.labelled(**train, **self.shared, reduction=self.reduction)
+            return self._result("objective", state, self.features, nodes, epoch)
 
         losses: Tensor = torch.vmap(one, randomness="error")(self.state, self.replica, self.train)
         losses.sum().backward()
@@ -205,24 +227,41 @@ class Replicas(Learner):
         self.model.eval()
 
         def one(state: dict[str, Tensor], *nodes: dict[str, Any]) -> tuple[Tensor, ...]:
-            logits = functional_call(self.model, state, (self.features,), tie_weights=False)
+            if self.field is None:
+                logits = self._result("forward", state, self.features)
+            else:
+                logits = self._result("logits_of", state, self.features, self.field)
             return _scores(logits, *(self.labelled(**some) for some in nodes))
 
-        return Evaluation(*torch.vmap(one)(self.state, self.train, self.validation))
+        logits, *scores = torch.vmap(one)(self.state, *self.evaluated)
+        return Evaluation(logits if self.field is None else None, *scores)
+
+    @torch.no_grad()
+    def logits(self, weights: dict[str, Tensor]) -> Tensor:
+        self.model.eval()
+        logits: Tensor = torch.vmap(lambda state: self._result("forward", state, self.features))(weights)
+        return logits
+
+    def _result(self, method: str, state: dict[str, Tensor], *given: Any) -> Tensor:
+        """Return what a method of the model returns with the parameters and buffers of one replica."""
+        named = {f"model.{name}": value for name, value in state.items()}
+        result: Tensor = functional_call(_Calls(self.model), named, (method, *given), tie_weights=False)
+        return result
 
     def weights(self) -> dict[str, Tensor]:
         return {name: value.detach() for name, value in self.state.items()}
 
 
-class _Objective(nn.Module):
-    """A module whose forward is the model's objective, for `functional_call`."""
+class _Calls(nn.Module):
+    """A module whose forward calls any method of the model, for `functional_call`."""
 
     def __init__(self, model: NodeModel) -> None:
         super().__init__()
         self.model = model
 
-    def forward(self, *arguments: Any) -> Tensor:
-        return self.model.objective(*arguments)
+    def forward(self, method: str, *given: Any) -> Tensor:
+        result: Tensor = getattr(self.model, method)(*given)
+        return result
 
 
 def evaluation(logits: Tensor, nodes: LearningNodes) -> Evaluation:

@@ -15,6 +15,7 @@ from torch import Tensor
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Method, NodeModel, Prepared
+from hiergcn.model.ops import kernels_if_worthwhile
 from hiergcn.train.allocator import kept_memory
 from hiergcn.train.batches import Batches, BatchLearner
 from hiergcn.train.checkpoint import SeedCheckpoint
@@ -29,7 +30,7 @@ Run = tuple[Task, int]
 """Training and validation labels, and the seed."""
 
 _MOST_REPLICAS = 64
-_EAGER = 3  # epochs before a CUDA graph is recorded, in which libraries initialise
+_EAGER = 1  # epochs before a CUDA graph is recorded, in which libraries initialise and tensors that stay are made
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +125,8 @@ def train_seed(
             return _built(method, part, task, config, draws)
 
         learner = BatchLearner(model, build, batches, nodes, config, seed)
-    with kept_memory() if batches is None else nullcontext():  # batches save memory, and no two take the same
+    keep = kept_memory() if batches is None else nullcontext()  # batches save memory, and no two take the same
+    with keep, kernels_if_worthwhile(task.adjacency):
         selection = _train(learner, [seed], config, device, on_epoch, checkpoint, generator)
     return _outcomes([task], [seed], selection, began - (checkpoint.earlier if checkpoint else 0.0))[0]
 
@@ -153,8 +155,9 @@ def train_side_by_side(
             yield model
 
     nodes = {task: labelled_nodes(task, device, config.class_weight, config.loss) for task in dict.fromkeys(tasks)}
-    replicas = Replicas(models(), prepared.features, [nodes[task] for task in tasks], config)
-    selection = _train(replicas, seeds, config, device, on_epoch)
+    with kernels_if_worthwhile(tasks[0].adjacency, len(seeds)):
+        replicas = Replicas(models(), prepared.features, [nodes[task] for task in tasks], config)
+        selection = _train(replicas, seeds, config, device, on_epoch)
     return _outcomes(tasks, seeds, selection, began)
 
 
@@ -220,6 +223,8 @@ def _train(
         if bool(selection.over.all()):
             break
         keep()
+    del run  # and with it the memory of a CUDA graph
+    selection.complete(learner.logits)
     return selection
 
 

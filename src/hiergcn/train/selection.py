@@ -18,6 +18,8 @@ HISTORY = ("train_loss", "validation_loss", "train_accuracy", "validation_accura
 """The accuracy of numbers is `Measured.score`."""
 
 
+_LARGE, _BUFFER = 2**18, 2**24  # entries of a tensor, and of the memory through which it is copied
+
 _STATE = ("history", "epoch", "length", "best_epoch", "rank", "failed", "over")
 
 
@@ -58,8 +60,13 @@ class Selection:
         if self.config.patience is not None:
             self.over |= self.epoch - self.best_epoch >= self.config.patience
         if better.is_cuda or not self.best or better.any():  # on a GPU the last test would wait for it
-            named = {f"weights.{name}": value for name, value in weights().items()}
-            self._keep(better, {"logits": scores.logits} | named)
+            kept = {f"weights.{name}": value for name, value in weights().items()}
+            self._keep(better, kept if scores.logits is None else kept | {"logits": scores.logits})
+
+    def complete(self, logits: Callable[[dict[str, Tensor]], Tensor]) -> None:
+        """Compute the logits of the best epochs by their weights, if evaluations gave none of all nodes."""
+        if "logits" not in self.best:
+            self.best["logits"] = logits({name.removeprefix("weights."): value for name, value in self.best.items()})
 
     def _keep(self, better: Tensor, state: dict[str, Tensor]) -> None:
         if not self.best:
@@ -90,19 +97,30 @@ class Selection:
         self.best = {name: value.to(device) for name, value in best.items()}
 
     def to_host(self) -> list[tuple[Tensor, dict[str, Tensor]]]:
-        """Return probabilities, or numbers, and weights of each model's best epoch, on the host.
-
-        There is one copy per tensor, not per model, since every copy waits for the GPU.
-        """
-        probabilities = activated(self.best["logits"]).cpu()
-        weights = {name.removeprefix("weights."): value.cpu() for name, value in self.best.items() if name != "logits"}
-        return [
-            (_own(probabilities, model), {name: _own(value, model) for name, value in weights.items()})
-            for model in range(len(probabilities))
-        ]
+        """Return probabilities, or numbers, and weights of each model's best epoch, on the host."""
+        probabilities = _each_on_host(activated(self.best["logits"]))
+        named = {name.removeprefix("weights."): value for name, value in self.best.items() if name != "logits"}
+        weights = {name: _each_on_host(value) for name, value in named.items()}
+        return [(own, {name: each[model] for name, each in weights.items()}) for model, own in enumerate(probabilities)]
 
 
-def _own(stacked: Tensor, model: int) -> Tensor:
-    """Return a copy of one model's tensor, so that the others can be freed."""
-    own = stacked[model]
-    return own.contiguous() if len(stacked) == 1 else own.clone(memory_format=torch.contiguous_format)
+def _each_on_host(stacked: Tensor) -> list[Tensor]:
+    """Return the tensor of each model on the host, a copy of its own, so that the others can be freed.
+
+    Every copy waits for the GPU, so small tensors take one for all models. Large ones go through a buffer that the GPU
+    writes to directly: it is up to 40 times as fast as into other memory, and 10 times with the copy from there.
+    """
+    if stacked.is_cuda and stacked[0].numel() >= _LARGE:
+        return [_through_buffer(one) for one in stacked]
+    whole = stacked.cpu()
+    if len(whole) == 1:
+        return [whole[0].contiguous()]
+    return [own.clone(memory_format=torch.contiguous_format) for own in whole]
+
+
+def _through_buffer(one: Tensor) -> Tensor:
+    found, flat = torch.empty(one.shape, dtype=one.dtype), one.reshape(-1)
+    buffer = torch.empty(min(flat.numel(), _BUFFER), dtype=one.dtype, pin_memory=True)
+    for part, into in zip(flat.split(_BUFFER), found.view(-1).split(_BUFFER), strict=True):
+        into.copy_(buffer[: len(part)].copy_(part))
+    return found

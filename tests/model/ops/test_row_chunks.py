@@ -10,14 +10,14 @@ from hiergcn.model.ops.row_chunks import RowChunks, row_chunks
 
 def added_up(chunks: RowChunks, terms: torch.Tensor) -> torch.Tensor:
     """Add the terms as a product with ones does, chunk by chunk."""
-    below = 0 if chunks.sums is None else chunks.sums.column.numel()
-    out = torch.full((chunks.rows + below,), torch.nan)
+    long = 0 if chunks.sums is None else chunks.sums.column.numel()
+    out = torch.full((chunks.rows + long,), torch.nan)
     for start, end, target in zip(chunks.start, chunks.end, chunks.target, strict=True):
         out[target] = terms[start:end].sum()
     if chunks.sums is not None:
         above = chunks.sums.chunks
         for start, end, target in zip(above.start, above.end, above.target, strict=True):
-            out[target] = out[chunks.sums.column[start:end]].sum()
+            out[target] = out[chunks.rows + chunks.sums.column[start:end].long()].sum()
     assert not out.isnan().any()
     return out[: chunks.rows]
 

@@ -1,10 +1,16 @@
 """Linear maps and their gradients."""
 
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from hiergcn.model import ops
 from hiergcn.model.ops.dense import add_product
-from hiergcn.model.ops.sparse import linear_map
+from hiergcn.model.ops.sparse import csr_tensor, linear_map, plain_product
 
 
 def doubled(dense: Tensor) -> Tensor:
@@ -24,3 +30,27 @@ def test_a_product_is_added_in_place_to_the_result_of_a_map() -> None:
     expected = torch.autograd.grad(((2.0 * H + S @ W) * weight).sum(), (H, S, W))
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize("density", [0.0, 0.05, 0.6])
+def test_plain_product(density: float) -> None:
+    rng = np.random.default_rng(0)
+    matrix = sp.csr_array(sp.random_array((50, 40), density=density, rng=rng, dtype=np.float32))
+    A, dense = csr_tensor(matrix), rng.normal(size=(40, 7)).astype(np.float32)
+    found = plain_product(A.crow_indices(), A.col_indices(), A.values(), torch.from_numpy(dense))
+    np.testing.assert_allclose(found.numpy(), matrix @ dense, rtol=1e-5, atol=1e-5)
+
+
+def test_a_small_graph_needs_no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gradients are computed on other threads, which must agree."""
+    kernels, found = object(), []
+    monkeypatch.setattr(ops, "_kernels", lambda: kernels)
+    small = sp.eye_array(ops.FEW_ENTRIES // 8, format="csr")
+    for models, expected in ((4, None), (5, kernels)):
+        with ops.kernels_if_worthwhile(small, models):
+            thread = threading.Thread(target=lambda: found.append(ops.gpu_kernels()))
+            thread.start()
+            thread.join()
+            assert found.pop() is expected
+            assert ops.gpu_kernels() is expected
+        assert ops.gpu_kernels() is kernels

@@ -1,6 +1,7 @@
 """The Triton kernels against plain torch and scipy."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from hiergcn.model.ops import gpu_kernels
 from hiergcn.model.ops.convolve import _MixProductOnGPU
 from hiergcn.model.ops.dense import _DenseProductOnGPU
 from hiergcn.model.ops.dropout import Draw, ReplicaGenerator, _DropoutConcatOnGPU, dropout
+from hiergcn.model.ops.gpu_layer import _FeatureLayerOnGPU
 from hiergcn.model.ops.row_chunks import row_chunks
+from hiergcn.model.ops.sparse import csr_tensor
 from hiergcn.model.ops.sparse_features import SparseFeatures, _ProductOnGPU
 from hiergcn.model.ops.vmap import apply
 
@@ -69,9 +72,20 @@ def test_dropout(layout: str, n: int, d: int) -> None:
         values = values.transpose(1, 2).contiguous().transpose(1, 2)
     elif layout == "shared":
         values = values[:1].expand(3, n, d)
-    dropped = kernels.dropout(values, on_gpu(np.array(seeds)), on_gpu(np.array(offsets)), kept)
+    dropped = kernels.dropout(values, (on_gpu(np.array(seeds)), on_gpu(np.array(offsets)), kept))
     bits = np.stack([philox_bits(*pair, n * d) for pair in zip(seeds, offsets, strict=True)])
     torch.testing.assert_close(dropped, values * on_gpu(bits < kept).view(3, n, d) * (2**16 / kept))
+
+
+@pytest.mark.parametrize("d", [8, 13])
+def test_some_rows_drop_the_same_entries_as_among_all(d: int) -> None:
+    bits = on_gpu(np.array([5, -8])), on_gpu(np.array([0, 2**36])), 30_000
+    values, index = torch.randn(2, 300, d, device=DEVICE), torch.tensor([299, 0, 7, 151, 8], device=DEVICE)
+    expected = kernels.dropout(values, bits)[:, index]
+    assert torch.equal(kernels.dropout(values[:, index], bits, index), expected)
+    left, right = values[:, index].split([5, d - 5], dim=2)
+    assert torch.equal(kernels.dropout_concat(left, right, bits, index), expected)
+    assert torch.equal(torch.cat(kernels.dropout_split(values[:, index], 5, bits, index), dim=2), expected)
 
 
 @pytest.mark.parametrize("drop", [False, True])
@@ -79,7 +93,7 @@ def test_dropout_concat_and_split_agree_with_dropout(drop: bool) -> None:
     seed, offset = on_gpu(np.array([5, 8])), on_gpu(np.array([0, 12]))
     left, right = torch.randn(37, 2, 9, device=DEVICE).transpose(0, 1), torch.randn(2, 37, 5, device=DEVICE)
     joined, bits = torch.cat([left, right], dim=2), (seed, offset, 20_000) if drop else None
-    expected = kernels.dropout(joined, *bits) if bits else joined
+    expected = kernels.dropout(joined, bits) if bits else joined
     assert torch.equal(kernels.dropout_concat(left, right, bits), expected)
     for part, whole in zip(kernels.dropout_split(joined, 9, bits), expected.split([9, 5], dim=2), strict=True):
         assert torch.equal(part, whole)
@@ -88,7 +102,7 @@ def test_dropout_concat_and_split_agree_with_dropout(drop: bool) -> None:
 
 def test_kept_entries_have_the_right_rate_and_are_independent() -> None:
     seeds, offsets, n = on_gpu(np.array([1, 1, 2])), on_gpu(np.array([0, 4, 0])), 80_000  # other draw, other seed
-    dropped = kernels.dropout(torch.ones(3, 1, n, device=DEVICE), seeds, offsets, 2**14)
+    dropped = kernels.dropout(torch.ones(3, 1, n, device=DEVICE), (seeds, offsets, 2**14))
     kept = (dropped != 0).view(3, n).double()
     deviation = (0.25 * 0.75 / n) ** 0.5
     for replica in kept:
@@ -156,7 +170,7 @@ def test_nan_in_a_channel_propagates() -> None:
     assert mixed.isnan().nonzero().tolist() == [[0, 1, 1]]
 
 
-@pytest.mark.parametrize(("n", "k", "d", "c"), [(1, 8, 5, 2), (70, 40, 32, 4), (45, 19, 12, 8)])
+@pytest.mark.parametrize(("n", "k", "d", "c"), [(1, 8, 5, 2), (70, 40, 32, 4), (45, 19, 50, 4), (45, 19, 12, 8)])
 @pytest.mark.parametrize("onto", [False, True])
 @pytest.mark.parametrize("keep", [False, True])
 def test_mix_product(n: int, k: int, d: int, c: int, onto: bool, keep: bool) -> None:
@@ -206,6 +220,18 @@ def test_csr_product_of_replicas(n: int, m: int, mostly_zero: bool, ordered: boo
         np.testing.assert_allclose(product[r].cpu().numpy(), alone @ dense[r].numpy(), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("mostly_zero", [False, True])
+def test_csr_product_into_rows_of_a_tensor(mostly_zero: bool) -> None:
+    rng = np.random.default_rng(0)
+    matrix = sp.csr_array(sp.random_array((20, 300), density=0.4, rng=rng, dtype=np.float32))  # long rows
+    given = row_chunks(on_gpu(matrix.indptr)), on_gpu(matrix.indices), on_gpu(matrix.data).expand(3, -1)
+    dense, whole = torch.randn(3, 300, 19, device=DEVICE), torch.full((3, 22, 19), 7.0, device=DEVICE)
+    kernels.csr_product_of_replicas(*given, dense, mostly_zero=mostly_zero, out=whole[:, :20])
+    expected = kernels.csr_product_of_replicas(*given, dense, mostly_zero=mostly_zero)
+    assert torch.equal(whole[:, :20], expected)
+    assert (whole[:, 20:] == 7.0).all()
+
+
 def test_csr_product_with_values_shared_by_replicas() -> None:
     rng = np.random.default_rng(0)
     matrix = sp.csr_array(sp.random_array((60, 35), density=0.2, rng=rng, dtype=np.float32))
@@ -234,7 +260,7 @@ def test_indices_of_64_bits_give_the_same_results(monkeypatch: pytest.MonkeyPatc
     def made() -> list[torch.Tensor]:
         kept = torch.zeros_like(Z)
         kernels.keep_better(torch.tensor([True, False], device=DEVICE), Z, kept)
-        dropped = kernels.dropout(Z, *bits), kernels.dropout_concat(Z, grad, bits), *kernels.dropout_split(Z, 7, bits)
+        dropped = kernels.dropout(Z, bits), kernels.dropout_concat(Z, grad, bits), *kernels.dropout_split(Z, 7, bits)
         return [kept, *dropped, kernels.mix_channels(Z, w), *kernels.mix_channels_backward(grad, Z, w)]
 
     narrow = made()
@@ -253,6 +279,7 @@ def test_autograd_functions_of_the_gpu() -> None:
     plain = (torch.relu(Z + H @ theta).unflatten(2, (3, 2)) * w[:, None, None]).sum(3)
     same_with_gradients(mixed, plain, (Z, H, theta, w))
     same_with_gradients(apply(_DenseProductOnGPU, H, theta, Z.clone()), Z + H @ theta, (Z, H, theta))
+    same_with_gradients(apply(_DenseProductOnGPU, H, theta, None).relu_(), torch.relu(H @ theta), (H, theta))
     kept = apply(_DropoutConcatOnGPU, torch.ones_like(H), torch.ones_like(S), 2**15, draw)
     dropped = apply(_DropoutConcatOnGPU, H, S, 2**15, draw)
     same_with_gradients(dropped, torch.cat([H, S], dim=2) * kept, (H, S))
@@ -262,8 +289,29 @@ def test_autograd_functions_of_the_gpu() -> None:
     same_with_gradients(product, torch.stack([X.to_dense() @ theta[0], 2 * X.to_dense() @ theta[1]]), (theta,))
 
 
+@pytest.mark.parametrize(("n", "p", "d", "c"), [(1, 1, 3, 2), (90, 8, 16, 4), (150, 5, 50, 4)])
+@pytest.mark.parametrize("dropped", [False, True])
+def test_feature_layer(n: int, p: int, d: int, c: int, dropped: bool) -> None:
+    """Among its rows are long ones, which several programs share."""
+    rng = np.random.default_rng(n)
+    dense = sp.random_array((n, n), density=0.1, rng=rng).toarray()
+    dense[0] = dense[:, 0] = 0.1
+    A = csr_tensor(sp.csr_array(dense + dense.T)).to(DEVICE)
+    X = SparseFeatures.from_scipy(sp.csr_array(sp.random_array((n, 40), density=0.5, rng=rng)), DEVICE)
+    values = X.values * (torch.rand(2, len(X.values), device=DEVICE) < 0.5) if dropped else X.values.expand(2, -1)
+    S = torch.randn(n, 2, p, device=DEVICE).transpose(0, 1).requires_grad_()
+    theta, w = (torch.randn(shape, device=DEVICE).requires_grad_() for shape in ((2, 40 + p, d * c), (2, c)))
+    assert kernels.can_propagate_mix(p, d * c, c)
+    found = apply(_FeatureLayerOnGPU, values, S, theta, w, X.pattern, A, dropped, True)
+    rows = torch.stack([replace(X, values=own).to_dense() for own in values])
+    Z = A.to_dense() @ torch.cat([rows, S], dim=2) @ theta
+    same_with_gradients(found, (torch.relu(Z).unflatten(2, (d, c)) * w[:, None, None]).sum(3), (S, theta, w))
+    with torch.no_grad():
+        assert torch.equal(apply(_FeatureLayerOnGPU, values, S, theta, w, X.pattern, A, dropped, False), found)
+
+
 def same_with_gradients(found: torch.Tensor, expected: torch.Tensor, learned: tuple[torch.Tensor, ...]) -> None:
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-3)
     weight = torch.randn_like(expected)
     ours, theirs = (torch.autograd.grad((result * weight).sum(), learned) for result in (found, expected))
     for one, other in zip(ours, theirs, strict=True):

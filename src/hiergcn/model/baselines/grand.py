@@ -118,7 +118,7 @@ class MixedOrder(Spread):
 
 def sharpened(mean: Tensor, temperature: float) -> Tensor:
     """Return p_c^(1/T) / Σ p^(1/T) of each row; by logarithms, since 1/T may be large."""
-    return torch.softmax(mean.clamp_min(torch.finfo(mean.dtype).tiny).log() / temperature, dim=1)
+    return activated(mean.clamp_min(torch.finfo(mean.dtype).tiny).log() / temperature)
 
 
 def consistency_loss(probabilities: Tensor, target: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.model.ops.cpu_propagation import masked_product, spread_features
+from hiergcn.model.ops.dense import dense_product
 from hiergcn.model.ops.dropout import BitMask, drawn_mask, masked
 from hiergcn.model.ops.sparse_features import Features, feature_dropout
 
@@ -25,13 +26,14 @@ Drawn = tuple[Tensor, list[BitMask | None]]
 def passes_at_once(model: "GRAND", features: Features) -> Tensor:
     """Return the logits of S passes; (n, f) -> (S, n, classes)."""
     H, masks = _from_products(model, features) if model.graph.smoothed is None else _from_features(model, features)
-    H = torch.relu(H + model.first_bias)
+    H = (H + model.first_bias).relu_()
     if model.config.batch_norm:
         H = torch.stack([model.hidden_norm(one) for one in H])
     drawn = [mask for mask in masks if mask is not None]
     if drawn:
         H = masked(H, drawn)
-    return H @ model.second + model.second_bias
+    logits = dense_product(H.flatten(0, 1), model.second) + model.second_bias  # (S n, classes)
+    return logits.view(*H.shape[:2], -1)
 
 
 def _from_products(model: "GRAND", features: Features) -> Drawn:

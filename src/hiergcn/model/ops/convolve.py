@@ -19,8 +19,9 @@ from hiergcn.model.ops import cpu, gpu_kernels
 from hiergcn.model.ops.cpu_layer import feature_layer_on_cpu, layer_on_cpu, on_cpu_alone
 from hiergcn.model.ops.dense import add_product, dense_product, product_gradients
 from hiergcn.model.ops.dropout import AnyGenerator, Rows, dropout, dropout_concat, dropped_entries
+from hiergcn.model.ops.gpu_layer import feature_layer_of_replicas, has_feature_layer
 from hiergcn.model.ops.sparse import propagate
-from hiergcn.model.ops.sparse_features import Features, SparseFeatures, feature_dropout
+from hiergcn.model.ops.sparse_features import Features, SparseFeatures
 from hiergcn.model.ops.vmap import InDims, ReplicaRule, apply, replicas_first, under_vmap
 
 ChannelMix = Literal["after_relu", "before_relu"]
@@ -40,7 +41,7 @@ def convolve(
     generator: AnyGenerator = None,
     joint: bool = True,  # draw one dropout mask for [H ‖ S]; False draws one for H, then one for S
     recompute: bool = False,  # compute again in the backward pass instead of keeping intermediate results
-    rows: Rows | None = None,  # the rows that H and S have, if `is_one_operation`; None for all
+    rows: Rows | None = None,  # the rows that H and S have, for one model on a CPU or replicas; None for all
     transposed: Tensor | None = None,  # Âᵀ, if it is not Â
 ) -> Tensor:
     """Return G, (n, d), with dropout on H and S. The weighted sum of channels comes after or before the ReLU."""
@@ -55,14 +56,15 @@ def convolve(
             if X is not None:
                 return feature_layer_on_cpu(adjacency, X, S, theta, w, relu)
         if joint and S is not None and isinstance(H, Tensor):
-            H, S = dropout_concat(H, S, rate, generator), None
+            H, S = dropout_concat(H, S, rate, generator, rows), None
         else:
-            H, S = feature_dropout(H, rate, generator), None if S is None else dropout(S, rate, generator)
+            H = dropout(H, rate, generator, rows) if isinstance(H, Tensor) else H.dropped(rate, generator)
+            S = None if S is None else dropout(S, rate, generator)
         if alone and S is not None:
             return _after_dropout_on_cpu(adjacency, H, S, theta, w, relu)
         if own is not None:
             return mix_channels(_with_own(adjacency, H, S, theta, own), w, mix, relu)
-        return _convolve(adjacency, H, S, theta, w, mix, relu)
+        return _convolve(adjacency, H, S, theta, w, mix, relu, transposed)
 
     given = H, S, theta, w, own
     return recomputed(layer, generator, *given) if recompute else layer(*given)
@@ -86,15 +88,24 @@ def _after_dropout_on_cpu(
 
 
 def _convolve(
-    adjacency: Tensor, H: Features, S: Tensor | None, theta: Tensor, w: Tensor | None, mix: ChannelMix, relu: bool
+    adjacency: Tensor,
+    H: Features,
+    S: Tensor | None,
+    theta: Tensor,
+    w: Tensor | None,
+    mix: ChannelMix,
+    relu: bool,
+    transposed: Tensor | None,
 ) -> Tensor:
     """Return G. H is propagated before its product with θ if it is narrower than the result, else after it."""
     if S is not None:  # Â [H ‖ S] θ = Â H θ_H + Â S θ_S
+        if isinstance(H, SparseFeatures) and _mixes_after_relu(w, mix, relu) and has_feature_layer(S, theta, w):
+            return feature_layer_of_replicas(adjacency, H, S, theta, w)
         theta_H, theta_S = theta.split([H.shape[1], S.shape[1]])
         return mix_product(_propagated(adjacency, H, theta_H), propagate(adjacency, S), theta_S, w, mix, relu)
     if _is_narrow(H, theta):
-        return mix_product(None, propagate(adjacency, H), theta, w, mix, relu)
-    return mix_channels(_propagated(adjacency, H, theta), w, mix, relu)
+        return mix_product(None, propagate(adjacency, H, transposed), theta, w, mix, relu)
+    return mix_channels(_propagated(adjacency, H, theta, transposed), w, mix, relu)
 
 
 def _with_own(adjacency: Tensor, H: Features, S: Tensor | None, theta: Tensor, own: Tensor) -> Tensor:
@@ -105,15 +116,19 @@ def _with_own(adjacency: Tensor, H: Features, S: Tensor | None, theta: Tensor, o
     return _propagated(adjacency, H, theta) + _product(H, own)
 
 
+def _mixes_after_relu(w: Tensor | None, mix: ChannelMix, relu: bool) -> TypeGuard[Tensor]:
+    return w is not None and mix == "after_relu" and relu
+
+
 def _product(H: Features, weight: Tensor) -> Tensor:
     return dense_product(H, weight) if isinstance(H, Tensor) else H @ weight
 
 
-def _propagated(adjacency: Tensor, H: Features, theta: Tensor) -> Tensor:
+def _propagated(adjacency: Tensor, H: Features, theta: Tensor, transposed: Tensor | None = None) -> Tensor:
     """Return Â H θ, propagated on the narrower side."""
     if _is_narrow(H, theta):
-        return dense_product(propagate(adjacency, H), theta)
-    return propagate(adjacency, _product(H, theta))
+        return dense_product(propagate(adjacency, H, transposed), theta)
+    return propagate(adjacency, _product(H, theta), transposed)
 
 
 def _is_narrow(H: Features, theta: Tensor) -> TypeGuard[Tensor]:
@@ -125,7 +140,7 @@ def mix_channels(Z: Tensor, w: Tensor | None, mix: ChannelMix = "after_relu", re
 
     Z is overwritten.
     """
-    if w is not None and mix == "after_relu" and relu:
+    if _mixes_after_relu(w, mix, relu):
         return _mix_after_relu(Z, w)
     mixed = Z if w is None else _weighted_sum(Z, w)
     return mixed.relu_() if relu else mixed
@@ -176,7 +191,7 @@ def mix_product(
 
     (n, d * c) (n, k) (k, d * c) -> (n, d)
     """
-    if w is not None and mix == "after_relu" and relu and _has_fused_kernel(H, theta, w):
+    if _mixes_after_relu(w, mix, relu) and _has_fused_kernel(H, theta, w):
         return apply(_MixProductOfReplicas, H, theta, w, Z, torch.is_grad_enabled())
     return mix_channels(dense_product(H, theta) if Z is None else add_product(Z, H, theta), w, mix, relu)
 

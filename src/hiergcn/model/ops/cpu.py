@@ -7,7 +7,6 @@ matter on small tensors: they are left to the libraries, which give the same bit
 
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,21 +34,22 @@ _AHEAD = np.uint64(16)  # entries between the prefetch of a row and its use
 _LINE = np.uint64(16)  # floats of a cache line
 _CACHED = 2**19  # floats that fit into a core's caches, where a prefetch would only cost time
 _ALL = np.empty(0, dtype=np.int64)  # stands for all rows
+_PARTS = 4  # sums of a transposed product that threads make side by side
 _ROWS = 2**11  # rows whose contributions to a sum are added first, whatever the number of threads
 
 
 def _in_threads(length: int, work: int, call: Callable[[int, int], None], chunk: int = 0) -> None:
     """Call `call(start, stop)` for ranges of `length`, on torch's threads if there is enough work.
 
-    There is a range per thread, or one for every `chunk` of the length.
+    Without `chunk`, the length of a range, there are several ranges per thread: a thread takes some tenths of a
+    millisecond to wake up, and rows differ in their work.
     """
     threads = torch.get_num_threads() if work >= _SMALL else 1
     if threads == 1 and not chunk:
         call(0, length)
         return
-    parts = -(-length // chunk) if chunk else min(threads, length)
-    cuts = [*range(0, length, chunk), length] if chunk else [length * t // parts for t in range(parts + 1)]
-    run_over(list(pairwise(cuts)), call, threads)
+    chunk = chunk or -(-length // min(4 * threads, work // (_SMALL // 4)))
+    run_over([(start, min(start + chunk, length)) for start in range(0, length, chunk)], call, threads)
 
 
 @kernel(plain=None)
@@ -116,15 +116,16 @@ def csr_product(row_start: Part, column: Part, values: Part, dense: Tensor, plus
 
 @kernel(plain=0)
 def _transpose_product(
-    row_start: Integers, column: Integers, values: Floats, dense: Floats, out: Floats, start: int, stop: int
+    row_start: Integers, column: Integers, values: Floats, dense: Floats, rows: int, sums: Floats, start: int, stop: int
 ) -> None:
-    """Compute columns start to stop of the result."""
-    out[:, start:stop] = 0.0
-    for i in range(np.uint64(dense.shape[0])):
+    """Sum the contributions of the rows from `start` to `stop`, `rows` at most, in a part of the sums of their own."""
+    out, width = sums[start // rows], np.uint64(dense.shape[1])
+    out[:] = 0.0
+    for i in range(np.uint64(start), np.uint64(stop)):
         for e in range(np.uint64(row_start[i]), np.uint64(row_start[i + np.uint64(1)])):
             value, j = values[e], np.uint64(column[e])
             if value != 0.0:
-                for k in range(np.uint64(start), np.uint64(stop)):
+                for k in range(width):
                     out[j, k] += value * dense[i, k]
 
 
@@ -136,10 +137,12 @@ def transpose_product(row_start: Tensor, column: Tensor, values: Tensor, dense: 
         out = torch.zeros((m, width), dtype=dense.dtype)
         _sparsetools.csc_matvecs(m, n, width, *pattern, _array(dense).ravel(), out.numpy().ravel())
         return out
-    out = torch.empty(m, width, dtype=dense.dtype)
-    arrays = *pattern, _array(dense), out.numpy()
-    _in_threads(width, values.numel() * width, partial(_transpose_product, *arrays))
-    return out
+    parts = max(1, min(_PARTS, values.numel() // (_PARTS * m)))  # whatever the number of threads, for the same bits
+    rows = -(-n // parts)
+    sums = torch.empty(-(-n // rows), m, width, dtype=dense.dtype)
+    arrays = *pattern, _array(dense), rows, sums.numpy()
+    _in_threads(n, values.numel() * width, partial(_transpose_product, *arrays), rows)
+    return sums[0] if len(sums) == 1 else sums.sum(dim=0)
 
 
 @kernel(plain=0)

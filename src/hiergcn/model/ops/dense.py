@@ -44,7 +44,7 @@ class _DenseProductOnGPU(torch.autograd.Function):
     def forward(ctx: Any, H: Tensor, weight: Tensor, onto: Tensor | None) -> Tensor:
         ctx.save_for_backward(H, weight)
         if onto is None:
-            return _nodes_first_product(H, weight)
+            return _nodes_first_product(H, weight).detach()  # as in `sparse._LinearMap`: a ReLU may follow in place
         return onto.detach().baddbmm_(H, weight)  # safe to overwrite: it has no other reader
 
     @staticmethod

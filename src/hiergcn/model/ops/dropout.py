@@ -69,13 +69,25 @@ class ReplicaGenerator:
 AnyGenerator = torch.Generator | ReplicaGenerator | None
 
 
-def dropout(values: Tensor, rate: float, generator: AnyGenerator = None) -> Tensor:
-    """Zero each entry with probability `rate` and scale the others by 1 / (1 - rate)."""
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some rows of a matrix. They have the same random bits as among all rows."""
+
+    index: Tensor  # (m,), ascending
+    total: int  # rows of the whole matrix
+
+
+def dropout(values: Tensor, rate: float, generator: AnyGenerator = None, rows: Rows | None = None) -> Tensor:
+    """Zero each entry with probability `rate` and scale the others by 1 / (1 - rate).
+
+    Replicas may have some `rows` of a matrix, (m, d).
+    """
     kept = _kept(rate)
     if kept == _STEPS:  # the rate is too small to tell from 0
         return values
     if isinstance(generator, ReplicaGenerator):
-        return apply(_DropoutOfReplicas, values, generator.replica, kept, generator)
+        return apply(_DropoutOfReplicas, values, generator.replica, kept, generator, rows)
+    assert rows is None
     if not values.is_cuda and values.numel() < _SMALL:
         bits = _bits(values.numel(), values.device, [generator])[0, : values.numel()].view_as(values)
         return values * (bits < kept - _STEPS // 2).to(values.dtype).mul_(_STEPS / kept)
@@ -86,19 +98,13 @@ def dropout(values: Tensor, rate: float, generator: AnyGenerator = None) -> Tens
     return apply(_Dropout, values.unsqueeze(0), (bits, *_limit_and_scale(kept))).squeeze(0)
 
 
-def dropout_concat(left: Tensor, right: Tensor, rate: float, generator: AnyGenerator = None) -> Tensor:
+def dropout_concat(
+    left: Tensor, right: Tensor, rate: float, generator: AnyGenerator = None, rows: Rows | None = None
+) -> Tensor:
     """Return [left ‖ right] with dropout; (n, d) (n, e) -> (n, d + e)."""
     if isinstance(generator, ReplicaGenerator) and generator.on_gpu:
-        return apply(_DropoutConcatOfReplicas, left, right, rate, generator)
-    return dropout(concat_columns(left, right), rate, generator)
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Some rows of a matrix. They have the same random bits as among all rows."""
-
-    index: Tensor  # (m,), ascending
-    total: int  # rows of the whole matrix
+        return apply(_DropoutConcatOfReplicas, left, right, rate, generator, rows)
+    return dropout(concat_columns(left, right), rate, generator, rows)
 
 
 Mask = tuple[Tensor | None, int, int, float]
@@ -195,6 +201,16 @@ class _Dropout(torch.autograd.Function):
         return _dropped(grads[0], *ctx.mask), None
 
 
+def _bits_of_rows(
+    n: int, width: int, device: torch.device, generators: Sequence[torch.Generator | None], rows: Rows | None
+) -> Tensor:
+    """Return the bits of n rows, or of some rows of a larger matrix; (generators, at least n * width)."""
+    if rows is None:
+        return _bits(n * width, device, generators)
+    every = _bits(rows.total * width, device, generators)[:, : rows.total * width]
+    return every.view(-1, rows.total, width).index_select(1, rows.index).flatten(1)
+
+
 def _bits(n: int, device: torch.device, generators: Sequence[torch.Generator | None]) -> Tensor:
     """Return 16 random bits for each of n entries; (generators, n rounded up to a multiple of 4).
 
@@ -226,53 +242,63 @@ class _DropoutOnGPU(torch.autograd.Function):
     """Dropout in one kernel that makes the bits, and makes them again in backward: nothing is saved."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, kept: int, draw: Draw) -> Tensor:
-        ctx.kept, ctx.draw = kept, draw
-        return _dropped_on_gpu(values, kept, draw)
+    def forward(ctx: Any, values: Tensor, kept: int, draw: Draw, rows: Rows | None = None) -> Tensor:
+        ctx.bits, ctx.rows = (draw.seed, draw.offset, kept), rows
+        return _dropped_on_gpu(values, ctx.bits, rows)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        return _dropped_on_gpu(grads[0], ctx.kept, ctx.draw), None, None
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        return _dropped_on_gpu(grads[0], ctx.bits, ctx.rows), None, None, None
 
 
-def _dropped_on_gpu(values: Tensor, kept: int, draw: Draw) -> Tensor:
-    rows = values.reshape(len(values), values.shape[1:-1].numel(), values.shape[-1])
-    dropped: Tensor = gpu_kernels().dropout(rows, draw.seed, draw.offset, kept)
+def _dropped_on_gpu(values: Tensor, bits: tuple[Tensor, Tensor, int], rows: Rows | None) -> Tensor:
+    flat = values.reshape(len(values), values.shape[1:-1].numel(), values.shape[-1])
+    dropped: Tensor = gpu_kernels().dropout(flat, bits, None if rows is None else rows.index)
     return dropped.view(values.shape)
 
 
 class _DropoutOfReplicas(ReplicaRule):
     @staticmethod
     def vmap(
-        info: Any, in_dims: InDims, values: Tensor, _: Tensor, kept: int, generator: ReplicaGenerator
+        info: Any, in_dims: InDims, values: Tensor, _: Tensor, kept: int, generator: ReplicaGenerator, rows: Rows | None
     ) -> tuple[Tensor, int]:
         (each,) = replicas_first(info, in_dims, values)
         if generator.on_gpu:
-            return apply(_DropoutOnGPU, each, kept, generator.next_draw()), 0
-        bits = _bits(each.shape[1:].numel(), each.device, generator.generators)
+            return apply(_DropoutOnGPU, each, kept, generator.next_draw(), rows), 0
+        n, width = each.shape[1:-1].numel(), each.shape[-1]
+        bits = _bits_of_rows(n, width, each.device, generator.generators, rows)
         return apply(_Dropout, each, (bits, *_limit_and_scale(kept))), 0
 
 
 class _DropoutConcatOfReplicas(ReplicaRule):
     @staticmethod
     def vmap(
-        info: Any, in_dims: InDims, left: Tensor, right: Tensor, rate: float, generator: ReplicaGenerator
+        info: Any,
+        in_dims: InDims,
+        left: Tensor,
+        right: Tensor,
+        rate: float,
+        generator: ReplicaGenerator,
+        rows: Rows | None,
     ) -> tuple[Tensor, int]:
         kept = _kept(rate)
         draw = None if kept == _STEPS else generator.next_draw()
-        return apply(_DropoutConcatOnGPU, *replicas_first(info, in_dims, left, right), kept, draw), 0
+        return apply(_DropoutConcatOnGPU, *replicas_first(info, in_dims, left, right), kept, draw, rows), 0
 
 
 class _DropoutConcatOnGPU(torch.autograd.Function):
     """One kernel each way; both gradients have the layout that sparse products want."""
 
     @staticmethod
-    def forward(ctx: Any, left: Tensor, right: Tensor, kept: int, draw: Draw | None) -> Tensor:
+    def forward(
+        ctx: Any, left: Tensor, right: Tensor, kept: int, draw: Draw | None, rows: Rows | None = None
+    ) -> Tensor:
         ctx.cut, ctx.bits = left.shape[2], None if draw is None else (draw.seed, draw.offset, kept)
-        joined: Tensor = gpu_kernels().dropout_concat(left, right, ctx.bits)
+        ctx.index = None if rows is None else rows.index
+        joined: Tensor = gpu_kernels().dropout_concat(left, right, ctx.bits, ctx.index)
         return joined
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        left, right = gpu_kernels().dropout_split(grads[0], ctx.cut, ctx.bits)
-        return left, right, None, None
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        left, right = gpu_kernels().dropout_split(grads[0], ctx.cut, ctx.bits, ctx.index)
+        return left, right, None, None, None

@@ -15,7 +15,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 class RowChunks:
     """Entries start[i]:end[i] belong to one row; their sum goes to row target[i] of the result.
 
-    The result has `rows` rows and, below them, the sums of chunks of longer rows.
+    The result has `rows` rows. Targets from there on are sums of chunks of longer rows, which `sums` adds up.
     """
 
     start: Tensor
@@ -27,7 +27,7 @@ class RowChunks:
 
 @dataclass(frozen=True, eq=False)
 class ChunkSums:
-    """A product with ones that adds the chunks of each long row. Its columns are the rows of the chunks' sums."""
+    """A product with ones that adds the chunks of each long row. A column for each chunk."""
 
     column: Tensor
     ones: Tensor
@@ -54,7 +54,7 @@ def row_chunks(row_start: Tensor, longest: int = 64) -> RowChunks:
     if not long.numel():
         return chunks
     last = count[long].cumsum(0)
-    column = n + torch.arange(int(last[-1]), device=device)
+    column = torch.arange(int(last[-1]), device=device)
     ones = torch.ones_like(column, dtype=torch.float32)
     above = RowChunks((last - count[long]).to(dtype), last.to(dtype), long.to(dtype), n)
     return replace(chunks, sums=ChunkSums(column.to(dtype), ones, above))

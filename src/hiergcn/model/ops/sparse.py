@@ -36,8 +36,8 @@ def csr_tensor(matrix: sp.csr_array) -> Tensor:
 
 
 def scipy_matrix(matrix: Tensor) -> sp.csr_array:
-    """Return a torch CSR tensor on a CPU as a scipy matrix that shares its memory."""
-    row_start, column, values = _parts(matrix)
+    """Return a torch CSR tensor as a scipy matrix, which shares the memory of one on a CPU."""
+    row_start, column, values = _parts(matrix.cpu())
     return sp.csr_array((values, column, row_start), shape=(matrix.shape[0], matrix.shape[1]))
 
 
@@ -61,9 +61,9 @@ def symmetrically_normalised(matrix: sp.csr_array) -> sp.csr_array:
     return sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def propagate(adjacency: Tensor, dense: Tensor) -> Tensor:
-    """Return Â H for a fixed symmetric Â; its gradient is Â times the incoming one."""
-    return linear_map(dense, product_with(adjacency), product_with(adjacency))
+def propagate(adjacency: Tensor, dense: Tensor, transposed: Tensor | None = None) -> Tensor:
+    """Return Â H for a fixed Â; its gradient is Âᵀ times the incoming one. Without `transposed`, Â is symmetric."""
+    return linear_map(dense, product_with(adjacency), product_with(adjacency if transposed is None else transposed))
 
 
 def product_with(matrix: Tensor) -> Map:
@@ -79,8 +79,21 @@ def csr_product(matrix: Tensor, dense: Tensor, plus: Tensor | None = None) -> Te
         return product
     if not dense.is_cuda:
         return cpu.csr_product(*_parts(matrix), dense, plus)
-    product = matrix @ dense
+    product = plain_product(matrix.crow_indices(), matrix.col_indices(), matrix.values(), dense)
     return product if plus is None else product.add_(plus)
+
+
+def plain_product(row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor) -> Tensor:
+    """Return matrix @ dense by an operation of torch that repeats bit for bit, as its sparse product does not."""
+    product: Tensor = torch.nn.functional.embedding_bag(
+        column, dense, row_start, mode="sum", per_sample_weights=values, include_last_offset=True
+    )
+    return product
+
+
+def add_rows(coarse: Tensor, group: Tensor, fine: Tensor) -> Tensor:
+    """Return each row of `fine` plus the row of `coarse` of its group."""
+    return coarse.index_select(0, group).add_(fine) if coarse.is_cuda else cpu.add_rows(coarse, group, fine)
 
 
 def _parts(matrix: Tensor) -> Parts:

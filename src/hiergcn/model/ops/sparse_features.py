@@ -13,7 +13,7 @@ from hiergcn.model.ops import cpu, gpu_kernels
 from hiergcn.model.ops.dense import dense_product
 from hiergcn.model.ops.dropout import AnyGenerator, dropout, dropped_entries
 from hiergcn.model.ops.row_chunks import RowChunks, row_chunks
-from hiergcn.model.ops.sparse import csr, csr_indices
+from hiergcn.model.ops.sparse import csr, csr_indices, plain_product
 from hiergcn.model.ops.vmap import InDims, ReplicaRule, apply, replicas_first, under_vmap
 
 _CHUNK = 2**18  # entries whose two rows are multiplied at a time
@@ -48,7 +48,7 @@ class Pattern:
         if not dense.is_cuda:
             return cpu.csr_product(self.row_start, self.column, values, dense)
         if not gpu_kernels():
-            return csr(self.row_start, self.column, values, self.shape) @ dense
+            return plain_product(self.row_start, self.column, values, dense)
         product: Tensor = gpu_kernels().csr_product(self.chunks, self.column, values, dense)
         return product
 

@@ -33,7 +33,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.baselines.grand import GRAND, GRANDConfig, GRANDMethod, Propagation, passes_memory, smoothed_features
 from hiergcn.model.config_types import Count, NonNegative, Positive, Share, Whole
 from hiergcn.model.memory_cost import MemoryPlan, Workload
-from hiergcn.model.method import Features, Labelled, Measured, Prepared, Weights
+from hiergcn.model.method import Features, Labelled, Measured, Prepared, Weights, activated
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.model.ops.sparse import propagate
 from hiergcn.model.plus.components import CENTRE, DIRECTIONS, Components, principal_components
@@ -129,7 +129,7 @@ class HGCNPlus(GRAND):
         if self.config.balance_below:
             power = 1.0 - labelled.count() / n_classes / self.config.balance_below
             logits = balanced(logits, mean, max(power, 0.0))
-        return torch.softmax(logits, dim=1)
+        return activated(logits)
 
     def precompute(self, labelled: Labelled) -> Tensor | None:
         """Return log Q (n, classes); None without a label prior."""

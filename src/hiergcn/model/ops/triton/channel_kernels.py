@@ -7,9 +7,11 @@ from torch import Tensor
 
 from hiergcn.model.ops.triton.layout import PRECISION, block_entries, contiguous_rows, needs_64_bits
 
+_MANY_TILES = 512  # tiles of 64 rows that keep a GPU busy
+
 
 @triton.jit
-def _rectified(z):
+def rectified(z):
     """ReLU that propagates NaN, unlike `tl.maximum`, so that divergence shows."""
     return tl.where(z < 0.0, 0.0, z)
 
@@ -25,7 +27,7 @@ def _mix(
     place = replica * z_replica + row[:, None] * z_row + column[:, None] * CHANNELS + channel[None, :]
     valid = inside[:, None] & (channel < CHANNELS)[None, :]
     weight = tl.load(w + replica * CHANNELS + channel, mask=channel < CHANNELS, other=0.0)
-    mixed = tl.sum(_rectified(tl.load(Z + place, mask=valid, other=0.0)) * weight[None, :], axis=1)
+    mixed = tl.sum(rectified(tl.load(Z + place, mask=valid, other=0.0)) * weight[None, :], axis=1)
     tl.store(out + replica * out_replica + row * out_row + column, mixed, mask=inside)
 
 
@@ -45,7 +47,7 @@ def _mix_backward(
     z = tl.load(Z + place, mask=valid, other=0.0)
     tl.store(grad_Z + place, tl.where(z > 0.0, incoming[:, None] * weight[None, :], 0.0), mask=valid)
     share = partial_w + (replica * tl.num_programs(0) + tl.program_id(0)) * CHANNELS + channel
-    tl.store(share, tl.sum(incoming[:, None] * _rectified(z), axis=0), mask=channel < CHANNELS)
+    tl.store(share, tl.sum(incoming[:, None] * rectified(z), axis=0), mask=channel < CHANNELS)
 
 
 def mix_channels(Z: Tensor, w: Tensor) -> Tensor:
@@ -84,9 +86,10 @@ def _mix_product(
     z_replica, z_row, out_replica, out_row, ONTO: tl.constexpr, KEEP: tl.constexpr,
     CHANNELS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr,
 ):  # fmt: skip
-    """Compute all columns of some rows of Z = onto + H θ and of the weighted sum of its channels."""
-    replica, part = tl.program_id(1).to(tl.int64), tl.program_id(0).to(tl.int64)
-    row, column, k = part * ROWS + tl.arange(0, ROWS), tl.arange(0, COLUMNS), tl.arange(0, DEPTH)
+    """Compute a tile of Z = onto + H θ and of the weighted sum of its channels."""
+    replica, part = tl.program_id(2).to(tl.int64), tl.program_id(0).to(tl.int64)
+    left = tl.program_id(1) * COLUMNS
+    row, column, k = part * ROWS + tl.arange(0, ROWS), left + tl.arange(0, COLUMNS), tl.arange(0, DEPTH)
     below, inside = (row < rows)[:, None], (column < width)[None, :]
     total = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
     for first in range(0, depth, DEPTH):
@@ -105,15 +108,16 @@ def _mix_product(
     if KEEP:
         tl.store(Z + replica * z_replica + row[:, None] * z_row + column[None, :], total, mask=below & inside)
     weight = tl.load(w + replica * CHANNELS + tl.arange(0, CHANNELS))
-    each = tl.reshape(_rectified(total), (ROWS, COLUMNS // CHANNELS, CHANNELS))
-    mixed, narrow = tl.sum(each * weight[None, None, :], axis=2), tl.arange(0, COLUMNS // CHANNELS)
+    each = tl.reshape(rectified(total), (ROWS, COLUMNS // CHANNELS, CHANNELS))
+    mixed = tl.sum(each * weight[None, None, :], axis=2)
+    narrow = left // CHANNELS + tl.arange(0, COLUMNS // CHANNELS)
     place = out + replica * out_replica + row[:, None] * out_row + narrow[None, :]
     tl.store(place, mixed, mask=below & (narrow < width // CHANNELS)[None, :])
 
 
 def can_mix_product(width: int, channels: int) -> bool:
     """Return whether `mix_product` supports these sizes: a power of 2 of channels, and rows that fit a program."""
-    return channels & (channels - 1) == 0 and width <= 512
+    return channels & (channels - 1) == 0 and channels <= 128 and width <= 512
 
 
 def mix_product(H: Tensor, theta: Tensor, w: Tensor, onto: Tensor | None, keep: bool) -> tuple[Tensor, Tensor | None]:
@@ -125,14 +129,15 @@ def mix_product(H: Tensor, theta: Tensor, w: Tensor, onto: Tensor | None, keep: 
     Z = onto
     if keep and Z is None:
         Z = H.new_empty((rows, replicas, width)).transpose(0, 1)
-    columns = max(triton.next_power_of_2(width), 16)
-    block = max(min(2**13 // columns, 32), 16)
+    columns = max(min(triton.next_power_of_2(width), 128), 16)
+    tiles = triton.cdiv(rows, 64) * triton.cdiv(width, columns) * replicas
+    block = 64 if tiles >= _MANY_TILES else 16
     any_Z = out if Z is None else Z
     if out.numel():
-        _mix_product[(triton.cdiv(rows, block), replicas)](
+        _mix_product[(triton.cdiv(rows, block), triton.cdiv(width, columns), replicas)](
             H, theta, any_Z, w.contiguous(), any_Z, out, rows, depth, width, H.stride(0), H.stride(1),
             theta.stride(0), theta.stride(1), any_Z.stride(0), any_Z.stride(1), any_Z.stride(0), any_Z.stride(1),
             out.stride(0), out.stride(1), ONTO=onto is not None, KEEP=keep, CHANNELS=channels, ROWS=block,
-            COLUMNS=columns, DEPTH=16,
+            COLUMNS=columns, DEPTH=16, num_stages=2,
         )  # fmt: skip
     return out, Z if keep else None

@@ -12,9 +12,10 @@ Bits = tuple[Tensor, Tensor, int]
 
 @triton.jit
 def _dropout(
-    values, right, seed, offset, out, right_out, size, width, cut, value_replica, value_row, right_replica, right_row,
-    out_replica, out_row, right_out_replica, right_out_row, kept, scale,
-    DROP: tl.constexpr, JOIN: tl.constexpr, CUT: tl.constexpr, BLOCK: tl.constexpr, WIDE: tl.constexpr,
+    values, right, seed, offset, index, out, right_out, size, width, cut, value_replica, value_row, right_replica,
+    right_row, out_replica, out_row, right_out_replica, right_out_row, kept, scale,
+    DROP: tl.constexpr, SOME: tl.constexpr, JOIN: tl.constexpr, CUT: tl.constexpr, BLOCK: tl.constexpr,
+    WIDE: tl.constexpr,
 ):  # fmt: skip
     """Apply dropout to this program's entries; columns from `cut` on come from `right`, or go to `right_out`."""
     replica, block = tl.program_id(1).to(tl.int64), tl.program_id(0)
@@ -24,13 +25,23 @@ def _dropout(
     here = inside
     if DROP:
         draw = tl.load(offset + replica) // 4  # as in torch's kernels: a thread takes four words
-        thread = block * (BLOCK // 8) + tl.arange(0, BLOCK // 8)
+        if SOME:  # rows of a larger matrix, so that each entry has a thread of its own
+            place = tl.load(index + row, mask=inside, other=0) * width + column
+            thread = place // 8
+        else:
+            thread = block * (BLOCK // 8) + tl.arange(0, BLOCK // 8)
         first, second, third, fourth = tl.philox(
             tl.load(seed + replica), draw.to(tl.uint32), (draw >> 32).to(tl.uint32),
             thread.to(tl.uint32), (thread.to(tl.int64) >> 32).to(tl.uint32),
         )  # fmt: skip
-        word = tl.interleave(tl.interleave(first, third), tl.interleave(second, fourth))  # in their order
-        here = inside & (tl.interleave(word & 0xFFFF, word >> 16).to(tl.int32) < kept)
+        if SOME:
+            early = tl.where(place % 8 < 2, first, second)
+            word = tl.where(place % 8 < 4, early, tl.where(place % 8 < 6, third, fourth))
+            bits = tl.where(place % 2 == 0, word & 0xFFFF, word >> 16)
+        else:
+            word = tl.interleave(tl.interleave(first, third), tl.interleave(second, fourth))  # in their order
+            bits = tl.interleave(word & 0xFFFF, word >> 16)
+        here = inside & (bits.to(tl.int32) < kept)
     left = column < cut
     values += replica * value_replica + row * value_row + column
     if JOIN:
@@ -49,33 +60,34 @@ def _dropout(
         tl.store(out, value, mask=inside)
 
 
-def dropout(values: Tensor, seed: Tensor, offset: Tensor, kept: int) -> Tensor:
+def dropout(values: Tensor, bits: Bits, index: Tensor | None = None) -> Tensor:
     """Keep each value with probability p = kept / 2^16 and divide it by p; zero the others.
 
     Values are (replicas, n, d); a stride of 0 shares one replica's among all. A replica's bits depend on its seed and
     offset, both (replicas,), alone: an entry has 16 bits of their Philox stream, at its position counted row by row.
+    If the values are some rows of a matrix, `index` (n,) says which, and they have the bits that they have there.
     The result is (replicas, n, d) in the layout (n, replicas, d).
     """
     out = nodes_first(values, values.shape[2])
-    _drop((values,), (out,), (seed, offset, kept))
+    _drop((values,), (out,), bits, index)
     return out
 
 
-def dropout_concat(left: Tensor, right: Tensor, bits: Bits | None) -> Tensor:
+def dropout_concat(left: Tensor, right: Tensor, bits: Bits | None, index: Tensor | None = None) -> Tensor:
     """Return [left ‖ right], (replicas, n, d) and (replicas, n, e), with dropout if `bits` are given."""
     out = nodes_first(left, left.shape[2] + right.shape[2])
-    _drop((left, right), (out,), bits)
+    _drop((left, right), (out,), bits, index)
     return out
 
 
-def dropout_split(values: Tensor, cut: int, bits: Bits | None) -> tuple[Tensor, Tensor]:
+def dropout_split(values: Tensor, cut: int, bits: Bits | None, index: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Return the columns before the cut and those from it on, with dropout if `bits` are given."""
     left, right = nodes_first(values, cut), nodes_first(values, values.shape[2] - cut)
-    _drop((values,), (left, right), bits)
+    _drop((values,), (left, right), bits, index)
     return left, right
 
 
-def _drop(sources: tuple[Tensor, ...], targets: tuple[Tensor, ...], bits: Bits | None) -> None:
+def _drop(sources: tuple[Tensor, ...], targets: tuple[Tensor, ...], bits: Bits | None, index: Tensor | None) -> None:
     replicas, rows, cut = (sources[0] if len(sources) > 1 else targets[0]).shape
     width = sum(source.shape[2] for source in sources)
     values, right = (contiguous_rows(part) for part in (sources[0], sources[-1]))
@@ -83,8 +95,9 @@ def _drop(sources: tuple[Tensor, ...], targets: tuple[Tensor, ...], bits: Bits |
     seed, offset, kept = (values, values, 2**16) if bits is None else bits
     if rows * width:
         _dropout[(triton.cdiv(rows * width, 1024), replicas)](
-            values, right, seed, offset, out, right_out, rows * width, width, cut, values.stride(0), values.stride(1),
-            right.stride(0), right.stride(1), out.stride(0), out.stride(1), right_out.stride(0), right_out.stride(1),
-            kept, 2**16 / kept, DROP=bits is not None, JOIN=len(sources) > 1, CUT=len(targets) > 1, BLOCK=1024,
+            values, right, seed, offset, seed if index is None else index, out, right_out, rows * width, width, cut,
+            values.stride(0), values.stride(1), right.stride(0), right.stride(1), out.stride(0), out.stride(1),
+            right_out.stride(0), right_out.stride(1), kept, 2**16 / kept, DROP=bits is not None,
+            SOME=index is not None, JOIN=len(sources) > 1, CUT=len(targets) > 1, BLOCK=1024,
             WIDE=needs_64_bits(rows * width),
         )  # fmt: skip

@@ -14,19 +14,12 @@ _AT_ONCE = tl.constexpr(4)  # rows that a program of a mostly-zero product loads
 
 
 @triton.jit
-def _csr_product(
-    start, end, target, column, order, values, dense, out, width, values_replica, dense_replica, dense_row,
-    out_replica, out_row, plus, plus_row, rows,
-    ORDERED: tl.constexpr, PLUS: tl.constexpr, ENTRIES: tl.constexpr, COLUMNS: tl.constexpr,
+def chunk_sum(
+    chunk, start, end, column, order, values, dense, dense_row, columns, inside,
+    ORDERED: tl.constexpr, ENTRIES: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    """Compute some columns of the sum of a chunk, entries in their order, so that sums repeat."""
-    chunk = tl.program_id(0)
-    columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
-    replica = tl.program_id(2).to(tl.int64)
-    inside = columns < width
+    """Return some columns of the sum of a chunk, entries in their order, so that sums repeat."""
     first, last = tl.load(start + chunk).to(tl.int64), tl.load(end + chunk).to(tl.int64)
-    values += replica * values_replica
-    dense += replica * dense_replica
     total = tl.zeros((ENTRIES, COLUMNS), dtype=tl.float32)
     for entry in range(first, last, ENTRIES):
         place = entry + tl.arange(0, ENTRIES)
@@ -38,17 +31,37 @@ def _csr_product(
         wanted = (value != 0.0)[:, None] & inside[None, :]
         address = dense + source[:, None] * dense_row + columns[None, :]
         total += value[:, None] * tl.load(address, mask=wanted, other=0.0)
+    return tl.sum(total, axis=0)
+
+
+@triton.jit
+def _csr_product(
+    start, end, target, column, order, values, dense, out, width, values_replica, dense_replica, dense_row,
+    out_replica, out_row, long, long_replica, long_row, plus, plus_row, rows,
+    ORDERED: tl.constexpr, PLUS: tl.constexpr, ENTRIES: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    """Write some columns of the sum of a chunk to its row, or to `long` if it is a part of a longer row."""
+    chunk = tl.program_id(0)
+    columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+    replica = tl.program_id(2).to(tl.int64)
+    inside = columns < width
+    result = chunk_sum(
+        chunk, start, end, column, order, values + replica * values_replica, dense + replica * dense_replica,
+        dense_row, columns, inside, ORDERED, ENTRIES, COLUMNS,
+    )  # fmt: skip
     row = tl.load(target + chunk).to(tl.int64)
-    result = tl.sum(total, axis=0)
-    if PLUS:  # once per row: not for a chunk of a longer row
-        result += tl.load(plus + row * plus_row + columns, mask=inside & (row < rows), other=0.0)
-    tl.store(out + replica * out_replica + row * out_row + columns, result, mask=inside)
+    if row < rows:
+        if PLUS:
+            result += tl.load(plus + row * plus_row + columns, mask=inside, other=0.0)
+        tl.store(out + replica * out_replica + row * out_row + columns, result, mask=inside)
+    else:
+        tl.store(long + replica * long_replica + (row - rows) * long_row + columns, result, mask=inside)
 
 
 @triton.jit
 def _mostly_zero_product(
     start, end, target, column, order, values, dense, out, width, values_replica, dense_replica, dense_row,
-    out_replica, out_row, ORDERED: tl.constexpr, COLUMNS: tl.constexpr,
+    out_replica, out_row, long, long_replica, long_row, rows, ORDERED: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
     """The same for values that are mostly 0: test 32 at once, then load the others, a few at a time."""
     chunk = tl.program_id(0)
@@ -80,7 +93,10 @@ def _mostly_zero_product(
                 value = tl.load(values + one, mask=wanted, other=0.0)
                 total += value * tl.load(dense + source * dense_row, mask=inside & wanted, other=0.0)
     row = tl.load(target + chunk).to(tl.int64)
-    tl.store(out + replica * out_replica + row * out_row + columns, total, mask=inside)
+    if row < rows:
+        tl.store(out + replica * out_replica + row * out_row + columns, total, mask=inside)
+    else:
+        tl.store(long + replica * long_replica + (row - rows) * long_row + columns, total, mask=inside)
 
 
 @triton.jit
@@ -102,23 +118,31 @@ def csr_product_of_replicas(
     order: Tensor | None = None,
     mostly_zero: bool = False,
     plus: Tensor | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Return the products of sparse matrices of one pattern, values (replicas, entries), and dense (replicas, m, d).
 
     An `order` takes `values[:, order]`. `mostly_zero` values have a kernel of their own, without `plus`, which is
-    (n, d). The result is (replicas, n, d) in the layout (n, replicas, d).
+    (n, d). The result is (replicas, n, d), `out` or in the layout (n, replicas, d).
     """
     replicas, _, width = dense.shape
     dense = contiguous_rows(dense)
     plus = None if plus is None else contiguous_rows(plus)
-    below = 0 if chunks.sums is None else chunks.sums.column.numel()
-    rows_first = torch.empty((chunks.rows + below, replicas, width), dtype=dense.dtype, device=dense.device)
-    out = rows_first.transpose(0, 1)
+    if out is None:
+        out = dense.new_empty((chunks.rows, replicas, width)).transpose(0, 1)
     if out.numel():
-        _add_up(chunks, column, values, dense, order, mostly_zero, plus, out)
+        long = sums_of_long_rows(chunks, dense)
+        _add_up(chunks, column, values, dense, order, mostly_zero, plus, out, long)
         if chunks.sums is not None:
-            _add_up(chunks.sums.chunks, chunks.sums.column, chunks.sums.ones.unsqueeze(0), out, None, False, plus, out)
-    return out[:, : chunks.rows]
+            ones = chunks.sums.ones.unsqueeze(0)
+            _add_up(chunks.sums.chunks, chunks.sums.column, ones, long, None, False, plus, out, long)
+    return out
+
+
+def sums_of_long_rows(chunks: RowChunks, like: Tensor) -> Tensor:
+    """Allocate the sums of the chunks of long rows, (replicas, chunks, d); empty without long rows."""
+    count = 0 if chunks.sums is None else chunks.sums.column.numel()
+    return like.new_empty((count, like.shape[0], like.shape[2])).transpose(0, 1)
 
 
 def _add_up(
@@ -130,21 +154,27 @@ def _add_up(
     mostly_zero: bool,
     plus: Tensor | None,
     out: Tensor,
+    long: Tensor,
 ) -> None:
     replicas, m, width = dense.shape
     other, other_row = (dense, 0) if plus is None else (plus, plus.stride(0))
-    kernel, columns = _csr_product, min(triton.next_power_of_2(width), 512)
-    entries = 4 if chunks.start.numel() >= _FEW_PROGRAMS else 16
-    more = {"plus": other, "plus_row": other_row, "rows": chunks.rows, "PLUS": plus is not None, "ENTRIES": entries}
+    kernel, columns, entries = _csr_product, 32 if width <= 32 else 256, entries_at_once(chunks)
+    more = {"plus": other, "plus_row": other_row, "PLUS": plus is not None, "ENTRIES": entries}
     if mostly_zero:
-        kernel, columns, more = _mostly_zero_product, min(triton.next_power_of_2(width), 256), {}
+        kernel, more = _mostly_zero_product, {}
     elif 4 * 64 * m <= _CACHE_BYTES:  # then a narrow strip of the dense matrix stays in the cache
         columns = min(columns, 64)
     kernel[(chunks.start.numel(), triton.cdiv(width, columns), replicas)](
         chunks.start, chunks.end, chunks.target, column, column if order is None else order, values, dense, out, width,
         values.stride(0) if len(values) > 1 else 0, dense.stride(0), dense.stride(1), out.stride(0), out.stride(1),
-        ORDERED=order is not None, COLUMNS=columns, num_warps=1 if mostly_zero else max(1, columns // 128), **more,
+        long, long.stride(0), long.stride(1), rows=chunks.rows, ORDERED=order is not None, COLUMNS=columns, num_warps=1,
+        **more,
     )  # fmt: skip
+
+
+def entries_at_once(chunks: RowChunks) -> int:
+    """Return how many entries of a chunk a program reads at once: few, since most rows are short."""
+    return 2 if chunks.start.numel() >= _FEW_PROGRAMS else 16
 
 
 @triton.jit
@@ -163,9 +193,10 @@ def _inner_products(
         below = row < tl.minimum((part + 1) * share, rows)
         a = left + replica * left_replica + row[None, :] * left_row + i[:, None]
         b = right + replica * right_replica + row[:, None] * right_row + j[None, :]
-        total += tl.dot(
+        total = tl.dot(
             tl.load(a, mask=(i < left_width)[:, None] & below[None, :], other=0.0),
             tl.load(b, mask=below[:, None] & (j < right_width)[None, :], other=0.0),
+            total,
             input_precision=PRECISION,
         )
     place = out + ((part * tl.num_programs(2) + replica) * left_width + i[:, None]) * right_width + j[None, :]
@@ -177,13 +208,14 @@ def inner_products(left: Tensor, right: Tensor) -> Tensor:
     replicas, rows, k = left.shape
     m = right.shape[2]
     left, right = contiguous_rows(left), contiguous_rows(right)
-    tiles = triton.cdiv(k, 32) * triton.cdiv(m, 64)
+    width = min(max(triton.next_power_of_2(m), 16), 256)  # long and thin tiles read the wider side once
+    tiles = triton.cdiv(k, 16) * triton.cdiv(m, width)
     most = max(min(64, 1024 // tiles), 1)  # with many tiles few parts are enough; each part is as large as the result
     share = max(512, triton.cdiv(rows, most))
     parts = max(triton.cdiv(rows, share), 1)
     out = torch.empty((parts, replicas, k, m), dtype=left.dtype, device=left.device)
     _inner_products[(tiles, parts, replicas)](
         left, right, out, rows, k, m, left.stride(0), left.stride(1), right.stride(0), right.stride(1), share,
-        LEFT=32, RIGHT=64, ROWS=32,
+        LEFT=16, RIGHT=width, ROWS=16,
     )  # fmt: skip
     return out.sum(dim=0) if parts > 1 else out[0]
