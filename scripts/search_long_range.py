@@ -14,7 +14,7 @@ import torch
 
 from hiergcn.datasets import load_dataset
 from hiergcn.errors import InputError
-from hiergcn.graph.split import SplitSpec
+from hiergcn.graph.split import Drawn, SplitSpec
 from hiergcn.run.settings import settings_for
 from hiergcn.run.trainer import Trainer
 
@@ -71,7 +71,7 @@ def main() -> None:
     candidates |= {name: settings_for(method).override({**FLAT, **change}) for name, (method, change) in RIVALS.items()}
     for dataset in given.datasets:
         data = load_dataset(dataset)
-        kind = "tenths" if given.preset == "long-range" else "apart"
+        kind: Drawn = "tenths" if given.preset == "long-range" else "apart"
         splits = [SplitSpec(kind, number).split(data.graph, data.split) for number in given.splits]
         trainer = Trainer(data.graph, given.device)
         for name, settings in candidates.items():

@@ -24,7 +24,6 @@ from hiergcn.model.registry import build_method
 from hiergcn.run.folder import load_run
 from hiergcn.run.memory_plan import plan_memory
 from hiergcn.run.settings import settings_for
-from hiergcn.run.trainer import Trainer
 
 CPU = torch.device("cpu")
 BOTH = {"hop_counts": True, "hop_means": True}
@@ -97,12 +96,6 @@ def test_columns_of_a_graph_are_made_once_and_freed_with_it(monkeypatch: pytest.
     assert len(features._of_graphs) == before + 2
     del own
     assert len(features._of_graphs) == before
-
-
-def test_batches_do_not_have_the_whole_graph(graph: Graph, split: Split) -> None:
-    settings = settings_for("hgcn").override({"hop_counts": True, "batches": 2, "levels": 1, "epochs": 1})
-    with pytest.raises(InputError, match="need the whole graph"):
-        list(Trainer(graph, "cpu").train(settings, [(split, 0)]))
 
 
 def test_the_memory_plan_counts_the_columns(graph: Graph) -> None:

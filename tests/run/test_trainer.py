@@ -128,10 +128,10 @@ def test_runs_give_what_fits_of_each_split_give(graph: Graph, splits: list[Split
         np.testing.assert_array_equal(outcome.probabilities, result.probabilities)
 
 
-@pytest.mark.parametrize("setting", ["harmonic", "nearness"])
-def test_columns_of_labels_are_refused_in_batches(graph: Graph, splits: list[Split], setting: str) -> None:
+@pytest.mark.parametrize("setting", ["harmonic", "nearness", "hop_counts", "hop_means"])
+def test_columns_of_the_whole_graph_are_refused_in_batches(graph: Graph, splits: list[Split], setting: str) -> None:
     settings = paper(batches=2).override({setting: True})
-    with pytest.raises(InputError, match=r"take labels from all over the graph.* Leave batches at 1"):
+    with pytest.raises(InputError, match=r"need the whole graph.* Leave batches at 1"):
         list(Trainer(graph, "cpu").train(settings, [(splits[0], 0)]))
 
 
