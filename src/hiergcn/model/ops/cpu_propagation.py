@@ -175,6 +175,13 @@ def _sums(matrix: Any, source: Floats, plus: Floats, start: Any, stop: Any, out:
 
 
 @kernel(plain=None)
+def _copy(rows: Floats, start: Any, stop: Any, out: Floats) -> None:  # assigning slices takes seconds to compile
+    for i in range(start, stop):
+        store(out, i, np.uint64(0), load(rows, i, np.uint64(0)))
+        store(out, i, np.uint64(16), load(rows, i, np.uint64(16)))
+
+
+@kernel(plain=None)
 def _add_coarse(rows: Floats, factor: Any, group: Integers, start: Any, stop: Any) -> None:
     """Multiply the rows by the factor, and add to each that of its hyper-node if it has one."""
     zero, by = splat(np.float32(0.0)), splat(factor)
@@ -197,7 +204,7 @@ def _propagate(levels: Any, H: Floats, one: Floats, two: Floats) -> None:
         start, stop = np.uint64(levels.first[level]), np.uint64(levels.first[level + 1])
         order = levels.orders[level] if levels.factors[level] else 0
         if order == 0:
-            one[start:stop] = H[start:stop]
+            _copy(H, start, stop, one)
         source = H
         for k in range(order):
             out = one if (order - k) % 2 else two  # the last one is `one`
@@ -213,7 +220,8 @@ def _mean(rows: Floats, n: Any, centre: Floats, squares: bool, means: npt.NDArra
     near, zero, one = np.empty((1, COLUMNS), np.float32), splat(np.float32(0.0)), splat(np.float32(1.0))
     minus, none = splat(np.float32(-1.0)), np.uint64(0)
     mid_low, mid_high = load(centre, none, none), load(centre, none, np.uint64(16))
-    means[:] = 0.0
+    for j in range(COLUMNS):
+        means[j] = 0.0
     for begin in range(none, n, np.uint64(_CHUNK)):
         low, high = zero, zero
         for i in range(begin, min(begin + np.uint64(_CHUNK), n)):
@@ -224,7 +232,8 @@ def _mean(rows: Floats, n: Any, centre: Floats, squares: bool, means: npt.NDArra
         store(near, none, np.uint64(16), high)
         for j in range(COLUMNS):
             means[j] += near[0, j]
-    means /= n
+    for j in range(COLUMNS):
+        means[j] /= n
 
 
 @kernel(plain=0)
@@ -259,15 +268,15 @@ def _spread_blocks(
         valid = min(size, f - k)
         _take(given, b // per_matrix * n, k, valid, keep, H, n)
         _propagate(levels, H, one, two)
-        factor[:] = scale
+        for j in range(size):
+            shown[0, j], factor[j] = zero, scale
         if epsilon >= 0.0:
-            shown[:] = zero
             _mean(one, n, shown, False, total)
-            moments[0, b * size : b * size + size], shown[0] = total, total
+            for j in range(size):
+                moments[0, b * size + j] = shown[0, j] = total[j]
             _mean(one, n, shown, True, total)
-            moments[1, b * size : b * size + size] = total
-            for j in range(COLUMNS):
-                factor[j] = scale / np.sqrt(total[j] + epsilon)
+            for j in range(size):
+                moments[1, b * size + j], factor[j] = total[j], scale / np.sqrt(total[j] + epsilon)
         at = b // per_panel * n
         for i in range(n):
             for j in range(valid):
