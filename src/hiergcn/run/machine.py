@@ -19,7 +19,7 @@ _MANY_NODES = 200_000  # from which on several processes need too much memory
 
 FEW_ENTRIES = 50_000
 """Entries of adjacency and features below which `auto` is the CPU. There a network trains in about a second, and a GPU
-takes longer than that to start, to compile the kernels and to record an epoch."""
+takes about as long to start, to import what it needs and to record an epoch."""
 
 
 def choose_device(name: str = "auto", entries: int | None = None) -> torch.device:

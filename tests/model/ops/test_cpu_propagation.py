@@ -7,7 +7,16 @@ import torch
 from numpy.typing import NDArray
 
 from hiergcn.model.ops import cpu_propagation
-from hiergcn.model.ops.cpu_propagation import Stacked, masked_product, spread, spread_features, stacked_levels
+from hiergcn.model.ops.cpu_propagation import (
+    Rows,
+    Spread,
+    Stacked,
+    masked_product,
+    spread,
+    spread_entries,
+    spread_features,
+    stacked_levels,
+)
 from hiergcn.model.ops.dropout import drawn_mask
 from hiergcn.model.ops.sparse import normalised_adjacency
 
@@ -67,6 +76,40 @@ def test_features_equal_the_dense_formula(rate: float, normalised: bool, columns
     joined = torch.cat(list(found.panels), dim=1).numpy()
     np.testing.assert_allclose(joined[:, :columns], expected, rtol=1e-4, atol=1e-4)
     assert not joined[:, columns:].any()
+
+
+@pytest.mark.parametrize("columns", [5, 100, 300])
+@pytest.mark.parametrize("rate", [0.0, 0.6])
+def test_entries_and_dense_propagation_equal_the_dense_formula(columns: int, rate: float) -> None:
+    graph = OfLevels(*random_levels(3, 2, weighted=True))
+    n, generator = len(graph.P), torch.Generator().manual_seed(0)
+    X = torch.rand(n, columns, generator=generator) * (torch.rand(n, columns, generator=generator) < 0.1)
+    keep = 0.5 * (torch.rand(n, 1, generator=generator) < 0.5).float()
+    mask = drawn_mask(n * columns, rate, generator)
+    panels = spread_entries(graph.dense, Rows.of(sp.csr_array(X.numpy().T)), keep, mask)
+    joined = torch.cat(list(panels), dim=1).numpy()
+    expected = graph.P @ (X * keep).double().numpy() * factors(mask, n, columns)
+    np.testing.assert_allclose(joined[:, :columns], expected, rtol=0, atol=1e-5)
+    assert not joined[:, columns:].any()
+
+
+def test_dense_propagation_is_for_small_graphs_with_sparse_features() -> None:
+    graph = OfLevels(*random_levels(3, 0))
+    assert graph.is_cheaper_dense(entries=0, f=1)
+    assert not graph.is_cheaper_dense(entries=10**9, f=1)
+
+
+class OfLevels(Spread):
+    """A propagation that is given by its levels."""
+
+    def __init__(self, levels: Stacked, P: Dense) -> None:
+        self.levels, self.P, self.entries = levels, P, len(levels.adjacency.column)
+
+    def stack(self) -> Stacked:
+        return self.levels
+
+    def plain(self, H: torch.Tensor) -> torch.Tensor:
+        raise NotImplementedError
 
 
 def factors(mask: tuple[torch.Tensor, int, float] | None, n: int, columns: int) -> Dense:

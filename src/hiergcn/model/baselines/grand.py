@@ -26,10 +26,11 @@ The authors' script selects on validation and reads test labels once, at the end
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
@@ -41,7 +42,7 @@ from hiergcn.model.config_types import Count, InputConfig, NonNegative, Positive
 from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, tensor_bytes
 from hiergcn.model.method import Features, Labelled, Measured, NodeModel, Prepared, Weights, activated
 from hiergcn.model.ops.cpu_layer import on_cpu_alone
-from hiergcn.model.ops.cpu_propagation import Spread, Stacked, stacked_levels
+from hiergcn.model.ops.cpu_propagation import Rows, Spread, Stacked, stacked_levels
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import csr_product, linear_map, scipy_matrix
 from hiergcn.model.ops.sparse_features import feature_dropout
@@ -136,6 +137,15 @@ class Propagation:
     n_nodes: int
     spread: Spread  # H -> P H, P the mean of powers of Â
     smoothed: Tensor | None  # P X, dense (n, f), for predictions; None if X W is propagated
+    features: Features
+
+    @cached_property
+    def by_column(self) -> Rows | None:
+        """The entries of Xᵀ, if X̄ is best made of them and of dense P; see `ops.cpu_propagation`."""
+        assert isinstance(self.features, Tensor)
+        if not self.spread.is_cheaper_dense(int(self.features.count_nonzero()), self.features.shape[1]):
+            return None
+        return Rows.of(sp.csr_array(self.features.numpy().T))
 
 
 def propagates_features(n: int, f: int, config: GRANDConfig) -> bool:
@@ -263,7 +273,7 @@ class GRANDMethod(AdjacencyMethod):
     ) -> Prepared:
         spread = MixedOrder(self.structure(task, device), self.config.order)
         features, smoothed = smoothed_features(self.features(task, device), spread, self.config)
-        return Prepared(features, Propagation(task.n_nodes, spread, smoothed))
+        return Prepared(features, Propagation(task.n_nodes, spread, smoothed, features))
 
     def memory(self, work: Workload) -> MemoryPlan:
         return passes_memory(work, self.config)

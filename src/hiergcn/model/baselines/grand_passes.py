@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from hiergcn.model.ops.cpu_propagation import masked_product, spread_features
+from hiergcn.model.ops.cpu_propagation import masked_product, spread_entries, spread_features
 from hiergcn.model.ops.dense import dense_product
 from hiergcn.model.ops.dropout import BitMask, drawn_mask, masked
 from hiergcn.model.ops.sparse_features import Features, feature_dropout
@@ -53,23 +53,28 @@ def _from_products(model: "GRAND", features: Features) -> Drawn:
 def _from_features(model: "GRAND", features: Features) -> Drawn:
     """Propagate X in every pass, and multiply it by W."""
     assert isinstance(features, Tensor)
-    norm, rate = model.input_norm, model.config.input_dropout
+    norm, rate, graph = model.input_norm, model.config.input_dropout, model.graph
     weight: Tensor = model.first
-    shift = epsilon = None
+    shift = epsilon = by_column = None
     if isinstance(norm, nn.BatchNorm1d):
         weight, shift, epsilon = norm.weight.unsqueeze(1) * weight, norm.bias.unsqueeze(1) * weight, norm.eps
+    else:
+        by_column = graph.by_column
     products, masks = [], []
     for _ in range(model.config.passes):
         keep = model._kept_nodes()
         assert isinstance(keep, Tensor)
         mask = drawn_mask(features.numel(), rate, model.generator)
-        X = spread_features(model.graph.spread.stacked, features, keep, mask, epsilon)
-        if isinstance(norm, nn.BatchNorm1d):
-            _track(norm, X.mean, X.variance, len(features))
-        if mask is None and shift is not None:
-            products.append(masked_product(X.panels, weight) + shift.sum(dim=0))
+        if by_column is not None:
+            panels = spread_entries(graph.spread.dense, by_column, keep, mask)
         else:
-            products.append(masked_product(X.panels, weight, shift, mask))
+            panels, mean, variance = spread_features(graph.spread.stacked, features, keep, mask, epsilon)
+        if isinstance(norm, nn.BatchNorm1d):
+            _track(norm, mean, variance, len(features))
+        if mask is None and shift is not None:
+            products.append(masked_product(panels, weight) + shift.sum(dim=0))
+        else:
+            products.append(masked_product(panels, weight, shift, mask))
         masks.append(_hidden_mask(model))
     return torch.stack(products), masks
 

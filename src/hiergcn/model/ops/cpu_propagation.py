@@ -10,6 +10,8 @@ between the sparse products.
 Thirty-two columns of all nodes stay in a core's caches through all products, and each row's sum stays in registers.
 Threads take other columns: results do not depend on their number. What follows the propagation in a training pass,
 batch normalisation and dropout, is done while the columns are still in the cache.
+
+If the graph is small and X sparse, P X has fewer multiplications with dense P: one row of P for each entry of X.
 """
 
 from abc import ABC, abstractmethod
@@ -35,6 +37,7 @@ Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.integer]
 
 COLUMNS = 32
+_FEW_NODES = 4096  # whose P takes 64 MB
 _CHUNK = 64  # rows that are summed in single precision
 _SMALL = 2**19  # multiplications of a step that are left to other sparse products
 _CACHED = 2**18  # floats that fit into a core's cache
@@ -109,6 +112,19 @@ class Spread(ABC):
         """Return P H; (n, d) -> (n, d), or of each of m matrices, (m, n, d) -> (m, n, d)."""
         return linear_map(H, self._product, self._product)
 
+    @cached_property
+    def dense(self) -> Tensor:
+        """P in panels of 32 columns, (panels, n, 32), for a graph of a few thousand nodes."""
+        P = spread(self.stacked, torch.eye(int(self.stacked.first[1])).unsqueeze(0)).squeeze(0)
+        P = nn.functional.pad(P, (0, -len(P) % COLUMNS))
+        return P.view(len(P), -1, COLUMNS).transpose(0, 1).contiguous()
+
+    def is_cheaper_dense(self, entries: int, f: int) -> bool:
+        """Return whether P X is cheaper as a product of the entries of X (n, f) and dense P than by propagation."""
+        first, orders, start = self.stacked.first, self.stacked.orders, self.stacked.adjacency.start
+        n, propagated = int(first[1]), int(np.diff(start[first]) @ orders) * f
+        return n <= _FEW_NODES and n * entries <= propagated
+
     def is_large(self, columns: int) -> bool:
         """Return whether so many columns on a CPU are worth the kernels of this module."""
         return self.entries * columns >= _SMALL
@@ -159,6 +175,13 @@ def _sums(matrix: Any, source: Floats, plus: Floats, start: Any, stop: Any, out:
 
 
 @kernel(plain=None)
+def _copy(rows: Floats, start: Any, stop: Any, out: Floats) -> None:  # assigning slices takes seconds to compile
+    for i in range(start, stop):
+        store(out, i, np.uint64(0), load(rows, i, np.uint64(0)))
+        store(out, i, np.uint64(16), load(rows, i, np.uint64(16)))
+
+
+@kernel(plain=None)
 def _add_coarse(rows: Floats, factor: Any, group: Integers, start: Any, stop: Any) -> None:
     """Multiply the rows by the factor, and add to each that of its hyper-node if it has one."""
     zero, by = splat(np.float32(0.0)), splat(factor)
@@ -181,7 +204,7 @@ def _propagate(levels: Any, H: Floats, one: Floats, two: Floats) -> None:
         start, stop = np.uint64(levels.first[level]), np.uint64(levels.first[level + 1])
         order = levels.orders[level] if levels.factors[level] else 0
         if order == 0:
-            one[start:stop] = H[start:stop]
+            _copy(H, start, stop, one)
         source = H
         for k in range(order):
             out = one if (order - k) % 2 else two  # the last one is `one`
@@ -197,7 +220,8 @@ def _mean(rows: Floats, n: Any, centre: Floats, squares: bool, means: npt.NDArra
     near, zero, one = np.empty((1, COLUMNS), np.float32), splat(np.float32(0.0)), splat(np.float32(1.0))
     minus, none = splat(np.float32(-1.0)), np.uint64(0)
     mid_low, mid_high = load(centre, none, none), load(centre, none, np.uint64(16))
-    means[:] = 0.0
+    for j in range(COLUMNS):
+        means[j] = 0.0
     for begin in range(none, n, np.uint64(_CHUNK)):
         low, high = zero, zero
         for i in range(begin, min(begin + np.uint64(_CHUNK), n)):
@@ -208,7 +232,8 @@ def _mean(rows: Floats, n: Any, centre: Floats, squares: bool, means: npt.NDArra
         store(near, none, np.uint64(16), high)
         for j in range(COLUMNS):
             means[j] += near[0, j]
-    means /= n
+    for j in range(COLUMNS):
+        means[j] /= n
 
 
 @kernel(plain=0)
@@ -243,15 +268,15 @@ def _spread_blocks(
         valid = min(size, f - k)
         _take(given, b // per_matrix * n, k, valid, keep, H, n)
         _propagate(levels, H, one, two)
-        factor[:] = scale
+        for j in range(size):
+            shown[0, j], factor[j] = zero, scale
         if epsilon >= 0.0:
-            shown[:] = zero
             _mean(one, n, shown, False, total)
-            moments[0, b * size : b * size + size], shown[0] = total, total
+            for j in range(size):
+                moments[0, b * size + j] = shown[0, j] = total[j]
             _mean(one, n, shown, True, total)
-            moments[1, b * size : b * size + size] = total
-            for j in range(COLUMNS):
-                factor[j] = scale / np.sqrt(total[j] + epsilon)
+            for j in range(size):
+                moments[1, b * size + j], factor[j] = total[j], scale / np.sqrt(total[j] + epsilon)
         at = b // per_panel * n
         for i in range(n):
             for j in range(valid):
@@ -269,6 +294,50 @@ def spread(levels: Stacked, H: Tensor) -> Tensor:
     return out
 
 
+@kernel(plain=0)
+def _spread_entries(by_column: Any, P: Floats, mask: Any, out: Floats, n: int, start: int, stop: int) -> None:
+    """Write 32 rows of P X for each panel of P, with dropout; `by_column` is Xᵀ."""
+    bits, limit, scale, zero = mask[0], np.int16(mask[1]), np.float32(mask[2]), np.float32(0.0)
+    rows, width, f, size = (
+        np.uint64(n),
+        np.uint64(out.shape[1]),
+        np.uint64(len(by_column.start) - 1),
+        np.uint64(COLUMNS),
+    )
+    tile = np.zeros((out.shape[0] // n * out.shape[1], COLUMNS), np.float32)  # a row per column of X
+    for b in range(np.uint64(start), np.uint64(stop)):
+        _sums(by_column, P[b * rows : b * rows + rows], P[:0], np.uint64(0), f, tile)
+        first = b * size
+        for c in range(np.uint64(0), np.uint64(len(tile)), width):
+            for i in range(first, min(first + size, rows)):
+                to = c // width * rows + i
+                for j in range(width):
+                    out[to, j] = tile[c + j, i - first] * scale
+                if bits.size:
+                    for j in range(min(width, f - c)):
+                        if bits[i * f + c + j] >= limit:
+                            out[to, j] = zero
+
+
+def spread_entries(P: Tensor, by_column: Rows, keep: Tensor, mask: BitMask | None) -> Tensor:
+    """Return dropout(P diag(keep) X) in panels of columns, for dense P in panels and Xᵀ by its entries."""
+    factor = keep.numpy().ravel()[by_column.column]
+    kept = factor != 0.0
+    start = np.concatenate([[0], np.cumsum(kept)])[by_column.start]
+    chosen = Rows(start.astype(by_column.start.dtype), by_column.column[kept], (by_column.values * factor)[kept])
+    n, panels = P.shape[1], _panels(P.shape[1], len(start) - 1)
+    arrays = chosen, P.view(-1, COLUMNS).numpy(), _array(mask), panels.view(-1, panels.shape[2]).numpy(), n
+    _shared_out(len(P), partial(_spread_entries, *arrays))
+    return panels
+
+
+def _panels(n: int, f: int) -> Tensor:
+    """Return an empty array for the columns of (n, f), up to 128 of them in each panel."""
+    blocks = -(-f // COLUMNS)
+    width = COLUMNS * next(count for count in (4, 3, 2, 1) if blocks % count == 0)
+    return torch.empty(blocks * COLUMNS // width, n, width)
+
+
 class Propagated(NamedTuple):
     """Features after propagation, batch normalisation and dropout, in panels of columns."""
 
@@ -282,11 +351,9 @@ def spread_features(
 ) -> Propagated:
     """Return dropout(P diag(keep) X) of dense X, (n, f); with epsilon, its columns are normalised before dropout."""
     n, f = X.shape
-    blocks = -(-f // COLUMNS)
-    width = COLUMNS * next(count for count in (4, 3, 2, 1) if blocks % count == 0)
-    panels = torch.empty(blocks * COLUMNS // width, n, width)
+    blocks, panels = -(-f // COLUMNS), _panels(n, f)
     moments = np.empty((2, 0 if epsilon is None else blocks * COLUMNS))
-    _in_blocks(levels, blocks, X, panels.view(-1, width), keep, mask, epsilon, moments)
+    _in_blocks(levels, blocks, X, panels.view(-1, panels.shape[2]), keep, mask, epsilon, moments)
     return Propagated(panels, *torch.from_numpy(moments[:, :f]).float())
 
 

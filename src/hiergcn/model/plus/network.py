@@ -173,7 +173,7 @@ class HGCNPlusMethod(GRANDMethod):
             components = principal_components(features, spread, self.config.components).scaled(self.config.scale)
         features = features if components is None else components(features)
         features, smoothed = smoothed_features(features, spread, self.config)
-        return Prepared(features, PlusGraph(task.n_nodes, P, smoothed, P.levels[0].adjacency, components))
+        return Prepared(features, PlusGraph(task.n_nodes, P, smoothed, features, P.levels[0].adjacency, components))
 
     def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, Tensor]:
         if not self.config.components:
