@@ -40,6 +40,11 @@ def splat(number: Any) -> Any:
 
 
 @_Instruction
+def add_product(total: Any, a: Any, b: Any) -> Any:
+    """Return total + a b, rounded twice, as everywhere else."""
+
+
+@_Instruction
 def multiply_add(total: Any, a: Any, b: Any) -> Any:
     """Return total + a b, rounded once if the processor can do so."""
 
@@ -90,6 +95,12 @@ def _instructions() -> dict[str, Callable[..., Any]]:
 
         return floats(types.float32), code
 
+    def add_product(_: Any, total: Any, a: Any, b: Any) -> Any:
+        def code(_: Any, builder: Any, __: Any, given: Any) -> Any:
+            return builder.fadd(given[0], builder.fmul(given[1], given[2]))
+
+        return floats(total, a, b), code
+
     def multiply_add(_: Any, total: Any, a: Any, b: Any) -> Any:
         def code(_: Any, builder: Any, __: Any, given: Any) -> Any:
             product = builder.fmul(given[1], given[2], flags=("contract",))
@@ -98,4 +109,4 @@ def _instructions() -> dict[str, Callable[..., Any]]:
         return floats(total, a, b), code
 
     floats = Vector("sixteen floats")
-    return {one.__name__: intrinsic(one) for one in (load, store, splat, multiply_add)}
+    return {one.__name__: intrinsic(one) for one in (load, store, splat, add_product, multiply_add)}

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from hiergcn.model import ops
 from hiergcn.model.ops.dense import add_product
-from hiergcn.model.ops.sparse import csr_tensor, linear_map, plain_product
+from hiergcn.model.ops.sparse import csr_product, csr_tensor, linear_map, plain_product
 
 
 def doubled(dense: Tensor) -> Tensor:
@@ -54,3 +54,19 @@ def test_a_small_graph_needs_no_kernels(monkeypatch: pytest.MonkeyPatch) -> None
             assert found.pop() is expected
             assert ops.gpu_kernels() is expected
         assert ops.gpu_kernels() is kernels
+
+
+@pytest.mark.parametrize("width", [1, 15, 16, 17, 40, 64, 65, 79, 130])
+@pytest.mark.parametrize("beside", [False, True])
+def test_the_product_has_the_bits_of_scipy_whatever_its_width(width: int, beside: bool) -> None:
+    """The sum of a row is made in the order of its entries, rounded after each product and each addition."""
+    rng = np.random.default_rng(width)
+    matrix = sp.random_array((3000, 2500), density=0.01, rng=rng, dtype=np.float32).tocsr()
+    dense = rng.standard_normal((2500, width)).astype(np.float32)
+    plus = rng.standard_normal((3000, width)).astype(np.float32)
+    expected = matrix @ dense + plus if beside else matrix @ dense
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        found = csr_product(csr_tensor(matrix), torch.from_numpy(dense), torch.from_numpy(plus) if beside else None)
+        np.testing.assert_array_equal(found.numpy(), expected)
+    torch.set_num_threads(1)
