@@ -146,10 +146,12 @@ ELSEWHERE = (
     hgcn_arm("elsewhere no weights", **_OWN, weight_embedding=0, dropout=0.2, levels=4),
     hgcn_arm("elsewhere no coarsening", **_ROUND, **_OWN, coarsening=False, dropout=0.2, levels=8),
 )
-"""Candidates for the preset `elsewhere`."""
-FORMER_GAPS, FORMER_ELSEWHERE = GAPS[1:], ELSEWHERE[6:]
-"""Candidates without hop columns; the first of each was the preset before."""
-PRESETS = {"long-range": GAPS[0], "elsewhere": ELSEWHERE[0]}
+"""Candidates for parts of the graph without labels."""
+ELSEWHERE_HOPS, ELSEWHERE_FEATURES = ELSEWHERE[:6], ELSEWHERE[6:]
+"""Those with hop columns, and those for the preset `elsewhere`, which see no more than flat networks do."""
+FORMER_GAPS = GAPS[1:]
+"""Candidates for `long-range` without hop columns; the first was the preset before."""
+PRESETS = {"long-range": GAPS[0], "elsewhere": ELSEWHERE_FEATURES[0]}
 """The presets of H-GCN and the arms that they are."""
 BY_DEPTH = tuple(flat_arm(method, layers) for method in FLAT for layers in DEPTHS)
 WITH_COLUMNS = (_mlp(nearness=True), flat_arm("graphsage", 8, nearness=True), flat_arm("graphsage", 16, nearness=True))
@@ -170,7 +172,7 @@ RANDOM, BLOCKED, APART = "random", "blocked", "apart"
 def _arms() -> Iterator[Arm]:
     """Yield arms in the order of their importance; on cities, one seed per split but for the main ones."""
     gaps, place = (RANDOM,), (BLOCKED, APART)
-    former, once = FORMER_GAPS, FORMER_ELSEWHERE
+    former, once = FORMER_GAPS, ELSEWHERE_FEATURES
     main = (BASE, _FIRST_FLAT[0], former[1])
     both = (RANDOM, BLOCKED)
     plan = (

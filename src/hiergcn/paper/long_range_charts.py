@@ -11,6 +11,7 @@ from hiergcn.paper.long_range import (
     BY_LEVELS,
     DEPTHS,
     ELSEWHERE,
+    ELSEWHERE_FEATURES,
     FARTHEST,
     FLAT,
     LABELS_ALONE,
@@ -133,7 +134,7 @@ def influence_figure(results: RangeResults) -> Figure | None:
         )
         for arm, curve in curves.items():
             shown = [(k, value) for k, value in enumerate(curve) if value > LEAST]
-            name, dash = influence_title(arm), "" if arm in (BASE.name, ELSEWHERE[0].name) else DASH
+            name, dash = influence_title(arm), "" if arm in (BASE.name, ELSEWHERE_FEATURES[0].name) else DASH
             panel.line([k for k, _ in shown], [value for _, value in shown], colours[arm], name, dash)
         panels.append(panel)
     return Figure(panels, [Entry(influence_title(arm), colour, "line") for arm, colour in colours.items()], columns=2)

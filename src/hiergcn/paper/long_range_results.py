@@ -18,7 +18,8 @@ from hiergcn.paper.long_range import (
     BY_LEVELS,
     CHOSEN_ON,
     COST,
-    ELSEWHERE,
+    ELSEWHERE_FEATURES,
+    ELSEWHERE_HOPS,
     FLAT_ARMS,
     GAPS,
     INFLUENCE,
@@ -128,7 +129,12 @@ class RangeResults:
     @property
     def elsewhere(self) -> str:
         """The arm that the preset `elsewhere` was chosen to be, by validation nodes apart from training nodes."""
-        return self.winner(ELSEWHERE, APART) or ELSEWHERE[0].name
+        return self.winner(ELSEWHERE_FEATURES, APART) or ELSEWHERE_FEATURES[0].name
+
+    @property
+    def elsewhere_hops(self) -> str:
+        """The arm with hop columns that the same rule chooses."""
+        return self.winner(ELSEWHERE_HOPS, APART) or ELSEWHERE_HOPS[0].name
 
     def best_flat(self, dataset: str, kind: str, hops: bool = False) -> str | None:
         """Return the flat network of the highest mean test accuracy, known only afterwards: the strictest rival.
