@@ -58,9 +58,10 @@ def main() -> None:
 
 
 def joined(stored: dict[str, Any], added: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return all pairs, in the order of `method_names`; those of earlier runs say when and where they were measured."""
-    here = {name: stored["environment"][name] for name in ("when", "commit", "cpu")}
-    pairs = {(pair["dataset"], pair["model"]): here | pair for pair in stored["pairs"]}
+    """Return all pairs, in the order of `method_names`; those of another commit or machine say of which."""
+    was, now = ([part["environment"][name] for name in ("commit", "cpu")] for part in (stored, added))
+    earlier = {} if was == now else {"earlier": f"{stored['environment']['when'][:10]}, commit {was[0][:10]}, {was[1]}"}
+    pairs = {(pair["dataset"], pair["model"]): earlier | pair for pair in stored["pairs"]}
     pairs |= {(pair["dataset"], pair["model"]): pair for pair in added["pairs"]}
     models, datasets = list(method_names()), [one.name for one in list_datasets()]
     known = [key for key in pairs if key[0] in datasets and key[1] in models]
@@ -174,15 +175,15 @@ def timed_steps(
 def table(result: dict[str, Any]) -> list[str]:
     """Return the table: models down, datasets across; median milliseconds per epoch, and memory."""
     pairs = {(pair["model"], pair["dataset"]): pair for pair in result["pairs"]}
-    earlier = {(pair["when"][:10], pair["commit"], pair["cpu"]) for pair in result["pairs"] if "when" in pair}
-    earlier = {one for one in earlier if one[1:] != (result["environment"]["commit"], result["environment"]["cpu"])}
-    models, datasets = (list(dict.fromkeys(pair[kind] for pair in result["pairs"])) for kind in ("model", "dataset"))
+    earlier = sorted({pair["earlier"] for pair in result["pairs"] if "earlier" in pair})
+    datasets = list(dict.fromkeys(pair["dataset"] for pair in result["pairs"]))
+    models = sorted({pair["model"] for pair in result["pairs"]}, key=list(method_names()).index)
     gpu = result["device"] == "cuda"
     kind = "median" if gpu else "cpu"
     lines = [
         provenance(result["environment"]),
         f"Median {'' if gpu else 'CPU '}milliseconds per epoch, peak memory beyond the data; (all): whole training.",
-        *(f"Some pairs: {when}, commit {commit[:10]}, {cpu}." for when, commit, cpu in sorted(earlier)),
+        *(f"Cells with *: {run}." for run in earlier),
         "",
         f"| model | {' | '.join(datasets)} |",
         "|---" * (len(datasets) + 1) + "|",
@@ -203,7 +204,8 @@ def _cell(pair: dict[str, Any] | None, kind: str) -> str:
         return "failed"
     milliseconds = 1000 * pair[kind]
     shown = f"{milliseconds:,.0f}" if milliseconds > 100 else f"{milliseconds:.1f}"
-    return f"{shown}{' (all)' if pair['at_once'] else ''}, {pair['memory'] / 1e6:,.0f} MB"
+    mark = "*" if "earlier" in pair else ""
+    return f"{shown}{' (all)' if pair['at_once'] else ''}, {pair['memory'] / 1e6:,.0f} MB{mark}"
 
 
 if __name__ == "__main__":
