@@ -17,6 +17,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.memory_cost import WORD
+from hiergcn.model.ops.cpu_propagation import Spread
 from hiergcn.model.registry import build_method
 from hiergcn.run.events import FitEvent, MemoryPlanned
 from hiergcn.run.fit import fit
@@ -70,12 +71,25 @@ IN_FULL = WIDE | {"input_dropout_on": "propagated"}
 
 
 @pytest.mark.parametrize("changes", [{}, WIDE, IN_FULL, IN_FULL | {"batch_norm": True}, {"networks": 3, "passes": 2}])
-def test_plan_counts_what_passes_keep(split: Split, changes: dict[str, object]) -> None:
+def test_plan_counts_what_passes_keep(
+    split: Split, changes: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compare with what autograd saves in passes one after the other, as on a GPU."""
+    monkeypatch.setattr(Spread, "is_large", lambda *_: False)
     graph = planted_graph(3000, classes=4, degree=10, features=400, seed=0)
     settings = settings_for("hgcn-plus").override(changes)
     hierarchy = coarsen(graph.adjacency, settings.model.levels)
     kept = held_between_passes(graph, split, settings, hierarchy)
     assert 0.7 < plan_memory(graph, settings, hierarchy).kept / kept < 1.6  # autograd does not know of dropout masks
+
+
+@pytest.mark.parametrize("changes", [IN_FULL, IN_FULL | {"batch_norm": True}])
+def test_passes_at_once_keep_no_more_than_planned(split: Split, changes: dict[str, object]) -> None:
+    graph = planted_graph(3000, classes=4, degree=10, features=400, seed=0)
+    settings = settings_for("hgcn-plus").override(changes)
+    hierarchy = coarsen(graph.adjacency, settings.model.levels)
+    kept = held_between_passes(graph, split, settings, hierarchy)
+    assert 0.2 < kept / plan_memory(graph, settings, hierarchy).kept < 1.4
 
 
 def held_between_passes(graph: Graph, split: Split, settings: Settings, hierarchy: Hierarchy) -> int:

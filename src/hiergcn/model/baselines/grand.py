@@ -282,7 +282,8 @@ class GRANDMethod(AdjacencyMethod):
 def passes_memory(work: Workload, config: GRANDConfig, components: int = 0) -> MemoryPlan:
     """Return the memory of S passes, each of which keeps its input if dense, and the input and output of the ReLU.
 
-    `components` are columns that replace the features; 0 if none do.
+    With batch normalisation this is the memory on a GPU: a CPU makes the propagated columns normalised, and keeps them
+    once. `components` are columns that replace the features; 0 if none do.
     """
     n, f = work.nodes, min(components or work.n_features, work.n_features)
     in_full = propagates_features(n, f, config)

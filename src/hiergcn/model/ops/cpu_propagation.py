@@ -394,7 +394,8 @@ def masked_product(panels: Tensor, weight: Tensor, shift: Tensor | None = None, 
 class _MaskedProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, weight: Tensor, shift: Tensor | None, panels: Tensor, mask: BitMask | None) -> Tensor:
-        ctx.panels, ctx.mask, ctx.shift_shape = panels, mask, None if shift is None else shift.shape
+        ctx.save_for_backward(panels)
+        ctx.mask, ctx.shift_shape = mask, None if shift is None else shift.shape
         product = panels.new_zeros(panels.shape[1], weight.shape[2])
         for X, part in zip(panels, weight, strict=True):
             product.addmm_(X, part)
@@ -411,7 +412,8 @@ class _MaskedProduct(torch.autograd.Function):
             by_shift = grad.new_zeros(ctx.shift_shape)
             for rows, M in _mask_factors(ctx.mask, len(grad), len(by_shift)):
                 by_shift.addmm_(M.t(), grad[rows])
-        return torch.matmul(ctx.panels.transpose(1, 2), grad), by_shift, None, None
+        (panels,) = ctx.saved_tensors
+        return torch.matmul(panels.transpose(1, 2), grad), by_shift, None, None
 
 
 @kernel(plain=0)
