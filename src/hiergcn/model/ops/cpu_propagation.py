@@ -395,7 +395,7 @@ class _MaskedProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, weight: Tensor, shift: Tensor | None, panels: Tensor, mask: BitMask | None) -> Tensor:
         ctx.save_for_backward(panels)
-        ctx.mask, ctx.shift_shape = mask, None if shift is None else shift.shape
+        ctx.mask, ctx.shift_shape = (None, None) if shift is None else (mask, shift.shape)
         product = panels.new_zeros(panels.shape[1], weight.shape[2])
         for X, part in zip(panels, weight, strict=True):
             product.addmm_(X, part)
