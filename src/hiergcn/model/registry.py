@@ -159,7 +159,9 @@ def build_method(name: str, config: Any) -> "Method":
         own = config.nearness_weight, config.nearness_shares, config.hop_counts
         return NearnessMethod(build_method(name, inner), *own)
     if getattr(config, "nearness_shares", False):
-        raise InputError("nearness_shares has no effect without nearness. Set nearness to true, or leave it out.")
+        raise InputError(
+            "nearness_shares has no effect without nearness. Set nearness to true, or nearness_shares to false."
+        )
     if getattr(config, "degrees", False):
         return Degrees(build_method(name, replace(config, degrees=False, scaling="standard")))
     scaling: Any = getattr(config, "scaling", "none")
