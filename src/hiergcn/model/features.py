@@ -126,20 +126,26 @@ def _standardised(task: Task, statistics: Weights) -> Task:
     return replace(task, features=sp.csr_array(task.features @ sp.diags_array(1.0 / spread)))
 
 
-class Degrees(WrappedMethod):
-    """Any method, on the `structure.SURROUNDINGS` of each node in place of its features."""
+class OnOtherColumns(WrappedMethod):
+    """Any method, on the columns that a subclass makes of a task."""
 
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
     ) -> Prepared:
-        return self.method.prepare(_with_surroundings(task), hierarchy, device, weights)
+        return self.method.prepare(self._with_columns(task), hierarchy, device, weights)
 
     def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, torch.Tensor]:
-        return self.method.statistics(_with_surroundings(task), hierarchy)
+        return self.method.statistics(self._with_columns(task), hierarchy)
+
+    def _with_columns(self, task: Task) -> Task:
+        raise NotImplementedError
 
 
-def _with_surroundings(task: Task) -> Task:
-    return replace(task, features=surroundings(task.adjacency))
+class Degrees(OnOtherColumns):
+    """Any method, on the `structure.SURROUNDINGS` of each node in place of its features."""
+
+    def _with_columns(self, task: Task) -> Task:
+        return replace(task, features=surroundings(task.adjacency))
 
 
 _made: WeakKeyDictionary[Task, dict[bool, np.ndarray]] = WeakKeyDictionary()  # for several methods
@@ -154,7 +160,7 @@ def harmonic_columns(task: Task, sharp: bool = False) -> np.ndarray:
     return made[sharp]
 
 
-class HarmonicColumns(WrappedMethod):
+class HarmonicColumns(OnOtherColumns):
     """Any method with features, given harmonic columns beside them.
 
     Args:
@@ -167,14 +173,6 @@ class HarmonicColumns(WrappedMethod):
         super().__init__(method)
         self.scaling, self.sharp = scaling, sharp
         self.uses_labels = self.needs_whole = True
-
-    def prepare(
-        self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
-    ) -> Prepared:
-        return self.method.prepare(self._with_columns(task), hierarchy, device, weights)
-
-    def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, torch.Tensor]:
-        return self.method.statistics(self._with_columns(task), hierarchy)
 
     def _with_columns(self, task: Task) -> Task:
         own = None if task.features is None else scaled(task.features, self.scaling)
@@ -192,7 +190,7 @@ def _joined(task: Task, own: np.ndarray | sp.csr_array | None, columns: np.ndarr
     return replace(task, features=features)
 
 
-class HopColumns(WrappedMethod):
+class HopColumns(OnOtherColumns):
     """Any method with features, given hop columns beside them.
 
     Args:
@@ -205,14 +203,6 @@ class HopColumns(WrappedMethod):
     def __init__(self, method: Method, scaling: Scaling, counts: bool, means: bool) -> None:
         super().__init__(method)
         self.scaling, self.counts, self.means, self.needs_whole = scaling, counts, means, True
-
-    def prepare(
-        self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
-    ) -> Prepared:
-        return self.method.prepare(self._with_columns(task), hierarchy, device, weights)
-
-    def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, torch.Tensor]:
-        return self.method.statistics(self._with_columns(task), hierarchy)
 
     def memory(self, work: Workload) -> MemoryPlan:
         more = len(COUNT_HOPS) * self.counts + len(MEAN_HOPS) * work.n_features * self.means
