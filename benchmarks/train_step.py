@@ -6,8 +6,7 @@
 H-GCN has the paper's settings. All networks of a dataset share a process and take turns, one step each, so the
 machine's load affects all of them; a ratio compares two steps of the same round. Freed memory is kept, as the training
 loop does, for all of them. Measured with one and two threads.
-The threads wait passively: on a busy machine, two spinning threads are a hundred times slower than one. Needs the
-extras `bench` and `pyg`, and the datasets in `HIERGCN_DATA`.
+Threads wait as in `hiergcn`: they soon sleep. Needs the extras `bench` and `pyg`, and the datasets in `HIERGCN_DATA`.
 """
 
 import argparse
@@ -21,6 +20,7 @@ import numpy as np
 import torch
 
 from harness import environment, provenance, write_result, write_table
+from hiergcn.cli import SPINS
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import Dataset, load_dataset
 from hiergcn.graph import Graph, Split
@@ -44,8 +44,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="at most; fewer if they take long")
     parser.add_argument("--quick", action="store_true", help="few rounds; write nothing")
     arguments = parser.parse_args()
-    if "OMP_WAIT_POLICY" not in os.environ:  # read when torch is loaded, so the process starts again
-        os.execve(sys.executable, sys.orig_argv, {**os.environ, "OMP_WAIT_POLICY": "PASSIVE"})
+    if "GOMP_SPINCOUNT" not in os.environ:  # read when torch is loaded, so the process starts again
+        os.execve(sys.executable, sys.orig_argv, {**os.environ, "GOMP_SPINCOUNT": SPINS})
     result: dict[str, Any] = {
         "environment": environment(["hiergcn", "torch", "torch_geometric", "numpy", "scipy"]),
         "parts": [],

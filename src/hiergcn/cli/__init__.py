@@ -39,6 +39,8 @@ NO_MEMORY = ("allocate memory", "failed to map segment", "can't start new thread
 """Words of torch, of the library loader and of the system if memory runs out."""
 LIBRARIES = 3_000_000_000
 """Bytes of address space that the libraries take, the compiler of numba included."""
+SPINS = "10000"
+"""How often a thread of torch looks for work before it sleeps; about a tenth of a millisecond."""
 
 app = typer.Typer(
     name="hiergcn",
@@ -110,6 +112,7 @@ def main() -> None:
     """Run a command. Errors that the user can fix become one sentence and exit code 2."""
     _handle_signals()
     _open_streams()
+    _limit_spinning()
     try:
         code = app(prog_name="hiergcn", standalone_mode=False)
     except Exception as error:
@@ -132,6 +135,16 @@ def _handle_signals() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, signal.default_int_handler)
+
+
+def _limit_spinning() -> None:
+    """Let waiting threads of torch sleep after `SPINS`, unless the environment says how they wait.
+
+    By default they look for work thirty times as often. If another program needs the core, that made a step with two
+    threads thirty times as long. Torch's OpenMP library reads this when torch is imported.
+    """
+    if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & set(os.environ):
+        os.environ["GOMP_SPINCOUNT"] = SPINS
 
 
 def _open_streams() -> None:

@@ -1,9 +1,13 @@
 """Dropout: its rate, its scale, its generator."""
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
+from hiergcn.model.ops import cpu
 from hiergcn.model.ops.dropout import ReplicaGenerator, dropout
+from hiergcn.model.ops.sparse import csr_tensor
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.85, 0.99])
@@ -59,3 +63,24 @@ def test_replicas_drop_different_entries_of_shared_values() -> None:
     both = torch.vmap(one)(torch.arange(2))
     for seed, dropped in zip((3, 8), both, strict=True):
         assert torch.equal(dropped, dropout(values, 0.5, torch.Generator().manual_seed(seed)))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+@pytest.mark.parametrize("limit", [-32768, -20_000, 32_767])  # all entries are dropped, some, next to none
+def test_kept_entries_are_those_of_the_whole_matrix(monkeypatch: pytest.MonkeyPatch, threads: int, limit: int) -> None:
+    """Threads write their rows side by side; the last entries of a thread's rows may be dropped."""
+    monkeypatch.setattr(cpu, "_SMALL", 4)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    rng = np.random.default_rng(threads)
+    left = sp.random_array((50, 30), density=0.2, rng=rng, dtype=np.float32).tocsr()
+    right = rng.standard_normal((50, 3)).astype(np.float32)
+    bits, beside = cpu.random_bits(1, left.nnz), cpu.random_bits(2, right.size)
+    matrix = csr_tensor(left)
+    parts = matrix.crow_indices(), matrix.col_indices(), matrix.values()
+    found = cpu.kept_entries(parts, 30, bits, torch.from_numpy(right), beside, limit, 2.0)
+    row_start, column, values = (part.numpy() for part in found)
+    kept = sp.csr_array((left.data * 2 * (bits.numpy()[: left.nnz] < limit), left.indices, left.indptr), left.shape)
+    others = 2 * right * (beside.numpy()[: right.size] < limit).reshape(right.shape)
+    whole = np.hstack([kept.toarray(), others])
+    assert len(column) == len(values) == np.count_nonzero(whole)
+    np.testing.assert_array_equal(sp.csr_array((values, column, row_start), whole.shape).toarray(), whole)

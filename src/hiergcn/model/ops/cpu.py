@@ -38,13 +38,18 @@ _PARTS = 4  # sums of a transposed product that threads make side by side
 _ROWS = 2**11  # rows whose contributions to a sum are added first, whatever the number of threads
 
 
+def _threads(work: int) -> int:
+    """Return torch's number of threads, or 1 if there is little work."""
+    return torch.get_num_threads() if work >= _SMALL else 1
+
+
 def _in_threads(length: int, work: int, call: Callable[[int, int], None], chunk: int = 0) -> None:
     """Call `call(start, stop)` for ranges of `length`, on torch's threads if there is enough work.
 
     Without `chunk`, the length of a range, there are several ranges per thread: a thread takes some tenths of a
     millisecond to wake up, and rows differ in their work.
     """
-    threads = torch.get_num_threads() if work >= _SMALL else 1
+    threads = _threads(work)
     if threads == 1 and not chunk:
         call(0, length)
         return
@@ -222,6 +227,26 @@ def random_bits(seed: int, n: int) -> Tensor:
 
 
 @kernel(plain=0)
+def _count_kept(
+    row_start: Integers,
+    bits: npt.NDArray[np.int16],
+    right_bits: npt.NDArray[np.int16],
+    p: int,
+    limit: int,
+    rows: int,
+    first: Integers,
+    start: int,
+    stop: int,
+) -> None:
+    limit16, count = np.int16(limit), 0
+    for e in range(np.uint64(row_start[start]), np.uint64(row_start[stop])):
+        count += bits[e] < limit16
+    for e in range(np.uint64(start * p), np.uint64(stop * p)):
+        count += right_bits[e] < limit16
+    first[start // rows + 1] = count
+
+
+@kernel(plain=0)
 def _kept_entries(
     row_start: Integers,
     column: Integers,
@@ -232,24 +257,30 @@ def _kept_entries(
     width: int,
     limit: int,
     scale: float,
+    rows: int,
+    first: Integers,
     new_start: Integers,
     new_column: Integers,
     new_values: Floats,
-) -> int:
-    factor, limit16, count = values.dtype.type(scale), np.int16(limit), np.uint64(0)
-    p = np.uint64(right.shape[1])
-    for i in range(np.uint64(len(row_start) - 1)):
+    start: int,
+    stop: int,
+) -> None:
+    """Write the entries of some rows from their first place on, which is known for every `rows` of them."""
+    factor, limit16, p = values.dtype.type(scale), np.int16(limit), np.uint64(right.shape[1])
+    count, end = np.uint64(first[start // rows]), np.uint64(first[start // rows + 1])
+    for i in range(np.uint64(start), np.uint64(stop)):
         new_start[i] = count
         for e in range(np.uint64(row_start[i]), np.uint64(row_start[i + np.uint64(1)])):
-            new_column[count] = column[e]  # overwritten by the next entry if this one is dropped
-            new_values[count] = values[e] * factor
+            if count < end:  # also if this entry is dropped: the next one overwrites it
+                new_column[count] = column[e]
+                new_values[count] = values[e] * factor
             count += np.uint64(bits[e] < limit16)
         for k in range(p):
-            new_column[count] = np.uint64(width) + k
-            new_values[count] = right[i, k] * factor
+            if count < end:
+                new_column[count] = np.uint64(width) + k
+                new_values[count] = right[i, k] * factor
             count += np.uint64(right_bits[i * p + k] < limit16)
-    new_start[len(row_start) - 1] = count
-    return int(count)
+    new_start[stop] = count
 
 
 def kept_entries(
@@ -263,10 +294,21 @@ def kept_entries(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return [sparse matrix (n, width) ‖ right] without the entries that `dropout` would make 0, as parts."""
     row_start, column, values, beside = *map(_array, matrix), _array(right)
-    most = len(values) + beside.size + 1  # one more than are kept: dropped entries are written, too
-    new = np.empty_like(row_start), np.empty(most, dtype=column.dtype), np.empty(most, dtype=values.dtype)
-    given = row_start, column, values, bits.numpy(), beside, right_bits.numpy(), width, limit, scale
-    count = _kept_entries(*given, *new)
+    n, p = beside.shape
+    most = len(values) + beside.size
+    threads = _threads(most * _ENTRY)
+    rows = -(-n // threads)
+    first = np.zeros(-(-n // rows) + 1, dtype=np.int64)
+    if threads == 1:
+        first[1] = most  # enough
+    else:
+        counted = row_start, bits.numpy(), right_bits.numpy(), p, limit, rows, first
+        _in_threads(n, most * _ENTRY, partial(_count_kept, *counted), rows)
+        first.cumsum(out=first)
+    new = np.empty_like(row_start), np.empty(first[-1], dtype=column.dtype), np.empty(first[-1], dtype=values.dtype)
+    given = row_start, column, values, bits.numpy(), beside, right_bits.numpy(), width, limit, scale, rows, first
+    _in_threads(n, most * _ENTRY, partial(_kept_entries, *given, *new), rows)
+    count = int(new[0][-1])
     return torch.from_numpy(new[0]), torch.from_numpy(new[1][:count]), torch.from_numpy(new[2][:count])
 
 
