@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.overrides import has_torch_function
 
 from hiergcn.model.ops import cpu
-from hiergcn.model.ops.dense import dense_product
+from hiergcn.model.ops.dense import dense_product, inner_products
 from hiergcn.model.ops.dropout import AnyGenerator, KeptEntries, ReplicaGenerator, Rows, masked_concat, masked_split
 from hiergcn.model.ops.sparse import csr_product
 from hiergcn.model.ops.vmap import apply, under_vmap
@@ -76,11 +76,11 @@ class _Layer(torch.autograd.Function):
         grad, by_w = _before_activation(grads[0].contiguous(), Z, w, ctx.relu)
         if not ctx.first:
             grad = csr_product(ctx.transposed, grad)
-        learned = X.t() @ grad, by_w, grad if by_plus else None
+        learned = inner_products(X, grad), by_w, grad if by_plus else None
         if not (by_H or by_S):
             return None, None, *learned, *[None] * 6
         left = ctx.columns if by_H or ctx.mask else 0  # columns of H that the gradient has
-        by_X = grad @ theta[ctx.columns - left :].t()
+        by_X = dense_product(grad, theta[ctx.columns - left :].t())
         if ctx.first:
             by_X = csr_product(ctx.transposed, by_X)
         H, S = masked_split(by_X, left, ctx.mask)
