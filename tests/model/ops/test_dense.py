@@ -33,14 +33,31 @@ def test_products_are_those_in_double_precision(
 
 
 @needs_onednn
-def test_a_product_that_is_recorded_has_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("learned", [(True, True), (False, True), (True, False)])
+def test_gradients_of_products_are_those_of_torch(monkeypatch: pytest.MonkeyPatch, learned: tuple[bool, bool]) -> None:
+    H, W, G = torch.randn(700, 40), torch.randn(40, 128), torch.randn(700, 128)
+    found = []
+    for faster in (True, False):
+        monkeypatch.setattr(dense, "_onednn_is_faster", lambda faster=faster: faster)
+        given = [one.clone().requires_grad_(needs) for one, needs in zip((H, W), learned, strict=True)]
+        product = dense_product(*given)
+        assert ("OneDNN" in type(product.grad_fn).__name__) == faster
+        product.relu_().backward(G)
+        found.append([one.grad for one in given])
+    for one, other, needs in zip(*found, learned, strict=True):
+        assert (one is not None) == needs
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-3)
+
+
+@needs_onednn
+def test_second_derivatives_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dense, "_onednn_is_faster", lambda: True)
     H, W = torch.randn(700, 40, requires_grad=True), torch.randn(40, 128, requires_grad=True)
-    dense_product(H, W).sum().backward()
-    assert H.grad is not None
-    assert W.grad is not None
-    torch.testing.assert_close(H.grad, W.detach().sum(dim=1).expand(700, 40))
-    torch.testing.assert_close(W.grad, H.detach().sum(dim=0).unsqueeze(1).expand(40, 128), rtol=1e-4, atol=1e-3)
+    (by_H,) = torch.autograd.grad(dense_product(H, W).square().sum(), H, create_graph=True)
+    (twice,) = torch.autograd.grad(by_H.sum(), W)
+    D, V = H.detach().requires_grad_(), W.detach().requires_grad_()
+    (plain,) = torch.autograd.grad((D @ V).square().sum(), D, create_graph=True)
+    torch.testing.assert_close(twice, torch.autograd.grad(plain.sum(), V)[0], rtol=1e-3, atol=1e-1)
 
 
 @needs_onednn

@@ -25,7 +25,7 @@ def dense_product(H: Tensor, weight: Tensor) -> Tensor:
     if under_vmap():
         return apply(_DenseProductOfReplicas, H, weight, None)
     if _suits_onednn(H, weight):
-        return _by_onednn(H, weight)
+        return apply(_ProductByOneDNN, H, weight) if torch.is_grad_enabled() else _by_onednn(H, weight)
     if weight.shape[1] < _THIN and not H.is_cuda:  # (Wᵀ Hᵀ)ᵀ
         return (weight.t().contiguous() @ H.t()).t()
     return H @ weight
@@ -35,17 +35,34 @@ def inner_products(H: Tensor, grad: Tensor) -> Tensor:
     """Return Hᵀ G on a CPU; (n, k) (n, m) -> (k, m)."""
     if grad.shape[1] < _THIN:
         return inner_products(grad, H).t() if H.shape[1] >= _THIN else H.t() @ grad
-    return _by_onednn(H.t(), grad) if _suits_onednn(H.t(), grad) else H.t() @ grad
+    alone = not torch.is_grad_enabled()
+    return _by_onednn(H.t(), grad) if alone and _suits_onednn(H.t(), grad) else H.t() @ grad
 
 
 def _suits_onednn(left: Tensor, right: Tensor) -> bool:
-    """Return whether oneDNN is faster. Nothing may record its product, which has no gradient."""
+    """Return whether oneDNN is faster for a product that nothing but autograd records."""
     return (
         left.shape[0] * left.shape[1] * right.shape[1] >= _ENOUGH
         and left.dtype == right.dtype == torch.float32
-        and not (left.is_cuda or torch.is_grad_enabled() or has_torch_function((left, right)))
+        and not (left.is_cuda or has_torch_function((left, right)))
         and _onednn_is_faster()
     )
+
+
+class _ProductByOneDNN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, H: Tensor, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(H, weight)
+        return _by_onednn(H, weight)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        H, weight = ctx.saved_tensors
+        by_H, by_weight = ctx.needs_input_grad
+        return (
+            dense_product(grads[0], weight.t()) if by_H else None,
+            inner_products(H, grads[0]) if by_weight else None,
+        )
 
 
 def _by_onednn(left: Tensor, right: Tensor) -> Tensor:
