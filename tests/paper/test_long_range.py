@@ -8,12 +8,14 @@ import pytest
 
 from hiergcn.paper.claims import CLAIMS as OF_THE_PAPER
 from hiergcn.paper.experiment import Training
-from hiergcn.paper.experiments import QUICK
+from hiergcn.paper.experiments import FULL, QUICK
 from hiergcn.paper.long_range import (
     ACCURACY,
     BASE,
     CITY,
     CLUSTERED,
+    COST,
+    COST_ARMS,
     DATASETS,
     FLAT_ARMS,
     GAPS,
@@ -78,6 +80,20 @@ def test_a_run_and_its_page(tmp_path: Path) -> None:
     assert "| harmonic function |" in text
     again = write_pages(page.parent / "runs.json.gz", tmp_path / "again", QUICK)
     assert (again[0].parent / "README.md").read_text(encoding="utf-8") == text
+
+
+def test_a_store_of_one_part_alone_has_a_page(tmp_path: Path) -> None:
+    cost = next(one for one in range_experiments() if one.name == COST)
+    epoch, memory = dict.fromkeys(COST_ARMS, 0.01), dict.fromkeys(COST_ARMS, 10**6)
+    store = Store(tmp_path / "store")
+    store.make()
+    for measurement in cost.measurements:
+        result = {"epoch": epoch, "bytes": memory}
+        store.write(Record(measurement.key(), None, result, {"seconds": 1.0, "finished": "2026", "commit": "f" * 40}))
+    (page,) = write_pages(tmp_path / "store", tmp_path / "pages", FULL)
+    text = (page.parent / "README.md").read_text(encoding="utf-8")
+    assert "## Cost" in text
+    assert "## Overview" not in text
 
 
 def _made_up(accuracy: dict[str, float]) -> RangeResults:

@@ -91,7 +91,7 @@ def _columns(results: RangeResults, first: str, kinds: Sequence[str]) -> tuple[s
     return first, *(f"{dataset_title(dataset)}, {kind}" for kind in kinds for dataset in results.datasets)
 
 
-def _overview(results: RangeResults) -> Section:
+def _overview(results: RangeResults) -> Section | None:
     arms: list[tuple[str, str | None]] = [(range_title(arm.name), arm.name) for arm in LABELS_ALONE]
     arms += [("MLP with nearness of labels", WITH_COLUMNS[0].name)]
     arms += [("H-GCN, 8 levels", BASE.name)]
@@ -101,6 +101,8 @@ def _overview(results: RangeResults) -> Section:
     arms += [("H-GCN, `long-range`", results.long_range)]
     arms += [("H-GCN, the best like `elsewhere` with hop columns", results.elsewhere_hops)]
     rows = _rows(results, arms, _KINDS)
+    if not rows:
+        return None
     best = _best_row(results, "best flat network of up to 16 layers")
     with_hops = _best_row(results, "best flat network with hop columns", hops=True)
     about = (
@@ -116,7 +118,8 @@ def _overview(results: RangeResults) -> Section:
         "features of those within 1 to 32. The labels of these graphs are deciles of an eccentricity, and the columns "
         "come close to how that is defined. Their gain is about such labels; read the rows without them for others."
     )
-    at = next(place for place, row in enumerate(rows) if row[0].main in (range_title(WITH_ALL.name), arms[-2][0]))
+    with_columns = {title for title, _ in arms[-3:]}
+    at = next((place for place, row in enumerate(rows) if row[0].main in with_columns), len(rows))
     rows = [*rows[:2], best, *rows[2:at], with_hops, *rows[at:]]
     table = Table(_columns(results, "", _KINDS), tuple(rows))
     return _section("overview", "Overview", about, [headline_picture(results), table], hops)
