@@ -175,6 +175,7 @@ def _arms() -> Iterator[Arm]:
     former, once = FORMER_GAPS, ELSEWHERE_FEATURES
     main = (BASE, _FIRST_FLAT[0], former[1])
     both = (RANDOM, BLOCKED)
+    cities = (CITY, CLUSTERED)
     plan = (
         (LABELS_ALONE, CHOSEN_ON, None),
         (LABELS_ALONE, (CLUSTERED,), both),
@@ -190,13 +191,12 @@ def _arms() -> Iterator[Arm]:
         ((WITH_ALL,), (CITY,), gaps),
         ((WITH_ALL,), (CLUSTERED,), gaps),
         (GAPS[:1], SMALL, (BLOCKED,)),
-        (GAPS[:1], (CITY,), (BLOCKED,)),
-        (GAPS[:1], (CLUSTERED,), (BLOCKED,)),
+        (GAPS[:1], cities, (BLOCKED,)),
         ((BASE, *_FIRST_FLAT[:2]), SMALL, None),
         (former[:2], SMALL, both),
-        (former[:1], (CITY, CLUSTERED), gaps),
+        (former[:1], cities, gaps),
         ((BASE, *_FIRST_FLAT), (CLUSTERED,), both),
-        (once[:1], (CLUSTERED,), (BLOCKED,)),
+        (once[:1], cities, (BLOCKED,)),
         (former[:1], (CLUSTERED,), (BLOCKED,)),
         (WITH_COLUMNS[:1], (CLUSTERED,), gaps),
         ((*_DROPOUT_0[:2], flat_arm("gcn", 16), flat_arm("gcn", 2)), (CLUSTERED,), both),
