@@ -99,6 +99,7 @@ def epochs(send: Send, dataset: str, model: str, device: str, repeats: int) -> d
 
     if device == "cpu":
         resource.setrlimit(resource.RLIMIT_DATA, (int(MEMORY), int(MEMORY)))
+        torch.set_num_threads(1)  # as `hiergcn` does
     from hiergcn.coarsen import coarsen
     from hiergcn.datasets import load_dataset
     from hiergcn.graph.task import Task
