@@ -1,7 +1,6 @@
 """Products of dense matrices with weights. For replicas on a GPU they keep the layout of the sparse products around.
 
-Torch multiplies by Intel's MKL, which uses AVX-512 on Intel's processors only. On those of AMD, oneDNN, which torch
-also contains, takes half as long.
+Torch multiplies by Intel's MKL. On AMD processors with AVX-512, oneDNN, which torch also contains, takes half as long.
 """
 
 from contextlib import suppress
