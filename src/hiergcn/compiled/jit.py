@@ -68,10 +68,11 @@ class Kernel:
         called = {name: own.__globals__.get(name) for name in own.__code__.co_names}
         names = own.__globals__ | {name: one.compiled for name, one in called.items() if isinstance(one, Kernel)}
         function = update_wrapper(FunctionType(own.__code__, names, own.__name__), own)
+        options = {"nogil": True, "forceinline": self.plain is None}
         try:
-            return numba.njit(function, nogil=True, cache=True)  # type: ignore[no-any-return]
+            return numba.njit(function, cache=True, **options)  # type: ignore[no-any-return]
         except RuntimeError:  # numba has no folder to cache in: compile once per process
-            return numba.njit(function, nogil=True)  # type: ignore[no-any-return]
+            return numba.njit(function, **options)  # type: ignore[no-any-return]
 
 
 def _entries(given: Iterable[Any]) -> int:

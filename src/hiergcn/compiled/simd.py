@@ -4,8 +4,8 @@ A loop that adds rows of floats reads and writes the sum in memory for every row
 or two registers instead, and the processor works on all of them at once.
 """
 
-from collections.abc import Callable
-from functools import cache, cached_property
+from collections.abc import Callable, Iterable
+from functools import cache, cached_property, reduce
 from typing import Any
 
 from hiergcn.compiled.jit import Kernel
@@ -47,6 +47,26 @@ def add_product(total: Any, a: Any, b: Any) -> Any:
 @_Instruction
 def multiply_add(total: Any, a: Any, b: Any) -> Any:
     """Return total + a b, rounded once if the processor can do so."""
+
+
+@_Instruction
+def positive(value: Any) -> Any:
+    """Return max(value, 0)."""
+
+
+@_Instruction
+def where_positive(condition: Any, value: Any) -> Any:
+    """Return the floats of `value` whose place in `condition` is above 0, and 0 elsewhere."""
+
+
+@_Instruction
+def sum_fours(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Return the sums of each four neighbours among the 64 floats of a, b, c and d."""
+
+
+@_Instruction
+def repeat_fours(value: Any) -> Any:
+    """Return four values, in which each float of `value` stands four times."""
 
 
 @cache
@@ -108,5 +128,42 @@ def _instructions() -> dict[str, Callable[..., Any]]:
 
         return floats(total, a, b), code
 
-    floats = Vector("sixteen floats")
-    return {one.__name__: intrinsic(one) for one in (load, store, splat, add_product, multiply_add)}
+    def chosen(builder: Any, first: Any, second: Any, places: Iterable[int]) -> Any:
+        """Return the floats at these places of both values."""
+        places = [ir.Constant(number_type, place) for place in places]
+        return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(number_type, len(places)), places))
+
+    def positive(_: Any, value: Any) -> Any:
+        def code(_: Any, builder: Any, __: Any, given: Any) -> Any:
+            return builder.select(builder.fcmp_ordered(">", given[0], none), given[0], none)
+
+        return floats(value), code
+
+    def where_positive(_: Any, condition: Any, value: Any) -> Any:
+        def code(_: Any, builder: Any, __: Any, given: Any) -> Any:
+            return builder.select(builder.fcmp_ordered(">", given[0], none), given[1], none)
+
+        return floats(condition, value), code
+
+    def sum_fours(_: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        def code(_: Any, builder: Any, __: Any, given: Any) -> Any:
+            pairs = [chosen(builder, *given[n : n + 2], range(2 * FLOATS)) for n in (0, 2)]
+            every = chosen(builder, *pairs, range(4 * FLOATS))
+            first, *others = (chosen(builder, every, every, range(n, 4 * FLOATS, 4)) for n in range(4))
+            return reduce(builder.fadd, others, first)
+
+        return floats(a, b, c, d), code
+
+    def repeat_fours(_: Any, value: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            parts = [
+                chosen(builder, given[0], none, [place // 4 for place in range(n, n + FLOATS)])
+                for n in range(0, 4 * FLOATS, FLOATS)
+            ]
+            return context.make_tuple(builder, signature.return_type, parts)
+
+        return types.UniTuple(floats, 4)(value), code
+
+    floats, none = Vector("sixteen floats"), ir.Constant(vector, [0.0] * FLOATS)
+    every = load, store, splat, add_product, multiply_add, positive, where_positive, sum_fours, repeat_fours
+    return {one.__name__: intrinsic(one) for one in every}

@@ -24,6 +24,8 @@ Floats = npt.NDArray[np.floating]
 Integers = npt.NDArray[np.integer]
 Part = Tensor | npt.NDArray[Any]
 """Row starts, columns or values of a sparse matrix."""
+CsrParts = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
+"""Row starts, columns and values of a sparse matrix."""
 
 _SMALL = 2**20  # multiplications of a sparse product that one thread does in the time it takes to wake others
 _ENTRY = 2  # multiplications that take as long as a pass over one entry
@@ -58,7 +60,8 @@ def _in_threads(length: int, work: int, call: Callable[[int, int], None], chunk:
 
 
 @kernel(plain=None)
-def _prefetch_row(flat: Floats, row: Any, width: Any) -> None:
+def prefetch_row_of(flat: Floats, row: Any, width: Any) -> None:
+    """Fetch a row of a matrix, given as one long row, into the cache."""
     for place in range(np.uint64(row) * width, (np.uint64(row) + np.uint64(1)) * width, _LINE):
         prefetch(flat, place)
 
@@ -90,8 +93,8 @@ def _csr_product(
             value, j = values[f], np.uint64(column[f])
             other, o = values[f + np.uint64(1)], np.uint64(column[f + np.uint64(1)])
             if far:
-                _prefetch_row(flat, column[min(f + _AHEAD, last)], width)
-                _prefetch_row(flat, column[min(f + _AHEAD + np.uint64(1), last)], width)
+                prefetch_row_of(flat, column[min(f + _AHEAD, last)], width)
+                prefetch_row_of(flat, column[min(f + _AHEAD + np.uint64(1), last)], width)
             if value != 0.0 or other != 0.0:  # rows of entries that dropout has zeroed are not read
                 for k in range(width):
                     out[i, k] = (out[i, k] + value * dense[j, k]) + other * dense[o, k]
@@ -118,7 +121,7 @@ def _wide_csr_product(
         first, end = np.uint64(row_start[i]), np.uint64(row_start[i + np.uint64(1)])
         if far:
             for e in range(first, end):
-                _prefetch_row(flat, column[min(e + _AHEAD, last)], width)
+                prefetch_row_of(flat, column[min(e + _AHEAD, last)], width)
         for k in range(np.uint64(0), width, np.uint64(4 * FLOATS)):
             k3 = min(k + np.uint64(3 * FLOATS), width - np.uint64(FLOATS))  # the last columns may come twice
             k0, k1, k2 = min(k, k3), min(k + np.uint64(FLOATS), k3), min(k + np.uint64(2 * FLOATS), k3)

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 from torch.overrides import has_torch_function
 
-from hiergcn.model.ops import cpu
+from hiergcn.model.ops import cpu, cpu_four_channels
 from hiergcn.model.ops.dense import dense_product, inner_products
 from hiergcn.model.ops.dropout import AnyGenerator, KeptEntries, ReplicaGenerator, Rows, masked_concat, masked_split
-from hiergcn.model.ops.sparse import csr_product
+from hiergcn.model.ops.sparse import csr_parts, csr_product
 from hiergcn.model.ops.vmap import apply, under_vmap
 
 
@@ -60,6 +60,12 @@ class _Layer(torch.autograd.Function):
         X, ctx.mask = masked_concat(H, S, rate, generator, rows)
         ctx.transposed, ctx.columns, ctx.relu = transposed, H.shape[1], relu
         ctx.first = plus is None and theta.shape[0] <= theta.shape[1]  # Â is multiplied on the narrower side
+        ctx.fused = ctx.first and w is not None and cpu_four_channels.suits(theta, w)
+        if ctx.fused:
+            assert w is not None
+            passed = cpu_four_channels.forward(csr_parts(adjacency), X, theta, w, any(ctx.needs_input_grad))
+            ctx.save_for_backward(passed.Y, passed.Z, theta, w)
+            return passed.G
         if ctx.first:
             X = csr_product(adjacency, X)
         Z = dense_product(X, theta) if plus is None else plus.detach().addmm_(X, theta)
@@ -73,6 +79,10 @@ class _Layer(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         X, Z, theta, w = ctx.saved_tensors
         by_H, by_S, _, _, by_plus = ctx.needs_input_grad[:5]
+        if ctx.fused:
+            by_X, by_theta, by_w = cpu_four_channels.backward(grads[0], X, Z, theta, w, by_H or by_S)
+            H, S = (None, None) if by_X is None else masked_split(csr_product(ctx.transposed, by_X), ctx.columns, ctx.mask)
+            return H if by_H else None, S if by_S else None, by_theta, by_w, *[None] * 7
         grad, by_w = _before_activation(grads[0].contiguous(), Z, w, ctx.relu)
         if not ctx.first:
             grad = csr_product(ctx.transposed, grad)

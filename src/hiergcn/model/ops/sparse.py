@@ -20,7 +20,6 @@ from hiergcn.model.ops.row_chunks import chunks_of_matrix
 from hiergcn.model.ops.vmap import ReplicaRule, apply, under_vmap
 
 Map = Callable[[Tensor], Tensor]
-Parts = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 
 
 def csr(row_start: Tensor, column: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
@@ -37,7 +36,7 @@ def csr_tensor(matrix: sp.csr_array) -> Tensor:
 
 def scipy_matrix(matrix: Tensor) -> sp.csr_array:
     """Return a torch CSR tensor as a scipy matrix, which shares the memory of one on a CPU."""
-    row_start, column, values = _parts(matrix.cpu())
+    row_start, column, values = csr_parts(matrix.cpu())
     return sp.csr_array((values, column, row_start), shape=(matrix.shape[0], matrix.shape[1]))
 
 
@@ -78,7 +77,7 @@ def csr_product(matrix: Tensor, dense: Tensor, plus: Tensor | None = None) -> Te
         product: Tensor = gpu_kernels().csr_product(chunks_of_matrix(matrix), *parts)
         return product
     if not dense.is_cuda:
-        return cpu.csr_product(*_parts(matrix), dense, plus)
+        return cpu.csr_product(*csr_parts(matrix), dense, plus)
     product = plain_product(matrix.crow_indices(), matrix.col_indices(), matrix.values(), dense)
     return product if plus is None else product.add_(plus)
 
@@ -96,12 +95,12 @@ def add_rows(coarse: Tensor, group: Tensor, fine: Tensor) -> Tensor:
     return coarse.index_select(0, group).add_(fine) if coarse.is_cuda else cpu.add_rows(coarse, group, fine)
 
 
-def _parts(matrix: Tensor) -> Parts:
+def csr_parts(matrix: Tensor) -> cpu.CsrParts:
     """Return row starts, columns and values of a CSR tensor, which torch makes anew each time, cached beside it."""
     cached = vars(matrix)
     if "parts" not in cached:
         cached["parts"] = tuple(part.numpy() for part in (matrix.crow_indices(), matrix.col_indices(), matrix.values()))
-    parts: Parts = cached["parts"]
+    parts: cpu.CsrParts = cached["parts"]
     return parts
 
 

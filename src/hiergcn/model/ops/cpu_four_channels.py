@@ -1,0 +1,334 @@
+r"""H-GCN's layer with four channels on a CPU with AVX-512: all that happens to a row, in one pass each way.
+
+.. math:: Y = \hat A X, \qquad Z = Y \theta, \qquad G = \sum_j w_j \operatorname{ReLU}(Z_j)
+
+Z is four times as wide as G. Here its rows, and those of its gradient, are used while they are in registers or the
+first cache; separate operations read and write all of them up to five times. Sums over rows have a fixed order, so
+results do not depend on the number of threads.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from hiergcn.compiled.jit import kernel, run_over
+from hiergcn.compiled.simd import (
+    FLOATS,
+    load,
+    multiply_add,
+    positive,
+    repeat_fours,
+    splat,
+    store,
+    sum_fours,
+    where_positive,
+)
+from hiergcn.model.ops.cpu import CsrParts, prefetch_row_of
+
+Floats = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.integer]
+
+CHANNELS = 4
+_TILE = 4  # rows whose products are computed side by side
+_BLOCK = 32  # rows that are in the first cache together
+_PART = 512  # rows, at least, whose contributions to the gradients of θ and w are added first
+_PARTS = 64  # such parts, at most
+_SMALL = 2**23  # multiplications that one thread does in the time it takes to wake others
+_AHEAD = np.uint64(16)  # entries between the prefetch of a row and its use
+_CACHED = 2**19  # floats that fit into a core's caches
+_FOUR = np.uint64(4 * FLOATS)  # columns of a tile, those of sixteen columns of G
+_NOTHING = np.empty((0, 0), dtype=np.float32)
+
+
+def suits(theta: Tensor, w: Tensor) -> bool:
+    """Return whether the kernels take a layer with such weights on this processor."""
+    k, width = theta.shape
+    return (
+        len(w) == CHANNELS
+        and width % int(_FOUR) == 0
+        and FLOATS <= k <= width
+        and k % _TILE == 0
+        and theta.dtype == torch.float32
+        and torch.backends.cpu.get_cpu_capability() == "AVX512"
+    )
+
+
+class Passed(NamedTuple):
+    """The result of a layer, and what its backward pass needs: empty if there is none."""
+
+    G: Tensor  # (n, d)
+    Y: Tensor  # (n, k)
+    Z: Tensor  # (n, 4 d)
+
+
+def forward(adjacency: CsrParts, X: Tensor, theta: Tensor, w: Tensor, keep: bool) -> Passed:
+    """Return the layer of X, (m, k), for Â, (n, m), and θ, (k, 4 d)."""
+    n, (k, width) = len(adjacency[0]) - 1, theta.shape
+    G, Y, Z = (
+        torch.empty(_whole(rows, _TILE), columns)
+        for rows, columns in ((n, width // CHANNELS), (n if keep else 4, k), (n * keep, width))
+    )
+    arrays = *adjacency, _array(X), _array(theta), _array(w), Y.numpy(), Z.numpy(), G.numpy()
+    _in_threads(n, n * k * width, partial(_forward, *arrays))
+    return Passed(G[:n], Y[: n * keep], Z[: n * keep])
+
+
+class Gradients(NamedTuple):
+    """Gradients of a loss by the inputs of the product and of the channels."""
+
+    Y: Tensor | None  # (n, k)
+    theta: Tensor  # (k, 4 d)
+    w: Tensor  # (4,)
+
+
+def backward(grad: Tensor, Y: Tensor, Z: Tensor, theta: Tensor, w: Tensor, by_Y: bool) -> Gradients:
+    """Return the gradients by Y, if wanted, θ and w, given that by G, (n, d)."""
+    n, (k, width) = len(Z), theta.shape
+    rows = max(_PART, _whole(-(-n // _PARTS), _BLOCK))
+    parts = max(-(-n // rows), 1)
+    product = torch.empty(_whole(n, _TILE), k) if by_Y else None
+    by_theta, by_w = torch.empty(parts, k, width), torch.empty(parts, 1, FLOATS)
+    arrays = [_array(part) for part in (grad, Y, Z, w)]
+    transposed, out = (_NOTHING, _NOTHING) if product is None else (_array(theta.t()), product.numpy())
+    call = partial(_backward, *arrays, transposed, out, by_theta.numpy(), by_w.numpy(), rows)
+    _in_threads(n, 2 * n * k * width, call, rows)
+    total = by_theta[0] if parts == 1 else by_theta.sum(dim=0)
+    return Gradients(None if product is None else product[:n], total, by_w.view(-1, CHANNELS).sum(dim=0))
+
+
+def _whole(n: int, size: int) -> int:
+    return -(-n // size) * size
+
+
+def _array(tensor: Tensor) -> Floats:
+    array: Floats = tensor.detach().contiguous().numpy()
+    return array
+
+
+def _in_threads(n: int, work: int, call: Callable[[int, int], None], rows: int = _BLOCK) -> None:
+    """Call `call(start, stop)` for ranges of n rows, multiples of `rows`, on torch's threads if there is enough work."""
+    threads = min(torch.get_num_threads(), work // _SMALL) or 1
+    if threads == 1:
+        call(0, n)
+        return
+    step = max(_whole(-(-n // (4 * threads)), rows), rows)
+    run_over(list(pairwise([*range(0, n, step), n])), call, threads)
+
+
+@kernel(plain=None)
+def _load_four(rows: Floats, i: Any, k: Any) -> Any:
+    """Return the floats k to k + 63 of row i."""
+    size = np.uint64(FLOATS)
+    return load(rows, i, k), load(rows, i, k + size), load(rows, i, k + size + size), load(rows, i, k + _FOUR - size)
+
+
+@kernel(plain=None)
+def _store_four(rows: Floats, i: Any, k: Any, values: Any) -> None:
+    size = np.uint64(FLOATS)
+    store(rows, i, k, values[0])
+    store(rows, i, k + size, values[1])
+    store(rows, i, k + size + size, values[2])
+    store(rows, i, k + _FOUR - size, values[3])
+
+
+@kernel(plain=None)
+def _add_four(totals: Any, number: Any, values: Any) -> Any:
+    x, (a, b, c, d), (p, q, r, s) = splat(number), totals, values
+    return multiply_add(a, x, p), multiply_add(b, x, q), multiply_add(c, x, r), multiply_add(d, x, s)
+
+
+@kernel(plain=None)
+def _add_three(totals: Any, number: Any, values: Any) -> Any:
+    x, (a, b, c), (p, q, r) = splat(number), totals, values
+    return multiply_add(a, x, p), multiply_add(b, x, q), multiply_add(c, x, r)
+
+
+@kernel(plain=None)
+def _tile_of_four(left: Floats, i: Any, right: Floats, k: Any) -> Any:
+    """Return columns k to k + 63 of rows i to i + 3 of a product of matrices."""
+    zero = splat(np.float32(0.0))
+    a = b = c = d = (zero, zero, zero, zero)
+    for j in range(np.uint64(right.shape[0])):
+        values = _load_four(right, j, k)
+        a = _add_four(a, left[i, j], values)
+        b = _add_four(b, left[i + np.uint64(1), j], values)
+        c = _add_four(c, left[i + np.uint64(2), j], values)
+        d = _add_four(d, left[i + np.uint64(3), j], values)
+    return a, b, c, d
+
+
+@kernel(plain=None)
+def _places(k: Any, width: Any) -> Any:
+    """Return where three values of sixteen columns begin, from k on; the last columns may come twice."""
+    last = width - np.uint64(FLOATS)
+    return min(k, last), min(k + np.uint64(FLOATS), last), min(k + np.uint64(2 * FLOATS), last)
+
+
+@kernel(plain=None)
+def _product_of_four(left: Floats, i: Any, right: Floats, out: Floats, at: Any) -> None:
+    """Write rows i to i + 3 of a product of matrices to rows `at` to at + 3."""
+    width, zero, one = np.uint64(right.shape[1]), splat(np.float32(0.0)), np.uint64(1)
+    for first in range(np.uint64(0), width, np.uint64(3 * FLOATS)):
+        places = _places(first, width)
+        a = b = c = d = (zero, zero, zero)
+        for j in range(np.uint64(right.shape[0])):
+            values = load(right, j, places[0]), load(right, j, places[1]), load(right, j, places[2])
+            a = _add_three(a, left[i, j], values)
+            b = _add_three(b, left[i + one, j], values)
+            c = _add_three(c, left[i + one + one, j], values)
+            d = _add_three(d, left[i + np.uint64(3), j], values)
+        _store_three(out, at, places, a)
+        _store_three(out, at + one, places, b)
+        _store_three(out, at + one + one, places, c)
+        _store_three(out, at + np.uint64(3), places, d)
+
+
+@kernel(plain=None)
+def _store_three(rows: Floats, i: Any, places: Any, values: Any) -> None:
+    store(rows, i, places[0], values[0])
+    store(rows, i, places[1], values[1])
+    store(rows, i, places[2], values[2])
+
+
+@kernel(plain=None)
+def _sum_of_neighbours(
+    row_start: Integers, column: Integers, values: Floats, X: Floats, flat: Floats, i: Any, out: Floats, at: Any
+) -> None:
+    """Write row i of a sparse product to row `at`."""
+    width, zero = np.uint64(X.shape[1]), splat(np.float32(0.0))
+    begin, end, last = np.uint64(row_start[i]), np.uint64(row_start[i + np.uint64(1)]), np.uint64(len(column) - 1)
+    if X.size > _CACHED:
+        for e in range(begin, end):
+            prefetch_row_of(flat, column[min(e + _AHEAD, last)], width)
+    for first in range(np.uint64(0), width, np.uint64(3 * FLOATS)):
+        places = _places(first, width)
+        sums = (zero, zero, zero)
+        for e in range(begin, end):
+            j = np.uint64(column[e])
+            sums = _add_three(sums, values[e], (load(X, j, places[0]), load(X, j, places[1]), load(X, j, places[2])))
+        _store_three(out, at, places, sums)
+
+
+@kernel(plain=None)
+def _repeated(w: Floats) -> Any:
+    """Return the four weights, four times."""
+    pattern = np.empty((1, FLOATS), np.float32)
+    for j in range(np.uint64(FLOATS)):
+        pattern[0, j] = w[j % np.uint64(CHANNELS)]
+    return load(pattern, np.uint64(0), np.uint64(0))
+
+
+@kernel(plain=None)
+def _mix(Z: Any, weights: Any) -> Any:
+    """Return sixteen columns of G."""
+    zero = splat(np.float32(0.0))
+    return sum_fours(
+        multiply_add(zero, positive(Z[0]), weights),
+        multiply_add(zero, positive(Z[1]), weights),
+        multiply_add(zero, positive(Z[2]), weights),
+        multiply_add(zero, positive(Z[3]), weights),
+    )
+
+
+@kernel(plain=0)
+def _forward(
+    row_start: Integers,
+    column: Integers,
+    values: Floats,
+    X: Floats,
+    theta: Floats,
+    w: Floats,
+    Y: Floats,
+    Z: Floats,
+    G: Floats,
+    start: int,
+    stop: int,
+) -> None:
+    """Compute rows of G, and of Y and Z unless they are empty."""
+    weights, one, tile = _repeated(w), np.uint64(1), np.uint64(_TILE)
+    flat, kept = X.ravel(), np.uint64(Z.size > 0)
+    for i in range(np.uint64(start), np.uint64(stop), tile):
+        first = i * kept
+        for r in range(min(tile, np.uint64(stop) - i)):
+            _sum_of_neighbours(row_start, column, values, X, flat, i + r, Y, first + r)
+        for k in range(np.uint64(0), np.uint64(theta.shape[1]), _FOUR):
+            a, b, c, d = _tile_of_four(Y, first, theta, k)
+            if Z.size:
+                _store_four(Z, i, k, a)
+                _store_four(Z, i + one, k, b)
+                _store_four(Z, i + one + one, k, c)
+                _store_four(Z, i + np.uint64(3), k, d)
+            to = k // np.uint64(CHANNELS)
+            store(G, i, to, _mix(a, weights))
+            store(G, i + one, to, _mix(b, weights))
+            store(G, i + one + one, to, _mix(c, weights))
+            store(G, i + np.uint64(3), to, _mix(d, weights))
+
+
+@kernel(plain=None)
+def _gradient_of_Z(grad: Floats, Z: Floats, weights: Any, first: Any, rows: Any, out: Floats) -> Any:
+    """Write some rows of the gradient by Z to the first rows of `out`, and return that by w, which is to be summed."""
+    zero = splat(np.float32(0.0))
+    by_w = zero
+    for k in range(np.uint64(0), np.uint64(Z.shape[1]), _FOUR):
+        for r in range(rows):
+            (a, b, c, d), (p, q, s, t) = (
+                _load_four(Z, first + r, k),
+                repeat_fours(load(grad, first + r, k // np.uint64(CHANNELS))),
+            )
+            by_w = multiply_add(multiply_add(by_w, p, positive(a)), q, positive(b))
+            by_w = multiply_add(multiply_add(by_w, s, positive(c)), t, positive(d))
+            by_a, by_b = multiply_add(zero, p, weights), multiply_add(zero, q, weights)
+            by_c, by_d = multiply_add(zero, s, weights), multiply_add(zero, t, weights)
+            by_Z = where_positive(a, by_a), where_positive(b, by_b), where_positive(c, by_c), where_positive(d, by_d)
+            _store_four(out, r, k, by_Z)
+    return by_w
+
+
+@kernel(plain=None)
+def _accumulate(rows: Floats, i: Any, k: Any, values: Any) -> None:
+    _store_four(rows, i, k, _add_four(values, np.float32(1.0), _load_four(rows, i, k)))
+
+
+@kernel(plain=0)
+def _backward(
+    grad: Floats,
+    Y: Floats,
+    Z: Floats,
+    w: Floats,
+    theta_transposed: Floats,
+    by_Y: Floats,
+    by_theta: Floats,
+    by_w: Floats,
+    rows: int,
+    start: int,
+    stop: int,
+) -> None:
+    """Compute rows of the gradient by Y, unless it is empty, and for each `rows` of them what they add to θ and w."""
+    weights, zero, one, tile, block = _repeated(w), splat(np.float32(0.0)), np.uint64(1), np.uint64(_TILE), _BLOCK
+    near = np.zeros((_BLOCK, Z.shape[1]), np.float32)
+    for first in range(np.uint64(start), np.uint64(stop), np.uint64(block)):
+        part, count = first // np.uint64(rows), min(np.uint64(block), np.uint64(stop) - first)
+        total, totals = by_w[part], by_theta[part]
+        if first % np.uint64(rows) == np.uint64(0):
+            totals[:] = np.float32(0.0)
+            store(total, np.uint64(0), np.uint64(0), zero)
+        sums = _gradient_of_Z(grad, Z, weights, first, count, near)
+        store(total, np.uint64(0), np.uint64(0), multiply_add(sums, splat(np.float32(1.0)), load(total, np.uint64(0), np.uint64(0))))
+        by_column, by_Z = Y[first : first + count].T, near[:count]
+        for j in range(np.uint64(0), np.uint64(totals.shape[0]), tile):
+            for k in range(np.uint64(0), np.uint64(Z.shape[1]), _FOUR):
+                a, b, c, d = _tile_of_four(by_column, j, by_Z, k)
+                _accumulate(totals, j, k, a)
+                _accumulate(totals, j + one, k, b)
+                _accumulate(totals, j + one + one, k, c)
+                _accumulate(totals, j + np.uint64(3), k, d)
+        if by_Y.size:
+            for i in range(np.uint64(0), count, tile):
+                _product_of_four(near, i, theta_transposed, by_Y, first + i)
