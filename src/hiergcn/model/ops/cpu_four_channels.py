@@ -8,7 +8,7 @@ results do not depend on the number of threads.
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -39,24 +39,34 @@ _TILE = 4  # rows whose products are computed side by side
 _BLOCK = 32  # rows that are in the first cache together
 _PART = 512  # rows, at least, whose contributions to the gradients of θ and w are added first
 _PARTS = 64  # such parts, at most
+_SUMS = 4  # sums that threads make side by side of the gradient of a θ as long as the features are many
+_READ = 8  # multiplications that take as long as one with a number that is not in the first cache
 _SMALL = 2**23  # multiplications that one thread does in the time it takes to wake others
 _AHEAD = np.uint64(16)  # entries between the prefetch of a row and its use
 _CACHED = 2**19  # floats that fit into a core's caches
 _FOUR = np.uint64(4 * FLOATS)  # columns of a tile, those of sixteen columns of G
-_NOTHING = np.empty((0, 0), dtype=np.float32)
 
 
 def suits(theta: Tensor, w: Tensor) -> bool:
-    """Return whether the kernels take a layer with such weights on this processor."""
+    """Return whether `forward` and `backward` take a layer with such weights on this processor."""
     k, width = theta.shape
-    return (
-        len(w) == CHANNELS
-        and width % int(_FOUR) == 0
-        and FLOATS <= k <= width
-        and k % _TILE == 0
-        and theta.dtype == torch.float32
-        and torch.backends.cpu.get_cpu_capability() == "AVX512"
-    )
+    return FLOATS <= k <= width and k % _TILE == 0 and _has_four_channels(theta, w)
+
+
+def suits_features(theta: Tensor, w: Tensor, p: int) -> bool:
+    """Return whether `mixed_product` and `feature_gradients` take such weights and p columns of S."""
+    return p > 0 and p % _TILE == 0 and _has_four_channels(theta, w)
+
+
+@cache
+def _has_wide_registers() -> bool:
+    return bool(torch.backends.cpu.get_cpu_capability() == "AVX512")
+
+
+def _has_four_channels(theta: Tensor, w: Tensor) -> bool:
+    if len(w) != CHANNELS or theta.shape[1] % int(_FOUR) or theta.dtype != torch.float32:
+        return False
+    return _has_wide_registers()
 
 
 class Passed(NamedTuple):
@@ -68,15 +78,13 @@ class Passed(NamedTuple):
 
 
 def forward(adjacency: CsrParts, X: Tensor, theta: Tensor, w: Tensor, keep: bool) -> Passed:
-    """Return the layer of X, (m, k), for Â, (n, m), and θ, (k, 4 d)."""
+    """Return the layer of X, (m, k), for Â, (n, m), and θ, (k, 4 d). `keep` what the backward pass needs."""
     n, (k, width) = len(adjacency[0]) - 1, theta.shape
-    G, Y, Z = (
-        torch.empty(_whole(rows, _TILE), columns)
-        for rows, columns in ((n, width // CHANNELS), (n if keep else 4, k), (n * keep, width))
-    )
-    arrays = *adjacency, _array(X), _array(theta), _array(w), Y.numpy(), Z.numpy(), G.numpy()
+    G = torch.empty(_whole(n, _TILE), width // CHANNELS)
+    Y, Z = (torch.empty(_whole(n, _TILE) * keep, columns) for columns in (k, width))
+    arrays = *adjacency, *map(_array, (X, theta, w, Y, Z, G))
     _in_threads(n, n * k * width, partial(_forward, *arrays))
-    return Passed(G[:n], Y[: n * keep], Z[: n * keep])
+    return Passed(G[:n], Y, Z)
 
 
 class Gradients(NamedTuple):
@@ -89,17 +97,60 @@ class Gradients(NamedTuple):
 
 def backward(grad: Tensor, Y: Tensor, Z: Tensor, theta: Tensor, w: Tensor, by_Y: bool) -> Gradients:
     """Return the gradients by Y, if wanted, θ and w, given that by G, (n, d)."""
-    n, (k, width) = len(Z), theta.shape
+    n, (k, width) = len(grad), theta.shape
+    rows, parts = _parts(n)
+    product, transposed = (torch.empty(_whole(n, _TILE), k), theta.t()) if by_Y else (theta[:0], theta[:0])
+    by_theta, by_w = torch.empty(parts, k, width), torch.empty(parts, FLOATS)
+    arrays = map(_array, (grad, Y, Z, w, transposed, product, by_theta, by_w))
+    _in_threads(n, 2 * n * k * width, partial(_backward, *arrays, rows), rows)
+    return Gradients(product[:n] if by_Y else None, _total(by_theta), _by_channel(by_w))
+
+
+class FeatureGradients(NamedTuple):
+    """Gradients of a loss by the inputs of the first layer."""
+
+    S: Tensor  # (n, p)
+    theta: Tensor  # (f + p, 4 d)
+    w: Tensor  # (4,)
+
+
+def mixed_product(adjacency: CsrParts, H: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    """Return G and Z for Z = Â H, (n, 4 d)."""
+    n, width = H.shape
+    G, Z = torch.empty(n, width // CHANNELS), torch.empty(n, width)
+    _in_threads(n, len(adjacency[1]) * width * _READ, partial(_mixed_product, *adjacency, *map(_array, (H, w, Z, G))))
+    return G, Z
+
+
+def feature_gradients(
+    grad: Tensor, Z: Tensor, w: Tensor, adjacency: CsrParts, X: CsrParts, theta: Tensor, p: int
+) -> FeatureGradients:
+    """Return the gradients by S, θ and w for Z = Âᵀ X θ, given that by G, (n, d). The last p columns of X are S."""
+    n, width = Z.shape
+    rows, parts = _parts(n)
+    by_Z, by_S, by_w = torch.empty(n, width), torch.empty(n, p), torch.empty(parts, FLOATS)
+    call = partial(_gradients_by_Z, *map(_array, (grad, Z, w, by_Z, by_w)), rows)
+    _in_threads(n, n * width * _READ, call, rows)
+    parts = max(1, min(_SUMS, len(X[1]) // (_SUMS * len(theta))))
+    rows = _whole(-(-n // parts), _BLOCK)
+    by_theta = torch.empty(-(-n // rows), *theta.shape)
+    arrays = *adjacency, *X, *map(_array, (by_Z, theta[-p:], by_S, by_theta))
+    _in_threads(n, (len(X[1]) + len(adjacency[1])) * width * _READ, partial(_feature_gradients, *arrays, rows), rows)
+    return FeatureGradients(by_S, _total(by_theta), _by_channel(by_w))
+
+
+def _parts(n: int) -> tuple[int, int]:
+    """Return the number of rows whose contributions are added first, and how many such parts there are."""
     rows = max(_PART, _whole(-(-n // _PARTS), _BLOCK))
-    parts = max(-(-n // rows), 1)
-    product = torch.empty(_whole(n, _TILE), k) if by_Y else None
-    by_theta, by_w = torch.empty(parts, k, width), torch.empty(parts, 1, FLOATS)
-    arrays = [_array(part) for part in (grad, Y, Z, w)]
-    transposed, out = (_NOTHING, _NOTHING) if product is None else (_array(theta.t()), product.numpy())
-    call = partial(_backward, *arrays, transposed, out, by_theta.numpy(), by_w.numpy(), rows)
-    _in_threads(n, 2 * n * k * width, call, rows)
-    total = by_theta[0] if parts == 1 else by_theta.sum(dim=0)
-    return Gradients(None if product is None else product[:n], total, by_w.view(-1, CHANNELS).sum(dim=0))
+    return rows, max(-(-n // rows), 1)
+
+
+def _total(parts: Tensor) -> Tensor:
+    return parts[0] if len(parts) == 1 else parts.sum(dim=0)
+
+
+def _by_channel(by_w: Tensor) -> Tensor:
+    return by_w.view(-1, CHANNELS).sum(dim=0)
 
 
 def _whole(n: int, size: int) -> int:
@@ -252,14 +303,15 @@ def _forward(
 ) -> None:
     """Compute rows of G, and of Y and Z unless they are empty."""
     weights, one, tile = _repeated(w), np.uint64(1), np.uint64(_TILE)
-    flat, kept = X.ravel(), np.uint64(Z.size > 0)
+    flat, kept = X.ravel(), np.uint64(Y.size > 0)
+    sums = Y if Y.size else np.empty((_TILE, X.shape[1]), np.float32)
     for i in range(np.uint64(start), np.uint64(stop), tile):
         first = i * kept
         for r in range(min(tile, np.uint64(stop) - i)):
-            _sum_of_neighbours(row_start, column, values, X, flat, i + r, Y, first + r)
+            _sum_of_neighbours(row_start, column, values, X, flat, i + r, sums, first + r)
         for k in range(np.uint64(0), np.uint64(theta.shape[1]), _FOUR):
-            a, b, c, d = _tile_of_four(Y, first, theta, k)
-            if Z.size:
+            a, b, c, d = _tile_of_four(sums, first, theta, k)
+            if kept:
                 _store_four(Z, i, k, a)
                 _store_four(Z, i + one, k, b)
                 _store_four(Z, i + one + one, k, c)
@@ -272,23 +324,23 @@ def _forward(
 
 
 @kernel(plain=None)
-def _gradient_of_Z(grad: Floats, Z: Floats, weights: Any, first: Any, rows: Any, out: Floats) -> Any:
-    """Write some rows of the gradient by Z to the first rows of `out`, and return that by w, which is to be summed."""
-    zero = splat(np.float32(0.0))
-    by_w = zero
-    for k in range(np.uint64(0), np.uint64(Z.shape[1]), _FOUR):
+def _gradient_by_Z(
+    grad: Floats, Z: Floats, weights: Any, first: Any, rows: Any, out: Floats, by_w: Floats, rows_of_part: Any
+) -> None:
+    """Write some rows of the gradient by Z to the first rows of `out`, and add to that by w of their part."""
+    zero, none, part = splat(np.float32(0.0)), np.uint64(0), first // np.uint64(rows_of_part)
+    sums = zero if first % np.uint64(rows_of_part) == none else load(by_w, part, none)
+    for k in range(none, np.uint64(Z.shape[1]), _FOUR):
         for r in range(rows):
-            (a, b, c, d), (p, q, s, t) = (
-                _load_four(Z, first + r, k),
-                repeat_fours(load(grad, first + r, k // np.uint64(CHANNELS))),
-            )
-            by_w = multiply_add(multiply_add(by_w, p, positive(a)), q, positive(b))
-            by_w = multiply_add(multiply_add(by_w, s, positive(c)), t, positive(d))
+            a, b, c, d = _load_four(Z, first + r, k)
+            p, q, s, t = repeat_fours(load(grad, first + r, k // np.uint64(CHANNELS)))
+            sums = multiply_add(multiply_add(sums, p, positive(a)), q, positive(b))
+            sums = multiply_add(multiply_add(sums, s, positive(c)), t, positive(d))
             by_a, by_b = multiply_add(zero, p, weights), multiply_add(zero, q, weights)
             by_c, by_d = multiply_add(zero, s, weights), multiply_add(zero, t, weights)
             by_Z = where_positive(a, by_a), where_positive(b, by_b), where_positive(c, by_c), where_positive(d, by_d)
             _store_four(out, r, k, by_Z)
-    return by_w
+    store(by_w, part, none, sums)
 
 
 @kernel(plain=None)
@@ -311,16 +363,14 @@ def _backward(
     stop: int,
 ) -> None:
     """Compute rows of the gradient by Y, unless it is empty, and for each `rows` of them what they add to θ and w."""
-    weights, zero, one, tile, block = _repeated(w), splat(np.float32(0.0)), np.uint64(1), np.uint64(_TILE), _BLOCK
+    weights, one, tile, block = _repeated(w), np.uint64(1), np.uint64(_TILE), np.uint64(_BLOCK)
     near = np.zeros((_BLOCK, Z.shape[1]), np.float32)
-    for first in range(np.uint64(start), np.uint64(stop), np.uint64(block)):
-        part, count = first // np.uint64(rows), min(np.uint64(block), np.uint64(stop) - first)
-        total, totals = by_w[part], by_theta[part]
+    for first in range(np.uint64(start), np.uint64(stop), block):
+        part, count = first // np.uint64(rows), min(block, np.uint64(stop) - first)
+        totals = by_theta[part]
         if first % np.uint64(rows) == np.uint64(0):
             totals[:] = np.float32(0.0)
-            store(total, np.uint64(0), np.uint64(0), zero)
-        sums = _gradient_of_Z(grad, Z, weights, first, count, near)
-        store(total, np.uint64(0), np.uint64(0), multiply_add(sums, splat(np.float32(1.0)), load(total, np.uint64(0), np.uint64(0))))
+        _gradient_by_Z(grad, Z, weights, first, count, near, by_w, rows)
         by_column, by_Z = Y[first : first + count].T, near[:count]
         for j in range(np.uint64(0), np.uint64(totals.shape[0]), tile):
             for k in range(np.uint64(0), np.uint64(Z.shape[1]), _FOUR):
@@ -332,3 +382,105 @@ def _backward(
         if by_Y.size:
             for i in range(np.uint64(0), count, tile):
                 _product_of_four(near, i, theta_transposed, by_Y, first + i)
+
+
+@kernel(plain=None)
+def _sum_of_four(values: Floats, column: Integers, H: Floats, k: Any, begin: Any, end: Any) -> Any:
+    """Return columns k to k + 63 of the sum of rows of H with these weights."""
+    zero = splat(np.float32(0.0))
+    sums = (zero, zero, zero, zero)
+    for e in range(begin, end):
+        sums = _add_four(sums, values[e], _load_four(H, np.uint64(column[e]), k))
+    return sums
+
+
+@kernel(plain=None)
+def _prefetch_rows(flat: Floats, column: Integers, begin: Any, end: Any, width: Any) -> None:
+    last = np.uint64(len(column) - 1)
+    for e in range(begin, end):
+        prefetch_row_of(flat, column[min(e + _AHEAD, last)], width)
+
+
+@kernel(plain=0)
+def _mixed_product(
+    row_start: Integers,
+    column: Integers,
+    values: Floats,
+    H: Floats,
+    w: Floats,
+    Z: Floats,
+    G: Floats,
+    start: int,
+    stop: int,
+) -> None:
+    weights, flat, width = _repeated(w), H.ravel(), np.uint64(H.shape[1])
+    for i in range(np.uint64(start), np.uint64(stop)):
+        begin, end = np.uint64(row_start[i]), np.uint64(row_start[i + np.uint64(1)])
+        if H.size > _CACHED:
+            _prefetch_rows(flat, column, begin, end, width)
+        for k in range(np.uint64(0), width, _FOUR):
+            sums = _sum_of_four(values, column, H, k, begin, end)
+            _store_four(Z, i, k, sums)
+            store(G, i, k // np.uint64(CHANNELS), _mix(sums, weights))
+
+
+@kernel(plain=0)
+def _gradients_by_Z(
+    grad: Floats, Z: Floats, w: Floats, out: Floats, by_w: Floats, rows: int, start: int, stop: int
+) -> None:
+    weights, block = _repeated(w), np.uint64(_BLOCK)
+    for first in range(np.uint64(start), np.uint64(stop), block):
+        _gradient_by_Z(grad, Z, weights, first, min(block, np.uint64(stop) - first), out[first:], by_w, rows)
+
+
+@kernel(plain=0)
+def _feature_gradients(
+    row_start: Integers,
+    column: Integers,
+    values: Floats,
+    X_start: Integers,
+    X_column: Integers,
+    X_values: Floats,
+    by_Z: Floats,
+    theta: Floats,
+    by_S: Floats,
+    by_theta: Floats,
+    rows: int,
+    start: int,
+    stop: int,
+) -> None:
+    """Compute rows of the gradient by S, and for each `rows` of them what they add to θ; `theta` is S's part of it."""
+    flat, none, one = by_Z.ravel(), np.uint64(0), np.uint64(1)
+    near, dots = np.empty((1, by_Z.shape[1]), np.float32), np.empty((1, FLOATS), np.float32)
+    for first in range(np.uint64(start), np.uint64(stop), np.uint64(rows)):
+        totals = by_theta[first // np.uint64(rows)]
+        totals[:] = np.float32(0.0)
+        for i in range(first, min(first + np.uint64(rows), np.uint64(stop))):
+            begin, end = np.uint64(row_start[i]), np.uint64(row_start[i + one])
+            if by_Z.size > _CACHED:
+                _prefetch_rows(flat, column, begin, end, np.uint64(by_Z.shape[1]))
+            for k in range(none, np.uint64(by_Z.shape[1]), _FOUR):
+                sums = _sum_of_four(values, column, by_Z, k, begin, end)
+                _store_four(near, none, k, sums)
+                for e in range(np.uint64(X_start[i]), np.uint64(X_start[i + one])):
+                    j = np.uint64(X_column[e])
+                    _store_four(totals, j, k, _add_four(_load_four(totals, j, k), X_values[e], sums))
+            _dot_products(near, theta, dots, by_S, i)
+
+
+@kernel(plain=None)
+def _dot_products(row: Floats, theta: Floats, dots: Floats, out: Floats, i: Any) -> None:
+    """Write the product of a single row and the transpose of θ to row i."""
+    zero, none, one = splat(np.float32(0.0)), np.uint64(0), np.uint64(1)
+    for j in range(none, np.uint64(theta.shape[0]), np.uint64(4)):
+        a = b = c = d = zero
+        for k in range(none, np.uint64(theta.shape[1]), np.uint64(FLOATS)):
+            value = load(row, none, k)
+            a = multiply_add(a, value, load(theta, j, k))
+            b = multiply_add(b, value, load(theta, j + one, k))
+            c = multiply_add(c, value, load(theta, j + one + one, k))
+            d = multiply_add(d, value, load(theta, j + np.uint64(3), k))
+        store(dots, none, none, sum_fours(a, b, c, d))
+        for r in range(np.uint64(4)):
+            q = r * np.uint64(4)
+            out[i, j + r] = (dots[0, q] + dots[0, q + one]) + (dots[0, q + one + one] + dots[0, q + np.uint64(3)])

@@ -115,19 +115,28 @@ class _FeatureLayer(torch.autograd.Function):
         ctx: Any, S: Tensor, theta: Tensor, w: Tensor | None, adjacency: Tensor, X: KeptEntries, relu: bool
     ) -> Tensor:
         ctx.adjacency, ctx.X, ctx.relu, ctx.columns = adjacency, X, relu, S.shape[1]
-        G, Z = _activated(csr_product(adjacency, cpu.csr_product(*X.matrix, theta)), w, relu)
+        ctx.fused = w is not None and cpu_four_channels.suits_features(theta, w, S.shape[1])
+        H = cpu.csr_product(*X.matrix, theta)
+        if ctx.fused:
+            assert w is not None
+            G, Z = cpu_four_channels.mixed_product(csr_parts(adjacency), H, w)
+        else:
+            G, Z = _activated(csr_product(adjacency, H), w, relu)
         ctx.save_for_backward(Z, theta, w)
         return G
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         Z, theta, w = ctx.saved_tensors
-        grad, by_w = _before_activation(grads[0].contiguous(), Z, w, ctx.relu)
-        grad = csr_product(ctx.adjacency, grad)
-        row_start, column, values = ctx.X.matrix
-        by_theta = cpu.transpose_product(row_start, column, values, grad, len(theta))
-        bits, *mask = ctx.X.mask
-        products = dense_product(grad, theta[-ctx.columns :].t())
+        matrix, (bits, *mask) = ctx.X.matrix, ctx.X.mask
+        if ctx.fused:
+            parts = csr_parts(ctx.adjacency), tuple(part.numpy() for part in matrix)
+            products, by_theta, by_w = cpu_four_channels.feature_gradients(grads[0], Z, w, *parts, theta, ctx.columns)
+        else:
+            grad, by_w = _before_activation(grads[0].contiguous(), Z, w, ctx.relu)
+            grad = csr_product(ctx.adjacency, grad)
+            by_theta = cpu.transpose_product(*matrix, grad, len(theta))
+            products = dense_product(grad, theta[-ctx.columns :].t())
         by_S = cpu.dropout(products.unsqueeze(0), bits.unsqueeze(0), *mask).squeeze(0)
         return by_S, by_theta, by_w, None, None, None
 
