@@ -1,6 +1,6 @@
 """Kernels: loops that run as plain Python on small graphs and that numba compiles for larger ones.
 
-Compiled kernels release the GIL and run on Python threads, each over its own range of rows, and write nothing that
+Compiled kernels release the GIL and run on threads, each over its own range of rows, and write nothing that
 another range reads or writes. So results do not depend on the number of threads, processes may fork, and compiling is
 quick.
 """
@@ -61,18 +61,36 @@ class Kernel:
 
     @cached_property
     def compiled(self) -> Callable[..., Any]:
-        """The function, compiled when it is first called; the machine code is cached on disk if possible."""
-        import numba
+        """The function, compiled when it is first called; the machine code is cached on disk if possible.
 
+        That of a function which only other kernels call is part of theirs.
+        """
         own = self.function
         called = {name: own.__globals__.get(name) for name in own.__code__.co_names}
         names = own.__globals__ | {name: one.compiled for name, one in called.items() if isinstance(one, Kernel)}
         function = update_wrapper(FunctionType(own.__code__, names, own.__name__), own)
-        options = {"nogil": True, "forceinline": self.plain is None}
-        try:
-            return numba.njit(function, cache=True, **options)  # type: ignore[no-any-return]
-        except RuntimeError:  # numba has no folder to cache in: compile once per process
-            return numba.njit(function, **options)  # type: ignore[no-any-return]
+        return _compiled(function, cached=self.plain is not None, forceinline=self.plain is None)
+
+    def beside(self, function: Callable[..., Any], names: dict[str, Any]) -> Callable[..., Any]:
+        """Compile a function that calls this one, and cache it as if it stood in the same place.
+
+        So its machine code is made again if this one has changed.
+        """
+        own, name = self.function.__code__, f"{self.function.__qualname__}_{function.__name__}"
+        code = function.__code__.replace(co_filename=own.co_filename, co_firstlineno=own.co_firstlineno)
+        made = FunctionType(code, names, name)
+        made.__module__, made.__qualname__ = self.function.__module__, name
+        return _compiled(made, cached=True)
+
+
+def _compiled(function: Callable[..., Any], cached: bool, **options: Any) -> Callable[..., Any]:
+    import numba
+
+    try:
+        made: Callable[..., Any] = numba.njit(cache=cached, nogil=True, **options)(function)
+    except RuntimeError:  # numba has no folder to cache in: compile once per process
+        made = numba.njit(nogil=True, **options)(function)
+    return made
 
 
 def _entries(given: Iterable[Any]) -> int:

@@ -147,8 +147,9 @@ def _instructions() -> dict[str, Callable[..., Any]]:
 
     def sum_fours(_: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
         def code(_: Any, builder: Any, __: Any, given: Any) -> Any:
-            pairs = [chosen(builder, *given[n : n + 2], range(2 * FLOATS)) for n in (0, 2)]
-            every = chosen(builder, *pairs, range(4 * FLOATS))
+            left = chosen(builder, given[0], given[1], range(2 * FLOATS))
+            right = chosen(builder, given[2], given[3], range(2 * FLOATS))
+            every = chosen(builder, left, right, range(4 * FLOATS))
             first, *others = (chosen(builder, every, every, range(n, 4 * FLOATS, 4)) for n in range(4))
             return reduce(builder.fadd, others, first)
 
@@ -162,7 +163,7 @@ def _instructions() -> dict[str, Callable[..., Any]]:
             ]
             return context.make_tuple(builder, signature.return_type, parts)
 
-        return types.UniTuple(floats, 4)(value), code
+        return types.UniTuple(floats, 4)(value), code  # type: ignore[no-untyped-call]
 
     floats, none = Vector("sixteen floats"), ir.Constant(vector, [0.0] * FLOATS)
     every = load, store, splat, add_product, multiply_add, positive, where_positive, sum_fours, repeat_fours

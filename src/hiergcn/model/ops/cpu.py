@@ -6,7 +6,6 @@ matter on small tensors: they are left to the libraries, which give the same bit
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,9 @@ from scipy.sparse import _sparsetools
 from torch import Tensor
 from torch.overrides import handle_torch_function, has_torch_function
 
-from hiergcn.compiled.jit import kernel, prefetch, run_over
+from hiergcn.compiled.jit import kernel, prefetch
 from hiergcn.compiled.jit import mix as hashed
+from hiergcn.compiled.openmp import run_ranges
 from hiergcn.compiled.simd import FLOATS, add_product, load, splat, store
 
 Floats = npt.NDArray[np.floating]
@@ -27,7 +27,8 @@ Part = Tensor | npt.NDArray[Any]
 CsrParts = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 """Row starts, columns and values of a sparse matrix."""
 
-_SMALL = 2**20  # multiplications of a sparse product that one thread does in the time it takes to wake others
+_SMALL = 2**16  # multiplications of a sparse product that one thread does in the time it takes to start others
+_RANGES = 4  # for each thread
 _ENTRY = 2  # multiplications that take as long as a pass over one entry
 _TINY = 2**18  # multiplications that are left to scipy
 _FEW = 2**15  # entries that torch's own operations handle while numba is not loaded, with the same bits
@@ -40,23 +41,31 @@ _PARTS = 4  # sums of a transposed product that threads make side by side
 _ROWS = 2**11  # rows whose contributions to a sum are added first, whatever the number of threads
 
 
-def _threads(work: int) -> int:
-    """Return torch's number of threads, or 1 if there is little work."""
-    return torch.get_num_threads() if work >= _SMALL else 1
+def in_threads(
+    function: Callable[..., None],
+    given: tuple[Any, ...],
+    length: int,
+    work: int,
+    *,
+    multiple: int = 1,
+    part: int | None = None,
+) -> None:
+    """Call `function(*given, start, stop)` for ranges of `length`, on torch's threads if there is enough work.
 
-
-def _in_threads(length: int, work: int, call: Callable[[int, int], None], chunk: int = 0) -> None:
-    """Call `call(start, stop)` for ranges of `length`, on torch's threads if there is enough work.
-
-    Without `chunk`, the length of a range, there are several ranges per thread: a thread takes some tenths of a
-    millisecond to wake up, and rows differ in their work.
+    All ranges have the length `part`. Without it there are several ranges per thread, as rows differ in their work, and
+    they start at multiples of `multiple`.
     """
-    threads = _threads(work)
-    if threads == 1 and not chunk:
-        call(0, length)
+    threads = threads_for(work)
+    if threads == 1 and part is None:
+        function(*given, 0, length)
         return
-    chunk = chunk or -(-length // min(4 * threads, work // (_SMALL // 4)))
-    run_over([(start, min(start + chunk, length)) for start in range(0, length, chunk)], call, threads)
+    step = multiple * -(-length // (_RANGES * threads * multiple)) if part is None else part
+    run_ranges(function, given, length, max(step, 1), threads)
+
+
+def threads_for(work: int) -> int:
+    """Return torch's number of threads, or 1 if there is little work, in multiplications."""
+    return torch.get_num_threads() if work >= _SMALL else 1
 
 
 @kernel(plain=None)
@@ -147,17 +156,17 @@ def csr_product(row_start: Part, column: Part, values: Part, dense: Tensor, plus
         parts = [torch.as_tensor(part) for part in (row_start, column, values)]
         product: Tensor = handle_torch_function(csr_product, (dense,), parts[0], parts[1], parts[2], dense)
         return product if plus is None else product + plus
-    pattern = _array(row_start), _array(column), _array(values)
+    pattern = array_of(row_start), array_of(column), array_of(values)
     n, width, entries = len(pattern[0]) - 1, dense.shape[1], len(pattern[2])
     multiply = _wide_csr_product if width >= FLOATS and dense.dtype == torch.float32 else _csr_product
     if entries * width < _TINY and (width < FLOATS or not _is_loaded(multiply)):
         out = torch.zeros((n, width), dtype=dense.dtype)
-        _sparsetools.csr_matvecs(n, len(dense), width, *pattern, _array(dense).ravel(), out.numpy().ravel())
+        _sparsetools.csr_matvecs(n, len(dense), width, *pattern, array_of(dense).ravel(), out.numpy().ravel())
         return out if plus is None else out.add_(plus)
     out = torch.empty(n, width, dtype=dense.dtype)
     result = out.numpy()
-    arrays = *pattern, _array(dense), result[:0] if plus is None else _array(plus), result
-    _in_threads(n, entries * width, partial(multiply, *arrays))
+    arrays = *pattern, array_of(dense), result[:0] if plus is None else array_of(plus), result
+    in_threads(multiply, arrays, n, entries * width)
     return out
 
 
@@ -179,16 +188,16 @@ def _transpose_product(
 def transpose_product(row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor, m: int) -> Tensor:
     """Return the product of the transpose of a sparse matrix, (n, m), given by its parts, and a dense one, (n, d)."""
     n, width = dense.shape
-    pattern = row_start.numpy(), column.numpy(), _array(values)
+    pattern = row_start.numpy(), column.numpy(), array_of(values)
     if values.numel() * width < _TINY:
         out = torch.zeros((m, width), dtype=dense.dtype)
-        _sparsetools.csc_matvecs(m, n, width, *pattern, _array(dense).ravel(), out.numpy().ravel())
+        _sparsetools.csc_matvecs(m, n, width, *pattern, array_of(dense).ravel(), out.numpy().ravel())
         return out
     parts = max(1, min(_PARTS, values.numel() // (_PARTS * m)))  # whatever the number of threads, for the same bits
     rows = -(-n // parts)
     sums = torch.empty(-(-n // rows), m, width, dtype=dense.dtype)
-    arrays = *pattern, _array(dense), rows, sums.numpy()
-    _in_threads(n, values.numel() * width, partial(_transpose_product, *arrays), rows)
+    arrays = *pattern, array_of(dense), rows, sums.numpy()
+    in_threads(_transpose_product, arrays, n, values.numel() * width, part=rows)
     return sums[0] if len(sums) == 1 else sums.sum(dim=0)
 
 
@@ -205,8 +214,8 @@ def add_rows(coarse: Tensor, group: Tensor, fine: Tensor) -> Tensor:
     if fine.numel() < _TINY or has_torch_function((coarse, fine)):
         return coarse.index_select(0, group).add_(fine)
     out = torch.empty(fine.shape, dtype=fine.dtype)
-    arrays = _array(coarse), group.numpy(), _array(fine), out.numpy()
-    _in_threads(len(fine), fine.numel() * _ENTRY, partial(_add_rows, *arrays))
+    arrays = array_of(coarse), group.numpy(), array_of(fine), out.numpy()
+    in_threads(_add_rows, arrays, len(fine), fine.numel() * _ENTRY)
     return out
 
 
@@ -225,7 +234,7 @@ def random_bits(seed: int, n: int) -> Tensor:
     if n < _FEW and not _is_loaded(_random_words):
         words = hashed.__wrapped__(first + np.arange(len(words), dtype=np.uint64) * _GOLDEN)  # type: ignore[attr-defined]
     else:
-        _in_threads(len(words), n * _ENTRY, partial(_random_words, first, words))
+        in_threads(_random_words, (first, words), len(words), n * _ENTRY)
     return torch.from_numpy(words.view(np.int16))
 
 
@@ -296,21 +305,21 @@ def kept_entries(
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return [sparse matrix (n, width) ‖ right] without the entries that `dropout` would make 0, as parts."""
-    row_start, column, values, beside = *map(_array, matrix), _array(right)
+    row_start, column, values, beside = *map(array_of, matrix), array_of(right)
     n, p = beside.shape
     most = len(values) + beside.size
-    threads = _threads(most * _ENTRY)
+    threads = threads_for(most * _ENTRY)
     rows = -(-n // threads)
     first = np.zeros(-(-n // rows) + 1, dtype=np.int64)
     if threads == 1:
         first[1] = most  # enough
     else:
         counted = row_start, bits.numpy(), right_bits.numpy(), p, limit, rows, first
-        _in_threads(n, most * _ENTRY, partial(_count_kept, *counted), rows)
+        in_threads(_count_kept, counted, n, most * _ENTRY, part=rows)
         first.cumsum(out=first)
     new = np.empty_like(row_start), np.empty(first[-1], dtype=column.dtype), np.empty(first[-1], dtype=values.dtype)
     given = row_start, column, values, bits.numpy(), beside, right_bits.numpy(), width, limit, scale, rows, first
-    _in_threads(n, most * _ENTRY, partial(_kept_entries, *given, *new), rows)
+    in_threads(_kept_entries, (*given, *new), n, most * _ENTRY, part=rows)
     count = int(new[0][-1])
     return torch.from_numpy(new[0]), torch.from_numpy(new[1][:count]), torch.from_numpy(new[2][:count])
 
@@ -330,7 +339,7 @@ def dropout(values: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
     if out.numel():
         flat = values.detach().reshape(len(values), -1).numpy()
         for given in zip(flat, bits.numpy(), out.view(len(out), -1).numpy(), strict=True):
-            _in_threads(len(given[0]), len(given[0]) * _ENTRY, partial(_dropout, *given, limit, scale))
+            in_threads(_dropout, (*given, limit, scale), len(given[0]), len(given[0]) * _ENTRY)
     return out
 
 
@@ -372,8 +381,8 @@ def dropout_concat(left: Tensor, right: Tensor, rows: Tensor | None, seed: int, 
     if n * width < _FEW and not _is_loaded(_dropout_concat):
         return torch.cat([left, right], dim=1).mul_(_factors(rows, seed, limit, scale, n, width))
     out = torch.empty(n, width, dtype=left.dtype)
-    arrays = _array(left), _array(right), _places(rows), np.uint64(seed), limit, scale, out.numpy()
-    _in_threads(n, out.numel() * _ENTRY, partial(_dropout_concat, *arrays))
+    arrays = array_of(left), array_of(right), _places(rows), np.uint64(seed), limit, scale, out.numpy()
+    in_threads(_dropout_concat, arrays, n, out.numel() * _ENTRY)
     return out
 
 
@@ -410,8 +419,8 @@ def dropout_split(
         dropped = values * _factors(rows, seed, limit, scale, n, width)
         return dropped[:, :d], dropped[:, d:]
     left, right = (torch.empty((n, columns), dtype=values.dtype) for columns in (d, width - d))
-    arrays = _array(values), _places(rows), np.uint64(seed), limit, scale, left.numpy(), right.numpy()
-    _in_threads(n, values.numel() * _ENTRY, partial(_dropout_split, *arrays))
+    arrays = array_of(values), _places(rows), np.uint64(seed), limit, scale, left.numpy(), right.numpy()
+    in_threads(_dropout_split, arrays, n, values.numel() * _ENTRY)
     return left, right
 
 
@@ -483,7 +492,7 @@ def mix(Z: Tensor, w: Tensor) -> Tensor:
     """Return Σ_j w_j ReLU(Z_j); (n, d * c) (c,) -> (n, d)."""
     (n, width), c = Z.shape, w.shape[0]
     out = torch.empty(n, width // c, dtype=Z.dtype)
-    _in_threads(n, n * width * _ENTRY, partial(_mix, _array(Z), tuple(_array(w)), out.numpy()))
+    in_threads(_mix, (array_of(Z), tuple(array_of(w)), out.numpy()), n, n * width * _ENTRY)
     return out
 
 
@@ -492,12 +501,12 @@ def mix_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
     (n, width), c = Z.shape, w.shape[0]
     by_Z = torch.empty(n, width, dtype=Z.dtype)
     sums = np.zeros((-(-n // _ROWS), width))  # in double precision, as there may be millions of rows
-    arrays = _array(grad), _array(Z), tuple(_array(w)), by_Z.numpy(), sums
-    _in_threads(n, n * width * _ENTRY, partial(_mix_backward, *arrays), _ROWS)
+    arrays = array_of(grad), array_of(Z), tuple(array_of(w)), by_Z.numpy(), sums
+    in_threads(_mix_backward, arrays, n, n * width * _ENTRY, part=_ROWS)
     return by_Z, torch.from_numpy(sums.sum(axis=0).reshape(-1, c).sum(axis=0)).to(w.dtype)
 
 
-def _array(given: Tensor | npt.NDArray[Any]) -> npt.NDArray[Any]:
+def array_of(given: Tensor | npt.NDArray[Any]) -> npt.NDArray[Any]:
     if isinstance(given, np.ndarray):
         return given
     plain = given.detach() if given.requires_grad else given

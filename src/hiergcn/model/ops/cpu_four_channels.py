@@ -7,9 +7,7 @@ first cache; separate operations read and write all of them up to five times. Su
 results do not depend on the number of threads.
 """
 
-from collections.abc import Callable
-from functools import cache, partial
-from itertools import pairwise
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from hiergcn.compiled.jit import kernel, run_over
+from hiergcn.compiled.jit import kernel
 from hiergcn.compiled.simd import (
     FLOATS,
     load,
@@ -29,7 +27,7 @@ from hiergcn.compiled.simd import (
     sum_fours,
     where_positive,
 )
-from hiergcn.model.ops.cpu import CsrParts, prefetch_row_of
+from hiergcn.model.ops.cpu import CsrParts, array_of, in_threads, prefetch_row_of
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.integer]
@@ -40,8 +38,7 @@ _BLOCK = 32  # rows that are in the first cache together
 _PART = 512  # rows, at least, whose contributions to the gradients of θ and w are added first
 _PARTS = 64  # such parts, at most
 _SUMS = 4  # sums that threads make side by side of the gradient of a θ as long as the features are many
-_READ = 8  # multiplications that take as long as one with a number that is not in the first cache
-_SMALL = 2**23  # multiplications that one thread does in the time it takes to wake others
+_NEAR = 8  # multiplications of numbers in registers that take as long as one of a sparse product
 _AHEAD = np.uint64(16)  # entries between the prefetch of a row and its use
 _CACHED = 2**19  # floats that fit into a core's caches
 _FOUR = np.uint64(4 * FLOATS)  # columns of a tile, those of sixteen columns of G
@@ -82,8 +79,8 @@ def forward(adjacency: CsrParts, X: Tensor, theta: Tensor, w: Tensor, keep: bool
     n, (k, width) = len(adjacency[0]) - 1, theta.shape
     G = torch.empty(_whole(n, _TILE), width // CHANNELS)
     Y, Z = (torch.empty(_whole(n, _TILE) * keep, columns) for columns in (k, width))
-    arrays = *adjacency, *map(_array, (X, theta, w, Y, Z, G))
-    _in_threads(n, n * k * width, partial(_forward, *arrays))
+    given = *adjacency, *map(array_of, (X, theta, w, Y, Z, G))
+    in_threads(_forward, given, n, n * k * width // _NEAR, multiple=_TILE)
     return Passed(G[:n], Y, Z)
 
 
@@ -101,8 +98,8 @@ def backward(grad: Tensor, Y: Tensor, Z: Tensor, theta: Tensor, w: Tensor, by_Y:
     rows, parts = _parts(n)
     product, transposed = (torch.empty(_whole(n, _TILE), k), theta.t()) if by_Y else (theta[:0], theta[:0])
     by_theta, by_w = torch.empty(parts, k, width), torch.empty(parts, FLOATS)
-    arrays = map(_array, (grad, Y, Z, w, transposed, product, by_theta, by_w))
-    _in_threads(n, 2 * n * k * width, partial(_backward, *arrays, rows), rows)
+    given = *map(array_of, (grad, Y, Z, w, transposed, product, by_theta, by_w)), rows
+    in_threads(_backward, given, n, (1 + by_Y) * n * k * width // _NEAR, multiple=rows)
     return Gradients(product[:n] if by_Y else None, _total(by_theta), _by_channel(by_w))
 
 
@@ -118,24 +115,23 @@ def mixed_product(adjacency: CsrParts, H: Tensor, w: Tensor) -> tuple[Tensor, Te
     """Return G and Z for Z = Â H, (n, 4 d)."""
     n, width = H.shape
     G, Z = torch.empty(n, width // CHANNELS), torch.empty(n, width)
-    _in_threads(n, len(adjacency[1]) * width * _READ, partial(_mixed_product, *adjacency, *map(_array, (H, w, Z, G))))
+    in_threads(_mixed_product, (*adjacency, *map(array_of, (H, w, Z, G))), n, len(adjacency[1]) * width)
     return G, Z
 
 
 def feature_gradients(
-    grad: Tensor, Z: Tensor, w: Tensor, adjacency: CsrParts, X: CsrParts, theta: Tensor, p: int
+    grad: Tensor, Z: Tensor, w: Tensor, theta: Tensor, p: int, adjacency: CsrParts, X: tuple[Tensor, Tensor, Tensor]
 ) -> FeatureGradients:
     """Return the gradients by S, θ and w for Z = Âᵀ X θ, given that by G, (n, d). The last p columns of X are S."""
     n, width = Z.shape
     rows, parts = _parts(n)
     by_Z, by_S, by_w = torch.empty(n, width), torch.empty(n, p), torch.empty(parts, FLOATS)
-    call = partial(_gradients_by_Z, *map(_array, (grad, Z, w, by_Z, by_w)), rows)
-    _in_threads(n, n * width * _READ, call, rows)
+    in_threads(_rows_before_channels, (*map(array_of, (grad, Z, w, by_Z, by_w)), rows), n, n * width, multiple=rows)
     parts = max(1, min(_SUMS, len(X[1]) // (_SUMS * len(theta))))
     rows = _whole(-(-n // parts), _BLOCK)
     by_theta = torch.empty(-(-n // rows), *theta.shape)
-    arrays = *adjacency, *X, *map(_array, (by_Z, theta[-p:], by_S, by_theta))
-    _in_threads(n, (len(X[1]) + len(adjacency[1])) * width * _READ, partial(_feature_gradients, *arrays, rows), rows)
+    given = *adjacency, *map(array_of, (*X, by_Z, theta[-p:], by_S, by_theta)), rows
+    in_threads(_feature_gradients, given, n, (len(X[1]) + len(adjacency[1])) * width, multiple=rows)
     return FeatureGradients(by_S, _total(by_theta), _by_channel(by_w))
 
 
@@ -155,21 +151,6 @@ def _by_channel(by_w: Tensor) -> Tensor:
 
 def _whole(n: int, size: int) -> int:
     return -(-n // size) * size
-
-
-def _array(tensor: Tensor) -> Floats:
-    array: Floats = tensor.detach().contiguous().numpy()
-    return array
-
-
-def _in_threads(n: int, work: int, call: Callable[[int, int], None], rows: int = _BLOCK) -> None:
-    """Call `call(start, stop)` for ranges of n rows, multiples of `rows`, on torch's threads if there is enough work."""
-    threads = min(torch.get_num_threads(), work // _SMALL) or 1
-    if threads == 1:
-        call(0, n)
-        return
-    step = max(_whole(-(-n // (4 * threads)), rows), rows)
-    run_over(list(pairwise([*range(0, n, step), n])), call, threads)
 
 
 @kernel(plain=None)
@@ -324,7 +305,7 @@ def _forward(
 
 
 @kernel(plain=None)
-def _gradient_by_Z(
+def _before_channels(
     grad: Floats, Z: Floats, weights: Any, first: Any, rows: Any, out: Floats, by_w: Floats, rows_of_part: Any
 ) -> None:
     """Write some rows of the gradient by Z to the first rows of `out`, and add to that by w of their part."""
@@ -370,7 +351,7 @@ def _backward(
         totals = by_theta[part]
         if first % np.uint64(rows) == np.uint64(0):
             totals[:] = np.float32(0.0)
-        _gradient_by_Z(grad, Z, weights, first, count, near, by_w, rows)
+        _before_channels(grad, Z, weights, first, count, near, by_w, rows)
         by_column, by_Z = Y[first : first + count].T, near[:count]
         for j in range(np.uint64(0), np.uint64(totals.shape[0]), tile):
             for k in range(np.uint64(0), np.uint64(Z.shape[1]), _FOUR):
@@ -425,12 +406,12 @@ def _mixed_product(
 
 
 @kernel(plain=0)
-def _gradients_by_Z(
+def _rows_before_channels(
     grad: Floats, Z: Floats, w: Floats, out: Floats, by_w: Floats, rows: int, start: int, stop: int
 ) -> None:
     weights, block = _repeated(w), np.uint64(_BLOCK)
     for first in range(np.uint64(start), np.uint64(stop), block):
-        _gradient_by_Z(grad, Z, weights, first, min(block, np.uint64(stop) - first), out[first:], by_w, rows)
+        _before_channels(grad, Z, weights, first, min(block, np.uint64(stop) - first), out[first:], by_w, rows)
 
 
 @kernel(plain=0)

@@ -38,6 +38,8 @@ def layer_on_cpu(
     plus: Tensor | None = None,  # added to X θ before the propagation, (m, d * c); overwritten
 ) -> Tensor:
     """Return G, (n, d). Without channels the ReLU may be left out."""
+    if plus is None and w is not None and cpu_four_channels.suits(theta, w):
+        return apply(_FourChannelLayer, H, S, theta, w, adjacency, transposed, rate, generator, rows)
     return apply(_Layer, H, S, theta, w, plus, adjacency, transposed, relu, rate, generator, rows)
 
 
@@ -60,12 +62,6 @@ class _Layer(torch.autograd.Function):
         X, ctx.mask = masked_concat(H, S, rate, generator, rows)
         ctx.transposed, ctx.columns, ctx.relu = transposed, H.shape[1], relu
         ctx.first = plus is None and theta.shape[0] <= theta.shape[1]  # Â is multiplied on the narrower side
-        ctx.fused = ctx.first and w is not None and cpu_four_channels.suits(theta, w)
-        if ctx.fused:
-            assert w is not None
-            passed = cpu_four_channels.forward(csr_parts(adjacency), X, theta, w, any(ctx.needs_input_grad))
-            ctx.save_for_backward(passed.Y, passed.Z, theta, w)
-            return passed.G
         if ctx.first:
             X = csr_product(adjacency, X)
         Z = dense_product(X, theta) if plus is None else plus.detach().addmm_(X, theta)
@@ -79,10 +75,6 @@ class _Layer(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         X, Z, theta, w = ctx.saved_tensors
         by_H, by_S, _, _, by_plus = ctx.needs_input_grad[:5]
-        if ctx.fused:
-            by_X, by_theta, by_w = cpu_four_channels.backward(grads[0], X, Z, theta, w, by_H or by_S)
-            H, S = (None, None) if by_X is None else masked_split(csr_product(ctx.transposed, by_X), ctx.columns, ctx.mask)
-            return H if by_H else None, S if by_S else None, by_theta, by_w, *[None] * 7
         grad, by_w = _before_activation(grads[0].contiguous(), Z, w, ctx.relu)
         if not ctx.first:
             grad = csr_product(ctx.transposed, grad)
@@ -97,6 +89,37 @@ class _Layer(torch.autograd.Function):
         return H if by_H else None, S if by_S else None, *learned, *[None] * 6
 
 
+class _FourChannelLayer(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        H: Tensor,
+        S: Tensor | None,
+        theta: Tensor,
+        w: Tensor,
+        adjacency: Tensor,
+        transposed: Tensor,
+        rate: float,
+        generator: torch.Generator | None,
+        rows: Rows | None,
+    ) -> Tensor:
+        X, ctx.mask = masked_concat(H, S, rate, generator, rows)
+        ctx.transposed, ctx.columns = transposed, H.shape[1]
+        passed = cpu_four_channels.forward(csr_parts(adjacency), X, theta, w, any(ctx.needs_input_grad))
+        ctx.save_for_backward(passed.Y, passed.Z, theta, w)
+        return passed.G
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        by_H, by_S = ctx.needs_input_grad[:2]
+        Y, Z, theta, w = ctx.saved_tensors
+        by_Y, *learned = cpu_four_channels.backward(grads[0], Y, Z, theta, w, by_H or by_S)
+        if by_Y is None:
+            return None, None, *learned, *[None] * 5
+        H, S = masked_split(csr_product(ctx.transposed, by_Y), ctx.columns, ctx.mask)
+        return H if by_H else None, S if by_S else None, *learned, *[None] * 5
+
+
 def feature_layer_on_cpu(
     adjacency: Tensor,  # Â, CSR (n, n)
     X: KeptEntries,  # sparse features (n, f) beside S (n, p) after dropout
@@ -106,6 +129,8 @@ def feature_layer_on_cpu(
     relu: bool = True,
 ) -> Tensor:
     """Return G, (n, d), of the first layer."""
+    if w is not None and cpu_four_channels.suits_features(theta, w, S.shape[1]):
+        return apply(_FourChannelFeatureLayer, S, theta, w, adjacency, X)
     return apply(_FeatureLayer, S, theta, w, adjacency, X, relu)
 
 
@@ -115,30 +140,41 @@ class _FeatureLayer(torch.autograd.Function):
         ctx: Any, S: Tensor, theta: Tensor, w: Tensor | None, adjacency: Tensor, X: KeptEntries, relu: bool
     ) -> Tensor:
         ctx.adjacency, ctx.X, ctx.relu, ctx.columns = adjacency, X, relu, S.shape[1]
-        ctx.fused = w is not None and cpu_four_channels.suits_features(theta, w, S.shape[1])
-        H = cpu.csr_product(*X.matrix, theta)
-        if ctx.fused:
-            assert w is not None
-            G, Z = cpu_four_channels.mixed_product(csr_parts(adjacency), H, w)
-        else:
-            G, Z = _activated(csr_product(adjacency, H), w, relu)
+        G, Z = _activated(csr_product(adjacency, cpu.csr_product(*X.matrix, theta)), w, relu)
         ctx.save_for_backward(Z, theta, w)
         return G
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         Z, theta, w = ctx.saved_tensors
-        matrix, (bits, *mask) = ctx.X.matrix, ctx.X.mask
-        if ctx.fused:
-            parts = csr_parts(ctx.adjacency), tuple(part.numpy() for part in matrix)
-            products, by_theta, by_w = cpu_four_channels.feature_gradients(grads[0], Z, w, *parts, theta, ctx.columns)
-        else:
-            grad, by_w = _before_activation(grads[0].contiguous(), Z, w, ctx.relu)
-            grad = csr_product(ctx.adjacency, grad)
-            by_theta = cpu.transpose_product(*matrix, grad, len(theta))
-            products = dense_product(grad, theta[-ctx.columns :].t())
-        by_S = cpu.dropout(products.unsqueeze(0), bits.unsqueeze(0), *mask).squeeze(0)
-        return by_S, by_theta, by_w, None, None, None
+        grad, by_w = _before_activation(grads[0].contiguous(), Z, w, ctx.relu)
+        grad = csr_product(ctx.adjacency, grad)
+        by_S = _through_dropout(dense_product(grad, theta[-ctx.columns :].t()), ctx.X)
+        matrix: tuple[Tensor, Tensor, Tensor] = ctx.X.matrix
+        return by_S, cpu.transpose_product(*matrix, grad, len(theta)), by_w, None, None, None
+
+
+class _FourChannelFeatureLayer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, S: Tensor, theta: Tensor, w: Tensor, adjacency: Tensor, X: KeptEntries) -> Tensor:
+        ctx.adjacency, ctx.X, ctx.columns = csr_parts(adjacency), X, S.shape[1]
+        G, Z = cpu_four_channels.mixed_product(ctx.adjacency, cpu.csr_product(*X.matrix, theta), w)
+        ctx.save_for_backward(Z, w, theta)
+        return G
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        Z, w, theta = ctx.saved_tensors
+        by_S, *learned = cpu_four_channels.feature_gradients(
+            grads[0], Z, w, theta, ctx.columns, ctx.adjacency, ctx.X.matrix
+        )
+        return _through_dropout(by_S, ctx.X), *learned, None, None
+
+
+def _through_dropout(by_S: Tensor, X: KeptEntries) -> Tensor:
+    """Return the gradient by S before dropout."""
+    bits, limit, scale = X.mask
+    return cpu.dropout(by_S.unsqueeze(0), bits.unsqueeze(0), limit, scale).squeeze(0)
 
 
 def _activated(Z: Tensor, w: Tensor | None, relu: bool) -> tuple[Tensor, Tensor]:

@@ -16,8 +16,7 @@ If the graph is small and X sparse, P X has fewer multiplications with dense P: 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
-from itertools import pairwise
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +26,8 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import has_torch_function
 
-from hiergcn.compiled.jit import kernel, run_over
+from hiergcn.compiled.jit import kernel
+from hiergcn.compiled.openmp import run_ranges
 from hiergcn.compiled.simd import load, multiply_add, splat, store
 from hiergcn.model.ops.dropout import BitMask
 from hiergcn.model.ops.sparse import csr_indices, linear_map
@@ -327,7 +327,7 @@ def spread_entries(P: Tensor, by_column: Rows, keep: Tensor, mask: BitMask | Non
     chosen = Rows(start.astype(by_column.start.dtype), by_column.column[kept], (by_column.values * factor)[kept])
     n, panels = P.shape[1], _panels(P.shape[1], len(start) - 1)
     arrays = chosen, P.view(-1, COLUMNS).numpy(), _array(mask), panels.view(-1, panels.shape[2]).numpy(), n
-    _shared_out(len(P), partial(_spread_entries, *arrays))
+    _shared_out(_spread_entries, arrays, len(P))
     return panels
 
 
@@ -372,16 +372,17 @@ def _in_blocks(
     if keep is not None:
         factors = keep.numpy().ravel() * (factors if factors.size else np.float32(1.0))
     arrays = given.detach().contiguous().numpy(), factors, _array(mask), -1.0 if epsilon is None else epsilon
-    _shared_out(blocks, partial(_spread_blocks, levels, *arrays, out.numpy(), moments))
+    _shared_out(_spread_blocks, (levels, *arrays, out.numpy(), moments), blocks)
 
 
 def _array(mask: BitMask | None) -> tuple[npt.NDArray[np.int16], int, float]:
     return (np.empty(0, np.int16), 0, 1.0) if mask is None else (mask[0].numpy(), *mask[1:])
 
 
-def _shared_out(length: int, call: Callable[[int, int], None]) -> None:
+def _shared_out(function: Callable[..., None], given: tuple[Any, ...], length: int) -> None:
+    """Call `function(*given, start, stop)` for an equal share of `length` on each of torch's threads."""
     threads = max(min(torch.get_num_threads(), length), 1)
-    run_over(list(pairwise(length * t // threads for t in range(threads + 1))), call, threads)
+    run_ranges(function, given, length, max(-(-length // threads), 1), threads)
 
 
 def masked_product(panels: Tensor, weight: Tensor, shift: Tensor | None = None, mask: BitMask | None = None) -> Tensor:

@@ -1,0 +1,100 @@
+"""Sixteen floats as one value: each instruction against numpy, on any processor."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hiergcn.compiled.jit import kernel
+from hiergcn.compiled.simd import (
+    FLOATS,
+    add_product,
+    load,
+    multiply_add,
+    positive,
+    repeat_fours,
+    splat,
+    store,
+    sum_fours,
+    where_positive,
+)
+
+ROWS = 8
+
+
+@kernel(plain=0)
+def _each(a: np.ndarray, b: np.ndarray, c: np.ndarray, out: np.ndarray, k: int) -> None:
+    """Write the result of each instruction to a row, from columns k on."""
+    x, y, z = load(a, np.uint64(0), k), load(b, np.uint64(0), k), load(c, np.uint64(0), k)
+    store(out, np.uint64(0), k, splat(a[0, k]))
+    store(out, np.uint64(1), k, add_product(x, y, z))
+    store(out, np.uint64(2), k, multiply_add(x, y, z))
+    store(out, np.uint64(3), k, positive(x))
+    store(out, np.uint64(4), k, where_positive(x, y))
+    store(out, np.uint64(5), k, sum_fours(x, y, z, positive(z)))
+    many = repeat_fours(x)
+    store(out, np.uint64(6), k, many[0])
+    store(out, np.uint64(7), k, many[3])
+
+
+@pytest.mark.parametrize("k", [0, 3])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_each_instruction_is_that_of_numpy(k: int, transposed: bool) -> None:
+    rng = np.random.default_rng(0)
+    a, b, c = rng.standard_normal((3, 1, FLOATS + 5)).astype(np.float32)
+    a[0, k : k + 3] = (0.0, -0.0, np.inf)
+    out = np.full((ROWS, FLOATS + 5), 7.0, np.float32)
+    a, b, c = (np.asfortranarray(one) if transposed else one for one in (a, b, c))
+    _each(a, b, c, out, k)
+    x, y, z = (one[0, k : k + FLOATS] for one in (a, b, c))
+    found = out[:, k : k + FLOATS]
+    assert np.array_equal(found[0], np.full(FLOATS, a[0, k]))
+    assert np.array_equal(found[1], x + y * z)
+    exact = (x.astype(np.float64) + y.astype(np.float64) * z).astype(np.float32)
+    np.testing.assert_allclose(found[2], exact, rtol=1e-6, atol=1e-6)
+    assert np.array_equal(found[3], np.maximum(x, 0.0))
+    assert np.array_equal(found[4], np.where(x > 0, y, 0.0))
+    fours = np.concatenate([x, y, z, np.maximum(z, 0.0)]).astype(np.float64).reshape(FLOATS, 4).sum(axis=1)
+    np.testing.assert_allclose(found[5], fours, rtol=1e-5, atol=1e-6)
+    assert np.array_equal(np.concatenate([found[6], found[7]]), np.repeat(x, 4)[[*range(16), *range(48, 64)]])
+    assert (np.delete(out, range(k, k + FLOATS), axis=1) == 7.0).all()  # nothing else was written
+
+
+def test_functions_of_sixteen_floats_are_compiled_for_other_arrays_in_a_later_process(tmp_path: Path) -> None:
+    """They are not cached themselves: a later process could not read the type of what they return."""
+    (tmp_path / "adding.py").write_text("""
+import numpy as np
+from hiergcn.compiled.jit import kernel
+from hiergcn.compiled.simd import add_product, load, splat, store
+
+@kernel(plain=None)
+def twice(rows, i):
+    return load(rows, i, np.uint64(0)), load(rows, i, np.uint64(0))
+
+@kernel(plain=0)
+def add(rows, others, out, one, start, stop):
+    for i in range(np.uint64(start), np.uint64(stop)):
+        store(out, i, np.uint64(0), add_product(twice(rows, i)[0], splat(one), twice(others, i)[1]))
+""")
+    program = """
+import sys, numpy as np
+sys.path.insert(0, sys.argv[1])
+import adding
+given, out = np.arange(64, dtype=np.float32).reshape(4, 16), np.zeros((4, 16), np.float32)
+rows = given.copy()
+rows.flags.writeable = sys.argv[2] == "writable"
+adding.add(rows, given, out, np.ones(1, np.float32)[0], 0, 4)
+print((out == 2 * given).all())
+"""
+    for kind in ("writable", "read only", "writable"):
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path), kind],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        )
+        assert done.stdout.strip() == "True", done.stderr
