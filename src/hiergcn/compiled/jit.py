@@ -71,7 +71,7 @@ class Kernel:
         function = update_wrapper(FunctionType(own.__code__, names, own.__name__), own)
         return _compiled(function, cached=self.plain is not None, forceinline=self.plain is None)
 
-    def beside(self, function: Callable[..., Any], names: dict[str, Any]) -> Callable[..., Any]:
+    def beside(self, function: Callable[..., Any], names: dict[str, Any], cached: bool = True) -> Callable[..., Any]:
         """Compile a function that calls this one, and cache it as if it stood in the same place.
 
         So its machine code is made again if this one has changed.
@@ -80,7 +80,7 @@ class Kernel:
         code = function.__code__.replace(co_filename=own.co_filename, co_firstlineno=own.co_firstlineno)
         made = FunctionType(code, names, name)
         made.__module__, made.__qualname__ = self.function.__module__, name
-        return _compiled(made, cached=True)
+        return _compiled(made, cached)
 
 
 def _compiled(function: Callable[..., Any], cached: bool, **options: Any) -> Callable[..., Any]:
