@@ -25,9 +25,9 @@ takes about as long to start, to import what it needs and to record an epoch."""
 def choose_device(name: str = "auto", entries: int | None = None) -> torch.device:
     """Return a device by its name; `auto` is the first GPU that CUDA knows, unless the graph is small, else the CPU.
 
-    On a CPU torch gets one thread, unless OMP_NUM_THREADS says otherwise: the products are small, and threads would
-    wait for each other longer than they work. A GPU that is named (`cuda:1`) becomes the current one, for which
-    streams and kernels are made.
+    On a CPU torch gets one thread, unless OMP_NUM_THREADS says otherwise: results keep their last digits wherever they
+    are computed, and other seeds use the other cores. A GPU that is named (`cuda:1`) becomes the current one, for
+    which streams and kernels are made.
     """
     if "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(1)
