@@ -69,10 +69,11 @@ class Kernel:
         called = {name: own.__globals__.get(name) for name in own.__code__.co_names}
         names = own.__globals__ | {name: one.compiled for name, one in called.items() if isinstance(one, Kernel)}
         function = update_wrapper(FunctionType(own.__code__, names, own.__name__), own)
-        return _compiled(function, cached=self.plain is not None, forceinline=self.plain is None)
+        inner = self.plain is None
+        return _compiled(function, inner, forceinline=inner)
 
-    def beside(self, function: Callable[..., Any], names: dict[str, Any], cached: bool = True) -> Callable[..., Any]:
-        """Compile a function that calls this one, and cache it as if it stood in the same place.
+    def beside(self, function: Callable[..., Any], names: dict[str, Any], inner: bool = False) -> Callable[..., Any]:
+        """Compile a function that calls this one, and cache it as if it stood in the same place, unless it is `inner`.
 
         So its machine code is made again if this one has changed.
         """
@@ -80,16 +81,18 @@ class Kernel:
         code = function.__code__.replace(co_filename=own.co_filename, co_firstlineno=own.co_firstlineno)
         made = FunctionType(code, names, name)
         made.__module__, made.__qualname__ = self.function.__module__, name
-        return _compiled(made, cached)
+        return _compiled(made, inner)
 
 
-def _compiled(function: Callable[..., Any], cached: bool, **options: Any) -> Callable[..., Any]:
+def _compiled(function: Callable[..., Any], inner: bool, **options: Any) -> Callable[..., Any]:
+    """Return the function, compiled when it is first called; only compiled functions call an `inner` one."""
     import numba
 
+    options |= {"nogil": True, "no_cpython_wrapper": inner, "no_cfunc_wrapper": True}  # entries that no one uses
     try:
-        made: Callable[..., Any] = numba.njit(cache=cached, nogil=True, **options)(function)
+        made: Callable[..., Any] = numba.njit(cache=not inner, **options)(function)
     except RuntimeError:  # numba has no folder to cache in: compile once per process
-        made = numba.njit(nogil=True, **options)(function)
+        made = numba.njit(**options)(function)
     return made
 
 

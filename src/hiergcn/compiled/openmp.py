@@ -53,7 +53,7 @@ def _has_openmp(process: int) -> bool:
 def _in_parallel(function: Kernel) -> Callable[..., None]:
     """Return a compiled function of length, step, threads and the kernel's own arguments."""
     on_each_thread, next_of = _instructions()
-    share = function.beside(_share, {"kernel": function.compiled, "next_of": next_of}, cached=False)
+    share = function.beside(_share, {"kernel": function.compiled, "next_of": next_of}, inner=True)
     names = {"np": np, "LINE": _LINE, "share": share, "on_each_thread": on_each_thread, "MemoryError": MemoryError}
     return function.beside(_launch, names)
 
