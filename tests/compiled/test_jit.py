@@ -1,7 +1,11 @@
 """Kernels: plain Python and compiled code agree to the last bit, and small work needs no compiler."""
 
+import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +13,7 @@ import scipy.sparse as sp
 
 from hiergcn.coarsen import CoarsenConfig, coarsen
 from hiergcn.compiled.csr import rows_of
-from hiergcn.compiled.jit import Kernel, kernel, mix
+from hiergcn.compiled.jit import Kernel, kernel, mix, once
 from hiergcn.datasets.planted import planted_graph
 
 
@@ -63,6 +67,9 @@ def test_plain_and_compiled_coarsening_agree(weighted: bool, grouping: str, monk
 def test_a_fit_of_a_small_graph_imports_neither_numba_nor_scikit_learn() -> None:
     program = """
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from hiergcn.datasets.planted import planted_graph
 from hiergcn.run.fit import fit
 fit(planted_graph(120, seed=0), seeds=[0], model="gcn", changes={"epochs": 5}, advise=True)
@@ -70,3 +77,33 @@ print([name for name in ("numba", "sklearn", "torch._dynamo", "scipy.stats") if 
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_kernel_is_compiled_again_if_a_function_of_another_file_changes(tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text(
+        "from hiergcn.compiled.jit import kernel\nfrom helping import number\n"
+        "@kernel(plain=0)\ndef fill(values):\n    values[:] = number()\n"
+    )
+    program = "import sys, numpy as np; sys.path.insert(0, sys.argv[1]); import kernels; values = np.zeros(2)\n"
+    program += "kernels.fill(values); print(values.sum(), sum(kernels.fill.compiled.stats.cache_hits.values()))"
+    found = []
+    for number in (1.0, 1.0, 2.0):
+        (tmp_path / "helping.py").write_text(
+            f"from hiergcn.compiled.jit import kernel\n@kernel(plain=None)\ndef number():\n    return {number}\n"
+        )
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        command = [sys.executable, "-B", "-c", program, str(tmp_path)]
+        found.append(
+            subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.split()
+        )
+    assert found == [["2.0", "0"], ["2.0", "1"], ["4.0", "0"]]
+
+
+def test_several_threads_get_the_same_of_what_is_made_once() -> None:
+    @once
+    def make() -> object:
+        time.sleep(0.02)
+        return object()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(lambda _: make(), range(8)))) == 1

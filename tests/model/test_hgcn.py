@@ -158,6 +158,17 @@ def test_the_receptive_field_suffices_for_the_loss(config: HGCNConfig) -> None:
         assert one.abs().max() > 0
 
 
+@pytest.mark.parametrize("exchange", [0, 1])
+def test_features_of_another_shape_are_refused(adjacency: sp.csr_array, exchange: int) -> None:
+    """Compiled operations would read beyond the end."""
+    config = replace(PAPER, exchange=exchange)
+    levels = HierarchyTensors(coarsen(adjacency, config.levels), config.levels)
+    model = (ExchangeHGCN if exchange else HGCN)(levels, 6, 3, config)
+    for shape in ((14, 5), (14, 7), (13, 6), (15, 6)):
+        with pytest.raises(InputError, match=rf"have the shape \({shape[0]}, {shape[1]}\); .* takes \(14, 6\)"):
+            model(torch.zeros(shape))
+
+
 def test_layers_are_twice_the_levels_and_one(adjacency: sp.csr_array) -> None:
     model = network(coarsen(adjacency, 2), PAPER)
     assert len(model.layers) + 1 == 2 * 2 + 1

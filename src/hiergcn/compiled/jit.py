@@ -9,7 +9,10 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property, partial, update_wrapper
+from hashlib import sha256
 from itertools import pairwise
+from pathlib import Path
+from threading import RLock
 from types import FunctionType
 from typing import Any, TypeVar, overload
 
@@ -32,6 +35,17 @@ AHEAD = 4
 """Nodes between a prefetch and its use, at least."""
 CACHED = 1 << 18
 """Graphs up to this size fit into a core's cache, so prefetching would only cost time."""
+
+
+def once(function: F) -> F:
+    """Keep what a function returned: several threads that call it for the first time get the same."""
+    lock, kept = RLock(), cache(function)
+
+    def call(*given: Any) -> Any:
+        with lock:
+            return kept(*given)
+
+    return update_wrapper(call, function)  # type: ignore[return-value]
 
 
 class Kernel:
@@ -66,22 +80,36 @@ class Kernel:
         That of a function which only other kernels call is part of theirs.
         """
         own = self.function
-        called = {name: own.__globals__.get(name) for name in own.__code__.co_names}
-        names = own.__globals__ | {name: one.compiled for name, one in called.items() if isinstance(one, Kernel)}
+        names = own.__globals__ | {name: one.compiled for name, one in self._called.items()}
         function = update_wrapper(FunctionType(own.__code__, names, own.__name__), own)
+        function.__qualname__ += f"_{_digest(frozenset(self.files))}"
         inner = self.plain is None
         return _compiled(function, inner, forceinline=inner)
 
-    def beside(self, function: Callable[..., Any], names: dict[str, Any], inner: bool = False) -> Callable[..., Any]:
-        """Compile a function that calls this one, and cache it as if it stood in the same place, unless it is `inner`.
+    @property
+    def files(self) -> set[str]:
+        """The files that its machine code is made of: its own and those of all that it calls."""
+        return {__file__, self.function.__code__.co_filename}.union(*(one.files for one in self._called.values()))
 
-        So its machine code is made again if this one has changed.
-        """
-        own, name = self.function.__code__, f"{self.function.__qualname__}_{function.__name__}"
+    @property
+    def _called(self) -> dict[str, "Kernel"]:
+        named = {name: self.function.__globals__.get(name) for name in self.function.__code__.co_names}
+        return {name: one for name, one in named.items() if isinstance(one, Kernel)}
+
+    def beside(self, function: Callable[..., Any], names: dict[str, Any], inner: bool = False) -> Callable[..., Any]:
+        """Compile a function that calls this one, and cache it beside it, unless it is `inner`."""
+        own, files = self.function.__code__, self.files | {function.__code__.co_filename}
+        name = f"{self.function.__qualname__}_{function.__name__}_{_digest(frozenset(files))}"
         code = function.__code__.replace(co_filename=own.co_filename, co_firstlineno=own.co_firstlineno)
-        made = FunctionType(code, names, name)
+        made = FunctionType(code, names, function.__name__)
         made.__module__, made.__qualname__ = self.function.__module__, name
         return _compiled(made, inner)
+
+
+@cache
+def _digest(files: frozenset[str]) -> str:
+    """Return what tells versions of these files apart: numba itself looks at a function's own file alone."""
+    return sha256(b"".join(Path(file).read_bytes() for file in sorted(files) if Path(file).exists())).hexdigest()[:8]
 
 
 def _compiled(function: Callable[..., Any], inner: bool, **options: Any) -> Callable[..., Any]:
@@ -105,6 +133,7 @@ class _Prefetch(Kernel):
 
     @cached_property
     def compiled(self) -> Callable[..., Any]:
+        import numba  # noqa: F401  # first and whole: another thread may be in the middle of it
         from llvmlite import ir  # type: ignore[import-untyped]
         from numba.core import types
         from numba.core.cgutils import get_item_pointer, get_or_insert_function

@@ -3,8 +3,8 @@
 Those are awake between two operations of a network, where a thread of Python takes a tenth of a millisecond to wake up,
 and a second set of threads would take the cores from torch's.
 
-Each thread begins with its own share of the rows, the same in every kernel and in torch's operations, whose data are in
-its core's caches. On a processor of several parts, data of another part's cores are as far away as memory.
+Each thread begins with its own share of the rows, about the same in every kernel and in torch's operations, whose data
+are in its core's caches. On a processor of several parts, data of another part's cores are as far away as memory.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hiergcn.compiled.jit import Kernel, run_over
+from hiergcn.compiled.jit import Kernel, once, run_over
 
 _PROCESS = os.getpid()
 _START, _NUMBER = "GOMP_parallel", "omp_get_thread_num"
@@ -66,7 +66,7 @@ def _launch(length: int, step: int, threads: int, *given: Any) -> None:
     for thread in range(threads):
         turns[thread, 0] = thread * -(-length // step) // threads
     if on_each_thread(share, (turns, length, step, given), threads):  # type: ignore[name-defined]  # noqa: F821
-        raise MemoryError("There was not enough memory for a thread.")
+        raise MemoryError("A kernel failed on one of several threads, as if for want of memory; on one it tells why.")
 
 
 def _share(turns: npt.NDArray[np.int64], length: int, step: int, given: tuple[Any, ...], thread: int) -> None:
@@ -81,13 +81,14 @@ def _share(turns: npt.NDArray[np.int64], length: int, step: int, given: tuple[An
             turn = next_of(turns, owner)  # type: ignore[name-defined]  # noqa: F821
 
 
-@cache
+@once
 def _instructions() -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return `on_each_thread(function, given, threads)` and `next_of(turns, thread)` for compiled functions.
 
     The first calls `function(*given, thread)` on OpenMP's threads at once, and tells if a call failed. The second
     returns the first number of a row of integers, and adds one to it: no two threads get the same.
     """
+    import numba  # noqa: F401  # first and whole: another thread may be in the middle of it
     from llvmlite import ir  # type: ignore[import-untyped]
     from numba.core import types
     from numba.core.cgutils import alloca_once_value, get_item_pointer, get_or_insert_function

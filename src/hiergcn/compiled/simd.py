@@ -5,10 +5,10 @@ or two registers instead, and the processor works on all of them at once.
 """
 
 from collections.abc import Callable, Iterable
-from functools import cache, cached_property, reduce
+from functools import cached_property, reduce
 from typing import Any
 
-from hiergcn.compiled.jit import Kernel
+from hiergcn.compiled.jit import Kernel, once
 
 FLOATS = 16
 
@@ -51,12 +51,12 @@ def multiply_add(total: Any, a: Any, b: Any) -> Any:
 
 @_Instruction
 def positive(value: Any) -> Any:
-    """Return max(value, 0)."""
+    """Return max(value, 0), and what is not a number as it is."""
 
 
 @_Instruction
 def where_positive(condition: Any, value: Any) -> Any:
-    """Return the floats of `value` whose place in `condition` is above 0, and 0 elsewhere."""
+    """Return the floats of `value`, and 0 where `condition` is not above 0."""
 
 
 @_Instruction
@@ -69,11 +69,13 @@ def repeat_fours(value: Any) -> Any:
     """Return four values, in which each float of `value` stands four times."""
 
 
-@cache
+@once
 def _instructions() -> dict[str, Callable[..., Any]]:
+    import numba  # noqa: F401  # first and whole: another thread may be in the middle of it
     from llvmlite import ir  # type: ignore[import-untyped]
     from numba.core import types
     from numba.core.cgutils import get_item_pointer
+    from numba.core.errors import TypingError
     from numba.extending import intrinsic, models, register_model
     from numba.np.arrayobj import make_array
 
@@ -87,6 +89,10 @@ def _instructions() -> dict[str, Callable[..., Any]]:
         def __init__(self, manager: Any, kind: Any) -> None:
             super().__init__(manager, kind, vector)  # type: ignore[no-untyped-call]
 
+    def check(rows: Any) -> None:
+        if (rows.dtype, rows.ndim, rows.layout) != (types.float32, 2, "C"):
+            raise TypingError(f"Rows of sixteen floats are in matrices of float32 whose rows are whole, not in {rows}.")
+
     def pointer(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         kind = signature.args[0]
         array = make_array(kind)(context, builder, given[0])  # type: ignore[no-untyped-call]
@@ -95,12 +101,16 @@ def _instructions() -> dict[str, Callable[..., Any]]:
         return builder.bitcast(item, vector.as_pointer())
 
     def load(_: Any, rows: Any, i: Any, k: Any) -> Any:
+        check(rows)
+
         def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
             return builder.load(pointer(context, builder, signature, given), align=4)
 
         return floats(rows, i, k), code
 
     def store(_: Any, rows: Any, i: Any, k: Any, value: Any) -> Any:
+        check(rows)
+
         def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
             builder.store(given[3], pointer(context, builder, signature, given), align=4)
             return context.get_dummy_value()
@@ -135,13 +145,13 @@ def _instructions() -> dict[str, Callable[..., Any]]:
 
     def positive(_: Any, value: Any) -> Any:
         def code(_: Any, builder: Any, __: Any, given: Any) -> Any:
-            return builder.select(builder.fcmp_ordered(">", given[0], none), given[0], none)
+            return builder.select(builder.fcmp_ordered("<", given[0], none), none, given[0])
 
         return floats(value), code
 
     def where_positive(_: Any, condition: Any, value: Any) -> Any:
         def code(_: Any, builder: Any, __: Any, given: Any) -> Any:
-            return builder.select(builder.fcmp_ordered(">", given[0], none), given[1], none)
+            return builder.select(builder.fcmp_ordered("<=", given[0], none), none, given[1])
 
         return floats(condition, value), code
 

@@ -68,6 +68,7 @@ class ExchangeHGCN(HGCN):
 
     def last_outputs(self, features: Features, field: Field) -> tuple[Tensor, Tensor]:
         """Return the terms of Σ_i G_i: that of all hyper-nodes, on level 1, and that of the input graph's own level."""
+        self.check_shape(features)
         levels, (first, *layers) = self.hierarchy.levels, self.layers
         S: list[Any] = [None] * len(levels) if self.V is None else self.hierarchy.weight_embeddings(self.V)  # (n_i, p)
         H = [first(levels[0], features, S[0] if self.config.embed_input else None)]  # (n, d)

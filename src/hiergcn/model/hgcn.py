@@ -24,6 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.coarsen import Hierarchy
+from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling, Whole
 from hiergcn.model.features import feature_tensor
@@ -155,7 +156,8 @@ class HGCN(NodeModel):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        self.config = config = config or HGCNConfig()
+        self.config, self.n_features = config or HGCNConfig(), n_features
+        config = self.config
         self.hierarchy, self.draws = hierarchy, config.dropout > 0.0
         L, p = hierarchy.depth, config.weight_embedding
         self.V = nn.Parameter(torch.empty(len(hierarchy.weights), p)) if p and L else None
@@ -227,6 +229,7 @@ class HGCN(NodeModel):
         On the way up, layers compute the rows of the receptive `field`, which are all if it is the levels themselves.
         """
         levels, L = self.hierarchy.levels, self.hierarchy.depth
+        self.check_shape(features)
         S = self._node_weight_embeddings()
         H: Any = features
         G: list[Tensor] = []
@@ -238,6 +241,12 @@ class HGCN(NodeModel):
             G_next = self.layers[2 * L - 1 - i](field[i + 1], H, S[i + 1])  # Eq. 1 and 7: (n_{i+1}, d)
             H = field[i].unpool_onto(G_next, G[i])  # Eq. 6: (n_i, d)
         return self.layers[2 * L - 1](field[1], H, S[1]), G[0]
+
+    def check_shape(self, features: Features) -> None:
+        """Refuse features of other nodes or columns, which compiled operations would read beyond the end."""
+        expected = len(self.hierarchy.levels[0].weight_row), self.n_features
+        if tuple(features.shape) != expected:
+            raise InputError(f"The features have the shape {tuple(features.shape)}; this network takes {expected}.")
 
     def _node_weight_embeddings(self) -> list[Tensor | None]:
         """Return S of each level: the row of V for each node's weight; (n_i, p)."""

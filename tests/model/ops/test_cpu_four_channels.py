@@ -1,6 +1,7 @@
 """Layers of four channels in one pass against the same formulas in double precision."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from torch import Tensor
 
 from hiergcn.model.ops import cpu, cpu_four_channels
 from hiergcn.model.ops.cpu_four_channels import backward, feature_gradients, forward, mixed_product, suits
+from hiergcn.model.ops.cpu_layer import layer_on_cpu
 from hiergcn.model.ops.sparse import csr_parts, csr_tensor
 
-SIZES = [1, 3, 33, 1029]  # nodes: fewer than a tile, and no whole number of tiles, blocks or parts
+SIZES = [0, 1, 3, 33, 1029]  # nodes: fewer than a tile, and no whole number of tiles, blocks or parts
 SHAPES = [(16, 64), (40, 128), (44, 64), (64, 192)]  # columns of Y, and of Z
 
 
@@ -28,7 +30,7 @@ def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def matrix(n: int, m: int, seed: int = 0, symmetric: bool = False) -> Tensor:
-    A = sp.random_array((n, m), density=min(1.0, 4 / m), rng=np.random.default_rng(seed), dtype=np.float32)
+    A = sp.random_array((n, m), density=min(1.0, 4 / max(m, 1)), rng=np.random.default_rng(seed), dtype=np.float32)
     return csr_tensor(sp.csr_array(A + A.T) if symmetric else sp.csr_array(A))
 
 
@@ -47,7 +49,8 @@ def channels(Z: Tensor, w: Tensor) -> Tensor:
 
 
 def close(ours: Tensor, theirs: Tensor) -> None:
-    torch.testing.assert_close(ours.double(), theirs, rtol=1e-5, atol=1e-5 * (1 + float(theirs.abs().max())))
+    largest = float(theirs.abs().max()) if theirs.numel() else 0.0
+    torch.testing.assert_close(ours.double(), theirs, rtol=1e-5, atol=1e-5 * (1 + largest))
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -55,13 +58,13 @@ def close(ours: Tensor, theirs: Tensor) -> None:
 def test_a_layer_and_its_gradients(n: int, k: int, width: int) -> None:
     A, X, theta, w = matrix(n, n + 2), drawn(n + 2, k, seed=1), drawn(k, width, seed=2), drawn(4, seed=3)
     grad = drawn(n, width // 4, seed=4)
-    assert suits(theta, w)
+    assert suits(X, None, theta, w)
     Y, parameters = A.to_dense().double() @ X.double(), [theta.double(), w.double()]
     G, expected = _with_gradients(lambda Y, theta, w: channels(Y @ theta, w), [Y, *parameters], grad)
     for keep in (False, True):
         passed = forward(csr_parts(A), X, theta, w, keep)
         close(passed.G, G)
-        assert (len(passed.Y) > 0) == (len(passed.Z) > 0) == keep
+        assert n * keep <= len(passed.Y) == len(passed.Z) <= (n + 3) * keep
     for by_Y in (False, True):
         gradients = backward(grad, passed.Y, passed.Z, theta, w, by_Y)
         for ours, theirs in zip(gradients, expected, strict=True):
@@ -84,7 +87,10 @@ def test_the_layer_of_sparse_features_and_its_gradients(n: int, p: int, width: i
 
     expected, gradients = _with_gradients(layer, given, grad)
     parts = parts_of(joined)
-    G, Z = mixed_product(csr_parts(A), cpu.csr_product(*parts, theta), w)
+    without, nothing = mixed_product(csr_parts(A), cpu.csr_product(*parts, theta), w, False)
+    assert len(nothing) == 0
+    G, Z = mixed_product(csr_parts(A), cpu.csr_product(*parts, theta), w, True)
+    assert torch.equal(G, without)
     close(G, expected)
     for ours, theirs in zip(feature_gradients(grad, Z, w, theta, p, csr_parts(A), parts), gradients, strict=True):
         close(ours, theirs)
@@ -97,7 +103,7 @@ def test_results_do_not_depend_on_the_number_of_threads(threads: int) -> None:
 
     def every() -> list[Tensor | None]:
         passed = forward(csr_parts(A), X, theta, w, True)
-        G, Z = mixed_product(csr_parts(A), passed.Z[:n], w)
+        G, Z = mixed_product(csr_parts(A), passed.Z[:n], w, True)
         gradients = backward(grad, passed.Y, passed.Z, theta, w, True)
         return [passed.G, G, *gradients, *feature_gradients(grad, Z, w, theta, p, csr_parts(A), features)]
 
@@ -110,17 +116,55 @@ def test_results_do_not_depend_on_the_number_of_threads(threads: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("k", "width", "weights"), [(40, 128, 3), (15, 64, 4), (41, 128, 4), (40, 100, 4), (128, 64, 4)]
+    ("columns", "k", "width", "weights"),
+    [(40, 40, 128, 3), (15, 15, 64, 4), (41, 41, 128, 4), (40, 40, 100, 4), (128, 128, 64, 4), (36, 40, 128, 4)],
 )
-def test_other_shapes_are_left_to_separate_operations(k: int, width: int, weights: int) -> None:
-    assert suits(torch.empty(40, 128), torch.empty(4))
-    assert not suits(torch.empty(k, width), torch.empty(weights))
-    assert not suits(torch.empty(40, 128, dtype=torch.float64), torch.empty(4))
+def test_other_shapes_are_left_to_separate_operations(columns: int, k: int, width: int, weights: int) -> None:
+    H, theta, w = torch.empty(5, 32), torch.empty(40, 128), torch.empty(4)
+    assert suits(H, torch.empty(5, 8), theta, w)
+    assert not suits(torch.empty(5, columns - 8), torch.empty(5, 8), torch.empty(k, width), torch.empty(weights))
+    assert not suits(H.double(), torch.empty(5, 8), theta, w)
+    assert not suits(H.double(), torch.empty(5, 8), theta.double(), w.double())
 
 
 def test_other_processors_take_separate_operations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpu_four_channels, "_has_wide_registers", lambda: False)
-    assert not suits(torch.empty(40, 128), torch.empty(4))
+    assert not suits(torch.empty(5, 40), None, torch.empty(40, 128), torch.empty(4))
+
+
+def test_the_gradient_by_w_of_many_rows_is_exact() -> None:
+    """All terms have one sign: a single sum of floats would lose a thousandth."""
+    n, k, width = 300_000, 16, 64
+    grad, Z = torch.full((n, width // 4), 0.1), torch.full((n, width), 0.3)
+    gradients = backward(grad, torch.zeros(n, k), Z, torch.zeros(k, width), torch.ones(4), False)
+    expected = float(np.float32(0.1)) * float(np.float32(0.3)) * n * width / 4
+    assert gradients.w.tolist() == pytest.approx([expected] * 4, rel=3e-6)
+
+
+def layer(H: Tensor, S: Tensor, theta: Tensor, w: Tensor) -> Tensor:
+    A = matrix(len(H), len(H), symmetric=True)
+    return layer_on_cpu(A, A, H, S, theta, w)
+
+
+def test_what_is_not_a_number_stays_so() -> None:
+    H, S, theta, w = drawn(50, 32), drawn(50, 8), drawn(40, 128), drawn(4)
+    H[7] = torch.nan
+    assert torch.equal(layer(H, S, theta, w).isnan().all(dim=1), matrix(50, 50, symmetric=True).to_dense()[:, 7] != 0)
+
+
+def test_evaluation_keeps_nothing_for_a_backward_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[bool] = []
+
+    def watched(*given: Any) -> Any:
+        kept.append(given[-1])
+        return forward(*given)
+
+    monkeypatch.setattr(cpu_four_channels, "forward", watched)
+    given = drawn(50, 32), drawn(50, 8), drawn(40, 128).requires_grad_(), drawn(4)
+    with torch.no_grad():
+        layer(*given)
+    layer(*given).relu_().sum().backward()  # the result may be overwritten
+    assert kept == [False, True]
 
 
 def _with_gradients(

@@ -37,16 +37,18 @@ _TILE = 4  # rows whose products are computed side by side
 _BLOCK = 32  # rows that are in the first cache together
 _PART = 512  # rows, at least, whose contributions to the gradients of θ and w are added first
 _PARTS = 64  # such parts, at most
-_SUMS = 4  # sums that threads make side by side of the gradient of a θ as long as the features are many
+_SUMS = 4  # parts of the gradient by a θ with a row for each feature, which threads sum side by side
 _NEAR = 8  # multiplications of numbers in registers that take as long as one of a sparse product
 _AHEAD = np.uint64(16)  # entries between the prefetch of a row and its use
 _CACHED = 2**19  # floats that fit into a core's caches
 _FOUR = np.uint64(4 * FLOATS)  # columns of a tile, those of sixteen columns of G
 
 
-def suits(theta: Tensor, w: Tensor) -> bool:
-    """Return whether `forward` and `backward` take a layer with such weights on this processor."""
+def suits(H: Tensor, S: Tensor | None, theta: Tensor, w: Tensor) -> bool:
+    """Return whether `forward` and `backward` take a layer of [H ‖ S] with such weights on this processor."""
     k, width = theta.shape
+    if H.shape[1] + (0 if S is None else S.shape[1]) != k or H.dtype != torch.float32:
+        return False  # separate operations say what is wrong
     return FLOATS <= k <= width and k % _TILE == 0 and _has_four_channels(theta, w)
 
 
@@ -67,18 +69,21 @@ def _has_four_channels(theta: Tensor, w: Tensor) -> bool:
 
 
 class Passed(NamedTuple):
-    """The result of a layer, and what its backward pass needs: empty if there is none."""
+    """The result of a layer, and what its backward pass needs: empty if there is none.
+
+    Rows of Y and Z beyond n, up to a whole tile, mean nothing.
+    """
 
     G: Tensor  # (n, d)
-    Y: Tensor  # (n, k)
-    Z: Tensor  # (n, 4 d)
+    Y: Tensor  # (n, k), or up to three rows more
+    Z: Tensor  # (n, 4 d), or up to three rows more
 
 
 def forward(adjacency: CsrParts, X: Tensor, theta: Tensor, w: Tensor, keep: bool) -> Passed:
     """Return the layer of X, (m, k), for Â, (n, m), and θ, (k, 4 d). `keep` what the backward pass needs."""
     n, (k, width) = len(adjacency[0]) - 1, theta.shape
-    G = torch.empty(_whole(n, _TILE), width // CHANNELS)
-    Y, Z = (torch.empty(_whole(n, _TILE) * keep, columns) for columns in (k, width))
+    G = _empty(_whole(n, _TILE), width // CHANNELS)
+    Y, Z = (_empty(_whole(n, _TILE) * keep, columns) for columns in (k, width))
     given = *adjacency, *map(array_of, (X, theta, w, Y, Z, G))
     in_threads(_forward, given, n, n * k * width // _NEAR, multiple=_TILE)
     return Passed(G[:n], Y, Z)
@@ -96,8 +101,8 @@ def backward(grad: Tensor, Y: Tensor, Z: Tensor, theta: Tensor, w: Tensor, by_Y:
     """Return the gradients by Y, if wanted, θ and w, given that by G, (n, d)."""
     n, (k, width) = len(grad), theta.shape
     rows, parts = _parts(n)
-    product, transposed = (torch.empty(_whole(n, _TILE), k), theta.t()) if by_Y else (theta[:0], theta[:0])
-    by_theta, by_w = torch.empty(parts, k, width), torch.empty(parts, FLOATS)
+    product, transposed = (_empty(_whole(n, _TILE), k), theta.t()) if by_Y else (theta[:0], theta[:0])
+    by_theta, by_w = _empty(parts, k, width), _empty(parts, FLOATS)
     given = *map(array_of, (grad, Y, Z, w, transposed, product, by_theta, by_w)), rows
     in_threads(_backward, given, n, (1 + by_Y) * n * k * width // _NEAR, multiple=rows)
     return Gradients(product[:n] if by_Y else None, _total(by_theta), _by_channel(by_w))
@@ -111,10 +116,10 @@ class FeatureGradients(NamedTuple):
     w: Tensor  # (4,)
 
 
-def mixed_product(adjacency: CsrParts, H: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
-    """Return G and Z for Z = Â H, (n, 4 d)."""
+def mixed_product(adjacency: CsrParts, H: Tensor, w: Tensor, keep: bool) -> tuple[Tensor, Tensor]:
+    """Return G and Z for Z = Â H, (n, 4 d). `keep` Z, which the backward pass needs; else it is empty."""
     n, width = H.shape
-    G, Z = torch.empty(n, width // CHANNELS), torch.empty(n, width)
+    G, Z = _empty(n, width // CHANNELS), _empty(n * keep, width)
     in_threads(_mixed_product, (*adjacency, *map(array_of, (H, w, Z, G))), n, len(adjacency[1]) * width)
     return G, Z
 
@@ -125,11 +130,11 @@ def feature_gradients(
     """Return the gradients by S, θ and w for Z = Âᵀ X θ, given that by G, (n, d). The last p columns of X are S."""
     n, width = Z.shape
     rows, parts = _parts(n)
-    by_Z, by_S, by_w = torch.empty(n, width), torch.empty(n, p), torch.empty(parts, FLOATS)
+    by_Z, by_S, by_w = _empty(n, width), _empty(n, p), _empty(parts, FLOATS)
     in_threads(_rows_before_channels, (*map(array_of, (grad, Z, w, by_Z, by_w)), rows), n, n * width, multiple=rows)
     parts = max(1, min(_SUMS, len(X[1]) // (_SUMS * len(theta))))
-    rows = _whole(-(-n // parts), _BLOCK)
-    by_theta = torch.empty(-(-n // rows), *theta.shape)
+    rows = max(_BLOCK, _whole(-(-n // parts), _BLOCK))
+    by_theta = _empty(-(-n // rows), *theta.shape)
     given = *adjacency, *map(array_of, (*X, by_Z, theta[-p:], by_S, by_theta)), rows
     in_threads(_feature_gradients, given, n, (len(X[1]) + len(adjacency[1])) * width, multiple=rows)
     return FeatureGradients(by_S, _total(by_theta), _by_channel(by_w))
@@ -138,7 +143,7 @@ def feature_gradients(
 def _parts(n: int) -> tuple[int, int]:
     """Return the number of rows whose contributions are added first, and how many such parts there are."""
     rows = max(_PART, _whole(-(-n // _PARTS), _BLOCK))
-    return rows, max(-(-n // rows), 1)
+    return rows, -(-n // rows)
 
 
 def _total(parts: Tensor) -> Tensor:
@@ -146,7 +151,11 @@ def _total(parts: Tensor) -> Tensor:
 
 
 def _by_channel(by_w: Tensor) -> Tensor:
-    return by_w.view(-1, CHANNELS).sum(dim=0)
+    return by_w.view(len(by_w) * FLOATS // CHANNELS, CHANNELS).sum(dim=0)
+
+
+def _empty(*shape: int) -> Tensor:
+    return torch.empty(shape, dtype=torch.float32)
 
 
 def _whole(n: int, size: int) -> int:
@@ -308,9 +317,12 @@ def _forward(
 def _before_channels(
     grad: Floats, Z: Floats, weights: Any, first: Any, rows: Any, out: Floats, by_w: Floats, rows_of_part: Any
 ) -> None:
-    """Write some rows of the gradient by Z to the first rows of `out`, and add to that by w of their part."""
+    """Write some rows of the gradient by Z to the first rows of `out`, and add to that by w of their part.
+
+    Sums of few rows are added to the part's, so that no sum of floats has many terms.
+    """
     zero, none, part = splat(np.float32(0.0)), np.uint64(0), first // np.uint64(rows_of_part)
-    sums = zero if first % np.uint64(rows_of_part) == none else load(by_w, part, none)
+    sums = zero
     for k in range(none, np.uint64(Z.shape[1]), _FOUR):
         for r in range(rows):
             a, b, c, d = _load_four(Z, first + r, k)
@@ -321,6 +333,8 @@ def _before_channels(
             by_c, by_d = multiply_add(zero, s, weights), multiply_add(zero, t, weights)
             by_Z = where_positive(a, by_a), where_positive(b, by_b), where_positive(c, by_c), where_positive(d, by_d)
             _store_four(out, r, k, by_Z)
+    if first % np.uint64(rows_of_part) != none:
+        sums = multiply_add(load(by_w, part, none), splat(np.float32(1.0)), sums)
     store(by_w, part, none, sums)
 
 
@@ -401,7 +415,8 @@ def _mixed_product(
             _prefetch_rows(flat, column, begin, end, width)
         for k in range(np.uint64(0), width, _FOUR):
             sums = _sum_of_four(values, column, H, k, begin, end)
-            _store_four(Z, i, k, sums)
+            if Z.size:
+                _store_four(Z, i, k, sums)
             store(G, i, k // np.uint64(CHANNELS), _mix(sums, weights))
 
 

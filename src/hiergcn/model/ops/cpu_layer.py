@@ -38,8 +38,9 @@ def layer_on_cpu(
     plus: Tensor | None = None,  # added to X θ before the propagation, (m, d * c); overwritten
 ) -> Tensor:
     """Return G, (n, d). Without channels the ReLU may be left out."""
-    if plus is None and w is not None and cpu_four_channels.suits(theta, w):
-        return apply(_FourChannelLayer, H, S, theta, w, adjacency, transposed, rate, generator, rows)
+    if plus is None and w is not None and cpu_four_channels.suits(H, S, theta, w):
+        keep = torch.is_grad_enabled()
+        return apply(_FourChannelLayer, H, S, theta, w, adjacency, transposed, rate, generator, rows, keep)
     return apply(_Layer, H, S, theta, w, plus, adjacency, transposed, relu, rate, generator, rows)
 
 
@@ -102,12 +103,13 @@ class _FourChannelLayer(torch.autograd.Function):
         rate: float,
         generator: torch.Generator | None,
         rows: Rows | None,
+        keep: bool,
     ) -> Tensor:
         X, ctx.mask = masked_concat(H, S, rate, generator, rows)
         ctx.transposed, ctx.columns = transposed, H.shape[1]
-        passed = cpu_four_channels.forward(csr_parts(adjacency), X, theta, w, any(ctx.needs_input_grad))
+        passed = cpu_four_channels.forward(csr_parts(adjacency), X, theta, w, keep)
         ctx.save_for_backward(passed.Y, passed.Z, theta, w)
-        return passed.G
+        return passed.G.detach()  # autograd forbids in-place updates of views that a custom Function returns
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
@@ -115,9 +117,9 @@ class _FourChannelLayer(torch.autograd.Function):
         Y, Z, theta, w = ctx.saved_tensors
         by_Y, *learned = cpu_four_channels.backward(grads[0], Y, Z, theta, w, by_H or by_S)
         if by_Y is None:
-            return None, None, *learned, *[None] * 5
+            return None, None, *learned, *[None] * 6
         H, S = masked_split(csr_product(ctx.transposed, by_Y), ctx.columns, ctx.mask)
-        return H if by_H else None, S if by_S else None, *learned, *[None] * 5
+        return H if by_H else None, S if by_S else None, *learned, *[None] * 6
 
 
 def feature_layer_on_cpu(
@@ -130,7 +132,7 @@ def feature_layer_on_cpu(
 ) -> Tensor:
     """Return G, (n, d), of the first layer."""
     if w is not None and cpu_four_channels.suits_features(theta, w, S.shape[1]):
-        return apply(_FourChannelFeatureLayer, S, theta, w, adjacency, X)
+        return apply(_FourChannelFeatureLayer, S, theta, w, adjacency, X, torch.is_grad_enabled())
     return apply(_FeatureLayer, S, theta, w, adjacency, X, relu)
 
 
@@ -156,9 +158,9 @@ class _FeatureLayer(torch.autograd.Function):
 
 class _FourChannelFeatureLayer(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, S: Tensor, theta: Tensor, w: Tensor, adjacency: Tensor, X: KeptEntries) -> Tensor:
+    def forward(ctx: Any, S: Tensor, theta: Tensor, w: Tensor, adjacency: Tensor, X: KeptEntries, keep: bool) -> Tensor:
         ctx.adjacency, ctx.X, ctx.columns = csr_parts(adjacency), X, S.shape[1]
-        G, Z = cpu_four_channels.mixed_product(ctx.adjacency, cpu.csr_product(*X.matrix, theta), w)
+        G, Z = cpu_four_channels.mixed_product(ctx.adjacency, cpu.csr_product(*X.matrix, theta), w, keep)
         ctx.save_for_backward(Z, w, theta)
         return G
 
@@ -168,7 +170,7 @@ class _FourChannelFeatureLayer(torch.autograd.Function):
         by_S, *learned = cpu_four_channels.feature_gradients(
             grads[0], Z, w, theta, ctx.columns, ctx.adjacency, ctx.X.matrix
         )
-        return _through_dropout(by_S, ctx.X), *learned, None, None
+        return _through_dropout(by_S, ctx.X), *learned, None, None, None
 
 
 def _through_dropout(by_S: Tensor, X: KeptEntries) -> Tensor:
