@@ -1,12 +1,13 @@
 """How long does a training step of H-GCN take on a CPU, compared with PyTorch Geometric's networks and the roofline?
 
-    python benchmarks/train_step.py                           # about six minutes on 2 cores
+    python benchmarks/train_step.py                           # about seven minutes on 2 cores
     python benchmarks/train_step.py --datasets cora --quick   # a smoke test; writes nothing
 
 H-GCN has the paper's settings. All networks of a dataset share a process and take turns, so the machine's load affects
 all of them; a ratio compares two turns of the same round. A turn is five steps, since a training run takes its steps
 one after the other: the first after another network's finds other data in the caches, and threads asleep. Freed memory
-is kept, as the training loop does, for all of them. Measured with one and two threads.
+is kept, as the training loop does, for all of them. One and two threads take turns, too: what two gain changes on a
+virtual machine from minute to minute.
 Threads wait as in `hiergcn`: they soon sleep. Needs the extras `bench` and `pyg`, and the datasets in `HIERGCN_DATA`.
 """
 
@@ -16,6 +17,7 @@ import statistics
 import sys
 import time
 from dataclasses import asdict, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -37,7 +39,7 @@ from roofline import Machine, hgcn_work
 OURS = "H-GCN"
 TURN = 5  # steps
 WARM_UP, ROUNDS = 1, 30
-ENOUGH = 30.0  # CPU seconds per dataset and number of threads, after which no new round starts
+ENOUGH = 60.0  # CPU seconds per dataset and kind of step, after which no new round starts
 
 
 def main() -> None:
@@ -53,41 +55,50 @@ def main() -> None:
         "environment": environment(["hiergcn", "torch", "torch_geometric", "numpy", "scipy"]),
         "parts": [],
     }
+    machines: dict[int, Machine] = {}
     for threads in map(int, arguments.threads.split(",")):
         torch.set_num_threads(threads)
-        machine = Machine.measured()
+        machines[threads] = machine = Machine.measured()
         rates = f"{machine.rate / 1e9:.0f} GFLOP/s, by torch {machine.torch_rate / 1e9:.0f}"
         print(f"{threads} threads: {machine.bandwidth / 1e9:.1f} GB/s, {rates}", flush=True)
-        for name in arguments.datasets.split(","):
-            with kept_memory():
-                part = measured(load_dataset(name), 4 if arguments.quick else arguments.rounds, machine)
-            result["parts"].append({"threads": threads, **asdict(machine), **part})
-            print("\n".join(summary(result["parts"][-1])), flush=True)
+    for name in arguments.datasets.split(","):
+        with kept_memory():
+            parts = measured(load_dataset(name), 4 if arguments.quick else arguments.rounds, machines)
+        result["parts"] += parts
+        print("\n".join(line for part in parts for line in summary(part)), flush=True)
     result["load_after"] = environment([])["load_before"]
     if not arguments.quick:
         print(write_result("train_step", result))
         write_table("train_step", table(result))
 
 
-def measured(data: Dataset, rounds: int, machine: Machine) -> dict[str, Any]:
-    """Time all networks in turns. Return the seconds of their steps and H-GCN's ratio to each."""
+def measured(data: Dataset, rounds: int, machines: dict[int, Machine]) -> list[dict[str, Any]]:
+    """Time all networks in turns, with each number of threads.
+
+    Return for each number the seconds of their steps, H-GCN's ratio to each, and what the threads gain over the first.
+    """
     settings = settings_for("hgcn", "paper", data.name)
     steps: dict[str, tuple[Step, Step]] = {OURS: our_steps(data.graph, data.split, settings)}
     steps |= {name: peer_steps(name, data.graph, data.split) for name in PEERS}
-    part: dict[str, Any] = {"dataset": data.name}
+    parts: dict[int, dict[str, Any]] = {
+        threads: {"threads": threads, **asdict(machine), "dataset": data.name} for threads, machine in machines.items()
+    }
     for number, kind in enumerate(("training", "evaluation")):
         calls = {name: pair[number] for name, pair in steps.items()}
-        seconds, cpu = in_turns(calls, rounds)
-        least = least_seconds(data, kind == "training", machine)
-        part[kind] = {
-            "rounds": len(seconds[OURS]),
-            "networks": {name: spread(times) for name, times in seconds.items()},
-            "ratios": {name: ratio(seconds[OURS], seconds[name]) for name in PEERS},
-            "cpu": {name: statistics.median(times) for name, times in cpu.items()},
-            "cpu_ratios": {name: statistics.median(cpu[OURS]) / statistics.median(cpu[name]) for name in PEERS},
-            "roofline": least | ratios_to(least, statistics.median(seconds[OURS])),
-        }
-    return part
+        every = in_turns(calls, rounds, list(machines))
+        first, _ = next(iter(every.values()))
+        for threads, (seconds, cpu) in every.items():
+            least = least_seconds(data, kind == "training", machines[threads])
+            parts[threads][kind] = {
+                "rounds": len(seconds[OURS]),
+                "networks": {name: spread(times) for name, times in seconds.items()},
+                "ratios": {name: ratio(seconds[OURS], seconds[name]) for name in PEERS},
+                "gains": {name: ratio(first[name], seconds[name]) for name in calls},
+                "cpu": {name: statistics.median(times) for name, times in cpu.items()},
+                "cpu_ratios": {name: statistics.median(cpu[OURS]) / statistics.median(cpu[name]) for name in PEERS},
+                "roofline": least | ratios_to(least, statistics.median(seconds[OURS])),
+            }
+    return list(parts.values())
 
 
 def our_steps(graph: Graph, split: Split, settings: Settings) -> tuple[Step, Step]:
@@ -130,13 +141,20 @@ def ratios_to(least: dict[str, Any], seconds: float) -> dict[str, float]:
     return {"ratio": seconds / least["seconds"], "ratio_by_torch": seconds / least["seconds_by_torch"]}
 
 
-def in_turns(calls: dict[str, Step], rounds: int) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
-    """Return wall-clock and CPU seconds of a step in each turn."""
-    seconds: dict[str, list[float]] = {name: [] for name in calls}
-    cpu: dict[str, list[float]] = {name: [] for name in calls}
+Times = dict[str, list[float]]
+"""Seconds of a step in each turn, by network."""
+
+
+def in_turns(calls: dict[str, Step], rounds: int, numbers: list[int]) -> dict[int, tuple[Times, Times]]:
+    """Return wall-clock and CPU seconds of a step in each turn, for each number of threads."""
+    every: dict[int, tuple[Times, Times]] = {
+        threads: ({name: [] for name in calls}, {name: [] for name in calls}) for threads in numbers
+    }
     began = time.process_time()
     for number in range(WARM_UP + rounds):
-        for name, call in calls.items():
+        for name, threads in product(calls, numbers):
+            torch.set_num_threads(threads)
+            call, (seconds, cpu) = calls[name], every[threads]
             start, cpu_start = time.perf_counter(), time.process_time()
             for _ in range(TURN):
                 call()
@@ -146,7 +164,7 @@ def in_turns(calls: dict[str, Step], rounds: int) -> tuple[dict[str, list[float]
                 cpu[name].append(cpu_took / TURN)
         if time.process_time() - began > ENOUGH and number > WARM_UP + 3:
             break
-    return seconds, cpu
+    return every
 
 
 def spread(values: list[float]) -> dict[str, Any]:
@@ -193,6 +211,11 @@ def table(result: dict[str, Any]) -> list[str]:
         for threads in dict.fromkeys(part["threads"] for part in result["parts"]):
             parts = [part for part in result["parts"] if part["threads"] == threads]
             rows = {OURS: [milliseconds(part[kind]["networks"][OURS]) for part in parts]}
+            if threads != result["parts"][0]["threads"]:
+                gains = [part[kind]["gains"][OURS] for part in parts]
+                rows["times as fast as one thread"] = [
+                    f"{one['median']:.2f} ({one['low']:.2f} to {one['high']:.2f})" for one in gains
+                ]
             rows["its roofline"] = [f"{1000 * part[kind]['roofline']['seconds']:.2f} ms" for part in parts]
             rows["ratio to the roofline"] = [f"{part[kind]['roofline']['ratio']:.1f}" for part in parts]
             rows["the same, by the rate of torch's product"] = [
