@@ -140,8 +140,8 @@ def _handle_signals() -> None:
 def _limit_spinning() -> None:
     """Let waiting threads of torch sleep after `SPINS`, unless the environment says how they wait.
 
-    By default they look for work thirty times as often. If another program needs the core, that made a step with two
-    threads thirty times as long. Torch's OpenMP library reads this when torch is imported.
+    By default they look for work thirty times as often. If another process with such threads needs the cores, a step
+    then takes more than ten times as long. Torch's OpenMP library reads this when torch is imported.
     """
     if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & set(os.environ):
         os.environ["GOMP_SPINCOUNT"] = SPINS

@@ -82,14 +82,15 @@ class Kernel:
         own = self.function
         names = own.__globals__ | {name: one.compiled for name, one in self._called.items()}
         function = update_wrapper(FunctionType(own.__code__, names, own.__name__), own)
-        function.__qualname__ += f"_{_digest(frozenset(self.files))}"
+        function.__qualname__ += f"_{_digest(self.files)}"
         inner = self.plain is None
         return _compiled(function, inner, forceinline=inner)
 
     @property
-    def files(self) -> set[str]:
+    def files(self) -> frozenset[str]:
         """The files that its machine code is made of: its own and those of all that it calls."""
-        return {__file__, self.function.__code__.co_filename}.union(*(one.files for one in self._called.values()))
+        own = frozenset({__file__, self.function.__code__.co_filename})
+        return own.union(*(one.files for one in self._called.values()))
 
     @property
     def _called(self) -> dict[str, "Kernel"]:
@@ -99,7 +100,7 @@ class Kernel:
     def beside(self, function: Callable[..., Any], names: dict[str, Any], inner: bool = False) -> Callable[..., Any]:
         """Compile a function that calls this one, and cache it beside it, unless it is `inner`."""
         own, files = self.function.__code__, self.files | {function.__code__.co_filename}
-        name = f"{self.function.__qualname__}_{function.__name__}_{_digest(frozenset(files))}"
+        name = f"{self.function.__qualname__}_{function.__name__}_{_digest(files)}"
         code = function.__code__.replace(co_filename=own.co_filename, co_firstlineno=own.co_firstlineno)
         made = FunctionType(code, names, function.__name__)
         made.__module__, made.__qualname__ = self.function.__module__, name

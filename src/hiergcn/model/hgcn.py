@@ -156,8 +156,8 @@ class HGCN(NodeModel):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        self.config, self.n_features = config or HGCNConfig(), n_features
-        config = self.config
+        self.config = config = config or HGCNConfig()
+        self.n_features = n_features
         self.hierarchy, self.draws = hierarchy, config.dropout > 0.0
         L, p = hierarchy.depth, config.weight_embedding
         self.V = nn.Parameter(torch.empty(len(hierarchy.weights), p)) if p and L else None
