@@ -17,10 +17,10 @@ from typing import Any
 from harness import environment, write_result, write_table
 from hiergcn.datasets import load_dataset
 from hiergcn.run.compare import compare
-from hiergcn.run.engine import Request, replies
-from hiergcn.run.process import Send, Work
-from hiergcn.run.ray_engine import RayEngine
 from hiergcn.run.settings import settings_for
+from hiergcn.workers.engine import Request, replies
+from hiergcn.workers.process import Send, Work
+from hiergcn.workers.ray_engine import RayEngine
 
 METHODS = ("gcn", "hgcn")
 

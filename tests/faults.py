@@ -32,8 +32,8 @@ import hiergcn
 from hiergcn.errors import InputError
 from hiergcn.paper.store import Store
 from hiergcn.run.folder import load_run
-from hiergcn.run.machine import environment
-from hiergcn.run.process import Worker
+from hiergcn.workers.machine import environment
+from hiergcn.workers.process import Worker
 from mutated_files import NODES, make_judge, write_sound_files
 
 HANG = 60.0

@@ -12,9 +12,9 @@ from hiergcn.graph import Split
 from hiergcn.run.adapt import ChosenSettings
 from hiergcn.run.events import EpochDone, MemoryPlanned, MethodDone, MethodStarted, RunDone, SeedDone, SettingsChosen
 from hiergcn.run.method_scores import MethodRun, Score
-from hiergcn.run.process import Peak
 from hiergcn.run.settings import settings_for
 from hiergcn.train.loop import SeedOutcome
+from hiergcn.workers.process import Peak
 
 
 def outcome(seed: int, accuracy: float, failure: str | None = None) -> SeedOutcome:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hiergcn.paper import measures
-from hiergcn.run import process
+from hiergcn.workers import process
 
 
 @pytest.mark.skipif(not process.RESET_PEAK.exists(), reason="needs Linux")

@@ -16,7 +16,7 @@ from hiergcn.paper.experiment import Arm, Experiment, Job, Measurement, Training
 from hiergcn.paper.experiments import QUICK, paper_experiments
 from hiergcn.paper.runner import JobDone, RunSummary, Started, UnitFailed, digest_of, jobs_of, run_jobs, units_of
 from hiergcn.paper.store import Record, Store
-from hiergcn.run.engine import Processes
+from hiergcn.workers.engine import Processes
 
 SCRIPT = """
 import sys

@@ -9,10 +9,10 @@ import pytest
 from hiergcn.evaluate.paired import compare_all
 from hiergcn.graph.split import PUBLIC
 from hiergcn.report.comparison import comparison_figure, verdict, write_comparison_page
-from hiergcn.run.machine import environment
 from hiergcn.run.method_scores import Comparison, MethodRun, Score, write_comparison
-from hiergcn.run.process import Peak
 from hiergcn.run.settings import settings_for
+from hiergcn.workers.machine import environment
+from hiergcn.workers.process import Peak
 
 
 def method(name: str, *accuracies: float | None) -> MethodRun:

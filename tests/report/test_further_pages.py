@@ -20,10 +20,10 @@ from hiergcn.report import explorer
 from hiergcn.report.comparison import write_comparison_page
 from hiergcn.report.run_page import page_of_result
 from hiergcn.run.fit import fit
-from hiergcn.run.machine import environment
 from hiergcn.run.method_scores import write_comparison
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import settings_for
+from hiergcn.workers.machine import environment
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -7,8 +7,8 @@ import pytest
 
 from hiergcn.model.memory_cost import MemoryPlan
 from hiergcn.run.budget import LONGEST, Budget, Lanes, default_limit, epoch_price
-from hiergcn.run.engine import Request
-from hiergcn.run.process import Reply
+from hiergcn.workers.engine import Request
+from hiergcn.workers.process import Reply
 
 
 def test_larger_graphs_have_more_time() -> None:

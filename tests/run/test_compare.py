@@ -19,11 +19,11 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import PUBLIC, parse_splits, random_splits
 from hiergcn.run.adapt import choose_settings
 from hiergcn.run.compare import compare, describe_splits
-from hiergcn.run.engine import Processes
 from hiergcn.run.events import CompareEvent, MethodDone, MethodStarted, RunDone
 from hiergcn.run.fit import fit
 from hiergcn.run.method_scores import Comparison, read_comparison, write_comparison
 from hiergcn.run.settings import Settings, settings_for
+from hiergcn.workers.engine import Processes
 
 SEEDS = (0, 1)
 

@@ -21,10 +21,10 @@ from hiergcn.graph.task import Task
 from hiergcn.model.hgcn import HGCNMethod
 from hiergcn.run import trainer as trainer_module
 from hiergcn.run.fit import fit
-from hiergcn.run.process import WorkerDiedError
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.run.trainer import Trainer
 from hiergcn.train.config import EpochDone
+from hiergcn.workers.process import WorkerDiedError
 
 
 @pytest.fixture(scope="module")

@@ -134,8 +134,8 @@ def fit(
         from hiergcn.run.budget import default_limit
         from hiergcn.run.fit import baselines_for, checkpoint_of, drawn_split
         from hiergcn.run.fit import fit as run_fit
-        from hiergcn.run.machine import workers_for
         from hiergcn.run.settings import settings_for
+        from hiergcn.workers.machine import workers_for
 
     if method != AUTO:
         settings_for(method, preset, source.dataset).override(changes)  # refuses values that do not go together

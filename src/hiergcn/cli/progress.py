@@ -13,8 +13,8 @@ from hiergcn.cli.terminal import console, duration, percent, printable
 from hiergcn.run import events
 
 if TYPE_CHECKING:
-    from hiergcn.run.engine import Engine
     from hiergcn.train.loop import SeedOutcome
+    from hiergcn.workers.engine import Engine
 
 GIGABYTE = 1e9
 WORTH_SAYING = 0.5 * GIGABYTE  # of memory; less is available anywhere

@@ -83,7 +83,7 @@ def reproduce(
     from hiergcn.paper.page import write_pages
     from hiergcn.paper.runner import run_jobs
     from hiergcn.paper.store import Store
-    from hiergcn.run.machine import choose_device, cores
+    from hiergcn.workers.machine import choose_device, cores
 
     scale = QUICK if quick else FULL
     place = store or Path("runs") / ("reproduce-quick" if quick else "reproduce")

@@ -33,13 +33,13 @@ from hiergcn.run.adapt import PRESET as ADAPTED
 from hiergcn.run.events import FitEvent, OnFitEvent, SeedDone, SplitChosen, describe
 from hiergcn.run.fit import check_graph, fit, own_split
 from hiergcn.run.folder import LoadedRun, load_run
-from hiergcn.run.machine import workers_for
 from hiergcn.run.portfolio import check_settings
 from hiergcn.run.predict import explain
 from hiergcn.run.result import RunResult
 from hiergcn.run.setting_table import method_settings, without_effect
 from hiergcn.run.settings import Settings, method_of, settings_for
 from hiergcn.run.source import Source
+from hiergcn.workers.machine import workers_for
 
 _HANGING: dict[str, Any] = {"initial_indent": " " * 4, "subsequent_indent": " " * 8, "break_on_hyphens": False}
 

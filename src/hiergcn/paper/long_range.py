@@ -26,9 +26,9 @@ from hiergcn.model.method import NodeModel
 from hiergcn.model.registry import method_title
 from hiergcn.paper.experiment import Arm, Column, Experiment, Measurement
 from hiergcn.paper.experiments import packaged
-from hiergcn.run.process import peak_memory, reset_peak_memory
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.run.trainer import Trainer
+from hiergcn.workers.process import peak_memory, reset_peak_memory
 
 NAME = "range"
 ACCURACY, INFLUENCE, COST, LARGE = (f"{NAME}-{part}" for part in ("accuracy", "influence", "cost", "large"))

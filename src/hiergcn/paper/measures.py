@@ -27,9 +27,9 @@ from hiergcn.paper.choosing import choosing, choosing_recipes
 from hiergcn.paper.labels import labels_auto, labels_coverage, labels_doubtful, labels_linear, labels_scale
 from hiergcn.paper.long_range import range_cost, range_influence, range_large
 from hiergcn.paper.numbers import numbers
-from hiergcn.run.process import peak_memory, reset_peak_memory
 from hiergcn.run.settings import settings_for
 from hiergcn.run.trainer import Trainer
+from hiergcn.workers.process import peak_memory, reset_peak_memory
 
 # Statistics of the datasets: Table 1, and the counts that explain where ours differ
 

@@ -26,11 +26,11 @@ from hiergcn.paper.long_range import LARGE as LARGE_CITY
 from hiergcn.paper.long_range import NAME as RANGE
 from hiergcn.paper.measures import MEASURES
 from hiergcn.paper.store import Record, Store, data_digest, identity, made_here
-from hiergcn.run.engine import Engine, Request, replies
 from hiergcn.run.memory_plan import unit_request
-from hiergcn.run.process import Reply, Send, Work, Worker
 from hiergcn.run.settings import Settings
 from hiergcn.run.trainer import Trainer
+from hiergcn.workers.engine import Engine, Request, replies
+from hiergcn.workers.process import Reply, Send, Work, Worker
 
 SIDE_BY_SIDE = 50
 """Most runs trained at once on a GPU."""

@@ -26,8 +26,8 @@ from hiergcn.datasets import Dataset
 from hiergcn.errors import InputError
 from hiergcn.files import write_text, written_whole
 from hiergcn.model.registry import config_class
-from hiergcn.run.machine import environment
 from hiergcn.train.config import TrainConfig
+from hiergcn.workers.machine import environment
 
 PACKED = "runs.json.gz"
 _LENGTH = 32  # hexadecimal digits of an id

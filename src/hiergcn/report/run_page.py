@@ -29,9 +29,9 @@ from hiergcn.report.still import class_map, levels_pictures
 from hiergcn.report.template import in_script, rendered, script, settings_rows
 from hiergcn.report.tree_layout import Tree, layout
 from hiergcn.run.folder import LoadedRun, load_run, run_config
-from hiergcn.run.machine import environment
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import recipe_files
+from hiergcn.workers.machine import environment
 
 SHOWN_SIZES = 8
 """Sizes of prediction sets that have a row of their own."""

@@ -29,13 +29,13 @@ from hiergcn.model.ops.ranks import Ranks
 from hiergcn.run.adapt import choose_settings
 from hiergcn.run.budget import Budget, Lanes, default_limit, epoch_price
 from hiergcn.run.candidate import TRIAL, Done, Job, Trained, Watch, add_results, work_here, work_in_worker
-from hiergcn.run.engine import InlinePool, ProcessPool
 from hiergcn.run.events import CandidateDone, CandidateStarted, OnFitEvent
 from hiergcn.run.memory_plan import available_memory
 from hiergcn.run.portfolio import EVIDENCE, Entry, Standing, candidates_for, check_settings
 from hiergcn.run.seeds import SeedResults, turns
 from hiergcn.run.settings import Settings
 from hiergcn.run.trainer import Trainer
+from hiergcn.workers.engine import InlinePool, ProcessPool
 
 SIMPLE = 4
 """Candidates at the head of the portfolio that are never stopped for being behind: the simple methods."""

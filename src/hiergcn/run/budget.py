@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hiergcn.model.memory_cost import MemoryPlan
-from hiergcn.run.engine import Pool, Request
-from hiergcn.run.process import Reply
+from hiergcn.workers.engine import Pool, Request
+from hiergcn.workers.process import Reply
 
 LONGEST = 300.0
 """Most seconds of the automatic choice, unless the caller gives a limit."""

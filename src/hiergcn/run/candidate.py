@@ -16,12 +16,12 @@ from hiergcn.graph import Graph, Split
 from hiergcn.run.budget import Budget
 from hiergcn.run.events import EpochDone, OnFitEvent
 from hiergcn.run.portfolio import Entry, Standing
-from hiergcn.run.process import Send, Work
 from hiergcn.run.seeds import SeedResults, train_seeds
 from hiergcn.run.settings import Settings
 from hiergcn.run.trainer import Trainer
 from hiergcn.train.checkpoint import Checkpoint
 from hiergcn.train.config import StopTraining
+from hiergcn.workers.process import Send, Work
 
 TRIAL = 1 / 3
 """Share of the epochs after which a weak candidate is stopped; less than that is not worth its time."""

@@ -15,16 +15,16 @@ from hiergcn.evaluate.paired import compare_all
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import PUBLIC, SplitSpec
 from hiergcn.run.adapt import choose_settings
-from hiergcn.run.engine import Engine, Processes, Request, replies
 from hiergcn.run.events import FitEvent, MethodDone, MethodStarted, OnCompareEvent, RunDone, SeedDone
 from hiergcn.run.fit import DRAWN_SPLIT, AllSeedsFailedError, check_classes, fit, in_canonical_order, own_split
-from hiergcn.run.machine import environment
 from hiergcn.run.memory_plan import unit_request
 from hiergcn.run.method_scores import Comparison, MethodRun, Score
-from hiergcn.run.process import Peak, Reply, Send, Work
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.run.trainer import Trainer
 from hiergcn.train.loop import SeedOutcome
+from hiergcn.workers.engine import Engine, Processes, Request, replies
+from hiergcn.workers.machine import environment
+from hiergcn.workers.process import Peak, Reply, Send, Work
 
 
 def parse_methods(models: str, dataset: str | None, changes: Mapping[str, Any]) -> list[str]:

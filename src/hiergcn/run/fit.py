@@ -26,7 +26,6 @@ from hiergcn.model.registry import method_class
 from hiergcn.run.adapt import ChosenSettings, choose_settings, is_automatic
 from hiergcn.run.auto import Automatic, choose
 from hiergcn.run.candidate import Trained
-from hiergcn.run.engine import Engine
 from hiergcn.run.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitEvent, SettingsChosen, SplitChosen
 from hiergcn.run.label_check import doubtful_labels, judge_labels, without_doubtful
 from hiergcn.run.memory_plan import available_memory, needed_on, require_memory
@@ -40,6 +39,7 @@ from hiergcn.run.trainer import BATCH_LEVELS, Trainer
 from hiergcn.train.checkpoint import EVERY, Checkpoint, digest
 from hiergcn.train.selection import HISTORY
 from hiergcn.version import __version__
+from hiergcn.workers.engine import Engine
 
 BASELINES = ("label-propagation", "mlp", "gcn")
 """Simpler methods to compare with: label propagation uses the edges alone, the perceptron the features alone, and GCN

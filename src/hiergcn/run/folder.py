@@ -39,13 +39,13 @@ from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.tables.feature_columns import FeatureColumn
 from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.graph.task import Scale
-from hiergcn.run.machine import environment
 from hiergcn.run.out_folder import check_manifest, folder_written_whole, write_manifest
 from hiergcn.run.predict import Answer, Member, SavedModel
 from hiergcn.run.result import RunResult
 from hiergcn.run.seeds import turn_of
 from hiergcn.run.settings import Settings
 from hiergcn.train.selection import HISTORY
+from hiergcn.workers.machine import environment
 
 _NODE: dict[str, type] = {"id": str, "given": bool, "split": str}
 _CLASSES = _NODE | {"predicted": str, "label": str, "probability": float, "confidence": float}  # a class may be 007

@@ -17,9 +17,9 @@ from hiergcn.graph.structure import WIDTH
 from hiergcn.model.features import stored_entries
 from hiergcn.model.memory_cost import WORD, LevelSize, MemoryPlan, Workload
 from hiergcn.model.registry import build_method
-from hiergcn.run.engine import Request
-from hiergcn.run.process import proc_field
 from hiergcn.run.settings import Settings
+from hiergcn.workers.engine import Request
+from hiergcn.workers.process import proc_field
 
 _COARSER = 8  # bytes per entry of a coarser level in the hierarchy
 _GIGABYTE = 1e9

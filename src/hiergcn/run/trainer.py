@@ -20,17 +20,17 @@ from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
 from hiergcn.model.ops import kernels_if_worthwhile
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.model.registry import build_method, method_class, method_names
-from hiergcn.run.engine import Engine, Processes, results
-from hiergcn.run.machine import choose_device
 from hiergcn.run.memory_plan import coarsening_memory, plan_memory, planned_to_fit, require_memory, unit_request
 from hiergcn.run.predict import with_weights
-from hiergcn.run.process import Send, Work, WorkerDiedError
 from hiergcn.run.settings import Settings
 from hiergcn.train.batches import Batches
 from hiergcn.train.checkpoint import Checkpoint, SeedCheckpoint, digest
 from hiergcn.train.config import EpochDone, OnEpoch
 from hiergcn.train.loop import SeedOutcome, train_runs
 from hiergcn.train.selection import HISTORY
+from hiergcn.workers.engine import Engine, Processes, results
+from hiergcn.workers.machine import choose_device
+from hiergcn.workers.process import Send, Work, WorkerDiedError
 
 BATCH_LEVELS = 4
 """Levels of the hierarchy that batches are cut along, for methods that use no hierarchy."""

@@ -28,12 +28,12 @@ from hiergcn.files import naming, written_whole
 from hiergcn.graph import Graph, Split
 from hiergcn.model.config_types import SCALINGS
 from hiergcn.run.adapt import choose_settings, method_for
-from hiergcn.run.engine import Engine, Pool, Processes, Request
 from hiergcn.run.fit import check_classes, fit, in_canonical_order, own_split
 from hiergcn.run.memory_plan import unit_request
-from hiergcn.run.process import Reply, Send, Work
 from hiergcn.run.settings import GROUPS, Settings, settings_for
 from hiergcn.run.trainer import Trainer
+from hiergcn.workers.engine import Engine, Pool, Processes, Request
+from hiergcn.workers.process import Reply, Send, Work
 
 if TYPE_CHECKING:
     import optuna

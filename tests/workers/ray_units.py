@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from hiergcn.run.process import Send, Work
+from hiergcn.workers.process import Send, Work
 
 
 def misbehaving(root: str) -> Work:

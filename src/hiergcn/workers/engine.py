@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 
 from hiergcn.errors import InputError
-from hiergcn.run.process import OnMessage, Reply, Work, Worker, do_job, is_result
+from hiergcn.workers.process import OnMessage, Reply, Work, Worker, do_job, is_result
 
 RAY_ADDRESS = "RAY_ADDRESS"
 
@@ -212,7 +212,7 @@ def open_engine(
         return
     if name != "ray" and not name.startswith("ray://"):
         raise InputError(f"There is no engine named {name!r}; give local, ray or ray://HOST:PORT.")
-    from hiergcn.run.ray_engine import RayEngine
+    from hiergcn.workers.ray_engine import RayEngine
 
     with RayEngine(None if name == "ray" else name, workers, on_note) as engine:
         yield engine

@@ -12,8 +12,8 @@ from functools import cache, lru_cache
 from importlib.metadata import version
 from typing import Any
 
-from hiergcn.run.process import Work, do_job, reset_peak_memory
 from hiergcn.version import __version__
+from hiergcn.workers.process import Work, do_job, reset_peak_memory
 
 SAME_VERSIONS = "Install the same versions of hiergcn, Python and torch on every node."
 REFUSED = "refused"
@@ -44,7 +44,7 @@ def unit_function() -> Callable[..., Any]:
 
     def unit(inbox: Any, number: int, expected: dict[str, str], shared: list[Any], job: Any) -> Any:
         try:
-            from hiergcn.run.ray_worker import do_unit
+            from hiergcn.workers.ray_worker import do_unit
         except ImportError as error:
             return "refused", f"A Ray worker cannot import hiergcn ({error}); install it on every node."
         return do_unit(inbox, number, expected, shared, job)

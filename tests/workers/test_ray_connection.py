@@ -20,8 +20,8 @@ import pytest
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph.formats.npz_graph import write_npz
-from hiergcn.run import ray_connection
-from hiergcn.run.ray_connection import connect
+from hiergcn.workers import ray_connection
+from hiergcn.workers.ray_connection import connect
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'hiergcn[ray]'.")
 
@@ -38,7 +38,7 @@ CONNECT = """
 import sys
 import threading
 from hiergcn.errors import InputError
-from hiergcn.run.ray_connection import connect, import_ray
+from hiergcn.workers.ray_connection import connect, import_ray
 
 ray = import_ray()
 try:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from hiergcn.errors import InputError
-from hiergcn.run.process import Send, Work, Worker, WorkFailedError, in_own_process, interrupts_blocked
+from hiergcn.workers.process import Send, Work, Worker, WorkFailedError, in_own_process, interrupts_blocked
 
 
 def hold(send: Send, megabytes: int) -> int:
@@ -153,7 +153,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path, doing: str) -> 
     script = tmp_path / "script.py"
     script.write_text(
         "import os, re, time\n"
-        "from hiergcn.run.process import in_own_process\n"
+        "from hiergcn.workers.process import in_own_process\n"
         "def work(send):\n"
         "    send(os.getpid())\n"
         f"    {doing}\n"

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from hiergcn.errors import InputError
-from hiergcn.run.machine import FEW_ENTRIES, choose_device
+from hiergcn.workers.machine import FEW_ENTRIES, choose_device
 
 
 @pytest.mark.parametrize("name", ["abacus", "meta", "mps", "cuda:99"])

@@ -14,10 +14,10 @@ from itertools import count
 from typing import Any, Self
 
 from hiergcn.errors import InputError
-from hiergcn.run.engine import Request
-from hiergcn.run.process import Reply, Work
-from hiergcn.run.ray_connection import connect, import_ray
-from hiergcn.run.ray_worker import REFUSED, SAME_VERSIONS, Inbox, unit_function, versions
+from hiergcn.workers.engine import Request
+from hiergcn.workers.process import Reply, Work
+from hiergcn.workers.ray_connection import connect, import_ray
+from hiergcn.workers.ray_worker import REFUSED, SAME_VERSIONS, Inbox, unit_function, versions
 
 TRIES = 4
 """Times that a unit is started, if its worker or node is lost each time."""

@@ -18,8 +18,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hiergcn.errors import InputError, MissingPackageError
-from hiergcn.run.engine import RAY_ADDRESS
-from hiergcn.run.process import STOPPING
+from hiergcn.workers.engine import RAY_ADDRESS
+from hiergcn.workers.process import STOPPING
 
 CONNECT_SECONDS = 5.0
 """Seconds to wait until a host answers."""

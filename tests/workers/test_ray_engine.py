@@ -16,16 +16,16 @@ from hiergcn.graph import Graph, Split
 from hiergcn.paper.experiment import Arm, Experiment, Measurement
 from hiergcn.paper.runner import JobDone, jobs_of, run_jobs
 from hiergcn.paper.store import Store
-from hiergcn.run import ray_engine, ray_worker
 from hiergcn.run.compare import compare
-from hiergcn.run.engine import Processes, Request, replies
 from hiergcn.run.events import CompareEvent, MethodDone, RunDone
 from hiergcn.run.fit import fit
 from hiergcn.run.method_scores import Comparison
-from hiergcn.run.process import Reply
-from hiergcn.run.ray_engine import RayEngine
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.run.tune import tune
+from hiergcn.workers import ray_engine, ray_worker
+from hiergcn.workers.engine import Processes, Request, replies
+from hiergcn.workers.process import Reply
+from hiergcn.workers.ray_engine import RayEngine
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'hiergcn[ray]'.")
 pytest.importorskip("ray.cluster_utils")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from hiergcn.errors import InputError
-from hiergcn.run.engine import Processes, Request, open_engine, replies, results
-from hiergcn.run.process import Send, Work, WorkFailedError
+from hiergcn.workers.engine import Processes, Request, open_engine, replies, results
+from hiergcn.workers.process import Send, Work, WorkFailedError
 
 
 def counter(first: int) -> Work:
