@@ -18,8 +18,8 @@ from hiergcn.errors import InputError
 from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.combination import ENOUGH
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.order import canonical_order
 from hiergcn.graph.profile import Homophily, profile_graph
-from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.run import auto, candidate, portfolio
 from hiergcn.run.budget import Budget
 from hiergcn.run.events import CandidateDone, CandidateStarted, EpochDone, FitEvent

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from hiergcn.compiled.csr import read_only
 from hiergcn.errors import InputError
 from hiergcn.graph.neighbourhoods import breadth_first
-from hiergcn.graph.tables.text_columns import numbers_by_id
+from hiergcn.graph.order import numbers_by_id
 
 if TYPE_CHECKING:
     from hiergcn.graph.graph import Graph

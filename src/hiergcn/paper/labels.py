@@ -25,7 +25,7 @@ from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.metrics import evaluate_sets
 from hiergcn.explain.doubtful import averaged, find_doubts
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.tables.text_columns import canonical_order
+from hiergcn.graph.order import canonical_order
 from hiergcn.paper.experiment import Experiment, Measurement, named_tasks
 from hiergcn.run.fit import fit
 from hiergcn.run.label_check import comparable_features

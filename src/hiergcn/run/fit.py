@@ -20,8 +20,8 @@ from hiergcn.evaluate.number_report import NumberReport, evaluate_numbers
 from hiergcn.explain.doubtful import MOST_NODES
 from hiergcn.explain.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.order import canonical_order
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
-from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.model.registry import method_class
 from hiergcn.run.adapt import ChosenSettings, choose_settings, is_automatic
 from hiergcn.run.auto import Automatic, choose

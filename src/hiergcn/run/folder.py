@@ -36,8 +36,8 @@ from hiergcn.explain.votes import Votes
 from hiergcn.files import DAMAGED_ARRAYS, DIGITS, unescaped, write_csv
 from hiergcn.graph import Split
 from hiergcn.graph.coordinates import Coordinates
+from hiergcn.graph.order import canonical_order
 from hiergcn.graph.tables.feature_columns import FeatureColumn
-from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.graph.task import Scale
 from hiergcn.run.out_folder import check_manifest, folder_written_whole, write_manifest
 from hiergcn.run.predict import Answer, Member, SavedModel

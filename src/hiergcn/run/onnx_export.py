@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.files import written_whole
 from hiergcn.graph import Graph
-from hiergcn.graph.tables.text_columns import canonical_order
+from hiergcn.graph.order import canonical_order
 from hiergcn.model.method import activated
 from hiergcn.run.folder import LoadedRun
 from hiergcn.run.predict import Member, SavedModel, training_graph

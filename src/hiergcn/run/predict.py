@@ -18,9 +18,9 @@ from hiergcn.explain.attribution import Attribution, attribute, attribute_labels
 from hiergcn.explain.node import Explanation, MethodShare, explain_node
 from hiergcn.graph import Graph
 from hiergcn.graph.alignment import encoded_like
+from hiergcn.graph.order import canonical_order
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureColumn
-from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.graph.task import Scale, Task
 from hiergcn.model.baselines.base import LabelModel
 from hiergcn.model.baselines.grand import GRANDConfig

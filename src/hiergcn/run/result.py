@@ -15,8 +15,8 @@ from hiergcn.evaluate.number_report import NumberReport
 from hiergcn.explain.votes import Votes
 from hiergcn.fragments import card, sentence, table
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.order import canonical_order
 from hiergcn.graph.split import ALL_PARTS
-from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.graph.task import Scale
 from hiergcn.run.adapt import AUTO
 from hiergcn.run.portfolio import candidate_title

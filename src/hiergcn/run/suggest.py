@@ -15,8 +15,8 @@ from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.coarsen.sampling import DEPTH, Sample, spread_sample
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
+from hiergcn.graph.order import canonical_order
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
-from hiergcn.graph.tables.text_columns import canonical_order
 from hiergcn.run.adapt import scaling_for
 from hiergcn.run.predict import training_graph
 

@@ -13,10 +13,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
+from hiergcn.graph.order import canonical_order, natural_order
 from hiergcn.graph.split import PARTS, Split
 from hiergcn.graph.tables.delimited import MISSING, Origin
 from hiergcn.graph.tables.feature_columns import floats
-from hiergcn.graph.tables.text_columns import TextColumn, canonical_order, natural_order
+from hiergcn.graph.tables.text_columns import TextColumn
 
 UNKNOWN = ("unknown", "unlabelled", "unlabeled", "-1", "-1.0")
 """Words for an unknown label, in upper or lower case, in addition to those for a missing feature."""
