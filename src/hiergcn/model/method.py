@@ -239,3 +239,13 @@ class WrappedMethod(Method):
 
     def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
         return self.method.redraw(model, generator)
+
+
+def with_weights(
+    method: Method, prepared: Prepared, weights: Weights, n_classes: int, device: torch.device
+) -> NodeModel:
+    """Build a model, give it trained weights and set it to evaluation mode."""
+    with device:
+        model = method.build(prepared, n_classes, torch.Generator(device)).to(device)
+    model.load_state_dict(dict(weights))
+    return model.eval()

@@ -4,7 +4,7 @@ Every such function takes one callback, which gets one value per step. The shell
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hiergcn.train.config import EpochDone as EpochDone
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from hiergcn.coarsen import Hierarchy
     from hiergcn.graph import Split
     from hiergcn.run.adapt import ChosenSettings
-    from hiergcn.run.method_scores import MethodRun
     from hiergcn.train.loop import SeedOutcome
 
 
@@ -88,7 +87,8 @@ class RunDone(NamedTuple):
 class MethodDone(NamedTuple):
     """A comparison has finished a method."""
 
-    run: "MethodRun"
+    run: Any
+    """Its `MethodRun`, a class of the room above."""
 
 
 def describe(event: object) -> str | None:

@@ -25,7 +25,7 @@ from hiergcn.graph.task import Scale, Task
 from hiergcn.model.baselines.base import LabelModel
 from hiergcn.model.baselines.grand import GRANDConfig
 from hiergcn.model.ensemble import first_member_weights
-from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, activated
+from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, activated, with_weights
 from hiergcn.model.plus.components import Components, ThroughComponents
 from hiergcn.model.plus.network import HGCNPlusConfig
 from hiergcn.model.registry import build_method
@@ -301,16 +301,6 @@ def _ordered(graph: Graph) -> tuple[Graph, NDArray[np.int64] | slice]:
     """Return the graph in canonical order, and the index that leads back to its own."""
     order = canonical_order(graph.ids)
     return (graph, slice(None)) if order is None else (graph.reordered(order), np.argsort(order))
-
-
-def with_weights(
-    method: Method, prepared: Prepared, weights: Weights, n_classes: int, device: torch.device
-) -> NodeModel:
-    """Build a model, give it trained weights and set it to evaluation mode."""
-    with device:
-        model = method.build(prepared, n_classes, torch.Generator(device)).to(device)
-    model.load_state_dict(dict(weights))
-    return model.eval()
 
 
 def _relearned(method: Method, prepared: Prepared, task: Task, device: torch.device) -> NodeModel:

@@ -16,12 +16,11 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.task import Task
 from hiergcn.model.memory_cost import MemoryPlan
-from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights
+from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights, with_weights
 from hiergcn.model.ops import kernels_if_worthwhile
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.model.registry import build_method, method_class, method_names
 from hiergcn.run.memory_plan import coarsening_memory, plan_memory, planned_to_fit, require_memory, unit_request
-from hiergcn.run.predict import with_weights
 from hiergcn.run.settings import Settings
 from hiergcn.train.batches import Batches
 from hiergcn.train.checkpoint import Checkpoint, SeedCheckpoint, digest
