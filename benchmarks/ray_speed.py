@@ -15,8 +15,8 @@ import time
 from typing import Any
 
 from harness import environment, write_result, write_table
+from hiergcn.comparison.compare import compare
 from hiergcn.datasets import load_dataset
-from hiergcn.run.compare import compare
 from hiergcn.run.settings import settings_for
 from hiergcn.workers.engine import Request, replies
 from hiergcn.workers.process import Send, Work

@@ -8,7 +8,8 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "src" / "hiergcn"
 ROOMS = (
     *("version", "errors", "files", "fragments", "compiled", "graph", "datasets", "coarsen", "model", "train"),
-    *("evaluate", "explain", "workers", "run", "report", "estimator", "api", "paper", "cli", "__main__"),
+    *("evaluate", "explain", "advise", "workers", "run", "comparison", "report", "estimator", "api", "paper", "cli"),
+    "__main__",
 )
 WITHOUT_TORCH = ("version", "errors", "files", "fragments", "compiled", "graph", "datasets", "coarsen")
 CONVERTERS = PACKAGE / "graph" / "formats"  # may import the library they convert to, when a conversion is asked for

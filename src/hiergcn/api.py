@@ -21,11 +21,11 @@ if TYPE_CHECKING:  # each function imports what it needs
 
     from hiergcn.coarsen import Hierarchy
     from hiergcn.coarsen.strategy import Strategy
+    from hiergcn.comparison.method_scores import Comparison
     from hiergcn.datasets import Dataset
     from hiergcn.estimator import NodeClassifier, NodeRegressor
     from hiergcn.estimator.shown_run import ShownRun
     from hiergcn.explain.node import Explanation
-    from hiergcn.run.method_scores import Comparison
 
     Data = Graph | Dataset | str
     Run = ShownRun | NodeClassifier | NodeRegressor | str | Path
@@ -121,9 +121,9 @@ def compare(
         engine: `local`, `ray` or `ray://HOST:PORT`, see `workers.engine.open_engine`.
         settings: settings of every method.
     """
+    from hiergcn.comparison.compare import compare as run_compare
+    from hiergcn.comparison.compare import parse_methods
     from hiergcn.graph.split import parse_splits
-    from hiergcn.run.compare import compare as run_compare
-    from hiergcn.run.compare import parse_methods
     from hiergcn.workers.engine import open_engine
 
     graph, own, dataset = _read(data)
@@ -179,7 +179,7 @@ def suggest(data: "Graph | Run", budget: int = 20, *, seed: int = 0) -> "pd.Data
         budget: number of nodes.
         seed: for the random draws.
     """
-    from hiergcn.run.suggest import suggest as suggest_nodes
+    from hiergcn.advise.suggest import suggest as suggest_nodes
 
     if isinstance(data, Graph):
         return suggest_nodes(data, budget, seed=seed)
@@ -197,9 +197,9 @@ def report(run: "Run | Comparison", path: str | Path | None = None) -> Path:
         run: a run folder, whose page is written again; a result of `fit` or `compare`; or a fitted estimator.
         path: the file to write; by default report.html in the run folder.
     """
+    from hiergcn.comparison.method_scores import COMPARISON, Comparison, write_comparison
     from hiergcn.report.comparison import write_comparison_page
     from hiergcn.report.run_page import write_report
-    from hiergcn.run.method_scores import COMPARISON, Comparison, write_comparison
 
     if isinstance(run, (str, Path)) and path is None:
         folder = Path(run)

@@ -8,10 +8,10 @@ from rich.console import Console
 
 from hiergcn.cli.progress import CompareProgress, FitProgress, Progress, download_progress
 from hiergcn.cli.terminal import duration
+from hiergcn.comparison.method_scores import MethodDone, MethodRun, MethodStarted, RunDone, Score
 from hiergcn.graph import Split
 from hiergcn.run.adapt import ChosenSettings
-from hiergcn.run.events import EpochDone, MemoryPlanned, MethodDone, MethodStarted, RunDone, SeedDone, SettingsChosen
-from hiergcn.run.method_scores import MethodRun, Score
+from hiergcn.run.events import EpochDone, MemoryPlanned, SeedDone, SettingsChosen
 from hiergcn.run.settings import settings_for
 from hiergcn.train.loop import SeedOutcome
 from hiergcn.workers.process import Peak

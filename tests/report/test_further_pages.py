@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from page_browser import SIZES, Opened, axe_violations
 from test_comparison import comparison, method
 
+from hiergcn.comparison.method_scores import write_comparison
 from hiergcn.datasets import planted_graph, planted_numbers
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.coordinates import Coordinates
@@ -20,7 +21,6 @@ from hiergcn.report import explorer
 from hiergcn.report.comparison import write_comparison_page
 from hiergcn.report.run_page import page_of_result
 from hiergcn.run.fit import fit
-from hiergcn.run.method_scores import write_comparison
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import settings_for
 from hiergcn.workers.machine import environment

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import list_datasets, load_dataset, planted_graph
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.profile import profile_graph
+from hiergcn.graph.profile import profile_graph, scaling_for
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.run import adapt
 from hiergcn.run.adapt import (
@@ -20,7 +20,6 @@ from hiergcn.run.adapt import (
     NODES_PER_CLASS_LARGE,
     choose_settings,
     method_for,
-    scaling_for,
 )
 from hiergcn.run.settings import settings_for
 

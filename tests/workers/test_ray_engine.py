@@ -10,18 +10,17 @@ import numpy as np
 import pytest
 from ray_units import misbehaving
 
+from hiergcn.comparison.compare import compare
+from hiergcn.comparison.method_scores import CompareEvent, Comparison, MethodDone, RunDone
+from hiergcn.comparison.tune import tune
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.paper.experiment import Arm, Experiment, Measurement
 from hiergcn.paper.runner import JobDone, jobs_of, run_jobs
 from hiergcn.paper.store import Store
-from hiergcn.run.compare import compare
-from hiergcn.run.events import CompareEvent, MethodDone, RunDone
 from hiergcn.run.fit import fit
-from hiergcn.run.method_scores import Comparison
 from hiergcn.run.settings import Settings, settings_for
-from hiergcn.run.tune import tune
 from hiergcn.workers import ray_engine, ray_worker
 from hiergcn.workers.engine import Processes, Request, replies
 from hiergcn.workers.process import Reply

@@ -104,8 +104,8 @@ def _print_target(screen: "Console", graph: "Graph") -> None:
 
 def _print_profile(screen: "Console", graph: "Graph", split: "Split") -> None:
     """Print a description of the graph, and the accuracy of features alone and edges alone."""
+    from hiergcn.advise.evidence import measure_evidence
     from hiergcn.graph.profile import profile_graph
-    from hiergcn.run.evidence import measure_evidence
 
     profile, evidence = profile_graph(graph, split), measure_evidence(graph, split)
     screen.print("\nThe graph", style="bold")

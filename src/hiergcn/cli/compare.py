@@ -14,8 +14,8 @@ from hiergcn.errors import InputError, UnwritableError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from hiergcn.comparison.method_scores import Comparison, MethodRun
     from hiergcn.evaluate.paired import PairedDifference
-    from hiergcn.run.method_scores import Comparison, MethodRun
 
 CHART, PAGE = "comparison.svg", "comparison.html"
 
@@ -91,9 +91,9 @@ def compare(
         read.check_labels()  # a wrong column is found before torch is imported
 
         from hiergcn.cli.progress import CompareProgress, Progress
-        from hiergcn.run.compare import compare as run_compare
-        from hiergcn.run.compare import describe_splits, parse_methods
-        from hiergcn.run.method_scores import COMPARISON, SCORES
+        from hiergcn.comparison.compare import compare as run_compare
+        from hiergcn.comparison.compare import describe_splits, parse_methods
+        from hiergcn.comparison.method_scores import COMPARISON, SCORES
         from hiergcn.run.out_folder import write_or_rescue
 
     methods = parse_methods(models, source.dataset, changes)
@@ -139,9 +139,9 @@ def compare(
 
 def _write(comparison: "Comparison", folder: Path) -> None:
     """Write the figures, the chart and the page."""
+    from hiergcn.comparison.method_scores import write_comparison
     from hiergcn.report import write_comparison_page
     from hiergcn.report.comparison import comparison_figure
-    from hiergcn.run.method_scores import write_comparison
 
     write_comparison(comparison, folder)
     comparison_figure(comparison).save(folder / CHART)
@@ -150,7 +150,7 @@ def _write(comparison: "Comparison", folder: Path) -> None:
 
 def _keep(folder: Path, comparison: "Comparison") -> None:
     """Write the figures of the methods so far, in case the process is killed; a full disk is reported at the end."""
-    from hiergcn.run.method_scores import write_comparison
+    from hiergcn.comparison.method_scores import write_comparison
 
     with suppress(UnwritableError):
         write_comparison(comparison, folder)

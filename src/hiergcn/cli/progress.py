@@ -10,6 +10,7 @@ from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bars
 
 from hiergcn.cli.terminal import console, duration, percent, printable
+from hiergcn.comparison import method_scores
 from hiergcn.run import events
 
 if TYPE_CHECKING:
@@ -189,23 +190,23 @@ class CompareProgress:
         self.done = self.runs = 0
         self.models: list[str] = []
 
-    def __call__(self, event: events.CompareEvent) -> None:
+    def __call__(self, event: method_scores.CompareEvent) -> None:
         match event:
-            case events.MethodStarted(model, runs):
+            case method_scores.MethodStarted(model, runs):
                 if self.done == self.runs:  # else several run at the same time
                     self.done, self.runs, self.models = 0, 0, []
                 self.runs += runs
                 self.models.append(model)
                 self.progress.start(", ".join(self.models), self.runs)
-            case events.RunDone(model, split, seed, failure):
+            case method_scores.RunDone(model, split, seed, failure):
                 self.done += 1
                 if failure is not None:
                     why = f". {failure}" if failure[:1].isupper() else f", it {failure}"
                     self.progress.note(f"{model}, split {split}, seed {seed}: failed{why}", style="yellow")
                 self.progress.advance(self.done, f"{self.done} of {self.runs} runs")
-            case events.MethodDone(run) if run.failure is not None:
+            case method_scores.MethodDone(run) if run.failure is not None:
                 self.progress.note(f"{run.model}: failed. {run.failure}", style="yellow")
-            case events.MethodDone(run):
+            case method_scores.MethodDone(run):
                 mean, seconds = percent(run.test_accuracy.mean), duration(run.seconds or 0.0)
                 self.progress.note(f"{run.model}: test {mean} % over {len(run.scores)} runs, {seconds} each")
 

@@ -39,17 +39,22 @@ def suggest(
     from hiergcn.run.source import Source
 
     if Path(data).is_dir() or data.endswith("/"):
+        from hiergcn.advise.suggest import suggest as suggest_nodes
         from hiergcn.run.folder import load_run
-        from hiergcn.run.suggest import suggest_after
+        from hiergcn.run.predict import training_graph
 
         run = load_run(Path(data))
-        frame = suggest_after(run, options.read_data(Source.of_run(run)).graph, budget, seed)
+        confidence = run.predictions.get("confidence")  # numbers have none
+        graph = training_graph(run, options.read_data(Source.of_run(run)).graph)
+        frame = suggest_nodes(
+            graph, budget, confidence=None if confidence is None else confidence.to_numpy(), seed=seed
+        )
     else:
         source = Source(data, nodes, label, id_, weight, None, drop or (), unknown, delimiter, labels or (), target)
         with options.importing():
             graph = options.read_data(source).graph  # a wrong column is found before torch is imported
 
-            from hiergcn.run.suggest import suggest as suggest_nodes
+            from hiergcn.advise.suggest import suggest as suggest_nodes
 
         for note in graph.notes:
             console(stderr=True).print(f"Note: {printable(note)}", style="yellow", soft_wrap=True)

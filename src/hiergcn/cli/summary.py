@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from hiergcn.advise.label_check import caution
 from hiergcn.cli.terminal import duration, percent, print_table, printable, warn_of_few_tests
 from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, describe_sets
@@ -12,7 +13,6 @@ from hiergcn.evaluate.number_report import NumberReport, describe_intervals
 from hiergcn.report.headline import headline
 from hiergcn.report.leaderboard import leaderboard
 from hiergcn.run.auto import NO_TIME
-from hiergcn.run.label_check import caution
 from hiergcn.run.result import Candidate, RunResult
 from hiergcn.run.setting_table import method_facts
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hiergcn.cli.progress import Progress
+    from hiergcn.comparison.tune import Trial, Tuning
     from hiergcn.run.source import Source
-    from hiergcn.run.tune import Trial, Tuning
 
 
 def tune(
@@ -77,11 +77,11 @@ def tune(
         read.check_labels()  # a wrong column is found before torch is imported
 
         from hiergcn.cli.progress import Progress
+        from hiergcn.comparison.tune import JOURNAL, write_tuning
+        from hiergcn.comparison.tune import tune as search
         from hiergcn.report.figures import tuning_figure
         from hiergcn.run.out_folder import check_free
         from hiergcn.run.settings import settings_for
-        from hiergcn.run.tune import JOURNAL, write_tuning
-        from hiergcn.run.tune import tune as search
 
     settings_for(method, None, source.dataset).override(changes)  # refuses values that do not go together
     folder = Path("runs") / f"{source.name}-{method}-tune" if out is None else out

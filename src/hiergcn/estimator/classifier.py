@@ -7,15 +7,15 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
+from hiergcn.advise.label_check import FEWEST_LABELS, doubtful_labels, judge_labels
+from hiergcn.advise.suggest import suggest
 from hiergcn.errors import InputError
 from hiergcn.estimator.node_estimator import NodeEstimator, NodeRows, NotFittedError, document_settings
 from hiergcn.evaluate.answers import ClassAnswers
 from hiergcn.graph import Graph
 from hiergcn.model.registry import method_names
 from hiergcn.run.folder import LoadedRun
-from hiergcn.run.label_check import FEWEST_LABELS, doubtful_labels, judge_labels
 from hiergcn.run.result import RunResult
-from hiergcn.run.suggest import suggest
 
 
 class NodeClassifier(NodeEstimator):
@@ -105,10 +105,11 @@ class NodeClassifier(NodeEstimator):
         """
         if not hasattr(self, "result_"):
             raise NotFittedError("This classifier has no labels to judge; call fit first.")
-        doubts = judge_labels(self.result_.graph, self.result_.split)
+        fit = self.result_
+        doubts = judge_labels(fit.graph, fit.split)
         if doubts is None:
             raise InputError(f"Labels can only be judged if there are {FEWEST_LABELS} or more.")
-        return doubtful_labels(self.result_, doubts)
+        return doubtful_labels(fit.graph, fit.split, doubts, fit.predicted, fit.hierarchy)
 
     def on(self, graph: Graph) -> "OnGraph":
         """Return the same classifier for nodes of this graph, for scikit-learn's model selection."""

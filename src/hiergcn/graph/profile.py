@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.neighbourhoods import breadth_first, neighbourhood_sizes
 from hiergcn.graph.split import Split
+from hiergcn.graph.tables.feature_columns import STRUCTURAL, TEXT
 
 STEPS = (1, 2, 4, 8, 16)
 """Steps for which the growth of neighbourhoods is measured."""
@@ -21,6 +22,8 @@ LARGE_DIAMETER = 3.5  # times log2(n); random graphs, citation and co-purchase n
 FEWEST_EDGES = 20  # between training nodes, to estimate homophily from
 WEAK_HOMOPHILY = 0.1  # adjusted: below it, neighbours share their class hardly more often than by chance
 FEW_PER_CLASS = 5
+WORDS = "l2"  # scaling of word counts and similar features
+MOSTLY_ZERO = 0.25  # share of non-zero entries below which features are taken for word counts
 
 
 @dataclass(frozen=True)
@@ -220,3 +223,20 @@ def _compared(joined: sp.csr_array, steps: int) -> Homophily:
     ends = joined.sum(axis=1) / joined.sum()
     same = float(joined.diagonal().sum() / joined.sum())
     return Homophily(same, float(ends @ ends), steps, round(joined.sum() / 2))
+
+
+def scaling_for(graph: Graph) -> tuple[str, str]:
+    """Return the scaling that suits the features, and the reason."""
+    X = graph.features
+    if X is None or any(column.kind == STRUCTURAL for column in graph.columns):
+        return "none", "features made from the edges are scaled already"
+    kinds = {column.kind for column in graph.columns if column.width}
+    if TEXT in kinds and kinds != {TEXT}:
+        return "none", "words have weights up to 1, and numbers beside them are standardised"
+    stored = X.data if isinstance(X, sp.csr_array) else X
+    entries = np.count_nonzero(stored)
+    if (stored >= 0).all() and entries < MOSTLY_ZERO * X.shape[0] * X.shape[1]:
+        return WORDS, "features are mostly zero and never negative, like word counts"
+    if (stored >= 0).all() and bool(np.isin(stored, (0, 1)).all()):
+        return WORDS, "features are zeros and ones"
+    return "standard", "features are measurements on different scales"

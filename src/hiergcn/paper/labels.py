@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 
+from hiergcn.advise.label_check import comparable_features
+from hiergcn.advise.suggest import suggested_nodes
 from hiergcn.coarsen import coarsen
 from hiergcn.coarsen.diffusion import Diffusion
 from hiergcn.coarsen.sampling import DEPTH
@@ -28,9 +30,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
 from hiergcn.paper.experiment import Experiment, Measurement, named_tasks
 from hiergcn.run.fit import fit
-from hiergcn.run.label_check import comparable_features
 from hiergcn.run.result import RunResult
-from hiergcn.run.suggest import suggested_nodes
 
 NAME = "labels"
 LINEAR, AUTO, COVERAGE, DOUBTFUL, SCALE = (

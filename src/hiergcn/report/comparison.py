@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from hiergcn.comparison.method_scores import Comparison, MethodRun, read_comparison
 from hiergcn.evaluate.paired import PairedDifference, compare_all
 from hiergcn.files import write_text
 from hiergcn.graph.split import PUBLIC
@@ -18,7 +19,6 @@ from hiergcn.report.marks import PlotColumn
 from hiergcn.report.palette import INK, MUTED, method_colour
 from hiergcn.report.panels import Entry, Figure, Panel, legend_html
 from hiergcn.report.template import mean_and_std, rendered, script, settings_rows
-from hiergcn.run.method_scores import Comparison, MethodRun, read_comparison
 
 MAX_DOTS = 200
 """Methods with more runs are drawn without a dot for each run."""

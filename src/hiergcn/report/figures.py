@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from hiergcn.comparison.tune import FEWEST_FOR_IMPORTANCE, Tuning
 from hiergcn.report import axes
 from hiergcn.report.palette import FIRST, INK, MUTED, SECOND
 from hiergcn.report.panels import Entry, Figure, Panel
-from hiergcn.run.tune import FEWEST_FOR_IMPORTANCE, Tuning
 
 DASH = "5 4"
 MAX_POINTS = 300

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from hiergcn.advise.label_check import caution
 from hiergcn.datasets.dataset_info import INFOS
 from hiergcn.evaluate.metrics import accuracy_interval
 from hiergcn.model.registry import method_title
@@ -12,7 +13,6 @@ from hiergcn.report.leaderboard import Leaderboard, comparison_sentence
 from hiergcn.report.template import mean_and_std
 from hiergcn.run.adapt import AUTO
 from hiergcn.run.folder import LoadedRun
-from hiergcn.run.label_check import caution
 
 FEW_NODES = 10
 """A class with fewer evaluated nodes gets a warning."""

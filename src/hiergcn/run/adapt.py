@@ -14,12 +14,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.profile import STEPS, WEAK_HOMOPHILY, GraphProfile, profile_graph
-from hiergcn.graph.tables.feature_columns import STRUCTURAL, TEXT
+from hiergcn.graph.profile import STEPS, WEAK_HOMOPHILY, WORDS, GraphProfile, profile_graph, scaling_for
 from hiergcn.run.settings import AUTO as AUTO
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.run.settings import is_automatic as is_automatic
@@ -35,8 +33,6 @@ FEW_LABELS, MANY_LABELS = 20, 100  # training labels per class, for dropout
 IMBALANCE = 10.0  # ratio of the largest to the smallest class from which on class weights are advised
 ORDERS = (2, 8)  # fewest and most propagation steps if neighbourhoods grow exponentially
 MOST_STEPS = 16  # if they do not; what is farther away comes through the levels, at less cost
-WORDS = "l2"  # scaling of word counts and similar features
-MOSTLY_ZERO = 0.25  # share of non-zero entries below which features are taken for word counts
 
 Coarsened = Callable[[int, CoarsenConfig], Hierarchy]
 """Returns the graph coarsened up to a number of levels."""
@@ -238,23 +234,6 @@ def _dropout(graph: Graph, split: Split) -> Choice:
     per_class = split.train.size / np.unique(graph.strata[split.train]).size
     rate = 0.6 if per_class <= FEW_LABELS else 0.5 if per_class <= MANY_LABELS else 0.3
     return Choice("dropout", rate, f"there are {per_class:.0f} training labels per class")
-
-
-def scaling_for(graph: Graph) -> tuple[str, str]:
-    """Return the scaling that suits the features, and the reason."""
-    X = graph.features
-    if X is None or any(column.kind == STRUCTURAL for column in graph.columns):
-        return "none", "features made from the edges are scaled already"
-    kinds = {column.kind for column in graph.columns if column.width}
-    if TEXT in kinds and kinds != {TEXT}:
-        return "none", "words have weights up to 1, and numbers beside them are standardised"
-    stored = X.data if isinstance(X, sp.csr_array) else X
-    entries = np.count_nonzero(stored)
-    if (stored >= 0).all() and entries < MOSTLY_ZERO * X.shape[0] * X.shape[1]:
-        return WORDS, "features are mostly zero and never negative, like word counts"
-    if (stored >= 0).all() and bool(np.isin(stored, (0, 1)).all()):
-        return WORDS, "features are zeros and ones"
-    return "standard", "features are measurements on different scales"
 
 
 def _advice(graph: Graph, split: Split) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ Every such function takes one callback, which gets one value per step. The shell
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hiergcn.train.config import EpochDone as EpochDone
 
@@ -68,29 +68,6 @@ class CandidateDone(NamedTuple):
     left_out: str | None
 
 
-class MethodStarted(NamedTuple):
-    """A comparison begins a method."""
-
-    model: str
-    runs: int
-
-
-class RunDone(NamedTuple):
-    """A comparison has finished one seed on one split, or it failed."""
-
-    model: str
-    split: int
-    seed: int
-    failure: str | None
-
-
-class MethodDone(NamedTuple):
-    """A comparison has finished a method."""
-
-    run: Any
-    """Its `MethodRun`, a class of the room above."""
-
-
 def describe(event: object) -> str | None:
     """Describe an event of a fit in one line; None for frequent or minor events."""
     match event:
@@ -123,6 +100,4 @@ FitEvent = (
     | CandidateStarted
     | CandidateDone
 )
-CompareEvent = MethodStarted | RunDone | MethodDone
 OnFitEvent = Callable[[FitEvent], None]
-OnCompareEvent = Callable[[CompareEvent], None]

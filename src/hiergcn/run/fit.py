@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from hiergcn.advise.label_check import doubtful_labels, judge_labels, without_doubtful
+from hiergcn.advise.suggest import page_suggestions
 from hiergcn.coarsen import CoarsenConfig, Hierarchy
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.calibration import fit_temperature
@@ -27,14 +29,12 @@ from hiergcn.run.adapt import ChosenSettings, choose_settings, is_automatic
 from hiergcn.run.auto import Automatic, choose
 from hiergcn.run.candidate import Trained
 from hiergcn.run.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitEvent, SettingsChosen, SplitChosen
-from hiergcn.run.label_check import doubtful_labels, judge_labels, without_doubtful
 from hiergcn.run.memory_plan import available_memory, needed_on, require_memory
 from hiergcn.run.predict import Member
 from hiergcn.run.result import Candidate, Leaderboard, RunResult
 from hiergcn.run.seeds import AllSeedsFailedError as AllSeedsFailedError
 from hiergcn.run.seeds import SeedResults, train_seeds, turns
 from hiergcn.run.settings import Settings, published
-from hiergcn.run.suggest import page_suggestions
 from hiergcn.run.trainer import BATCH_LEVELS, Trainer
 from hiergcn.train.checkpoint import EVERY, Checkpoint, digest
 from hiergcn.train.selection import HISTORY
@@ -139,9 +139,11 @@ def fit(
     if doubts is not None:
         given = doubts.in_place_of(result.predicted)
         votes_for_given = _votes(trainer, _trained_on(split, result), result.members[0], given)
-        result = replace(result, doubtful=doubtful_labels(result, doubts, votes_for_given))
+        about = (result.predicted, result.hierarchy, votes_for_given)
+        result = replace(result, doubtful=doubtful_labels(result.graph, result.split, doubts, *about))
     if advise:
-        result = replace(result, suggestions=page_suggestions(result))
+        confidence = result.delivered.temperature.of(result.probabilities).max(axis=1)
+        result = replace(result, suggestions=page_suggestions(result.graph, confidence))
     return result if order is None else result.reordered(np.argsort(order))
 
 

@@ -12,12 +12,12 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from hiergcn.graph import Graph
+from hiergcn.graph.profile import scaling_for
 from hiergcn.graph.tables import free_text
 from hiergcn.graph.tables.csv_files import read_csv
 from hiergcn.graph.tables.delimited import Origin
 from hiergcn.graph.tables.feature_columns import FeatureColumn, encode_columns, fit_columns
 from hiergcn.graph.tables.findings import column_roles, findings
-from hiergcn.run.adapt import scaling_for
 
 HERE = Origin("nodes.csv")
 SUBJECTS = ("graphs", "neural networks", "power grids", "streets", "Sparse matrices")

@@ -14,9 +14,8 @@ from hiergcn.explain.doubtful import Doubts, find_doubts
 from hiergcn.explain.votes import Votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.graph import Features
+from hiergcn.graph.profile import scaling_for
 from hiergcn.model.features import scaled
-from hiergcn.run.adapt import scaling_for
-from hiergcn.run.result import RunResult
 
 FEWEST_LABELS = 10
 """With fewer labels none is judged."""
@@ -54,20 +53,26 @@ def without_doubtful(graph: Graph, split: Split, doubts: Doubts | None, count: i
     return replace(split, **kept)
 
 
-def doubtful_labels(result: RunResult, doubts: Doubts, votes: Votes | None = None) -> pd.DataFrame:
+def doubtful_labels(
+    graph: Graph,
+    split: Split,
+    doubts: Doubts,
+    predicted: NDArray[np.integer],
+    hierarchy: Hierarchy | None,
+    votes: Votes | None = None,
+) -> pd.DataFrame:
     """Return the labels that other labels contradict, most doubtful first, as in `doubtful_labels.csv`.
 
     A judged node that is neither in train nor in validation was dropped. Votes are those for the given classes.
     """
-    graph, split = result.graph, result.split
     against = np.flatnonzero(doubts.likely != doubts.given)
     nodes, given, likely = doubts.nodes[against], doubts.given[against], doubts.likely[against]
     names = np.array(graph.class_names, dtype=object)
     part = np.full(graph.n_nodes, "", dtype=object)
     for name in ("train", "validation"):
         part[getattr(split, name)] = name
-    said = _known_or_predicted(graph, split, result.predicted)
-    groups = _hyper_node_members(result.hierarchy, nodes)
+    said = _known_or_predicted(graph, split, predicted)
+    groups = _hyper_node_members(hierarchy, nodes)
     values: list[Any] = [
         graph.ids[nodes],
         names[given],

@@ -11,6 +11,16 @@ import numpy as np
 import pytest
 
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
+from hiergcn.comparison.compare import compare, describe_splits
+from hiergcn.comparison.method_scores import (
+    CompareEvent,
+    Comparison,
+    MethodDone,
+    MethodStarted,
+    RunDone,
+    read_comparison,
+    write_comparison,
+)
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import METRICS, result_key
@@ -18,10 +28,7 @@ from hiergcn.evaluate.paired import signed_rank_p
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import PUBLIC, parse_splits, random_splits
 from hiergcn.run.adapt import choose_settings
-from hiergcn.run.compare import compare, describe_splits
-from hiergcn.run.events import CompareEvent, MethodDone, MethodStarted, RunDone
 from hiergcn.run.fit import fit
-from hiergcn.run.method_scores import Comparison, read_comparison, write_comparison
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.workers.engine import Processes
 
@@ -42,7 +49,7 @@ def own(graph: Graph) -> Split:
 @pytest.fixture
 def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Methods run here, where starting a process for each would only take time."""
-    monkeypatch.setattr("hiergcn.run.compare.Processes", partial(Processes, apart=False))
+    monkeypatch.setattr("hiergcn.comparison.compare.Processes", partial(Processes, apart=False))
 
 
 def quick(method: str = "hgcn", **changes: Any) -> Settings:

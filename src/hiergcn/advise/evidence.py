@@ -21,8 +21,8 @@ from hiergcn.coarsen.diffusion import folds
 from hiergcn.explain.doubtful import judged_by_edges
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.graph import Features
+from hiergcn.graph.profile import WORDS, scaling_for
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
-from hiergcn.run.adapt import WORDS, scaling_for
 
 FOLDS = 5
 """Also the fewest training labels of a class that takes part."""

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from hiergcn import Graph, InputError, NodeClassifier, planted_graph
+from hiergcn.advise.label_check import COLUMNS, caution, without_doubtful
 from hiergcn.explain.doubtful import Doubts
 from hiergcn.graph import Split
 from hiergcn.report import write_report
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import load_run, write_run
-from hiergcn.run.label_check import COLUMNS, caution, without_doubtful
 from hiergcn.run.result import RunResult
 
 WRONG = [3, 30, 77, 101, 150]

@@ -2,10 +2,10 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import pandas as pd
 
@@ -191,6 +191,32 @@ class Comparison:
             "models": [run.to_dict() for run in self.runs],
             "differences": [vars(one) for one in self.differences],
         }
+
+
+class MethodStarted(NamedTuple):
+    """A comparison begins a method."""
+
+    model: str
+    runs: int
+
+
+class RunDone(NamedTuple):
+    """A comparison has finished one seed on one split, or it failed."""
+
+    model: str
+    split: int
+    seed: int
+    failure: str | None
+
+
+class MethodDone(NamedTuple):
+    """A comparison has finished a method."""
+
+    run: MethodRun
+
+
+CompareEvent = MethodStarted | RunDone | MethodDone
+OnCompareEvent = Callable[[CompareEvent], None]
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> None:

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
+from hiergcn.comparison.tune import JOURNAL, MOST_LEVELS, SPACE, Trial, Tuning, recipe, search_space, tune
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
@@ -21,7 +22,6 @@ from hiergcn.run.fit import fit
 from hiergcn.run.result import RunResult
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.run.trainer import Trainer
-from hiergcn.run.tune import JOURNAL, MOST_LEVELS, SPACE, Trial, Tuning, recipe, search_space, tune
 
 optuna = pytest.importorskip("optuna")
 
@@ -57,7 +57,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[Split]:
         seen.append(split)
         return fit(graph, split, *rest, **more)
 
-    monkeypatch.setattr("hiergcn.run.tune.fit", watched)
+    monkeypatch.setattr("hiergcn.comparison.tune.fit", watched)
     return seen
 
 
@@ -156,7 +156,7 @@ def test_ctrl_c_keeps_finished_trials(
     graph: Graph, split: Split, base: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finished: int
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("hiergcn.run.tune.fit", raising(KeyboardInterrupt(), after=finished))
+        patch.setattr("hiergcn.comparison.tune.fit", raising(KeyboardInterrupt(), after=finished))
         stopped = search(graph, split, base, tmp_path, 3)
     assert stopped.interrupted
     assert len(stopped.trials) == finished
@@ -168,7 +168,7 @@ def test_ctrl_c_keeps_finished_trials(
 def test_a_failed_trial_is_kept(
     graph: Graph, split: Split, base: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hiergcn.run.tune.fit", raising(MemoryError("too large"), after=1))
+    monkeypatch.setattr("hiergcn.comparison.tune.fit", raising(MemoryError("too large"), after=1))
     tuning = search(graph, split, base, tmp_path, 2)
     assert [trial.failure for trial in tuning.trials] == [None, "It failed with MemoryError: too large"]
     assert tuning.best.number == 0

@@ -10,15 +10,23 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hiergcn.coarsen import Hierarchy
+from hiergcn.comparison.method_scores import (
+    Comparison,
+    MethodDone,
+    MethodRun,
+    MethodStarted,
+    OnCompareEvent,
+    RunDone,
+    Score,
+)
 from hiergcn.errors import InputError
 from hiergcn.evaluate.paired import compare_all
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import PUBLIC, SplitSpec
 from hiergcn.run.adapt import choose_settings
-from hiergcn.run.events import FitEvent, MethodDone, MethodStarted, OnCompareEvent, RunDone, SeedDone
+from hiergcn.run.events import FitEvent, SeedDone
 from hiergcn.run.fit import DRAWN_SPLIT, AllSeedsFailedError, check_classes, fit, in_canonical_order, own_split
 from hiergcn.run.memory_plan import unit_request
-from hiergcn.run.method_scores import Comparison, MethodRun, Score
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.run.trainer import Trainer
 from hiergcn.train.loop import SeedOutcome

@@ -5,7 +5,7 @@ Before a fit every node counts the same. After a fit a node counts by the probab
 weigh much, since their mean is unsure there.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,13 +16,8 @@ from hiergcn.coarsen.sampling import DEPTH, Sample, spread_sample
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.order import canonical_order
+from hiergcn.graph.profile import scaling_for
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
-from hiergcn.run.adapt import scaling_for
-from hiergcn.run.predict import training_graph
-
-if TYPE_CHECKING:
-    from hiergcn.run.folder import LoadedRun
-    from hiergcn.run.result import RunResult
 
 FEWEST, MOST = 10, 40
 """Suggestions on the page of a run."""
@@ -51,20 +46,11 @@ def suggest(
     return pd.DataFrame({"id": graph.ids[nodes], "reason": reasons, "label": ""})
 
 
-def suggest_after(run: "LoadedRun", graph: Graph, budget: int, seed: int = 0) -> pd.DataFrame:
-    """Return the nodes of a run's graph that are worth a label next, by the confidence of its predictions, if any."""
-    classes = "confidence" in run.predictions  # numbers have none
-    confidence = run.predictions["confidence"].to_numpy(np.float64) if classes else None
-    return suggest(training_graph(run, graph), budget, confidence=confidence, seed=seed)
-
-
-def page_suggestions(result: "RunResult") -> pd.DataFrame | None:
+def page_suggestions(graph: Graph, confidence: NDArray[np.floating]) -> pd.DataFrame | None:
     """Return a few suggestions for the page of a run, two per class; None if every node has a label."""
-    graph = result.graph
     left = graph.n_nodes - len(graph.labelled)
     if not left:
         return None
-    confidence = result.delivered.temperature.of(result.probabilities).max(axis=1)
     return suggest(graph, min(max(2 * graph.n_classes, FEWEST), MOST, left), confidence=confidence)
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from hiergcn.advise import evidence
+from hiergcn.advise.evidence import FOLDS, MOST_COLUMNS, Evidence, measure_evidence
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.structure import with_structural_features
-from hiergcn.run import evidence
-from hiergcn.run.evidence import FOLDS, MOST_COLUMNS, Evidence, measure_evidence
 
 
 def measured(graph: Graph) -> Evidence:
