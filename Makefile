@@ -38,7 +38,8 @@ lint: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/zensical build --clean --strict
 
-# The wheel is built from the sdist, checked, and used from an empty folder with nothing but its dependencies.
+# The wheel is built from the sdist, checked, and used from an empty folder with nothing but its dependencies; then
+# the experiments join it and write a page.
 wheel: $(VENV)/.dev
 	rm -rf dist build/wheel
 	$(BIN)/python -m build --outdir dist .
@@ -47,6 +48,10 @@ wheel: $(VENV)/.dev
 	$(PYTHON) -m venv build/wheel/env
 	build/wheel/env/bin/python -m pip --disable-pip-version-check install --quiet -c constraints.txt dist/*.whl
 	cd build/wheel && env/bin/hiergcn fit cora --model gcn --seeds 1 --out run && test -s run/report.html
+	! build/wheel/env/bin/hiergcn reproduce list
+	build/wheel/env/bin/python -m pip --disable-pip-version-check install --quiet -c constraints.txt ./experiments
+	build/wheel/env/bin/hiergcn reproduce page --store docs/results/numbers/runs.json.gz --out build/wheel/pages
+	cmp build/wheel/pages/numbers/README.md docs/results/numbers/README.md
 
 bench: $(VENV)/.bench
 	@set -e; for script in $$(grep -l __main__ benchmarks/*.py | grep -v plots.py) benchmarks/plots.py; do \
@@ -62,12 +67,12 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 # The pin of torch comes from constraints.txt; a stamp is remade when it or the list of dependencies changes.
-$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) install -c constraints.txt -e .
+$(VENV)/.core: pyproject.toml experiments/pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install -c constraints.txt -e . -e ./experiments
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) install -c constraints.txt -e '.[dev]'
+$(VENV)/.dev: pyproject.toml experiments/pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install -c constraints.txt -e '.[dev]' -e ./experiments
 	@touch $(VENV)/.core $@
 
 $(VENV)/.bench: $(VENV)/.dev

@@ -30,10 +30,10 @@ import pandas as pd
 
 import hiergcn
 from hiergcn.errors import InputError
-from hiergcn.paper.store import Store
 from hiergcn.run.folder import load_run
 from hiergcn.workers.machine import environment
 from hiergcn.workers.process import Worker
+from hiergcn_experiments.store import Store
 from mutated_files import NODES, make_judge, write_sound_files
 
 HANG = 60.0

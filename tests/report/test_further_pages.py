@@ -120,9 +120,9 @@ def of_paper(folder: Path) -> Path:
     sys.path.insert(0, str(Path(__file__).parents[1] / "paper"))
     from made_up import TINY, records_of
 
-    from hiergcn.paper.experiments import paper_experiments
-    from hiergcn.paper.page import write_pages
-    from hiergcn.paper.store import Store
+    from hiergcn_experiments.experiments import paper_experiments
+    from hiergcn_experiments.page import write_pages
+    from hiergcn_experiments.store import Store
 
     store = Store(folder / "store")
     store.make()

@@ -16,15 +16,15 @@ from hiergcn.comparison.tune import tune
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.paper.experiment import Arm, Experiment, Measurement
-from hiergcn.paper.runner import JobDone, jobs_of, run_jobs
-from hiergcn.paper.store import Store
 from hiergcn.run.fit import fit
 from hiergcn.run.settings import Settings, settings_for
 from hiergcn.workers import ray_engine, ray_worker
 from hiergcn.workers.engine import Processes, Request, replies
 from hiergcn.workers.process import Reply
 from hiergcn.workers.ray_engine import RayEngine
+from hiergcn_experiments.experiment import Arm, Experiment, Measurement
+from hiergcn_experiments.runner import JobDone, jobs_of, run_jobs
+from hiergcn_experiments.store import Store
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'hiergcn[ray]'.")
 pytest.importorskip("ray.cluster_utils")

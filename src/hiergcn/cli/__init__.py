@@ -8,30 +8,18 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from hiergcn.cli import (
-    check,
-    coarsen,
-    compare,
-    datasets,
-    explain,
-    export,
-    fit,
-    methods,
-    predict,
-    report,
-    reproduce,
-    suggest,
-    tune,
-)
+from hiergcn.cli import check, coarsen, compare, datasets, explain, export, fit, methods, predict, report, suggest, tune
 from hiergcn.cli.help import Command, Group, usage_sentence
 from hiergcn.cli.terminal import is_first_rank, print_error
-from hiergcn.errors import HierGCNError, InputError
+from hiergcn.errors import HierGCNError, InputError, MissingPackageError
+from hiergcn.plugins import EXPERIMENTS, plugins
 from hiergcn.version import __version__
 
 TRACEBACK = "HIERGCN_TRACEBACK"
@@ -54,14 +42,36 @@ app = typer.Typer(
 )
 _COMMANDS = {
     "Train and predict": (check.check, fit.fit, predict.predict, explain.explain, suggest.suggest),
-    "Compare": (compare.compare, tune.tune, reproduce.reproduce),
+    "Compare": (compare.compare, tune.tune),
     "Look up": (methods.models, methods.settings),
     "More": (report.report, export.export, coarsen.coarsen),
 }
+_OF_EXPERIMENTS = ("reproduce",)
 for panel, commands in _COMMANDS.items():
     for command in commands:
         app.command(cls=Command, rich_help_panel=panel)(command)
 app.add_typer(datasets.app, name="datasets", rich_help_panel="Look up")
+
+
+def add_command(name: str, function: Callable[..., Any]) -> None:
+    """Add a command to the shell, unless it has one of that name."""
+    if name not in _names():
+        app.command(name, cls=Command, rich_help_panel="More")(function)
+
+
+def _names() -> list[str]:
+    known: list[Any] = [*app.registered_commands, *app.registered_groups]
+    return [one.name or getattr(getattr(one, "callback", None), "__name__", "") for one in known]
+
+
+def _add_plugins(words: list[str]) -> None:
+    """Add the commands of other packages, unless the first word is one of the shell's own."""
+    if words and words[0] in _names():
+        return
+    for name, function in plugins("commands").items():
+        add_command(name, function)
+    if words and words[0] in _OF_EXPERIMENTS and words[0] not in _names():
+        raise MissingPackageError(f"hiergcn {words[0]} {EXPERIMENTS}")
 
 
 def _show_version(wanted: bool) -> None:
@@ -114,6 +124,7 @@ def main() -> None:
     _open_streams()
     _limit_spinning()
     try:
+        _add_plugins(sys.argv[1:])
         code = app(prog_name="hiergcn", standalone_mode=False)
     except Exception as error:
         if os.environ.get(TRACEBACK):

@@ -1,0 +1,385 @@
+"""Run the jobs that the store does not have yet, in worker processes or on other machines."""
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache, partial
+from itertools import chain, zip_longest
+from multiprocessing.connection import Connection, wait
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from hiergcn.datasets import Dataset, load_dataset
+from hiergcn.errors import InputError
+from hiergcn.evaluate.metrics import evaluate_test, result_key
+from hiergcn.graph.split import Split, SplitSpec
+from hiergcn.model.registry import build_method
+from hiergcn.run.memory_plan import unit_request
+from hiergcn.run.settings import Settings
+from hiergcn.run.trainer import Trainer
+from hiergcn.workers.engine import Engine, Request, replies
+from hiergcn.workers.process import Reply, Send, Work, Worker
+from hiergcn_experiments.collect import Results
+from hiergcn_experiments.experiment import Experiment, Job, Measurement, Training
+from hiergcn_experiments.experiments import Scale, paper_experiments, plus_experiments
+from hiergcn_experiments.labels import NAME as LABELS
+from hiergcn_experiments.long_range import LARGE as LARGE_CITY
+from hiergcn_experiments.long_range import NAME as RANGE
+from hiergcn_experiments.measures import MEASURES
+from hiergcn_experiments.store import Record, Store, data_digest, identity, made_here
+
+SIDE_BY_SIDE = 50
+"""Most runs trained at once on a GPU."""
+IN_TURN = 2
+"""Runs per unit if they are trained one after the other: few, so that all workers end at about the same time."""
+LARGE = 10_000
+"""Nodes from which on a GPU pays off even for one run at a time."""
+
+
+def chosen(names: Sequence[str], scale: Scale, *others: Experiment) -> list[Experiment]:
+    """Return the named experiments, of the scale or others, in order.
+
+    `all` means the paper's, `plus` H-GCN+'s, `labels` those about spending labels, and `range` those about graphs of
+    large diameter but for the large city.
+    """
+    paper, plus = paper_experiments(scale), plus_experiments(scale)
+    groups = {"all": list(paper), "plus": list(plus)}
+    for group in (LABELS, RANGE):
+        parts = (one.name for one in others if one.name.startswith(f"{group}-"))
+        groups[group] = [name for name in parts if name != LARGE_CITY]
+    every = paper | plus | {one.name: one for one in others}
+    for name in names:
+        if name not in every and name not in groups:
+            known = f"{', '.join(groups)}, or some of {', '.join(every)}"
+            raise InputError(f"There is no experiment named {name!r}. Choose {known}.")
+    listed = [one for name in names for one in groups.get(name, [name])]
+    return [every[name] for name in dict.fromkeys(listed)]
+
+
+def jobs_of(experiments: Iterable[Experiment], methods: Sequence[str] = (), datasets: Sequence[str] = ()) -> list[Job]:
+    """Return every job of the experiments once, in order; only those of some methods and datasets if any are named."""
+    found: dict[str, Job] = {}
+    for job in (job for experiment in experiments for job in experiment.jobs()):
+        method = job.settings.method if isinstance(job, Training) else None
+        if (not methods or method in methods) and (not datasets or job.dataset in datasets):
+            found.setdefault(identity(job.key()), job)
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Jobs that one worker does together: trainings that differ in split and seed alone, or one measurement."""
+
+    jobs: tuple[Job, ...]
+    on_gpu: bool = False
+    alone: bool = False
+    shares_gpu: bool = False
+    """Several workers may do such units on the GPU at the same time."""
+
+    @property
+    def about(self) -> str:
+        return self.jobs[0].about
+
+
+def units_of(jobs: Iterable[Job], device: torch.device) -> list[Unit]:
+    """Group the jobs into units, in turn one of each group of alike jobs.
+
+    A run that ends early thus has some runs of every figure rather than all runs of some figures.
+    """
+    groups: dict[Any, list[Job]] = {}
+    for job in jobs:
+        groups.setdefault(_shared(job), []).append(job)
+    by_group = [_group_units(group, device) for group in groups.values()]
+    return [unit for turn in zip_longest(*by_group) for unit in turn if unit is not None]
+
+
+def _shared(job: Job) -> Any:
+    if isinstance(job, Measurement):
+        return identity(job.key())
+    split = job.split
+    return job.dataset, job.settings, split.kind, split.per_class, split.small_validation
+
+
+def _group_units(group: list[Job], device: torch.device) -> list[Unit]:
+    first = group[0]
+    if isinstance(first, Measurement):
+        on_gpu = first.on_device and device.type == "cuda"
+        return [Unit((job,), on_gpu, first.alone, shares_gpu=on_gpu) for job in group]
+    together = device.type == "cuda" and build_method(first.settings.method, first.settings.model).replicates
+    size = SIDE_BY_SIDE if together else IN_TURN
+    on_gpu = device.type == "cuda" and (together or dataset_of(first.dataset).graph.n_nodes >= LARGE)
+    return [Unit(tuple(group[at : at + size]), on_gpu) for at in range(0, len(group), size)]
+
+
+_SENT: dict[str, Dataset] = {}  # in a worker of another machine, which may not have the files
+
+
+@cache
+def dataset_of(name: str) -> Dataset:
+    return _SENT.get(name) or load_dataset(name)
+
+
+@cache
+def _request(dataset: str, settings: Settings, device: str) -> Request:
+    return unit_request(dataset_of(dataset).graph, settings, None, device)
+
+
+@cache
+def digest_of(name: str | None) -> str | None:
+    return None if name is None else data_digest(dataset_of(name))
+
+
+# In a worker
+
+
+def _make_work(device: str) -> Work:
+    """Prepare a worker; return the function that does a unit, sends each result and returns all."""
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)  # a confident softmax is full of denormals, and each costs a hundred cycles
+
+    def work(send: Send, unit: Unit) -> list[Record]:
+        trainings = [job for job in unit.jobs if isinstance(job, Training)]
+        measurements = (measured(job, device) for job in unit.jobs if isinstance(job, Measurement))
+        records = []
+        for record in chain(measurements, _trained(trainings, device)):
+            send(record)
+            records.append(record)
+        return records
+
+    return work
+
+
+def _make_spread_work(device: str, datasets: dict[str, Dataset]) -> Work:
+    """Prepare a worker of another machine, which gets the datasets with its work; only some units use the device."""
+    _SENT.update(datasets)
+    works = {True: _make_work(device), False: _make_work("cpu")}
+    return lambda send, unit: works[unit.on_gpu](send, unit)
+
+
+def _trained(jobs: Sequence[Training], device: str) -> Iterator[Record]:
+    """Train runs that share dataset and settings, and evaluate each on its test nodes."""
+    if not jobs:
+        return
+    name, settings = jobs[0].dataset, jobs[0].settings
+    data, trainer = dataset_of(name), _trainer(name, device)
+    splits = {job.split: _split(name, job.split) for job in jobs}
+    outcomes = trainer.train(settings, [(splits[job.split], job.seed) for job in jobs])
+    for job, outcome in zip(jobs, outcomes, strict=True):
+        predicted = {} if outcome.probabilities is None else {job.seed: outcome.probabilities.argmax(axis=1)}
+        report = evaluate_test(data.graph, splits[job.split], predicted, [job.seed])
+        assert report is not None
+        result = {
+            **{result_key(metric): summary.per_seed[0] for metric, summary in report.items()},
+            "validation_accuracy": None if outcome.probabilities is None else outcome.validation_accuracy,
+            "best_epoch": outcome.best_epoch,
+            "epochs": len(outcome.history),
+            "failure": outcome.failure,
+            "depth": _depth(trainer, settings),
+        }
+        yield Record(job.key(), digest_of(name), result, made_here(outcome.seconds, device))
+
+
+@cache
+def _split(dataset: str, spec: SplitSpec) -> Split:
+    """Return a split, always the same value, for which a trainer makes columns of labels once."""
+    data = dataset_of(dataset)
+    return spec.split(data.graph, data.split)
+
+
+@lru_cache(maxsize=1)  # another dataset frees the memory of the last one
+def _trainer(dataset: str, device: str) -> Trainer:
+    return Trainer(dataset_of(dataset).graph, torch.device(device))
+
+
+def measured(job: Measurement, device: str = "cpu") -> Record:
+    began = perf_counter()
+    where = {"device": device} if job.on_device else {}
+    result = MEASURES[job.name](**job.arguments, **where)
+    return Record(
+        job.key(), digest_of(job.dataset), result, made_here(perf_counter() - began, where.get("device", "cpu"))
+    )
+
+
+def _depth(trainer: Trainer, settings: Settings) -> int | None:
+    """Return the levels of the network, which may be fewer than requested; None without a hierarchy."""
+    hierarchy = trainer.hierarchy(settings)
+    if hierarchy is None:
+        return None
+    return int(hierarchy.depth if getattr(settings.model, "coarsening", True) else settings.model.levels)
+
+
+# In the calling process
+
+
+@dataclass(frozen=True)
+class Started:
+    """All jobs, and the units of those that are not in the store."""
+
+    jobs: int
+    units: list[Unit]
+
+
+@dataclass(frozen=True)
+class JobDone:
+    unit: Unit
+    record: Record
+
+
+@dataclass(frozen=True)
+class UnitFailed:
+    unit: Unit
+    reason: str
+
+
+OnEvent = Callable[[Started | JobDone | UnitFailed], None]
+
+
+@dataclass
+class RunSummary:
+    """What a run did."""
+
+    jobs: int
+    done_before: int = 0
+    done: int = 0
+    failures: dict[str, str] = field(default_factory=dict)
+    """Reasons by the kind of unit that gave no result: a missing package, too little memory."""
+    interrupted: bool = False
+    out_of_time: bool = False
+    seconds: float = 0.0
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    store: Store,
+    *,
+    workers: int = 1,
+    device: str = "cpu",
+    again: bool = False,
+    on_event: OnEvent = lambda _: None,
+    budget_seconds: float = math.inf,
+    gpu_workers: int = 1,
+    engine: Engine | None = None,
+) -> RunSummary:
+    """Do the jobs that the store does not have. Ctrl-C keeps finished runs.
+
+    Args:
+        jobs: in the order of their importance.
+        store: holds earlier results and gets the new ones.
+        workers: processes on the CPU, one thread each; as many on the GPU for units that share it.
+        device: `cpu` or `cuda`; on `cuda` further processes use the GPU.
+        again: do all jobs, also those that the store has.
+        on_event: called as runs finish or fail.
+        budget_seconds: no unit is started after this time.
+        gpu_workers: processes that train on the GPU.
+        engine: does the units on other machines, but for those that need an idle one.
+    """
+    began = time.monotonic()
+    store.make()
+    missing = list(jobs) if again else _missing(jobs, store)
+    summary = RunSummary(len(jobs), done_before=len(jobs) - len(missing))
+    units = units_of(missing, torch.device(device))
+    on_event(Started(len(jobs), units))
+    pool = _Pool(store, on_event, summary, began + budget_seconds)
+    try:
+        if engine is not None:
+            pool.work_on(engine, [unit for unit in units if not unit.alone], device)
+        else:
+            pool.work([unit for unit in units if not unit.alone and not unit.shares_gpu], workers, device, gpu_workers)
+            pool.work([unit for unit in units if unit.shares_gpu], 0, device, gpu_workers=max(workers, 1))
+        pool.work([unit for unit in units if unit.alone], 1, "cpu")  # seconds are measured on an idle machine
+    except KeyboardInterrupt:
+        summary.interrupted = True
+    summary.seconds = time.monotonic() - began
+    return summary
+
+
+def _missing(jobs: Sequence[Job], store: Store) -> list[Job]:
+    """Return the jobs without a result on the same data, and measurements that failed."""
+    have = Results(store.records())
+    found = ((job, have.find(job)) for job in jobs)
+    return [
+        job
+        for job, record in found
+        if record is None
+        or record.data != digest_of(job.dataset)
+        or (isinstance(job, Measurement) and record.result.get("failure"))
+    ]
+
+
+@dataclass
+class _Pool:
+    """Shares units among workers."""
+
+    store: Store
+    on_event: OnEvent
+    summary: RunSummary
+    deadline: float
+    written: set[str] = field(default_factory=set)
+    """Ids of the results so far: a unit that was started again sends some of them again."""
+
+    def work_on(self, engine: Engine, units: Sequence[Unit], device: str) -> None:
+        """Have every unit done by an engine."""
+        trainings = [job for unit in units for job in unit.jobs if isinstance(job, Training)]
+        datasets = {name: dataset_of(name) for name in {job.dataset for job in trainings}}
+        queue = deque(units)
+
+        def jobs() -> Iterator[tuple[Unit, Request]]:
+            while queue and time.monotonic() < self.deadline:
+                unit = queue.popleft()
+                first, on = unit.jobs[0], device if unit.on_gpu else "cpu"
+                plain = Request(gpus=int(unit.on_gpu))  # of a measurement nothing is known
+                yield unit, _request(first.dataset, first.settings, on) if isinstance(first, Training) else plain
+
+        with engine.pool(_make_spread_work, device, datasets) as pool:
+            for number, reply in replies(pool, jobs()):
+                self._handle(units[number], reply)
+        self.summary.out_of_time |= bool(queue)
+
+    def work(self, units: Sequence[Unit], workers: int, device: str, gpu_workers: int = 1) -> None:
+        """Give every unit to a worker; a worker that dies is replaced."""
+        for_gpu, for_cpu = (deque(unit for unit in units if unit.on_gpu is on_gpu) for on_gpu in (True, False))
+        on_gpu = min(gpu_workers, len(for_gpu)) or (1 if for_cpu and not workers else 0)
+        devices = [device] * on_gpu if device != "cpu" else []
+        devices += ["cpu"] * min(workers, len(for_cpu))
+        new_worker = partial(Worker, _make_work)
+        staff: dict[Worker, str] = {}  # with the device of each
+        try:
+            for where in devices:
+                staff[new_worker(where)] = where
+            while True:
+                for worker, where in staff.items():
+                    queue = for_gpu if where != "cpu" and for_gpu else for_cpu
+                    if worker.job is None and queue and time.monotonic() < self.deadline:
+                        worker.start(queue.popleft())
+                busy = {worker.connection: worker for worker in staff if worker.job is not None}
+                if not busy:
+                    break
+                ready = [one for one in wait(list(busy)) if isinstance(one, Connection)]
+                for worker in (busy[connection] for connection in ready):
+                    unit, reply = worker.job, worker.receive()
+                    self._handle(unit, reply)
+                    if reply.kind == "death":
+                        worker.end()
+                        where = staff.pop(worker)
+                        staff[new_worker(where)] = where
+        finally:
+            for worker in staff:
+                worker.end()
+        self.summary.out_of_time |= bool(for_gpu or for_cpu)
+
+    def _handle(self, unit: Unit, reply: Reply) -> None:
+        """Write the results of a reply to the store, or report that there are none."""
+        if reply.kind in ("failure", "death"):
+            self.summary.failures.setdefault(unit.about, reply.content)
+            self.on_event(UnitFailed(unit, reply.content))
+            return
+        for record in [reply.content] if reply.kind == "message" else reply.content:
+            if record.id not in self.written:
+                self.store.write(record)
+                self.written.add(record.id)
+                self.summary.done += 1
+                self.on_event(JobDone(unit, record))

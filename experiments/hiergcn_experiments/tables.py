@@ -1,0 +1,250 @@
+"""The paper's tables: our figures beside the paper's."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from hiergcn.evaluate.metrics import Summary
+from hiergcn_experiments.collect import TABLE1, CellResult, Evidence, Printed
+from hiergcn_experiments.experiments import DATASET_TITLES, TEXTS, arm_title
+from hiergcn_experiments.significance import compare_cells, points, probability, to_paper
+
+METHODS = (
+    *("deepwalk", "planetoid-t", "planetoid-i", "gcn", "gat", "dgcn", "hgcn", "hgcn-nell"),  # of the paper
+    *("appnp", "grand", "graph-unet", "mlp", "label-propagation"),
+)
+Cells = Mapping[tuple[str, str, str], CellResult]
+"""By (arm, dataset, column)."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """The content of one table cell: the main text, and smaller lines below it."""
+
+    main: str
+    below: tuple[str, ...] = ()
+    strong: bool = False
+    mark: str = ""
+    """A verdict, for its colour."""
+
+
+Row = tuple[Text | str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under column names; the first column holds words."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Text, ...], ...]
+    caption: str = ""
+    wordy: bool = False
+    """All columns hold words."""
+
+    @classmethod
+    def of(cls, columns: Iterable[str], rows: Iterable[Row], caption: str = "", *, wordy: bool = False) -> Self:
+        """Return a table whose plain cells are given as text."""
+        cells = (tuple(Text(cell) if isinstance(cell, str) else cell for cell in row) for row in rows)
+        return cls(tuple(columns), tuple(cells), caption, wordy)
+
+    def holds_words(self, column: int) -> bool:
+        """Return whether a column is read as text, from the left: the first, and those with a word of four letters."""
+        return self.wordy or column == 0 or any(re.search(r"[A-Za-z]{4}", row[column].main) for row in self.rows)
+
+
+def words(*cells: str) -> tuple[Text, ...]:
+    return tuple(Text(cell) for cell in cells)
+
+
+def accuracy_text(result: CellResult | None, best: float | None = None) -> Text:
+    """Format mean ± spread; below it the number of runs if some are missing, the paper's figure, the difference."""
+    if result is None:
+        return Text("–")
+    printed = result.printed
+    below: tuple[str, ...] = () if printed is None else (f"paper {spread(printed)}",)
+    if result.done == 0:
+        return Text("not run" if result.missing else f"all {result.failed} failed", below)
+    main = spread(result.accuracy)
+    if result.failed:
+        main += f", {result.failed} failed"
+    if result.missing:
+        below = (f"{result.done + result.failed} of {len(result.records)} runs", *below)
+    found = to_paper(result)
+    if found is not None:
+        below += (f"{points(found.difference)}, {probability(found.p)}",)
+    return Text(main, below, strong=best is not None and result.accuracy.mean == best)
+
+
+def spread(figure: Summary | Printed) -> str:
+    """Format mean ± standard deviation in per cent."""
+    return points(figure.mean, False) + ("" if figure.std is None else f" ± {points(figure.std, False)}")
+
+
+def accuracy_table(cells: Cells, arms: Iterable[str], datasets: Sequence[str], *, mark_best: bool = False) -> Table:
+    """Return a row per arm that has cells, and a column per dataset."""
+    best = {name: _best(cell for (_, where, _), cell in cells.items() if where == name) for name in datasets}
+    rows: list[Row] = []
+    for arm in arms:
+        shown = {name: cells.get((arm, name, "")) for name in datasets}
+        if any(shown.values()):
+            texts = (accuracy_text(cell, best[name] if mark_best else None) for name, cell in shown.items())
+            rows.append((arm_title(arm), *texts))
+    return Table.of(dataset_columns("method", datasets), rows)
+
+
+def dataset_columns(first: str, datasets: Sequence[str]) -> tuple[str, ...]:
+    return first, *(DATASET_TITLES[name] for name in datasets)
+
+
+def table1(evidence: Evidence) -> tuple[Table, list[str]]:
+    """Return the statistics of the datasets, and the reasons for differences from the paper's."""
+    found = evidence.by_dataset("table1")
+    titles = {"nodes": "vertices", "labelling": "labelling rate"}
+    rows: list[Row] = [
+        (titles.get(what, what), *(_statistic(one, what, TABLE1[name][what]) for name, one in found.items()))
+        for what in ("nodes", "edges", "classes", "features", "labelling")
+    ]
+    reasons = [note for name, one in found.items() if one is not None for note in _reasons(name, one)]
+    return Table.of(dataset_columns("", list(found)), rows), reasons
+
+
+def _statistic(one: dict[str, Any] | None, what: str, printed: float) -> Text:
+    if one is None:
+        return Text("not run", (f"paper {printed:,}",))
+    value = round(one["train"] / one["nodes"], 3) if what == "labelling" else one[what]
+    return Text(f"{value:,}", ("as in the paper" if value == printed else f"paper {printed:,}",))
+
+
+def _reasons(name: str, one: dict[str, Any]) -> list[str]:
+    """Explain differing counts, using only the counts themselves and the dataset's files."""
+    printed, listed, texts = TABLE1[name], one["listed_edges"], dict(TEXTS["reasons"])
+    if listed is None or listed == printed["edges"]:
+        texts["edges"] = texts["edges_unlisted" if listed is None else "edges_as_listed"]
+    entries, relations = 2 * (listed or 0), one["features"] - printed["features"]
+    words = {**one, "title": DATASET_TITLES[name], "printed": printed, "entries": entries, "relations": relations}
+    return [texts[what].format(**words) for what in ("edges", "classes", "features") if one[what] != printed[what]]
+
+
+def table2(evidence: Evidence) -> Table:
+    return accuracy_table(evidence.cells["table2"], METHODS, evidence.scale.datasets, mark_best=True)
+
+
+def table3(evidence: Evidence, small: bool, caption: str) -> Table:
+    counts = evidence.scale.labels
+    columns = [f"{count} small" if small else str(count) for count in counts]
+    arms = ("gcn", "gat", "dgcn", "hgcn", "appnp", "grand")
+    best = {column: _best([evidence.table3(arm, column) for arm in arms]) for column in columns}
+    rows: list[Row] = [
+        (arm_title(arm), *(_with_spreads(evidence.table3(arm, column), best[column]) for column in columns))
+        for arm in arms
+    ]
+    return Table.of(("method", *(f"{count} per class" for count in counts)), rows, caption)
+
+
+def _with_spreads(result: CellResult, best: float | None) -> Text:
+    """Format an accuracy with the spreads of draws and of seeds below it."""
+    text = accuracy_text(result, best)
+    if result.spread_of_draws is None:
+        return text
+    parts = [f"{len(result.by_split)} draws ± {points(result.spread_of_draws, False)}"]
+    if result.spread_of_seeds is not None:
+        seeds = max(len(values) for values in result.by_split.values())
+        parts.append(f"{seeds} seeds ± {points(result.spread_of_seeds, False)}")
+    return replace(text, below=(*parts, *text.below))
+
+
+def table4(evidence: Evidence) -> Table:
+    arms = ("no-coarsening", "no-embedding", "hgcn", "no-coarsening-nell", "no-embedding-nell", "hgcn-nell")
+    return accuracy_table(evidence.cells["table4"], arms, evidence.scale.datasets)
+
+
+def varied_table(evidence: Evidence, experiment: str, what: str) -> Table:
+    """Return accuracy by dataset over the values of a varied setting."""
+    cells = evidence.cells[experiment]
+    values = list(dict.fromkeys(column for _, _, column in cells))
+    rows: list[Row] = []
+    for name in evidence.scale.datasets:
+        shown = [cells["hgcn", name, value] for value in values]
+        best = _best(shown)
+        rows.append((DATASET_TITLES[name], *(_varied_text(cell, best, what == "levels") for cell in shown)))
+    return Table.of((what, *values), rows)
+
+
+def _varied_text(cell: CellResult, best: float | None, with_depth: bool) -> Text:
+    text = accuracy_text(cell, best)
+    if with_depth and cell.depth is not None and cell.depth < int(cell.cell.column):
+        return replace(text, below=(*text.below, f"{cell.depth} levels"))
+    return text
+
+
+def random_table(evidence: Evidence) -> Table:
+    """Return accuracy on random splits. No figure is marked as best: means of 10 and of 100 splits do not compare."""
+    cells, datasets = evidence.cells["random-splits"], evidence.scale.citation
+    leads = {name: _leads(cells, name) for name in datasets}
+    rows: list[Row] = []
+    for arm in METHODS:
+        if all((arm, name, "") in cells for name in datasets):
+            shown = [(cells[arm, name, ""], leads[name].get(arm, "")) for name in datasets]
+            rows.append((arm_title(arm), *(_random_text(cell, lead) for cell, lead in shown)))
+    return Table.of(dataset_columns("method", datasets), rows)
+
+
+def _leads(cells: Cells, dataset: str) -> dict[str, str]:
+    """Describe each method's difference from H-GCN on the same splits; Holm's correction within the dataset."""
+    theirs = cells["hgcn", dataset, ""]
+    pairs = [(arm, one, theirs) for (arm, name, _), one in cells.items() if name == dataset and arm != "hgcn"]
+    return {
+        one.name: f"to H-GCN {points(one.found.mean)} ({probability(one.p)})" for one in compare_cells(pairs) if one.run
+    }
+
+
+def _random_text(cell: CellResult, lead: str) -> Text:
+    text = accuracy_text(cell)
+    splits = () if cell.missing or not cell.by_split else (f"{len(cell.by_split)} splits",)
+    return replace(text, below=(*splits, *text.below, *([lead] if lead else [])))
+
+
+def field_table(evidence: Evidence) -> Table:
+    """Return the median receptive field by dataset and levels."""
+    levels = range(evidence.scale.field_levels + 1)
+    rows: list[Row] = []
+    for name, one in evidence.by_dataset("figure-receptive-field").items():
+        if one is None:
+            rows.append((DATASET_TITLES[name], *["not run"] * (len(levels) + 2)))
+            continue
+        shares = [
+            f"{100 * one['hgcn'][level]['median'] / one['nodes']:.3g}" if level <= one["depth"] else "–"
+            for level in levels
+        ]
+        gcn, steps = f"{100 * one['gcn']['median'] / one['nodes']:.3g}", f"{one['distance']['mean']:.2f}"
+        rows.append((DATASET_TITLES[name], gcn, *shares, steps))
+    columns = ("dataset", "GCN, 2 layers", *(f"{level}" for level in levels), "steps to a label")
+    return Table.of(columns, rows, "Median receptive field in per cent of the nodes, by levels.")
+
+
+def cost_table(evidence: Evidence) -> Table:
+    """Return seconds by size of the graph."""
+    names = {
+        "coarsen": "coarsening",
+        "hgcn_prepare": "H-GCN, preparation",
+        "hgcn_epoch": "H-GCN, epoch",
+        "gcn_prepare": "GCN, preparation",
+        "gcn_epoch": "GCN, epoch",
+        "gat_epoch": "GAT, epoch",
+    }
+    rows: list[Row] = []
+    measurements = evidence.experiments["complexity"].measurements
+    for measurement, one in zip(measurements, evidence.measured("complexity"), strict=True):
+        size = f"{measurement.arguments['nodes']:,}"
+        if one is None:
+            rows.append((size, f"degree {measurement.arguments['degree']}", *["not run"] * len(names)))
+        else:
+            seconds = [f"{one[name]:.3g}" if name in one else "–" for name in names]
+            rows.append((size, f"{one['edges']:,}", *seconds))
+    caption = "Seconds. Preparation is done once per fit and does not include coarsening."
+    return Table.of(("nodes", "edges", *names.values()), rows, caption)
+
+
+def _best(cells: Iterable[CellResult]) -> float | None:
+    return max((cell.accuracy.mean for cell in cells if cell.accuracy.mean is not None), default=None)

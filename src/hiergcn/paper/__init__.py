@@ -1,4 +1,0 @@
-"""The paper's Section 4 and H-GCN+'s experiments as data, a runner, a store, and the pages made from it.
-
-Read `experiment.py` first (what an experiment is), then `experiments.py`, `store.py`, `runner.py` and `claims.py`.
-"""

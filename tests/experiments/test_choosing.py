@@ -1,0 +1,142 @@
+"""The benchmark of the automatic choice: tasks, and tables from made-up results."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hiergcn.errors import InputError
+from hiergcn_experiments.choosing import NAME, RECIPES_NAME, TASKS, choosing_experiment
+from hiergcn_experiments.choosing_results import TaskResult, choosing_records
+from hiergcn_experiments.choosing_tables import choosing_sections
+from hiergcn_experiments.experiments import QUICK
+from hiergcn_experiments.page import write_pages
+from hiergcn_experiments.sections import Section
+from hiergcn_experiments.store import Record, write_packed
+from hiergcn_experiments.tables import Table
+
+Accuracies = dict[str, float | None]
+
+
+def figures(auto: float, candidates: Accuracies, named: dict[str, float] | None = None) -> dict[str, Any]:
+    def answer(accuracy: float) -> dict[str, Any]:
+        errors = {"ece_before": 0.2, "ece_after": 0.1}
+        return {"failure": None, "test_accuracy": accuracy, "validation_accuracy": accuracy, "seconds": 9.0, **errors}
+
+    listed = [
+        {"name": name, "test": test, "weight": float(place == 0), "left_out": None if test else "stopped at epoch 9"}
+        for place, (name, test) in enumerate(candidates.items())
+    ]
+    by_name = {name: answer(accuracy) for name, accuracy in (named or {}).items()}
+    return answer(auto) | {"candidates": listed, "named": by_name}
+
+
+def record(task: str, split: int, result: dict[str, Any], finished: str = "2026-01-01", name: str = NAME) -> Record:
+    arguments = {"task": task, "split": split, "time_limit": 120.0}
+    made = {"commit": "abc", "device": "cpu", "processor": "a chip", "seconds": 1.0, "finished": finished}
+    return Record({"kind": "measurement", "name": name, "arguments": arguments}, None, result, made)
+
+
+def table(sections: list[Section], name: str) -> dict[str, list[str]]:
+    """Return the cells of a section's table by the first cell of each row."""
+    block = next(part for part in sections if part.name == name).blocks[0]
+    assert isinstance(block, Table)
+    return {row[0].main: [cell.main for cell in row[1:]] for row in block.rows}
+
+
+def test_a_candidate_without_a_result_counts_as_the_automatic_choice() -> None:
+    one = TaskResult(
+        "cora-5", {1: figures(0.80, {"gcn": 0.70, "grand": 0.90}), 2: figures(0.60, {"gcn": 0.64, "grand": None})}
+    )
+    assert one.counted("gcn") == pytest.approx(0.67)
+    assert one.counted("grand") == pytest.approx(0.75)  # (0.90 + 0.60) / 2
+    assert one.best_on_average == "grand"
+    assert one.lead == pytest.approx(-0.05)
+    assert one.best_of_each_split == pytest.approx(0.77)  # (0.90 + 0.64) / 2
+    assert one.lead_over("gcn") == pytest.approx(0.03)
+    assert one.lead_over("grand") == pytest.approx(-0.10)
+    assert one.lead_over("mlp") is None
+
+
+def test_a_method_fitted_by_name_replaces_its_candidate() -> None:
+    one = TaskResult("cora-5", {1: figures(0.8, {"gcn": 0.7}, {"gcn": 0.75})})
+    assert one.single == {"gcn": {1: 0.75}}
+
+
+def test_the_tables_say_where_the_choice_is_behind() -> None:
+    sections = choosing_sections(
+        [
+            record("cora-5", 1, figures(0.800, {"gcn": 0.805})),
+            record("cora-5", 2, figures(0.800, {"gcn": 0.811})),
+            record("photo", 1, figures(0.900, {"gcn": 0.930, "mlp": None})),
+        ]
+    )
+    verdicts = table(sections, "verdicts")
+    assert verdicts["Cora"] == ["−0.8", "yes", "–", "–", "−0.8", "yes", "1 of 2"]
+    assert verdicts["Amazon Photo"] == ["−3.0", "no", "–", "–", "−3.0", "no", "1 of 1"]
+    overview = table(sections, "overview")
+    assert overview["mean accuracy over the tasks"] == ["85.0"]
+    assert overview["tasks within 1.0 point of the task's best candidate, or above it"] == ["1 of 2"]
+    assert overview["expected calibration error, before and after temperature scaling"] == ["20.0 → 10.0"]
+    gcn = table(sections, "candidates")["GCN"]
+    assert gcn == ["3 on 2 tasks", "", "86.9", "85.0", "−1.9", "86.9", "−1.9"]
+    assert table(sections, "chosen")["Cora"][:2] == ["GCN 2", "1.0"]
+
+
+def test_the_latest_record_counts_and_failures_are_listed() -> None:
+    records = choosing_records(
+        [
+            record("photo", 1, figures(0.9, {"gcn": 0.8}), "2026-02-01"),
+            record("photo", 1, {"failure": "Out of memory."}, "2026-01-01"),
+            record("cs", 2, {"failure": "There is no dataset."}),
+        ]
+    )
+    sections = choosing_sections(records)
+    assert list(table(sections, "accuracy")) == ["Amazon Photo", "mean"]
+    assert sections[-1].about == "Of 99 runs, 1 failed and 97 are missing."
+    assert sections[-1].notes[0] == "choosing cs 2: There is no dataset."
+
+
+def test_public_splits_stand_apart(tmp_path: Path) -> None:
+    recipe = figures(0.85, {"grand": 0.83, "gcn": 0.81}, {"grand": 0.85, "hgcn-plus": 0.84})
+    records = [
+        record("cora-public", 1, figures(0.84, {"gcn": 0.81})),
+        record("cora-public", 1, recipe, name=RECIPES_NAME),
+    ]
+    rows = table(choosing_sections(records), "public")
+    assert rows == {
+        "Cora, public split": ["84.0", "20.0 → 10.0", "9", "85.0", "GRAND 100%", "85.0", "84.0", "20.0 → 10.0"]
+    }
+    write_packed(records, tmp_path / "runs.json.gz")
+    pages = write_pages(tmp_path / "runs.json.gz", tmp_path / "out", QUICK)
+    assert pages == [tmp_path / "out" / "choosing" / "index.html"]  # no page of the paper without its runs
+    html = pages[0].read_text(encoding="utf-8")
+    assert "Cora, public split" in html
+    names = re.findall(r' id="([^"]+)"', html)
+    assert len(names) == len(set(names))
+    assert set(re.findall(r'href="#([^"]+)"', html)) <= set(names)
+    again = tmp_path / "out" / "choosing" / "runs.json.gz"
+    assert again.read_bytes() == (tmp_path / "runs.json.gz").read_bytes()
+
+
+def test_every_task_has_its_jobs_and_the_first_splits_come_first() -> None:
+    jobs = choosing_experiment(60).measurements
+    assert len(jobs) == 15 * 5 + 2 * 3 * 4
+    assert [job.arguments["split"] for job in jobs] == sorted(job.arguments["split"] for job in jobs)
+    assert min(job.arguments["split"] for job in jobs) == 1  # split 0 served the design
+    assert all(job.on_device for job in jobs)
+    assert [job.arguments["task"] for job in choosing_experiment(tasks=["cs"], splits=1).measurements] == ["cs"]
+    with pytest.raises(InputError, match="--tasks corra: choose some of cora-5"):
+        choosing_experiment(tasks=["corra"])
+
+
+def test_generated_tasks_differ_by_split() -> None:
+    (first, split), (other, _) = (TASKS["communities"].draw(number) for number in (1, 2))
+    assert (split.train.size, split.validation.size, split.test.size) == (48, 12, 240)
+    assert first.labels is not None
+    assert other.labels is not None
+    assert not np.array_equal(first.labels, other.labels)
+    split.check(first)
+    assert list(TASKS["cora-public"].seeds(2)) == [5, 6, 7, 8, 9]

@@ -1,0 +1,146 @@
+"""The benchmark of labels: strategies, labels saved, and tables from made-up results."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hiergcn.errors import InputError
+from hiergcn_experiments import labels
+from hiergcn_experiments.experiments import QUICK
+from hiergcn_experiments.labels import (
+    AUTO,
+    COVERAGE,
+    COVERAGE_AUTO,
+    DOUBTFUL,
+    LINEAR,
+    SCALE,
+    STRATEGIES,
+    Arena,
+    arena_of,
+    labels_experiments,
+)
+from hiergcn_experiments.labels_page import Curves, curves_of, devices_of, labels_records, labels_sections
+from hiergcn_experiments.page import write_pages
+from hiergcn_experiments.runner import chosen
+from hiergcn_experiments.store import Record, write_packed
+from hiergcn_experiments.tables import Table
+
+
+def record(name: str, arguments: dict[str, Any], result: dict[str, Any], finished: str = "2026-01-01") -> Record:
+    made = {"commit": "abc", "device": "cpu", "processor": "a chip", "seconds": 1.0, "finished": finished}
+    return Record({"kind": "measurement", "name": name, "arguments": arguments}, None, result, made)
+
+
+def accuracies(random: float, suggest: float) -> dict[str, Any]:
+    """Every strategy at 5 and 10 labels per class; random nodes gain 0.1 with twice as many."""
+    given = {"random": {"5": random, "10": random + 0.1}, "suggest": {"5": suggest, "10": suggest + 0.1}}
+    return {"accuracy": given | {"rounds": {"5": suggest, "10": suggest + 0.15}}}
+
+
+@pytest.fixture(scope="module")
+def results() -> list[Record]:
+    sets = [
+        {"nodes": nodes, "asked": asked, "covered": asked + 0.01, "size": 1.5}
+        for nodes in labels.CALIBRATING
+        for asked in labels.ASKED
+    ]
+    doubts = {
+        "flipped": 14,
+        "labels": 140,
+        "precision": {"judged": 0.6, "confidence in the label": 0.4, "confidence": 0.1},
+        "accuracy": {"as given": 0.7, "without the doubtful": 0.72, "true labels": 0.8},
+    }
+    return [
+        *(record(LINEAR, {"task": "cora", "draw": draw}, accuracies(0.5, 0.55 + 0.01 * draw)) for draw in range(3)),
+        record(LINEAR, {"task": "pegase", "draw": 0}, accuracies(0.5, 0.45)),
+        record(
+            AUTO, {"task": "cora", "draw": 0, "time_limit": 5.0}, accuracies(0.6, 0.7) | {"failures": ["rounds: x"]}
+        ),
+        record(COVERAGE, {"task": "cora", "split": 0, "model": "linear"}, {"sets": sets, "accuracy": 0.7}),
+        record(DOUBTFUL, {"task": "cora", "draw": 0, "more": 0}, doubts),
+        record(SCALE, {"nodes": 10_000_000}, {"edges": 5, "coarsen": 9.0, "suggest": 130.0}),
+    ]
+
+
+def test_labels_saved_are_read_off_the_curve_of_random_labels() -> None:
+    curves = Curves("cora", {0: accuracies(0.5, 0.55)["accuracy"]})
+    assert curves.saved("suggest", 5) == pytest.approx(1 - 5 / np.sqrt(50))  # half way from 5 to 10, on a log scale
+    assert curves.saved("suggest", 10) is None  # more than random labels reach
+    assert Curves("cora", {0: accuracies(0.5, 0.5)["accuracy"]}).saved("suggest", 5) == pytest.approx(0.0)
+
+
+def test_draws_are_paired(results: list[Record]) -> None:
+    lead = curves_of(results, LINEAR)["cora"].lead("suggest", "random", 5)
+    assert lead.units == 3
+    assert lead.mean == pytest.approx(0.06)
+
+
+def test_the_latest_of_two_runs_counts(results: list[Record]) -> None:
+    later = record(AUTO, {"task": "cora", "draw": 0, "time_limit": 9.0}, accuracies(0.1, 0.9), "2026-02-01")
+    (kept,) = [one for one in labels_records([later, *results]) if one.key["name"] == AUTO]
+    assert kept is later
+
+
+def test_verdicts_say_what_does_not_hold(results: list[Record]) -> None:
+    block = labels_sections(results)[0].blocks[0]
+    assert isinstance(block, Table)
+    verdicts = {row[0].main: (row[1].main, row[2].main) for row in block.rows}
+    assert verdicts["a linear model: suggest better than random in at least 25 of 28 cells"] == ("2 of 4", "undecided")
+    assert verdicts["suggest on 10,000,000 nodes after coarsening: under 120 s"] == ("130 s", "does not hold")
+    held = [name for name, (_, verdict) in verdicts.items() if verdict == "holds"]
+    assert held[-1].startswith("precision of doubtful labels, 20 per class")
+    (sets,) = [verdict for name, (_, verdict) in verdicts.items() if "coverage within 2 points of 90%" in name]
+    assert sets == "undecided"  # one split of one task
+
+
+def test_sets_of_the_automatic_choice_name_their_device(results: list[Record]) -> None:
+    sets = next(one for one in results if one.key["name"] == COVERAGE).result
+    about = {"task": "cora", "model": "auto", "time_limit": 5.0}
+    runs = [record(COVERAGE, about | {"split": split}, sets) for split in range(3)]
+    assert devices_of(runs, "cora", "auto") == "CPU"
+    runs[0].made["device"] = "cuda"
+    assert devices_of(runs, "cora", "auto") == "CPU 2, GPU 1"
+    section = next(part for part in labels_sections([*results, *runs]) if part.name == COVERAGE)
+    linear, automatic = (part for part in section.blocks if isinstance(part, Table))
+    assert "device" not in linear.columns
+    assert automatic.columns[-1] == "device"
+    assert [row[-1].main for row in automatic.rows] == ["CPU 2, GPU 1"]
+
+
+def test_a_page_is_written(results: list[Record], tmp_path: Path) -> None:
+    write_packed(results, tmp_path / "runs.json.gz")
+    (page,) = write_pages(tmp_path / "runs.json.gz", tmp_path / "pages", QUICK)
+    text = (page.parent / "README.md").read_text(encoding="utf-8")
+    assert "Cora, 5 per class" in text
+    assert "1 fits of the automatic choice failed" in text
+    assert (page.parent / "figures" / "curves-linear.svg").is_file()
+
+
+def test_experiments_by_name() -> None:
+    parts = labels_experiments(quick=True, tasks=["cora"])
+    names = [LINEAR, AUTO, COVERAGE, COVERAGE_AUTO, DOUBTFUL, SCALE]
+    assert [one.name for one in chosen(["labels"], QUICK, *parts)] == names
+    assert [len(one.jobs()) for one in parts] == [1, 1, 1, 1, 2, 1]
+    with pytest.raises(InputError, match="choose some of cora"):
+        labels_experiments(tasks=["coral"])
+
+
+@pytest.fixture(scope="module")
+def arena() -> Arena:
+    return arena_of("cora")
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_strategies_choose_as_many_nodes_as_asked(arena: Arena, name: str) -> None:
+    nodes = STRATEGIES[name](arena, 21, 3)
+    assert len(set(nodes.tolist())) == 21
+
+
+def test_a_linear_model_learns_from_chosen_labels_alone(arena: Arena) -> None:
+    nodes = arena.suggested(35, 0)
+    assert arena.labelled(nodes).labelled.tolist() == sorted(nodes.tolist())
+    assert 0.6 < arena.accuracy(arena.linear(nodes), nodes) < 0.9
+    found = labels.labels_coverage("cora", 0, "linear")
+    assert all(abs(one["covered"] - one["asked"]) < 0.1 for one in found["sets"])

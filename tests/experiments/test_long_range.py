@@ -1,0 +1,140 @@
+"""The benchmark of graphs of large diameter: a small run of each part, its page, and the verdicts."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hiergcn.run.settings import settings_for
+from hiergcn_experiments.claims import CLAIMS as OF_THE_PAPER
+from hiergcn_experiments.experiment import Training
+from hiergcn_experiments.experiments import FULL, QUICK
+from hiergcn_experiments.long_range import (
+    ACCURACY,
+    BASE,
+    CITY,
+    CLUSTERED,
+    COST,
+    COST_ARMS,
+    DATASETS,
+    FLAT_ARMS,
+    GAPS,
+    INFLUENCE_ARMS,
+    PRESETS,
+    range_cost,
+    range_experiments,
+    range_influence,
+    range_large,
+)
+from hiergcn_experiments.long_range_results import CLAIMS, RangeResults
+from hiergcn_experiments.page import write_pages
+from hiergcn_experiments.runner import chosen, run_jobs
+from hiergcn_experiments.store import Record, Store
+
+TINY = "city-200"
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+
+
+def test_a_run_that_ends_early_has_every_graph_first() -> None:
+    jobs = [job for job in range_experiments()[0].jobs() if isinstance(job, Training)]
+    first = {(job.dataset, job.split.kind) for job in jobs[: len(jobs) // 3]}
+    every = {(dataset, kind) for dataset in DATASETS for kind in ("tenths", "blocked", "apart")}
+    assert first == every - {(CLUSTERED, "apart")}
+    cells = {(cell.arm, cell.dataset, cell.column): len(cell.runs) for cell in range_experiments()[0].cells()}
+    assert cells["graphsage-16", "helsinki", "blocked"] == 20
+    assert cells[GAPS[0].name, CITY, "random"] == 20
+
+
+def test_range_means_its_parts_but_for_the_large_city() -> None:
+    named = [one.name for one in chosen(["range"], QUICK, *range_experiments(quick=True))]
+    assert named == [ACCURACY, "range-influence", "range-cost"]
+
+
+def test_influence_of_a_flat_network_ends_with_its_layers() -> None:
+    flat = np.array(range_influence(TINY, "gcn-2", 2)["influence"])
+    deep = np.array(range_influence(TINY, "hgcn-4", 2)["influence"])
+    assert (flat[:3] > 0).all()
+    assert (flat[3:] == 0).all()
+    assert deep[3:8].min() > 0
+
+
+def test_cost_and_the_large_city() -> None:
+    cost = range_cost(TINY, 1)
+    assert cost["epoch"]["gcn-2"] < cost["epoch"]["graphsage-16"]
+    large = range_large(300, 2)
+    assert large["epochs"] == 2
+    assert 0 <= large["test_accuracy"] <= 1
+
+
+def test_a_run_and_its_page(tmp_path: Path) -> None:
+    (train, *others) = range_experiments(quick=True)
+    few = [arm for arm in train.arms if arm.name in {"harmonic", BASE.name, "gcn-2", GAPS[0].name, "elsewhere"}]
+    jobs = replace(train, arms=tuple(few)).jobs() + list(others[0].measurements[:1])
+    summary = run_jobs(jobs, Store(tmp_path / "store"), workers=1, device="cpu")
+    assert (summary.done, summary.failures) == (len(jobs), {})
+    (page,) = write_pages(tmp_path / "store", tmp_path / "pages", QUICK)
+    text = (page.parent / "README.md").read_text(encoding="utf-8")
+    for part in ("## Overview", "## The paper's claims", "## Depth and levels", "## How far a network sees"):
+        assert part in text
+    assert "| harmonic function |" in text
+    again = write_pages(page.parent / "runs.json.gz", tmp_path / "again", QUICK)
+    assert (again[0].parent / "README.md").read_text(encoding="utf-8") == text
+
+
+def test_a_store_of_one_part_alone_has_a_page(tmp_path: Path) -> None:
+    cost = next(one for one in range_experiments() if one.name == COST)
+    epoch, memory = dict.fromkeys(COST_ARMS, 0.01), dict.fromkeys(COST_ARMS, 10**6)
+    store = Store(tmp_path / "store")
+    store.make()
+    for measurement in cost.measurements:
+        result = {"epoch": epoch, "bytes": memory}
+        store.write(Record(measurement.key(), None, result, {"seconds": 1.0, "finished": "2026", "commit": "f" * 40}))
+    (page,) = write_pages(tmp_path / "store", tmp_path / "pages", FULL)
+    text = (page.parent / "README.md").read_text(encoding="utf-8")
+    assert "## Cost" in text
+    assert "## Overview" not in text
+
+
+def _made_up(accuracy: dict[str, float]) -> RangeResults:
+    """Return results in which every run of an arm has the same accuracy, on test and on validation."""
+    records = []
+    for cell in range_experiments()[0].cells():
+        for job in cell.trainings() if cell.arm in accuracy else ():
+            value = accuracy[cell.arm] + 0.001 * job.split.number
+            result = {"test_accuracy": value, "validation_accuracy": value, "failure": None, "depth": None}
+            records.append(Record(job.key(), None, result, {"seconds": 1.0, "finished": "2026"}))
+    return RangeResults(records)
+
+
+def test_choices_are_by_validation_and_leads_by_splits() -> None:
+    results = _made_up({GAPS[0].name: 0.5, GAPS[1].name: 0.6, "graphsage-16": 0.55, "gcn-8": 0.4})
+    assert results.long_range == GAPS[1].name
+    assert results.best_flat("helsinki", "random") == "graphsage-16"
+    lead = results.lead(GAPS[1].name, "graphsage-16", "helsinki", "random")
+    assert lead is not None
+    assert lead.sign == 1
+    assert lead.found.mean == pytest.approx(0.05)
+
+
+def test_verdicts_on_citation_networks_are_those_of_the_paper_page() -> None:
+    text = (RESULTS / "paper" / "README.md").read_text(encoding="utf-8")
+    quotes = {one.judge: one.quote for one in OF_THE_PAPER}
+    for claim in CLAIMS:
+        row = next(line for line in text.splitlines() if quotes[claim.judge] in line)
+        assert f"| {claim.citation} |" in row
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_are_the_arms_that_were_run(preset: str) -> None:
+    (cell,) = (
+        one
+        for one in range_experiments()[0].cells()
+        if one.place == (PRESETS[preset].name, "helsinki", "blocked") and len(one.runs) == 20
+    )
+    recipe = settings_for("hgcn", preset)
+    assert (cell.settings.model, cell.settings.train) == (recipe.model, recipe.train)
+
+
+def test_every_arm_that_is_measured_exists() -> None:
+    assert set(INFLUENCE_ARMS) <= {arm.name for arm in (*FLAT_ARMS, *range_experiments()[0].arms)}

@@ -1,0 +1,29 @@
+"""Measurements."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hiergcn.workers import process
+from hiergcn_experiments import measures
+
+
+@pytest.mark.skipif(not process.RESET_PEAK.exists(), reason="needs Linux")
+def test_training_takes_some_memory_and_less_than_the_machine_has() -> None:
+    """In a process of its own: one that has trained before may hold enough memory already."""
+    code = "from hiergcn_experiments import measures; print(measures.memory('cora', 'gcn')['bytes'])"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert 0 < int(printed) < 2**32
+
+
+def test_memory_is_none_if_the_system_does_not_tell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(process, "RESET_PEAK", tmp_path / "no" / "such" / "file")
+    assert measures.memory("cora", "gcn")["bytes"] is None
+
+
+def test_seconds_are_measured_for_every_method() -> None:
+    found = measures.cost(1_000, 10)
+    assert found["nodes"] == 1_000
+    assert all(found[name] > 0 for name in ("coarsen", "hgcn_prepare", "hgcn_epoch", "gcn_prepare", "gcn_epoch"))

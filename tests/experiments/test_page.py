@@ -1,0 +1,164 @@
+"""The page of the paper's experiments, made from results that are whole, in part there, or not there at all."""
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from made_up import TINY, records_of
+
+from hiergcn_experiments.collect import Evidence, Results
+from hiergcn_experiments.experiment import Cell, Measurement
+from hiergcn_experiments.experiments import FULL, paper_experiments, plus_experiments
+from hiergcn_experiments.page import markdown, paper_page, plus_page, table_lines, write_pages
+from hiergcn_experiments.runner import measured
+from hiergcn_experiments.sections import overview_table, plus_sections
+from hiergcn_experiments.store import PACKED, Record, Store, read_records
+from hiergcn_experiments.tables import Table
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+
+
+def accuracy(cell: Cell, split: int, seed: int) -> float | None:
+    """Every third run of GAT failed."""
+    if cell.arm == "gat" and seed % 3 == 0:
+        return None
+    return 0.7 + 0.01 * split + 0.001 * seed + 0.002 * len(cell.arm)
+
+
+def filled(folder: Path, records: list[Record]) -> Path:
+    store = Store(folder)
+    store.make()
+    for record in records:
+        store.write(record)
+    return folder
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    """Return a store with all trainings and the fast measurements of the paper's experiments."""
+    every = paper_experiments(TINY)
+    toy, statistics = Measurement("toy-graph"), Measurement("statistics", {"dataset": "cora"})
+    field = Measurement("receptive-field", {"dataset": "cora", "levels": 8})
+    records = records_of(every.values(), accuracy) + [measured(job) for job in (toy, field, statistics)]
+    return filled(tmp_path / "store", records)
+
+
+def test_the_page_has_every_table_and_figure(whole: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page"
+    (written,) = write_pages(whole, out, TINY)
+    page = written.read_text(encoding="utf-8")
+    assert written.parent == out / "paper"
+    out = written.parent
+    text = (out / "README.md").read_text(encoding="utf-8")
+    for name, experiment in paper_experiments(TINY).items():
+        assert f"(`{name}`)" in text
+        assert f'id="{name}"' in page
+        assert experiment.title in page
+    for name in ("table2", "few-labels", "levels", "channels", "coarsening", "receptive-field", "random-splits"):
+        assert "<svg" in (out / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+        assert f"figures/{name}.svg" in text
+    assert not (out / "figures" / "complexity.svg").exists()  # not measured
+    assert page.index("claims hold") < page.index('id="table2"') < page.index('id="claims"') < page.index("Commits: ")
+    assert "1 failed" in text
+    assert "GAT on Cora: 1 of 2 runs failed; the first diverged at epoch 2." in text
+    assert "<sub>paper 84.5 ± 0.5</sub><br><sub>" in text
+    assert "5,278" in text
+    assert "<sub>2 splits</sub><br><sub>to H-GCN −0.2 (p = 1.000)</sub>" in text  # GCN on random splits
+    assert '<span class="verdict does-not-hold">does not hold</span>' in page
+    assert '<tr data-verdict="does not hold">' in page
+    assert '<tr class="ours"><th scope="row" class="words">H-GCN</th>' in page
+
+
+def test_means_in_the_tables_are_those_of_the_runs(whole: Path, tmp_path: Path) -> None:
+    write_pages(whole, tmp_path, TINY)
+    with (tmp_path / "runs.csv").open(encoding="utf-8") as lines:
+        runs = [row for row in csv.DictReader(lines) if (row["experiment"], row["arm"]) == ("table2", "gcn")]
+    mean = sum(float(row["test_accuracy"]) for row in runs) / len(runs)
+    assert [row["seed"] for row in runs] == ["0", "1"]
+    assert f"| GCN | {100 * mean:.1f} ± 0.1<br>" in (tmp_path / "paper" / "README.md").read_text(encoding="utf-8")
+    with (tmp_path / "cells.csv").open(encoding="utf-8") as lines:
+        cell = next(row for row in csv.DictReader(lines) if (row["experiment"], row["arm"]) == ("table2", "gcn"))
+    assert float(cell["mean"]) == pytest.approx(mean)
+    assert float(cell["difference"]) == pytest.approx(mean - 0.815)
+
+
+def test_the_page_can_be_made_again_from_its_own_results(whole: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    write_pages(whole, first, TINY)
+    write_pages(first / PACKED, second, TINY)
+    for path in sorted(first.rglob("*")):
+        if path.is_file():
+            assert (second / path.relative_to(first)).read_bytes() == path.read_bytes(), path.name
+
+
+def test_a_page_of_nothing_says_so(tmp_path: Path) -> None:
+    place = filled(tmp_path / "store", [])
+    write_pages(place, tmp_path / "page", FULL)
+    text = (tmp_path / "page" / "paper" / "README.md").read_text(encoding="utf-8")
+    assert "0 hold in our runs, 0 do not, 0 are undecided and 25 were not run" in text
+    assert "Nothing has been run yet." in text
+    assert "not run<br><sub>paper 84.5 ± 0.5</sub>" in text
+    assert not list((tmp_path / "page").rglob("*.svg"))
+
+
+def test_a_page_of_some_runs_counts_what_is_missing(tmp_path: Path) -> None:
+    table = paper_experiments(FULL)["table2"]
+    some = [one for one in records_of([table], accuracy) if one.key["method"] == "hgcn" and one.key["seed"] < 5]
+    place = filled(tmp_path / "store", some)
+    write_pages(place, tmp_path / "page", FULL)
+    text = (tmp_path / "page" / "paper" / "README.md").read_text(encoding="utf-8")
+    assert "<sub>5 of 20 runs</sub><br><sub>paper 84.5 ± 0.5</sub>" in text
+    assert "| GCN | not run<br><sub>paper 81.5</sub> |" in text
+    words = {one["word"] for one in json.loads((tmp_path / "page" / "verdicts.json").read_text(encoding="utf-8"))}
+    assert words <= {"not run", "does not hold", "undecided", "holds"}
+
+
+def test_a_mean_far_below_the_others_is_written_beside_the_axis(tmp_path: Path) -> None:
+    channels = paper_experiments(FULL)["figure-channels"]
+    records = records_of([channels], lambda cell, *_: 0.2 if cell.column == "1" else 0.8)
+    write_pages(filled(tmp_path / "store", records), tmp_path / "page", FULL)
+    assert "20.0 ± 0.0" in (tmp_path / "page" / "paper" / "figures" / "channels.svg").read_text(encoding="utf-8")
+
+
+def test_the_page_of_h_gcn_plus_is_written_if_it_was_run(tmp_path: Path) -> None:
+    records = records_of(plus_experiments(TINY).values(), lambda _, split, seed: 0.8 + 0.01 * split + 0.001 * seed)
+    pages = write_pages(filled(tmp_path / "store", records), tmp_path / "page", TINY)
+    assert [page.parent.name for page in pages] == ["paper", "plus"]
+    text = (tmp_path / "page" / "plus" / "results.md").read_text(encoding="utf-8")
+    assert "| H-GCN+ without hierarchy | 80.0 ± 0.1 |" in text
+    assert "0.0, p = 1.000" in text
+    assert "(`plus-few-labels`)" in text
+
+
+def test_machines_and_commits_are_on_the_page(whole: Path, tmp_path: Path) -> None:
+    record = next(one for one in Store(whole).records() if one.key.get("method") == "gcn")
+    Store(whole).write(replace(record, made=record.made | {"commit": "fedcba9876543210", "processor": "another chip"}))
+    write_pages(whole, tmp_path / "page", TINY)
+    text = (tmp_path / "page" / "paper" / "README.md").read_text(encoding="utf-8")
+    assert "fedcba9876" in text
+    assert "another chip" in text
+
+
+@pytest.fixture(scope="module")
+def evidence() -> Evidence:
+    return Evidence(Results(read_records(RESULTS / PACKED)), FULL)
+
+
+class TestCommittedPages:
+    """The pages in docs/results follow from the committed runs."""
+
+    def test_the_papers_page(self, evidence: Evidence) -> None:
+        assert markdown(paper_page(evidence)) == (RESULTS / "paper" / "README.md").read_text(encoding="utf-8")
+
+    def test_the_page_of_h_gcn_plus(self, evidence: Evidence) -> None:
+        assert markdown(plus_page(evidence)) == (RESULTS / "plus" / "results.md").read_text(encoding="utf-8")
+
+    def test_tables_on_written_pages(self, evidence: Evidence) -> None:
+        overview = "\n".join(table_lines(overview_table(evidence)))
+        assert overview in (RESULTS / "README.md").read_text(encoding="utf-8")
+        table = plus_sections(evidence)[0].blocks[0]
+        assert isinstance(table, Table)
+        public = "\n".join(table_lines(table))
+        assert public in (RESULTS / "plus" / "README.md").read_text(encoding="utf-8")
