@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from hiergcn.cli import check, coarsen, compare, datasets, explain, export, fit, methods, predict, report, suggest, tune
-from hiergcn.cli.help import Command, Group, usage_sentence
+from hiergcn.cli.help import MOST_LETTERS, Command, Group, usage_sentence
 from hiergcn.cli.terminal import is_first_rank, print_error
 from hiergcn.errors import HierGCNError, InputError, MissingPackageError
 from hiergcn.plugins import EXPERIMENTS, plugins
@@ -36,7 +36,7 @@ app = typer.Typer(
     help="Predict the class, or a number, of every node of a graph from a few labels: H-GCN and other methods.",
     epilog="Start with: hiergcn fit cora, or with your own files: hiergcn check edges.csv nodes.csv --label COLUMN",
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MOST_LETTERS},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # importing rich takes as long as all the rest
 )

@@ -27,17 +27,14 @@ def coarsen(
     engine: Annotated[
         str,
         options.in_running(
-            metavar="NAME",
-            help="memory; or duckdb, for graphs beyond memory: by handshake, from Parquet or a DuckDB table.",
+            "NAME", "memory; or duckdb, for graphs beyond memory: by handshake, from Parquet or a DuckDB table."
         ),
     ] = "memory",
-    memory: Annotated[
-        str | None, options.in_running(metavar="SIZE", help="Limit of duckdb, such as 8GB. [default: 80 %]")
-    ] = None,
+    memory: Annotated[str | None, options.in_running("SIZE", "Limit of duckdb, such as 8GB. [default: 80 %]")] = None,
     out: Annotated[
         Path | None,
         options.in_results(
-            metavar="FILE", help="A .csv or .parquet of node, level, hyper_node; or .npz, which `Hierarchy.load` reads."
+            "FILE", "A .csv or .parquet of node, level, hyper_node; or .npz, which `Hierarchy.load` reads."
         ),
     ] = None,
 ) -> None:

@@ -34,20 +34,18 @@ def compare(
     models: Annotated[
         str | None,
         options.in_method(
-            metavar="NAMES",
-            help="Comma-separated; NAME or NAME:PRESET, see `hiergcn models`. [default: gcn and the default of "
+            "NAMES",
+            "Comma-separated; NAME or NAME:PRESET, see `hiergcn models`. [default: gcn and the default of "
             "`hiergcn fit`]",
             autocompletion=options.complete_models,
         ),
     ] = None,
-    seeds: Annotated[
-        int, options.in_running(metavar="N", min=1, help="Run each method with seeds 0 to N-1 on each split.")
-    ] = 6,
+    seeds: Annotated[int, options.in_running("N", "Run each method with seeds 0 to N-1 on each split.", min=1)] = 6,
     splits: Annotated[
         str,
         options.in_running(
-            metavar="SPLITS",
-            help="public; or N of a kind: random:N (20 training nodes per class, 500 validation, rest test), tenths:N "
+            "SPLITS",
+            "public; or N of a kind: random:N (20 training nodes per class, 500 validation, rest test), tenths:N "
             "(10, 10 and 80 %), blocked:N (training and test nodes in different halves of the graph), apart:N (the "
             "same, with validation nodes apart from training nodes).",
         ),
@@ -55,8 +53,8 @@ def compare(
     against: Annotated[
         str | None,
         options.in_method(
-            metavar="NAME",
-            help="The method that the others are compared with. [default: the first]",
+            "NAME",
+            "The method that the others are compared with. [default: the first]",
             autocompletion=options.complete_model,
         ),
     ] = None,

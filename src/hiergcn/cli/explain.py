@@ -21,12 +21,12 @@ SHOWN = 8  # members of a hyper-node; the JSON file has more
 
 def explain(
     run: options.Run,
-    node: Annotated[str, typer.Option(metavar="ID", help="Id of the node. [required]")],
+    node: Annotated[str, typer.Option(metavar="ID", help="Id of the node.")],
     class_: Annotated[
         str | None, typer.Option("--class", metavar="NAME", help="Class to explain. [default: the predicted one]")
     ] = None,
     top: Annotated[int, typer.Option(metavar="N", min=1, help="Nodes and features to show.")] = 10,
-    out: Annotated[Path | None, options.in_results(metavar="FILE", help="A JSON file to write as well.")] = None,
+    out: Annotated[Path | None, options.in_results("FILE", "A JSON file to write as well.")] = None,
     device: options.Device = "auto",
 ) -> None:
     """Explain the prediction of a node."""

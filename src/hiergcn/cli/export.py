@@ -12,8 +12,7 @@ from hiergcn.cli.terminal import console
 def export(
     run: options.Run,
     onnx: Annotated[
-        Path,
-        typer.Option(metavar="FILE", help="The .onnx file to write; its inputs go to an .npz beside it. [required]"),
+        Path, typer.Option(metavar="FILE", help="The .onnx file to write; its inputs go to an .npz beside it.")
     ],
 ) -> None:
     """Export the networks of a run, after propagation, as ONNX."""

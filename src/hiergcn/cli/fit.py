@@ -37,8 +37,8 @@ def fit(
     preset: Annotated[
         str | None,
         options.in_method(
-            metavar="NAME",
-            help="Settings to start from: paper, reference (the authors' code), plus (H-GCN+), plus-few (for a handful "
+            "NAME",
+            "Settings to start from: paper, reference (the authors' code), plus (H-GCN+), plus-few (for a handful "
             "of labels), long-range (for a large diameter), elsewhere (for regions without labels). [default: the "
             "model's own]",
             autocompletion=options.complete_preset,
@@ -47,60 +47,54 @@ def fit(
     seeds: Annotated[
         int,
         options.in_running(
-            metavar="N",
-            min=1,
-            help="Train with seeds 0 to N-1, for mean and spread; auto trains as many as the time limit allows.",
+            "N", "Train with seeds 0 to N-1, for mean and spread; auto trains as many as the time limit allows.", min=1
         ),
     ] = 5,
-    levels: Annotated[
-        int | None, options.in_method(metavar="N", help="Coarsening levels; short for --set levels=N.")
-    ] = None,
+    levels: Annotated[int | None, options.in_method("N", "Coarsening levels; short for --set levels=N.")] = None,
     set_: options.Set = None,
     baselines: Annotated[
         bool | None,
         options.in_method(
-            help="Also fit label propagation, a perceptron and GCN; auto tries them anyway. "
-            "[default: for your own files]"
+            None,
+            "Also fit label propagation, a perceptron and GCN; auto tries them anyway. [default: for your own files]",
         ),
     ] = None,
     time_limit: Annotated[
         float | None,
         options.in_running(
-            metavar="SECONDS",
-            min=0.0,
-            help="Time in which auto tries methods. [default: 2 to 300, by the graph's size]",
+            "SECONDS", "Time in which auto tries methods. [default: 2 to 300, by the graph's size]", min=0.0
         ),
     ] = None,
     coverage: Annotated[
         float | None,
         options.in_results(
-            metavar="SHARE",
-            help="Give each node the set of classes, or the interval of numbers, that holds the true one with this "
+            "SHARE",
+            "Give each node the set of classes, or the interval of numbers, that holds the true one with this "
             "probability, such as 0.9. Some labels calibrate them and do not train.",
         ),
     ] = None,
     drop_doubtful: Annotated[
-        int,
-        options.in_method(metavar="N", min=0, help="Train without the N labels that the other labels contradict most."),
+        int, options.in_method("N", "Train without the N labels that the other labels contradict most.", min=0)
     ] = 0,
     advice: Annotated[
-        bool, options.in_results(help="Look for doubtful labels and for nodes to label next; up to 200,000 nodes.")
+        bool, options.in_results(None, "Look for doubtful labels and for nodes to label next; up to 200,000 nodes.")
     ] = True,
     device: options.Device = "auto",
     workers: options.Workers = None,
     engine: options.Engine = None,
-    verbose: Annotated[bool, options.in_results("--verbose", "-v", help="Say why each setting was chosen.")] = False,
+    verbose: Annotated[bool, options.in_results(None, "Say why each setting was chosen.", "--verbose", "-v")] = False,
     spreadsheet_safe: options.SpreadsheetSafe = False,
     out: options.Out = None,
     resume: Annotated[
         bool,
         options.in_running(
+            None,
+            "Continue a run that was killed, from the checkpoint beside --out; a complete run stays as it is.",
             "--resume",
-            help="Continue a run that was killed, from the checkpoint beside --out; a complete run stays as it is.",
         ),
     ] = False,
     checkpoint_every: Annotated[
-        float, options.in_running(metavar="SECONDS", min=0.0, help="Time between checkpoints; needs --out.")
+        float, options.in_running("SECONDS", "Time between checkpoints; needs --out.", min=0.0)
     ] = 30.0,
 ) -> None:
     """Train a model on a graph and predict the class, or a number, of every node."""

@@ -8,7 +8,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,8 +29,12 @@ PRESETS = ("paper", "reference", "plus", "plus-few", "long-range", "elsewhere")
 
 
 def _in_panel(title: str) -> Callable[..., Any]:
-    """Return `typer.Option` for the options of one group in the help."""
-    return partial(typer.Option, rich_help_panel=title)
+    """Return what makes the options of one group of the help: `option(metavar, help, *names, ...)`."""
+
+    def option(metavar: str | None, about: str, *names: str, **more: Any) -> Any:
+        return typer.Option(*names, metavar=metavar, help=about, rich_help_panel=title, **more)
+
+    return option
 
 
 in_files, in_method = _in_panel("Your files"), _in_panel("Method and settings")
@@ -82,42 +85,34 @@ Data = Annotated[
     ),
 ]
 Nodes = Annotated[str | None, typer.Argument(help="A table of nodes: ids, features, labels.")]
-Label = Annotated[str | None, in_files(metavar="COLUMN", help="Column of the labels in NODES; blank means unknown.")]
+Label = Annotated[str | None, in_files("COLUMN", "Column of the labels in NODES; blank means unknown.")]
 Target = Annotated[
-    str | None,
-    in_files(
-        metavar="COLUMN", help="Column of NODES with a number to predict, instead of --label; blank means unknown."
-    ),
+    str | None, in_files("COLUMN", "Column of NODES with a number to predict, instead of --label; blank means unknown.")
 ]
-Id = Annotated[str | None, in_files("--id", metavar="COLUMN", help="Column of the ids in NODES.")]
-Weight = Annotated[str | None, in_files(metavar="COLUMN", help="Column of the edge weights. [default: weight]")]
+Id = Annotated[str | None, in_files("COLUMN", "Column of the ids in NODES.", "--id")]
+Weight = Annotated[str | None, in_files("COLUMN", "Column of the edge weights. [default: weight]")]
 SplitColumn = Annotated[
-    str | None,
-    in_files(metavar="COLUMN", help="Column in NODES that says train, validation, test or nothing. [default: split]"),
+    str | None, in_files("COLUMN", "Column in NODES that says train, validation, test or nothing. [default: split]")
 ]
-Drop = Annotated[list[str] | None, in_files(metavar="COLUMN", help="Column of NODES to leave out; may be repeated.")]
+Drop = Annotated[list[str] | None, in_files("COLUMN", "Column of NODES to leave out; may be repeated.")]
 Labels = Annotated[
     list[str] | None,
     in_files(
-        metavar="FILE",
-        help="Further labels: a CSV of id and label, such as a filled-in file of `hiergcn suggest`; may be repeated.",
+        "FILE", "Further labels: a CSV of id and label, such as a filled-in file of `hiergcn suggest`; may be repeated."
     ),
 ]
 Unknown = Annotated[
     list[str] | None,
     in_files(
-        metavar="WORD",
-        help="A label that means unknown, instead of -1, NA and similar words; may be repeated. Blank always does.",
+        "WORD", "A label that means unknown, instead of -1, NA and similar words; may be repeated. Blank always does."
     ),
 ]
-Delimiter = Annotated[
-    str | None, in_files(metavar="CHARACTER", help="Column delimiter, or the word tab. [default: guessed]")
-]
+Delimiter = Annotated[str | None, in_files("CHARACTER", "Column delimiter, or the word tab. [default: guessed]")]
 Model = Annotated[
     str | None,
     in_method(
-        metavar="NAME",
-        help=f"auto, {', '.join(method_names())}; `hiergcn models` explains them. "
+        "NAME",
+        f"auto, {', '.join(method_names())}; `hiergcn models` explains them. "
         "[default: for your own files auto, which chooses; for a dataset, or with --preset, hgcn]",
         autocompletion=complete_model,
     ),
@@ -125,32 +120,30 @@ Model = Annotated[
 Set = Annotated[
     list[str] | None,
     in_method(
+        "KEY=VALUE",
+        "Change a setting; may be repeated. `hiergcn settings MODEL` lists them.",
         "--set",
-        metavar="KEY=VALUE",
-        help="Change a setting; may be repeated. `hiergcn settings MODEL` lists them.",
         autocompletion=complete_setting,
     ),
 ]
-Device = Annotated[str, in_running(metavar="NAME", help="auto, cpu, cuda or cuda:N.")]
+Device = Annotated[str, in_running("NAME", "auto, cpu, cuda or cuda:N.")]
 Workers = Annotated[
-    int | None, in_running(metavar="N", min=1, help="Processes that share the seeds on a CPU. [default: one per core]")
+    int | None, in_running("N", "Processes that share the seeds on a CPU. [default: one per core]", min=1)
 ]
-Out = Annotated[
-    Path | None, in_results(metavar="FOLDER", help="New folder for the results. [default: the next free one in runs/]")
-]
-OutTable = Annotated[Path | None, in_results(metavar="FILE", help="A CSV to write. [default: standard output]")]
+Out = Annotated[Path | None, in_results("FOLDER", "New folder for the results. [default: the next free one in runs/]")]
+OutTable = Annotated[Path | None, in_results("FILE", "A CSV to write. [default: standard output]")]
 Engine = Annotated[
     str | None,
     in_running(
-        metavar="NAME",
-        help="local; ray: the cluster of RAY_ADDRESS or of this machine, else one for this command; or "
+        "NAME",
+        "local; ray: the cluster of RAY_ADDRESS or of this machine, else one for this command; or "
         "ray://HOST:PORT. [default: ray if RAY_ADDRESS is set]",
     ),
 ]
 Run = Annotated[Path, typer.Argument(help="A folder that `hiergcn fit` wrote.")]
 SpreadsheetSafe = Annotated[
     bool,
-    in_results("--spreadsheet-safe", help="Put an apostrophe before text that a spreadsheet would run as a formula."),
+    in_results(None, "Put an apostrophe before text that a spreadsheet would run as a formula.", "--spreadsheet-safe"),
 ]
 
 

@@ -30,35 +30,28 @@ def tune(
     delimiter: options.Delimiter = None,
     model: options.Model = None,
     trials: Annotated[
-        int, options.in_running(metavar="N", min=1, help="Settings to try, those of an earlier search included.")
+        int, options.in_running("N", "Settings to try, those of an earlier search included.", min=1)
     ] = 50,
     seeds: Annotated[
-        int,
-        options.in_running(metavar="N", min=1, help="Seeds per trial; their mean validation accuracy is optimised."),
+        int, options.in_running("N", "Seeds per trial; their mean validation accuracy is optimised.", min=1)
     ] = 2,
     set_: Annotated[
         list[str] | None,
         options.in_method(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Fix a setting; it is not searched then. `hiergcn settings MODEL` lists them.",
+            "KEY=VALUE", "Fix a setting; it is not searched then. `hiergcn settings MODEL` lists them.", "--set"
         ),
     ] = None,
     device: options.Device = "auto",
     workers: Annotated[
         int | None,
         options.in_running(
-            metavar="N",
-            min=1,
-            help="Trials at the same time. [default: 1; with Ray, as many as the cluster has room for]",
+            "N", "Trials at the same time. [default: 1; with Ray, as many as the cluster has room for]", min=1
         ),
     ] = None,
     engine: options.Engine = None,
     out: Annotated[
         Path | None,
-        options.in_results(
-            metavar="FOLDER", help="Folder of the search, new or to be resumed. [default: runs/DATA-MODEL-tune]"
-        ),
+        options.in_results("FOLDER", "Folder of the search, new or to be resumed. [default: runs/DATA-MODEL-tune]"),
     ] = None,
 ) -> None:
     """Search for good settings by validation accuracy. No test label is read."""
