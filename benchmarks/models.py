@@ -109,7 +109,6 @@ def epochs(send: Send, dataset: str, model: str, device: str, repeats: int) -> d
     from hiergcn.graph.task import Task
     from hiergcn.model.registry import build_method
     from hiergcn.run.settings import settings_for
-    from hiergcn.train.allocator import kept_memory
     from hiergcn.train.learners import SingleLearner, labelled_nodes
 
     data = load_dataset(dataset)
@@ -141,13 +140,12 @@ def epochs(send: Send, dataset: str, model: str, device: str, repeats: int) -> d
 
         return step
 
-    with kept_memory():
-        seconds, cpu = timed_steps(fresh, method.learns_at_once, repeats)
-        memory = (torch.cuda.max_memory_allocated() if device == "cuda" else peak_bytes()) - before
-        shared = None
-        if device == "cpu" and not method.learns_at_once:
-            torch.set_num_threads(2)
-            shared = statistics.median(timed_steps(fresh, False, repeats)[0])
+    seconds, cpu = timed_steps(fresh, method.learns_at_once, repeats)
+    memory = (torch.cuda.max_memory_allocated() if device == "cuda" else peak_bytes()) - before
+    shared = None
+    if device == "cpu" and not method.learns_at_once:
+        torch.set_num_threads(2)
+        shared = statistics.median(timed_steps(fresh, False, repeats)[0])
     return {
         "median": statistics.median(seconds),
         "least": min(seconds),

@@ -31,7 +31,6 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.registry import build_method
 from hiergcn.run.settings import Settings, settings_for
-from hiergcn.train.allocator import kept_memory
 from hiergcn.train.learners import SingleLearner, labelled_nodes
 from peers import PEERS, Step, peer_steps
 from roofline import Machine, hgcn_work
@@ -62,8 +61,7 @@ def main() -> None:
         rates = f"{machine.rate / 1e9:.0f} GFLOP/s, by torch {machine.torch_rate / 1e9:.0f}"
         print(f"{threads} threads: {machine.bandwidth / 1e9:.1f} GB/s, {rates}", flush=True)
     for name in arguments.datasets.split(","):
-        with kept_memory():
-            parts = measured(load_dataset(name), 4 if arguments.quick else arguments.rounds, machines)
+        parts = measured(load_dataset(name), 4 if arguments.quick else arguments.rounds, machines)
         result["parts"] += parts
         print("\n".join(line for part in parts for line in summary(part)), flush=True)
     result["load_after"] = environment([])["load_before"]

@@ -3,8 +3,6 @@
 import os
 import subprocess
 import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +11,7 @@ import scipy.sparse as sp
 
 from hiergcn.coarsen import CoarsenConfig, coarsen
 from hiergcn.compiled.csr import rows_of
-from hiergcn.compiled.jit import Kernel, kernel, mix, once
+from hiergcn.compiled.jit import Kernel, kernel, mix
 from hiergcn.datasets.planted import planted_graph
 
 
@@ -67,9 +65,6 @@ def test_plain_and_compiled_coarsening_agree(weighted: bool, grouping: str, monk
 def test_a_fit_of_a_small_graph_imports_neither_numba_nor_scikit_learn() -> None:
     program = """
 import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from hiergcn.datasets.planted import planted_graph
 from hiergcn.run.fit import fit
 fit(planted_graph(120, seed=0), seeds=[0], model="gcn", changes={"epochs": 5}, advise=True)
@@ -97,13 +92,3 @@ def test_a_kernel_is_compiled_again_if_a_function_of_another_file_changes(tmp_pa
             subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.split()
         )
     assert found == [["2.0", "0"], ["2.0", "1"], ["4.0", "0"]]
-
-
-def test_several_threads_get_the_same_of_what_is_made_once() -> None:
-    @once
-    def make() -> object:
-        time.sleep(0.02)
-        return object()
-
-    with ThreadPoolExecutor(8) as pool:
-        assert len(set(pool.map(lambda _: make(), range(8)))) == 1

@@ -10,20 +10,7 @@ import pytest
 from numba.core.errors import TypingError
 
 from hiergcn.compiled.jit import kernel
-from hiergcn.compiled.simd import (
-    FLOATS,
-    add_product,
-    load,
-    multiply_add,
-    positive,
-    repeat_fours,
-    splat,
-    store,
-    sum_fours,
-    where_positive,
-)
-
-ROWS = 8
+from hiergcn.compiled.simd import FLOATS, add_product, load, multiply_add, splat, store
 
 
 @kernel(plain=0)
@@ -33,20 +20,13 @@ def _each(a: np.ndarray, b: np.ndarray, c: np.ndarray, out: np.ndarray, k: int) 
     store(out, np.uint64(0), k, splat(a[0, k]))
     store(out, np.uint64(1), k, add_product(x, y, z))
     store(out, np.uint64(2), k, multiply_add(x, y, z))
-    store(out, np.uint64(3), k, positive(x))
-    store(out, np.uint64(4), k, where_positive(x, y))
-    store(out, np.uint64(5), k, sum_fours(x, y, z, positive(z)))
-    many = repeat_fours(x)
-    store(out, np.uint64(6), k, many[0])
-    store(out, np.uint64(7), k, many[3])
 
 
 @pytest.mark.parametrize("k", [0, 3])
 def test_each_instruction_is_that_of_numpy(k: int) -> None:
     rng = np.random.default_rng(0)
     a, b, c = rng.standard_normal((3, 1, FLOATS + 5)).astype(np.float32)
-    a[0, k : k + 4] = (0.0, -0.0, np.inf, np.nan)
-    out = np.full((ROWS, FLOATS + 5), 7.0, np.float32)
+    out = np.full((3, FLOATS + 5), 7.0, np.float32)
     _each(a, b, c, out, k)
     x, y, z = (one[0, k : k + FLOATS] for one in (a, b, c))
     found = out[:, k : k + FLOATS]
@@ -54,12 +34,6 @@ def test_each_instruction_is_that_of_numpy(k: int) -> None:
     np.testing.assert_array_equal(found[1], x + y * z)
     exact = (x.astype(np.float64) + y.astype(np.float64) * z).astype(np.float32)
     np.testing.assert_allclose(found[2], exact, rtol=1e-6, atol=1e-6)
-    np.testing.assert_array_equal(found[3], np.maximum(x, 0.0))
-    np.testing.assert_array_equal(found[4], np.where(x <= 0, 0.0, y))
-    fours = np.concatenate([x, y, z, np.maximum(z, 0.0)]).astype(np.float64).reshape(FLOATS, 4).sum(axis=1)
-    np.testing.assert_allclose(found[5], fours, rtol=1e-5, atol=1e-6)
-    repeated = np.repeat(x, 4)[[*range(16), *range(48, 64)]]
-    np.testing.assert_array_equal(np.concatenate([found[6], found[7]]), repeated)
     assert (np.delete(out, range(k, k + FLOATS), axis=1) == 7.0).all()  # nothing else was written
 
 

@@ -17,17 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hiergcn.compiled.csr import Float64s, Floats, Int32s, Int64s, Rows, UInt64s, frozen
-from hiergcn.compiled.jit import (
-    AHEAD,
-    CACHED,
-    even_ranges,
-    kernel,
-    prefetch,
-    prefetch_neighbours,
-    prefetch_row,
-    run_over,
-    thread_count,
-)
+from hiergcn.compiled.jit import even_ranges, kernel, run_over, thread_count
+from hiergcn.compiled.simd import AHEAD, CACHED, prefetch, prefetch_neighbours, prefetch_row
 
 EXACT = 2.0**24
 """float32 holds whole numbers up to here."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from hiergcn.coarsen.strategy import CoarsenConfig
 from hiergcn.compiled.csr import Int32s, Int64s, Rows, UInt64s
-from hiergcn.compiled.jit import AHEAD, CACHED, PLAIN, even_ranges, kernel, mix, prefetch, run_over
+from hiergcn.compiled.jit import PLAIN, even_ranges, kernel, mix, run_over
+from hiergcn.compiled.simd import AHEAD, CACHED, prefetch
 
 
 def equivalence_groups(rows: Rows, config: CoarsenConfig) -> Int32s:

@@ -12,18 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hiergcn.compiled.csr import Float64s, Floats, Int32s, Int64s, Rows, UInt64s, read_only
-from hiergcn.compiled.jit import (
-    AHEAD,
-    CACHED,
-    SMALL,
-    even_ranges,
-    kernel,
-    prefetch,
-    prefetch_neighbours,
-    prefetch_row,
-    run_over,
-    thread_count,
-)
+from hiergcn.compiled.jit import SMALL, even_ranges, kernel, run_over, thread_count
+from hiergcn.compiled.simd import AHEAD, CACHED, prefetch, prefetch_neighbours, prefetch_row
 
 UNBOUNDED = np.iinfo(np.int64).max
 """Means that node weights have no bound."""

@@ -12,14 +12,12 @@ from functools import cache, cached_property, partial, update_wrapper
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
-from threading import RLock
 from types import FunctionType
 from typing import Any, TypeVar, overload
 
 import numpy as np
-import numpy.typing as npt
 
-from hiergcn.compiled.csr import Int64s, Rows
+from hiergcn.compiled.csr import Int64s
 
 F = TypeVar("F", bound=Callable[..., Any])
 PLAIN = 100_000
@@ -29,23 +27,6 @@ MAX_THREADS = 16
 """More threads gain little, and each needs its own memory."""
 SMALL = 1 << 20
 """Fewer rows and entries than this stay on the calling thread, since starting others would take as long."""
-
-
-AHEAD = 4
-"""Nodes between a prefetch and its use, at least."""
-CACHED = 1 << 18
-"""Graphs up to this size fit into a core's cache, so prefetching would only cost time."""
-
-
-def once(function: F) -> F:
-    """Keep what a function returned: several threads that call it for the first time get the same."""
-    lock, kept = RLock(), cache(function)
-
-    def call(*given: Any) -> Any:
-        with lock:
-            return kept(*given)
-
-    return update_wrapper(call, function)  # type: ignore[return-value]
 
 
 class Kernel:
@@ -97,15 +78,6 @@ class Kernel:
         named = {name: self.function.__globals__.get(name) for name in self.function.__code__.co_names}
         return {name: one for name, one in named.items() if isinstance(one, Kernel)}
 
-    def beside(self, function: Callable[..., Any], names: dict[str, Any], inner: bool = False) -> Callable[..., Any]:
-        """Compile a function that calls this one, and cache it beside it, unless it is `inner`."""
-        own, files = self.function.__code__, self.files | {function.__code__.co_filename}
-        name = f"{self.function.__qualname__}_{function.__name__}_{_digest(files)}"
-        code = function.__code__.replace(co_filename=own.co_filename, co_firstlineno=own.co_firstlineno)
-        made = FunctionType(code, names, function.__name__)
-        made.__module__, made.__qualname__ = self.function.__module__, name
-        return _compiled(made, inner)
-
 
 @cache
 def _digest(files: frozenset[str]) -> str:
@@ -129,34 +101,6 @@ def _entries(given: Iterable[Any]) -> int:
     return sum(_entries(one) if isinstance(one, tuple) else np.size(one) for one in given)
 
 
-class _Prefetch(Kernel):
-    """The processor's instruction to fetch an entry of an array from memory; plain Python leaves it out."""
-
-    @cached_property
-    def compiled(self) -> Callable[..., Any]:
-        import numba  # noqa: F401  # first and whole: another thread may be in the middle of it
-        from llvmlite import ir  # type: ignore[import-untyped]
-        from numba.core import types
-        from numba.core.cgutils import get_item_pointer, get_or_insert_function
-        from numba.extending import intrinsic
-        from numba.np.arrayobj import make_array
-
-        def typed(_: Any, array: Any, place: Any) -> Any:
-            def code(context: Any, builder: Any, signature: Any, given: Any) -> None:
-                word, pointer, (kind, index) = ir.IntType(32), ir.IntType(8).as_pointer(), signature.args
-                own = make_array(kind)(context, builder, given[0])  # type: ignore[no-untyped-call]
-                at = [context.cast(builder, given[1], index, types.intp)]
-                address = get_item_pointer(context, builder, kind, own, at)  # type: ignore[no-untyped-call]
-                fetch = get_or_insert_function(  # type: ignore[no-untyped-call]
-                    builder.module, ir.FunctionType(ir.VoidType(), [pointer, word, word, word]), "llvm.prefetch.p0"
-                )
-                builder.call(fetch, [builder.bitcast(address, pointer), word(0), word(3), word(1)])  # to read, data
-
-            return types.void(array, place), code
-
-        return intrinsic(typed)
-
-
 @overload
 def kernel(function: F) -> F: ...
 @overload
@@ -164,26 +108,6 @@ def kernel(*, plain: int | None) -> Callable[[F], F]: ...
 def kernel(function: Any = None, *, plain: int | None = PLAIN) -> Any:
     """Make a `Kernel` of a function."""
     return partial(Kernel, plain=plain) if function is None else Kernel(function, plain)
-
-
-@partial(_Prefetch, plain=None)
-def prefetch(array: Any, place: Any) -> None:
-    """Fetch array[place] into the cache, to be read soon. A place must be inside the array, in unsigned integers."""
-
-
-@kernel(plain=None)
-def prefetch_row(rows: Rows, i: Any) -> None:
-    """Fetch the neighbours of node i and the weights of their edges."""
-    for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + np.uint64(1)]), np.uint64(8)):  # 64 bytes
-        prefetch(rows.indices, p)
-        prefetch(rows.data, p)
-
-
-@kernel(plain=None)
-def prefetch_neighbours(rows: Rows, i: Any, values: npt.NDArray[Any]) -> None:
-    """Fetch the values of all neighbours of node i."""
-    for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + np.uint64(1)])):
-        prefetch(values, np.uint32(rows.indices[p]))
 
 
 @kernel

@@ -1,27 +1,39 @@
-"""Sixteen floats as one value, which compiled kernels keep in the processor's registers.
+"""Instructions of the processor for compiled kernels: sixteen floats as one value, and prefetching.
 
 A loop that adds rows of floats reads and writes the sum in memory for every row. A value of sixteen floats stays in one
-or two registers instead, and the processor works on all of them at once.
+or two registers instead, and the processor works on all of them at once. Only this file knows numba's and LLVM's types.
 """
 
-from collections.abc import Callable, Iterable
-from functools import cached_property, reduce
+from collections.abc import Callable
+from functools import cache, cached_property
+from threading import RLock
 from typing import Any
 
-from hiergcn.compiled.jit import Kernel, once
+import numpy as np
+import numpy.typing as npt
+
+from hiergcn.compiled.csr import Rows
+from hiergcn.compiled.jit import Kernel, kernel
 
 FLOATS = 16
+AHEAD = 4
+"""Nodes between a prefetch and its use, at least."""
+CACHED = 1 << 18
+"""Graphs up to this size fit into a core's cache, so prefetching would only cost time."""
+
+_LOCK = RLock()
 
 
 class _Instruction(Kernel):
-    """A function that compiled kernels call for a few instructions; there is no plain version."""
+    """A function that compiled kernels call for a few instructions. Plain Python can only call `prefetch`: it waits."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function, None)
 
     @cached_property
     def compiled(self) -> Callable[..., Any]:
-        return _instructions()[self.function.__name__]
+        with _LOCK:  # all threads get the same
+            return _instructions()[self.function.__name__]
 
 
 @_Instruction
@@ -50,36 +62,36 @@ def multiply_add(total: Any, a: Any, b: Any) -> Any:
 
 
 @_Instruction
-def positive(value: Any) -> Any:
-    """Return max(value, 0), and what is not a number as it is."""
+def prefetch(array: Any, i: Any) -> Any:
+    """Fetch array[i] into the cache, to be read soon; i is inside the array and unsigned. Plain Python does nothing."""
 
 
-@_Instruction
-def where_positive(condition: Any, value: Any) -> Any:
-    """Return the floats of `value`, and 0 where `condition` is not above 0."""
+@kernel(plain=None)
+def prefetch_row(rows: Rows, i: Any) -> None:
+    """Fetch the neighbours of node i and the weights of their edges."""
+    for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + np.uint64(1)]), np.uint64(8)):  # 64 bytes
+        prefetch(rows.indices, p)
+        prefetch(rows.data, p)
 
 
-@_Instruction
-def sum_fours(a: Any, b: Any, c: Any, d: Any) -> Any:
-    """Return the sums of each four neighbours among the 64 floats of a, b, c and d."""
+@kernel(plain=None)
+def prefetch_neighbours(rows: Rows, i: Any, values: npt.NDArray[Any]) -> None:
+    """Fetch the values of all neighbours of node i."""
+    for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + np.uint64(1)])):
+        prefetch(values, np.uint32(rows.indices[p]))
 
 
-@_Instruction
-def repeat_fours(value: Any) -> Any:
-    """Return four values, in which each float of `value` stands four times."""
-
-
-@once
+@cache
 def _instructions() -> dict[str, Callable[..., Any]]:
     import numba  # noqa: F401  # first and whole: another thread may be in the middle of it
     from llvmlite import ir  # type: ignore[import-untyped]
     from numba.core import types
-    from numba.core.cgutils import get_item_pointer
+    from numba.core.cgutils import get_item_pointer, get_or_insert_function
     from numba.core.errors import TypingError
     from numba.extending import intrinsic, models, register_model
     from numba.np.arrayobj import make_array
 
-    vector, number_type = ir.VectorType(ir.FloatType(), FLOATS), ir.IntType(32)
+    vector, word, byte = ir.VectorType(ir.FloatType(), FLOATS), ir.IntType(32), ir.IntType(8)
 
     class Vector(types.Type):
         """Its type in numba."""
@@ -89,22 +101,23 @@ def _instructions() -> dict[str, Callable[..., Any]]:
         def __init__(self, manager: Any, kind: Any) -> None:
             super().__init__(manager, kind, vector)  # type: ignore[no-untyped-call]
 
+    def pointer(context: Any, builder: Any, signature: Any, given: Any, target: Any) -> Any:
+        """Return the place of an array's entry: the array is given first, then its indices."""
+        kind = signature.args[0]
+        array = make_array(kind)(context, builder, given[0])  # type: ignore[no-untyped-call]
+        at = [context.cast(builder, given[n], signature.args[n], types.intp) for n in range(1, kind.ndim + 1)]
+        item = get_item_pointer(context, builder, kind, array, at)  # type: ignore[no-untyped-call]
+        return builder.bitcast(item, target.as_pointer())
+
     def check(rows: Any) -> None:
         if (rows.dtype, rows.ndim, rows.layout) != (types.float32, 2, "C"):
             raise TypingError(f"Rows of sixteen floats are in matrices of float32 whose rows are whole, not in {rows}.")
-
-    def pointer(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        kind = signature.args[0]
-        array = make_array(kind)(context, builder, given[0])  # type: ignore[no-untyped-call]
-        at = [context.cast(builder, given[n], signature.args[n], types.intp) for n in (1, 2)]
-        item = get_item_pointer(context, builder, kind, array, at)  # type: ignore[no-untyped-call]
-        return builder.bitcast(item, vector.as_pointer())
 
     def load(_: Any, rows: Any, i: Any, k: Any) -> Any:
         check(rows)
 
         def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            return builder.load(pointer(context, builder, signature, given), align=4)
+            return builder.load(pointer(context, builder, signature, given, vector), align=4)
 
         return floats(rows, i, k), code
 
@@ -112,7 +125,7 @@ def _instructions() -> dict[str, Callable[..., Any]]:
         check(rows)
 
         def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            builder.store(given[3], pointer(context, builder, signature, given), align=4)
+            builder.store(given[3], pointer(context, builder, signature, given, vector), align=4)
             return context.get_dummy_value()
 
         return types.void(rows, i, k, value), code
@@ -120,8 +133,8 @@ def _instructions() -> dict[str, Callable[..., Any]]:
     def splat(_: Any, number: Any) -> Any:  # noqa: ARG001
         def code(_: Any, builder: Any, __: Any, given: Any) -> Any:
             none = ir.Constant(vector, ir.Undefined)
-            first = builder.insert_element(none, given[0], ir.Constant(number_type, 0))
-            return builder.shuffle_vector(first, none, ir.Constant(ir.VectorType(number_type, FLOATS), [0] * FLOATS))
+            first = builder.insert_element(none, given[0], ir.Constant(word, 0))
+            return builder.shuffle_vector(first, none, ir.Constant(ir.VectorType(word, FLOATS), [0] * FLOATS))
 
         return floats(types.float32), code
 
@@ -138,43 +151,13 @@ def _instructions() -> dict[str, Callable[..., Any]]:
 
         return floats(total, a, b), code
 
-    def chosen(builder: Any, first: Any, second: Any, places: Iterable[int]) -> Any:
-        """Return the floats at these places of both values."""
-        places = [ir.Constant(number_type, place) for place in places]
-        return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(number_type, len(places)), places))
+    def prefetch(_: Any, array: Any, i: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, given: Any) -> None:
+            kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), word, word, word])
+            fetch = get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")  # type: ignore[no-untyped-call]
+            builder.call(fetch, [pointer(context, builder, signature, given, byte), word(0), word(3), word(1)])
 
-    def positive(_: Any, value: Any) -> Any:
-        def code(_: Any, builder: Any, __: Any, given: Any) -> Any:
-            return builder.select(builder.fcmp_ordered("<", given[0], none), none, given[0])
+        return types.void(array, i), code
 
-        return floats(value), code
-
-    def where_positive(_: Any, condition: Any, value: Any) -> Any:
-        def code(_: Any, builder: Any, __: Any, given: Any) -> Any:
-            return builder.select(builder.fcmp_ordered("<=", given[0], none), none, given[1])
-
-        return floats(condition, value), code
-
-    def sum_fours(_: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-        def code(_: Any, builder: Any, __: Any, given: Any) -> Any:
-            left = chosen(builder, given[0], given[1], range(2 * FLOATS))
-            right = chosen(builder, given[2], given[3], range(2 * FLOATS))
-            every = chosen(builder, left, right, range(4 * FLOATS))
-            first, *others = (chosen(builder, every, every, range(n, 4 * FLOATS, 4)) for n in range(4))
-            return reduce(builder.fadd, others, first)
-
-        return floats(a, b, c, d), code
-
-    def repeat_fours(_: Any, value: Any) -> Any:
-        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            parts = [
-                chosen(builder, given[0], none, [place // 4 for place in range(n, n + FLOATS)])
-                for n in range(0, 4 * FLOATS, FLOATS)
-            ]
-            return context.make_tuple(builder, signature.return_type, parts)
-
-        return types.UniTuple(floats, 4)(value), code  # type: ignore[no-untyped-call]
-
-    floats, none = Vector("sixteen floats"), ir.Constant(vector, [0.0] * FLOATS)
-    every = load, store, splat, add_product, multiply_add, positive, where_positive, sum_fours, repeat_fours
-    return {one.__name__: intrinsic(one) for one in every}
+    floats = Vector("sixteen floats")
+    return {f.__name__: intrinsic(f) for f in (load, store, splat, add_product, multiply_add, prefetch)}

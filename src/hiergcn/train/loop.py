@@ -5,7 +5,6 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +15,6 @@ from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Method, NodeModel, Prepared
 from hiergcn.model.ops import kernels_if_worthwhile
-from hiergcn.train.allocator import kept_memory
 from hiergcn.train.batches import Batches, BatchLearner
 from hiergcn.train.checkpoint import SeedCheckpoint
 from hiergcn.train.config import EpochDone, OnEpoch, StopTraining, TrainConfig
@@ -125,8 +123,7 @@ def train_seed(
             return _built(method, part, task, config, draws)
 
         learner = BatchLearner(model, build, batches, nodes, config, seed)
-    keep = kept_memory() if batches is None else nullcontext()  # batches save memory, and no two take the same
-    with keep, kernels_if_worthwhile(task.adjacency):
+    with kernels_if_worthwhile(task.adjacency):
         selection = _train(learner, [seed], config, device, on_epoch, checkpoint, generator)
     return _outcomes([task], [seed], selection, began - (checkpoint.earlier if checkpoint else 0.0))[0]
 

@@ -6,6 +6,8 @@ matter on small tensors: they are left to the libraries, which give the same bit
 """
 
 from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,10 +17,9 @@ from scipy.sparse import _sparsetools
 from torch import Tensor
 from torch.overrides import handle_torch_function, has_torch_function
 
-from hiergcn.compiled.jit import kernel, prefetch
+from hiergcn.compiled.jit import kernel, run_over
 from hiergcn.compiled.jit import mix as hashed
-from hiergcn.compiled.openmp import run_ranges
-from hiergcn.compiled.simd import FLOATS, add_product, load, splat, store
+from hiergcn.compiled.simd import FLOATS, add_product, load, prefetch, splat, store
 
 Floats = npt.NDArray[np.floating]
 Integers = npt.NDArray[np.integer]
@@ -50,7 +51,7 @@ def in_threads(
     multiple: int = 1,
     part: int | None = None,
 ) -> None:
-    """Call `function(*given, start, stop)` for ranges of `length`, on torch's threads if there is enough work.
+    """Call `function(*given, start, stop)` for ranges of `length`, on several threads if there is enough work.
 
     All ranges have the length `part`. Without it there are several ranges per thread, as rows differ in their work, and
     they start at multiples of `multiple`.
@@ -60,7 +61,7 @@ def in_threads(
         function(*given, 0, length)
         return
     step = multiple * -(-length // (_RANGES * threads * multiple)) if part is None else part
-    run_ranges(function, given, length, max(step, 1), threads)
+    run_over(list(pairwise([*range(0, length, max(step, 1)), length])), partial(function, *given), threads)
 
 
 def threads_for(work: int) -> int:

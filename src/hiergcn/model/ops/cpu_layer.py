@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 from torch.overrides import has_torch_function
 
-from hiergcn.model.ops import cpu, cpu_four_channels
+from hiergcn.model.ops import cpu
 from hiergcn.model.ops.dense import dense_product, inner_products
 from hiergcn.model.ops.dropout import AnyGenerator, KeptEntries, ReplicaGenerator, Rows, masked_concat, masked_split
-from hiergcn.model.ops.sparse import csr_parts, csr_product
+from hiergcn.model.ops.sparse import csr_product
 from hiergcn.model.ops.vmap import apply, under_vmap
 
 
@@ -38,9 +38,6 @@ def layer_on_cpu(
     plus: Tensor | None = None,  # added to X θ before the propagation, (m, d * c); overwritten
 ) -> Tensor:
     """Return G, (n, d). Without channels the ReLU may be left out."""
-    if plus is None and w is not None and cpu_four_channels.suits(H, S, theta, w):
-        keep = torch.is_grad_enabled()
-        return apply(_FourChannelLayer, H, S, theta, w, adjacency, transposed, rate, generator, rows, keep)
     return apply(_Layer, H, S, theta, w, plus, adjacency, transposed, relu, rate, generator, rows)
 
 
@@ -90,38 +87,6 @@ class _Layer(torch.autograd.Function):
         return H if by_H else None, S if by_S else None, *learned, *[None] * 6
 
 
-class _FourChannelLayer(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any,
-        H: Tensor,
-        S: Tensor | None,
-        theta: Tensor,
-        w: Tensor,
-        adjacency: Tensor,
-        transposed: Tensor,
-        rate: float,
-        generator: torch.Generator | None,
-        rows: Rows | None,
-        keep: bool,
-    ) -> Tensor:
-        X, ctx.mask = masked_concat(H, S, rate, generator, rows)
-        ctx.transposed, ctx.columns = transposed, H.shape[1]
-        passed = cpu_four_channels.forward(csr_parts(adjacency), X, theta, w, keep)
-        ctx.save_for_backward(passed.Y, passed.Z, theta, w)
-        return passed.G.detach()  # autograd forbids in-place updates of views that a custom Function returns
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        by_H, by_S = ctx.needs_input_grad[:2]
-        Y, Z, theta, w = ctx.saved_tensors
-        by_Y, *learned = cpu_four_channels.backward(grads[0], Y, Z, theta, w, by_H or by_S)
-        if by_Y is None:
-            return None, None, *learned, *[None] * 6
-        H, S = masked_split(csr_product(ctx.transposed, by_Y), ctx.columns, ctx.mask)
-        return H if by_H else None, S if by_S else None, *learned, *[None] * 6
-
-
 def feature_layer_on_cpu(
     adjacency: Tensor,  # Â, CSR (n, n)
     X: KeptEntries,  # sparse features (n, f) beside S (n, p) after dropout
@@ -131,8 +96,6 @@ def feature_layer_on_cpu(
     relu: bool = True,
 ) -> Tensor:
     """Return G, (n, d), of the first layer."""
-    if w is not None and cpu_four_channels.suits_features(theta, w, S.shape[1]):
-        return apply(_FourChannelFeatureLayer, S, theta, w, adjacency, X, torch.is_grad_enabled())
     return apply(_FeatureLayer, S, theta, w, adjacency, X, relu)
 
 
@@ -154,23 +117,6 @@ class _FeatureLayer(torch.autograd.Function):
         by_S = _through_dropout(dense_product(grad, theta[-ctx.columns :].t()), ctx.X)
         matrix: tuple[Tensor, Tensor, Tensor] = ctx.X.matrix
         return by_S, cpu.transpose_product(*matrix, grad, len(theta)), by_w, None, None, None
-
-
-class _FourChannelFeatureLayer(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, S: Tensor, theta: Tensor, w: Tensor, adjacency: Tensor, X: KeptEntries, keep: bool) -> Tensor:
-        ctx.adjacency, ctx.X, ctx.columns = csr_parts(adjacency), X, S.shape[1]
-        G, Z = cpu_four_channels.mixed_product(ctx.adjacency, cpu.csr_product(*X.matrix, theta), w, keep)
-        ctx.save_for_backward(Z, w, theta)
-        return G
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        Z, w, theta = ctx.saved_tensors
-        by_S, *learned = cpu_four_channels.feature_gradients(
-            grads[0], Z, w, theta, ctx.columns, ctx.adjacency, ctx.X.matrix
-        )
-        return _through_dropout(by_S, ctx.X), *learned, None, None, None
 
 
 def _through_dropout(by_S: Tensor, X: KeptEntries) -> Tensor:

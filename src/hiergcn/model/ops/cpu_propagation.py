@@ -16,7 +16,8 @@ If the graph is small and X sparse, P X has fewer multiplications with dense P: 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +27,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import has_torch_function
 
-from hiergcn.compiled.jit import kernel
-from hiergcn.compiled.openmp import run_ranges
+from hiergcn.compiled.jit import kernel, run_over
 from hiergcn.compiled.simd import load, multiply_add, splat, store
 from hiergcn.model.ops.dropout import BitMask
 from hiergcn.model.ops.sparse import csr_indices, linear_map
@@ -380,9 +380,10 @@ def _array(mask: BitMask | None) -> tuple[npt.NDArray[np.int16], int, float]:
 
 
 def _shared_out(function: Callable[..., None], given: tuple[Any, ...], length: int) -> None:
-    """Call `function(*given, start, stop)` for an equal share of `length` on each of torch's threads."""
+    """Call `function(*given, start, stop)` for an equal share of `length` on as many threads as torch has."""
     threads = max(min(torch.get_num_threads(), length), 1)
-    run_ranges(function, given, length, max(-(-length // threads), 1), threads)
+    shares = [length * thread // threads for thread in range(threads + 1)]
+    run_over(list(pairwise(shares)), partial(function, *given), threads)
 
 
 def masked_product(panels: Tensor, weight: Tensor, shift: Tensor | None = None, mask: BitMask | None = None) -> Tensor:
