@@ -11,7 +11,7 @@ from hiergcn.evaluate.conformal import PredictionIntervals
 from hiergcn.evaluate.metrics import NUMBER_METRICS, decided, evaluate_part, result_key
 from hiergcn.evaluate.number_report import describe_intervals, evaluate_numbers
 from hiergcn.graph import Split
-from hiergcn.graph.task import Scale
+from hiergcn.graph.target import Scale
 
 
 @pytest.mark.parametrize("seed", range(5))

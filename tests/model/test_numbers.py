@@ -11,7 +11,8 @@ from hiergcn.coarsen.diffusion import Diffusion, folds
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.task import Scale, Task
+from hiergcn.graph.target import Scale
+from hiergcn.graph.task import Task
 from hiergcn.model.ensemble import Ensemble
 from hiergcn.model.method import Labelled, Measured, NodeModel, activated
 from hiergcn.model.registry import build_method, config_class, method_class, method_names
@@ -177,4 +178,4 @@ def test_the_unit_of_the_numbers_does_not_matter() -> None:
 
 
 def test_scale_of_equal_values() -> None:
-    assert Scale.of(np.array([3.0, 3.0])) == Scale(3.0, 1.0)
+    assert Scale.from_values(np.array([3.0, 3.0])) == Scale(3.0, 1.0)

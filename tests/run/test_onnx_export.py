@@ -90,7 +90,7 @@ def test_numbers(tmp_path: Path) -> None:
     assert exported.output == "numbers"
     assert difference is not None
     assert scale is not None
-    assert difference < 1e-5 * max(scale.spread, abs(scale.mean), 1.0)
+    assert difference < 1e-5 * max(scale.std, abs(scale.mean), 1.0)
 
 
 def test_labels_alone_cannot_be_exported(graph: Graph, tmp_path: Path) -> None:

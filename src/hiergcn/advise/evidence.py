@@ -22,7 +22,6 @@ from hiergcn.explain.doubtful import judged_by_edges
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.graph import Features
 from hiergcn.graph.profile import WORDS, scaling_for
-from hiergcn.graph.tables.feature_columns import STRUCTURAL
 
 FOLDS = 5
 """Also the fewest training labels of a class that takes part."""
@@ -70,9 +69,10 @@ def measure_evidence(graph: Graph, split: Split) -> Evidence | None:
 
 
 def _accuracy_of_features(graph: Graph, nodes: NDArray[np.int64]) -> float | None:
-    if graph.features is None or any(column.kind == STRUCTURAL for column in graph.columns):
+    if not graph.has_own_features:
         return None
     assert graph.labels is not None
+    assert graph.features is not None
     nodes = nodes[np.linspace(0, nodes.size - 1, min(MOST_ROWS, nodes.size)).astype(np.int64)]
     X, labels = _most_varied(graph.features[nodes]), graph.labels[nodes]
     scaling = scaling_for(graph)[0]

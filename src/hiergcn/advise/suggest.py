@@ -17,7 +17,6 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.profile import scaling_for
-from hiergcn.graph.tables.feature_columns import STRUCTURAL
 
 FEWEST, MOST = 10, 40
 """Suggestions on the page of a run."""
@@ -101,7 +100,7 @@ def _checked(graph: Graph, budget: int) -> NDArray[np.bool_]:
 
 def _own_features(graph: Graph) -> Any:
     """Return the features; None if they were made from the edges, which the plan uses anyway."""
-    return None if any(column.kind == STRUCTURAL for column in graph.columns) else graph.features
+    return graph.features if graph.has_own_features else None
 
 
 def _unknown_clusters(found: Sample, known: NDArray[np.bool_]) -> Sample:

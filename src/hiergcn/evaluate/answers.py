@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hiergcn import files
 from hiergcn.evaluate.calibration import Temperature
 from hiergcn.evaluate.conformal import PredictionIntervals, PredictionSets
-from hiergcn.graph.task import Scale
+from hiergcn.graph.target import Scale
 
 DIGITS = 4
 """Numbers are rounded to this power of ten of the training values' deviation; a model is never that exact."""
@@ -60,7 +60,7 @@ class NumberAnswers:
     @property
     def decimals(self) -> int:
         """Decimals of numbers in tables; negative for tens, hundreds, .."""
-        return DIGITS - math.floor(math.log10(self.scale.spread))
+        return DIGITS - math.floor(math.log10(self.scale.std))
 
     def columns(self, numbers: NDArray[np.floating]) -> dict[str, NDArray[Any]]:
         """Return the number of each node, (n, 1) -> (n,), and its interval; NaN if that has no end."""

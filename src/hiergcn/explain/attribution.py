@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hiergcn.errors import InputError
-from hiergcn.graph.task import Scale
+from hiergcn.graph.target import Scale
 from hiergcn.model.baselines.base import LabelModel
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.sparse_features import SparseFeatures
@@ -51,7 +51,7 @@ class Attribution:
     def in_unit(self, scale: Scale) -> "Attribution":
         """Return the same for standardised numbers in the unit of the target."""
         score, without = (float(scale.restored(np.array(value))) for value in (self.score, self.without))
-        return replace(self, share=self.share * scale.spread, score=score, without=without)
+        return replace(self, share=self.share * scale.std, score=score, without=without)
 
     def by_node(self) -> NDArray[np.float64]:
         return _sums(self.row, self.share, self.shape[0])

@@ -17,11 +17,9 @@ from hiergcn.graph.adjacency import checked_adjacency, edge_count, position_of, 
 from hiergcn.graph.conversions import Conversions
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.split import PARTS, Split
-from hiergcn.graph.tables.feature_columns import LARGEST, FeatureColumn, FeatureTable
+from hiergcn.graph.tables.feature_columns import LARGEST, STRUCTURAL, FeatureColumn, FeatureTable
 from hiergcn.graph.tables.node_ids import IdColumn
-
-TARGET = "value"
-"""Name of targets that have no other."""
+from hiergcn.graph.target import TARGET, Target, make_target
 
 _SHOWN_CLASSES, _SHOWN_NOTES = 10, 3  # in a notebook
 Features: TypeAlias = NDArray[Any] | sp.csr_array
@@ -64,30 +62,30 @@ class Graph(Conversions):
     """What the targets are, such as the name of their column."""
     coordinates: Coordinates | None = None
     """Where the nodes are, if the data say so; not a feature, but a place on the map of a report."""
+    target: Target = field(init=False)
+    """What is predicted: the labels with the names of their classes, or the targets with their name."""
 
     def __post_init__(self) -> None:
         adjacency = checked_adjacency(self.adjacency)
         n = adjacency.shape[0]
-        labels = None if self.labels is None else _checked_labels(self.labels, n)
+        target = make_target(n, self.labels, self.class_names, self.targets, self.target_name)
         features = None if self.features is None else checked_features(self.features, n)
         _check_columns(self, 0 if features is None else int(features.shape[1]), n)
         _check_split(self.split, n)
         checked = {
             "adjacency": adjacency,
             "features": features,
-            "labels": labels,
             "ids": _checked_ids(self.ids, n),
-            "class_names": _checked_class_names(self.class_names, labels),
             "notes": tuple(self.notes),
             "columns": tuple(self.columns),
-            "targets": None if self.targets is None else _checked_targets(self.targets, n),
+            "class_names": (),
+            "target": target,
+            **target.fields(),
         }
         if self.coordinates is not None and len(self.coordinates.values) != n:
             raise InputError(
                 f"There are coordinates of {len(self.coordinates.values):,} nodes, not of {n:,}; give each."
             )
-        if labels is not None and self.targets is not None:
-            raise InputError("The graph has both labels and targets; leave out what is not to be predicted.")
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -111,24 +109,27 @@ class Graph(Conversions):
     @property
     def n_outputs(self) -> int:
         """What a model returns for each node: a score per class, or one number."""
-        return self.n_classes if self.targets is None else 1
+        return self.target.n_outputs
 
     @property
     def truth(self) -> NDArray[Any]:
         """(n,) the labels, or the targets if there are any."""
-        known = self.labels if self.targets is None else self.targets
-        assert known is not None, "the graph has neither labels nor targets"
-        return known
+        return self.target.truth
 
     @property
     def strata(self) -> NDArray[np.int64] | None:
-        """(n,) see the function `strata`."""
-        return strata(self.labels, self.targets)
+        """(n,) the class of each node, or 0 if its number is known; -1 if nothing is. None without either."""
+        return self.target.strata
 
     @property
     def labelled(self) -> NDArray[np.int64]:
         """The nodes whose label or target is known, ascending."""
-        return np.empty(0, np.int64) if self.strata is None else np.flatnonzero(self.strata >= 0)
+        return self.target.known
+
+    @property
+    def has_own_features(self) -> bool:
+        """Whether the nodes have features that were not made from the edges."""
+        return self.features is not None and not any(column.kind == STRUCTURAL for column in self.columns)
 
     @property
     def feature_table(self) -> FeatureTable:
@@ -161,8 +162,7 @@ class Graph(Conversions):
             self,
             adjacency=reordered_adjacency(self.adjacency, order),
             features=None if self.features is None else self.features[order],
-            labels=None if self.labels is None else self.labels[order],
-            targets=None if self.targets is None else self.targets[order],
+            **self.target.reordered(order).fields(),
             ids=self.ids[order],
             missing=None if self.missing is None else self.missing[order],
             texts={name: texts[order] for name, texts in self.texts.items()},
@@ -179,16 +179,14 @@ class Graph(Conversions):
         return self  # nothing in it changes
 
     def __repr__(self) -> str:
-        return (
-            f"Graph({self.name!r}, nodes={self.n_nodes}, edges={self.n_edges}, features={self.n_features}, "
-            f"{f'classes={self.n_classes}' if self.targets is None else f'target={self.target_name!r}'}, "
-            f"labelled={self.labelled.size})"
-        )
+        sizes: dict[str, object] = {"nodes": self.n_nodes, "edges": self.n_edges, "features": self.n_features}
+        facts = sizes | self.target.facts() | {"labelled": self.labelled.size}
+        return f"Graph({self.name!r}, {', '.join(f'{name}={fact!r}' for name, fact in facts.items())})"
 
     def _repr_html_(self) -> str:
         """Return the HTML for a notebook: sizes, classes with their labels, and the reader's notes."""
         facts: dict[str, object] = {"nodes": self.n_nodes, "edges": self.n_edges, "features": self.n_features}
-        facts |= {"classes": self.n_classes} if self.targets is None else {"target": self.target_name}
+        facts |= self.target.facts()
         parts = [sentence(note) for note in self.notes[:_SHOWN_NOTES]]
         if self.labels is not None and self.class_names:
             counts = np.bincount(self.labels[self.labelled], minlength=self.n_classes)
@@ -258,33 +256,6 @@ def _check_finite(values: NDArray[Any], matrix: Any = None) -> None:
             raise InputError(f"Feature {column} of node {node} is {values[place]}; {remedy}.")
 
 
-def _checked_labels(labels: Any, n: int) -> NDArray[np.int64]:
-    """Return one int64 per node; -1 is unknown."""
-    array = np.asarray(labels)
-    if array.shape != (n,):
-        raise InputError(f"The labels have shape {array.shape}, but the graph has {n:,} nodes; give one per node.")
-    if not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"Labels are of type {array.dtype}; give whole numbers from 0, and -1 if unknown.")
-    if n and array.min() < -1:
-        node = int(array.argmin())
-        raise InputError(f"Node {node} has label {array[node]}; labels count from 0, and -1 means unknown.")
-    return read_only(array.astype(np.int64, copy=False))
-
-
-def _checked_targets(targets: Any, n: int) -> NDArray[np.float64]:
-    """Return one number per node; NaN is unknown."""
-    array = np.asarray(targets)
-    if array.shape != (n,):
-        raise InputError(f"The targets have shape {array.shape}, but the graph has {n:,} nodes; give one per node.")
-    if array.dtype.kind not in "buif":
-        raise InputError(f"Targets are of type {array.dtype}; give numbers, and NaN if unknown.")
-    values = array.astype(np.float64, copy=False)
-    if np.isinf(values).any():
-        node = int(np.isinf(values).argmax())
-        raise InputError(f"The target of node {node} is infinite; give a number, or NaN if it is unknown.")
-    return read_only(values)
-
-
 def _checked_ids(ids: Any, n: int) -> NDArray[Any]:
     """Return the user's names of the nodes: whole numbers or text, each once; 0..n-1 for None."""
     if ids is None:
@@ -301,17 +272,3 @@ def _checked_ids(ids: Any, n: int) -> NDArray[Any]:
         node = int(repeated.argmax())
         raise InputError(f"Id {array[node]!s:.80} of node {node} is that of an earlier node; give each its own id.")
     return read_only(array)
-
-
-def _checked_class_names(names: Sequence[Any] | None, labels: NDArray[np.int64] | None) -> tuple[str, ...]:
-    """Return a name for each class, "0", "1", .. by default; classes may have no labelled node."""
-    highest = -1 if labels is None else int(labels.max(initial=-1))
-    if not names:
-        return tuple(str(k) for k in range(highest + 1))
-    result = tuple(str(name) for name in names)
-    if len(result) <= highest:
-        raise InputError(f"There are {len(result)} class names, but a label is {highest}; give {highest + 1} or more.")
-    if len(set(result)) < len(result):
-        twice = next(name for k, name in enumerate(result) if name in result[:k])
-        raise InputError(f"Class name {twice!r} is given twice; give every class its own name.")
-    return result

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.neighbourhoods import breadth_first, neighbourhood_sizes
 from hiergcn.graph.split import Split
-from hiergcn.graph.tables.feature_columns import STRUCTURAL, TEXT
+from hiergcn.graph.tables.feature_columns import TEXT
 
 STEPS = (1, 2, 4, 8, 16)
 """Steps for which the growth of neighbourhoods is measured."""
@@ -228,7 +228,7 @@ def _compared(joined: sp.csr_array, steps: int) -> Homophily:
 def scaling_for(graph: Graph) -> tuple[str, str]:
     """Return the scaling that suits the features, and the reason."""
     X = graph.features
-    if X is None or any(column.kind == STRUCTURAL for column in graph.columns):
+    if X is None or not graph.has_own_features:
         return "none", "features made from the edges are scaled already"
     kinds = {column.kind for column in graph.columns if column.width}
     if TEXT in kinds and kinds != {TEXT}:

@@ -213,7 +213,7 @@ class Split:
     def check(self, graph: "Graph") -> None:
         """Refuse a split with which no model of `graph` can be trained and selected."""
         labels = graph.strata
-        if labels is None or not (labels >= 0).any():
+        if labels is None or not graph.labelled.size:
             raise InputError(f"{graph.name} has no labels; give the class or the number of some nodes.")
         for part in ALL_PARTS:
             nodes = getattr(self, part)
@@ -222,20 +222,11 @@ class Split:
             unknown = nodes[labels[nodes] < 0]
             if unknown.size:
                 raise InputError(f"The {part} part names node {graph.ids[unknown[0]]} without a label; take it out.")
-        present = np.unique(labels[labels >= 0])
-        if graph.targets is None and present.size < 2:
-            raise InputError(f"Every label of {graph.name} is {graph.class_names[present[0]]!r}; give two classes.")
+        graph.target.check_known(graph.name)
         for part in ("train", "validation"):
             if getattr(self, part).size == 0:
                 raise InputError(f"The {part} part of the split is empty; give it some labelled nodes.")
-        if graph.targets is not None and np.ptp(graph.targets[self.train]) == 0:
-            same = f"{graph.targets[self.train[0]]:g}"
-            raise InputError(f"Every training value of {graph.name} is {same}; give nodes with different values.")
-        missing = np.setdiff1d(present, labels[self.train])
-        if missing.size:
-            names = ", ".join(repr(graph.class_names[k]) for k in missing[:5])
-            more = f" and {missing.size - 5} more" if missing.size > 5 else ""
-            raise InputError(f"No training node has class {names}{more}; move a node of each class into train.")
+        graph.target.check_training(self.train, graph.name)
 
 
 def _held_out(n: int, validation: float, test: float) -> tuple[int, int]:

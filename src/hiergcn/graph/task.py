@@ -8,28 +8,7 @@ import scipy.sparse as sp
 
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.split import Split
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Mean and standard deviation of the training values: models learn numeric targets in these units."""
-
-    mean: float
-    spread: float
-
-    @classmethod
-    def of(cls, values: np.ndarray) -> Self:
-        spread = float(values.std())
-        return cls(float(values.mean()), spread if spread > 0 else 1.0)
-
-    def standardised(self, values: np.ndarray) -> np.ndarray:
-        scaled: np.ndarray = ((values - self.mean) / self.spread).astype(np.float32)
-        return scaled
-
-    def restored(self, outputs: np.ndarray) -> np.ndarray:
-        """Return a model's outputs in the unit of the targets."""
-        values: np.ndarray = outputs.astype(np.float64) * self.spread + self.mean
-        return values
+from hiergcn.graph.target import Classes, Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,27 +23,23 @@ class Task:
     train_labels: np.ndarray
     validation: np.ndarray
     validation_labels: np.ndarray
-    scale: Scale | None = None
-    """Unit of the numbers; None if the labels are classes."""
+    target: Target = Classes()  # noqa: RUF009  (immutable)
+    """What the labels are, without those of other nodes; of numbers, with the unit in which they are standardised."""
 
     @classmethod
     def of(cls, graph: Graph, split: Split) -> Self:
         """Return the task of a graph and a split, which is checked."""
         split.check(graph)
-        train_labels, validation_labels = graph.truth[split.train], graph.truth[split.validation]
-        scale = None
-        if graph.targets is not None:
-            scale = Scale.of(train_labels)
-            train_labels, validation_labels = scale.standardised(train_labels), scale.standardised(validation_labels)
+        truth, target = graph.truth, graph.target.for_training(split.train)
         return cls(
             adjacency=graph.adjacency,
             features=graph.features,
             n_classes=graph.n_outputs,
             train=split.train,
-            train_labels=train_labels,
+            train_labels=target.standardised(truth[split.train]),
             validation=split.validation,
-            validation_labels=validation_labels,
-            scale=scale,
+            validation_labels=target.standardised(truth[split.validation]),
+            target=target,
         )
 
     @classmethod

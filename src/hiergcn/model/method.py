@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.coarsen import Hierarchy
+from hiergcn.graph.target import Kind
 from hiergcn.graph.task import Task
 from hiergcn.model.memory_cost import MemoryPlan, Workload, flat_memory
 from hiergcn.model.ops.sparse_features import Features as Features
@@ -81,6 +82,10 @@ class Measured(Labelled):
     def score(self, logits: Tensor) -> Tensor:
         """Return 1 less the mean squared error: 1 is perfect, and the mean of the training values gives about 0."""
         return 1.0 - self.loss(logits, "mean").double()
+
+
+LEARNED: Mapping[Kind, type[Labelled]] = {"classes": Labelled, "numbers": Measured}
+"""How a network learns each kind of target."""
 
 
 class Optimiser(Protocol):

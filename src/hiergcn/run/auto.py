@@ -24,7 +24,6 @@ from hiergcn.evaluate.combination import ENOUGH, combination_weights
 from hiergcn.evaluate.metrics import decided
 from hiergcn.graph import Split
 from hiergcn.graph.profile import GraphProfile, profile_graph
-from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.run.adapt import choose_settings
 from hiergcn.run.budget import Budget, Lanes, default_limit, epoch_price
@@ -162,7 +161,7 @@ class _Race:
         self.validation_labels = trainer.graph.truth[self.validation]
         self.profile = profile_graph(trainer.graph, split)
         self.candidates: list[Trained] = []
-        self.structural = any(column.kind == STRUCTURAL for column in trainer.graph.columns)
+        self.structural = not trainer.graph.has_own_features
         self.on_gpu = trainer.device.type == "cuda"
         self.dearer = 1.0
 
@@ -179,9 +178,9 @@ class _Race:
 
     def right(self, one: Trained) -> np.ndarray:
         """Return whether each validation node is right; of numbers, 1 less the squared error."""
-        found, scale = decided(one.outputs()[self.validation]), self.trainer.task(self.split).scale
+        found, scale = decided(one.outputs()[self.validation]), self.trainer.task(self.split).target.scale
         right: np.ndarray = found == self.validation_labels
-        return right if scale is None else 1.0 - ((found - self.validation_labels) / scale.spread) ** 2
+        return right if scale is None else 1.0 - ((found - self.validation_labels) / scale.std) ** 2
 
     def run(self) -> None:
         """Train the first seed of each candidate, weigh them, and train the other seeds of those in the answer."""

@@ -23,7 +23,6 @@ from hiergcn.explain.doubtful import MOST_NODES
 from hiergcn.explain.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
-from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.model.registry import method_class
 from hiergcn.run.adapt import ChosenSettings, choose_settings, is_automatic
 from hiergcn.run.auto import Automatic, choose
@@ -438,7 +437,7 @@ def _baseline(
     """Train a simpler method with settings of its own; a failure must not lose the run that it is compared with."""
     emit(BaselineStarted(name))
     graph = trainer.graph
-    if name == "mlp" and any(column.kind == STRUCTURAL for column in graph.columns):
+    if name == "mlp" and not graph.has_own_features:
         return Candidate(name, name, left_out="has nothing to learn from: the nodes have no features")
     seeds = seeds[: 1 if method_class(name).relearns else BASELINE_SEEDS]  # labels alone give the same for every seed
     try:

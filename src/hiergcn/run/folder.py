@@ -38,7 +38,7 @@ from hiergcn.graph import Split
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.tables.feature_columns import FeatureColumn
-from hiergcn.graph.task import Scale
+from hiergcn.graph.target import Scale
 from hiergcn.run.out_folder import check_manifest, folder_written_whole, write_manifest
 from hiergcn.run.predict import Answer, Member, SavedModel
 from hiergcn.run.result import RunResult
@@ -314,7 +314,9 @@ def _coordinates(path: Path) -> Coordinates | None:
 
 def _target(answers: ClassAnswers | NumberAnswers) -> dict[str, Any] | None:
     """Return the saved fields of a numeric target; None for classes."""
-    return None if isinstance(answers, ClassAnswers) else {"name": answers.name} | asdict(answers.scale)
+    if isinstance(answers, ClassAnswers):
+        return None
+    return {"name": answers.name, "mean": answers.scale.mean, "spread": answers.scale.std}
 
 
 def _answers(config: Mapping[str, Any], metrics: Mapping[str, Any]) -> ClassAnswers | NumberAnswers:

@@ -122,7 +122,7 @@ def _outputs(build: "Builder", model: SavedModel, graph: Graph) -> list[str]:
         if model.scale is None:
             found.append(build.add("Softmax", logits, axis=-1))
         else:
-            scaled = build.add("Mul", logits, build.constant(np.float32(model.scale.spread)))
+            scaled = build.add("Mul", logits, build.constant(np.float32(model.scale.std)))
             found.append(build.add("Add", scaled, build.constant(np.float32(model.scale.mean))))
     return found
 

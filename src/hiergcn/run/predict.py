@@ -21,7 +21,8 @@ from hiergcn.graph.alignment import encoded_like
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureColumn
-from hiergcn.graph.task import Scale, Task
+from hiergcn.graph.target import Scale
+from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import LabelModel
 from hiergcn.model.baselines.grand import GRANDConfig
 from hiergcn.model.ensemble import first_member_weights
@@ -321,7 +322,7 @@ def predictions_again(run: "LoadedRun", graph: Graph, device: str = "auto") -> p
     if any(one.settings.train.batches > 1 and one.settings.train.batch_validation for one in run.model.members):
         return run.predictions
     probabilities = run.model.predict_proba(graph, device)
-    rounding = ROUNDING * (1.0 if run.model.scale is None else run.model.scale.spread)
+    rounding = ROUNDING * (1.0 if run.model.scale is None else run.model.scale.std)
     apart = int(np.count_nonzero(~(np.abs(probabilities - run.probabilities) <= rounding).all(axis=1)))
     if apart:
         raise InputError(

@@ -17,7 +17,7 @@ from hiergcn.fragments import card, sentence, table
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.split import ALL_PARTS
-from hiergcn.graph.task import Scale
+from hiergcn.graph.target import Scale
 from hiergcn.run.adapt import AUTO
 from hiergcn.run.portfolio import candidate_title
 from hiergcn.run.predict import Answer, Member, SavedModel
@@ -169,7 +169,7 @@ class RunResult(Answer):
             train,
             graph.truth[train],
             turn,
-            None if graph.targets is None else Scale.of(graph.targets[train]),
+            None if graph.targets is None else Scale.from_values(graph.targets[train]),
         )
 
     def reordered(self, order: np.ndarray) -> "RunResult":
@@ -195,7 +195,7 @@ class RunResult(Answer):
         if isinstance(self.report, ModelReport):
             sets = None if self.sets is None else self.sets.sets
             return ClassAnswers(self.graph.class_names, self.report.temperature, sets)
-        scale = Scale.of(self.graph.truth[self.split.train])
+        scale = Scale.from_values(self.graph.truth[self.split.train])
         return NumberAnswers(self.graph.target_name, scale, self.report.intervals)
 
     @property

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from hiergcn.graph.task import Task
-from hiergcn.model.method import Features, Labelled, Measured, NodeModel, Optimiser, descend
+from hiergcn.model.method import LEARNED, Features, Labelled, NodeModel, Optimiser, descend
 from hiergcn.model.ops.dropout import ReplicaGenerator
 from hiergcn.train.adam import Adam
 from hiergcn.train.config import TrainConfig
@@ -40,7 +40,7 @@ def labelled_nodes(
     loss: Literal["sum", "mean"] = "mean",
 ) -> LearningNodes:
     """Return training and validation nodes on the device; `loss` is the reduction over the training nodes."""
-    weights, kind = None, Labelled if task.scale is None else Measured
+    weights, kind = None, LEARNED[task.target.kind]
     if class_weight == "balanced":
         weights = torch.tensor(balanced_weights(task.train_labels, task.n_classes), device=device)
 

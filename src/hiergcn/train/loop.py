@@ -164,9 +164,11 @@ def _built(
     with generator.device:  # a generator draws on its own device alone
         model = method.build(prepared, task.n_classes, generator)
     model.to(generator.device)
-    if config.class_weight != "none" and not (model.weighs_classes and task.scale is None):
-        what = f"{model.title} cannot weigh classes" if task.scale is None else "Numbers have no classes to weigh"
-        raise InputError(f"{what}; leave class_weight at none.")
+    if config.class_weight != "none":
+        if task.target.kind == "numbers":
+            raise InputError("Numbers have no classes to weigh; leave class_weight at none.")
+        if not model.weighs_classes:
+            raise InputError(f"{model.title} cannot weigh classes; leave class_weight at none.")
     if config.recompute and not model.recompute_layers():
         raise InputError(f"{model.title} cannot recompute its layers; leave recompute at false.")
     return model
@@ -237,7 +239,7 @@ def _outcomes(tasks: Sequence[Task], seeds: Sequence[int], selection: Selection,
             outcomes.append(SeedOutcome(seed, rows, None, None, None, seconds, failure))
             continue
         outputs, weights = chosen[r][0].numpy(), chosen[r][1]
-        outputs = outputs if task.scale is None else task.scale.restored(outputs)
+        outputs = task.target.restored(outputs)
         outcomes.append(SeedOutcome(seed, rows, best[r], outputs, weights, seconds))
     return outcomes
 

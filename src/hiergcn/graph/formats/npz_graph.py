@@ -15,9 +15,10 @@ import scipy.sparse as sp
 from hiergcn.errors import InputError
 from hiergcn.files import DAMAGED_ARRAYS, written_whole
 from hiergcn.graph.coordinates import Coordinates
-from hiergcn.graph.graph import TARGET, Graph
+from hiergcn.graph.graph import Graph
 from hiergcn.graph.split import PARTS, Split
 from hiergcn.graph.tables.feature_columns import FeatureColumn
+from hiergcn.graph.target import TARGET
 
 FORMAT = "hiergcn graph 1"
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from hiergcn.errors import InputError
 from hiergcn.graph.adjacency import LARGEST_WEIGHT, symmetric_adjacency
 from hiergcn.graph.coordinates import find_coordinates
-from hiergcn.graph.graph import TARGET, strata
+from hiergcn.graph.graph import strata
 from hiergcn.graph.split import Split
 from hiergcn.graph.tables.column_roles import CsvOptions, EdgeColumns, NodeColumns
 from hiergcn.graph.tables.delimited import Origin
@@ -28,6 +28,7 @@ from hiergcn.graph.tables.feature_columns import FeatureTable, numbers, read_fea
 from hiergcn.graph.tables.label_columns import Labels, look_like_numbers, read_labels, read_targets, split_from_column
 from hiergcn.graph.tables.node_ids import IdColumn
 from hiergcn.graph.tables.text_columns import TextColumn
+from hiergcn.graph.target import TARGET
 
 MOST_UNLISTED = 0.2
 """Ids that only the edges name, as a share of the ids that the nodes list; above it, the two do not belong together."""

@@ -1,0 +1,294 @@
+"""What is predicted for each node: a class (`Classes`) or a number (`Numbers`).
+
+Everything in which the two differ is a method here, or a table with an entry for each `kind`: metrics in
+`evaluate.metrics`, the loss of a network in `model.method`. A target without values says what the outputs of a network
+mean, for a task or a saved model.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hiergcn.compiled.csr import read_only
+from hiergcn.errors import InputError
+
+TARGET = "value"
+"""Name of numbers that have no other."""
+
+Kind = Literal["classes", "numbers"]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Mean and standard deviation of the training values: models learn numbers in these units."""
+
+    mean: float
+    std: float
+
+    @classmethod
+    def from_values(cls, values: NDArray[np.float64]) -> Self:
+        std = float(values.std())
+        return cls(float(values.mean()), std if std > 0 else 1.0)
+
+    def standardised(self, values: NDArray[np.floating]) -> NDArray[np.float32]:
+        scaled: NDArray[np.float32] = ((values - self.mean) / self.std).astype(np.float32)
+        return scaled
+
+    def restored(self, outputs: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return a model's outputs in the unit of the user's numbers."""
+        values: NDArray[np.float64] = outputs.astype(np.float64) * self.std + self.mean
+        return values
+
+
+class Target(ABC):
+    """What is predicted for each node. Its subclasses are immutable values."""
+
+    kind: ClassVar[Kind]
+    scale: Scale | None = None
+    """Unit in which a network learns; None if there is none, or none yet."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """A name for each output of a network."""
+
+    @property
+    @abstractmethod
+    def truth(self) -> NDArray[Any]:
+        """(n,) the classes or numbers of the nodes, which must be given; -1 or NaN is unknown."""
+
+    @property
+    @abstractmethod
+    def strata(self) -> NDArray[np.int64] | None:
+        """(n,) the group of each node of which a split takes its share: its class, or 0; -1 if that is unknown."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Outputs of a network for each node: a score per class, or one number."""
+        return len(self.names)
+
+    @property
+    def known(self) -> NDArray[np.int64]:
+        """The nodes whose class or number is known, ascending."""
+        return np.empty(0, np.int64) if self.strata is None else np.flatnonzero(self.strata >= 0)
+
+    @abstractmethod
+    def fields(self) -> dict[str, Any]:
+        """Return the arguments of `Graph` that give this target."""
+
+    @abstractmethod
+    def facts(self) -> dict[str, object]:
+        """Return what a line about a graph says of its target."""
+
+    @abstractmethod
+    def column(self) -> dict[str, NDArray[Any]]:
+        """Return the truth as a column of `predictions.csv`."""
+
+    @abstractmethod
+    def reordered(self, order: NDArray[np.int64]) -> "Target":
+        """Return the target of the same nodes, listed in another order."""
+
+    @abstractmethod
+    def check_known(self, graph: str) -> None:
+        """Refuse a truth that leaves nothing to learn, whatever the split; `graph` is its name."""
+
+    @abstractmethod
+    def check_training(self, train: NDArray[np.int64], graph: str) -> None:
+        """Refuse training nodes from which no model can learn."""
+
+    @abstractmethod
+    def for_training(self, train: NDArray[np.int64]) -> "Target":
+        """Return the target without its values, in the unit of the values of the training nodes."""
+
+    @abstractmethod
+    def standardised(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return classes as they are, or numbers in the unit of the training values."""
+
+    @abstractmethod
+    def restored(self, outputs: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return a network's outputs: probabilities as they are, or numbers in the user's unit."""
+
+    @abstractmethod
+    def hard_predictions(self, outputs: NDArray[np.floating]) -> NDArray[Any]:
+        """Return the class of each node by its probabilities, (n, classes), or its number, (n, 1); (n,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Classes(Target):
+    """A class for each node."""
+
+    kind = "classes"
+    codes: NDArray[np.int64] | None = None
+    """(n,) positions in `class_names`; -1 is unknown. None if a graph has no labels."""
+    class_names: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.class_names
+
+    @property
+    def truth(self) -> NDArray[np.int64]:
+        assert self.codes is not None, "the graph has neither labels nor targets"
+        return self.codes
+
+    @property
+    def strata(self) -> NDArray[np.int64] | None:
+        return self.codes
+
+    def fields(self) -> dict[str, Any]:
+        return {"labels": self.codes, "class_names": self.class_names}
+
+    def facts(self) -> dict[str, object]:
+        return {"classes": len(self.class_names)}
+
+    def column(self) -> dict[str, NDArray[Any]]:
+        return {"label": np.array([*self.class_names, ""], dtype=object)[self.truth]}
+
+    def reordered(self, order: NDArray[np.int64]) -> "Classes":
+        return self if self.codes is None else replace(self, codes=self.codes[order])
+
+    def check_known(self, graph: str) -> None:
+        present = np.unique(self.truth[self.known])
+        if present.size < 2:
+            raise InputError(f"Every label of {graph} is {self.class_names[present[0]]!r}; give two classes.")
+
+    def check_training(self, train: NDArray[np.int64], graph: str) -> None:
+        absent = np.setdiff1d(self.truth[self.known], self.truth[train])
+        if absent.size:
+            names = ", ".join(repr(self.class_names[k]) for k in absent[:5])
+            more = f" and {absent.size - 5} more" if absent.size > 5 else ""
+            raise InputError(f"No training node has class {names}{more}; move a node of each class into train.")
+
+    def for_training(self, train: NDArray[np.int64]) -> "Classes":
+        return Classes(None, self.class_names)
+
+    def standardised(self, values: NDArray[Any]) -> NDArray[Any]:
+        return values
+
+    def restored(self, outputs: NDArray[np.floating]) -> NDArray[np.floating]:
+        return outputs
+
+    def hard_predictions(self, outputs: NDArray[np.floating]) -> NDArray[np.int64]:
+        classes: NDArray[np.int64] = outputs.argmax(axis=1)
+        return classes
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers(Target):
+    """A number for each node."""
+
+    kind = "numbers"
+    values: NDArray[np.float64] | None = None
+    """(n,) NaN is unknown. None of a task or a saved model."""
+    name: str = TARGET
+    scale: Scale | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    @property
+    def truth(self) -> NDArray[np.float64]:
+        assert self.values is not None, "the target has no values"
+        return self.values
+
+    @property
+    def strata(self) -> NDArray[np.int64]:
+        return np.where(np.isnan(self.truth), -1, 0)
+
+    @property
+    def unit(self) -> Scale:
+        """The scale, which must be set."""
+        assert self.scale is not None, "the target has no unit to learn in"
+        return self.scale
+
+    def fields(self) -> dict[str, Any]:
+        return {"targets": self.values, "target_name": self.name}
+
+    def facts(self) -> dict[str, object]:
+        return {"target": self.name}
+
+    def column(self) -> dict[str, NDArray[Any]]:
+        return {"value": self.truth}
+
+    def reordered(self, order: NDArray[np.int64]) -> "Numbers":
+        return replace(self, values=self.truth[order])
+
+    def check_known(self, graph: str) -> None:
+        """Do nothing: a number may be known of nodes that do not train."""
+
+    def check_training(self, train: NDArray[np.int64], graph: str) -> None:
+        if np.ptp(self.truth[train]) == 0:
+            same = f"{self.truth[train[0]]:g}"
+            raise InputError(f"Every training value of {graph} is {same}; give nodes with different values.")
+
+    def for_training(self, train: NDArray[np.int64]) -> "Numbers":
+        return Numbers(None, self.name, Scale.from_values(self.truth[train]))
+
+    def standardised(self, values: NDArray[Any]) -> NDArray[np.float32]:
+        return self.unit.standardised(values)
+
+    def restored(self, outputs: NDArray[np.floating]) -> NDArray[np.float64]:
+        return self.unit.restored(outputs)
+
+    def hard_predictions(self, outputs: NDArray[np.floating]) -> NDArray[np.floating]:
+        return outputs[:, 0]
+
+
+def make_target(
+    n: int, labels: Any = None, class_names: Sequence[Any] | None = (), targets: Any = None, name: str = TARGET
+) -> Target:
+    """Return the target of n nodes by their labels or numbers, which are checked; not both."""
+    codes = None if labels is None else _checked_labels(labels, n)
+    names = _checked_class_names(class_names, codes)
+    if targets is None:
+        return Classes(codes, names)
+    values = _checked_numbers(targets, n)
+    if codes is not None:
+        raise InputError("The graph has both labels and targets; leave out what is not to be predicted.")
+    return Numbers(values, name)
+
+
+def _checked_labels(labels: Any, n: int) -> NDArray[np.int64]:
+    """Return one int64 per node; -1 is unknown."""
+    array = np.asarray(labels)
+    if array.shape != (n,):
+        raise InputError(f"The labels have shape {array.shape}, but the graph has {n:,} nodes; give one per node.")
+    if not np.issubdtype(array.dtype, np.integer):
+        raise InputError(f"Labels are of type {array.dtype}; give whole numbers from 0, and -1 if unknown.")
+    if n and array.min() < -1:
+        node = int(array.argmin())
+        raise InputError(f"Node {node} has label {array[node]}; labels count from 0, and -1 means unknown.")
+    return read_only(array.astype(np.int64, copy=False))
+
+
+def _checked_numbers(targets: Any, n: int) -> NDArray[np.float64]:
+    """Return one number per node; NaN is unknown."""
+    array = np.asarray(targets)
+    if array.shape != (n,):
+        raise InputError(f"The targets have shape {array.shape}, but the graph has {n:,} nodes; give one per node.")
+    if array.dtype.kind not in "buif":
+        raise InputError(f"Targets are of type {array.dtype}; give numbers, and NaN if unknown.")
+    values = array.astype(np.float64, copy=False)
+    if np.isinf(values).any():
+        node = int(np.isinf(values).argmax())
+        raise InputError(f"The target of node {node} is infinite; give a number, or NaN if it is unknown.")
+    return read_only(values)
+
+
+def _checked_class_names(names: Sequence[Any] | None, labels: NDArray[np.int64] | None) -> tuple[str, ...]:
+    """Return a name for each class, "0", "1", .. by default; classes may have no labelled node."""
+    highest = -1 if labels is None else int(labels.max(initial=-1))
+    if not names:
+        return tuple(str(k) for k in range(highest + 1))
+    result = tuple(str(name) for name in names)
+    if len(result) <= highest:
+        raise InputError(f"There are {len(result)} class names, but a label is {highest}; give {highest + 1} or more.")
+    if len(set(result)) < len(result):
+        twice = next(name for k, name in enumerate(result) if name in result[:k])
+        raise InputError(f"Class name {twice!r} is given twice; give every class its own name.")
+    return result
