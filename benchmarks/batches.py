@@ -23,7 +23,7 @@ from hiergcn.datasets import load_dataset
 from hiergcn.graph.task import Task
 from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 from hiergcn.train.batches import Batches
 
 

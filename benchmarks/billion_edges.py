@@ -18,7 +18,7 @@ from harness import HERE, read_results, write_table
 from hiergcn.model.hgcn import HGCNConfig
 from hiergcn.model.memory_cost import WORD, LevelSize, MemoryPlan, Workload
 from hiergcn.model.registry import build_method
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 
 FEATURES, CLASSES, DEGREE = 100, 8, 20  # of large.py
 RANKS, GPU_MEMORY, HOST_MEMORY = 8, 141e9, 2e12  # a machine with H200 GPUs, from the vendor's data sheets

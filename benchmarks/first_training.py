@@ -27,7 +27,7 @@ from hiergcn.graph import Split
 from hiergcn.graph.task import Task
 from hiergcn.model import ops
 from hiergcn.model.registry import build_method
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 from hiergcn.train.loop import train_runs
 
 METHODS = ("gcn", "hgcn", "grand", "hgcn-plus")

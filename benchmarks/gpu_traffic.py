@@ -17,7 +17,7 @@ from hiergcn.datasets import load_dataset
 from hiergcn.graph import Graph, Split
 from hiergcn.model.hgcn import HGCNConfig
 from hiergcn.model.levels import HierarchyTensors, LevelRows
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 from hiergcn.train.learners import NODES_PER_LABEL
 from roofline import WORD, entries_with_loops
 

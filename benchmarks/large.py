@@ -69,7 +69,7 @@ def trained(
     from hiergcn.graph import Split
     from hiergcn.graph.task import Task
     from hiergcn.model.registry import build_method
-    from hiergcn.run.settings import settings_for
+    from hiergcn.settings.settings import settings_for
     from hiergcn.train.batches import Batches
     from hiergcn.train.loop import train_runs
 

@@ -71,8 +71,8 @@ def fitted(
     from hiergcn.datasets import planted_graph
     from hiergcn.graph import Split
     from hiergcn.run.fit import fit
-    from hiergcn.run.memory_plan import plan_memory
-    from hiergcn.run.settings import settings_for
+    from hiergcn.settings.settings import settings_for
+    from hiergcn.workers.memory_plan import plan_memory
 
     torch.set_num_threads(1)
     small = planted_graph(500)

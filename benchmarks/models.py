@@ -108,7 +108,7 @@ def epochs(send: Send, dataset: str, model: str, device: str, repeats: int) -> d
     from hiergcn.datasets import load_dataset
     from hiergcn.graph.task import Task
     from hiergcn.model.registry import build_method
-    from hiergcn.run.settings import settings_for
+    from hiergcn.settings.settings import settings_for
     from hiergcn.train.learners import SingleLearner, labelled_nodes
 
     data = load_dataset(dataset)

@@ -31,7 +31,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.ops.ranks import Ranks, joined
 from hiergcn.model.registry import build_method
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 from hiergcn.train.batches import Batches
 from hiergcn.train.loop import train_seed
 

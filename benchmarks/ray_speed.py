@@ -17,7 +17,7 @@ from typing import Any
 from harness import environment, write_result, write_table
 from hiergcn.comparison.compare import compare
 from hiergcn.datasets import load_dataset
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 from hiergcn.workers.engine import Request, replies
 from hiergcn.workers.process import Send, Work
 from hiergcn.workers.ray_engine import RayEngine

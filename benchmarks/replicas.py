@@ -24,7 +24,7 @@ from hiergcn.coarsen import coarsen
 from hiergcn.datasets import load_dataset
 from hiergcn.graph.task import Task
 from hiergcn.model.registry import build_method
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 from hiergcn.train.loop import SeedOutcome, train_side_by_side
 
 LONG = 5.0  # seconds after which no new run starts

@@ -27,7 +27,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.report import write_report
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import write_run
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 
 PACKAGES = ["hiergcn", "numpy", "scipy", "numba", "jinja2"]
 DATASETS = ("cora", "pubmed", "nell")

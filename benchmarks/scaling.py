@@ -63,7 +63,7 @@ def steps_of(send: Send, network: str, edges: int) -> dict[str, Any]:  # noqa: A
     from hiergcn.datasets import planted_graph
     from hiergcn.graph import Split
     from hiergcn.model.ops.sparse import csr_product, csr_tensor, normalised_adjacency
-    from hiergcn.run.settings import settings_for
+    from hiergcn.settings.settings import settings_for
     from peers import peer_steps
     from train_step import our_steps
 

@@ -16,8 +16,8 @@ from hiergcn.datasets import city
 from hiergcn.datasets.dataset_info import CITY_OPTIONS, CLUSTERED
 from hiergcn.evaluate.metrics import evaluate_test
 from hiergcn.graph import Split
-from hiergcn.run.settings import settings_for
-from hiergcn.run.trainer import Trainer
+from hiergcn.settings.settings import settings_for
+from hiergcn.train.trainer import Trainer
 
 CANDIDATES: tuple[dict[str, Any], ...] = (
     *({"clustered": share} for share in (0.6, 0.7, 0.8, 0.9, 1.0)),

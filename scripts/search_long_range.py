@@ -15,8 +15,8 @@ import torch
 from hiergcn.datasets import load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph.split import Drawn, SplitSpec
-from hiergcn.run.settings import settings_for
-from hiergcn.run.trainer import Trainer
+from hiergcn.settings.settings import settings_for
+from hiergcn.train.trainer import Trainer
 
 HOPS = {"hop_counts": True, "hop_means": True}
 NO_HOPS = dict.fromkeys(HOPS, False)

@@ -8,8 +8,8 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "src" / "hiergcn"
 ROOMS = (
     *("version", "errors", "plugins", "files", "fragments", "compiled", "graph", "datasets", "coarsen", "model"),
-    *("train", "evaluate", "explain", "advise", "workers", "run", "comparison", "report", "estimator", "api", "cli"),
-    "__main__",
+    *("settings", "evaluate", "explain", "advise", "workers", "train", "choose", "run", "comparison", "report"),
+    *("estimator", "api", "cli", "__main__"),
 )
 WITHOUT_TORCH = ("version", "errors", "plugins", "files", "fragments", "compiled", "graph", "datasets", "coarsen")
 CONVERTERS = PACKAGE / "graph" / "formats"  # may import the library they convert to, when a conversion is asked for

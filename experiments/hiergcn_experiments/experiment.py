@@ -6,7 +6,7 @@ from typing import Any
 
 from hiergcn.errors import InputError
 from hiergcn.graph.split import PUBLIC, SplitSpec
-from hiergcn.run.settings import GROUPS, Settings, settings_for
+from hiergcn.settings.settings import GROUPS, Settings, settings_for
 
 NUMBERED = 0
 """As a number of seeds: one seed per split, equal to the number of the split."""

@@ -24,8 +24,8 @@ from hiergcn.graph import Graph
 from hiergcn.graph.split import Drawn, SplitSpec, drawn_splits
 from hiergcn.model.method import NodeModel
 from hiergcn.model.registry import method_title
-from hiergcn.run.settings import Settings, settings_for
-from hiergcn.run.trainer import Trainer
+from hiergcn.settings.settings import Settings, settings_for
+from hiergcn.train.trainer import Trainer
 from hiergcn.workers.process import peak_memory, reset_peak_memory
 from hiergcn_experiments.experiment import Arm, Column, Experiment, Measurement
 from hiergcn_experiments.experiments import packaged

@@ -23,8 +23,8 @@ from hiergcn.datasets import Dataset, load_dataset, planted_graph
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.neighbourhoods import neighbourhood_sizes
-from hiergcn.run.settings import settings_for
-from hiergcn.run.trainer import Trainer
+from hiergcn.settings.settings import settings_for
+from hiergcn.train.trainer import Trainer
 from hiergcn.workers.process import peak_memory, reset_peak_memory
 from hiergcn_experiments.choosing import choosing, choosing_recipes
 from hiergcn_experiments.labels import labels_auto, labels_coverage, labels_doubtful, labels_linear, labels_scale

@@ -18,10 +18,10 @@ from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import evaluate_test, result_key
 from hiergcn.graph.split import Split, SplitSpec
 from hiergcn.model.registry import build_method
-from hiergcn.run.memory_plan import unit_request
-from hiergcn.run.settings import Settings
-from hiergcn.run.trainer import Trainer
+from hiergcn.settings.settings import Settings
+from hiergcn.train.trainer import Trainer
 from hiergcn.workers.engine import Engine, Request, replies
+from hiergcn.workers.memory_plan import unit_request
 from hiergcn.workers.process import Reply, Send, Work, Worker
 from hiergcn_experiments.collect import Results
 from hiergcn_experiments.experiment import Experiment, Job, Measurement, Training

@@ -26,7 +26,7 @@ from hiergcn.datasets import Dataset
 from hiergcn.errors import InputError
 from hiergcn.files import write_text, written_whole
 from hiergcn.model.registry import config_class
-from hiergcn.train.config import TrainConfig
+from hiergcn.settings.train_config import TrainConfig
 from hiergcn.workers.machine import environment
 
 PACKED = "runs.json.gz"

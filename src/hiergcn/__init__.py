@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hiergcn.model.hgcn import HGCNConfig as HGCNConfig
     from hiergcn.model.levels import HierarchyTensors as HierarchyTensors
     from hiergcn.model.plus.network import HGCNPlusConfig as HGCNPlusConfig
-    from hiergcn.train.config import TrainConfig as TrainConfig
+    from hiergcn.settings.train_config import TrainConfig as TrainConfig
 
 _NAMES = {
     "hiergcn.coarsen": ("CoarsenConfig", "Hierarchy"),
@@ -46,7 +46,7 @@ _NAMES = {
     "hiergcn.model.hgcn": ("HGCN", "HGCNConfig"),
     "hiergcn.model.levels": ("HierarchyTensors",),
     "hiergcn.model.plus.network": ("HGCNPlusConfig",),
-    "hiergcn.train.config": ("TrainConfig",),
+    "hiergcn.settings.train_config": ("TrainConfig",),
     "hiergcn.api": ("compare", "fit", "load", "suggest"),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}

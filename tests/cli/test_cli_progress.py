@@ -10,9 +10,8 @@ from hiergcn.cli.progress import CompareProgress, FitProgress, Progress, downloa
 from hiergcn.cli.terminal import duration
 from hiergcn.comparison.method_scores import MethodDone, MethodRun, MethodStarted, RunDone, Score
 from hiergcn.graph import Split
-from hiergcn.run.adapt import ChosenSettings
-from hiergcn.run.events import EpochDone, MemoryPlanned, SeedDone, SettingsChosen
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import ChosenSettings, settings_for
+from hiergcn.train.events import EpochDone, MemoryPlanned, SeedDone, SettingsChosen
 from hiergcn.train.loop import SeedOutcome
 from hiergcn.workers.process import Peak
 

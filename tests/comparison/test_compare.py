@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hiergcn.choose.adapt import choose_settings
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.comparison.compare import compare, describe_splits
 from hiergcn.comparison.method_scores import (
@@ -27,9 +28,8 @@ from hiergcn.evaluate.metrics import METRICS, result_key
 from hiergcn.evaluate.paired import signed_rank_p
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import PUBLIC, parse_splits, random_splits
-from hiergcn.run.adapt import choose_settings
 from hiergcn.run.fit import fit
-from hiergcn.run.settings import Settings, settings_for
+from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.workers.engine import Processes
 
 SEEDS = (0, 1)
@@ -196,8 +196,8 @@ def test_settings_are_chosen_and_the_graph_coarsened_once(
         calls.append(levels)
         return coarsen(adjacency, levels, config)
 
-    monkeypatch.setattr("hiergcn.run.trainer.coarsen", counted)
-    monkeypatch.setattr("hiergcn.run.adapt.coarsen", counted)
+    monkeypatch.setattr("hiergcn.train.trainer.coarsen", counted)
+    monkeypatch.setattr("hiergcn.choose.adapt.coarsen", counted)
     changes = {"epochs": 2}
     found = compare(graph, own, ["hgcn", "hgcn-plus", "hgcn:paper"], (0,), changes=changes, device="cpu")
     assert len(calls) == 1

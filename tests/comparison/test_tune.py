@@ -12,16 +12,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hiergcn.choose.adapt import choose_settings
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.comparison.tune import JOURNAL, MOST_LEVELS, SPACE, Trial, Tuning, recipe, search_space, tune
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.run.adapt import choose_settings
 from hiergcn.run.fit import fit
 from hiergcn.run.result import RunResult
-from hiergcn.run.settings import Settings, settings_for
-from hiergcn.run.trainer import Trainer
+from hiergcn.settings.settings import Settings, settings_for
+from hiergcn.train.trainer import Trainer
 
 optuna = pytest.importorskip("optuna")
 
@@ -210,8 +210,8 @@ def test_the_graph_is_coarsened_once(
         calls.append(levels)
         return coarsen(adjacency, levels, config)
 
-    monkeypatch.setattr("hiergcn.run.trainer.coarsen", counted)
-    monkeypatch.setattr("hiergcn.run.adapt.coarsen", counted)
+    monkeypatch.setattr("hiergcn.train.trainer.coarsen", counted)
+    monkeypatch.setattr("hiergcn.choose.adapt.coarsen", counted)
     tuning = tune(graph, split, tmp_path, changes={"epochs": 2}, trials=2, seeds=[0], device="cpu")
     assert calls == [MOST_LEVELS]
     expected = choose_settings(graph, split, changes={"epochs": 2}).settings

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 from hiergcn_experiments.claims import CLAIMS as OF_THE_PAPER
 from hiergcn_experiments.experiment import Training
 from hiergcn_experiments.experiments import FULL, QUICK

@@ -13,7 +13,7 @@ from hiergcn.datasets import load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Split
 from hiergcn.graph.split import PUBLIC, SplitSpec
-from hiergcn.run.settings import Settings, settings_for
+from hiergcn.settings.settings import Settings, settings_for
 from hiergcn_experiments import store as store_module
 from hiergcn_experiments.experiment import Measurement, Training
 from hiergcn_experiments.experiments import paper_experiments

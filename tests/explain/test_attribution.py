@@ -18,7 +18,7 @@ from hiergcn.model.baselines.base import LabelModel
 from hiergcn.model.method import Features, Labelled, NodeModel, Prepared
 from hiergcn.model.ops.sparse_features import SparseFeatures
 from hiergcn.model.registry import build_method
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 
 CPU = torch.device("cpu")
 

@@ -19,7 +19,7 @@ from hiergcn.run.fit import fit
 from hiergcn.run.folder import load_run, write_run
 from hiergcn.run.predict import predictions_again
 from hiergcn.run.result import RunResult
-from hiergcn.run.settings import Settings, settings_for
+from hiergcn.settings.settings import Settings, settings_for
 
 CLASSES = 3
 EPOCHS, FEW = 40, 5

@@ -23,11 +23,11 @@ from hiergcn.model.plus.network import HGCNPlus
 from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import load_run, write_run
-from hiergcn.run.memory_plan import plan_memory
 from hiergcn.run.predict import explain
-from hiergcn.run.settings import Settings, settings_for
+from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train.learners import labelled_nodes, make_optimiser
 from hiergcn.train.loop import train_seed, train_side_by_side
+from hiergcn.workers.memory_plan import plan_memory
 
 CPU = torch.device("cpu")
 SMALL = {"levels": 2, "hidden": 6}

@@ -15,7 +15,7 @@ from hiergcn.model.config_types import SCALINGS
 from hiergcn.model.ops.sparse_features import SparseFeatures
 from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 
 CPU = torch.device("cpu")
 

@@ -15,7 +15,7 @@ from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNConfig, HGCNMethod
 from hiergcn.model.levels import HierarchyTensors, LevelRows
 from hiergcn.model.method import Labelled
 from hiergcn.model.ops.sparse_features import SparseFeatures
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 
 PAPER = HGCNConfig(levels=2, hidden=5, weight_embedding=3)
 REFERENCE = replace(settings_for("hgcn", "reference").model, levels=2, hidden=5, weight_embedding=3)

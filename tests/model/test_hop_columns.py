@@ -22,8 +22,8 @@ from hiergcn.model.features import COUNT_HOPS, MEAN_HOPS, WIDEST
 from hiergcn.model.nearness import SHARE_HOPS, SPREADS, share_columns
 from hiergcn.model.registry import build_method
 from hiergcn.run.folder import load_run
-from hiergcn.run.memory_plan import plan_memory
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
+from hiergcn.workers.memory_plan import plan_memory
 
 CPU = torch.device("cpu")
 BOTH = {"hop_counts": True, "hop_means": True}

@@ -22,8 +22,8 @@ from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import load_run, write_run
 from hiergcn.run.predict import predictions_again
-from hiergcn.run.settings import settings_for
-from hiergcn.run.trainer import Trainer
+from hiergcn.settings.settings import settings_for
+from hiergcn.train.trainer import Trainer
 
 CPU = torch.device("cpu")
 SHORT = {

@@ -13,8 +13,8 @@ from hiergcn.graph.neighbourhoods import hops_to_classes
 from hiergcn.graph.task import Task
 from hiergcn.model.nearness import NearnessModel, nearness_columns
 from hiergcn.model.registry import build_method
-from hiergcn.run.settings import settings_for
-from hiergcn.run.trainer import Trainer
+from hiergcn.settings.settings import settings_for
+from hiergcn.train.trainer import Trainer
 
 CPU = torch.device("cpu")
 

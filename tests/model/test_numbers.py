@@ -17,8 +17,8 @@ from hiergcn.model.ensemble import Ensemble
 from hiergcn.model.method import Labelled, Measured, NodeModel, activated
 from hiergcn.model.registry import build_method, config_class, method_class, method_names
 from hiergcn.run.fit import fit
-from hiergcn.run.settings import settings_for
-from hiergcn.train.config import TrainConfig
+from hiergcn.settings.settings import settings_for
+from hiergcn.settings.train_config import TrainConfig
 from hiergcn.train.loop import train_seed, train_side_by_side
 
 CPU = torch.device("cpu")

@@ -10,7 +10,7 @@ from hiergcn.comparison.method_scores import Comparison, MethodRun, Score, write
 from hiergcn.evaluate.paired import compare_all
 from hiergcn.graph.split import PUBLIC
 from hiergcn.report.comparison import comparison_figure, verdict, write_comparison_page
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 from hiergcn.workers.machine import environment
 from hiergcn.workers.process import Peak
 

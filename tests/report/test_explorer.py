@@ -20,7 +20,7 @@ from hiergcn.report.figures import principal_components
 from hiergcn.report.tree_layout import Tree, layout
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 
 COLOURS = ["#111111", "#222222", "#333333"]
 TYPES = {"u1": np.uint8, "u2": np.uint16, "u4": np.uint32, "f4": np.float32}

@@ -22,7 +22,7 @@ from hiergcn.report.comparison import write_comparison_page
 from hiergcn.report.run_page import page_of_result
 from hiergcn.run.fit import fit
 from hiergcn.run.result import RunResult
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 from hiergcn.workers.machine import environment
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.report import write_report
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -28,7 +28,7 @@ from hiergcn.run.fit import fit
 from hiergcn.run.folder import write_run
 from hiergcn.run.out_folder import write_manifest
 from hiergcn.run.result import RunResult
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "$\\frac{", "日本 & {{ 7*7 }}")
 

@@ -12,20 +12,20 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from hiergcn.choose.adapt import MOST_LEVELS, choose_settings
 from hiergcn.cli.summary import print_summary
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import METRICS, Metric
 from hiergcn.graph import Graph, Split
-from hiergcn.run import trainer
-from hiergcn.run.adapt import MOST_LEVELS, choose_settings
-from hiergcn.run.events import BaselineStarted, Coarsened, EpochDone, FitEvent, OnFitEvent
 from hiergcn.run.fit import BASELINES, AllSeedsFailedError, draw_split, fit
 from hiergcn.run.result import Candidate, RunResult
-from hiergcn.run.settings import Settings, settings_for
-from hiergcn.run.trainer import Trainer
+from hiergcn.settings.settings import Settings, settings_for
+from hiergcn.train import trainer
+from hiergcn.train.events import BaselineStarted, Coarsened, EpochDone, FitEvent, OnFitEvent
 from hiergcn.train.loop import SeedOutcome
+from hiergcn.train.trainer import Trainer
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,8 @@ from hiergcn.run.folder import ADDED, load_run, write_run
 from hiergcn.run.out_folder import check_free
 from hiergcn.run.predict import predictions_again
 from hiergcn.run.result import RunResult
-from hiergcn.run.settings import settings_for
 from hiergcn.run.source import Source
+from hiergcn.settings.settings import settings_for
 
 FILES = {
     "config.json", "metrics.json", "history.csv", "predictions.csv", "probabilities.npy", "hierarchy.npz",

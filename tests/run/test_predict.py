@@ -14,7 +14,7 @@ from hiergcn.run.fit import draw_split, fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.predict import explain, predictions_again, predictions_on
 from hiergcn.run.result import RunResult
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from hiergcn.errors import InputError
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import load_run, write_run
 from hiergcn.run.predict import predictions_on
-from hiergcn.run.settings import settings_for
 from hiergcn.run.source import Source, newer_graph
+from hiergcn.settings.settings import settings_for
 
 
 @pytest.fixture

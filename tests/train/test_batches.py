@@ -15,9 +15,9 @@ from hiergcn.graph.task import Task
 from hiergcn.model.method import NodeModel, Prepared
 from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
-from hiergcn.run.settings import Settings, settings_for
+from hiergcn.settings.settings import Settings, settings_for
+from hiergcn.settings.train_config import TrainConfig
 from hiergcn.train.batches import Batch, Batches, BatchLearner, _inside
-from hiergcn.train.config import TrainConfig
 from hiergcn.train.learners import labelled_nodes
 from hiergcn.train.loop import train_seed
 

@@ -9,12 +9,11 @@ import torch
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.run.events import FitEvent
 from hiergcn.run.fit import checkpoint_of, fit
 from hiergcn.run.result import RunResult
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 from hiergcn.train.checkpoint import Checkpoint
-from hiergcn.train.config import EpochDone
+from hiergcn.train.events import EpochDone, FitEvent
 
 
 class KilledError(Exception):

@@ -14,8 +14,8 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Labelled
 from hiergcn.run.fit import fit
-from hiergcn.run.settings import settings_for
-from hiergcn.train.config import TrainConfig
+from hiergcn.settings.settings import settings_for
+from hiergcn.settings.train_config import TrainConfig
 from hiergcn.train.learners import balanced_weights, labelled_nodes
 
 

@@ -14,7 +14,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.hgcn import HGCN, HGCNConfig
 from hiergcn.model.method import Labelled, NodeModel
 from hiergcn.model.registry import build_method
-from hiergcn.train.config import TrainConfig
+from hiergcn.settings.train_config import TrainConfig
 from hiergcn.train.learners import LearningNodes, SingleLearner, labelled_nodes
 
 

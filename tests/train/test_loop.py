@@ -16,7 +16,8 @@ from hiergcn.graph import Split
 from hiergcn.graph.task import Task
 from hiergcn.model.hgcn import HGCNConfig, HGCNMethod
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Optimiser, Prepared, Weights
-from hiergcn.train.config import EpochDone, TrainConfig
+from hiergcn.settings.train_config import TrainConfig
+from hiergcn.train.events import EpochDone
 from hiergcn.train.learners import make_optimiser
 from hiergcn.train.loop import SeedOutcome, train_seed, train_side_by_side
 

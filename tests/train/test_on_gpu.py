@@ -18,7 +18,7 @@ from hiergcn.model.hgcn import HGCN
 from hiergcn.model.method import NodeModel
 from hiergcn.model.ops.dropout import ReplicaGenerator, dropout
 from hiergcn.model.registry import build_method
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 from hiergcn.train import selection
 from hiergcn.train.batches import Batches
 from hiergcn.train.loop import Captured, train_seed, train_side_by_side
@@ -137,7 +137,7 @@ from hiergcn.coarsen import coarsen
 from hiergcn.graph import Split
 from hiergcn.graph.task import Task
 from hiergcn.model.registry import build_method
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 from hiergcn.train.loop import train_side_by_side
 
 graph, GPU = planted_graph(300, seed=0), torch.device("cuda")

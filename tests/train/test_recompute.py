@@ -12,7 +12,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.hgcn import HGCN, HGCNConfig, HGCNMethod
 from hiergcn.run.fit import fit
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 from hiergcn.train.learners import labelled_nodes
 
 

@@ -14,8 +14,8 @@ from hiergcn.graph.task import Task
 from hiergcn.model.hgcn import HGCN, GraphConvolution
 from hiergcn.model.method import Labelled, NodeModel
 from hiergcn.model.registry import build_method, method_names
-from hiergcn.run.settings import settings_for
-from hiergcn.train.config import TrainConfig
+from hiergcn.settings.settings import settings_for
+from hiergcn.settings.train_config import TrainConfig
 from hiergcn.train.learners import Replicas, labelled_nodes
 from hiergcn.train.loop import SeedOutcome, train_seed, train_side_by_side
 

@@ -17,7 +17,7 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.run.fit import fit
-from hiergcn.run.settings import Settings, settings_for
+from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.workers import ray_engine, ray_worker
 from hiergcn.workers.engine import Processes, Request, replies
 from hiergcn.workers.process import Reply

@@ -119,8 +119,8 @@ def _print_profile(screen: "Console", graph: "Graph", split: "Split") -> None:
 
 
 def _print_estimate(screen: "Console", graph: "Graph", split: "Split") -> None:
-    from hiergcn.run.budget import default_limit
-    from hiergcn.run.estimate import estimate_fit
+    from hiergcn.choose.budget import default_limit
+    from hiergcn.choose.estimate import estimate_fit
 
     found = estimate_fit(graph, split)
     how = f"a trial with {found.trial_nodes:,} nodes, scaled up" if found.scaled else "a trial of a few epochs"

@@ -64,10 +64,10 @@ def compare(
     out: options.Out = None,
 ) -> None:
     """Compare methods over the same splits and seeds."""
+    from hiergcn.choose.portfolio import checked_method
     from hiergcn.run.out_folder import check_free
-    from hiergcn.run.portfolio import checked_method
-    from hiergcn.run.settings import method_for
     from hiergcn.run.source import Source
+    from hiergcn.settings.settings import method_for
 
     source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter)
     changes = options.parse_changes(set_)

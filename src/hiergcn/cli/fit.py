@@ -14,8 +14,8 @@ from hiergcn.errors import HierGCNError, InputError, UnwritableError
 
 if TYPE_CHECKING:
     from hiergcn.graph import Graph
-    from hiergcn.run.events import SettingsChosen, SplitChosen
     from hiergcn.run.result import RunResult
+    from hiergcn.train.events import SettingsChosen, SplitChosen
 
 SHOWN_SETTINGS = 4  # in a line; those that differ most from graph to graph come first
 
@@ -98,8 +98,8 @@ def fit(
     ] = 30.0,
 ) -> None:
     """Train a model on a graph and predict the class, or a number, of every node."""
+    from hiergcn.choose.portfolio import checked_method
     from hiergcn.run.out_folder import check_room, checkpoint_folder, run_size
-    from hiergcn.run.portfolio import checked_method
     from hiergcn.run.source import Source
 
     changes = options.parse_changes(set_, levels)
@@ -121,14 +121,14 @@ def fit(
         if is_first_rank():
             check_room(folder, run_size(read.graph, seeds))
 
+        from hiergcn.choose.adapt import AUTO
+        from hiergcn.choose.budget import default_limit
         from hiergcn.cli.progress import FitProgress, Progress
         from hiergcn.cli.summary import print_summary
         from hiergcn.model.ops.ranks import joined, rank_device
-        from hiergcn.run.adapt import AUTO
-        from hiergcn.run.budget import default_limit
         from hiergcn.run.fit import baselines_for, checkpoint_of, drawn_split
         from hiergcn.run.fit import fit as run_fit
-        from hiergcn.run.settings import settings_for
+        from hiergcn.settings.settings import settings_for
         from hiergcn.workers.machine import workers_for
 
     if method != AUTO:
@@ -227,7 +227,7 @@ def _save(
 
 def _announce(graph: "Graph", split_from: str, event: "SettingsChosen | SplitChosen", verbose: bool) -> None:
     """Print the sizes of the graph and its split, and the settings if they were chosen for the graph."""
-    from hiergcn.run.events import SplitChosen
+    from hiergcn.train.events import SplitChosen
 
     screen = console()
     screen.print(f"{printable(graph.name)}: {graph_sizes(graph)}")

@@ -13,7 +13,7 @@ TITLES = {"model": "Method", "train": "Training", "coarsen": "Coarsening"}
 
 def models() -> None:
     """List the methods and what each does."""
-    from hiergcn.run.setting_table import method_facts
+    from hiergcn.settings.setting_table import method_facts
 
     only = {name: "" if method_facts(name).predicts_numbers else " Classes only." for name in method_names()}
     rows = [(name, method_about(name) + only[name]) for name in method_names()]
@@ -37,8 +37,8 @@ def settings(
     ] = None,
 ) -> None:
     """List the settings of a method: values, default and meaning."""
-    from hiergcn.run.setting_table import GROUPS, method_settings, without_effect
-    from hiergcn.run.settings import default_preset, default_settings, method_of, preset_names
+    from hiergcn.settings.setting_table import GROUPS, method_settings, without_effect
+    from hiergcn.settings.settings import default_preset, default_settings, method_of, preset_names
 
     method = method_of(model, preset)
     known, values = method_settings(method), default_settings(method, preset)

@@ -69,7 +69,7 @@ def complete_preset(incomplete: str) -> list[str]:
 
 def complete_setting(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the settings of the named method, or of H-GCN+, that begin with a text, with their meaning."""
-    from hiergcn.run.setting_table import method_settings
+    from hiergcn.settings.setting_table import method_settings
 
     model = ctx.params.get("model")
     known = method_settings(model if model in method_names() else "hgcn-plus")

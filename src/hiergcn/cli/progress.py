@@ -11,7 +11,7 @@ from rich.progress import Progress as Bars
 
 from hiergcn.cli.terminal import console, duration, percent, printable
 from hiergcn.comparison import method_scores
-from hiergcn.run import events
+from hiergcn.train import events
 
 if TYPE_CHECKING:
     from hiergcn.train.loop import SeedOutcome

@@ -6,15 +6,15 @@ from pathlib import Path
 from rich.console import Console
 
 from hiergcn.advise.label_check import caution
+from hiergcn.choose.auto import NO_TIME
 from hiergcn.cli.terminal import duration, percent, print_table, printable, warn_of_few_tests
 from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, describe_sets
 from hiergcn.evaluate.number_report import NumberReport, describe_intervals
 from hiergcn.report.headline import headline
 from hiergcn.report.leaderboard import leaderboard
-from hiergcn.run.auto import NO_TIME
 from hiergcn.run.result import Candidate, RunResult
-from hiergcn.run.setting_table import method_facts
+from hiergcn.settings.setting_table import method_facts
 
 _FILES = {
     "Predictions": "predictions.csv",

@@ -55,9 +55,9 @@ def tune(
     ] = None,
 ) -> None:
     """Search for good settings by validation accuracy. No test label is read."""
-    from hiergcn.run.portfolio import checked_method
-    from hiergcn.run.settings import method_for
+    from hiergcn.choose.portfolio import checked_method
     from hiergcn.run.source import Source
+    from hiergcn.settings.settings import method_for
 
     source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter)
     changes = options.parse_changes(set_)
@@ -74,7 +74,7 @@ def tune(
         from hiergcn.comparison.tune import tune as search
         from hiergcn.report.figures import tuning_figure
         from hiergcn.run.out_folder import check_free
-        from hiergcn.run.settings import settings_for
+        from hiergcn.settings.settings import settings_for
 
     settings_for(method, None, source.dataset).override(changes)  # refuses values that do not go together
     folder = Path("runs") / f"{source.name}-{method}-tune" if out is None else out

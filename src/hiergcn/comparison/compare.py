@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from hiergcn.choose.adapt import choose_settings
 from hiergcn.coarsen import Hierarchy
 from hiergcn.comparison.method_scores import (
     Comparison,
@@ -23,15 +24,14 @@ from hiergcn.errors import InputError
 from hiergcn.evaluate.paired import compare_all
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import PUBLIC, SplitSpec
-from hiergcn.run.adapt import choose_settings
-from hiergcn.run.events import FitEvent, SeedDone
 from hiergcn.run.fit import DRAWN_SPLIT, AllSeedsFailedError, check_classes, fit, in_canonical_order, own_split
-from hiergcn.run.memory_plan import unit_request
-from hiergcn.run.settings import Settings, settings_for
-from hiergcn.run.trainer import Trainer
+from hiergcn.settings.settings import Settings, settings_for
+from hiergcn.train.events import FitEvent, SeedDone
 from hiergcn.train.loop import SeedOutcome
+from hiergcn.train.trainer import Trainer
 from hiergcn.workers.engine import Engine, Processes, Request, replies
 from hiergcn.workers.machine import environment
+from hiergcn.workers.memory_plan import unit_request
 from hiergcn.workers.process import Peak, Reply, Send, Work
 
 

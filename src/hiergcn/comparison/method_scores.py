@@ -16,7 +16,7 @@ from hiergcn.files import naming, written_whole
 from hiergcn.fragments import card, sentence
 from hiergcn.graph.split import PUBLIC, SplitSpec, parse_splits, splits_text
 from hiergcn.model.registry import method_names, method_title
-from hiergcn.run.settings import Settings
+from hiergcn.settings.settings import Settings
 from hiergcn.workers.process import Peak
 
 _SAVED_AS_IS = ("dataset", "against", "interrupted", "command", "environment")

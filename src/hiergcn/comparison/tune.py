@@ -22,17 +22,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from hiergcn.choose.adapt import choose_settings, method_for
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.files import naming, written_whole
 from hiergcn.graph import Graph, Split
 from hiergcn.model.config_types import SCALINGS
-from hiergcn.run.adapt import choose_settings, method_for
 from hiergcn.run.fit import check_classes, fit, in_canonical_order, own_split
-from hiergcn.run.memory_plan import unit_request
-from hiergcn.run.settings import GROUPS, Settings, settings_for
-from hiergcn.run.trainer import Trainer
+from hiergcn.settings.settings import GROUPS, Settings, settings_for
+from hiergcn.train.trainer import Trainer
 from hiergcn.workers.engine import Engine, Pool, Processes, Request
+from hiergcn.workers.memory_plan import unit_request
 from hiergcn.workers.process import Reply, Send, Work
 
 if TYPE_CHECKING:

@@ -21,6 +21,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.utils.metadata_routing import UNUSED
 
+from hiergcn.choose.adapt import AUTO, is_automatic, method_for
+from hiergcn.choose.adapt import PRESET as ADAPTED
+from hiergcn.choose.portfolio import check_settings
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.estimator.shown_run import ShownRun
 from hiergcn.evaluate.answers import NumberAnswers
@@ -28,17 +31,14 @@ from hiergcn.explain.node import Explanation
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.alignment import encoded_like
 from hiergcn.report.run_page import loaded_result
-from hiergcn.run.adapt import AUTO, is_automatic, method_for
-from hiergcn.run.adapt import PRESET as ADAPTED
-from hiergcn.run.events import FitEvent, OnFitEvent, SeedDone, SplitChosen, describe
 from hiergcn.run.fit import check_graph, fit, own_split
 from hiergcn.run.folder import LoadedRun, load_run
-from hiergcn.run.portfolio import check_settings
 from hiergcn.run.predict import explain
 from hiergcn.run.result import RunResult
-from hiergcn.run.setting_table import method_settings, without_effect
-from hiergcn.run.settings import Settings, method_of, settings_for
 from hiergcn.run.source import Source
+from hiergcn.settings.setting_table import method_settings, without_effect
+from hiergcn.settings.settings import Settings, method_of, settings_for
+from hiergcn.train.events import FitEvent, OnFitEvent, SeedDone, SplitChosen, describe
 from hiergcn.workers.machine import workers_for
 
 _HANGING: dict[str, Any] = {"initial_indent": " " * 4, "subsequent_indent": " " * 8, "break_on_hyphens": False}
@@ -131,7 +131,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         """Train on the nodes whose label or number is known.
 
         Without a split, that of the graph is used; if it has none, a fifth (of each class) is kept to select the best
-        epoch. `on_event` is called with each step, see `hiergcn.run.events`.
+        epoch. `on_event` is called with each step, see `hiergcn.train.events`.
         """
         check_graph(graph)
         self._check_aim(graph.name, graph.targets is not None)

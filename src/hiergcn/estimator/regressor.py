@@ -13,7 +13,7 @@ from hiergcn.estimator.node_estimator import NodeEstimator, NodeRows, document_s
 from hiergcn.evaluate.answers import NumberAnswers
 from hiergcn.graph import Graph
 from hiergcn.model.registry import method_names
-from hiergcn.run.setting_table import method_facts
+from hiergcn.settings.setting_table import method_facts
 
 
 class NodeRegressor(RegressorMixin, NodeEstimator):  # type: ignore[misc]  # scikit-learn has no types

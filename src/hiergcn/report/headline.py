@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from hiergcn.advise.label_check import caution
+from hiergcn.choose.adapt import AUTO
 from hiergcn.datasets.dataset_info import INFOS
 from hiergcn.evaluate.metrics import accuracy_interval
 from hiergcn.model.registry import method_title
 from hiergcn.report.classes import Classes
 from hiergcn.report.leaderboard import Leaderboard, comparison_sentence
 from hiergcn.report.template import mean_and_std
-from hiergcn.run.adapt import AUTO
 from hiergcn.run.folder import LoadedRun
 
 FEW_NODES = 10

@@ -7,13 +7,13 @@ from typing import Any
 
 from markupsafe import Markup
 
+from hiergcn.choose.portfolio import PORTFOLIO, candidate_title
 from hiergcn.evaluate.metrics import accuracy_interval
 from hiergcn.model.registry import method_title
 from hiergcn.report import axes
 from hiergcn.report.marks import PlotColumn
 from hiergcn.report.palette import INK, MUTED, method_colour
 from hiergcn.report.panels import Entry, legend_html
-from hiergcn.run.portfolio import PORTFOLIO, candidate_title
 
 SIMPLE = tuple(entry.name for entry in PORTFOLIO[:4])
 """Methods that an answer must be better than to be worth its cost."""

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from hiergcn.choose.adapt import AUTO
+from hiergcn.choose.portfolio import candidate_title
 from hiergcn.evaluate.metrics import NUMBER_METRICS
 from hiergcn.evaluate.number_report import describe_intervals
 from hiergcn.model.registry import method_title
@@ -20,9 +22,7 @@ from hiergcn.report.panels import Entry, Figure, Panel, legend_html
 from hiergcn.report.still import Still, place_map
 from hiergcn.report.template import rendered, settings_rows
 from hiergcn.report.tree_layout import Positions
-from hiergcn.run.adapt import AUTO
 from hiergcn.run.folder import LoadedRun
-from hiergcn.run.portfolio import candidate_title
 
 FLOORS = ("constant", "label-propagation", "harmonic", "mlp")
 """Methods that an answer must be better than to be worth its cost."""

@@ -30,7 +30,7 @@ from hiergcn.report.template import in_script, rendered, script, settings_rows
 from hiergcn.report.tree_layout import Tree, layout
 from hiergcn.run.folder import LoadedRun, load_run, run_config
 from hiergcn.run.result import RunResult
-from hiergcn.run.settings import recipe_files
+from hiergcn.settings.settings import recipe_files
 from hiergcn.workers.machine import environment
 
 SHOWN_SIZES = 8

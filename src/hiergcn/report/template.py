@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from hiergcn.report.palette import css_variables
-from hiergcn.run.settings import Settings
+from hiergcn.settings.settings import Settings
 
 EQUAL = 1e-9
 """A standard deviation up to this is rounding."""

@@ -13,6 +13,9 @@ import torch
 
 from hiergcn.advise.label_check import doubtful_labels, judge_labels, without_doubtful
 from hiergcn.advise.suggest import page_suggestions
+from hiergcn.choose.adapt import choose_settings, is_automatic
+from hiergcn.choose.auto import Automatic, choose
+from hiergcn.choose.candidate import Trained
 from hiergcn.coarsen import CoarsenConfig, Hierarchy
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.calibration import fit_temperature
@@ -24,21 +27,18 @@ from hiergcn.explain.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
 from hiergcn.model.registry import method_class
-from hiergcn.run.adapt import ChosenSettings, choose_settings, is_automatic
-from hiergcn.run.auto import Automatic, choose
-from hiergcn.run.candidate import Trained
-from hiergcn.run.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitEvent, SettingsChosen, SplitChosen
-from hiergcn.run.memory_plan import available_memory, needed_on, require_memory
 from hiergcn.run.predict import Member
 from hiergcn.run.result import Candidate, Leaderboard, RunResult
-from hiergcn.run.seeds import AllSeedsFailedError as AllSeedsFailedError
-from hiergcn.run.seeds import SeedResults, train_seeds, turns
-from hiergcn.run.settings import Settings, published
-from hiergcn.run.trainer import BATCH_LEVELS, Trainer
+from hiergcn.settings.settings import ChosenSettings, Settings, published
 from hiergcn.train.checkpoint import EVERY, Checkpoint, digest
+from hiergcn.train.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitEvent, SettingsChosen, SplitChosen
+from hiergcn.train.seeds import AllSeedsFailedError as AllSeedsFailedError
+from hiergcn.train.seeds import SeedResults, train_seeds, turns
 from hiergcn.train.selection import HISTORY
+from hiergcn.train.trainer import BATCH_LEVELS, Trainer
 from hiergcn.version import __version__
 from hiergcn.workers.engine import Engine
+from hiergcn.workers.memory_plan import available_memory, needed_on, require_memory
 
 BASELINES = ("label-propagation", "mlp", "gcn")
 """Simpler methods to compare with: label propagation uses the edges alone, the perceptron the features alone, and GCN

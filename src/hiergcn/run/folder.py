@@ -42,8 +42,8 @@ from hiergcn.graph.target import Scale
 from hiergcn.run.out_folder import check_manifest, folder_written_whole, write_manifest
 from hiergcn.run.predict import Answer, Member, SavedModel
 from hiergcn.run.result import RunResult
-from hiergcn.run.seeds import turn_of
-from hiergcn.run.settings import Settings
+from hiergcn.settings.settings import Settings
+from hiergcn.train.seeds import turn_of
 from hiergcn.train.selection import HISTORY
 from hiergcn.workers.machine import environment
 

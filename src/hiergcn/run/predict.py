@@ -30,8 +30,8 @@ from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared
 from hiergcn.model.plus.components import Components, ThroughComponents
 from hiergcn.model.plus.network import HGCNPlusConfig
 from hiergcn.model.registry import build_method
-from hiergcn.run.setting_table import method_facts
-from hiergcn.run.settings import Settings
+from hiergcn.settings.setting_table import method_facts
+from hiergcn.settings.settings import Settings
 from hiergcn.workers.machine import choose_device
 
 if TYPE_CHECKING:

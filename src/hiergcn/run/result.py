@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from hiergcn.choose.adapt import AUTO
+from hiergcn.choose.portfolio import candidate_title
 from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.evaluate.answers import ClassAnswers, NumberAnswers
 from hiergcn.evaluate.metrics import METRICS, ModelReport, PartReport, SetReport, decided, result_key
@@ -18,11 +20,9 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.split import ALL_PARTS
 from hiergcn.graph.target import Scale
-from hiergcn.run.adapt import AUTO
-from hiergcn.run.portfolio import candidate_title
 from hiergcn.run.predict import Answer, Member, SavedModel
-from hiergcn.run.seeds import turn_of
 from hiergcn.train.loop import SeedOutcome
+from hiergcn.train.seeds import turn_of
 
 VIEW_LEVELS = 4
 """Levels of a hierarchy that is made for the page alone."""

@@ -18,8 +18,8 @@ from torch.func import functional_call
 from hiergcn.graph.task import Task
 from hiergcn.model.method import LEARNED, Features, Labelled, NodeModel, Optimiser, descend
 from hiergcn.model.ops.dropout import ReplicaGenerator
+from hiergcn.settings.train_config import TrainConfig
 from hiergcn.train.adam import Adam
-from hiergcn.train.config import TrainConfig
 
 NODES_PER_LABEL = 8
 """Nodes for each labelled one from which on replicas are evaluated on the labelled nodes alone. It saves more than the

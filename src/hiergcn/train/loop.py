@@ -15,9 +15,10 @@ from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Method, NodeModel, Prepared
 from hiergcn.model.ops import kernels_if_worthwhile
+from hiergcn.settings.train_config import TrainConfig
 from hiergcn.train.batches import Batches, BatchLearner
 from hiergcn.train.checkpoint import SeedCheckpoint
-from hiergcn.train.config import EpochDone, OnEpoch, StopTraining, TrainConfig
+from hiergcn.train.events import EpochDone, OnEpoch, StopTraining
 from hiergcn.train.learners import Learner, Replicas, SingleLearner, labelled_nodes
 from hiergcn.train.selection import Selection
 

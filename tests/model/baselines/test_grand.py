@@ -16,7 +16,7 @@ from hiergcn.model.method import Prepared
 from hiergcn.model.ops import cpu_propagation
 from hiergcn.model.ops.sparse import csr_tensor, normalised_adjacency
 from hiergcn.run.fit import fit
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 
 CPU = torch.device("cpu")
 

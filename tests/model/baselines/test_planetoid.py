@@ -24,7 +24,7 @@ from hiergcn.model.baselines.planetoid import (
 )
 from hiergcn.model.baselines.walks import Contexts
 from hiergcn.model.method import Labelled
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 
 NODES = {"cora": 2708, "citeseer": 3327, "pubmed": 19717, "nell": 65755}
 

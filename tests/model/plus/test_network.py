@@ -21,7 +21,7 @@ from hiergcn.model.plus import network as plus_module
 from hiergcn.model.plus.network import HGCNPlus, HGCNPlusConfig, HGCNPlusMethod, label_prior
 from hiergcn.model.plus.propagation import HierarchicalPropagation
 from hiergcn.run.fit import fit
-from hiergcn.run.settings import settings_for
+from hiergcn.settings.settings import settings_for
 from hiergcn.train.loop import train_seed, train_side_by_side
 
 CPU = torch.device("cpu")

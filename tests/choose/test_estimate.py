@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from hiergcn.choose.adapt import choose_settings
+from hiergcn.choose.estimate import TRIAL_EPOCHS, TRIAL_REPORTS, Clock, estimate_fit
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
-from hiergcn.run.adapt import choose_settings
-from hiergcn.run.estimate import TRIAL_EPOCHS, TRIAL_REPORTS, Clock, estimate_fit
-from hiergcn.run.events import EpochDone
 from hiergcn.run.fit import draw_split
+from hiergcn.train.events import EpochDone
 from hiergcn.train.loop import REPORT_EVERY
 
 
@@ -47,8 +47,8 @@ def test_the_graph_is_coarsened_once(monkeypatch: pytest.MonkeyPatch) -> None:
         calls.append(levels)
         return coarsen(adjacency, levels, config)
 
-    monkeypatch.setattr("hiergcn.run.trainer.coarsen", counted)
-    monkeypatch.setattr("hiergcn.run.adapt.coarsen", counted)
+    monkeypatch.setattr("hiergcn.train.trainer.coarsen", counted)
+    monkeypatch.setattr("hiergcn.choose.adapt.coarsen", counted)
     graph = planted_graph(80, seed=0)
     estimate_fit(graph, draw_split(graph))
     assert len(calls) == 1

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hiergcn.model.registry import method_class, method_title
-from hiergcn.run.setting_table import check_for_any, parsed_changes
-from hiergcn.run.settings import AUTO, has_recipe, is_automatic, method_for, method_of, recipe_layers
+from hiergcn.settings.setting_table import check_for_any, parsed_changes
+from hiergcn.settings.settings import AUTO, has_recipe, is_automatic, method_for, method_of, recipe_layers
 
 if TYPE_CHECKING:
     from hiergcn.graph.profile import GraphProfile

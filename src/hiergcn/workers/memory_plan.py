@@ -17,7 +17,7 @@ from hiergcn.graph.structure import WIDTH
 from hiergcn.model.features import stored_entries
 from hiergcn.model.memory_cost import WORD, LevelSize, MemoryPlan, Workload
 from hiergcn.model.registry import build_method
-from hiergcn.run.settings import Settings
+from hiergcn.settings.settings import Settings
 from hiergcn.workers.engine import Request
 from hiergcn.workers.process import proc_field
 

@@ -22,7 +22,7 @@ GROUPS = ("model", "train", "coarsen")
 SIBLING = {"hgcn": "hgcn-plus", "hgcn-plus": "hgcn"}
 """The model that is easily confused with another, because one of them is the default."""
 
-_SHARED = {"train": ("train.config", "TrainConfig"), "coarsen": ("coarsen.strategy", "CoarsenConfig")}
+_SHARED = {"train": ("settings.train_config", "TrainConfig"), "coarsen": ("coarsen.strategy", "CoarsenConfig")}
 _KINDS = {"int": int, "float": float, "str": str, "bool": bool}
 _MEANINGS = {"scaling": config_types.SCALING_MEANING}  # of settings that several methods have and few explain
 

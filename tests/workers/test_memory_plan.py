@@ -19,11 +19,11 @@ from hiergcn.graph.task import Task
 from hiergcn.model.memory_cost import WORD
 from hiergcn.model.ops.cpu_propagation import Spread
 from hiergcn.model.registry import build_method
-from hiergcn.run.events import FitEvent, MemoryPlanned
 from hiergcn.run.fit import fit
-from hiergcn.run.memory_plan import coarsening_memory, plan_memory, planned_to_fit
-from hiergcn.run.settings import Settings, settings_for
+from hiergcn.settings.settings import Settings, settings_for
+from hiergcn.train.events import FitEvent, MemoryPlanned
 from hiergcn.train.learners import labelled_nodes
+from hiergcn.workers.memory_plan import coarsening_memory, plan_memory, planned_to_fit
 
 CPU = torch.device("cpu")
 PAPER = settings_for("hgcn", "paper")
@@ -45,7 +45,7 @@ def free(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Set the bytes that seem to be free."""
 
     def set_free(memory: int) -> None:
-        for home in ("hiergcn.run.memory_plan", "hiergcn.run.fit"):
+        for home in ("hiergcn.workers.memory_plan", "hiergcn.run.fit"):
             monkeypatch.setattr(f"{home}.available_memory", lambda _=None: memory)
 
     return set_free
@@ -222,7 +222,7 @@ def test_a_refused_fit_does_not_coarsen(
     def never(*_: object) -> Hierarchy:
         raise AssertionError("coarsened all the same")
 
-    monkeypatch.setattr("hiergcn.run.trainer.coarsen", never)
+    monkeypatch.setattr("hiergcn.train.trainer.coarsen", never)
     with pytest.raises(InputError, match=r"4 coarser levels of .* edges need about .* take fewer levels"):
         fit(graph, split, PAPER, [0], device="cpu")
 

@@ -6,13 +6,26 @@ Every such function takes one callback, which gets one value per step. The shell
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from hiergcn.train.config import EpochDone as EpochDone
-
 if TYPE_CHECKING:
     from hiergcn.coarsen import Hierarchy
     from hiergcn.graph import Split
-    from hiergcn.run.adapt import ChosenSettings
+    from hiergcn.settings.settings import ChosenSettings
     from hiergcn.train.loop import SeedOutcome
+
+
+class EpochDone(NamedTuple):
+    """A seed has finished an epoch."""
+
+    seed: int
+    epoch: int
+    best_validation_accuracy: float
+
+
+class StopTraining(Exception):  # noqa: N818  (as StopIteration)
+    """Raised by a callback to end training; the best epoch so far is kept."""
+
+
+OnEpoch = Callable[[EpochDone], None]
 
 
 class SplitChosen(NamedTuple):

@@ -9,19 +9,19 @@ measured growth of neighbourhoods decides the number of steps, and the hierarchy
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.profile import STEPS, WEAK_HOMOPHILY, WORDS, GraphProfile, profile_graph, scaling_for
-from hiergcn.run.settings import AUTO as AUTO
-from hiergcn.run.settings import Settings, settings_for
-from hiergcn.run.settings import is_automatic as is_automatic
-from hiergcn.run.settings import method_for as method_for
+from hiergcn.settings.settings import AUTO as AUTO
+from hiergcn.settings.settings import Choice, ChosenSettings, Settings, settings_for
+from hiergcn.settings.settings import is_automatic as is_automatic
+from hiergcn.settings.settings import method_for as method_for
 
 PRESET = "adapted"
 LONG_RANGE = "long-range"
@@ -36,35 +36,6 @@ MOST_STEPS = 16  # if they do not; what is farther away comes through the levels
 
 Coarsened = Callable[[int, CoarsenConfig], Hierarchy]
 """Returns the graph coarsened up to a number of levels."""
-
-
-class Choice(NamedTuple):
-    """One setting, its value and why it was chosen."""
-
-    setting: str
-    value: Any
-    reason: str
-
-    @property
-    def shown(self) -> str:
-        """The value as a user would write it."""
-        return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
-
-
-@dataclass(frozen=True)
-class ChosenSettings:
-    """Settings and why they were chosen."""
-
-    settings: Settings
-    choices: tuple[Choice, ...] = ()
-    """Settings chosen for the graph; empty if they come from a recipe."""
-    advice: tuple[str, ...] = ()
-    """Other settings that may be worth trying."""
-
-    @property
-    def reasons(self) -> dict[str, str]:
-        """The reason for each chosen setting, by its name."""
-        return {one.setting: one.reason for one in self.choices}
 
 
 def choose_settings(

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from hiergcn.errors import InputError
 from hiergcn.model.registry import config_class
-from hiergcn.run.setting_table import GROUPS as GROUPS
-from hiergcn.run.setting_table import effective, method_settings, parsed_changes, without_effect
-from hiergcn.train.config import TrainConfig
+from hiergcn.settings.setting_table import GROUPS as GROUPS
+from hiergcn.settings.setting_table import effective, method_settings, parsed_changes, without_effect
+from hiergcn.settings.train_config import TrainConfig
 
 if TYPE_CHECKING:
     from hiergcn.coarsen import CoarsenConfig  # imports numba, which presets do not need
@@ -71,6 +71,35 @@ class Settings:
             train=_loaded(TrainConfig, saved["train"]),
             coarsen=_loaded(CoarsenConfig, saved["coarsen"]),
         )
+
+
+class Choice(NamedTuple):
+    """One setting, its value and why it was chosen."""
+
+    setting: str
+    value: Any
+    reason: str
+
+    @property
+    def shown(self) -> str:
+        """The value as a user would write it."""
+        return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
+
+
+@dataclass(frozen=True)
+class ChosenSettings:
+    """Settings and why they were chosen."""
+
+    settings: Settings
+    choices: tuple[Choice, ...] = ()
+    """Settings chosen for the graph; empty if they come from a recipe."""
+    advice: tuple[str, ...] = ()
+    """Other settings that may be worth trying."""
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """The reason for each chosen setting, by its name."""
+        return {one.setting: one.reason for one in self.choices}
 
 
 def is_automatic(model: str | None, preset: str | None = None, dataset: str | None = None) -> bool:

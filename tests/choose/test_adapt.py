@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hiergcn.coarsen import coarsen
-from hiergcn.datasets import list_datasets, load_dataset, planted_graph
-from hiergcn.graph import Graph, Split
-from hiergcn.graph.profile import profile_graph, scaling_for
-from hiergcn.graph.structure import with_structural_features
-from hiergcn.run import adapt
-from hiergcn.run.adapt import (
+from hiergcn.choose import adapt
+from hiergcn.choose.adapt import (
     MOST_LEVELS,
     MOST_LEVELS_LARGE,
     MOST_STEPS,
@@ -21,7 +16,12 @@ from hiergcn.run.adapt import (
     choose_settings,
     method_for,
 )
-from hiergcn.run.settings import settings_for
+from hiergcn.coarsen import coarsen
+from hiergcn.datasets import list_datasets, load_dataset, planted_graph
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.profile import profile_graph, scaling_for
+from hiergcn.graph.structure import with_structural_features
+from hiergcn.settings.settings import settings_for
 
 
 def with_split(graph: Graph) -> tuple[Graph, Split]:

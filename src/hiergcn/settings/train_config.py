@@ -1,8 +1,7 @@
-"""Training settings, and the event of each epoch."""
+"""Training settings."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from hiergcn.errors import InputError
 from hiergcn.model.config_types import CheckedConfig, Count, NonNegative, Positive
@@ -51,18 +50,3 @@ class TrainConfig(CheckedConfig):
         if self.selection == "accuracy":
             return "epoch of best validation accuracy, ties by lower validation loss"
         return "epoch of lowest validation loss"
-
-
-class EpochDone(NamedTuple):
-    """A seed has finished an epoch."""
-
-    seed: int
-    epoch: int
-    best_validation_accuracy: float
-
-
-class StopTraining(Exception):  # noqa: N818  (as StopIteration)
-    """Raised by a callback to end training; the best epoch so far is kept."""
-
-
-OnEpoch = Callable[[EpochDone], None]

@@ -18,12 +18,11 @@ from torch import Tensor
 from hiergcn.coarsen.diffusion import folds
 from hiergcn.errors import HierGCNError
 from hiergcn.graph import Split
-from hiergcn.run.events import OnFitEvent, SeedDone
-from hiergcn.run.settings import Settings
-from hiergcn.run.trainer import Trainer
-from hiergcn.train.config import OnEpoch
+from hiergcn.settings.settings import Settings
+from hiergcn.train.events import OnEpoch, OnFitEvent, SeedDone
 from hiergcn.train.loop import SeedOutcome
 from hiergcn.train.selection import HISTORY
+from hiergcn.train.trainer import Trainer
 
 TURNS = 4
 

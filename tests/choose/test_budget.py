@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from hiergcn.choose.budget import LONGEST, Budget, Lanes, default_limit, epoch_price
 from hiergcn.model.memory_cost import MemoryPlan
-from hiergcn.run.budget import LONGEST, Budget, Lanes, default_limit, epoch_price
 from hiergcn.workers.engine import Request
 from hiergcn.workers.process import Reply
 

@@ -8,9 +8,9 @@ import pytest
 from hiergcn.coarsen import CoarsenConfig
 from hiergcn.errors import InputError
 from hiergcn.model.registry import config_class, method_class, method_names
-from hiergcn.run.setting_table import GROUPS, Setting, method_facts, method_settings
-from hiergcn.run.settings import default_settings, settings_for
-from hiergcn.train.config import TrainConfig
+from hiergcn.settings.setting_table import GROUPS, Setting, method_facts, method_settings
+from hiergcn.settings.settings import default_settings, settings_for
+from hiergcn.settings.train_config import TrainConfig
 
 
 @pytest.mark.parametrize("method", method_names())

@@ -9,8 +9,8 @@ from hiergcn.coarsen import CoarsenConfig
 from hiergcn.errors import InputError
 from hiergcn.model.hgcn import HGCNConfig
 from hiergcn.model.registry import config_class, method_names
-from hiergcn.run.settings import GROUPS, Settings, published, recipe_files, settings_for
-from hiergcn.train.config import TrainConfig
+from hiergcn.settings.settings import GROUPS, Settings, published, recipe_files, settings_for
+from hiergcn.settings.train_config import TrainConfig
 
 
 def test_paper_preset_follows_the_text() -> None:

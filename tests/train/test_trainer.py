@@ -19,11 +19,11 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.hgcn import HGCNMethod
-from hiergcn.run import trainer as trainer_module
 from hiergcn.run.fit import fit
-from hiergcn.run.settings import Settings, settings_for
-from hiergcn.run.trainer import Trainer
-from hiergcn.train.config import EpochDone
+from hiergcn.settings.settings import Settings, settings_for
+from hiergcn.train import trainer as trainer_module
+from hiergcn.train.events import EpochDone
+from hiergcn.train.trainer import Trainer
 from hiergcn.workers.process import WorkerDiedError
 
 
@@ -163,10 +163,10 @@ def test_ctrl_c_ends_the_workers_and_keeps_finished_seeds(tmp_path: Path) -> Non
             import signal
             from hiergcn.datasets import planted_graph
             from hiergcn.graph import Split
-            from hiergcn.run import trainer
-            from hiergcn.run.events import EpochDone
+            from hiergcn.train import trainer
+            from hiergcn.train.events import EpochDone
             from hiergcn.run.fit import fit
-            from hiergcn.run.settings import settings_for
+            from hiergcn.settings.settings import settings_for
 
             def on_event(event):
                 if isinstance(event, EpochDone) and event.seed > 0:

@@ -9,16 +9,16 @@ import time
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from hiergcn.choose.adapt import choose_settings
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.structure import WIDTH
-from hiergcn.run.adapt import choose_settings
-from hiergcn.run.events import EpochDone, FitEvent
-from hiergcn.run.fit import draw_split, fit
-from hiergcn.run.memory_plan import held_memory, plan_memory
-from hiergcn.run.settings import Settings
-from hiergcn.run.trainer import Trainer
+from hiergcn.settings.settings import Settings
+from hiergcn.train.events import EpochDone, FitEvent
 from hiergcn.train.loop import REPORT_EVERY
+from hiergcn.train.seeds import train_seeds
+from hiergcn.train.trainer import Trainer
+from hiergcn.workers.memory_plan import held_memory, plan_memory
 
 TRIAL_NODES = 20_000
 TRIAL_ENTRIES = 20_000_000  # of the features
@@ -74,12 +74,13 @@ def estimate_fit(graph: Graph, split: Split, settings: Settings | None = None) -
     if nodes < graph.n_nodes:
         degree = min(graph.adjacency.nnz / graph.n_nodes, nodes - 1)
         trial = planted_graph(nodes, classes=max(graph.n_classes, 2), degree=degree, features=width)
-        result = fit(trial, draw_split(trial), short, [0], on_event=clock)
+        assert trial.strata is not None
+        small = Trainer(trial)
+        train_seeds(small, [Split.by_id(trial.strata, trial.ids, 0.2, 0.2, 0)], short, [0], clock)
         ratio = (graph.n_nodes + graph.adjacency.nnz) / (trial.n_nodes + trial.adjacency.nnz)
-        seconds = ratio * (result.seconds["coarsen"] + clock.epoch * settings.train.epochs)
+        seconds = ratio * (small.coarsen_seconds + clock.epoch * settings.train.epochs)
     else:
-        hierarchy = trainer.hierarchy(settings)
-        fit(trainer.graph, split, short, [0], hierarchy=hierarchy, on_event=clock)
+        train_seeds(trainer, [split], short, [0], clock)
         seconds = trainer.coarsen_seconds + clock.epoch * settings.train.epochs
     memory = held_memory() + plan_memory(graph, settings).total  # the process holds the graph already
     return Estimate(seconds, memory, settings.train.epochs, nodes, scaled=nodes < graph.n_nodes)

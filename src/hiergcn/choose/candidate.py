@@ -9,18 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from hiergcn.choose.budget import Budget
+from hiergcn.choose.portfolio import Entry, Standing
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import HierGCNError
 from hiergcn.evaluate.calibration import Temperature
 from hiergcn.graph import Graph, Split
-from hiergcn.run.budget import Budget
-from hiergcn.run.events import EpochDone, OnFitEvent
-from hiergcn.run.portfolio import Entry, Standing
-from hiergcn.run.seeds import SeedResults, train_seeds
-from hiergcn.run.settings import Settings
-from hiergcn.run.trainer import Trainer
+from hiergcn.settings.settings import Settings
 from hiergcn.train.checkpoint import Checkpoint
-from hiergcn.train.config import StopTraining
+from hiergcn.train.events import EpochDone, OnFitEvent, StopTraining
+from hiergcn.train.seeds import SeedResults, train_seeds
+from hiergcn.train.trainer import Trainer
 from hiergcn.workers.process import Send, Work
 
 TRIAL = 1 / 3

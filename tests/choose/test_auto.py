@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from hiergcn.choose import auto, candidate, portfolio
+from hiergcn.choose.budget import Budget
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.evaluate.calibration import fit_temperature
@@ -20,16 +22,14 @@ from hiergcn.evaluate.combination import ENOUGH
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.profile import Homophily, profile_graph
-from hiergcn.run import auto, candidate, portfolio
-from hiergcn.run.budget import Budget
-from hiergcn.run.events import CandidateDone, CandidateStarted, EpochDone, FitEvent
 from hiergcn.run.fit import _candidate, draw_split, fit
 from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.predict import explain, predictions_again, predictions_on
 from hiergcn.run.result import RunResult
-from hiergcn.run.seeds import TURNS, turn_of, turns
-from hiergcn.run.settings import settings_for
-from hiergcn.run.trainer import Trainer
+from hiergcn.settings.settings import settings_for
+from hiergcn.train.events import CandidateDone, CandidateStarted, EpochDone, FitEvent
+from hiergcn.train.seeds import TURNS, turn_of, turns
+from hiergcn.train.trainer import Trainer
 
 LONG = 1000.0  # seconds, so that time decides nothing
 SHORT = {"epochs": 25}

@@ -20,15 +20,15 @@ from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights,
 from hiergcn.model.ops import kernels_if_worthwhile
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.model.registry import build_method, method_class, method_names
-from hiergcn.run.memory_plan import coarsening_memory, plan_memory, planned_to_fit, require_memory, unit_request
-from hiergcn.run.settings import Settings
+from hiergcn.settings.settings import Settings
 from hiergcn.train.batches import Batches
 from hiergcn.train.checkpoint import Checkpoint, SeedCheckpoint, digest
-from hiergcn.train.config import EpochDone, OnEpoch
+from hiergcn.train.events import EpochDone, OnEpoch
 from hiergcn.train.loop import SeedOutcome, train_runs
 from hiergcn.train.selection import HISTORY
 from hiergcn.workers.engine import Engine, Processes, results
 from hiergcn.workers.machine import choose_device
+from hiergcn.workers.memory_plan import coarsening_memory, plan_memory, planned_to_fit, require_memory, unit_request
 from hiergcn.workers.process import Send, Work, WorkerDiedError
 
 BATCH_LEVELS = 4

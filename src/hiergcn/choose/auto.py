@@ -18,6 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from hiergcn.choose.adapt import choose_settings
+from hiergcn.choose.budget import Budget, Lanes, default_limit, epoch_price
+from hiergcn.choose.candidate import TRIAL, Done, Job, Trained, Watch, add_results, work_here, work_in_worker
+from hiergcn.choose.portfolio import EVIDENCE, Entry, Standing, candidates_for, check_settings
 from hiergcn.errors import HierGCNError
 from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.combination import ENOUGH, combination_weights
@@ -25,16 +29,12 @@ from hiergcn.evaluate.metrics import decided
 from hiergcn.graph import Split
 from hiergcn.graph.profile import GraphProfile, profile_graph
 from hiergcn.model.ops.ranks import Ranks
-from hiergcn.run.adapt import choose_settings
-from hiergcn.run.budget import Budget, Lanes, default_limit, epoch_price
-from hiergcn.run.candidate import TRIAL, Done, Job, Trained, Watch, add_results, work_here, work_in_worker
-from hiergcn.run.events import CandidateDone, CandidateStarted, OnFitEvent
-from hiergcn.run.memory_plan import available_memory
-from hiergcn.run.portfolio import EVIDENCE, Entry, Standing, candidates_for, check_settings
-from hiergcn.run.seeds import SeedResults, turns
-from hiergcn.run.settings import Settings
-from hiergcn.run.trainer import Trainer
+from hiergcn.settings.settings import Settings
+from hiergcn.train.events import CandidateDone, CandidateStarted, OnFitEvent
+from hiergcn.train.seeds import SeedResults, turns
+from hiergcn.train.trainer import Trainer
 from hiergcn.workers.engine import InlinePool, ProcessPool
+from hiergcn.workers.memory_plan import available_memory
 
 SIMPLE = 4
 """Candidates at the head of the portfolio that are never stopped for being behind: the simple methods."""
