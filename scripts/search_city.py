@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from hiergcn.datasets import city
-from hiergcn.datasets.dataset_info import CITY_OPTIONS, CLUSTERED
 from hiergcn.evaluate.metrics import evaluate_test
 from hiergcn.graph import Split
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.trainer import Trainer
+from hiergcn_experiments.graphs import CITY_OPTIONS, CLUSTERED, city
 
 CANDIDATES: tuple[dict[str, Any], ...] = (
     *({"clustered": share} for share in (0.6, 0.7, 0.8, 0.9, 1.0)),

@@ -36,7 +36,8 @@ def datasets(context: typer.Context) -> None:
             ways.setdefault(row.how, []).append(row.name)
     for how, absent in ways.items():
         console().print(f"{', '.join(absent)}: {how}.")
-    screen.print("\nCities of any size are generated: city-N, city-N-clustered. Licences of data:")
+    if any(row.where == "generated" for row in found):
+        screen.print("\nCities of any size are generated: city-N, city-N-clustered. Licences of data:")
     for credit in dict.fromkeys(row.credit for row in found if row.credit):
         rows_of = [row for row in found if row.credit == credit]
         names = ", ".join(row.name for row in rows_of if not row.target or all(one.target for one in rows_of))

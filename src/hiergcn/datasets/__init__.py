@@ -8,20 +8,25 @@ from hiergcn.datasets.dataset_info import dataset_names as dataset_names
 from hiergcn.datasets.dataset_info import has_target as has_target
 from hiergcn.datasets.dataset_info import is_dataset as is_dataset
 from hiergcn.datasets.dataset_info import known_name as known_name
+from hiergcn.datasets.dataset_info import register_datasets as register_datasets
 
 if TYPE_CHECKING:
     from hiergcn.datasets.catalogue import Dataset as Dataset
+    from hiergcn.datasets.catalogue import DatasetEntry as DatasetEntry
     from hiergcn.datasets.catalogue import list_datasets as list_datasets
     from hiergcn.datasets.catalogue import load_dataset as load_dataset
-    from hiergcn.datasets.city import city_graph as city_graph
+    from hiergcn.datasets.folders import FileSet as FileSet
+    from hiergcn.datasets.folders import Source as Source
     from hiergcn.datasets.planted import planted_graph as planted_graph
     from hiergcn.datasets.planted import planted_numbers as planted_numbers
 
 _HOME = {
     "Dataset": "catalogue",
+    "FileSet": "folders",
+    "Source": "folders",
     "list_datasets": "catalogue",
     "load_dataset": "catalogue",
-    "city_graph": "city",
+    "DatasetEntry": "catalogue",
     "planted_graph": "planted",
     "planted_numbers": "planted",
 }

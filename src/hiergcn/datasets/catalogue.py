@@ -1,23 +1,27 @@
-"""The catalogue of named datasets: their sizes, where their files come from and how they are read."""
+"""The catalogue of named datasets: where their files come from and how they are read."""
 
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hiergcn.datasets.city import city_graph, city_points
-from hiergcn.datasets.city_networks import ADDRESS, FILES, read_city_network
-from hiergcn.datasets.dataset_info import CITY_OPTIONS, CLUSTERED, INFOS, DatasetInfo, city_info, city_size, known_name
-from hiergcn.datasets.embedded import read_coordinates, read_cora, read_numbers, read_place
+from hiergcn.datasets.dataset_info import (
+    DatasetInfo,
+    dataset_info,
+    dataset_names,
+    dataset_reader,
+    further_datasets,
+    known_name,
+)
+from hiergcn.datasets.embedded import read_cora
 from hiergcn.datasets.folders import VARIABLE, FileSet, Progress, Source, find, obtain
 from hiergcn.datasets.planetoid_files import NELL, RECOVERED, read_nell, read_planetoid
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.formats.npz_graph import read_masks
 
 
@@ -29,16 +33,36 @@ class Dataset:
     graph: Graph
     split: Split
     info: DatasetInfo
-    coordinates: NDArray[np.float64] | None = None
-    """(n, 2) longitude and latitude, or metres if generated; None if nodes have no position."""
     splits: tuple[Split, ...] = ()
     """All published splits, if there are several; `split` is the first."""
+
+    @property
+    def coordinates(self) -> NDArray[np.float64] | None:
+        """(n, 2) longitude and latitude, or metres if generated; None if nodes have no position."""
+        return None if self.graph.coordinates is None else self.graph.coordinates.values
+
+
+@dataclass(frozen=True)
+class DatasetEntry:
+    """How a dataset is read."""
+
+    info: DatasetInfo
+    read: Callable[[Path, bool], tuple[Graph, Split]]
+    """Takes the folder of the files, and whether an edge weighs as often as it is listed."""
+    files: FileSet | None = None
+    """None: part of a package, or generated."""
+    counted: bool = False
+    """Whether the files say how often an edge is listed."""
+    where: str = "embedded"
+    """What `list_datasets` says if there are no files."""
+    splits: Callable[[Path], tuple[Split, ...]] | None = None
+    """Takes the folder of the files; None if a single split is published."""
 
 
 def list_datasets(folder: str | Path | None = None) -> list[DatasetInfo]:
     """Describe every named dataset and where it is now. Nothing is read or downloaded."""
     found = []
-    for entry in _CATALOGUE.values():
+    for entry in map(_entry, dataset_names()):
         place = find(entry.files, folder) if entry.files else entry.where
         absent, how = ("", "") if place or entry.files is None else _way_to_get(entry.files)
         found.append(replace(entry.info, where=str(place or absent), how=how))
@@ -58,62 +82,51 @@ def load_dataset(
     """Return a named dataset with its split. Upper case and underscores in the name do not matter.
 
     Files are looked for in `folder` (by default the folder that the environment variable HIERGCN_DATA names), directly
-    or in its sub-folders planetoid, nell, more and city-networks, then in the user's cache. If they are in neither,
-    they are downloaded into the cache, and `progress(bytes so far, bytes in all)` is called. Cora, Helsinki and the
-    power grids are part of the package; `city-N` and `city-N-clustered` generate a city of N nodes.
+    or in its sub-folders planetoid, nell and more, then in the user's cache. If they are in neither, they are
+    downloaded into the cache, and `progress(bytes so far, bytes in all)` is called. Cora is part of the package; with
+    `hiergcn-experiments` come streets and power grids, and `city-N` generates a city of N nodes.
 
     Edges weigh 1. With `multiplicity` an edge of Citeseer, Pubmed or NELL weighs as often as a neighbour list names it.
     """
-    found = known_name(name)
-    if found is None:
-        near = difflib.get_close_matches(name.lower().replace("_", "-"), _CATALOGUE, n=1)
+    known = known_name(name)
+    if known is None:
+        near = difflib.get_close_matches(name.lower().replace("_", "-"), dataset_names(), n=1)
         meant = f"; did you mean {near[0]!r}?" if near else "."
-        raise InputError(f"There is no dataset {name!r}{meant} The names are {', '.join(_CATALOGUE)}.")
-    name = found
-    entry = _CATALOGUE.get(name) or _city(name)
+        names = ", ".join(dataset_names())
+        raise InputError(f"There is no dataset {name!r}{meant} The names are {names}.{further_datasets()}")
+    entry = _entry(known)
     if multiplicity and not entry.counted:
-        raise InputError(f"The files of {name} do not say how often an edge is listed; leave multiplicity out.")
+        raise InputError(f"The files of {known} do not say how often an edge is listed; leave multiplicity out.")
     place = Path() if entry.files is None else obtain(entry.files, folder, progress)
     graph, split = entry.read(place, multiplicity)
-    places = entry.coordinates() if entry.coordinates else None
-    if places is not None:
-        graph = replace(graph, coordinates=Coordinates(places, degrees=entry.where == "embedded"))
     splits = entry.splits(place) if entry.splits else ()
-    return Dataset(name, graph, split, entry.info, places, splits)
+    return Dataset(known, graph, split, entry.info, splits)
 
 
-@dataclass(frozen=True)
-class _Entry:
-    info: DatasetInfo
-    read: Callable[[Path, bool], tuple[Graph, Split]]
-    """Takes the folder of the files, and whether an edge weighs as often as it is listed."""
-    files: FileSet | None = None
-    """None: embedded in the package, or generated."""
-    counted: bool = False
-    """Whether the files say how often an edge is listed."""
-    where: str = "embedded"
-    """What `list_datasets` says if there are no files."""
-    coordinates: Callable[[], NDArray[np.float64] | None] | None = None
-    splits: Callable[[Path], tuple[Split, ...]] | None = None
-    """Takes the folder of the files; None if a single split is published."""
+def _entry(name: str) -> DatasetEntry:
+    module, _, function = dataset_reader(name).partition(":")
+    entry: DatasetEntry = getattr(import_module(module), function)(dataset_info(name))
+    return entry
 
 
-def _citation(info: DatasetInfo, size: int) -> _Entry:
+def _citation(info: DatasetInfo, size: int) -> DatasetEntry:
     """Citeseer or Pubmed, from the Planetoid repository; `size` is the bytes of its files."""
     names = tuple(f"ind.{info.name}.{part}" for part in ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index"))
     repository = Source("https://raw.githubusercontent.com/kimiyoung/planetoid/master/data", size)
     files = FileSet(info.name, "planetoid", names, source=repository)
-    return _Entry(info, lambda folder, counts: read_planetoid(folder, info.name, multiplicity=counts), files, True)
+    return DatasetEntry(
+        info, lambda folder, counts: read_planetoid(folder, info.name, multiplicity=counts), files, True
+    )
 
 
-def _nell(info: DatasetInfo) -> _Entry:
+def _nell(info: DatasetInfo) -> DatasetEntry:
     names = tuple(f"ind.{NELL}.{part}" for part in ("x", "y", "tx", "ty", "allx", "graph", "test.index"))
     archive = Source("http://www.cs.cmu.edu/~zhiliny/data/nell_data.tar.gz")
     files = FileSet("nell", "nell", names, optional=(f"ind.{NELL}.ally", RECOVERED), source=archive)
-    return _Entry(info, lambda folder, counts: read_nell(folder, multiplicity=counts), files, True)
+    return DatasetEntry(info, lambda folder, counts: read_nell(folder, multiplicity=counts), files, True)
 
 
-def _npz(info: DatasetInfo, file: str, original: str) -> _Entry:
+def _npz(info: DatasetInfo, file: str, original: str) -> DatasetEntry:
     """A graph in the npz layout of Shchur et al. (2018), made undirected and unweighted, with a split drawn once."""
 
     def read(folder: Path, _: bool) -> tuple[Graph, Split]:
@@ -122,39 +135,10 @@ def _npz(info: DatasetInfo, file: str, original: str) -> _Entry:
         return graph, Split.random(graph.labels, seed=0)
 
     hint = f" (the npz file {original} of github.com/shchur/gnn-benchmark, under that name)"
-    return _Entry(info, read, FileSet(info.name, "more", (file,), hint=hint))
+    return DatasetEntry(info, read, FileSet(info.name, "more", (file,), hint=hint))
 
 
-def _place(info: DatasetInfo, file: str, label: str) -> _Entry:
-    return _Entry(info, lambda *_: read_place(info.name, file, label), coordinates=lambda: read_coordinates(file))
-
-
-def _numbers(info: DatasetInfo, file: str) -> _Entry:
-    read = partial(read_numbers, info.name, file, info.target)
-    return _Entry(info, lambda *_: read(), coordinates=lambda: read_coordinates(file))
-
-
-def _city_network(info: DatasetInfo) -> _Entry:
-    name, nodes = info.name, info.nodes
-    files = FileSet(name, f"city-networks/{name}", FILES, source=Source(f"{ADDRESS}/{name}.tar.gz"))
-    return _Entry(info, lambda folder, _: read_city_network(folder, name, nodes), files)
-
-
-def _city(name: str) -> _Entry:
-    """A generated city, with a split of 10 % train, 10 % validation and 80 % test."""
-    n, end = city_size(name), CLUSTERED if name.endswith(CLUSTERED) else ""
-    assert n is not None
-    degree, clustered = CITY_OPTIONS[end]
-
-    def read(_: Path, __: bool) -> tuple[Graph, Split]:
-        graph = replace(city_graph(n, degree=degree, clustered=clustered), name=name)
-        assert graph.labels is not None
-        return graph, Split.holdout(graph.labels, validation=0.1, test=0.8)
-
-    return _Entry(city_info(n, end), read, where="generated", coordinates=lambda: city_points(n, clustered=clustered))
-
-
-def _masked(info: DatasetInfo, file: str) -> _Entry:
+def _masked(info: DatasetInfo, file: str) -> DatasetEntry:
     """A graph of Platonov et al. (2023) in the npz layout, with masks of ten published splits."""
 
     def splits(folder: Path) -> tuple[Split, ...]:
@@ -164,30 +148,21 @@ def _masked(info: DatasetInfo, file: str) -> _Entry:
         return replace(Graph.from_npz(folder / file), name=info.name), splits(folder)[0]
 
     hint = " (from github.com/yandex-research/heterophilous-graphs, as CSR arrays adj_* and attr_*, labels and masks)"
-    return _Entry(info, read, FileSet(info.name, "more", (file,), hint=hint), splits=splits)
+    return DatasetEntry(info, read, FileSet(info.name, "more", (file,), hint=hint), splits=splits)
 
 
-_CATALOGUE: dict[str, _Entry] = {
-    entry.info.name: entry
-    for entry in (
-        _Entry(INFOS["cora"], lambda *_: read_cora()),
-        _citation(INFOS["citeseer"], 1_036_188),
-        _citation(INFOS["pubmed"], 8_722_598),
-        _nell(INFOS["nell"]),
-        _npz(INFOS["amazon-photo"], "amazon_photo.npz", "amazon_electronics_photo.npz"),
-        _npz(INFOS["coauthor-cs"], "coauthor_cs.npz", "ms_academic_cs.npz"),
-        _place(INFOS["helsinki"], "helsinki", "eccentricity"),
-        _place(INFOS["pegase"], "pegase", "zone"),
-        _place(INFOS["pegase-eccentricity"], "pegase", "eccentricity"),
-        _place(INFOS["activsg2000"], "activsg2000", "zone"),
-        _place(INFOS["activsg10k"], "activsg10k", "area"),
-        _numbers(INFOS["activsg2000-magnitude"], "activsg2000"),
-        _numbers(INFOS["activsg2000-angle"], "activsg2000"),
-        _numbers(INFOS["us-counties"], "us-counties"),
-        _city("city-50000"),
-        _city("city-50000-clustered"),
-        *(_city_network(INFOS[name]) for name in ("paris", "shanghai", "la", "london")),
-        _masked(INFOS["chameleon"], "chameleon_filtered.npz"),
-        _masked(INFOS["minesweeper"], "minesweeper.npz"),
-    )
+_CATALOGUE: dict[str, Callable[[DatasetInfo], DatasetEntry]] = {
+    "cora": lambda info: DatasetEntry(info, lambda *_: read_cora()),
+    "citeseer": lambda info: _citation(info, 1_036_188),
+    "pubmed": lambda info: _citation(info, 8_722_598),
+    "nell": _nell,
+    "amazon-photo": lambda info: _npz(info, "amazon_photo.npz", "amazon_electronics_photo.npz"),
+    "coauthor-cs": lambda info: _npz(info, "coauthor_cs.npz", "ms_academic_cs.npz"),
+    "chameleon": lambda info: _masked(info, "chameleon_filtered.npz"),
+    "minesweeper": lambda info: _masked(info, "minesweeper.npz"),
 }
+
+
+def own_entry(info: DatasetInfo) -> DatasetEntry:
+    """Return the entry of a dataset of this package."""
+    return _CATALOGUE[info.name](info)

@@ -6,7 +6,7 @@ from typing import Any
 
 from hiergcn.advise.label_check import caution
 from hiergcn.choose.adapt import AUTO
-from hiergcn.datasets.dataset_info import INFOS
+from hiergcn.datasets.dataset_info import dataset_info
 from hiergcn.evaluate.metrics import accuracy_interval
 from hiergcn.model.registry import method_title
 from hiergcn.report.classes import Classes
@@ -96,8 +96,8 @@ def headline(metrics: dict[str, Any], board: Leaderboard, constant: float | None
 
 def title_of(dataset: str) -> str:
     """Return the title of a named dataset, or the name of a file without a word for edges: `shops` of `shops-edges`."""
-    if dataset in INFOS:
-        return INFOS[dataset].title.split(",")[0]
+    if info := dataset_info(dataset):
+        return info.title.split(",")[0]
     return re.sub(r"(?i)[-_. ](edges?|links?)$", "", dataset)
 
 

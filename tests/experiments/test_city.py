@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hiergcn.datasets import city_graph, is_dataset, load_dataset
-from hiergcn.datasets.city import city_points, deciles, eccentricity
+from hiergcn.datasets import is_dataset, load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
+from hiergcn_experiments.graphs.city import city_graph, city_points, deciles, eccentricity
 
 
 def streets(graph: Graph, seed: int = 0) -> nx.Graph:
@@ -78,7 +78,7 @@ def test_points_are_clustered() -> None:
 
 def test_the_same_seed_gives_the_same_city_whatever_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = city_graph(500), city_graph(500, seed=1)
-    monkeypatch.setattr("hiergcn.datasets.city.thread_count", lambda: 7)
+    monkeypatch.setattr("hiergcn_experiments.graphs.city.thread_count", lambda: 7)
     again = city_graph(500)
     assert np.array_equal(one.adjacency.indices, again.adjacency.indices)
     assert np.array_equal(one.labels, again.labels)  # type: ignore[arg-type]

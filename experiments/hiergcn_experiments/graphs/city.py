@@ -13,10 +13,10 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 from hiergcn.compiled.csr import rows_of
 from hiergcn.compiled.jit import kernel, run_over, thread_count
-from hiergcn.datasets.dataset_info import CITY_OPTIONS
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.adjacency import symmetric_adjacency
+from hiergcn_experiments.graphs import CITY_OPTIONS
 
 DEGREE, IN_CLUSTERS = CITY_OPTIONS[""]
 HOPS = 16

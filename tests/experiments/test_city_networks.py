@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from hiergcn.datasets import catalogue, load_dataset
-from hiergcn.datasets.city_networks import EDGES, FEATURES, FILES, LABELS, MASKS, read_city_network
-from hiergcn.datasets.dataset_info import INFOS
+from hiergcn.datasets import load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph.formats.pyg_data import read_tensor
+from hiergcn_experiments import graphs
+from hiergcn_experiments.graphs import entries
+from hiergcn_experiments.graphs.city_networks import EDGES, FEATURES, FILES, LABELS, MASKS, read_city_network
 
 N = 30
 
@@ -47,8 +48,9 @@ def test_the_reader(tmp_path: Path) -> None:
 
 def test_files_are_found_in_a_folder_of_their_own(bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_files(tmp_path / "city-networks" / "paris")
-    small = catalogue._city_network(replace(INFOS["paris"], nodes=N, edges=N))
-    monkeypatch.setitem(catalogue._CATALOGUE, "paris", small)
+    paris = graphs.CITY_NETWORKS[0]
+    small = replace(entries.entry(paris), read=lambda folder, _: read_city_network(folder, "paris", N))
+    monkeypatch.setattr(entries, "entry", lambda _: small)
     assert load_dataset("paris", tmp_path).graph.n_nodes == N
     assert small.files is not None
     assert small.files.source is not None

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from hiergcn.datasets import list_datasets, load_dataset
-from hiergcn.datasets.embedded import read_coordinates
 
 EMBEDDED = ("helsinki", "pegase", "activsg2000", "activsg10k", "us-counties")
 ZONES = [
@@ -73,7 +72,7 @@ def test_facts(bare: Path, name: str, sizes: tuple[int, ...], per_class: list[in
 
 
 def streets() -> tuple[nx.Graph, Any]:
-    with np.load(str(files("hiergcn.datasets").joinpath("helsinki.npz")), allow_pickle=False) as parts:
+    with np.load(str(files("hiergcn_experiments.graphs").joinpath("helsinki.npz")), allow_pickle=False) as parts:
         found = {name: parts[name] for name in parts.files}
     graph = nx.Graph()
     graph.add_weighted_edges_from(
@@ -159,12 +158,12 @@ def test_coordinates_are_those_of_helsinki() -> None:
     east = (ends[0, :, 0] - ends[1, :, 0]) * np.cos(ends[0, :, 1])
     metres = 6_371_000 * np.hypot(east, ends[0, :, 1] - ends[1, :, 1])
     assert metres == pytest.approx(parts["edge_length"], rel=0.01, abs=0.5)
-    assert read_coordinates("pegase") is None
+    assert load_dataset("pegase").coordinates is None
     assert load_dataset("cora").coordinates is None
 
 
 def test_files_are_small_and_credited() -> None:
-    folder = files("hiergcn.datasets")
+    folder = files("hiergcn_experiments.graphs")
     assert sum(len(folder.joinpath(f"{name}.npz").read_bytes()) for name in EMBEDDED) < 550_000
     notice = folder.joinpath("NOTICE.txt").read_text(encoding="utf-8")
     credit = {row.name: row.credit for row in list_datasets() if row.where == "embedded" and row.name != "cora"}
