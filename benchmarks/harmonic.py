@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from harness import environment, provenance, read_results, write_result, write_table
-from hiergcn.workers.process import Send, in_own_process
+from hiergcn.workers.pool import Send, in_own_process
 
 LIMIT = 10_000.0  # seconds
 CLASSES = 8

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hiergcn.files import written_whole
-from hiergcn.workers.process import peak_memory
+from hiergcn.workers.memory import peak_memory
 
 HERE = Path(__file__).resolve().parent
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from harness import environment, write_result, write_table
 from hiergcn.cli import SPINS
-from hiergcn.workers.process import Send, in_own_process
+from hiergcn.workers.pool import Send, in_own_process
 
 LIMIT = 3000.0  # seconds
 FEATURES, CLASSES = 100, 8

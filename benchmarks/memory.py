@@ -12,7 +12,7 @@ import argparse
 from typing import Any
 
 from harness import environment, read_results, write_result, write_table
-from hiergcn.workers.process import Send, in_own_process
+from hiergcn.workers.pool import Send, in_own_process
 
 Case = tuple[int, float, int, str, dict[str, str]]
 """Nodes, degree, features, method, settings."""

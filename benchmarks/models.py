@@ -26,7 +26,7 @@ from harness import HERE, environment, peak_bytes, provenance, reset_peak, write
 from hiergcn.cli import SPINS
 from hiergcn.datasets import list_datasets
 from hiergcn.model.registry import method_names
-from hiergcn.workers.process import Send, WorkFailedError, in_own_process
+from hiergcn.workers.pool import Send, WorkFailedError, in_own_process
 
 PACKAGES = ["hiergcn", "torch", "numpy", "scipy", "numba"]
 WARM_UP, REPEATS = 2, 10

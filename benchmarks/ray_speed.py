@@ -18,9 +18,8 @@ from harness import environment, write_result, write_table
 from hiergcn.comparison.compare import compare
 from hiergcn.datasets import load_dataset
 from hiergcn.settings.settings import settings_for
-from hiergcn.workers.engine import Request, replies
-from hiergcn.workers.process import Send, Work
-from hiergcn.workers.ray_engine import RayEngine
+from hiergcn.workers.pool import Request, Send, Work
+from hiergcn.workers.ray_cluster import RayEngine
 
 METHODS = ("gcn", "hgcn")
 
@@ -70,9 +69,7 @@ def timed_run(workers: int, seeds: int, epochs: int, units: int) -> dict[str, An
             seconds = time.perf_counter() - began
             with engine.pool(empty) as pool:
                 began = time.perf_counter()
-                count = sum(
-                    reply.kind == "result" for _, reply in replies(pool, ((k, Request()) for k in range(units)))
-                )
+                count = sum(reply.kind == "result" for _, reply in pool.replies((k, Request()) for k in range(units)))
                 overhead = (time.perf_counter() - began) / count
     finally:
         ray.shutdown()

@@ -23,7 +23,7 @@ import numpy as np
 
 from harness import environment, provenance, write_result, write_table
 from hiergcn.cli import SPINS
-from hiergcn.workers.process import Send, in_own_process
+from hiergcn.workers.pool import Send, in_own_process
 
 EDGES = [round(10**exponent) for exponent in np.arange(3.0, 7.01, 0.5)]
 PRODUCT, COLUMNS = "product Â H", 40

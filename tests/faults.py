@@ -32,7 +32,7 @@ import hiergcn
 from hiergcn.errors import InputError
 from hiergcn.run.folder import load_run
 from hiergcn.workers.machine import environment
-from hiergcn.workers.process import Worker
+from hiergcn.workers.pool import Pool
 from hiergcn_experiments.store import Store
 from mutated_files import NODES, make_judge, write_sound_files
 
@@ -292,18 +292,18 @@ class Campaign:
         worker = None
         for case in range(number):
             patience = HANG if worker else 4 * HANG  # it imports first
-            worker = worker or Worker(make_judge, self.seed, self.sound, kept)
-            worker.start(case)
-            found = worker.receive() if worker.connection.poll(patience) else None
+            worker = worker or Pool(make_judge, self.seed, self.sound, kept)
+            worker.start(case, case)
+            found = next((reply for _, reply in worker.wait(patience)), None)
             if found is None or found.kind != "result":
                 part.add(f"case {case}", "no answer", "hung" if found is None else found.content)
-                worker.end()
+                worker.close()
                 worker = None
                 continue
             outcome = "accepted" if found.content.accepted else "refused in a sentence"
             part.add(f"case {case}, {found.content.about}", outcome, found.content.problem)
         if worker is not None:
-            worker.end()
+            worker.close()
         return part
 
 

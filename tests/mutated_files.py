@@ -21,7 +21,7 @@ import pandas as pd
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph
 from hiergcn.run.out_folder import MANIFEST, write_manifest
-from hiergcn.workers.process import Send, Work
+from hiergcn.workers.pool import Send, Work
 
 NODES = 40
 LABEL = ("--label", "topic")

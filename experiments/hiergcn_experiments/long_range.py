@@ -26,7 +26,7 @@ from hiergcn.model.method import NodeModel
 from hiergcn.model.registry import method_title
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train.trainer import Trainer
-from hiergcn.workers.process import peak_memory, reset_peak_memory
+from hiergcn.workers.memory import peak_memory, reset_peak_memory
 from hiergcn_experiments.experiment import Arm, Column, Experiment, Measurement
 from hiergcn_experiments.experiments import packaged
 

@@ -25,7 +25,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.neighbourhoods import neighbourhood_sizes
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.trainer import Trainer
-from hiergcn.workers.process import peak_memory, reset_peak_memory
+from hiergcn.workers.memory import peak_memory, reset_peak_memory
 from hiergcn_experiments.choosing import choosing, choosing_recipes
 from hiergcn_experiments.labels import labels_auto, labels_coverage, labels_doubtful, labels_linear, labels_scale
 from hiergcn_experiments.long_range import range_cost, range_influence, range_large

@@ -5,9 +5,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from itertools import chain, zip_longest
-from multiprocessing.connection import Connection, wait
 from time import perf_counter
 from typing import Any
 
@@ -20,9 +19,8 @@ from hiergcn.graph.split import Split, SplitSpec
 from hiergcn.model.registry import build_method
 from hiergcn.settings.settings import Settings
 from hiergcn.train.trainer import Trainer
-from hiergcn.workers.engine import Engine, Request, replies
 from hiergcn.workers.memory_plan import unit_request
-from hiergcn.workers.process import Reply, Send, Work, Worker
+from hiergcn.workers.pool import Engine, Pool, Reply, Request, Send, Work
 from hiergcn_experiments.collect import Results
 from hiergcn_experiments.experiment import Experiment, Job, Measurement, Training
 from hiergcn_experiments.experiments import Scale, paper_experiments, plus_experiments
@@ -335,41 +333,27 @@ class _Pool:
                 yield unit, _request(first.dataset, first.settings, on) if isinstance(first, Training) else plain
 
         with engine.pool(_make_spread_work, device, datasets) as pool:
-            for number, reply in replies(pool, jobs()):
+            for number, reply in pool.replies(jobs()):
                 self._handle(units[number], reply)
         self.summary.out_of_time |= bool(queue)
 
     def work(self, units: Sequence[Unit], workers: int, device: str, gpu_workers: int = 1) -> None:
-        """Give every unit to a worker; a worker that dies is replaced."""
-        for_gpu, for_cpu = (deque(unit for unit in units if unit.on_gpu is on_gpu) for on_gpu in (True, False))
-        on_gpu = min(gpu_workers, len(for_gpu)) or (1 if for_cpu and not workers else 0)
-        devices = [device] * on_gpu if device != "cpu" else []
-        devices += ["cpu"] * min(workers, len(for_cpu))
-        new_worker = partial(Worker, _make_work)
-        staff: dict[Worker, str] = {}  # with the device of each
-        try:
-            for where in devices:
-                staff[new_worker(where)] = where
+        """Give every unit to a process of this machine; at most `gpu_workers` of them use the GPU."""
+        queues = {on_gpu: deque(unit for unit in units if unit.on_gpu is on_gpu) for on_gpu in (True, False)}
+        places, busy = {True: gpu_workers, False: max(workers, 1)}, {True: 0, False: 0}
+        with Pool(_make_spread_work, device, {}) as pool:
             while True:
-                for worker, where in staff.items():
-                    queue = for_gpu if where != "cpu" and for_gpu else for_cpu
-                    if worker.job is None and queue and time.monotonic() < self.deadline:
-                        worker.start(queue.popleft())
-                busy = {worker.connection: worker for worker in staff if worker.job is not None}
-                if not busy:
+                for on_gpu, queue in queues.items():
+                    while queue and busy[on_gpu] < places[on_gpu] and time.monotonic() < self.deadline:
+                        unit = queue.popleft()
+                        pool.start(unit, unit, Request(gpus=int(on_gpu)))
+                        busy[on_gpu] += 1
+                if not any(busy.values()):
                     break
-                ready = [one for one in wait(list(busy)) if isinstance(one, Connection)]
-                for worker in (busy[connection] for connection in ready):
-                    unit, reply = worker.job, worker.receive()
+                for unit, reply in pool.wait():
                     self._handle(unit, reply)
-                    if reply.kind == "death":
-                        worker.end()
-                        where = staff.pop(worker)
-                        staff[new_worker(where)] = where
-        finally:
-            for worker in staff:
-                worker.end()
-        self.summary.out_of_time |= bool(for_gpu or for_cpu)
+                    busy[unit.on_gpu] -= reply.kind != "message"
+        self.summary.out_of_time |= any(queues.values())
 
     def _handle(self, unit: Unit, reply: Reply) -> None:
         """Write the results of a reply to the store, or report that there are none."""

@@ -61,7 +61,7 @@ def fit(
         advise: also find doubtful labels and nodes to label next.
         device: `auto`, `cpu` or `cuda`.
         workers: processes that share seeds and candidates; by default one for each core, as in the shell.
-        engine: `local`, `ray` or `ray://HOST:PORT`, see `workers.engine.open_engine`.
+        engine: `local`, `ray` or `ray://HOST:PORT`, see `workers.pool.open_engine`.
         time_limit: seconds for the automatic choice; by default 2 to 300, depending on the size of the graph.
         coverage: probability that a prediction set or interval contains the truth, such as 0.9.
         verbose: print a line for each step.
@@ -71,8 +71,8 @@ def fit(
     from hiergcn.estimator.shown_run import ShownRun
     from hiergcn.run.fit import baselines_for
     from hiergcn.run.fit import fit as run_fit
-    from hiergcn.workers.engine import open_engine
     from hiergcn.workers.machine import workers_for
+    from hiergcn.workers.pool import open_engine
 
     graph, own, dataset = _read(data)
     with open_engine(engine) as where:
@@ -118,13 +118,13 @@ def compare(
         split: used instead of that of the data.
         against: the method that the others are compared with; by default the first.
         device: `auto`, `cpu` or `cuda`.
-        engine: `local`, `ray` or `ray://HOST:PORT`, see `workers.engine.open_engine`.
+        engine: `local`, `ray` or `ray://HOST:PORT`, see `workers.pool.open_engine`.
         settings: settings of every method.
     """
     from hiergcn.comparison.compare import compare as run_compare
     from hiergcn.comparison.compare import parse_methods
     from hiergcn.graph.split import parse_splits
-    from hiergcn.workers.engine import open_engine
+    from hiergcn.workers.pool import open_engine
 
     graph, own, dataset = _read(data)
     with open_engine(engine) as where:

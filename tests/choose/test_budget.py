@@ -7,8 +7,7 @@ import pytest
 
 from hiergcn.choose.budget import LONGEST, Budget, Lanes, default_limit, epoch_price
 from hiergcn.model.memory_cost import MemoryPlan
-from hiergcn.workers.engine import Request
-from hiergcn.workers.process import Reply
+from hiergcn.workers.pool import Reply, Request
 
 
 def test_larger_graphs_have_more_time() -> None:

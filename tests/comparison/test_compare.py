@@ -30,7 +30,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import PUBLIC, parse_splits, random_splits
 from hiergcn.run.fit import fit
 from hiergcn.settings.settings import Settings, settings_for
-from hiergcn.workers.engine import Processes
+from hiergcn.workers.pool import Engine
 
 SEEDS = (0, 1)
 
@@ -49,7 +49,7 @@ def own(graph: Graph) -> Split:
 @pytest.fixture
 def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Methods run here, where starting a process for each would only take time."""
-    monkeypatch.setattr("hiergcn.comparison.compare.Processes", partial(Processes, apart=False))
+    monkeypatch.setattr("hiergcn.comparison.compare.Engine", partial(Engine, 0))
 
 
 def quick(method: str = "hgcn", **changes: Any) -> Settings:

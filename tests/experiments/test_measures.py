@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from hiergcn.workers import process
+from hiergcn.workers import memory
 from hiergcn_experiments import measures
 
 
-@pytest.mark.skipif(not process.RESET_PEAK.exists(), reason="needs Linux")
+@pytest.mark.skipif(not memory.RESET_PEAK.exists(), reason="needs Linux")
 def test_training_takes_some_memory_and_less_than_the_machine_has() -> None:
     """In a process of its own: one that has trained before may hold enough memory already."""
     code = "from hiergcn_experiments import measures; print(measures.memory('cora', 'gcn')['bytes'])"
@@ -19,7 +19,7 @@ def test_training_takes_some_memory_and_less_than_the_machine_has() -> None:
 
 
 def test_memory_is_none_if_the_system_does_not_tell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(process, "RESET_PEAK", tmp_path / "no" / "such" / "file")
+    monkeypatch.setattr(memory, "RESET_PEAK", tmp_path / "no" / "such" / "file")
     assert measures.memory("cora", "gcn")["bytes"] is None
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hiergcn.workers.engine import Processes
+from hiergcn.workers.pool import Engine
 from hiergcn_experiments.experiment import Arm, Experiment, Job, Measurement, Training
 from hiergcn_experiments.experiments import QUICK, paper_experiments
 from hiergcn_experiments.runner import JobDone, RunSummary, Started, UnitFailed, digest_of, jobs_of, run_jobs, units_of
@@ -37,7 +37,7 @@ if __name__ == "__main__":
 """
 
 
-HERE = Processes(1, apart=False)
+HERE = Engine(0)
 """Does jobs without another process, which takes seconds to start."""
 
 

@@ -12,7 +12,7 @@ from hiergcn.graph.split import PUBLIC
 from hiergcn.report.comparison import comparison_figure, verdict, write_comparison_page
 from hiergcn.settings.settings import settings_for
 from hiergcn.workers.machine import environment
-from hiergcn.workers.process import Peak
+from hiergcn.workers.memory import Peak
 
 
 def method(name: str, *accuracies: float | None) -> MethodRun:

@@ -24,7 +24,7 @@ from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train import trainer as trainer_module
 from hiergcn.train.events import EpochDone
 from hiergcn.train.trainer import Trainer
-from hiergcn.workers.process import WorkerDiedError
+from hiergcn.workers.pool import WorkerDiedError
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from hiergcn.workers.process import Send, Work
+from hiergcn.workers.pool import Send, Work
 
 
 def misbehaving(root: str) -> Work:

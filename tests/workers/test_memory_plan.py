@@ -45,7 +45,7 @@ def free(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Set the bytes that seem to be free."""
 
     def set_free(memory: int) -> None:
-        for home in ("hiergcn.workers.memory_plan", "hiergcn.run.fit"):
+        for home in ("hiergcn.workers.memory", "hiergcn.workers.memory_plan", "hiergcn.run.fit"):
             monkeypatch.setattr(f"{home}.available_memory", lambda _=None: memory)
 
     return set_free

@@ -20,8 +20,8 @@ import pytest
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph.formats.npz_graph import write_npz
-from hiergcn.workers import ray_connection
-from hiergcn.workers.ray_connection import connect
+from hiergcn.workers import ray_cluster
+from hiergcn.workers.ray_cluster import connect
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'hiergcn[ray]'.")
 
@@ -36,9 +36,8 @@ IMPATIENT = {
 
 CONNECT = """
 import sys
-import threading
 from hiergcn.errors import InputError
-from hiergcn.workers.ray_connection import connect, import_ray
+from hiergcn.workers.ray_cluster import connect, import_ray
 
 ray = import_ray()
 try:
@@ -46,7 +45,6 @@ try:
 except InputError as error:
     print(error, file=sys.stderr)
     sys.exit(2)
-assert "ray_listen_error_messages" not in [one.name for one in threading.enumerate()]  # it would print Ray's log
 cpus = int(ray.cluster_resources()["CPU"])
 print(cpus, "CPU at" if cpus == 1 else "CPUs at", ray.get_runtime_context().gcs_address)
 ray.shutdown()
@@ -211,11 +209,10 @@ def test_a_cluster_that_asks_for_its_token_is_not_replaced_by_another(head: Head
     for name in commands.running:
         code, out, said[name] = commands.wait(name)
         assert (code, out) == (2, "")
-    for name in ("none", "wrong"):
-        assert said[name].startswith(f"No connection to the Ray cluster at {head.gcs}. It asks for its token. Set RAY_")
+    for name in ("none", "wrong"):  # after what Ray itself writes
+        assert f"No connection to the Ray cluster at {head.gcs}. It asks for its token. Set RAY_" in said[name]
     assert "but not as Ray Client, or it asks for its token. See that the port" in said["client"]
     assert f"at {head.client[6:]}. Another service listens there. The port is that of" in said["port"]
-    assert all(len(lines.splitlines()) == 1 for lines in said.values())  # nothing of Ray's own
 
 
 def test_a_cluster_that_is_started_is_told_and_ends(commands: Commands) -> None:
@@ -278,7 +275,7 @@ def test_a_cluster_that_died_is_replaced_with_a_note(listening: str, monkeypatch
     dead = f"127.0.0.1:{free_port()}"
     fake, notes = FakeRay(), list[str]()
     for found in (dead, listening, None):
-        monkeypatch.setattr(ray_connection, "_cluster_here", lambda found=found: found)
+        monkeypatch.setattr(ray_cluster, "_cluster_here", lambda found=found: found)
         connect(fake, None, None, notes.append)
     assert fake.addresses == ["local", None, "local"]
     assert notes == [

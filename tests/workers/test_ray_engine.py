@@ -18,10 +18,9 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.run.fit import fit
 from hiergcn.settings.settings import Settings, settings_for
-from hiergcn.workers import ray_engine, ray_worker
-from hiergcn.workers.engine import Processes, Request, replies
-from hiergcn.workers.process import Reply
-from hiergcn.workers.ray_engine import RayEngine
+from hiergcn.workers import ray_cluster
+from hiergcn.workers.pool import Engine, Reply, Request
+from hiergcn.workers.ray_cluster import RayEngine
 from hiergcn_experiments.experiment import Arm, Experiment, Measurement
 from hiergcn_experiments.runner import JobDone, jobs_of, run_jobs
 from hiergcn_experiments.store import Store
@@ -82,7 +81,7 @@ def table(comparison: Comparison) -> list[Any]:
 
 def last_replies(engine: RayEngine, jobs: list[str], root: Path, request: Request) -> list[Reply]:
     with engine.pool(misbehaving, str(root)) as pool:
-        found = dict(replies(pool, ((job, request) for job in jobs)))
+        found = dict(pool.replies((job, request) for job in jobs))
     return [found[number] for number in range(len(jobs))]
 
 
@@ -100,9 +99,9 @@ def test_lost_workers_cost_a_retry_and_hopeless_units_are_recorded(engine: RayEn
 
 
 def test_what_is_missing_is_said(engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_engine, "_TICK", 0.2)
-    monkeypatch.setattr(ray_engine, "PATIENCE", 0.5)
-    monkeypatch.setattr(ray_engine, "GIVE_UP", 1.0)
+    monkeypatch.setattr(ray_cluster, "_TICK", 0.2)
+    monkeypatch.setattr(ray_cluster, "PATIENCE", 0.5)
+    monkeypatch.setattr(ray_cluster, "GIVE_UP", 1.0)
     notes: list[str] = []
     engine.on_note = notes.append
     sentence = "A unit needs 1 CPU, 1 GPU and 9.0 GB of memory, and no node of the Ray cluster has that: "
@@ -115,8 +114,8 @@ def test_what_is_missing_is_said(engine: RayEngine, tmp_path: Path, monkeypatch:
 
 
 def test_other_versions_are_refused(engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = ray_worker.versions() | {"torch": "1.0.0"}
-    monkeypatch.setattr(ray_engine, "versions", lambda: other)
+    other = ray_cluster.versions() | {"torch": "1.0.0"}
+    monkeypatch.setattr(ray_cluster, "versions", lambda: other)
     with pytest.raises(
         InputError, match=r"^Ray worker .* has torch [\d.]+, and this machine 1\.0\.0\. Install the same"
     ):
@@ -134,7 +133,7 @@ def test_seeds_of_a_fit_are_those_of_this_process(engine: RayEngine, graph: Grap
 def test_trials_are_those_of_local_processes(engine: RayEngine, graph: Graph, split: Split, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     found = {}
-    for name, where in (("ray", engine), ("inline", Processes(1, apart=False))):
+    for name, where in (("ray", engine), ("inline", Engine(0))):
         given: dict[str, Any] = {"settings": quick("mlp"), "trials": 4, "seeds": [0], "device": "cpu", "workers": 2}
         trials = tune(graph, split, tmp_path / name, engine=where, **given).trials
         found[name] = [(one.settings, one.accuracy, one.loss) for one in trials]
@@ -154,7 +153,7 @@ def test_the_driver_writes_the_store(engine: RayEngine, tmp_path: Path) -> None:
     summary = run_jobs([*jobs, bad], Store(tmp_path / "ray"), engine=engine, on_event=on_event)
     assert (summary.done, len(set(told))) == (3, 3)
     assert "KeyError" in summary.failures["nothing_of_that_name"]
-    run_jobs(jobs, Store(tmp_path / "local"), engine=Processes(1, apart=False))
+    run_jobs(jobs, Store(tmp_path / "local"), engine=Engine(0))
     found, local = ({one.id: one.result for one in Store(tmp_path / name).records()} for name in ("ray", "local"))
     assert found == local
 
@@ -173,7 +172,7 @@ def test_ctrl_c_keeps_finished_methods_and_frees_the_workers(engine: RayEngine, 
 def test_a_node_lost_in_the_middle_of_compare_loses_nothing(
     cluster: Any, engine: RayEngine, graph: Graph, split: Split
 ) -> None:
-    local = compare(graph, split, METHODS, SEEDS, device="cpu", engine=Processes(1, apart=False))
+    local = compare(graph, split, METHODS, SEEDS, device="cpu", engine=Engine(0))
     done: list[RunDone] = []
     seen: list[str] = []
     notes: list[str] = []

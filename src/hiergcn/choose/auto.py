@@ -33,8 +33,8 @@ from hiergcn.settings.settings import Settings
 from hiergcn.train.events import CandidateDone, CandidateStarted, OnFitEvent
 from hiergcn.train.seeds import SeedResults, turns
 from hiergcn.train.trainer import Trainer
-from hiergcn.workers.engine import InlinePool, ProcessPool
-from hiergcn.workers.memory_plan import available_memory
+from hiergcn.workers.memory import available_memory
+from hiergcn.workers.pool import Pool
 
 SIMPLE = 4
 """Candidates at the head of the portfolio that are never stopped for being behind: the simple methods."""
@@ -190,9 +190,9 @@ class _Race:
         with ExitStack() as stack:
             if count > 1:  # the workers start while the simple methods train
                 given = self.trainer.graph, str(self.trainer.device), self.trainer.given, self.trainer.checkpoint
-                pool = stack.enter_context(ProcessPool(count, work_in_worker, *given, self.turns))
-                pool.hire()
-            here = Lanes(InlinePool(work_here, self.trainer, self.turns, self.emit, self.workers), 1)
+                pool = stack.enter_context(Pool(work_in_worker, *given, self.turns, processes=count))
+                pool.start_workers()
+            here = Lanes(Pool(work_here, self.trainer, self.turns, self.emit, self.workers, processes=0), 1)
             self.try_all(simple, here, simple=True)
             lanes = here
             if count > 1:

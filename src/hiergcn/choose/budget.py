@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hiergcn.model.memory_cost import MemoryPlan
-from hiergcn.workers.engine import Pool, Request
-from hiergcn.workers.process import Reply
+from hiergcn.workers.pool import Pool, Reply, Request
 
 LONGEST = 300.0
 """Most seconds of the automatic choice, unless the caller gives a limit."""

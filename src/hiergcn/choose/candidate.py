@@ -20,7 +20,7 @@ from hiergcn.train.checkpoint import Checkpoint
 from hiergcn.train.events import EpochDone, OnFitEvent, StopTraining
 from hiergcn.train.seeds import SeedResults, train_seeds
 from hiergcn.train.trainer import Trainer
-from hiergcn.workers.process import Send, Work
+from hiergcn.workers.pool import Send, Work
 
 TRIAL = 1 / 3
 """Share of the epochs after which a weak candidate is stopped; less than that is not worth its time."""

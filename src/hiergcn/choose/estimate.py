@@ -18,7 +18,8 @@ from hiergcn.train.events import EpochDone, FitEvent
 from hiergcn.train.loop import REPORT_EVERY
 from hiergcn.train.seeds import train_seeds
 from hiergcn.train.trainer import Trainer
-from hiergcn.workers.memory_plan import held_memory, plan_memory
+from hiergcn.workers.memory import held_memory
+from hiergcn.workers.memory_plan import plan_memory
 
 TRIAL_NODES = 20_000
 TRIAL_ENTRIES = 20_000_000  # of the features

@@ -21,7 +21,7 @@ from hiergcn.model.registry import method_names
 if TYPE_CHECKING:
     from hiergcn.run.source import Data as ReadData
     from hiergcn.run.source import Source
-    from hiergcn.workers.engine import Engine as RunEngine
+    from hiergcn.workers.pool import Engine as RunEngine
 
 INTERRUPTED = 130  # the exit code of shells after Ctrl-C
 AUTO = "auto"
@@ -247,7 +247,7 @@ def out_folder(context: typer.Context, out: Path | None, default: Path) -> Path:
 
 def open_engine(context: typer.Context, name: str | None, workers: int | None = None) -> "RunEngine | None":
     """Return the engine that is named, which is closed when the command ends; None for this machine."""
-    from hiergcn.workers.engine import open_engine as opened
+    from hiergcn.workers.pool import open_engine as opened
 
     engine: RunEngine | None = context.with_resource(opened(name, workers, console().print))
     return engine

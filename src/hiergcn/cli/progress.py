@@ -15,7 +15,7 @@ from hiergcn.train import events
 
 if TYPE_CHECKING:
     from hiergcn.train.loop import SeedOutcome
-    from hiergcn.workers.engine import Engine
+    from hiergcn.workers.pool import Engine
 
 GIGABYTE = 1e9
 WORTH_SAYING = 0.5 * GIGABYTE  # of memory; less is available anywhere

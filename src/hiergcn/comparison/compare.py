@@ -29,10 +29,10 @@ from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train.events import FitEvent, SeedDone
 from hiergcn.train.loop import SeedOutcome
 from hiergcn.train.trainer import Trainer
-from hiergcn.workers.engine import Engine, Processes, Request, replies
 from hiergcn.workers.machine import environment
+from hiergcn.workers.memory import Peak
 from hiergcn.workers.memory_plan import unit_request
-from hiergcn.workers.process import Peak, Reply, Send, Work
+from hiergcn.workers.pool import Engine, Reply, Request, Send, Work
 
 
 def parse_methods(models: str, dataset: str | None, changes: Mapping[str, Any]) -> list[str]:
@@ -121,7 +121,7 @@ def compare(
         of = (graph.name, tuple(splits), tuple(seeds), against)
         return Comparison(*of, tuple(runs), differences, interrupted, command, environment(), about)
 
-    engine = engine or Processes()
+    engine = engine or Engine()
     bench = _Bench(graph, chosen, dict(methods), {name: trainer.hierarchy(one) for name, one in methods.items()})
     try:
         for run in bench.run(engine, engine.device(device), seeds, emit):
@@ -188,7 +188,7 @@ class _Bench:
         for name in names:
             emit(MethodStarted(name, len(self.splits) * len(seeds)))
         with engine.pool(_scoring, self, device) as pool:
-            for number, reply in replies(pool, ((unit, requests[unit.model]) for unit in units)):
+            for number, reply in pool.replies((unit, requests[unit.model]) for unit in units):
                 for event in _finished(units[number], reply):
                     if event not in told:
                         told.add(event)

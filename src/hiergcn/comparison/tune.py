@@ -31,9 +31,8 @@ from hiergcn.model.config_types import SCALINGS
 from hiergcn.run.fit import check_classes, fit, in_canonical_order, own_split
 from hiergcn.settings.settings import GROUPS, Settings, settings_for
 from hiergcn.train.trainer import Trainer
-from hiergcn.workers.engine import Engine, Pool, Processes, Request
 from hiergcn.workers.memory_plan import unit_request
-from hiergcn.workers.process import Reply, Send, Work
+from hiergcn.workers.pool import Engine, Pool, Reply, Request, Send, Work
 
 if TYPE_CHECKING:
     import optuna
@@ -154,7 +153,7 @@ def tune(
     split = own_split(graph, split)
     unseen = Split(split.train, split.validation, np.empty(0, np.int64))
     unseen.check(graph)
-    where = engine or Processes(workers or 1, apart=(workers or 1) > 1)
+    where = engine or Engine(0 if workers in (None, 1) else workers)
     device = where.device(device)
     here = device if engine is None else "cpu"
     trainer = Trainer(graph, here)  # coarsens once: for the search space, the first trial's settings and all trials

@@ -37,8 +37,9 @@ from hiergcn.train.seeds import SeedResults, train_seeds, turns
 from hiergcn.train.selection import HISTORY
 from hiergcn.train.trainer import BATCH_LEVELS, Trainer
 from hiergcn.version import __version__
-from hiergcn.workers.engine import Engine
-from hiergcn.workers.memory_plan import available_memory, needed_on, require_memory
+from hiergcn.workers.memory import available_memory, require_memory
+from hiergcn.workers.memory_plan import needed_on
+from hiergcn.workers.pool import Engine
 
 BASELINES = ("label-propagation", "mlp", "gcn")
 """Simpler methods to compare with: label propagation uses the edges alone, the perceptron the features alone, and GCN

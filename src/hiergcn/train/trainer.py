@@ -26,10 +26,10 @@ from hiergcn.train.checkpoint import Checkpoint, SeedCheckpoint, digest
 from hiergcn.train.events import EpochDone, OnEpoch
 from hiergcn.train.loop import SeedOutcome, train_runs
 from hiergcn.train.selection import HISTORY
-from hiergcn.workers.engine import Engine, Processes, results
 from hiergcn.workers.machine import choose_device
-from hiergcn.workers.memory_plan import coarsening_memory, plan_memory, planned_to_fit, require_memory, unit_request
-from hiergcn.workers.process import Send, Work, WorkerDiedError
+from hiergcn.workers.memory import require_memory
+from hiergcn.workers.memory_plan import coarsening_memory, plan_memory, planned_to_fit, unit_request
+from hiergcn.workers.pool import Engine, Send, Work, WorkerDiedError
 
 BATCH_LEVELS = 4
 """Levels of the hierarchy that batches are cut along, for methods that use no hierarchy."""
@@ -182,7 +182,7 @@ class Trainer:
             yield first
             rest = with_tasks[1:]
             if first.seconds * len(rest) > _WORTH_PROCESSES:
-                yield from self._train_on(Processes(workers), settings, runs[1:], on_epoch)
+                yield from self._train_on(Engine(workers), settings, runs[1:], on_epoch)
             else:
                 yield from train(runs=rest)
         else:
@@ -234,7 +234,7 @@ class Trainer:
             return [_lost(seed, reason) for _, seed in jobs[number]]
 
         with engine.pool(_training, self.graph, hierarchy, settings, splits, self.trains_on) as pool:
-            for outcomes in results(pool, ((job, request) for job in jobs), on_epoch, lost):
+            for outcomes in pool.results(((job, request) for job in jobs), on_epoch, lost):
                 for one in outcomes:
                     weights = one.weights and {name: torch.tensor(w) for name, w in one.weights.items()}
                     yield replace(one, weights=weights)

@@ -12,7 +12,7 @@ import torch
 
 from hiergcn.errors import InputError
 from hiergcn.version import __version__
-from hiergcn.workers.process import proc_field
+from hiergcn.workers.memory import proc_field
 
 _PACKAGES = ("torch", "numpy", "scipy", "numba", "pandas", "scikit-learn", "safetensors", "torch_geometric")
 _MANY_NODES = 200_000  # from which on several processes need too much memory

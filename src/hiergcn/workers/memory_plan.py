@@ -1,65 +1,25 @@
 """The memory plan of a fit, made before it starts, and its refusal if there is not enough memory."""
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
 from hiergcn.coarsen import Hierarchy
-from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.structure import WIDTH
 from hiergcn.model.features import stored_entries
 from hiergcn.model.memory_cost import WORD, LevelSize, MemoryPlan, Workload
 from hiergcn.model.registry import build_method
 from hiergcn.settings.settings import Settings
-from hiergcn.workers.engine import Request
-from hiergcn.workers.process import proc_field
+from hiergcn.workers.memory import available_memory, require_memory
+from hiergcn.workers.pool import Request
 
 _COARSER = 8  # bytes per entry of a coarser level in the hierarchy
-_GIGABYTE = 1e9
 _PROCESS = 400_000_000  # bytes of a worker process before it trains: Python, torch and numba
-
-
-def available_memory(device: torch.device | None = None) -> int | None:
-    """Return the free bytes of the device, or of this machine without swapping; None if the system does not say.
-
-    The ranks of torchrun on one machine share its memory.
-    """
-    if device is not None and device.type == "cuda":
-        cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return int(torch.cuda.mem_get_info(device)[0]) + cached
-    sharing = int(os.environ.get("LOCAL_WORLD_SIZE", 1))  # ranks of torchrun on this machine
-    if found := proc_field("meminfo", "MemAvailable"):
-        return int(found.split()[0]) * 1024 // sharing
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // sharing
-    except (OSError, ValueError, AttributeError):
-        return None
-
-
-def held_memory() -> int:
-    """Return the bytes that this process holds now; 0 if the system does not say."""
-    try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, AttributeError):
-        return 0
-
-
-def require_memory(needed: int, what: str, remedy: str, device: torch.device | None = None) -> None:
-    """Raise an `InputError` if fewer than `needed` bytes are free."""
-    available = available_memory(device)
-    if available is not None and needed > available:
-        where = " of the GPU" if device is not None and device.type == "cuda" else ""
-        raise InputError(
-            f"{what[0].upper()}{what[1:]} need about {needed / _GIGABYTE:.1f} GB and "
-            f"{available / _GIGABYTE:.1f} GB{where} are free; {remedy}."
-        )
 
 
 def plan_memory(

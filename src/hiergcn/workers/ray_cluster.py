@@ -1,0 +1,423 @@
+"""A Ray cluster as an engine: the user's, which is neither started nor stopped, or one that is started for a command.
+
+Jobs are tasks of the cluster. A job whose worker or node is lost is submitted again here, a few times: Ray itself would
+try one that needs too much memory without end. Messages go through a queue on the head node, the one that is not lost.
+The first message of a job says that it has started; so it is known how many run, and when none can.
+"""
+
+import importlib
+import logging
+import math
+import os
+import platform
+import signal
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.metadata import version
+from itertools import count
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from hiergcn.errors import InputError, MissingPackageError
+from hiergcn.version import __version__
+from hiergcn.workers.memory import reset_peak_memory
+from hiergcn.workers.pool import RAY_ADDRESS, STOPPING, Engine, Pool, Reply, Request, Work, do_job
+
+TRIES = 4
+"""Times that a job is started, if its worker or node is lost each time."""
+PATIENCE = 30.0
+"""Seconds without a running job, after which a note says what is missing."""
+GIVE_UP = 600.0
+"""Seconds after which a request that no node could ever meet is an error; a cluster may be growing meanwhile."""
+CONNECT_SECONDS = 5.0
+"""Seconds to wait until a host answers. Ray would try for ten minutes if nothing listens at an address."""
+
+_TICK = 0.2  # seconds between two looks at the queue
+_LOOK = 1.0  # seconds between two looks at the nodes
+_QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+_FORK_FAILED, _CONNECT_TRIES = "Starting Ray client server failed", 3  # on a busy machine, now and then
+_SAME_VERSIONS = "Install the same versions of hiergcn, Python and torch on every node."
+_SAME = (
+    "Set RAY_AUTH_MODE=token here, and RAY_AUTH_TOKEN to the token that `ray get-auth-token` prints on the head node."
+)
+_REASONS = {  # by words of Ray's error
+    "InvalidAuthToken": f"It asks for its token. {_SAME}",
+    "no authentication token": f"It asks for its token. {_SAME}",
+    "ray client connection timeout": (
+        "Something listens there, but not as Ray Client, or it asks for its token. See that the port is that of "
+        f"`ray start --ray-client-server-port`, by default 10001. {_SAME}"
+    ),
+    "Method not found": (
+        "Another service listens there. The port is that of `ray start --port`, by default 6379; with that of Ray "
+        "Client, by default 10001, the address begins with ray://."
+    ),
+}
+_LOST = {  # by the name of Ray's error
+    "OutOfMemoryError": "its node ran out of memory",
+    "NodeDiedError": "its node was lost",
+    "WorkerCrashedError": "its worker process died",
+}
+
+
+class RayEngine(Engine):
+    """Connects to a cluster, or starts one on this machine. Use it as a context.
+
+    Args:
+        address: such as `ray://HOST:10001`; None for that of RAY_ADDRESS, one on this machine, or a new one.
+        workers: CPUs of a new one; by default all.
+        on_note: gets sentences about the cluster and its workers.
+    """
+
+    spreads = True
+
+    def __init__(
+        self, address: str | None = None, workers: int | None = None, on_note: Callable[[str], None] = lambda _: None
+    ) -> None:
+        super().__init__()
+        self.on_note = on_note
+        self.running: set[int] = set()  # numbers of jobs that have started
+        self.numbers = count()
+        self.ray = import_ray()
+        self._owns = connect(self.ray, address, workers, on_note)
+        self._sent: dict[int, tuple[Any, Any]] = {}  # by identity: an object and its reference in the cluster
+        self._nodes: list[dict[str, float]] = []
+        self._looked = -math.inf
+        on_head = {"num_cpus": 0, "resources": {"node:__internal_head__": 0.001}, "max_restarts": -1}
+        self.queue = importlib.import_module("ray.util.queue").Queue(actor_options=on_head)
+        self.task = self.ray.remote(_task())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._owns:
+            self.ray.shutdown()
+        else:
+            self.queue.shutdown(force=True)
+
+    def pool(self, make: Callable[..., Work], *arguments: Any) -> "RayPool":
+        """Open a pool. An object that an earlier pool has sent to the cluster is not sent again."""
+        shared = (make, *arguments)
+        self._sent |= {id(part): (part, self.ray.put(part)) for part in shared if id(part) not in self._sent}
+        return RayPool(self, [self._sent[id(part)][1] for part in shared])
+
+    def device(self, name: str) -> str:
+        has_gpu = self.ray.cluster_resources().get("GPU", 0) >= 1
+        if name.startswith("cuda") and not has_gpu:
+            raise InputError("No node of the Ray cluster has a GPU; give --device cpu.")
+        return "cuda" if has_gpu and name != "cpu" else "cpu"
+
+    def workers(self, request: Request) -> int:
+        return max(sum(_times(node, request) for node in self.nodes()), 1)
+
+    def nodes(self) -> list[dict[str, float]]:
+        """Return the resources of each node that is alive."""
+        if time.monotonic() - self._looked > _LOOK:
+            self._nodes = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
+            self._looked = time.monotonic()
+        return self._nodes
+
+    def status(self) -> str:
+        nodes = self.nodes()
+        at_work, gpus = sum(node.get("CPU", 0) >= 1 for node in nodes), sum(int(node.get("GPU", 0)) for node in nodes)
+        sizes = ((at_work, "node"), (gpus, "GPU"), (len(self.running), "unit"))
+        return f"Ray: {', '.join(_counted(*size) for size in sizes)} running"
+
+    def missing(self, request: Request) -> tuple[str, bool]:
+        """Return what keeps a job from being started, in a sentence, and whether it could be on some node."""
+        needs, nodes = _needs(request), self.nodes()
+        needed = f"A unit needs {_amounts(needs)}"
+        if any(_times(node, request) for node in nodes):
+            free = self.ray.available_resources()
+            left = _amounts({name: free.get(name, 0) for name in needs})
+            return f"{needed}; the Ray cluster is busy: {left} free.", True
+        best = {name: max((node.get(name, 0) for node in nodes), default=0) for name in needs}
+        short = {name: best[name] for name in needs if best[name] < needs[name]}
+        if not short:
+            return f"{needed}, and no single node of the Ray cluster has all of it.", False
+        return f"{needed}, and no node of the Ray cluster has that: the largest has {_amounts(short)}.", False
+
+
+@dataclass
+class _Unit:
+    """A job in flight."""
+
+    key: Any
+    job: Any
+    request: Request
+    number: int = -1
+    tries: int = 0
+
+
+class RayPool(Pool):
+    """Jobs of one work on a cluster."""
+
+    def __init__(self, engine: RayEngine, shared: list[Any]) -> None:
+        self._engine, self._ray, self._shared = engine, engine.ray, shared
+        self._units: dict[Any, _Unit] = {}  # by the reference of the reply
+        self._idle_since: float | None = None
+        self._told = False
+
+    @property
+    def slots(self) -> int:
+        """One job more than CPUs: it is there when another ends, and shows a cluster that grows that it may."""
+        return int(sum(node.get("CPU", 0) for node in self._engine.nodes())) + 1
+
+    def start(self, key: Any, job: Any, request: Request = Request()) -> None:  # noqa: B008
+        self._submit(_Unit(key, job, request))
+
+    def wait(self, timeout: float | None = None) -> list[tuple[Any, Reply]]:
+        until = math.inf if timeout is None else time.monotonic() + timeout
+        found: list[tuple[Any, Reply]] = []
+        while not found and time.monotonic() < until:
+            ready = self._ray.wait(list(self._units), num_returns=1, timeout=_TICK)[0]
+            found = self._messages()
+            for reference in ready:
+                reply = self._reply(reference)
+                unit = self._units.pop(reference)
+                self._engine.running.discard(unit.number)
+                if reply.kind == "death" and unit.tries < TRIES:
+                    self._engine.on_note(f"A unit is started again, because {reply.content}.")
+                    self._submit(unit)
+                    continue
+                if reply.kind == "death":
+                    reply = Reply("death", f"It was started {TRIES} times; {reply.content}.")
+                found.append((unit.key, reply))
+            self._check_progress(bool(ready))
+        return found
+
+    def close(self) -> None:
+        for reference, unit in self._units.items():
+            with suppress(self._ray.exceptions.RayError, ValueError):
+                self._ray.cancel(reference, force=True)
+            self._engine.running.discard(unit.number)
+
+    def _submit(self, unit: _Unit) -> None:
+        unit.tries += 1
+        unit.number = next(self._engine.numbers)
+        asked = unit.request
+        task = self._engine.task.options(num_cpus=asked.cpus, num_gpus=asked.gpus, memory=asked.memory, max_retries=0)
+        self._units[task.remote(self._engine.queue, unit.number, versions(), self._shared, unit.job)] = unit
+
+    def _reply(self, reference: Any) -> Reply:
+        """Return the reply of a job; if its worker sent none, a death with the reason."""
+        errors = self._ray.exceptions
+        try:
+            reply: Reply | str = self._ray.get(reference)
+        except errors.RayTaskError as error:  # outside of the job: the worker could not read it
+            cause = str(error.cause or error).strip().splitlines()[-1]
+            raise InputError(f"A Ray worker could not begin a unit ({cause:.200}). {_SAME_VERSIONS}") from None
+        except errors.RayError as error:
+            name = type(error).__name__
+            return Reply("death", _LOST.get(name, f"{name}: {str(error).strip().splitlines()[0]:.200}"))
+        if isinstance(reply, str):
+            raise InputError(reply)
+        return Reply(*reply)
+
+    def _messages(self) -> list[tuple[Any, Reply]]:
+        """Return the messages of this pool's jobs; the first one of a job, None, reports its start."""
+        messages: list[tuple[int, Any]] = []
+        with suppress(self._ray.exceptions.RayError):  # of a queue that was lost, and is started again
+            messages = self._engine.queue.get_nowait_batch(self._engine.queue.qsize())
+        keys = {unit.number: unit.key for unit in self._units.values()}  # others have ended, or been given up
+        self._engine.running |= {number for number, _ in messages if number in keys}
+        ours = ((number, content) for number, content in messages if content is not None and number in keys)
+        return [(keys[number], Reply("message", content)) for number, content in ours]
+
+    def _check_progress(self, any_ready: bool) -> None:
+        """Report missing resources if no job has run for a while."""
+        if any_ready or self._engine.running or not self._units:
+            self._idle_since, self._told = None, False
+            return
+        self._idle_since = self._idle_since or time.monotonic()
+        waited = time.monotonic() - self._idle_since
+        if waited < PATIENCE:
+            return
+        sentence, possible = self._engine.missing(next(iter(self._units.values())).request)
+        if not self._told:
+            self._engine.on_note(f"No unit has been running for {waited:.0f} s. {sentence}")
+            self._told = True
+        if not possible and waited > GIVE_UP:
+            raise InputError(sentence)
+
+
+def _needs(request: Request) -> dict[str, float]:
+    """Return the resources of a request by Ray's names."""
+    named = {"CPU": request.cpus, "GPU": request.gpus, "memory": request.memory}
+    return {name: amount for name, amount in named.items() if amount}
+
+
+def _times(node: dict[str, float], request: Request) -> int:
+    """Return how many jobs with this request a node could do at the same time."""
+    return min(int(node.get(name, 0) // amount) for name, amount in _needs(request).items())
+
+
+def _counted(amount: float, name: str) -> str:
+    return f"{amount:g} {name}{'' if amount == 1 else 's'}"
+
+
+def _amounts(resources: dict[str, float]) -> str:
+    """Return resources in words: 1 CPU and 2.5 GB of memory."""
+    words = [
+        f"{amount / 1e9:.1f} GB of memory" if name == "memory" else _counted(amount, name)
+        for name, amount in resources.items()
+    ]
+    return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+
+
+# On a worker
+
+
+def _task() -> Callable[..., Any]:
+    """Return the function of the tasks. It is sent as code, so that a worker without hiergcn can report it."""
+
+    def unit(queue: Any, number: int, expected: dict[str, str], shared: list[Any], job: Any) -> Any:
+        try:
+            from hiergcn.workers.ray_cluster import do_unit
+        except ImportError as error:
+            return f"A Ray worker cannot import hiergcn ({error}); install it on every node."
+        return do_unit(queue.actor, number, expected, shared, job)
+
+    return unit
+
+
+def do_unit(inbox: Any, number: int, expected: dict[str, str], shared: list[Any], job: Any) -> Any:
+    """Do a job on a worker; return its reply, or a sentence if versions differ. Its first message is None."""
+    for name, here in versions().items():
+        if here != expected[name]:
+            have = f"Ray worker {socket.gethostname()} has {name} {here}, and this machine {expected[name]}."
+            return f"{have} {_SAME_VERSIONS}"
+    inbox.put_nowait.remote((number, None))
+    reset_peak_memory()
+    return tuple(do_job(lambda: _work(tuple(shared))(lambda content: inbox.put_nowait.remote((number, content)), job)))
+
+
+@lru_cache(maxsize=2)  # a worker has the graph of the last commands in memory, no more
+def _work(shared: tuple[Any, ...]) -> Work:
+    make, *arguments = import_ray().get(list(shared))
+    work: Work = make(*arguments)
+    return work
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions that must be the same everywhere for the same results."""
+    python, torch = platform.python_version_tuple(), version("torch")
+    return {"hiergcn": __version__, "Python": ".".join(python[:2]), "torch": torch.split("+")[0]}  # any build of torch
+
+
+# The connection
+
+
+def import_ray() -> Any:
+    """Return the module of Ray."""
+    try:
+        return importlib.import_module("ray")
+    except ImportError:
+        raise MissingPackageError(
+            "This engine needs Ray, which is not installed; run pip install 'ray[client]'."
+        ) from None
+
+
+def connect(ray: Any, address: str | None, workers: int | None, on_note: Callable[[str], None]) -> bool:
+    """Connect to a cluster unless this process has a connection; return whether this was the case.
+
+    Args:
+        address: None for that of RAY_ADDRESS, the one that `ray start` has made this machine a node of, or a new one.
+        workers: CPUs of a new one; by default all.
+        on_note: gets a sentence if a cluster is started.
+    """
+    if ray.is_initialized():
+        return False
+    named = address or os.environ.get(RAY_ADDRESS) or ""
+    in_main = threading.current_thread() is threading.main_thread()
+    handlers = {number: signal.getsignal(number) for number in STOPPING} if in_main else {}  # Ray replaces them
+    try:
+        if named not in ("", "auto", "local"):
+            _check_listening(named)
+            _join(ray, named, named)
+            return True
+        here, why = None if named == "local" else _cluster_here(), "No Ray cluster found; started"
+        if here is not None:
+            try:
+                _check_listening(here)
+            except InputError:  # it has died without `ray stop`
+                why, here = f"Nothing answers at {here}, the last Ray cluster of this machine; started", None
+        if here is not None:
+            _join(ray, None, here)
+        elif named == "auto":
+            raise InputError(
+                "RAY_ADDRESS is auto, and no Ray cluster runs on this machine. Start one with `ray start --head`, or "
+                "unset RAY_ADDRESS."
+            )
+        else:
+            _start(ray, workers)
+            cpus = int(ray.cluster_resources().get("CPU", 0))
+            on_note(f"{why} one on this machine, {_counted(cpus, 'CPU')}.")
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    return True
+
+
+def _join(ray: Any, address: str | None, shown: str) -> None:
+    """Connect to a cluster; its address is shown in errors."""
+    for left in reversed(range(_CONNECT_TRIES)):
+        try:
+            ray.init(address=address, **_QUIET)
+            return
+        except (OSError, RuntimeError, ValueError, ImportError, ray.exceptions.RayError) as error:
+            if left and _FORK_FAILED in str(error):
+                continue
+            text = f"{error} {error.__cause__ or ''}"
+            reason = next((meaning for words, meaning in _REASONS.items() if words in text), None)
+            if "Version mismatch" in text:
+                have = " ".join(str(error).partition("Version mismatch:")[2].split())
+                reason = (
+                    f"It has other versions than this machine: {have}. Install the same versions of Ray and Python."
+                )
+            reason = reason or f"Ray says: {' '.join(str(error).split()):.300}"
+            raise InputError(f"No connection to the Ray cluster at {shown}. {reason}") from None
+
+
+def _start(ray: Any, workers: int | None) -> None:
+    added = {"RAY_USAGE_STATS_ENABLED": "0"} if "RAY_USAGE_STATS_ENABLED" not in os.environ else {}
+    os.environ.update(added)
+    try:
+        ray.init(address="local", num_cpus=workers, include_dashboard=False, **_QUIET)
+    except Exception as error:  # Ray raises plain exceptions
+        raise InputError(f"Ray could not be started on this machine ({str(error).strip():.300}).") from None
+    finally:
+        for name in added:
+            del os.environ[name]
+
+
+def _cluster_here() -> str | None:
+    """Return the address of the cluster that `ray start` has made this machine a node of, where Ray itself looks."""
+    file = Path(os.environ.get("RAY_TMPDIR") or tempfile.gettempdir(), "ray", "ray_current_cluster")
+    return (file.read_text(encoding="utf-8").strip() or None) if file.exists() else None
+
+
+def _check_listening(address: str) -> None:
+    """Raise an error unless something listens at HOST:PORT or ray://HOST:PORT."""
+    try:
+        parts = urlsplit(address if "://" in address else f"//{address}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if host is None or port is None or parts.scheme not in ("", "ray"):
+        raise InputError(f"{address} is not the address of a Ray cluster; give HOST:PORT or ray://HOST:PORT.")
+    try:
+        socket.create_connection((host, port), CONNECT_SECONDS).close()
+    except OSError as error:
+        raise InputError(
+            f"Nothing answers at {address} ({error.strerror or error}). See that the Ray cluster runs, and that this "
+            "machine can reach it."
+        ) from None
