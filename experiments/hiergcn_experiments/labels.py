@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 
-from hiergcn.advise.label_check import comparable_features
+from hiergcn.advise.doubtful import averaged, find_doubts
+from hiergcn.advise.sampling import DEPTH, comparable_features
 from hiergcn.advise.suggest import suggested_nodes
 from hiergcn.coarsen import coarsen
 from hiergcn.coarsen.diffusion import Diffusion
-from hiergcn.coarsen.sampling import DEPTH
 from hiergcn.datasets import load_dataset, planted_graph
 from hiergcn.errors import HierGCNError
 from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.metrics import evaluate_sets
-from hiergcn.explain.doubtful import averaged, find_doubts
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
 from hiergcn.run.fit import fit

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from hiergcn import Graph, InputError, NodeClassifier, planted_graph
+from hiergcn.advise.doubtful import Doubts
 from hiergcn.advise.label_check import COLUMNS, caution, without_doubtful
-from hiergcn.explain.doubtful import Doubts
 from hiergcn.graph import Split
 from hiergcn.report import write_report
 from hiergcn.run.fit import fit

@@ -17,8 +17,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
+from hiergcn.advise.doubtful import judged_by_edges
 from hiergcn.coarsen.diffusion import folds
-from hiergcn.explain.doubtful import judged_by_edges
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.graph import Features
 from hiergcn.graph.profile import WORDS, scaling_for

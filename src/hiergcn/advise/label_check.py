@@ -8,14 +8,12 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from hiergcn.advise.doubtful import Doubts, find_doubts
+from hiergcn.advise.sampling import comparable_features
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
-from hiergcn.explain.doubtful import Doubts, find_doubts
 from hiergcn.explain.votes import Votes
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.graph import Features
-from hiergcn.graph.profile import scaling_for
-from hiergcn.model.features import scaled
 
 FEWEST_LABELS = 10
 """With fewer labels none is judged."""
@@ -97,26 +95,6 @@ def caution(doubtful: int, labels: int) -> str:
     if _MANY * doubtful <= labels:
         return ""
     return f" That is {doubtful:,} of {labels:,}: here labels hardly predict each other, so most of them may be right."
-
-
-def comparable_features(graph: Graph) -> Features | None:
-    """Return the features, scaled as suits them."""
-    X = graph.features
-    if X is None:
-        return None
-    scaling = scaling_for(graph)[0]
-    if scaling == "standard":
-        if isinstance(X, sp.csr_array):
-            variance = X.power(2).mean(axis=0) - np.square(X.mean(axis=0))
-            return sp.csr_array(X @ sp.diags_array(1.0 / _spread(variance)))
-        standardised: Features = (X - X.mean(axis=0)) / _spread(X.var(axis=0))
-        return standardised
-    return scaled(X, scaling)  # type: ignore[arg-type]
-
-
-def _spread(variance: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return the standard deviation of each column; 1 for a constant one."""
-    return np.where(variance > 0, np.sqrt(np.maximum(variance, 0.0)), 1.0)
 
 
 def _known_or_predicted(graph: Graph, split: Split, predicted: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -11,12 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from hiergcn.advise.sampling import DEPTH, Sample, comparable_features, spread_sample
 from hiergcn.coarsen import Hierarchy, coarsen
-from hiergcn.coarsen.sampling import DEPTH, Sample, spread_sample
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.order import canonical_order
-from hiergcn.graph.profile import scaling_for
 
 FEWEST, MOST = 10, 40
 """Suggestions on the page of a run."""
@@ -45,12 +44,15 @@ def suggest(
     return pd.DataFrame({"id": graph.ids[nodes], "reason": reasons, "label": ""})
 
 
-def page_suggestions(graph: Graph, confidence: NDArray[np.floating]) -> pd.DataFrame | None:
+def page_suggestions(
+    graph: Graph, confidence: NDArray[np.floating], hierarchy: Hierarchy | None = None
+) -> pd.DataFrame | None:
     """Return a few suggestions for the page of a run, two per class; None if every node has a label."""
     left = graph.n_nodes - len(graph.labelled)
     if not left:
         return None
-    return suggest(graph, min(max(2 * graph.n_classes, FEWEST), MOST, left), confidence=confidence)
+    budget = min(max(2 * graph.n_classes, FEWEST), MOST, left)
+    return suggest(graph, budget, confidence=confidence, hierarchy=hierarchy)
 
 
 def suggested_nodes(
@@ -69,17 +71,22 @@ def suggested_nodes(
         nodes, reasons = suggested_nodes(graph.reordered(order), budget, confidence=sure, hierarchy=given, seed=seed)
         return order[nodes], reasons
     known = _checked(graph, budget)
-    plan: dict[str, Any] = {"seed": seed, "features": _own_features(graph)}
-    if plan["features"] is not None:
-        plan["scaling"] = scaling_for(graph)[0]
+    plan: dict[str, Any] = {"seed": seed}
+    if graph.has_own_features:  # those made from the edges say nothing new
+        plan["features"] = comparable_features(graph)
     hierarchy = hierarchy or coarsen(graph.adjacency, DEPTH)
-    if confidence is None:
-        found = _unknown_clusters(spread_sample(hierarchy, np.ones(graph.n_nodes), budget + known.sum(), **plan), known)
-        found = Sample(found.nodes[:budget], found.cluster)
-    else:
+    if confidence is not None:
         doubt = np.maximum(1.0 - confidence.astype(np.float64), _LEAST_DOUBT)
-        found = spread_sample(hierarchy, np.where(known, 0.0, doubt), budget, **plan)
-    return found.nodes, _reasons(found, known, confidence)
+        sample = spread_sample(hierarchy, np.where(known, 0.0, doubt), budget, **plan)
+        return sample.nodes, _reasons(sample, known, confidence)
+    sample = spread_sample(hierarchy, np.ones(graph.n_nodes), budget + known.sum(), **plan)
+    holds_label = np.zeros(len(sample.nodes) + 1, dtype=np.bool_)  # the last one is for nodes without a cluster
+    holds_label[sample.cluster[known]] = True
+    unknown = np.flatnonzero(~holds_label[:-1])
+    number = np.full(len(holds_label), -1, dtype=np.int64)
+    number[unknown] = np.arange(len(unknown))
+    sample = Sample(sample.nodes[unknown][:budget], number[sample.cluster])
+    return sample.nodes, _reasons(sample, known, confidence)
 
 
 def _checked(graph: Graph, budget: int) -> NDArray[np.bool_]:
@@ -98,29 +105,13 @@ def _checked(graph: Graph, budget: int) -> NDArray[np.bool_]:
     return known
 
 
-def _own_features(graph: Graph) -> Any:
-    """Return the features; None if they were made from the edges, which the plan uses anyway."""
-    return graph.features if graph.has_own_features else None
-
-
-def _unknown_clusters(found: Sample, known: NDArray[np.bool_]) -> Sample:
-    """Return the clusters in which no node has a label, in their order."""
-    clusters = len(found.nodes)
-    seen = np.zeros(clusters + 1, dtype=np.bool_)  # the last one is for nodes without a cluster
-    seen[found.cluster[known]] = True
-    kept = np.flatnonzero(~seen[:clusters])
-    place = np.full(clusters + 1, -1, dtype=np.int64)
-    place[kept] = np.arange(len(kept))
-    return Sample(found.nodes[kept], place[found.cluster])
-
-
-def _reasons(found: Sample, known: NDArray[np.bool_], confidence: NDArray[np.floating] | None) -> list[str]:
-    inside = (found.cluster >= 0) & ~known
-    count = np.bincount(found.cluster[inside], minlength=len(found.nodes))[: len(found.nodes)]
+def _reasons(sample: Sample, known: NDArray[np.bool_], confidence: NDArray[np.floating] | None) -> list[str]:
+    inside = (sample.cluster >= 0) & ~known
+    count = np.bincount(sample.cluster[inside], minlength=len(sample.nodes))[: len(sample.nodes)]
     reasons = [f"stands for {n:,} nodes without a label" if n > 1 else "stands for itself alone" for n in count]
     if confidence is None:
         return reasons
-    total = np.bincount(found.cluster[inside], weights=confidence[inside], minlength=len(found.nodes))
+    total = np.bincount(sample.cluster[inside], weights=confidence[inside], minlength=len(sample.nodes))
     return [
         f"{reason}, {'mean ' if n > 1 else ''}confidence {sure / n:.2f}"
         for reason, n, sure in zip(reasons, count, total, strict=False)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from hiergcn.advise.doubtful import MOST_NODES
 from hiergcn.advise.label_check import doubtful_labels, judge_labels, without_doubtful
 from hiergcn.advise.suggest import page_suggestions
 from hiergcn.choose.adapt import choose_settings, is_automatic
@@ -22,7 +23,6 @@ from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.conformal import check_coverage, fewest_nodes
 from hiergcn.evaluate.metrics import ModelReport, decided, evaluate_model, evaluate_part, evaluate_sets, evaluate_test
 from hiergcn.evaluate.number_report import NumberReport, evaluate_numbers
-from hiergcn.explain.doubtful import MOST_NODES
 from hiergcn.explain.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order

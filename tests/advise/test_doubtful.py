@@ -6,9 +6,9 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
 from hiergcn import Graph, planted_graph
+from hiergcn.advise import doubtful
+from hiergcn.advise.doubtful import FEWEST, averaged, find_doubts
 from hiergcn.coarsen.diffusion import folds
-from hiergcn.explain import doubtful
-from hiergcn.explain.doubtful import FEWEST, averaged, find_doubts
 
 CLASSES = 4
 

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from hiergcn.advise.sampling import leading_directions
 from hiergcn.coarsen.diffusion import folds
-from hiergcn.coarsen.sampling import leading_directions
 from hiergcn.evaluate.combination import combination_weights
 from hiergcn.graph.graph import Features
 from hiergcn.model.ops.sparse import normalised_adjacency, symmetrically_normalised

@@ -12,9 +12,8 @@
 The hierarchy keeps k-means small; k-means finds out which parts of the graph are alike.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,8 +21,11 @@ from numpy.typing import NDArray
 
 from hiergcn.coarsen.hierarchy import Hierarchy
 from hiergcn.compiled.csr import Int64s
+from hiergcn.graph import Graph
 from hiergcn.graph.graph import Features
+from hiergcn.graph.profile import scaling_for
 from hiergcn.graph.structure import lazy_walk
+from hiergcn.model.features import scaled
 
 DEPTH = 40
 """Levels to ask for: coarsening ends by itself before that."""
@@ -43,7 +45,6 @@ _ROUNDS = 30  # of k-means
 _AT_ONCE = 500_000  # rows of features that are projected at once
 _CHUNK = 4_096  # rows that are compared with all centres at once
 
-Scaling = Literal["l2", "standard", "none"]
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
 
@@ -55,35 +56,40 @@ class Sample:
     nodes: Int64s
     """(k,)"""
     cluster: Int64s
-    """(n,): the place in `nodes` of the one that stands for each node; -1 for nodes that none stands for."""
+    """(n,): the index in `nodes` of the one that stands for each node; -1 for nodes that none stands for."""
 
 
 def spread_sample(
-    hierarchy: Hierarchy,
-    weight: Floats,
-    budget: int,
-    *,
-    features: Features | None = None,
-    scaling: Scaling = "l2",
-    seed: int = 0,
+    hierarchy: Hierarchy, weight: Floats, budget: int, *, features: Features | None = None, seed: int = 0
 ) -> Sample:
     """Return `budget` nodes that are spread over the graph, or all nodes of positive weight if these are fewer.
 
     Args:
         hierarchy: of the graph, as deep as it goes, see `DEPTH`.
         weight: (n,) how much it matters that a node is stood for; a node of weight 0 is never picked.
-        features: (n, f).
-        scaling: of the features, before distances are compared: rows of length 1, or standardised columns.
+        features: (n, f), scaled so that distances can be compared.
         seed: of signs, projections and the start of k-means.
     """
     rng = np.random.default_rng(seed)
     sizes = hierarchy.sizes().nodes
-    level = next((place for place, size in enumerate(sizes) if size <= MOST_ROWS), hierarchy.depth)
+    level = next((number for number, size in enumerate(sizes) if size <= MOST_ROWS), hierarchy.depth)
     row = hierarchy.hyper_nodes(level)  # (n,): the row that describes a node
     row_weight: Floats = np.bincount(row, weights=weight, minlength=sizes[level]).astype(np.float64)
-    described = _described(hierarchy, level, row, features, scaling, budget, rng)
-    cluster = _clusters(hierarchy, level, row_weight, described, min(budget, int(np.count_nonzero(weight))), rng)
-    return _in_nodes(_picked(cluster, row_weight, described, budget), row, weight, budget, rng)
+    described = _described(hierarchy, level, row, features, budget, rng)
+    clusters = min(budget, int(np.count_nonzero(weight)))
+    joins = clusters <= MOST_CLUSTERS
+    limit = row_weight.sum() / (max(clusters * _FINER, _GROUPS) if joins else clusters)
+    group = split_groups(hierarchy, level, row_weight, limit)
+    total: Floats = np.bincount(group, weights=row_weight).astype(np.float64)
+    heavy = np.flatnonzero(total > 0)
+    cluster_of = np.full(len(total), -1, dtype=np.int64)  # of each group; -1 for those without weight
+    if joins and len(heavy) > clusters:
+        mean = _summed(described * row_weight[:, None], group, len(total))[heavy] / total[heavy, None]
+        cluster_of[heavy] = k_means(mean.astype(np.float32), total[heavy], clusters, rng)
+    else:
+        heaviest = heavy[np.argsort(-total[heavy], kind="stable")][:clusters]
+        cluster_of[heaviest] = np.arange(len(heaviest))
+    return _in_nodes(_picked(cluster_of[group], row_weight, described, budget), row, weight, budget, rng)
 
 
 def _described(
@@ -91,7 +97,6 @@ def _described(
     level: int,
     row: NDArray[np.int32],
     features: Features | None,
-    scaling: Scaling,
     budget: int,
     rng: np.random.Generator,
 ) -> Rows:
@@ -102,15 +107,37 @@ def _described(
     places = lazy_walk(graph.adjacency, signs, steps)
     if features is None or not features.shape[1]:
         return places
-    total = _projected(features, scaling, row, graph.n_nodes, _DIRECTIONS // 8 if coarse else _DIRECTIONS, rng)
+    n, width = features.shape[0], _DIRECTIONS // 8 if coarse else _DIRECTIONS
+    directions: Any = None  # those in which the features vary most, if they have many columns
+    if features.shape[1] > width:
+        directions = leading_directions(features[np.sort(rng.permutation(n)[:_SAMPLED])], width)
+    total = np.zeros((graph.n_nodes, min(features.shape[1], width)), dtype=np.float32)
+    for start in range(0, n, _AT_ONCE):
+        part = features[start : start + _AT_ONCE]
+        values = part if directions is None else part @ directions
+        total += _summed(values, row[start : start + _AT_ONCE], graph.n_nodes)
     mean = (total / graph.node_weight[:, None]).astype(np.float32)
     content = lazy_walk(graph.adjacency, mean, steps, on_the_way=True)
-    told_apart = _PER_DIRECTION * _effective_rank(content)
+    told_apart = _PER_DIRECTION * effective_rank(content)
     share = _MOST * told_apart**2 / (told_apart**2 + budget**2)
     return np.hstack([np.sqrt(1 - share) * places, np.sqrt(share) * content]).astype(np.float32)
 
 
-def _effective_rank(rows: Rows) -> float:
+def comparable_features(graph: Graph) -> Features | None:
+    """Return the features, scaled as suits them, so that distances between rows can be compared."""
+    X, scaling = graph.features, scaling_for(graph)[0]
+    if X is None or scaling != "standard":
+        return None if X is None else scaled(X, scaling)  # type: ignore[arg-type]
+    sparse = isinstance(X, sp.csr_array)
+    variance = X.power(2).mean(axis=0) - np.square(X.mean(axis=0)) if sparse else X.var(axis=0)
+    deviation = np.where(variance > 0, np.sqrt(np.maximum(variance, 0.0)), 1.0)  # 1 for a constant column
+    standardised: Features = (
+        sp.csr_array(X @ sp.diags_array(1.0 / deviation)) if sparse else (X - X.mean(0)) / deviation
+    )
+    return standardised
+
+
+def effective_rank(rows: Rows) -> float:
     """Return in how many directions the rows vary, (Σλ)² / Σλ² for the eigenvalues λ of their covariance."""
     centred = rows - rows.mean(axis=0)
     covariance = centred.T.astype(np.float64) @ centred
@@ -127,64 +154,6 @@ def leading_directions(X: Features, k: int) -> Rows:
     for _ in range(_POWERS):
         V = np.linalg.qr(X.T @ (X @ V))[0]
     return V
-
-
-def _projected(
-    features: Features, scaling: Scaling, row: NDArray[np.int32], n_rows: int, width: int, rng: np.random.Generator
-) -> Rows:
-    """Return the sum of the scaled features of each row's nodes, in their leading directions if they have many."""
-    n, f = features.shape
-    scale = _scaler(features, scaling)
-    V = None
-    if f > width:
-        V = leading_directions(scale(features[np.sort(rng.permutation(n)[:_SAMPLED])]), width)
-    total = np.zeros((n_rows, min(f, width)), dtype=np.float32)
-    for start in range(0, n, _AT_ONCE):
-        part = scale(features[start : start + _AT_ONCE])
-        values = part if V is None else part @ V
-        total += _summed(values, row[start : start + _AT_ONCE], n_rows)
-    return total
-
-
-def _scaler(features: Features, scaling: Scaling) -> Callable[[Features], Any]:
-    """Return a function that scales some rows of the features; sparse columns are divided by their spread alone."""
-    if scaling == "l2":
-        return _unit_rows
-    if scaling == "none":
-        return lambda part: part
-    mean = np.asarray(features.mean(axis=0)).ravel()
-    if isinstance(features, sp.csr_array):
-        square = np.asarray(features.power(2).sum(axis=0)).ravel()
-    else:
-        square = np.einsum("ij,ij->j", features, features)
-    deviation = np.sqrt(np.maximum(square / features.shape[0] - mean**2, 0.0))
-    spread = np.where(deviation > 0, deviation, 1.0)
-    by_column = sp.diags_array(1.0 / spread)
-    return lambda part: part @ by_column if isinstance(part, sp.csr_array) else (part - mean) / spread
-
-
-def _unit_rows(part: Features) -> Any:
-    length = sp.linalg.norm(part, axis=1) if isinstance(part, sp.csr_array) else np.linalg.norm(part, axis=1)
-    return sp.diags_array(1.0 / np.where(length > 0, length, 1.0)) @ part
-
-
-def _clusters(
-    hierarchy: Hierarchy, level: int, weight: Floats, described: Rows, budget: int, rng: np.random.Generator
-) -> Int64s:
-    """Return the cluster of each row, (n_l,); -1 for groups without weight."""
-    joins = budget <= MOST_CLUSTERS
-    limit = weight.sum() / (max(budget * _FINER, _GROUPS) if joins else budget)
-    group = split_groups(hierarchy, level, weight, limit)
-    total: Floats = np.bincount(group, weights=weight).astype(np.float64)
-    cluster = np.full(len(total), -1, dtype=np.int64)
-    heavy = np.flatnonzero(total > 0)
-    if joins and len(heavy) > budget:
-        mean = _summed(described * weight[:, None], group, len(total))[heavy] / total[heavy, None]
-        cluster[heavy] = k_means(mean.astype(np.float32), total[heavy], budget, rng)
-    else:
-        heaviest = heavy[np.argsort(-total[heavy], kind="stable")][:budget]
-        cluster[heaviest] = np.arange(len(heaviest))
-    return cluster[group]
 
 
 def k_means(rows: Rows, weight: Floats, k: int, rng: np.random.Generator) -> Int64s:
@@ -206,8 +175,11 @@ def k_means(rows: Rows, weight: Floats, k: int, rng: np.random.Generator) -> Int
         distance = there[:, best].astype(np.float64)
     centres, cluster = rows[chosen], np.full(len(rows), -1)
     for _ in range(_ROUNDS):
-        before = cluster
-        cluster, distance = _nearest(rows, squares, centres)
+        before, cluster = cluster, np.empty(len(rows), dtype=np.int64)
+        for start in range(0, len(rows), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            there = np.einsum("ij,ij->i", centres, centres) - 2 * (rows[part] @ centres.T)
+            cluster[part], distance[part] = there.argmin(axis=1), np.maximum(there.min(axis=1) + squares[part], 0.0)
         for empty in np.setdiff1d(np.arange(k), cluster):
             alone = np.bincount(cluster, minlength=k)[cluster] == 1
             farthest = int(np.where(alone, -1.0, weight * distance).argmax())
@@ -219,65 +191,54 @@ def k_means(rows: Rows, weight: Floats, k: int, rng: np.random.Generator) -> Int
     return cluster
 
 
-def _nearest(rows: Rows, squares: Rows, centres: Rows) -> tuple[Int64s, Floats]:
-    """Return the nearest centre of each row, and its squared distance."""
-    cluster, distance = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
-    for start in range(0, len(rows), _CHUNK):
-        part = slice(start, start + _CHUNK)
-        there = np.einsum("ij,ij->i", centres, centres) - 2 * (rows[part] @ centres.T)
-        cluster[part] = there.argmin(axis=1)
-        distance[part] = np.maximum(there.min(axis=1) + squares[part], 0.0)
-    return cluster, distance
-
-
 def split_groups(hierarchy: Hierarchy, level: int, weight: Floats, limit: float) -> Int64s:
     """Return the group of each node of a level, (n_l,): hyper-nodes, as coarse as hold no more weight than `limit`."""
     levels: list[NDArray[np.integer]] = [np.arange(len(weight))]
     for finer in hierarchy.levels[level:-1]:
         levels.append(finer.grouping()[levels[-1]])
     group, count = np.full(len(weight), -1, dtype=np.int64), 0
-    for place, hyper_node in reversed(list(enumerate(levels))):
+    for coarser, hyper_node in reversed(list(enumerate(levels))):
         fits = group < 0
-        if place:
+        if coarser:
             fits &= np.bincount(hyper_node, weights=weight)[hyper_node] <= limit
-        found, number = np.unique(hyper_node[fits], return_inverse=True)
+        members, number = np.unique(hyper_node[fits], return_inverse=True)
         group[fits] = count + number
-        count += len(found)
+        count += len(members)
     return group
 
 
 def _picked(cluster: Int64s, weight: Floats, described: Rows, budget: int) -> Sample:
     """Return the row of each cluster that has weight and is nearest to the cluster's mean, heaviest cluster first."""
     inside = np.flatnonzero((cluster >= 0) & (weight > 0))
-    own = cluster[inside]
+    cluster_of = cluster[inside]
     count = int(cluster.max(initial=-1)) + 1
-    total = np.bincount(own, weights=weight[inside], minlength=count)
-    mean = _summed(described[inside] * weight[inside, None], own, count) / np.maximum(total, 1e-300)[:, None]
-    distance = np.square(described[inside] - mean[own]).sum(axis=1)
-    order = np.lexsort((distance, own))
-    first = order[np.unique(own[order], return_index=True)[1]]  # of each cluster that has a row
-    present = own[first]
+    total = np.bincount(cluster_of, weights=weight[inside], minlength=count)
+    mean = _summed(described[inside] * weight[inside, None], cluster_of, count) / np.maximum(total, 1e-300)[:, None]
+    distance = np.square(described[inside] - mean[cluster_of]).sum(axis=1)
+    order = np.lexsort((distance, cluster_of))
+    first = order[np.unique(cluster_of[order], return_index=True)[1]]  # of each cluster that has a row
+    present = cluster_of[first]
     ranked = np.argsort(-total[present], kind="stable")[:budget]
-    place = np.full(count + 1, -1, dtype=np.int64)  # the last one is for rows without a cluster
-    place[present[ranked]] = np.arange(len(ranked))
-    return Sample(inside[first[ranked]], place[cluster])
+    index = np.full(count + 1, -1, dtype=np.int64)  # the last one is for rows without a cluster
+    index[present[ranked]] = np.arange(len(ranked))
+    return Sample(inside[first[ranked]], index[cluster])
 
 
-def _in_nodes(found: Sample, row: NDArray[np.int32], weight: Floats, budget: int, rng: np.random.Generator) -> Sample:
+def _in_nodes(picked: Sample, row: NDArray[np.int32], weight: Floats, budget: int, rng: np.random.Generator) -> Sample:
     """Return a random node of each picked row, and the heaviest other nodes, each for itself, if rows are too few.
 
     Rows that are alike leave clusters empty.
     """
     order = rng.permutation(np.flatnonzero(weight > 0))
-    one_of = np.empty(int(row.max(initial=-1)) + 1, dtype=np.int64)
-    one_of[row[order]] = order
-    chosen, cluster = one_of[found.nodes], found.cluster[row]
-    if len(chosen) < min(budget, len(order)):
-        others = rng.permutation(np.setdiff1d(order, chosen))
-        more = others[np.argsort(-weight[others], kind="stable")][: budget - len(chosen)]
-        cluster[more] = len(chosen) + np.arange(len(more))
-        chosen = np.concatenate([chosen, more])
-    return Sample(chosen, cluster)
+    member = np.empty(int(row.max(initial=-1)) + 1, dtype=np.int64)
+    member[row[order]] = order
+    nodes, cluster = member[picked.nodes], picked.cluster[row]
+    if len(nodes) < min(budget, len(order)):
+        others = rng.permutation(np.setdiff1d(order, nodes))
+        more = others[np.argsort(-weight[others], kind="stable")][: budget - len(nodes)]
+        cluster[more] = len(nodes) + np.arange(len(more))
+        nodes = np.concatenate([nodes, more])
+    return Sample(nodes, cluster)
 
 
 def _summed(values: Any, group: NDArray[np.integer], n_groups: int) -> Rows:
