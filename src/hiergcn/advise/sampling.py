@@ -128,13 +128,16 @@ def comparable_features(graph: Graph) -> Features | None:
     X, scaling = graph.features, scaling_for(graph)[0]
     if X is None or scaling != "standard":
         return None if X is None else scaled(X, scaling)  # type: ignore[arg-type]
-    sparse = isinstance(X, sp.csr_array)
-    variance = X.power(2).mean(axis=0) - np.square(X.mean(axis=0)) if sparse else X.var(axis=0)
-    deviation = np.where(variance > 0, np.sqrt(np.maximum(variance, 0.0)), 1.0)  # 1 for a constant column
-    standardised: Features = (
-        sp.csr_array(X @ sp.diags_array(1.0 / deviation)) if sparse else (X - X.mean(0)) / deviation
-    )
+    if isinstance(X, sp.csr_array):  # divided alone: subtracting the mean would fill it
+        variance = X.power(2).mean(axis=0) - np.square(X.mean(axis=0))
+        return sp.csr_array(X @ sp.diags_array(1.0 / _deviation(variance)))
+    standardised: Features = (X - X.mean(axis=0)) / _deviation(X.var(axis=0))
     return standardised
+
+
+def _deviation(variance: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return the standard deviation of each column; 1 for a constant one."""
+    return np.where(variance > 0, np.sqrt(np.maximum(variance, 0.0)), 1.0)
 
 
 def effective_rank(rows: Rows) -> float:
