@@ -24,7 +24,7 @@ from hiergcn.coarsen.diffusion import Diffusion
 from hiergcn.datasets import load_dataset, planted_graph
 from hiergcn.errors import HierGCNError
 from hiergcn.evaluate.calibration import fit_temperature
-from hiergcn.evaluate.metrics import evaluate_sets
+from hiergcn.evaluate.report import evaluate_sets
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
 from hiergcn.run.fit import fit
@@ -222,7 +222,7 @@ def labels_auto(
         if nodes.tobytes() not in first:
             graph = arena.labelled(nodes)
             result = _chosen(graph, _divided(graph, draw), draw, time_limit, device)
-            first[nodes.tobytes()] = result.delivered.temperature.of(result.probabilities)
+            first[nodes.tobytes()] = result.delivered.temperature.scale(result.probabilities)
         return first[nodes.tobytes()]
 
     found: dict[str, Any] = {}
@@ -253,17 +253,17 @@ def labels_coverage(
     graph = arena.labelled(np.concatenate([drawn.train, drawn.validation, drawn.test]))
     if model == "linear":
         rough = arena.linear(drawn.train)
-        found = fit_temperature(rough[validation], arena.truth[validation]).of(rough)
+        found = fit_temperature(rough[validation], arena.truth[validation]).scale(rough)
     else:
         training = Split(drawn.train, validation, drawn.test)
         result = _chosen(graph, training, split, time_limit, device)
-        found = result.delivered.temperature.of(result.probabilities)
+        found = result.delivered.temperature.scale(result.probabilities)
     rows = []
     for count in CALIBRATING:
         part = Split(drawn.train, validation, drawn.test, calibration[:count])
         for asked in ASKED:
             report = evaluate_sets(graph, part, found, asked)
-            sizes = report.sets.of(found[drawn.test]).sum(axis=1)
+            sizes = report.sets.members(found[drawn.test]).sum(axis=1)
             rows.append({"nodes": count, "asked": asked, "covered": report.measured, "size": float(sizes.mean())})
     return {"sets": rows, "accuracy": arena.accuracy(found, np.concatenate([drawn.train, drawn.validation]))}
 

@@ -356,8 +356,8 @@ def range_large(nodes: int, epochs: int, device: str = "cpu") -> dict[str, Any]:
     prepared = perf_counter()
     (outcome,) = trainer.train(settings, [(split, 0)])
     trained = perf_counter()
-    predicted = {} if outcome.probabilities is None else {0: outcome.probabilities.argmax(axis=1)}
-    report = evaluate_test(graph, split, predicted, [0])
+    outputs = {} if outcome.probabilities is None else {0: outcome.probabilities}
+    report = evaluate_test(graph, split, outputs, [0])
     assert report is not None
     return {
         "edges": graph.n_edges,

@@ -11,7 +11,7 @@ from typing import Any
 from hiergcn.datasets import load_dataset, planted_numbers
 from hiergcn.errors import HierGCNError
 from hiergcn.evaluate.metrics import Summary
-from hiergcn.evaluate.number_report import NumberReport
+from hiergcn.evaluate.report import NumberReport
 from hiergcn.graph import Graph, Split
 from hiergcn.model.registry import method_title
 from hiergcn.report.number_page import FLOORS

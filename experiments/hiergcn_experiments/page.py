@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from hiergcn.evaluate.metrics import METRICS, result_key
+from hiergcn.evaluate.metrics import metrics_for, result_key
 from hiergcn.files import write_text, written_whole
 from hiergcn.report.template import rendered, script
 from hiergcn_experiments.choosing_results import choosing_records
@@ -177,7 +177,10 @@ def _html(page: Page) -> str:
 
 # Tables of all runs
 
-_FIGURES = (*map(result_key, METRICS), *("validation_accuracy", "best_epoch", "epochs", "depth", "failure"))
+_FIGURES = (
+    *map(result_key, metrics_for("classes")),
+    *("validation_accuracy", "best_epoch", "epochs", "depth", "failure"),
+)
 
 
 def write_results(evidence: Evidence, verdicts: Sequence[Verdict], folder: Path) -> None:

@@ -167,8 +167,8 @@ def _trained(jobs: Sequence[Training], device: str) -> Iterator[Record]:
     splits = {job.split: _split(name, job.split) for job in jobs}
     outcomes = trainer.train(settings, [(splits[job.split], job.seed) for job in jobs])
     for job, outcome in zip(jobs, outcomes, strict=True):
-        predicted = {} if outcome.probabilities is None else {job.seed: outcome.probabilities.argmax(axis=1)}
-        report = evaluate_test(data.graph, splits[job.split], predicted, [job.seed])
+        outputs = {} if outcome.probabilities is None else {job.seed: outcome.probabilities}
+        report = evaluate_test(data.graph, splits[job.split], outputs, [job.seed])
         assert report is not None
         result = {
             **{result_key(metric): summary.per_seed[0] for metric, summary in report.items()},

@@ -25,7 +25,10 @@ def test_over_and_under_confidence_are_mended_on_other_nodes(factor: float) -> N
     assert temperature.value == pytest.approx(factor, rel=0.1)
     assert temperature.note is None
     probabilities, labels = drawn(factor=factor, seed=1)
-    before, after = reliability(probabilities, labels).error, reliability(temperature.of(probabilities), labels).error
+    before, after = (
+        reliability(probabilities, labels).error,
+        reliability(temperature.scale(probabilities), labels).error,
+    )
     assert before > 0.15
     assert after < 0.03
 
@@ -35,7 +38,7 @@ def test_temperature_minimises_the_penalised_loss_like_scipy() -> None:
     target = np.eye(4)[labels] + calibration.PRIOR / 60 * probabilities
 
     def loss(T: float) -> float:
-        return -float((target * np.log(Temperature(T).of(probabilities))).sum())
+        return -float((target * np.log(Temperature(T).scale(probabilities))).sum())
 
     found = minimize_scalar(loss, bounds=(0.1, 10), method="bounded").x
     assert found > 1.2
@@ -57,7 +60,7 @@ def test_many_classes_do_not_flatten_the_probabilities() -> None:
     temperature = fit_temperature(probabilities[:241], labels[:241])
     assert 0.4 < temperature.value < 0.75
     others, truth = probabilities[241:], labels[241:]
-    assert reliability(temperature.of(others), truth).error < reliability(others, truth).error / 2
+    assert reliability(temperature.scale(others), truth).error < reliability(others, truth).error / 2
 
 
 def test_20_nodes_move_the_confidence_little() -> None:
@@ -65,7 +68,7 @@ def test_20_nodes_move_the_confidence_little() -> None:
     others, truth = drawn(seed=99)
     before = reliability(others, truth).error
     fitted = [fit_temperature(*drawn(m=20, seed=seed)) for seed in range(60)]
-    worse = [reliability(one.of(others), truth).error - before for one in fitted]
+    worse = [reliability(one.scale(others), truth).error - before for one in fitted]
     assert max(worse) < 0.08
     assert np.mean(worse) < 0.005
     strongly = [fit_temperature(*drawn(m=20, factor=6.0, seed=seed)).value for seed in range(60)]
@@ -75,10 +78,10 @@ def test_20_nodes_move_the_confidence_little() -> None:
 def test_scaling_keeps_the_predicted_class_and_sums_to_one() -> None:
     probabilities, _ = drawn(m=200, factor=3.0)
     for T in (0.2, 5.0):
-        scaled = Temperature(T).of(probabilities)
+        scaled = Temperature(T).scale(probabilities)
         np.testing.assert_allclose(scaled.sum(axis=1), 1.0)
         assert (scaled.argmax(axis=1) == probabilities.argmax(axis=1)).all()
-    np.testing.assert_allclose(Temperature().of(probabilities), probabilities, rtol=1e-5)
+    np.testing.assert_allclose(Temperature().scale(probabilities), probabilities, rtol=1e-5)
 
 
 def test_too_few_validation_nodes_leave_it_at_1() -> None:
@@ -90,14 +93,14 @@ def test_one_class_leaves_it_at_1() -> None:
     probabilities, labels = drawn(m=50)
     one = fit_temperature(probabilities, np.zeros_like(labels))
     assert (one.value, one.note) == (1.0, "all validation nodes are of one class")
-    np.testing.assert_array_equal(one.of(probabilities), probabilities)
+    np.testing.assert_array_equal(one.scale(probabilities), probabilities)
 
 
 def test_perfect_validation_does_not_make_certain() -> None:
     """30 of 30 right at 0.7, with the prior's 50 of which 0.7 are right, is (30 + 35) / 80."""
     labels = np.arange(30) % 2
     probabilities = np.where(np.eye(2)[labels] > 0, 0.7, 0.3)
-    mended = fit_temperature(probabilities, labels).of(probabilities)
+    mended = fit_temperature(probabilities, labels).scale(probabilities)
     np.testing.assert_allclose(mended.max(axis=1), 65 / 80, atol=0.01)
 
 
@@ -106,7 +109,7 @@ def test_probabilities_of_0() -> None:
     labels = np.arange(40) % 4 // 3  # a quarter is of the class that was held impossible
     temperature = fit_temperature(probabilities, labels)
     assert np.isfinite(temperature.value)
-    assert np.isfinite(temperature.of(probabilities)).all()
+    assert np.isfinite(temperature.scale(probabilities)).all()
 
 
 def test_calibration_error_by_hand() -> None:

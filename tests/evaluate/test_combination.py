@@ -129,3 +129,15 @@ def test_the_number_of_nodes_selects_the_rule() -> None:
     for count, expected in ((ENOUGH - 1, [0.5, 0.5]), (ENOUGH, [1.0, 0.0])):
         labels = np.arange(count) % 2
         assert combination_weights([model(labels, 0.7)] * 2, labels).tolist() == expected
+
+
+@pytest.mark.parametrize("v", [60, ENOUGH + 50])
+def test_weights_prefer_what_predicts_the_numbers(v: int) -> None:
+    rng = np.random.default_rng(v)
+    truth = rng.standard_normal(v)
+    good = [truth + 0.3 * rng.standard_normal(v) for _ in range(2)]
+    weights = combination_weights([one[:, None] for one in (*good, np.zeros(v))], truth)
+    assert weights[2] <= 0.1  # a little of the mean shrinks the noise
+    assert weights.sum() == pytest.approx(1.0)
+    mean = weights[:2] @ np.stack(good)
+    assert ((mean - truth) ** 2).mean() <= min(((one - truth) ** 2).mean() for one in good) + 1e-12

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from hiergcn.errors import InputError
-from hiergcn.evaluate.conformal import PredictionSets, adaptive_scores, conformal_threshold, fewest_nodes
+from hiergcn.evaluate.conformal import (
+    PredictionIntervals,
+    PredictionSets,
+    adaptive_scores,
+    conformal_threshold,
+    fewest_nodes,
+)
 
 
 def test_the_threshold_is_an_order_statistic() -> None:
@@ -35,11 +41,14 @@ def test_adaptive_scores_by_hand() -> None:
 
 def test_sets_by_hand() -> None:
     p = np.array([[0.6, 0.3, 0.1], [0.9, 0.1, 0.0]])
-    assert PredictionSets(0.8, threshold=0.7, nodes=10).of(p).tolist() == [[True, True, False], [True, False, False]]
-    assert PredictionSets(0.8, threshold=0.0, nodes=10).of(p).sum(axis=1).tolist() == [1, 1]
+    assert PredictionSets(0.8, threshold=0.7, nodes=10).members(p).tolist() == [
+        [True, True, False],
+        [True, False, False],
+    ]
+    assert PredictionSets(0.8, threshold=0.0, nodes=10).members(p).sum(axis=1).tolist() == [1, 1]
     nothing_known = PredictionSets.calibrated(p[:1], np.array([0]), 0.8)
     assert nothing_known.holds_every_class
-    assert nothing_known.of(p).all()
+    assert nothing_known.members(p).all()
 
 
 def test_coverage_is_what_was_asked_for() -> None:
@@ -54,7 +63,7 @@ def test_coverage_is_what_was_asked_for() -> None:
         for _ in range(100):
             order = rng.permutation(n)
             known, rest = order[:60], order[60:]
-            inside = PredictionSets.calibrated(p[known], truth[known], coverage).of(p[rest])
+            inside = PredictionSets.calibrated(p[known], truth[known], coverage).members(p[rest])
             assert inside.any(axis=1).all()
             held.append(inside[np.arange(len(rest)), truth[rest]].mean())
         assert coverage - 0.01 < np.mean(held) < coverage + 1 / 61 + 0.01
@@ -64,3 +73,16 @@ def _softmax(logits: np.ndarray) -> np.ndarray:
     q = np.exp(logits - logits.max(axis=1, keepdims=True))
     shares: np.ndarray = q / q.sum(axis=1, keepdims=True)
     return shares
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9])
+def test_intervals_keep_their_promise_on_average(coverage: float) -> None:
+    """Over many draws of exchangeable errors, the share inside is what was asked for."""
+    rng = np.random.default_rng(0)
+    inside = []
+    for _ in range(400):
+        error = rng.standard_normal(100) ** 3
+        intervals = PredictionIntervals.calibrated(np.zeros(50), error[:50], coverage)
+        low, high = intervals.ends(np.zeros(50))
+        inside.append(((low <= error[50:]) & (error[50:] <= high)).mean())
+    assert np.mean(inside) == pytest.approx(coverage, abs=0.02)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from hiergcn import Graph, InputError, NodeClassifier, planted_graph
-from hiergcn.evaluate.conformal import SEPARATOR
-from hiergcn.evaluate.metrics import describe_sets
+from hiergcn.evaluate.conformal import SEPARATOR, describe_sets
 from hiergcn.graph import Split
 from hiergcn.report import write_report
 from hiergcn.run.fit import fit

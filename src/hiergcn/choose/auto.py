@@ -25,7 +25,6 @@ from hiergcn.choose.portfolio import EVIDENCE, Entry, Standing, candidates_for, 
 from hiergcn.errors import HierGCNError
 from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.combination import ENOUGH, combination_weights
-from hiergcn.evaluate.metrics import decided
 from hiergcn.graph import Split
 from hiergcn.graph.profile import GraphProfile, profile_graph
 from hiergcn.model.ops.ranks import Ranks
@@ -178,9 +177,8 @@ class _Race:
 
     def right(self, one: Trained) -> np.ndarray:
         """Return whether each validation node is right; of numbers, 1 less the squared error."""
-        found, scale = decided(one.outputs()[self.validation]), self.trainer.task(self.split).target.scale
-        right: np.ndarray = found == self.validation_labels
-        return right if scale is None else 1.0 - ((found - self.validation_labels) / scale.std) ** 2
+        target = self.trainer.task(self.split).target
+        return target.node_scores(self.validation_labels, one.outputs()[self.validation])
 
     def run(self) -> None:
         """Train the first seed of each candidate, weigh them, and train the other seeds of those in the answer."""

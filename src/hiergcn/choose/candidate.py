@@ -58,7 +58,7 @@ class Trained:
         """Return the calibrated probabilities, or numbers, of a seed; of the mean of all seeds if it has none."""
         found = self.results.probabilities.get(seed) if seed is not None else None
         found = self.results.mean() if found is None else found
-        return found if found.shape[1] == 1 else self.temperature.of(found).astype(np.float32)
+        return found if found.shape[1] == 1 else self.temperature.scale(found).astype(np.float32)
 
 
 class Watch:

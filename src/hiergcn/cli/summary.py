@@ -9,8 +9,9 @@ from hiergcn.advise.label_check import caution
 from hiergcn.choose.auto import NO_TIME
 from hiergcn.cli.terminal import duration, percent, print_table, printable, warn_of_few_tests
 from hiergcn.evaluate.calibration import describe_calibration
-from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, describe_sets
-from hiergcn.evaluate.number_report import NumberReport, describe_intervals
+from hiergcn.evaluate.conformal import describe_intervals, describe_sets
+from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, metrics_for
+from hiergcn.evaluate.report import NumberReport
 from hiergcn.report.headline import headline
 from hiergcn.report.leaderboard import leaderboard
 from hiergcn.run.result import Candidate, RunResult
@@ -54,9 +55,9 @@ def _print_class_figures(out: Console, result: RunResult) -> None:
     out.print()
     _print_methods(out, result)
     out.print(describe_calibration(result.delivered.calibration()))
-    if result.sets is not None:
-        few = result.sets.sets.holds_every_class
-        out.print(describe_sets(result.sets.to_dict()), style="yellow" if few else None)
+    if result.delivered.sets is not None:
+        few = result.delivered.sets.sets.holds_every_class
+        out.print(describe_sets(result.delivered.sets.to_dict()), style="yellow" if few else None)
     _print_doubts(out, result)
 
 
@@ -190,7 +191,7 @@ def _print_methods(out: Console, result: RunResult) -> None:
     name = result.settings.method
     own = Candidate(name, name, len(result.seeds), result.validation, result.test, result.seconds["train"])
     methods = [(one, report) for one in (own, *result.baselines) if (report := getattr(one, on)) is not None]
-    columns = ("method", *(f"{metric.title} %" for metric in METRICS.values()), "seeds", "time")
+    columns = ("method", *(f"{metric.title} %" for metric in metrics_for("classes").values()), "seeds", "time")
     rows = [(one.model, *_scores(report), str(one.seeds), duration(one.seconds or 0.0)) for one, report in methods]
     print_table(out, columns, rows, title=f"Other methods on the same split, on {on} nodes")
     for one in result.baselines:
@@ -231,7 +232,7 @@ def _verdict(own: str, ours: Summary, other: str, theirs: Summary) -> str:
 def _scores(report: PartReport) -> list[str]:
     """Return the mean of each metric, with its spread for accuracy."""
     spread = "" if report.accuracy.std is None else f" ± {percent(report.accuracy.std)}"
-    accuracy, *others = (percent(report[name].mean) for name in METRICS)
+    accuracy, *others = (percent(report[name].mean) for name in metrics_for("classes"))
     return [accuracy + spread, *others]
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import pandas as pd
 
 from hiergcn.errors import InputError
-from hiergcn.evaluate.metrics import METRICS, Summary, result_key
+from hiergcn.evaluate.metrics import Summary, metrics_for, result_key
 from hiergcn.evaluate.paired import TEST, PairedDifference, Scores
 from hiergcn.files import naming, written_whole
 from hiergcn.fragments import card, sentence
@@ -46,11 +46,11 @@ class Score:
     def to_row(self) -> dict[str, Any]:
         """Return the row of `scores.csv`."""
         row = {name: value for name, value in vars(self).items() if name != "metrics"}
-        return row | {result_key(name): self.metrics.get(name) for name in METRICS}
+        return row | {result_key(name): self.metrics.get(name) for name in metrics_for("classes")}
 
     @classmethod
     def from_row(cls, row: dict[str, Any]) -> Self:
-        metrics = {name: row.pop(result_key(name), None) for name in METRICS}
+        metrics = {name: row.pop(result_key(name), None) for name in metrics_for("classes")}
         return cls(metrics={name: value for name, value in metrics.items() if value is not None}, **row)
 
 
@@ -91,7 +91,7 @@ class MethodRun:
         return math.fsum(known) / len(known) if known else None
 
     def to_dict(self) -> dict[str, Any]:
-        summaries = {result_key(name): self.summary(name) for name in METRICS}
+        summaries = {result_key(name): self.summary(name) for name in metrics_for("classes")}
         summaries["val_accuracy"] = Summary(tuple(score.validation_accuracy for score in self.scores))
         return {
             "model": self.model,

@@ -11,7 +11,7 @@ from hiergcn.advise.label_check import FEWEST_LABELS, doubtful_labels, judge_lab
 from hiergcn.advise.suggest import suggest
 from hiergcn.errors import InputError
 from hiergcn.estimator.node_estimator import NodeEstimator, NodeRows, NotFittedError, document_settings
-from hiergcn.evaluate.answers import ClassAnswers
+from hiergcn.evaluate.report import ClassAnswers
 from hiergcn.graph import Graph
 from hiergcn.model.registry import method_names
 from hiergcn.run.folder import LoadedRun
@@ -74,7 +74,7 @@ class NodeClassifier(NodeEstimator):
         self._check_fitted()
         if self._answers.sets is None:
             raise InputError(f"Prediction sets need a coverage; fit {type(self).__name__}(coverage=0.9), for example.")
-        return self._answers.sets.of(self._answers.temperature.of(self.predict_proba(graph)))
+        return self._answers.sets.members(self._answers.temperature.scale(self.predict_proba(graph)))
 
     def score(self, graph: Graph, nodes: ArrayLike | None = None) -> float:
         """Return the accuracy, by the labels of the fitted graph, perhaps with more labels, or of another one.
@@ -92,7 +92,7 @@ class NodeClassifier(NodeEstimator):
         """
         self._check_fitted()
         graph = self._fitted_graph() if graph is None else graph
-        confidence = self._answers.temperature.of(self._probabilities).max(axis=1)
+        confidence = self._answers.temperature.scale(self._probabilities).max(axis=1)
         if graph.n_nodes != len(confidence):
             raise InputError(f"{graph.name} has other nodes than the fitted graph; give that one, or fit again.")
         return suggest(graph, budget, confidence=confidence, seed=seed)

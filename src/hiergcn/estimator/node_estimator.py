@@ -26,7 +26,6 @@ from hiergcn.choose.adapt import PRESET as ADAPTED
 from hiergcn.choose.portfolio import check_settings
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.estimator.shown_run import ShownRun
-from hiergcn.evaluate.answers import NumberAnswers
 from hiergcn.explain.node import Explanation
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.alignment import encoded_like
@@ -229,8 +228,8 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         if automatic and cls.models is not None:
             raise InputError(f"The method in {path} was chosen automatically; load it with {cls.__mro__[1].__name__}.")
         model, preset = (None, None) if automatic else _constructor_names(run.settings, cls.models is not None)
-        promised: Any = run.answers.intervals if isinstance(run.answers, NumberAnswers) else run.answers.sets
-        coverage = None if promised is None else promised.coverage
+        promise = run.answers.promise
+        coverage = None if promise is None else promise.coverage
         loaded = cls(model, preset=preset, seed=run.metrics["selected_seed"], device=device, coverage=coverage)
         loaded._given = {} if automatic else _differing(run.settings)
         loaded._keep(run)

@@ -10,7 +10,7 @@ from sklearn.metrics import r2_score
 
 from hiergcn.errors import InputError
 from hiergcn.estimator.node_estimator import NodeEstimator, NodeRows, document_settings
-from hiergcn.evaluate.answers import NumberAnswers
+from hiergcn.evaluate.report import NumberAnswers
 from hiergcn.graph import Graph
 from hiergcn.model.registry import method_names
 from hiergcn.settings.setting_table import method_facts
@@ -52,14 +52,14 @@ class NodeRegressor(RegressorMixin, NodeEstimator):  # type: ignore[misc]  # sci
         With `as_frame` it is a Series by the ids of the nodes.
         """
         numbers: NDArray[np.float64] = self._outputs(graph)[:, 0]
-        return self._by_id(numbers, graph, self._answers.name) if as_frame else numbers
+        return self._by_id(numbers, graph, self._answers.target.name) if as_frame else numbers
 
     def predict_interval(self, graph: Graph | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the lower and the upper end of the interval of each node, (n,) each, as `coverage` promises."""
         self._check_fitted()
         if self._answers.intervals is None:
             raise InputError(f"Intervals need a coverage; fit {type(self).__name__}(coverage=0.9), for example.")
-        return self._answers.intervals.of(self.predict(graph))
+        return self._answers.intervals.ends(self.predict(graph))
 
     def score(self, graph: Graph, nodes: ArrayLike | None = None) -> float:
         """Return R², by the values of the fitted graph, perhaps with more values, or of another one.

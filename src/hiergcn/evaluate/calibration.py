@@ -43,7 +43,7 @@ class Temperature:
     note: str | None = None
     """Why it was left at 1."""
 
-    def of(self, probabilities: NDArray[np.floating]) -> NDArray[np.float64]:
+    def scale(self, probabilities: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the scaled probabilities, (n, classes)."""
         if self.value == 1:
             return probabilities.astype(np.float64)

@@ -11,7 +11,7 @@ nothing is drawn at random. Coverage exceeds what was asked for only if the most
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,11 +68,13 @@ class PredictionIntervals:
     """Number of calibrating nodes."""
 
     @classmethod
-    def calibrated(cls, predicted: Floats, truth: Floats, coverage: float) -> "PredictionIntervals":
+    def calibrated(
+        cls, predicted: NDArray[np.floating], truth: NDArray[np.floating], coverage: float
+    ) -> "PredictionIntervals":
         """Return the intervals that the calibrating nodes give: predicted and true numbers, (m,) each."""
         return cls(coverage, conformal_threshold(np.abs(truth - predicted), coverage), len(truth))
 
-    def of(self, predicted: Floats) -> tuple[Floats, Floats]:
+    def ends(self, predicted: Floats) -> tuple[Floats, Floats]:
         """Return the lower and the upper end for each node, (n,)."""
         return predicted - self.half_width, predicted + self.half_width
 
@@ -101,7 +103,7 @@ class PredictionSets:
         """Whether there were too few calibrating nodes to leave any class out."""
         return math.isinf(self.threshold)
 
-    def of(self, probabilities: NDArray[np.floating]) -> NDArray[np.bool_]:
+    def members(self, probabilities: NDArray[np.floating]) -> NDArray[np.bool_]:
         """Return whether each class is in the set of each node, (n, classes); the most likely one always is."""
         inside: NDArray[np.bool_] = adaptive_scores(probabilities) <= self.threshold
         return inside
@@ -109,8 +111,38 @@ class PredictionSets:
     def names(self, probabilities: NDArray[np.floating], class_names: Sequence[str]) -> NDArray[Any]:
         """Return the classes of each node's set in one text, the most likely first, (n,)."""
         order = np.argsort(-probabilities, axis=1, kind="stable")
-        size = self.of(probabilities).sum(axis=1)
+        size = self.members(probabilities).sum(axis=1)
         return np.array(
             [SEPARATOR.join(class_names[k] for k in row[:count]) for row, count in zip(order, size, strict=True)],
             dtype=object,
         )
+
+
+def describe_sets(sets: Mapping[str, Any]) -> str:
+    """Describe nominal and measured coverage of the sets, from `prediction_sets` in `metrics.json`."""
+    asked, nodes = f"{100 * sets['coverage']:g} %", sets["calibration_nodes"]
+    if sets["threshold"] is None:
+        needed = fewest_nodes(sets["coverage"])
+        return (
+            f"Prediction sets of {asked} need at least {needed} labels that neither train nor validate, and there are "
+            f"too few labels for that: every set holds every class."
+        )
+    said = f"Prediction sets of {asked} hold {sets['mean_size']:.2f} classes on average, calibrated on {nodes:,} nodes"
+    if sets["measured_coverage"] is None:
+        return f"{said}; there are no test nodes to measure their coverage on."
+    return f"{said}; {100 * sets['measured_coverage']:.1f} % of the sets of test nodes hold the true class."
+
+
+def describe_intervals(intervals: Mapping[str, Any]) -> str:
+    """Describe nominal and measured coverage of the intervals, from `prediction_intervals` in `metrics.json`."""
+    asked, half = f"{100 * intervals['coverage']:g} %", intervals["half_width"]
+    if half is None:
+        return (
+            f"Intervals of {asked} need at least {fewest_nodes(intervals['coverage'])} values that neither train nor "
+            f"validate, and there are too few values for that: they have no ends."
+        )
+    nodes = f"{intervals['calibration_nodes']:,} nodes"
+    said = f"Intervals of {asked} are the predicted value ± {half:.3g}, calibrated on {nodes}"
+    if intervals["measured_coverage"] is None:
+        return f"{said}; there are no test nodes to measure their coverage on."
+    return f"{said}; {100 * intervals['measured_coverage']:.1f} % of the intervals of test nodes hold the true value."

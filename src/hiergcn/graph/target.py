@@ -116,6 +116,10 @@ class Target(ABC):
     def hard_predictions(self, outputs: NDArray[np.floating]) -> NDArray[Any]:
         """Return the class of each node by its probabilities, (n, classes), or its number, (n, 1); (n,)."""
 
+    @abstractmethod
+    def node_scores(self, truth: NDArray[Any], outputs: NDArray[np.floating]) -> NDArray[Any]:
+        """Return whether each node is right; of numbers, 1 less the squared error in units of the variance."""
+
 
 @dataclass(frozen=True, eq=False)
 class Classes(Target):
@@ -175,6 +179,10 @@ class Classes(Target):
     def hard_predictions(self, outputs: NDArray[np.floating]) -> NDArray[np.int64]:
         classes: NDArray[np.int64] = outputs.argmax(axis=1)
         return classes
+
+    def node_scores(self, truth: NDArray[Any], outputs: NDArray[np.floating]) -> NDArray[np.bool_]:
+        right: NDArray[np.bool_] = self.hard_predictions(outputs) == truth
+        return right
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,6 +245,10 @@ class Numbers(Target):
 
     def hard_predictions(self, outputs: NDArray[np.floating]) -> NDArray[np.floating]:
         return outputs[:, 0]
+
+    def node_scores(self, truth: NDArray[Any], outputs: NDArray[np.floating]) -> NDArray[np.float64]:
+        scores: NDArray[np.float64] = 1.0 - ((self.hard_predictions(outputs) - truth) / self.unit.std) ** 2
+        return scores
 
 
 def make_target(

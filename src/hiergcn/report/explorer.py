@@ -19,7 +19,6 @@ import pandas as pd
 import scipy.sparse as sp
 
 from hiergcn.compiled.jit import kernel
-from hiergcn.evaluate.answers import NumberAnswers
 from hiergcn.explain.votes import Votes
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.report.classes import class_order, evaluated_parts
@@ -49,7 +48,7 @@ class ExplorerData:
 
 def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions], colours: Sequence[str]) -> ExplorerData:
     """Pack a run, the tree of its hierarchy, the tree's layout and the colours of the classes."""
-    numbers = isinstance(run.answers, NumberAnswers)
+    numbers = run.answers.target.kind == "numbers"
     (arrays, about), levels = (_numbers if numbers else _classes)(run, tree), list[dict[str, int]]()
     low = complex(min(p.real.min() for p in positions), min(p.imag.min() for p in positions))
     extent = max(max(np.ptp(p.real), np.ptp(p.imag)) for p in positions) or 1.0
@@ -91,7 +90,7 @@ def _classes(run: LoadedRun, tree: Tree) -> tuple[dict[str, Array], dict[str, An
     The second value is what the script must know of them.
     """
     names = {name: number for number, name in enumerate(run.config["class_names"])}
-    probabilities = run.temperature.of(run.probabilities[tree.order])
+    probabilities = run.temperature.scale(run.probabilities[tree.order])
     n, classes = probabilities.shape
     kept = min(classes, 2 if n >= LARGE else KEPT_CLASSES)
     best = np.argsort(-probabilities, axis=1, kind="stable")[:, :kept]

@@ -9,8 +9,8 @@ from markupsafe import Markup
 
 from hiergcn.choose.adapt import AUTO
 from hiergcn.choose.portfolio import candidate_title
-from hiergcn.evaluate.metrics import NUMBER_METRICS
-from hiergcn.evaluate.number_report import describe_intervals
+from hiergcn.evaluate.conformal import describe_intervals
+from hiergcn.evaluate.metrics import metrics_for
 from hiergcn.model.registry import method_title
 from hiergcn.report import axes
 from hiergcn.report.explorer import value_ends, value_names
@@ -76,14 +76,14 @@ def _delivered(metrics: dict[str, Any], on: str, name: str) -> float | None:
 
 def _rows(metrics: dict[str, Any], on: str) -> list[dict[str, Any]]:
     """Return the answer and every method beside it, best on validation first."""
-    scores = {name: _delivered(metrics, on, name) for name in NUMBER_METRICS}
+    scores = {name: _delivered(metrics, on, name) for name in metrics_for("numbers")}
     title = "The answer" if metrics["leaderboard"] else method_title(metrics["model"])
     ours = {"name": "", "title": title, "validation": metrics["delivered_val_r2"], "weight": None, **scores}
     rows = [ours]
     for one in metrics["leaderboard"] or metrics["baselines"] or ():
         if one["left_out"] is None and one[on]["r2"]:
             about = {"name": one["name"], "title": candidate_title(one["name"], one["model"]), "weight": one["weight"]}
-            found = {name: one[on][name]["mean"] for name in NUMBER_METRICS}
+            found = {name: one[on][name]["mean"] for name in metrics_for("numbers")}
             rows.append(about | found | {"validation": one["validation"]["r2"]["mean"]})
     return [row for row in rows if row["r2"] is not None]
 

@@ -13,9 +13,9 @@ from markupsafe import Markup
 from hiergcn.coarsen import Hierarchy
 from hiergcn.coarsen.receptive_field import receptive_field_sizes
 from hiergcn.errors import InputError
-from hiergcn.evaluate.answers import NumberAnswers
 from hiergcn.evaluate.calibration import describe_calibration
-from hiergcn.evaluate.metrics import METRICS, describe_sets, result_key
+from hiergcn.evaluate.conformal import describe_sets
+from hiergcn.evaluate.metrics import metrics_for, result_key
 from hiergcn.files import write_text
 from hiergcn.report import axes, figures
 from hiergcn.report.classes import class_section
@@ -97,7 +97,7 @@ def _loaded(folder: Path, result: RunResult, config: dict[str, Any], machine: di
 
 def render(run: LoadedRun) -> str:
     shared: dict[str, Any] = {"levels": _level_rows(run.hierarchy), "sources": _sources(run.settings.method)}
-    if isinstance(run.answers, NumberAnswers):
+    if run.answers.target.kind == "numbers":
         predicted = run.predictions["predicted"].to_numpy(float)
         ranges = np.searchsorted(value_ends(predicted)[1:-1], predicted, "right")
         return render_numbers(run, **shared, **_explorer(run, ranges, VALUE_COLOURS))
@@ -163,7 +163,7 @@ def _metric_rows(metrics: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the summaries of each metric on test and validation nodes; None if the run has none."""
     return [
         {"title": metric.title, "test": metrics.get(result_key(name)), "validation": metrics.get(f"val_{name}")}
-        for name, metric in METRICS.items()
+        for name, metric in metrics_for("classes").items()
     ]
 
 

@@ -19,10 +19,9 @@ from hiergcn.choose.auto import Automatic, choose
 from hiergcn.choose.candidate import Trained
 from hiergcn.coarsen import CoarsenConfig, Hierarchy
 from hiergcn.errors import HierGCNError, InputError
-from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.conformal import check_coverage, fewest_nodes
-from hiergcn.evaluate.metrics import ModelReport, decided, evaluate_model, evaluate_part, evaluate_sets, evaluate_test
-from hiergcn.evaluate.number_report import NumberReport, evaluate_numbers
+from hiergcn.evaluate.metrics import evaluate_part, evaluate_test
+from hiergcn.evaluate.report import evaluate
 from hiergcn.explain.votes import MOST_EDGES, Votes, votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
@@ -135,14 +134,16 @@ def fit(
     else:
         chosen = _chosen(trainer, split, settings, changes, model=model, preset=preset, dataset=dataset)
         result = _fit_method(trainer, split, chosen, seeds, dataset, baselines, emit, workers)
-    result = _with_sets(result, coverage)
+    if coverage is not None:
+        report = result.report.with_coverage(result.graph, result.split, result.probabilities, coverage)
+        result = replace(result, report=report)
     if doubts is not None:
         given = doubts.in_place_of(result.predicted)
         votes_for_given = _votes(trainer, _trained_on(split, result), result.members[0], given)
         about = (result.predicted, result.hierarchy, votes_for_given)
         result = replace(result, doubtful=doubtful_labels(result.graph, result.split, doubts, *about))
     if advise:
-        confidence = result.delivered.temperature.of(result.probabilities).max(axis=1)
+        confidence = result.delivered.temperature.scale(result.probabilities).max(axis=1)
         result = replace(result, suggestions=page_suggestions(result.graph, confidence))
     return result if order is None else result.reordered(np.argsort(order))
 
@@ -323,7 +324,7 @@ def _weighted(parts: Sequence[tuple[float, np.ndarray]]) -> np.ndarray:
 def _candidate(one: Trained, graph: Graph, validation: np.ndarray, split: Split) -> Candidate:
     if not one.is_done:
         return Candidate(one.entry.name, one.entry.method, left_out=one.left_out)
-    mean = {0: decided(one.outputs())}
+    mean = {0: one.outputs()}
     return Candidate(
         one.entry.name,
         one.entry.method,
@@ -357,7 +358,6 @@ def _evaluated(
     split = replace(turns[0], train=np.setdiff1d(turns[0].train, validation), validation=validation)  # that is scored
     first = next(one for one in members if one.seed == trained.best)
     members = [first, *(one for one in members if one is not first)]
-    predicted = {seed: decided(one) for seed, one in each.items()}
     depths = [one for member in members if (one := trainer.hierarchy(member.settings)) is not None]
     history = trained.history()
     return RunResult(
@@ -366,9 +366,9 @@ def _evaluated(
         hierarchy=max(depths, key=lambda one: one.depth, default=None),
         members=tuple(members),
         outcomes=tuple(trained.outcomes),
-        validation=evaluate_part(graph, split.validation, predicted, trained.seeds),
-        test=evaluate_test(graph, split, predicted, trained.seeds),
-        report=_report(graph, split, probabilities),
+        validation=evaluate_part(graph, split.validation, each, trained.seeds),
+        test=evaluate_test(graph, split, each, trained.seeds),
+        report=evaluate(graph, split, probabilities),
         probabilities=probabilities,
         history=history,
         seconds={
@@ -381,22 +381,6 @@ def _evaluated(
         interrupted=trained.interrupted,
         votes=_votes(trainer, turns[first.turn or 0], first, probabilities.argmax(axis=1)),
     )
-
-
-def _with_sets(result: RunResult, coverage: float | None) -> RunResult:
-    if coverage is None:
-        return result
-    if result.graph.targets is not None:
-        return replace(result, report=evaluate_numbers(result.graph, result.split, result.predicted, coverage))
-    confidence = result.delivered.temperature.of(result.probabilities)
-    return replace(result, sets=evaluate_sets(result.graph, result.split, confidence, coverage))
-
-
-def _report(graph: Graph, split: Split, outputs: np.ndarray) -> ModelReport | NumberReport:
-    if graph.targets is not None:
-        return evaluate_numbers(graph, split, decided(outputs))
-    temperature = fit_temperature(outputs[split.validation], graph.truth[split.validation])
-    return evaluate_model(graph, split, outputs, temperature)
 
 
 def _depth_note(hierarchy: Hierarchy | None, settings: Settings) -> tuple[str, ...]:
@@ -449,12 +433,12 @@ def _baseline(
         return Candidate(name, name, left_out=f"failed ({error!s:.200})")
     if trained.interrupted:
         raise KeyboardInterrupt
-    predicted = {seed: decided(one) for seed, one in trained.probabilities.items()}
+    outputs = trained.probabilities
     return Candidate(
         name,
         name,
         len(seeds),
-        evaluate_part(graph, split.validation, predicted, trained.seeds),
-        evaluate_test(graph, split, predicted, trained.seeds),
+        evaluate_part(graph, split.validation, outputs, trained.seeds),
+        evaluate_test(graph, split, outputs, trained.seeds),
         trained.seconds,
     )

@@ -29,16 +29,16 @@ from torch import Tensor
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
-from hiergcn.evaluate.answers import ClassAnswers, NumberAnswers
 from hiergcn.evaluate.calibration import Temperature
 from hiergcn.evaluate.conformal import PredictionIntervals, PredictionSets
+from hiergcn.evaluate.report import Answers, ClassAnswers, NumberAnswers
 from hiergcn.explain.votes import Votes
 from hiergcn.files import DAMAGED_ARRAYS, DIGITS, unescaped, write_csv
 from hiergcn.graph import Split
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.tables.feature_columns import FeatureColumn
-from hiergcn.graph.target import Scale
+from hiergcn.graph.target import Classes, Numbers, Scale
 from hiergcn.run.out_folder import check_manifest, folder_written_whole, write_manifest
 from hiergcn.run.predict import Answer, Member, SavedModel
 from hiergcn.run.result import RunResult
@@ -160,7 +160,7 @@ class LoadedRun(Answer):
     hierarchy: Hierarchy | None
     columns: tuple[FeatureColumn, ...]
     """The table columns that the features were made of."""
-    answers: ClassAnswers | NumberAnswers
+    answers: Answers
     """What turns outputs into predictions."""
     votes: Votes | None
     coordinates: Coordinates | None = None
@@ -217,7 +217,7 @@ class LoadedRun(Answer):
         names, ids = tuple(self.config["class_names"]), self.predictions["id"].to_numpy(str)
         part = self.predictions["split"]
         train, turn = np.flatnonzero(part == "train"), None
-        scale = None if isinstance(self.answers, ClassAnswers) else self.answers.scale
+        scale = self.answers.target.scale
         if scale is None:
             known = pd.Index(names).get_indexer(self.predictions["label"]).astype(np.int64)
             if (count := self.config.get("turns", 1)) > 1:
@@ -294,7 +294,7 @@ def _check_consistent(run: LoadedRun, version: int) -> None:
         if rows != n:
             other = f"{run.path / name} is of another run: it has {rows:,} nodes, and probabilities.npy {n:,}"
             raise InputError(f"{other}. Put the original back or run the fit again.")
-    classes = len(run.config["class_names"]) if isinstance(run.answers, ClassAnswers) else 1
+    classes = run.answers.target.n_outputs
     if outputs != classes or not np.isfinite(run.probabilities).all():
         what = f"it has {outputs} columns for {classes} classes" if outputs != classes else "it holds no numbers"
         raise InputError(f"{run.path / 'probabilities.npy'} is damaged or of another run: {what}. Run the fit again.")
@@ -312,25 +312,27 @@ def _coordinates(path: Path) -> Coordinates | None:
         return Coordinates(saved["values"], bool(saved["degrees"]))
 
 
-def _target(answers: ClassAnswers | NumberAnswers) -> dict[str, Any] | None:
+def _target(answers: Answers) -> dict[str, Any] | None:
     """Return the saved fields of a numeric target; None for classes."""
-    if isinstance(answers, ClassAnswers):
+    target = answers.target
+    if not isinstance(target, Numbers):
         return None
-    return {"name": answers.name, "mean": answers.scale.mean, "spread": answers.scale.std}
+    return {"name": target.name, "mean": target.unit.mean, "spread": target.unit.std}
 
 
-def _answers(config: Mapping[str, Any], metrics: Mapping[str, Any]) -> ClassAnswers | NumberAnswers:
+def _answers(config: Mapping[str, Any], metrics: Mapping[str, Any]) -> Answers:
     target = config.get("target")  # runs of earlier versions predict classes
     if target is None:
         temperature = Temperature(float(metrics["calibration"]["temperature"]))
         return ClassAnswers(
-            tuple(config["class_names"]),
+            Classes(None, tuple(config["class_names"])),
             temperature,
             _conformal(PredictionSets, metrics.get("prediction_sets"), "threshold"),
         )
     scale = Scale(float(target["mean"]), float(target["spread"]))
     return NumberAnswers(
-        target["name"], scale, _conformal(PredictionIntervals, metrics.get("prediction_intervals"), "half_width")
+        Numbers(None, target["name"], scale),
+        _conformal(PredictionIntervals, metrics.get("prediction_intervals"), "half_width"),
     )
 
 

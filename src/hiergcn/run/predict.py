@@ -163,7 +163,7 @@ class SavedModel(Answer):
                 weight += member.share
                 total += self.shares(member, graph) * outputs
             mean = total / weight
-            yield member.name, weight, mean if self.scale else Temperature(member.temperature).of(mean)
+            yield member.name, weight, mean if self.scale else Temperature(member.temperature).scale(mean)
 
     def shares(self, member: Member, graph: Graph) -> NDArray[np.float64]:
         """Return the weight of a member at each node, (n, 1): at a node that validated in a turn, that turn's alone."""
@@ -358,7 +358,7 @@ def explain(
         run.predictions.iloc[order].reset_index(drop=True),
         run.probabilities[order],
         node,
-        class_names=run.answers.names,
+        class_names=run.answers.target.names,
         columns=() if by_labels else model.columns,
         class_=class_,
         top=top,

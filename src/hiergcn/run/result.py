@@ -11,15 +11,13 @@ import pandas as pd
 from hiergcn.choose.adapt import AUTO
 from hiergcn.choose.portfolio import candidate_title
 from hiergcn.coarsen import Hierarchy, coarsen
-from hiergcn.evaluate.answers import ClassAnswers, NumberAnswers
-from hiergcn.evaluate.metrics import METRICS, ModelReport, PartReport, SetReport, decided, result_key
-from hiergcn.evaluate.number_report import NumberReport
+from hiergcn.evaluate.metrics import METRICS, PartReport, metrics_for, result_key
+from hiergcn.evaluate.report import Answers, ClassReport, Report, SetReport
 from hiergcn.explain.votes import Votes
 from hiergcn.fragments import card, sentence, table
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.split import ALL_PARTS
-from hiergcn.graph.target import Scale
 from hiergcn.run.predict import Answer, Member, SavedModel
 from hiergcn.train.loop import SeedOutcome
 from hiergcn.train.seeds import turn_of
@@ -46,7 +44,10 @@ class Candidate:
 
     def to_dict(self) -> dict[str, Any]:
         def scores(report: PartReport | None) -> dict[str, Any]:
-            return {name: None if report is None else report[name].to_dict() for name in self.validation or METRICS}
+            return {
+                name: None if report is None else report[name].to_dict()
+                for name in self.validation or metrics_for("classes")
+            }
 
         return vars(self) | {"test": scores(self.test), "validation": scores(self.validation)}
 
@@ -83,7 +84,7 @@ def score_text(report: PartReport | None) -> str:
     if report is None or report.main.mean is None:
         return ""
     name, value = next(iter(report)), report.main.mean
-    return f"{100 * value:.1f} %" if name in METRICS else f"R² {value:.3f}"
+    return f"{100 * value:.1f} %" if METRICS[name].kind == "classes" else f"R² {value:.3f}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,7 +99,7 @@ class RunResult(Answer):
     outcomes: tuple[SeedOutcome, ...]  # without arrays; of the first member's method
     validation: PartReport
     test: PartReport | None
-    report: ModelReport | NumberReport
+    report: Report
     """The scores of the answer."""
     probabilities: np.ndarray  # (n, classes) of the answer, or its numbers, (n, 1)
     history: pd.DataFrame  # seed, epoch, losses and accuracies
@@ -116,8 +117,6 @@ class RunResult(Answer):
     """What the automatic choice chose and why, in a sentence."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """The reason for each setting that was chosen for the graph, by name."""
-    sets: SetReport | None = None
-    """Prediction sets, if a coverage was asked for."""
     doubtful: pd.DataFrame | None = None
     """Labels to doubt, the most doubtful first, as in `doubtful_labels.csv`; None if labels were not judged."""
     suggestions: pd.DataFrame | None = None
@@ -169,7 +168,7 @@ class RunResult(Answer):
             train,
             graph.truth[train],
             turn,
-            None if graph.targets is None else Scale.from_values(graph.targets[train]),
+            graph.target.for_training(train).scale,
         )
 
     def reordered(self, order: np.ndarray) -> "RunResult":
@@ -184,19 +183,20 @@ class RunResult(Answer):
         )
 
     @property
-    def delivered(self) -> ModelReport:
+    def delivered(self) -> ClassReport:
         """The scores of an answer of classes: accuracy, scores of each class, calibration."""
-        assert isinstance(self.report, ModelReport), "the run predicts numbers"
+        assert isinstance(self.report, ClassReport), "the run predicts numbers"
         return self.report
 
     @property
-    def answers(self) -> ClassAnswers | NumberAnswers:
+    def answers(self) -> Answers:
         """What turns outputs into predictions."""
-        if isinstance(self.report, ModelReport):
-            sets = None if self.sets is None else self.sets.sets
-            return ClassAnswers(self.graph.class_names, self.report.temperature, sets)
-        scale = Scale.from_values(self.graph.truth[self.split.train])
-        return NumberAnswers(self.graph.target_name, scale, self.report.intervals)
+        return self.report.answers
+
+    @property
+    def sets(self) -> SetReport | None:
+        """Prediction sets, if a coverage was asked for."""
+        return self.report.sets if isinstance(self.report, ClassReport) else None
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -215,7 +215,7 @@ class RunResult(Answer):
     @property
     def predicted(self) -> np.ndarray:
         """Class of each node, or its number; (n,)."""
-        return decided(self.probabilities)
+        return self.graph.target.hard_predictions(self.probabilities)
 
     def metrics(self) -> dict[str, Any]:
         """The figures as they stand in `metrics.json`; accuracies are fractions of 1."""
@@ -227,11 +227,10 @@ class RunResult(Answer):
             "dataset": self.graph.name,
             "seeds": list(self.seeds),
             "failed_seeds": {str(outcome.seed): outcome.failure for outcome in self.outcomes if outcome.failure},
-            **({} if self.graph.targets is None else {"target": self.graph.target_name}),
+            **({"target": self.graph.target_name} if self.graph.target.kind == "numbers" else {}),
             **{result_key(name): test[name].to_dict() if test else None for name in self.validation},
             **{f"val_{name}": summary.to_dict() for name, summary in self.validation.items()},
             **self.report.metrics(),
-            "prediction_sets": None if self.sets is None else self.sets.to_dict(),
             "doubtful_labels": None if self.doubtful is None else len(self.doubtful),
             "baselines": None if self.baselines is None else [one.to_dict() for one in self.baselines],
             "leaderboard": None if self.leaderboard is None else [one.to_dict() for one in self.leaderboard],
@@ -261,16 +260,12 @@ class RunResult(Answer):
         graph, part = self.graph, np.full(self.graph.n_nodes, "", dtype=object)
         for name in ALL_PARTS:
             part[getattr(self.split, name)] = name
-        if graph.labels is not None:
-            known = {"label": np.array([*graph.class_names, ""], dtype=object)[graph.labels]}
-        else:
-            known = {"value": graph.truth}
         return pd.DataFrame(
             {
                 "id": graph.ids,
                 **self.answers.columns(self.probabilities),
                 "given": np.isin(part, ("train", "validation")),
-                **known,
+                **graph.target.column(),
                 "split": part,
             }
         )
