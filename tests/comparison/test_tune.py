@@ -1,7 +1,6 @@
 """The search for settings: on validation alone, resumable, never below its first trial."""
 
 import json
-import socket
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
@@ -97,17 +96,6 @@ def test_searches_share_a_folder(graph: Graph, split: Split, base: Settings, tmp
     assert [trial.number for trial in found.trials] == [0, 1, 2, 3]
     alone = search(graph, split, base, tmp_path / "alone", 4)
     assert [trial.settings for trial in found.trials] == [trial.settings for trial in alone.trials]
-
-
-def test_trials_of_other_machines_are_left_alone(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
-    search(graph, split, base, tmp_path, 1)
-    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(tmp_path / JOURNAL)))
-    study = optuna.load_study(study_name="hiergcn", storage=storage)
-    for process in ("elsewhere:1", f"{socket.gethostname()}:4194303"):  # the last number that Linux gives to a process
-        study.ask().set_user_attr("process", process)
-    search(graph, split, base, tmp_path, 2)
-    states = [trial.state.name for trial in study.get_trials()]
-    assert states == ["COMPLETE", "RUNNING", "FAIL", "COMPLETE"]
 
 
 def test_the_first_trial_has_the_given_settings(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:

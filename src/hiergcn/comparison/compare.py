@@ -27,12 +27,11 @@ from hiergcn.graph.split import PUBLIC, SplitSpec
 from hiergcn.run.fit import DRAWN_SPLIT, AllSeedsFailedError, check_classes, fit, in_canonical_order, own_split
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train.events import FitEvent, SeedDone
-from hiergcn.train.loop import SeedOutcome
 from hiergcn.train.trainer import Trainer
 from hiergcn.workers.machine import environment
 from hiergcn.workers.memory import Peak
 from hiergcn.workers.memory_plan import unit_request
-from hiergcn.workers.pool import Engine, Reply, Request, Send, Work
+from hiergcn.workers.pool import Engine, Send, Work
 
 
 def parse_methods(models: str, dataset: str | None, changes: Mapping[str, Any]) -> list[str]:
@@ -106,14 +105,15 @@ def compare(
         raise InputError(f"{against!r} is not among the models compared; give one of {', '.join(methods)}.")
     if len(own.test) == 0 and PUBLIC in splits:
         raise InputError(f"{graph.name}'s split has no test nodes to compare on; take random splits.")
-    chosen = [spec.split(graph, own) for spec in splits]
-    for one in chosen:
-        one.check(graph)
     trainer = Trainer(graph, "cpu")  # coarsens once for all methods
     if not isinstance(methods, Mapping):
-        methods = {name: _chosen(name, trainer, own, dataset, changes) for name in methods}
-    runs: list[MethodRun] = []
+        methods = {name: _settings(name, trainer, own, dataset, changes) for name in methods}
+    hierarchies = {name: trainer.hierarchy(settings) for name, settings in methods.items()}
+    bench = _Bench(graph, [spec.split(graph, own) for spec in splits], dict(methods), hierarchies)
+    for divided in bench.splits:
+        divided.check(graph)
     about = describe_splits(splits, drawn=drawn or (split is None and graph.split is None))
+    runs: list[MethodRun] = []
 
     def comparison(interrupted: bool) -> Comparison:
         done = {run.model: run.by_pair for run in runs}
@@ -122,13 +122,14 @@ def compare(
         return Comparison(*of, tuple(runs), differences, interrupted, command, environment(), about)
 
     engine = engine or Engine()
-    bench = _Bench(graph, chosen, dict(methods), {name: trainer.hierarchy(one) for name, one in methods.items()})
+    together = [list(methods)] if engine.spreads else [[name] for name in methods]
     try:
-        for run in bench.run(engine, engine.device(device), seeds, emit):
-            runs.append(run)
-            if on_part:
-                on_part(comparison(interrupted=len(runs) < len(methods)))
-            emit(MethodDone(run))
+        for names in together:
+            for run in bench.run(names, engine, engine.device(device), seeds, emit):
+                runs.append(run)
+                if on_part:
+                    on_part(comparison(interrupted=len(runs) < len(methods)))
+                emit(MethodDone(run))
     except KeyboardInterrupt:
         if not runs:
             raise
@@ -136,9 +137,10 @@ def compare(
     return comparison(interrupted=False)
 
 
-def _chosen(
+def _settings(
     name: str, trainer: Trainer, split: Split, dataset: str | None, changes: Mapping[str, Any] | None
 ) -> Settings:
+    """Return the settings of NAME or NAME:PRESET for the graph."""
     model, _, preset = name.partition(":")
     recipe: dict[str, Any] = {"model": model, "preset": preset or None, "dataset": dataset}
     return choose_settings(trainer.graph, split, **recipe, changes=changes, coarsened=trainer.coarsened).settings
@@ -152,12 +154,15 @@ class _Unit(NamedTuple):
     seeds: tuple[int, ...]
 
 
-class _Scored(NamedTuple):
+class _Done(NamedTuple):
     """The scores of a unit, and the training that they took."""
 
     scores: list[Score]
-    seconds: float
-    epochs: int
+    seconds: float = 0.0
+    epochs: int = 0
+    peak: Peak = Peak(None, None)
+    failure: str | None = None
+    """Why the unit gave no result."""
 
 
 @dataclass(frozen=True)
@@ -169,103 +174,78 @@ class _Bench:
     methods: dict[str, Settings]
     hierarchies: dict[str, Hierarchy | None]
 
-    def run(self, engine: Engine, device: str, seeds: Sequence[int], emit: OnCompareEvent) -> Iterator[MethodRun]:
-        """Run every method and yield them in order."""
-        if engine.spreads:
-            yield from self._run(engine, list(self.methods), device, seeds, emit)
-        else:
-            for name in self.methods:
-                yield from self._run(engine, [name], device, seeds, emit)
-
-    def _run(
-        self, engine: Engine, names: list[str], device: str, seeds: Sequence[int], emit: OnCompareEvent
+    def run(
+        self, names: list[str], engine: Engine, device: str, seeds: Sequence[int], emit: OnCompareEvent
     ) -> Iterator[MethodRun]:
         """Run methods in one pool; yield each when it and those before it are finished."""
-        units = [unit for name in names for unit in self._units(name, seeds, engine.spreads and device == "cpu")]
-        requests = {name: self._request(name, device) for name in names}
-        done: dict[int, Reply] = {}
+        apart = engine.spreads and device == "cpu"  # a GPU trains seeds side by side
+        groups = [(seed,) for seed in seeds] if apart else [tuple(seeds)]
+        units = [_Unit(name, split, group) for name in names for split in range(len(self.splits)) for group in groups]
+        requests = {n: unit_request(self.graph, self.methods[n], self.hierarchies[n], device) for n in names}
+        done: dict[int, _Done] = {}
         told: set[RunDone] = set()
         for name in names:
             emit(MethodStarted(name, len(self.splits) * len(seeds)))
         with engine.pool(_scoring, self, device) as pool:
             for number, reply in pool.replies((unit, requests[unit.model]) for unit in units):
-                for event in _finished(units[number], reply):
+                unit = units[number]
+                if reply.kind == "result":
+                    done[number] = reply.content._replace(peak=reply.peak)
+                elif reply.kind != "message":
+                    scores = [Score(unit.model, unit.split, seed, failure=reply.content) for seed in unit.seeds]
+                    done[number] = _Done(scores, peak=reply.peak, failure=reply.content)
+                # a result repeats the runs that messages have reported, because those may be late
+                events = [reply.content] if reply.kind == "message" else map(_run_done, done[number].scores)
+                for event in events:
                     if event not in told:
                         told.add(event)
                         emit(event)
-                if reply.kind != "message":
-                    done[number] = reply
                 while names and all(k in done for k, unit in enumerate(units) if unit.model == names[0]):
-                    name = names.pop(0)
-                    yield self._method(name, [(unit, done[k]) for k, unit in enumerate(units) if unit.model == name])
+                    name, names = names[0], names[1:]
+                    yield self._combined(name, [done[k] for k, unit in enumerate(units) if unit.model == name])
 
-    def _units(self, name: str, seeds: Sequence[int], apart: bool) -> list[_Unit]:
-        groups = [(seed,) for seed in seeds] if apart else [tuple(seeds)]  # a GPU trains seeds side by side
-        return [_Unit(name, split, group) for split in range(len(self.splits)) for group in groups]
-
-    def _request(self, name: str, device: str) -> Request:
-        return unit_request(self.graph, self.methods[name], self.hierarchies[name], device)
-
-    def _method(self, name: str, finished: list[tuple[_Unit, Reply]]) -> MethodRun:
-        """Combine the units of a method."""
-        parts = [_scored(unit, reply) for unit, reply in finished]
-        scores = [score for part in parts for score in part.scores]
-        failures = [reply.content for _, reply in finished if reply.kind != "result"]
-        peak = Peak(
-            *(max((one for one in known if one), default=None) for known in zip(*_peaks(finished), strict=True))
-        )
+    def _combined(self, name: str, parts: list[_Done]) -> MethodRun:
+        """Return the run of a method, made of its units."""
+        residents = [part.peak.resident for part in parts if part.peak.resident is not None]
+        gpus = [part.peak.gpu for part in parts if part.peak.gpu is not None]
         epochs = sum(part.epochs for part in parts)
-        epoch_seconds = sum(part.seconds for part in parts) / epochs if epochs else None
-        failure = failures[0] if len(failures) == len(finished) else None
-        return MethodRun(name, self.methods[name], tuple(scores), peak, epoch_seconds, failure)
+        return MethodRun(
+            model=name,
+            settings=self.methods[name],
+            scores=tuple(score for part in parts for score in part.scores),
+            peak=Peak(max(residents, default=None), max(gpus, default=None)),
+            epoch_seconds=sum(part.seconds for part in parts) / epochs if epochs else None,
+            failure=parts[0].failure if all(part.failure for part in parts) else None,
+        )
 
 
-def _peaks(finished: list[tuple[_Unit, Reply]]) -> list[tuple[int | None, int | None]]:
-    return [(reply.peak.resident, reply.peak.gpu) for _, reply in finished]
-
-
-def _finished(unit: _Unit, reply: Reply) -> list[RunDone]:
-    """Return the finished runs that a reply reports. A result repeats them, because messages may be late."""
-    if reply.kind == "message":
-        return [reply.content]
-    return [RunDone(one.model, one.split, one.seed, one.failure) for one in _scored(unit, reply).scores]
-
-
-def _scored(unit: _Unit, reply: Reply) -> _Scored:
-    """Return the scores of a unit; if it gave no result, each seed has failed for that reason."""
-    if reply.kind == "result":
-        scored: _Scored = reply.content
-        return scored
-    return _Scored([Score(unit.model, unit.split, seed, failure=reply.content) for seed in unit.seeds], 0.0, 0)
+def _run_done(score: Score) -> RunDone:
+    return RunDone(score.model, score.split, score.seed, score.failure)
 
 
 def _scoring(bench: _Bench, device: str) -> Work:
     """Prepare a worker; return what runs a unit."""
 
-    def run(send: Send, unit: _Unit) -> _Scored:
+    def run(send: Send, unit: _Unit) -> _Done:
         def on_event(event: FitEvent) -> None:
             if isinstance(event, SeedDone):
                 send(RunDone(unit.model, unit.split, event.outcome.seed, event.outcome.failure))
 
-        settings, hierarchy = bench.methods[unit.model], bench.hierarchies[unit.model]
-        split = bench.splits[unit.split]
+        more: dict[str, Any] = {"hierarchy": bench.hierarchies[unit.model], "device": device, "on_event": on_event}
+        seconds, epochs, metrics = 0.0, 0, {}
         try:
-            result = fit(
-                bench.graph, split, settings, unit.seeds, device=device, hierarchy=hierarchy, on_event=on_event
-            )
+            result = fit(bench.graph, bench.splits[unit.split], bench.methods[unit.model], unit.seeds, **more)
         except AllSeedsFailedError as error:
-            return _Scored([_score(unit, one, {}) for one in error.outcomes], 0.0, 0)
-        assert result.test is not None
-        per_seed = [
-            {name: value for name, summary in result.test.items() if (value := summary.per_seed[place]) is not None}
-            for place in range(len(result.outcomes))
-        ]
-        scores = [_score(unit, one, metrics) for one, metrics in zip(result.outcomes, per_seed, strict=True)]
-        return _Scored(scores, result.seconds["train"], len(result.history))
+            outcomes = error.outcomes
+        else:
+            assert result.test is not None
+            outcomes, metrics = result.outcomes, {name: summary.per_seed for name, summary in result.test.items()}
+            seconds, epochs = result.seconds["train"], len(result.history)
+        scores = []
+        for number, outcome in enumerate(outcomes):
+            known = {name: value for name, values in metrics.items() if (value := values[number]) is not None}
+            seen = (outcome.validation_accuracy, outcome.best_epoch, outcome.seconds, outcome.failure)
+            scores.append(Score(unit.model, unit.split, outcome.seed, known, *seen))
+        return _Done(scores, seconds, epochs)
 
     return run
-
-
-def _score(unit: _Unit, one: SeedOutcome, metrics: dict[str, float]) -> Score:
-    seen = (one.validation_accuracy, one.best_epoch, one.seconds, one.failure)
-    return Score(unit.model, unit.split, one.seed, metrics, *seen)

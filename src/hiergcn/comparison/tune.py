@@ -8,9 +8,6 @@ with a shared folder, can work on the same search.
 import hashlib
 import json
 import math
-import os
-import socket
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -41,7 +38,6 @@ JOURNAL = "study.journal"
 FEWEST_FOR_IMPORTANCE = 5
 """With fewer trials, importance would be chance."""
 MOST_LEVELS = 6
-_PROCESS = "process"  # attribute of a trial: who runs it
 
 
 @dataclass(frozen=True)
@@ -162,18 +158,23 @@ def tune(
     chosen = partial(choose_settings, graph, unseen, dataset=dataset, changes=changes, coarsened=trainer.coarsened)
     first = settings or chosen(model).settings
     deep = trainer.coarsened(MOST_LEVELS, first.coarsen) if "levels" in space else trainer.hierarchy(first)
-    with naming(folder / JOURNAL):
-        study = _study(folder, _fingerprint(graph, unseen, first, seeds, space), first, space)
-    search = _Search(study, folder, space, lambda tried: unit_request(trainer.graph, tried, deep, device), first)
+    optuna = _optuna()
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
     interrupted = False
     try:
+        with naming(folder / JOURNAL):
+            study = _study(folder, _fingerprint(graph, unseen, first, seeds, space), first, space)
+        search = _Search(study, folder, space, lambda tried: unit_request(trainer.graph, tried, deep, device), first)
         with where.pool(_fitting, graph, unseen, first, deep, tuple(seeds), device) as pool:
             for trial in search.run(pool, trials, workers or where.workers(search.request(first))):
                 if on_event:
                     on_event(trial)
     except KeyboardInterrupt:
         interrupted = True
-    return Tuning(first, tuple(map(_trial, _ended(study))), _importance(study), interrupted)
+    finally:
+        optuna.logging.set_verbosity(verbosity)
+    return Tuning(first, _ended(study), _importance(study), interrupted)
 
 
 @dataclass(frozen=True)
@@ -197,21 +198,37 @@ class _Search:
             while running and running[0].number in replies:
                 trial = running.popleft()
                 with naming(self.folder / JOURNAL):
-                    _record(self.study, trial, replies.pop(trial.number))
-                write_trials(map(_trial, _ended(self.study)), self.folder)
-                yield _trial(self.study.trials[trial.number])
+                    self._record(trial, replies.pop(trial.number))
+                ended = _ended(self.study)
+                write_trials(ended, self.folder)
+                yield next(one for one in ended if one.number == trial.number)
 
     def _start(self, pool: Pool) -> "optuna.Trial":
         """Propose a trial and have it done. It depends on its number and on the recorded trials alone."""
-        from optuna.samplers import TPESampler
-
+        values: dict[str, Any] = {}
         with naming(self.folder / JOURNAL):
             trial = self.study.ask()
-            self.study.sampler = TPESampler(seed=trial.number)
-            trial.set_user_attr(_PROCESS, _this_process())
-            values = {name: _suggest(trial, name, part) for name, part in self.space.items()}
+            self.study.sampler = _optuna().samplers.TPESampler(seed=trial.number)
+            for name, part in self.space.items():
+                if isinstance(part, tuple):
+                    values[name] = trial.suggest_categorical(name, part)
+                elif isinstance(part.low, int) and isinstance(part.high, int):
+                    values[name] = trial.suggest_int(name, part.low, part.high)
+                else:
+                    values[name] = trial.suggest_float(name, part.low, part.high, step=part.step, log=part.log)
         pool.start(trial.number, values, self.request(self.base.override(values)))
         return trial
+
+    def _record(self, trial: "optuna.Trial", reply: Reply) -> None:
+        """Record the result of a trial, or why it has none: other settings may work."""
+        if reply.kind != "result":
+            trial.set_user_attr("failure", f"{reply.content:.300}")
+            self.study.tell(trial, state=_optuna().trial.TrialState.FAIL)
+            return
+        accuracy, loss, seconds = reply.content
+        trial.set_user_attr("loss", loss)
+        trial.set_user_attr("seconds", seconds)
+        self.study.tell(trial, accuracy)
 
 
 def _fitting(
@@ -235,39 +252,13 @@ def search_space(settings: Settings, fixed: Collection[str], coarsened: Callable
 
     `coarsened(levels, config)` makes the graph's hierarchy, such as `Trainer.coarsened`.
     """
-    own = {name for group in GROUPS if not settings.without_effect(group) for name in vars(getattr(settings, group))}
-    space = {name: part for name, part in SPACE.items() if name in own and name not in fixed}
+    names = {name for group in GROUPS if not settings.without_effect(group) for name in vars(getattr(settings, group))}
+    space = {name: part for name, part in SPACE.items() if name in names and name not in fixed}
     if "levels" in space:
         space["levels"] = Range(1, max(coarsened(MOST_LEVELS, settings.coarsen).depth, 1))
     if not space:
         raise InputError(f"{settings.method} has no setting left to search; fix fewer of them.")
     return space
-
-
-def _suggest(trial: "optuna.Trial", name: str, part: Range | tuple[Any, ...]) -> Any:
-    if isinstance(part, tuple):
-        return trial.suggest_categorical(name, part)
-    if isinstance(part.low, int) and isinstance(part.high, int):
-        return trial.suggest_int(name, part.low, part.high)
-    return trial.suggest_float(name, part.low, part.high, step=part.step, log=part.log)
-
-
-def _holds(part: Range | tuple[Any, ...], value: Any) -> bool:
-    if isinstance(part, tuple):
-        return value in part
-    return isinstance(value, int | float) and part.low <= value <= part.high
-
-
-def _record(study: "optuna.Study", proposed: "optuna.Trial", reply: Reply) -> None:
-    """Record the result of a trial, or why it has none: other settings may work."""
-    if reply.kind != "result":
-        proposed.set_user_attr("failure", f"{reply.content:.300}")
-        _fail(study, proposed.number)
-        return
-    accuracy, loss, seconds = reply.content
-    proposed.set_user_attr("loss", loss)
-    proposed.set_user_attr("seconds", seconds)
-    study.tell(proposed, accuracy)
 
 
 def write_tuning(tuning: Tuning, folder: Path, command: str) -> None:
@@ -302,56 +293,38 @@ def recipe(tuning: Tuning, about: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _study(folder: Path, fingerprint: str, base: Settings, space: Space) -> "optuna.Study":
-    """Open the study in the folder's journal, or begin a new one."""
+def _optuna() -> Any:
     try:
         import optuna
-        from optuna.storages import JournalStorage
-        from optuna.storages.journal import JournalFileBackend
     except ImportError:
         raise MissingPackageError("Tuning needs Optuna, which is not installed; run pip install optuna.") from None
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
+
+
+def _study(folder: Path, fingerprint: str, base: Settings, space: Space) -> Any:
+    """Open the study in the folder's journal, or begin a new one with the settings of `base`."""
+    optuna = _optuna()
     folder.mkdir(parents=True, exist_ok=True)
-    storage = JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
-    study = optuna.create_study(
-        storage=storage, study_name="hiergcn", direction="maximize", load_if_exists=True,
-        sampler=optuna.samplers.TPESampler(seed=0),
+    journal = optuna.storages.journal.JournalFileBackend(str(folder / JOURNAL))
+    study: Any = optuna.create_study(
+        storage=optuna.storages.JournalStorage(journal), study_name="hiergcn", direction="maximize",
+        load_if_exists=True, sampler=optuna.samplers.TPESampler(seed=0),
     )  # fmt: skip
     if study.user_attrs.get("fingerprint", fingerprint) != fingerprint:
         raise InputError(
             f"{folder} holds trials with other data, seeds or settings; name another folder for this search."
         )
     study.set_user_attr("fingerprint", fingerprint)
-    state = optuna.trial.TrialState
-    for trial in filter(_was_interrupted, study.get_trials(states=(state.RUNNING,))):
-        _fail(study, trial.number)
-    if not _ended(study) and not study.get_trials(states=(state.RUNNING, state.WAITING)):
-        values = base.values()
-        study.enqueue_trial({name: values[name] for name, part in space.items() if _holds(part, values[name])})
+    if not _ended(study) and not study.get_trials(states=(optuna.trial.TrialState.WAITING,)):
+        values = {name: value for name, value in base.values().items() if name in space}
+        study.enqueue_trial({name: value for name, value in values.items() if _holds(space[name], value)})
     return study
 
 
-def _this_process() -> str:
-    return f"{socket.gethostname()}:{os.getpid()}"
-
-
-def _was_interrupted(trial: "optuna.trial.FrozenTrial") -> bool:
-    """Return whether a trial that has not ended never will: its process, on this machine, is gone.
-
-    Those of other machines may be running; they do no harm if they are not.
-    """
-    host, _, number = str(trial.user_attrs.get(_PROCESS, _this_process())).rpartition(":")
-    if f"{host}:{number}" == _this_process():
-        return True
-    if host != socket.gethostname() or sys.platform == "win32":
-        return False
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:  # it is there, and another user's
-        pass
-    return False
+def _holds(part: Range | tuple[Any, ...], value: Any) -> bool:
+    if isinstance(part, tuple):
+        return value in part
+    return isinstance(value, int | float) and part.low <= value <= part.high
 
 
 def _fingerprint(graph: Graph, split: Split, base: Settings, seeds: Sequence[int], space: Space) -> str:
@@ -366,27 +339,19 @@ def _fingerprint(graph: Graph, split: Split, base: Settings, seeds: Sequence[int
     return digest.hexdigest()
 
 
-def _fail(study: "optuna.Study", number: int) -> None:
-    from optuna.trial import TrialState
-
-    study.tell(number, state=TrialState.FAIL)
-
-
-def _ended(study: "optuna.Study") -> "list[optuna.trial.FrozenTrial]":
+def _ended(study: "optuna.Study") -> tuple[Trial, ...]:
     """Return the trials that finished or failed, not the interrupted ones."""
-    return [trial for trial in study.get_trials() if trial.value is not None or "failure" in trial.user_attrs]
-
-
-def _trial(found: "optuna.trial.FrozenTrial") -> Trial:
-    loss, failure = (found.user_attrs.get(name) for name in ("loss", "failure"))
-    seconds = found.user_attrs.get("seconds", 0.0)
-    return Trial(found.number, dict(found.params), found.value, loss, seconds, failure)
+    trials = []
+    for trial in study.get_trials():
+        loss, failure, seconds = (trial.user_attrs.get(name) for name in ("loss", "failure", "seconds"))
+        if trial.value is not None or failure is not None:
+            trials.append(Trial(trial.number, dict(trial.params), trial.value, loss, seconds or 0.0, failure))
+    return tuple(trials)
 
 
 def _importance(study: "optuna.Study") -> dict[str, float]:
-    from optuna.importance import get_param_importances
-
-    values = [trial.value for trial in _ended(study) if trial.value is not None]
-    if len(values) < FEWEST_FOR_IMPORTANCE or len(set(values)) == 1:
+    accuracies = [trial.accuracy for trial in _ended(study) if trial.accuracy is not None]
+    if len(accuracies) < FEWEST_FOR_IMPORTANCE or len(set(accuracies)) == 1:
         return {}
-    return {name: float(share) for name, share in get_param_importances(study).items() if math.isfinite(share)}
+    importances = _optuna().importance.get_param_importances(study)
+    return {name: float(share) for name, share in importances.items() if math.isfinite(share)}
