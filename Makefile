@@ -72,7 +72,7 @@ $(VENV)/.core: pyproject.toml experiments/pyproject.toml constraints.txt | $(BIN
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml experiments/pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) install -c constraints.txt -e '.[dev]' -e ./experiments
+	$(PIP) install -c constraints.txt -e '.[dev]' -e './experiments[walks]'
 	@touch $(VENV)/.core $@
 
 $(VENV)/.bench: $(VENV)/.dev

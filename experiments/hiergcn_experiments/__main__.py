@@ -2,10 +2,11 @@
 
 import os
 
+# Worker processes read it, too.
+os.environ.setdefault("HIERGCN_PLUGINS", "hiergcn_experiments.graphs,hiergcn_experiments.methods")
+
 from hiergcn.cli import add_command, shell
-from hiergcn.plugins import VARIABLE
 from hiergcn_experiments.cli import reproduce
 
-os.environ.setdefault(VARIABLE, "hiergcn_experiments.graphs")  # worker processes read it, too
 add_command("reproduce", reproduce)
 shell()

@@ -12,6 +12,10 @@ NUMBERED = 0
 """As a number of seeds: one seed per split, equal to the number of the split."""
 
 
+STORED_AS = {"hgcn-exchange": "hgcn"}
+"""Methods under whose name results of another one are stored, of which it was a setting."""
+
+
 @dataclass(frozen=True)
 class Training:
     """One training run."""
@@ -26,7 +30,7 @@ class Training:
         return {
             "kind": "training",
             "dataset": self.dataset,
-            "method": self.settings.method,
+            "method": STORED_AS.get(self.settings.method, self.settings.method),
             "settings": {group: vars(getattr(self.settings, group)) for group in GROUPS},
             "split": self.split.name,
             "seed": self.seed,

@@ -97,7 +97,7 @@ def flat_arm(method: str, layers: int, dropout: float = 0.2, **more: Any) -> Arm
 
 def hgcn_arm(name: str, **changes: Any) -> Arm:
     """Return H-GCN with mean pooling, one channel and no dropout, apart from the changes."""
-    return Arm(name, "hgcn", "paper", {**_HGCN, **changes})
+    return Arm(name, "hgcn-exchange" if "exchange" in changes else "hgcn", "paper", {**_HGCN, **changes})
 
 
 def _mlp(**columns: bool) -> Arm:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from hiergcn.model.hgcn import HGCNConfig as HGCNConfig
     from hiergcn.model.levels import HierarchyTensors as HierarchyTensors
     from hiergcn.model.plus.network import HGCNPlusConfig as HGCNPlusConfig
+    from hiergcn.model.registry import register_method as register_method
     from hiergcn.settings.train_config import TrainConfig as TrainConfig
 
 _NAMES = {
@@ -46,6 +47,7 @@ _NAMES = {
     "hiergcn.model.hgcn": ("HGCN", "HGCNConfig"),
     "hiergcn.model.levels": ("HierarchyTensors",),
     "hiergcn.model.plus.network": ("HGCNPlusConfig",),
+    "hiergcn.model.registry": ("register_method",),
     "hiergcn.settings.train_config": ("TrainConfig",),
     "hiergcn.api": ("compare", "fit", "load", "suggest"),
 }

@@ -10,7 +10,6 @@ import torch
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.exchange import ExchangeHGCN
 from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNConfig, HGCNMethod
 from hiergcn.model.levels import HierarchyTensors, LevelRows
 from hiergcn.model.method import Labelled
@@ -38,8 +37,7 @@ def features() -> np.ndarray:
 
 def network(hierarchy: Hierarchy, config: HGCNConfig, classes: int = 3) -> HGCN:
     levels = HierarchyTensors(hierarchy, config.levels, config.coarsening)
-    kind = ExchangeHGCN if config.exchange else HGCN
-    model = kind(levels, 6, classes, config, torch.Generator().manual_seed(0))
+    model = HGCN(levels, 6, classes, config, torch.Generator().manual_seed(0))
     with torch.no_grad():  # channel weights that differ, so that mixing them up shows
         for name, parameter in model.named_parameters():
             if name.endswith(".w"):
@@ -134,7 +132,6 @@ def test_forward_is_the_papers_equations(
         pytest.param(replace(PAPER, pooling="mean", channels=1), id="one-channel"),
         pytest.param(replace(PAPER, weight_embedding=0), id="no-node-weights"),
         pytest.param(replace(PAPER, coarsening=False), id="no-coarsening"),
-        pytest.param(replace(PAPER, exchange=2), id="exchange"),
     ],
 )
 def test_the_receptive_field_suffices_for_the_loss(config: HGCNConfig) -> None:
@@ -149,7 +146,7 @@ def test_the_receptive_field_suffices_for_the_loss(config: HGCNConfig) -> None:
         model = network(hierarchy, replace(config, levels=3, dropout=0.3, output_relu=False)).train()
         field = model.precompute(labelled)
         assert field is not None
-        assert [isinstance(level, LevelRows) for level in field] == [True] + [not config.exchange] * 2 + [False]
+        assert [isinstance(level, LevelRows) for level in field] == [True] * 3 + [False]
         loss = model.objective(X, replace(labelled, cached=field if few_rows else None), 1)
         return [loss.detach(), *torch.autograd.grad(loss, list(model.parameters()))]
 
@@ -158,12 +155,10 @@ def test_the_receptive_field_suffices_for_the_loss(config: HGCNConfig) -> None:
         assert one.abs().max() > 0
 
 
-@pytest.mark.parametrize("exchange", [0, 1])
-def test_features_of_another_shape_are_refused(adjacency: sp.csr_array, exchange: int) -> None:
+def test_features_of_another_shape_are_refused(adjacency: sp.csr_array) -> None:
     """Compiled operations would read beyond the end."""
-    config = replace(PAPER, exchange=exchange)
-    levels = HierarchyTensors(coarsen(adjacency, config.levels), config.levels)
-    model = (ExchangeHGCN if exchange else HGCN)(levels, 6, 3, config)
+    levels = HierarchyTensors(coarsen(adjacency, PAPER.levels), PAPER.levels)
+    model = HGCN(levels, 6, 3, PAPER)
     for shape in ((14, 5), (14, 7), (13, 6), (15, 6)):
         with pytest.raises(InputError, match=rf"have the shape \({shape[0]}, {shape[1]}\); .* takes \(14, 6\)"):
             model(torch.zeros(shape))

@@ -26,7 +26,6 @@ NETWORKS: dict[str, tuple[str, dict[str, Any], bool]] = {  # method, settings, w
     "gcnii": ("gcnii", {"layers": 3}, False),
     "hgcn": ("hgcn", {}, False),
     "hgcn reference": ("hgcn", {"channel_mix": "before_relu", "pooling": "l2", "own_weights": True}, False),
-    "hgcn exchange": ("hgcn", {"exchange": 2}, False),
     "hgcn-plus": ("hgcn-plus", {"networks": 2, "batch_norm": True, "input_dropout_on": "propagated"}, True),
     "hgcn-plus balanced": ("hgcn-plus", {"prediction_balance": 0.5, "input_dropout_on": "propagated"}, True),
     "mlp degrees": ("mlp", {"degrees": True}, True),

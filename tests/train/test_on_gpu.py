@@ -49,7 +49,7 @@ def prepared_for(graph: Graph, name: str, **changes: Any) -> tuple[Any, ...]:
     return method, method.prepare(task, coarsen(graph.adjacency, 2), GPU), task, settings.train
 
 
-OPTIONS = {"own_weights": True, "exchange": 2, "round_weights": True}
+OPTIONS = {"own_weights": True, "round_weights": True}
 COLUMNS = {"harmonic": True, "sharp": True}
 NARROW = {"hidden": 2, "output_relu": True}  # narrower than the three classes, so that propagation comes first
 SEVERAL = {"networks": 2, "label_prior": 2.0, "prediction_balance": 0.5}
@@ -110,7 +110,7 @@ def test_training_repeats_bit_for_bit(graph: Graph, name: str) -> None:
 
 
 @pytest.mark.usefixtures("either_way")
-@pytest.mark.parametrize("changes", [{}, {"exchange": 2}, {"networks": 2}])
+@pytest.mark.parametrize("changes", [{}, {"networks": 2}])
 def test_rows_that_no_score_depends_on_are_left_out(
     graph: Graph, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

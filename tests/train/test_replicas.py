@@ -75,7 +75,7 @@ def test_each_replica_gives_the_same_as_alone(graph: Graph, name: str, changes: 
 
 
 def test_replicas_of_the_options_that_the_paper_lacks(graph: Graph) -> None:
-    changes: dict[str, Any] = {"own_weights": True, "exchange": 2, "weight_embedding": 2, "round_weights": True}
+    changes: dict[str, Any] = {"own_weights": True, "weight_embedding": 2, "round_weights": True}
     changes |= {"harmonic": True, "nearness": True}
     changes |= {"epochs": 8, "patience": None}
     settings = settings_for("hgcn", "paper").override(SMALLER["hgcn"] | changes)
@@ -167,7 +167,7 @@ def rows_and_outcomes(monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]) 
         return rows, train_side_by_side(method, prepared, [task] * 2, settings.train, [0, 1], CPU)
 
 
-@pytest.mark.parametrize("changes", [{}, {"networks": 2}, {"exchange": 2}, {"channel_mix": "before_relu"}])
+@pytest.mark.parametrize("changes", [{}, {"networks": 2}, {"channel_mix": "before_relu"}])
 def test_rows_that_no_score_depends_on_are_left_out(monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]) -> None:
     rows, outcomes = rows_and_outcomes(monkeypatch, changes)
     monkeypatch.setattr(HGCN, "receptive_field", NodeModel.receptive_field)

@@ -17,7 +17,7 @@ softmax and the loss (Eq. 9) of training are in `Labelled.loss`, the softmax of 
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -42,6 +42,7 @@ class HGCNConfig(InputConfig):
     "Reference" below is the authors' code (preset `reference`).
     """
 
+    removed: ClassVar[dict[str, Any]] = {**InputConfig.removed, "exchange": 0}
     levels: Whole = 4
     """Coarsening layers L. The paper: 4 (9 layers) on citation networks, 5 (11 layers) on NELL."""
     hidden: Count = 32
@@ -71,9 +72,6 @@ class HGCNConfig(InputConfig):
     stands for their place. Not in the paper."""
     own_weights: bool = False
     """Weights φ of its own for each node beside θ: Â [H ‖ S] θ + [H ‖ S] φ instead of Â [H ‖ S] θ. Not in the paper."""
-    exchange: Whole = 0
-    """Layers in which all levels convolve and then exchange (`exchange.py`), instead of once down and once up; 0: the
-    paper's network."""
     networks: Count = 1
     """Networks in an ensemble, trained independently; their mean probabilities predict."""
 
@@ -306,18 +304,14 @@ class HGCNMethod(Method):
         return min(self.config.levels, hierarchy.depth) if self.config.coarsening else self.config.levels
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> HGCN:
-        from hiergcn.model.exchange import ExchangeHGCN  # a network on top of this module
-
-        network = ExchangeHGCN if self.config.exchange else HGCN
-        return network(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
+        return HGCN(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
 
     def memory(self, work: Workload) -> MemoryPlan:
         config, n = self.config, work.nodes
         d, p, width = config.hidden, config.weight_embedding, config.hidden * config.channels
         levels = work.levels if config.coarsening else work.levels[:1] * (config.levels + 1)
         first = Layer(n, work.dense, p * config.embed_input, width)
-        visited = [*levels] * config.exchange if config.exchange else [*levels[1:-1], *levels[:0:-1]]
-        inner = [Layer(level.nodes, 0, d + p, width) for level in visited]
+        inner = [Layer(level.nodes, 0, d + p, width) for level in (*levels[1:-1], *levels[:0:-1])]
         hidden = [first, *inner] if len(levels) > 1 else []
         fixed, learned = (0, d) if hidden else (work.dense, 0)
         output = Layer(n, fixed, learned, work.n_classes * config.output_channels)

@@ -1,22 +1,24 @@
-"""The table of methods: name, title and classes.
+"""The table of methods: name, title and classes. `register_method` adds to it from outside of the package.
 
-This is the only list of methods in the package. A method's module is imported when it is first used, so that reading
-the table does not import torch.
+A method's module is imported when it is first used, so that reading the table does not import torch.
 """
 
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hiergcn.errors import InputError
+from hiergcn.plugins import EXPERIMENTS, plugins
 
 if TYPE_CHECKING:
     from hiergcn.model.method import Method
 
 
 class _Entry(NamedTuple):
-    """Title in tables and sentences; module below `hiergcn.model`; prefix of its Config and Method; description."""
+    """Title in tables and sentences; module, below `hiergcn.model` if it begins with a dot; prefix of its Config and
+    Method; description."""
 
     title: str
     module: str
@@ -24,88 +26,61 @@ class _Entry(NamedTuple):
     about: str
     package: str | None = None
     """A package that it needs, beside those of hiergcn."""
+    recipes: str | None = None
+    """`package:folder` of its recipes; None for the folder of its name in `recipes` of its package."""
 
+
+_EXPERIMENTS = ("graph-unet", "dgcn", "planetoid-t", "planetoid-i", "deepwalk", "hgcn-exchange")
+"""Methods that `hiergcn-experiments` adds."""
 
 _METHODS = {
     "hgcn": _Entry(
-        "H-GCN", "hgcn", "HGCN", "The paper's network: convolve, coarsen, refine back, classify (Hu et al., 2019)."
+        "H-GCN", ".hgcn", "HGCN", "The paper's network: convolve, coarsen, refine back, classify (Hu et al., 2019)."
     ),
     "hgcn-plus": _Entry(
         "H-GCN+",
-        "plus.network",
+        ".plus.network",
         "HGCNPlus",
         "Random propagation over graph and hierarchy, then a small network; for few labels.",
     ),
-    "gcn": _Entry("GCN", "baselines.gcn", "GCN", "Graph convolutions, two by default (Kipf & Welling, 2017)."),
-    "gat": _Entry("GAT", "baselines.gat", "GAT", "Graph attention (Veličković et al., 2018).", "torch_geometric"),
+    "gcn": _Entry("GCN", ".baselines.gcn", "GCN", "Graph convolutions, two by default (Kipf & Welling, 2017)."),
+    "gat": _Entry("GAT", ".baselines.gat", "GAT", "Graph attention (Veličković et al., 2018).", "torch_geometric"),
     "appnp": _Entry(
         "APPNP",
-        "baselines.appnp",
+        ".baselines.appnp",
         "APPNP",
         "A perceptron, then personalised PageRank of its outputs (Gasteiger et al., 2019).",
     ),
-    "graph-unet": _Entry(
-        "Graph U-Net",
-        "baselines.graph_unet",
-        "GraphUNet",
-        "Learned pooling and unpooling (Gao & Ji, 2019).",
-        "torch_geometric",
-    ),
-    "mlp": _Entry("MLP", "baselines.mlp", "MLP", "A perceptron on the features alone, without edges."),
+    "mlp": _Entry("MLP", ".baselines.mlp", "MLP", "A perceptron on the features alone, without edges."),
     "label-propagation": _Entry(
         "label propagation",
-        "baselines.label_propagation",
+        ".baselines.label_propagation",
         "LabelPropagation",
         "Labels spread along the edges, without features (Zhou et al., 2004).",
     ),
     "harmonic": _Entry(
         "harmonic function",
-        "baselines.label_propagation",
+        ".baselines.label_propagation",
         "Harmonic",
         "Every node is the mean of its neighbours, without features (Zhu et al., 2003).",
     ),
     "constant": _Entry(
         "constant",
-        "baselines.label_propagation",
+        ".baselines.label_propagation",
         "Constant",
         "The mean number, or the shares of the classes: a floor for all others.",
     ),
     "graphsage": _Entry(
         "GraphSAGE",
-        "baselines.graphsage",
+        ".baselines.graphsage",
         "GraphSAGE",
         "A node beside the mean of its neighbours, in each layer (Hamilton et al., 2017).",
     ),
     "gcnii": _Entry(
-        "GCNII", "baselines.gcnii", "GCNII", "A deep GCN that keeps its first layer in sight (Chen et al., 2020)."
+        "GCNII", ".baselines.gcnii", "GCNII", "A deep GCN that keeps its first layer in sight (Chen et al., 2020)."
     ),
     "grand": _Entry(
-        "GRAND", "baselines.grand", "GRAND", "Random propagation and consistency training (Feng et al., 2020)."
-    ),
-    "dgcn": _Entry(
-        "DGCN",
-        "baselines.dgcn",
-        "DGCN",
-        "Two GCNs, one on edges and one on random walks, that must agree (Zhuang & Ma, 2018).",
-    ),
-    "planetoid-t": _Entry(
-        "Planetoid-T",
-        "baselines.planetoid",
-        "PlanetoidT",
-        "Embeddings of nodes that predict contexts and classes, transductive (Yang et al., 2016).",
-    ),
-    "planetoid-i": _Entry(
-        "Planetoid-I",
-        "baselines.planetoid",
-        "PlanetoidI",
-        "The same with embeddings computed from features, inductive (Yang et al., 2016).",
-    ),
-    "deepwalk": _Entry(
-        "DeepWalk",
-        "baselines.deepwalk",
-        "DeepWalk",
-        "A skip-gram of random walks, then a support vector machine (Perozzi et al., 2014).",
-        "gensim",
+        "GRAND", ".baselines.grand", "GRAND", "Random propagation and consistency training (Feng et al., 2020)."
     ),
 }
 
@@ -113,8 +88,35 @@ _METHODS = {
 _WITHOUT_COLUMNS: dict[str, Any] = {"harmonic": False, "sharp": False}
 
 
+def register_method(
+    name: str,
+    title: str,
+    module: str,
+    prefix: str,
+    about: str,
+    *,
+    package: str | None = None,
+    recipes: str | None = None,
+) -> None:
+    """Add a method to those that every command and estimator takes by name.
+
+    Worker processes know the method, too, if the module that calls this is an entry point of `hiergcn.methods`.
+
+    Args:
+        name: as in `--model NAME`.
+        title: as people read it.
+        module: full name of the module that has its classes; imported when the method is used.
+        prefix: of the two classes, `<prefix>Config` and `<prefix>Method`.
+        about: a sentence.
+        package: one that the method needs, beside those of hiergcn.
+        recipes: `package:folder` of its recipes; by default `recipes/<name>` in the package of `module`.
+    """
+    _METHODS[name] = _Entry(title, module, prefix, about, package, recipes)
+
+
 def method_names() -> tuple[str, ...]:
     """Return the names of all methods."""
+    _load_plugins()
     return tuple(_METHODS)
 
 
@@ -130,9 +132,16 @@ def method_about(name: str) -> str:
 
 
 def method_source(name: str) -> tuple[str, str]:
-    """Return the module of a method below `hiergcn.model`, and the prefix of its classes, Config and Method."""
+    """Return the module of a method, and the prefix of its classes, Config and Method."""
     entry = _entry(name)
-    return entry.module, entry.prefix
+    return ("hiergcn.model" if entry.module.startswith(".") else "") + entry.module, entry.prefix
+
+
+def method_recipes(name: str) -> tuple[str, str]:
+    """Return the package and the folder of a method's recipes."""
+    entry, package = _entry(name), method_source(name)[0].partition(".")[0]
+    package, _, folder = (entry.recipes or f"{package}:recipes/{name}").partition(":")
+    return package, folder
 
 
 def config_class(name: str) -> type[Any]:
@@ -185,14 +194,23 @@ def build_method(name: str, config: Any) -> "Method":
 
 
 def _class(name: str, kind: str) -> type[Any]:
-    entry = _entry(name)
-    found: type[Any] = getattr(import_module(f"hiergcn.model.{entry.module}"), entry.prefix + kind)
+    module, prefix = method_source(name)
+    found: type[Any] = getattr(import_module(module), prefix + kind)
     return found
 
 
 def _entry(name: str) -> _Entry:
     if name not in _METHODS:
-        near = get_close_matches(name, _METHODS, n=1)
-        hint = f"; did you mean {near[0]}?" if near else f"; choose one of {', '.join(_METHODS)}."
-        raise InputError(f"There is no model named {name!r}{hint}")
-    return _METHODS[name]
+        _load_plugins()
+    if name in _METHODS:
+        return _METHODS[name]
+    if name in _EXPERIMENTS:
+        raise InputError(f"The model {name} {EXPERIMENTS}")
+    near = get_close_matches(name, _METHODS, n=1)
+    hint = f"; did you mean {near[0]}?" if near else f"; choose one of {', '.join(_METHODS)}."
+    raise InputError(f"There is no model named {name!r}{hint}")
+
+
+@cache
+def _load_plugins() -> None:
+    plugins("methods")

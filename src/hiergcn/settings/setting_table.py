@@ -22,7 +22,10 @@ GROUPS = ("model", "train", "coarsen")
 SIBLING = {"hgcn": "hgcn-plus", "hgcn-plus": "hgcn"}
 """The model that is easily confused with another, because one of them is the default."""
 
-_SHARED = {"train": ("settings.train_config", "TrainConfig"), "coarsen": ("coarsen.strategy", "CoarsenConfig")}
+_SHARED = {
+    "train": ("hiergcn.settings.train_config", "TrainConfig"),
+    "coarsen": ("hiergcn.coarsen.strategy", "CoarsenConfig"),
+}
 _KINDS = {"int": int, "float": float, "str": str, "bool": bool}
 _MEANINGS = {"scaling": config_types.SCALING_MEANING}  # of settings that several methods have and few explain
 
@@ -77,7 +80,7 @@ class MethodFacts(NamedTuple):
 def method_settings(method: str) -> dict[str, Setting]:
     """Return the settings of a method in all groups, by name, with the defaults of their classes."""
     module, prefix = method_source(method)
-    places = {"model": (f"model.{module}", f"{prefix}Config")} | _SHARED
+    places = {"model": (module, f"{prefix}Config")} | _SHARED
     return {one.name: one for group in GROUPS for one in _fields(*places[group], group)}
 
 
@@ -86,7 +89,7 @@ def method_facts(method: str) -> MethodFacts:
     """Return the class attributes of a method without importing it."""
     module, prefix = method_source(method)
     found: dict[str, Any] = {}
-    for _, statement in _body(f"model.{module}", f"{prefix}Method"):
+    for _, statement in _body(module, f"{prefix}Method"):
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
             found[statement.targets[0].id] = _literal(statement.value)
     return MethodFacts(*(bool(found.get(name)) for name in MethodFacts._fields))
@@ -192,8 +195,9 @@ def _fields(module: str, name: str, group: str) -> list[Setting]:
 
 @cache
 def _tree(module: str) -> ast.Module:
-    """Return the syntax of a module below `hiergcn`."""
-    return ast.parse(files("hiergcn").joinpath(f"{module.replace('.', '/')}.py").read_text(encoding="utf-8"))
+    """Return the syntax of a module."""
+    package, _, inside = module.partition(".")
+    return ast.parse(files(package).joinpath(f"{inside.replace('.', '/')}.py").read_text(encoding="utf-8"))
 
 
 def _body(module: str, name: str) -> list[tuple[str, ast.stmt]]:
@@ -216,8 +220,9 @@ def _definition(module: str, name: str) -> tuple[str, ast.AST | None]:
         ):
             return module, statement.value
         if isinstance(statement, ast.ImportFrom) and any((one.asname or one.name) == name for one in statement.names):
-            package, _, inside = (statement.module or "").partition(".")
-            return _definition(inside, name) if package == "hiergcn" else (module, None)
+            package = (statement.module or "").partition(".")[0]
+            ours = package in ("hiergcn", module.partition(".")[0])
+            return _definition(statement.module or "", name) if ours else (module, None)
     return module, None
 
 

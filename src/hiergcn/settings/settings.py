@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from hiergcn.errors import InputError
-from hiergcn.model.registry import config_class
+from hiergcn.model.registry import config_class, method_recipes
 from hiergcn.settings.setting_table import GROUPS as GROUPS
 from hiergcn.settings.setting_table import effective, method_settings, parsed_changes, without_effect
 from hiergcn.settings.train_config import TrainConfig
@@ -141,9 +141,10 @@ def default_settings(method: str, preset: str | None = None) -> dict[str, Any]:
 @cache
 def recipe_files(method: str) -> dict[str, dict[str, Any]]:
     """Return every recipe of a method, by its file name without the ending."""
-    folder = files("hiergcn") / "recipes" / method
+    package, path = method_recipes(method)
+    folder = files(package).joinpath(path)
     if not folder.is_dir():
-        return {}  # of an unknown method, which is reported when it is looked up
+        return {}
     return {
         entry.name.removesuffix(".toml"): tomllib.loads(entry.read_text(encoding="utf-8"))
         for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)

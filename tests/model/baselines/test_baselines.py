@@ -1,8 +1,6 @@
-"""GCN, GCNII, APPNP, GAT, Graph U-Net and the perceptron against PyG's own layers with the same weights."""
+"""GCN, GCNII, APPNP, GAT and the perceptron against PyG's own layers with the same weights."""
 
 import sys
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,10 +16,9 @@ from hiergcn.model.baselines.base import drawing_from
 from hiergcn.model.baselines.gat import GAT, GATConfig, GATMethod
 from hiergcn.model.baselines.gcn import GCNConfig, GCNMethod
 from hiergcn.model.baselines.gcnii import GCNIIConfig, GCNIIMethod
-from hiergcn.model.baselines.graph_unet import GraphUNet, GraphUNetConfig, GraphUNetMethod
 from hiergcn.model.baselines.mlp import MLPConfig, MLPMethod
 from hiergcn.model.baselines.pyg import Edges
-from hiergcn.model.method import Method, NodeModel
+from hiergcn.model.method import Method
 from hiergcn.model.ops.sparse_features import SparseFeatures
 
 N, F, CLASSES = 40, 7, 3
@@ -121,15 +118,6 @@ def test_appnp_equals_pyg(task: Task, layers: Any) -> None:
     torch.testing.assert_close(model(features), layers.APPNP(10, 0.1)(H, *edges_of(task)))
 
 
-def test_graph_unet_equals_pyg(task: Task, layers: Any) -> None:
-    config = GraphUNetConfig(hidden=5, first_pool=30)
-    model, features = built(GraphUNetMethod(config), task)
-    theirs = layers.GraphUNet(F, 5, CLASSES, 3, [30 / N, 0.5])
-    theirs.load_state_dict(model.unet.state_dict() | {"down_convs.0.lin.weight": model.project.weight.T})
-    index, weight = edges_of(task)
-    torch.testing.assert_close(model(features), theirs(dense_features(task), index, edge_weight=weight))
-
-
 def test_mlp_is_two_linear_layers(task: Task) -> None:
     model, features = built(MLPMethod(MLPConfig(hidden=5, scaling="none")), task)
     with torch.no_grad():
@@ -158,21 +146,6 @@ def test_appnp_drops_from_the_whole_matrix_in_each_step(task: Task, monkeypatch:
     torch.testing.assert_close(seen[0][seen[0] != 0], 2 * model.adjacency.values[seen[0] != 0])
 
 
-def test_graph_unet_drops_both_directions_of_an_edge(task: Task, layers: Any) -> None:
-    model, _ = built(GraphUNetMethod(GraphUNetConfig(edge_dropout=0.5)), task)
-    index, weight = model.train()._kept_edges()
-    kept = {(int(i), int(j)): float(w) for i, j, w in zip(*index, weight, strict=True)}
-    assert len(kept) == len(weight)  # none twice
-    assert 0.3 < len(kept) / task.adjacency.nnz < 0.7
-    assert all(kept[j, i] == w == task.adjacency[i, j] for (i, j), w in kept.items())
-
-
-def test_graph_unet_on_a_small_graph_keeps_a_share(task: Task, layers: Any) -> None:
-    """PyG reads a ratio of 1 or more as a number of nodes, so that 2000 / n would keep one."""
-    model, _ = built(GraphUNetMethod(GraphUNetConfig()), task)
-    assert model.unet.pool_ratios == [0.5, 0.5, 0.5]
-
-
 @pytest.mark.parametrize(
     ("method", "regularised"),
     [
@@ -182,7 +155,6 @@ def test_graph_unet_on_a_small_graph_keeps_a_share(task: Task, layers: Any) -> N
         (APPNPMethod(APPNPConfig()), ["first.weight"]),
         (MLPMethod(MLPConfig()), ["first.weight"]),
         (GATMethod(GATConfig()), None),
-        (GraphUNetMethod(GraphUNetConfig()), None),
     ],
 )
 def test_l2_penalty_is_on_the_parameters_of_the_source(
@@ -200,13 +172,10 @@ def test_edges_leave_out_self_loops() -> None:
     assert edges.weight.tolist() == [3.0, 3.0]
 
 
-@pytest.mark.parametrize("network", [partial(GAT, config=GATConfig()), partial(GraphUNet, config=GraphUNetConfig())])
-def test_a_missing_package_is_named_with_its_extra(
-    monkeypatch: pytest.MonkeyPatch, network: Callable[..., NodeModel]
-) -> None:
+def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch_geometric.nn", None)
     with pytest.raises(MissingPackageError, match=r"pip install torch_geometric"):
-        network(Edges.of(sp.csr_array((2, 2)), CPU), F, 2, generator=torch.Generator())
+        GAT(Edges.of(sp.csr_array((2, 2)), CPU), F, 2, GATConfig(), torch.Generator())
 
 
 @pytest.mark.parametrize("method", [GCNMethod(GCNConfig()), APPNPMethod(APPNPConfig()), MLPMethod(MLPConfig())])

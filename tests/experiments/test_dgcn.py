@@ -12,10 +12,10 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines import dgcn as module
-from hiergcn.model.baselines.dgcn import DGCN, DGCNConfig, DGCNMethod, co_occurrence, consistency_weight, ppmi
 from hiergcn.model.method import Labelled
 from hiergcn.model.ops.sparse import symmetrically_normalised
+from hiergcn_experiments.methods import dgcn as module
+from hiergcn_experiments.methods.dgcn import DGCN, DGCNConfig, DGCNMethod, co_occurrence, consistency_weight, ppmi
 
 CPU = torch.device("cpu")
 

@@ -20,9 +20,9 @@ from torch import Tensor
 from hiergcn.errors import MissingPackageError
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import GraphOnlyMethod, OneStepModel, numpy_generator
-from hiergcn.model.baselines.walks import NOWHERE, Walker
 from hiergcn.model.config_types import CheckedConfig, Count, Positive, at_least
 from hiergcn.model.method import Features, Labelled
+from hiergcn_experiments.methods.walks import NOWHERE, Walker
 
 
 @dataclass(frozen=True)

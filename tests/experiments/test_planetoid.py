@@ -12,8 +12,10 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Split
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines import planetoid as module
-from hiergcn.model.baselines.planetoid import (
+from hiergcn.model.method import Labelled
+from hiergcn.settings.settings import settings_for
+from hiergcn_experiments.methods import planetoid as module
+from hiergcn_experiments.methods.planetoid import (
     ContextSigmoid,
     ContextSoftmax,
     Planetoid,
@@ -22,9 +24,7 @@ from hiergcn.model.baselines.planetoid import (
     PlanetoidTConfig,
     PlanetoidTMethod,
 )
-from hiergcn.model.baselines.walks import Contexts
-from hiergcn.model.method import Labelled
-from hiergcn.settings.settings import settings_for
+from hiergcn_experiments.methods.walks import Contexts
 
 NODES = {"cora": 2708, "citeseer": 3327, "pubmed": 19717, "nell": 65755}
 

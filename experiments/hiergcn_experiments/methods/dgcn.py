@@ -30,11 +30,11 @@ from torch import Tensor, nn
 
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import AdjacencyMethod, numpy_generator
-from hiergcn.model.baselines.walks import Walker
 from hiergcn.model.config_types import Count, InputConfig, NonNegative, Positive, Rate, Scaling, Whole, at_least
 from hiergcn.model.method import Features, Labelled, NodeModel
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import csr_tensor, propagate, symmetrically_normalised
+from hiergcn_experiments.methods.walks import Walker
 
 Matrices = tuple[sp.csr_array, Tensor]  # A (n, n) and Â
 _PAIRS_AT_ONCE = 1 << 23  # bounds the memory of counting, besides the counts

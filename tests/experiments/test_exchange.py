@@ -10,12 +10,13 @@ import torch
 
 from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.graph.task import Task
-from hiergcn.model.exchange import ExchangeHGCN
-from hiergcn.model.hgcn import HGCNConfig, HGCNMethod
 from hiergcn.model.method import Features
+from hiergcn_experiments.methods.exchange import ExchangeConfig, ExchangeHGCN, ExchangeMethod
 
 N, F, CLASSES = 16, 6, 3
-PLAIN = HGCNConfig(levels=2, hidden=5, channels=1, weight_embedding=0, pooling="mean", exchange=2, output_relu=False)
+PLAIN = ExchangeConfig(
+    levels=2, hidden=5, channels=1, weight_embedding=0, pooling="mean", exchange=2, output_relu=False
+)
 
 
 def adjacency() -> sp.csr_array:
@@ -28,9 +29,9 @@ def features() -> np.ndarray:
     return np.random.default_rng(4).normal(size=(N, F)).astype(np.float32)
 
 
-def built(config: HGCNConfig, hierarchy: Hierarchy) -> tuple[ExchangeHGCN, Features]:
+def built(config: ExchangeConfig, hierarchy: Hierarchy) -> tuple[ExchangeHGCN, Features]:
     none = np.empty(0, dtype=np.int64)
-    method = HGCNMethod(replace(config, scaling="none"))
+    method = ExchangeMethod(replace(config, scaling="none"))
     prepared = method.prepare(
         Task(adjacency(), features(), CLASSES, none, none, none, none), hierarchy, torch.device("cpu")
     )
@@ -82,7 +83,7 @@ def by_the_equations(model: Any, hierarchy: Hierarchy) -> np.ndarray:
         pytest.param(replace(PLAIN, exchange=1, levels=1), id="one-layer"),
     ],
 )
-def test_forward_is_the_equations(config: HGCNConfig) -> None:
+def test_forward_is_the_equations(config: ExchangeConfig) -> None:
     hierarchy = coarsen(adjacency(), config.levels)
     model, X = built(config, hierarchy)
     expected = by_the_equations(model, hierarchy)

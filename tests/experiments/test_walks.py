@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from hiergcn.compiled import jit
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
-from hiergcn.model.baselines.walks import NOWHERE, Contexts, Walker, graph_contexts, in_batches, label_contexts
+from hiergcn_experiments.methods.walks import NOWHERE, Contexts, Walker, graph_contexts, in_batches, label_contexts
 
 
 def weighted_graph() -> sp.csr_array:

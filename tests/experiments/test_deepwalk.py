@@ -12,9 +12,9 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.graph import Split
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.deepwalk import DeepWalk, DeepWalkConfig, DeepWalkMethod, Sentences
-from hiergcn.model.baselines.walks import Walker
 from hiergcn.model.method import Labelled
+from hiergcn_experiments.methods.deepwalk import DeepWalk, DeepWalkConfig, DeepWalkMethod, Sentences
+from hiergcn_experiments.methods.walks import Walker
 
 SMALL = DeepWalkConfig(walks=5, walk_length=10, window=3, embedding=8)
 

@@ -11,21 +11,33 @@ IM-MPNN coarsens by Graclus and its output is a perceptron over the concatenatio
 the output layer are those of H-GCN.
 """
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNConfig, glorot
+from hiergcn.model.config_types import Count, InputConfig
+from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNConfig, HGCNMethod, glorot
 from hiergcn.model.levels import Field, LevelTensors, Pooling
-from hiergcn.model.method import Features
+from hiergcn.model.memory_cost import Layer, MemoryPlan, Workload, layers_memory
+from hiergcn.model.method import Features, Prepared
 from hiergcn.model.ops.dense import dense_product
+
+
+@dataclass(frozen=True)
+class ExchangeConfig(HGCNConfig):
+    """Settings of the network: those of H-GCN, and the number of layers."""
+
+    removed: ClassVar[dict[str, Any]] = InputConfig.removed
+    exchange: Count = 4
+    """Layers in which all levels convolve and then exchange."""
 
 
 class ExchangeLayer(nn.Module):
     """A graph convolution for each level, and the weights of the exchange between neighbouring levels."""
 
-    def __init__(self, n_levels: int, config: HGCNConfig, exchanges: bool) -> None:
+    def __init__(self, n_levels: int, config: ExchangeConfig, exchanges: bool) -> None:
         super().__init__()
         d, p = config.hidden, config.weight_embedding
         self.pooling: Pooling = config.pooling
@@ -55,6 +67,8 @@ class ExchangeLayer(nn.Module):
 class ExchangeHGCN(HGCN):
     """H-GCN whose hidden layers are a graph convolution of the features and T exchange layers."""
 
+    config: ExchangeConfig
+
     def hidden_layers(self, n_features: int) -> list[nn.Module]:
         config, n_levels = self.config, self.hierarchy.depth + 1
         fan_in = n_features + config.weight_embedding * config.embed_input
@@ -81,3 +95,21 @@ class ExchangeHGCN(HGCN):
             coarse = levels[i].unpool_onto(coarse, H[i])
         rows = field[0].inputs
         return coarse, H[0] if rows is None else H[0].index_select(0, rows.index)
+
+
+class ExchangeMethod(HGCNMethod):
+    """The network as a method."""
+
+    config: ExchangeConfig
+
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> ExchangeHGCN:
+        return ExchangeHGCN(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
+
+    def memory(self, work: Workload) -> MemoryPlan:
+        config, n = self.config, work.nodes
+        d, p, width = config.hidden, config.weight_embedding, config.hidden * config.channels
+        levels = work.levels if config.coarsening else work.levels[:1] * (config.levels + 1)
+        first = Layer(n, work.dense, p * config.embed_input, width)
+        inner = [Layer(level.nodes, 0, d + p, width) for level in [*levels] * config.exchange]
+        output = Layer(n, 0, d, work.n_classes * config.output_channels)
+        return layers_memory(work, levels, [first, *inner, output])

@@ -1,0 +1,82 @@
+"""Graph U-Net against PyG's own layers with the same weights."""
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from hiergcn.errors import MissingPackageError
+from hiergcn.graph.task import Task
+from hiergcn.model.baselines.pyg import Edges
+from hiergcn.model.method import Method
+from hiergcn.model.ops.sparse_features import SparseFeatures
+from hiergcn_experiments.methods.graph_unet import GraphUNet, GraphUNetConfig, GraphUNetMethod
+
+N, F, CLASSES = 40, 7, 3
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    """Forty nodes with weighted edges, one isolated; features that are mostly zero."""
+    rng = np.random.default_rng(5)
+    dense = np.triu(rng.random((N, N)) < 0.1, 1) * rng.integers(1, 4, (N, N))
+    dense[:, -1] = 0
+    features = (rng.random((N, F)) * (rng.random((N, F)) < 0.2)).astype(np.float32)
+    none = np.empty(0, dtype=np.int64)
+    return Task(sp.csr_array((dense + dense.T).astype(np.float64)), features, CLASSES, none, none, none, none)
+
+
+@pytest.fixture(scope="module")
+def layers() -> Any:
+    return pytest.importorskip("torch_geometric.nn")
+
+
+def built(method: Method, task: Task) -> tuple[Any, SparseFeatures]:
+    prepared = method.prepare(task, None, CPU)
+    assert isinstance(prepared.features, SparseFeatures)
+    return method.build(prepared, CLASSES, torch.Generator().manual_seed(0)).eval(), prepared.features
+
+
+def edges_of(task: Task) -> tuple[Tensor, Tensor]:
+    coo = task.adjacency.tocoo()
+    return torch.from_numpy(np.stack([coo.row, coo.col]).astype(np.int64)), torch.from_numpy(coo.data).float()
+
+
+def test_graph_unet_equals_pyg(task: Task, layers: Any) -> None:
+    config = GraphUNetConfig(hidden=5, first_pool=30)
+    model, features = built(GraphUNetMethod(config), task)
+    theirs = layers.GraphUNet(F, 5, CLASSES, 3, [30 / N, 0.5])
+    theirs.load_state_dict(model.unet.state_dict() | {"down_convs.0.lin.weight": model.project.weight.T})
+    index, weight = edges_of(task)
+    torch.testing.assert_close(model(features), theirs(torch.from_numpy(task.features), index, edge_weight=weight))
+
+
+def test_graph_unet_drops_both_directions_of_an_edge(task: Task, layers: Any) -> None:
+    model, _ = built(GraphUNetMethod(GraphUNetConfig(edge_dropout=0.5)), task)
+    index, weight = model.train()._kept_edges()
+    kept = {(int(i), int(j)): float(w) for i, j, w in zip(*index, weight, strict=True)}
+    assert len(kept) == len(weight)  # none twice
+    assert 0.3 < len(kept) / task.adjacency.nnz < 0.7
+    assert all(kept[j, i] == w == task.adjacency[i, j] for (i, j), w in kept.items())
+
+
+def test_graph_unet_on_a_small_graph_keeps_a_share(task: Task, layers: Any) -> None:
+    """PyG reads a ratio of 1 or more as a number of nodes, so that 2000 / n would keep one."""
+    model, _ = built(GraphUNetMethod(GraphUNetConfig()), task)
+    assert model.unet.pool_ratios == [0.5, 0.5, 0.5]
+
+
+def test_l2_penalty_is_on_every_parameter(task: Task, layers: Any) -> None:
+    model, _ = built(GraphUNetMethod(GraphUNetConfig()), task)
+    assert {id(one) for one in model.regularised()} == {id(one) for one in model.parameters()}
+
+
+def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch_geometric.nn", None)
+    with pytest.raises(MissingPackageError, match=r"pip install torch_geometric"):
+        GraphUNet(Edges.of(sp.csr_array((2, 2)), CPU), F, 2, GraphUNetConfig(), torch.Generator())
