@@ -54,16 +54,21 @@ class Attribution:
         return replace(self, share=self.share * scale.std, score=score, without=without)
 
     def by_node(self) -> NDArray[np.float64]:
-        return _sums(self.row, self.share, self.shape[0])
+        return np.bincount(self.row, self.share, minlength=self.shape[0]).astype(np.float64, copy=False)
 
     def by_feature(self) -> NDArray[np.float64]:
-        return _sums(self.column, self.share, self.shape[1])
+        return np.bincount(self.column, self.share, minlength=self.shape[1]).astype(np.float64, copy=False)
 
 
 def attribute(model: NodeModel, features: Features, node: int, class_: int) -> Attribution:
     """Attribute the score of a class at a node. The model is left in evaluation mode, its weights without gradients."""
     model.eval().requires_grad_(False)
-    values, row, column = _entries(features)
+    if isinstance(features, SparseFeatures):
+        values, pattern = features.values.detach(), features.pattern
+        row, column = pattern.rows().cpu().numpy(), pattern.column.cpu().numpy()
+    else:
+        values, (n, f) = features.detach(), features.shape
+        row, column = np.repeat(np.arange(n), f), np.tile(np.arange(f), n)
 
     def score(at: Tensor) -> Tensor:
         changed = replace(features, values=at) if isinstance(features, SparseFeatures) else at
@@ -101,10 +106,6 @@ def attribute_labels(model: LabelModel, node: int, class_: int, n_classes: int) 
     return Attribution(labelled.cpu().numpy(), classes, share, (len(model.known), n_classes), float(share.sum()), 0.0)
 
 
-def _sums(place: NDArray[np.int64], share: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    return np.bincount(place, share, minlength=n).astype(np.float64, copy=False)
-
-
 def _mean_gradient(score: Any, values: Tensor, steps: int) -> Tensor:
     """Return the mean of the gradients at the middle of each step."""
     total = torch.zeros_like(values, dtype=torch.float64)
@@ -118,12 +119,3 @@ def _mean_gradient(score: Any, values: Tensor, steps: int) -> Tensor:
             )
         total += torch.autograd.grad(reached, at)[0]
     return total / steps
-
-
-def _entries(features: Features) -> tuple[Tensor, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the value, row and column of each stored entry."""
-    if isinstance(features, SparseFeatures):
-        pattern = features.pattern
-        return features.values.detach(), pattern.rows().cpu().numpy(), pattern.column.cpu().numpy()
-    n, f = features.shape
-    return features.detach(), np.repeat(np.arange(n), f), np.tile(np.arange(f), n)

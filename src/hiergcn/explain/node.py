@@ -150,28 +150,36 @@ def explain_node(
         top: number of nodes and features to list.
     """
     ids = predictions["id"].to_numpy(str)
-    place = _position(ids, node)
-    predicted = int(probabilities[place].argmax())
-    target = predicted if class_ is None else _class_number(class_names, class_)
-    found = attribute(place, target)
-    shares, by_feature = found.by_node(), found.by_feature()
-    distance = csgraph.shortest_path(adjacency, unweighted=True, directed=False, indices=place)
-    names = feature_names(columns, found.shape[1], class_names)
+    number = _node_number(ids, node)
+    predicted = int(probabilities[number].argmax())
+    if class_ is not None and class_ not in class_names:
+        raise InputError(f"There is no class {class_!r:.80}; the classes are {', '.join(class_names[:20])}.")
+    explained = predicted if class_ is None else list(class_names).index(class_)
+    attribution = attribute(number, explained)
+    shares, by_feature = attribution.by_node(), attribution.by_feature()
+    names = feature_names(columns, attribution.shape[1], class_names)
+
+    distance = csgraph.shortest_path(adjacency, unweighted=True, directed=False, indices=number)
+    reached = np.isfinite(distance)
+    total = np.bincount(distance[reached].astype(np.int64), shares[reached])
+    hops = {str(hop): float(share) for hop, share in enumerate(total)}
+    if not reached.all():
+        hops["unreachable"] = float(shares[~reached].sum())
     return Explanation(
         id=node,
         predicted=class_names[predicted],
-        explained=class_names[target],
-        probability=float(probabilities[place, target]),
-        score=found.score,
-        without=found.without,
-        missed=found.missed,
-        hops=_by_hops(shares, distance),
+        explained=class_names[explained],
+        probability=float(probabilities[number, explained]),
+        score=attribution.score,
+        without=attribution.without,
+        missed=attribution.missed,
+        hops=hops,
         nodes=tuple(
-            NodeShare(str(ids[k]), int(distance[k]) if np.isfinite(distance[k]) else None, float(shares[k]))
+            NodeShare(str(ids[k]), int(distance[k]) if reached[k] else None, float(shares[k]))
             for k in _largest(shares, top)
         ),
         features=tuple(FeatureShare(names[k], float(by_feature[k])) for k in _largest(by_feature, top)),
-        hyper_nodes=() if hierarchy is None else _hyper_nodes(hierarchy, predictions, place, shares),
+        hyper_nodes=() if hierarchy is None else _hyper_nodes(hierarchy, predictions, number, shares),
     )
 
 
@@ -185,35 +193,20 @@ def feature_names(columns: Sequence[FeatureColumn], n_features: int, class_names
     return [f"feature {k}" for k in range(n_features)]
 
 
-def _position(ids: NDArray[Any], wanted: str) -> int:
+def _node_number(ids: NDArray[Any], wanted: str) -> int:
+    """Return the position of an id; suggest others that may have been meant if there is none: similar ones."""
     wanted = wanted.strip()
-    places = np.flatnonzero(ids == wanted)
-    if places.size == 0:
-        raise InputError(f"There is no node {wanted!r:.80}; {_suggestion(wanted, ids.tolist())}")
-    return int(places[0])
-
-
-def _suggestion(wanted: str, ids: list[str]) -> str:
-    """Return ids that may have been meant: the same but for case, with the same beginning, or similar."""
-    plain = wanted.casefold()
-    near = [one for one in ids if one.casefold() == plain] or [one for one in ids if one.casefold().startswith(plain)]
-    near = near or get_close_matches(wanted, ids[:MOST_COMPARED], n=SUGGESTIONS)
-    if not near:
-        return f"give an id such as {ids[0]!r:.60}."
-    return f"did you mean {' or '.join(f'{one!r:.60}' for one in near[:SUGGESTIONS])}?"
-
-
-def _class_number(names: Sequence[str], wanted: str) -> int:
-    if wanted not in names:
-        raise InputError(f"There is no class {wanted!r:.80}; the classes are {', '.join(names[:20])}.")
-    return list(names).index(wanted)
-
-
-def _by_hops(shares: NDArray[np.float64], distance: NDArray[np.float64]) -> dict[str, float]:
-    reached = np.isfinite(distance)
-    total = np.bincount(distance[reached].astype(np.int64), shares[reached])
-    hops = {str(hop): float(share) for hop, share in enumerate(total)}
-    return hops if reached.all() else hops | {"unreachable": float(shares[~reached].sum())}
+    positions = np.flatnonzero(ids == wanted)
+    if positions.size:
+        return int(positions[0])
+    plain, every = wanted.casefold(), ids.tolist()
+    near = [id_ for id_ in every if id_.casefold() == plain]
+    near = near or [id_ for id_ in every if id_.casefold().startswith(plain)]
+    near = near or get_close_matches(wanted, every[:MOST_COMPARED], n=SUGGESTIONS)
+    remedy = f"give an id such as {every[0]!r:.60}."
+    if near:
+        remedy = f"did you mean {' or '.join(f'{id_!r:.60}' for id_ in near[:SUGGESTIONS])}?"
+    raise InputError(f"There is no node {wanted!r:.80}; {remedy}")
 
 
 def _hyper_nodes(

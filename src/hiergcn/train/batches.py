@@ -127,45 +127,34 @@ class BatchLearner(OneModel):
         self.learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
         known = {id(parameter) for parameter in model.parameters()}
         self.buffers = [value for value in model.state_dict(keep_vars=True).values() if id(value) not in known]
+        self.sizes = [sum(tensor.numel() for tensor in tensors) for tensors in (self.learned, self.buffers)]
 
     def step(self, epoch: int) -> Tensor:
         drawn = self.batches.drawn(np.random.default_rng((self.seed, epoch)))
         labelled = [members for members in drawn if members[self.labelled].any()]
         before = [buffer.clone() for buffer in self.buffers]
-        total = torch.zeros(self._length, device=self.batches.device)
+        parts = [1, len(self.learned), *self.sizes]
+        total = torch.zeros(sum(parts), device=self.batches.device)
 
-        def changes(number: int) -> Tensor:
+        def contribution(number: int) -> Tensor:
+            """Return a batch's loss, which parameters have a gradient, gradients, and changes of buffers."""
             for buffer, value in zip(self.buffers, before, strict=True):
                 buffer.copy_(value)  # all batches together are one step
-            return self._changes(labelled[number], epoch, number, before)
+            self.optimiser.zero_grad()
+            loss = self._gradients(self.batches.batch(labelled[number]), epoch, number)
+            given = torch.tensor([float(parameter.grad is not None) for parameter in self.learned], device=loss.device)
+            gradients = [torch.zeros_like(each) if each.grad is None else each.grad for each in self.learned]
+            moved = [(now - value).float() for now, value in zip(self.buffers, before, strict=True)]
+            return torch.cat([loss.view(1), given, *(part.reshape(-1) for part in (*gradients, *moved))])
 
-        for part in Ranks.current().in_order(len(labelled), changes, self._length, self.batches.device):
+        for part in Ranks.current().in_order(len(labelled), contribution, sum(parts), self.batches.device):
             total += part
         loss: Tensor
-        loss, has_gradient, gradients, moved = total.split([1, len(self.learned), *self._sizes])
+        loss, has_gradient, gradients, moved = total.split(parts)
         self._take(has_gradient.tolist(), gradients, before, moved / len(labelled))
         self.optimiser.step()
         self.optimiser.zero_grad()
         return loss
-
-    @property
-    def _sizes(self) -> tuple[int, int]:
-        """Entries of all parameters, and of all buffers."""
-        return sum(one.numel() for one in self.learned), sum(one.numel() for one in self.buffers)
-
-    @property
-    def _length(self) -> int:
-        """Length of a batch's contribution to a step."""
-        return 1 + len(self.learned) + sum(self._sizes)
-
-    def _changes(self, members: Members, epoch: int, number: int, before: list[Tensor]) -> Tensor:
-        """Return a batch's contribution: loss, which parameters have a gradient, gradients, buffer changes."""
-        self.optimiser.zero_grad()
-        loss = self._gradients(self.batches.batch(members), epoch, number)
-        given = torch.tensor([float(one.grad is not None) for one in self.learned], device=loss.device)
-        gradients = [torch.zeros_like(one) if one.grad is None else one.grad for one in self.learned]
-        moved = [(now - value).float() for now, value in zip(self.buffers, before, strict=True)]
-        return torch.cat([loss.view(1), given, *(part.reshape(-1) for part in (*gradients, *moved))])
 
     def _gradients(self, batch: Batch, epoch: int, number: int) -> Tensor:
         """Compute the gradients of a batch and return its share of the loss."""
@@ -181,28 +170,22 @@ class BatchLearner(OneModel):
     @torch.no_grad()
     def _take(self, has_gradient: list[float], gradients: Tensor, before: list[Tensor], moved: Tensor) -> None:
         """Set the gradients of the parameters, and the buffers."""
-        parts = gradients.split([one.numel() for one in self.learned])
-        for parameter, some, part in zip(self.learned, has_gradient, parts, strict=True):
-            parameter.grad = part.view_as(parameter).clone() if some else None
-        for buffer, value, part in zip(
-            self.buffers, before, moved.split([one.numel() for one in self.buffers]), strict=True
-        ):
-            buffer.copy_(value + part.view_as(value).to(value.dtype))
+        each_gradient = gradients.split([parameter.numel() for parameter in self.learned])
+        for parameter, has_one, gradient in zip(self.learned, has_gradient, each_gradient, strict=True):
+            parameter.grad = gradient.view_as(parameter).clone() if has_one else None
+        each_change = moved.split([buffer.numel() for buffer in self.buffers])
+        for buffer, value, change in zip(self.buffers, before, each_change, strict=True):
+            buffer.copy_(value + change.view_as(value).to(value.dtype))
 
     @torch.no_grad()
     def evaluate(self) -> Evaluation:
-        return evaluation(self._logits(), self.nodes)
-
-    def _logits(self) -> Tensor:
         if self.batches.whole is not None:
-            whole: Tensor = self.model.eval()(self.batches.whole.features)
-            return whole
-        task = self.batches.task
+            return evaluation(self.model.eval()(self.batches.whole.features), self.nodes)
+        task, ranks = self.batches.task, Ranks.current()
         logits = torch.zeros(task.adjacency.shape[0], task.n_classes, device=self.batches.device)
-        ranks = Ranks.current()
         for members in self.batches.fixed[ranks.rank :: ranks.size]:
             self._fill(logits, self.batches.batch(members))
-        return ranks.filled(logits)
+        return evaluation(ranks.filled(logits), self.nodes)
 
     def _fill(self, logits: Tensor, batch: Batch) -> None:
         """Write the logits of a batch; its tensors are freed on return."""

@@ -1,8 +1,7 @@
 """What the training loop trains: one model, or replicas side by side, with their optimiser.
 
-Replicas are models of one method over one graph that differ in their seed, and perhaps in their training nodes. Their
-parameters are stacked on a first axis, and `torch.vmap` runs the network over all of them at once. The network itself
-does not know; the rules for products and dropout are in `model.ops`.
+Replicas are models of one method over one graph that differ in their seed, and perhaps in their training nodes. The
+network itself does not know that it has replicas; the rules for products and dropout are in `model.ops`.
 """
 
 from abc import ABC, abstractmethod
@@ -40,16 +39,16 @@ def labelled_nodes(
     loss: Literal["sum", "mean"] = "mean",
 ) -> LearningNodes:
     """Return training and validation nodes on the device; `loss` is the reduction over the training nodes."""
-    weights, kind = None, LEARNED[task.target.kind]
+    kind, weights = LEARNED[task.target.kind], None
     if class_weight == "balanced":
         weights = torch.tensor(balanced_weights(task.train_labels, task.n_classes), device=device)
-
-    def on_device(nodes: np.ndarray, classes: np.ndarray, reduction: str) -> Labelled:
-        where, which = torch.tensor(nodes, device=device), torch.tensor(classes, device=device)
-        return kind(where, which, weights, reduction=reduction)
-
-    train = on_device(task.train, task.train_labels, loss)
-    return LearningNodes(train, on_device(task.validation, task.validation_labels, "mean"))
+    train, train_labels, validation, validation_labels = (
+        torch.tensor(array, device=device)
+        for array in (task.train, task.train_labels, task.validation, task.validation_labels)
+    )
+    return LearningNodes(
+        kind(train, train_labels, weights, reduction=loss), kind(validation, validation_labels, weights)
+    )
 
 
 def balanced_weights(labels: np.ndarray, n_classes: int) -> np.ndarray:
@@ -132,13 +131,13 @@ class OneModel(Learner):
         }
 
     def load_training_state(self, state: dict[str, Tensor]) -> None:
-        self.model.load_state_dict(_part(state, "model."))
+        parts: dict[str, dict[str, Tensor]] = {"model": {}, "optimiser": {}}
+        for name, value in state.items():
+            part, _, name_in_part = name.partition(".")
+            parts.get(part, {})[name_in_part] = value  # the state of a selection is in the same file
+        self.model.load_state_dict(parts["model"])
         if isinstance(self.optimiser, Adam):
-            self.optimiser.load_state_dict(_part(state, "optimiser."))
-
-
-def _part(state: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+            self.optimiser.load_state_dict(parts["optimiser"])
 
 
 class SingleLearner(OneModel):
@@ -174,50 +173,69 @@ class SingleLearner(OneModel):
 class Replicas(Learner):
     """Models trained in parallel. Each draws the same random numbers as alone; results differ by rounding only.
 
-    The new models are read one after the other, so they may be one object with new weights. Each has its own nodes. If
-    all share one split, and the models can, a step computes the receptive field of the training nodes alone, and an
-    evaluation that of the labelled nodes.
+    There is one module, `model`, and the parameters and buffers of all replicas: `state` holds each of them stacked,
+    with the replicas on the first axis. `torch.vmap` calls the module for every replica at once: it hands each call its
+    row of `state` and of everything else that differs between replicas, which are the replica's number, from which
+    dropout draws, and its nodes. What all share, the features and the graph, is inside the module or closed over.
+    The sum of all losses has the gradient of each loss in its own row, so one backward pass and one optimiser serve
+    all, and a step launches as many kernels for 64 replicas as for one.
+
+    If all share one split, and the model can, a step computes the receptive field of the training nodes alone, and an
+    evaluation that of the labelled nodes. Then the logits of all nodes are computed once, after training.
+
+    Args:
+        models: new models, read one after the other, so they may be one object with new weights.
+        nodes: of each model.
     """
 
     def __init__(
         self, models: Iterable[NodeModel], features: Features, nodes: Sequence[LearningNodes], config: TrainConfig
     ) -> None:
-        self.features, self.reduction, self.labelled = features, nodes[0].train.reduction, type(nodes[0].train)
-        self.generator, self.model, states = _one_for_all(models)
+        generators, states = [], []
+        for model in models:
+            drawing = [vars(module) for module in model.modules() if "generator" in vars(module)]
+            generators += [attributes["generator"] for attributes in drawing[:1]]
+            states.append({name: value.clone() for name, value in model.state_dict().items()})
+        self.model = model
+        self.generator = ReplicaGenerator(generators)
+        for attributes in drawing:
+            attributes["generator"] = self.generator
+
         learned = {name for name, _ in self.model.named_parameters()}
+        self.features = features
         self.state = {name: torch.stack([state[name] for state in states]) for name in states[0]}
         self.parameters = {name: self.state[name].requires_grad_() for name in self.state if name in learned}
         self.optimiser = make_optimiser(self.model, self.parameters, config)
         self.replica = torch.arange(len(states), device=next(iter(self.state.values())).device)
-        distinct = {id(pair): pair for pair in nodes}  # replicas of one split share what is precomputed
-        cached = {key: _with_cached(self.model, pair) for key, pair in distinct.items()}
+
+        cached = {id(pair): _with_cached(self.model, pair) for pair in {id(pair): pair for pair in nodes}.values()}
+        self.labelled, self.reduction = type(nodes[0].train), nodes[0].train.reduction
         self.train, self.validation = (_stacked([cached[id(pair)][part] for pair in nodes]) for part in (0, 1))
         self.evaluated, self.field = (self.train, self.validation), None
-        self.shared: dict[str, Any] = {}
-        if len(distinct) == 1:
-            self._share(cached[id(nodes[0])])
-
-    def _share(self, nodes: LearningNodes) -> None:
-        """Keep what replicas of one split share: what the model precomputes, and the field of the labelled nodes."""
-        if "cached" not in self.train:
-            self.shared = {"cached": nodes.train.cached}
-        labelled = torch.unique(torch.cat([nodes.train.nodes, nodes.validation.nodes]))
-        if NODES_PER_LABEL * len(labelled) <= self.features.shape[0]:
-            self.field = self.model.receptive_field(labelled)
-        if self.field is not None:
-            rows = [part | {"nodes": torch.bucketize(part["nodes"].contiguous(), labelled)} for part in self.evaluated]
-            self.evaluated = (rows[0], rows[1])
+        self.shared: dict[str, Any] = {}  # of one split, what the model precomputed if that is no tensor
+        if len(cached) == 1:
+            split = cached[id(nodes[0])]
+            if "cached" not in self.train:
+                self.shared = {"cached": split.train.cached}
+            labelled = torch.unique(torch.cat([split.train.nodes, split.validation.nodes]))
+            if NODES_PER_LABEL * len(labelled) <= features.shape[0]:
+                self.field = self.model.receptive_field(labelled)
+            if self.field is not None:  # rows of the logits that are computed take the place of nodes
+                rows = [
+                    part | {"nodes": torch.bucketize(part["nodes"].contiguous(), labelled)} for part in self.evaluated
+                ]
+                self.evaluated = (rows[0], rows[1])
 
     def step(self, epoch: int) -> Tensor:
         self.model.train()
         self.optimiser.zero_grad()
 
-        def one(state: dict[str, Tensor], replica: Tensor, train: dict[str, Any]) -> Tensor:
+        def loss_of_replica(state: dict[str, Tensor], replica: Tensor, train: dict[str, Any]) -> Tensor:
             self.generator.replica = replica
             nodes = self.labelled(**train, **self.shared, reduction=self.reduction)
-            return self._result("objective", state, self.features, nodes, epoch)
+            return self._call("objective", state, self.features, nodes, epoch)
 
-        losses: Tensor = torch.vmap(one, randomness="error")(self.state, self.replica, self.train)
+        losses: Tensor = torch.vmap(loss_of_replica, randomness="error")(self.state, self.replica, self.train)
         losses.sum().backward()
         self.optimiser.step()
         return losses.detach()
@@ -226,24 +244,24 @@ class Replicas(Learner):
     def evaluate(self) -> Evaluation:
         self.model.eval()
 
-        def one(state: dict[str, Tensor], *nodes: dict[str, Any]) -> tuple[Tensor, ...]:
+        def scores_of_replica(state: dict[str, Tensor], *nodes: dict[str, Any]) -> tuple[Tensor, ...]:
             if self.field is None:
-                logits = self._result("forward", state, self.features)
+                logits = self._call("forward", state, self.features)
             else:
-                logits = self._result("logits_of", state, self.features, self.field)
-            return _scores(logits, *(self.labelled(**some) for some in nodes))
+                logits = self._call("logits_of", state, self.features, self.field)
+            return _scores(logits, *(self.labelled(**part) for part in nodes))
 
-        logits, *scores = torch.vmap(one)(self.state, *self.evaluated)
+        logits, *scores = torch.vmap(scores_of_replica)(self.state, *self.evaluated)
         return Evaluation(logits if self.field is None else None, *scores)
 
     @torch.no_grad()
     def logits(self, weights: dict[str, Tensor]) -> Tensor:
         self.model.eval()
-        logits: Tensor = torch.vmap(lambda state: self._result("forward", state, self.features))(weights)
+        logits: Tensor = torch.vmap(lambda state: self._call("forward", state, self.features))(weights)
         return logits
 
-    def _result(self, method: str, state: dict[str, Tensor], *given: Any) -> Tensor:
-        """Return what a method of the model returns with the parameters and buffers of one replica."""
+    def _call(self, method: str, state: dict[str, Tensor], *given: Any) -> Tensor:
+        """Call a method of the model with the parameters and buffers of one replica."""
         named = {f"model.{name}": value for name, value in state.items()}
         result: Tensor = functional_call(_Calls(self.model), named, (method, *given), tie_weights=False)
         return result
@@ -273,19 +291,6 @@ def _scores(logits: Tensor, train: Labelled, validation: Labelled) -> tuple[Tens
     return logits, validation.loss(logits), train.score(logits), validation.score(logits)
 
 
-def _one_for_all(models: Iterable[NodeModel]) -> tuple[ReplicaGenerator, NodeModel, list[dict[str, Tensor]]]:
-    """Return a generator for all models, one model that draws from it, and the state of each model."""
-    generators, states = [], []
-    for model in models:
-        drawing = [vars(module) for module in model.modules() if "generator" in vars(module)]
-        generators += [attributes["generator"] for attributes in drawing[:1]]
-        states.append({name: value.clone() for name, value in model.state_dict().items()})
-    generator = ReplicaGenerator(generators)
-    for attributes in drawing:
-        attributes["generator"] = generator
-    return generator, model, states
-
-
 def _with_cached(model: NodeModel, nodes: LearningNodes) -> LearningNodes:
     """Attach what the model precomputes from the training nodes and labels."""
     with torch.no_grad():
@@ -298,6 +303,6 @@ def _stacked(parts: Sequence[Labelled]) -> dict[str, Tensor]:
     for name, first in vars(parts[0]).items():
         if isinstance(first, Tensor):
             column = [getattr(part, name) for part in parts]
-            same = all(one is first for one in column)
+            same = all(tensor is first for tensor in column)
             stacked[name] = first.expand(len(parts), *first.shape) if same else torch.stack(column)
     return stacked

@@ -6,6 +6,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -74,9 +75,13 @@ def train_runs(
             kept = None if checkpoint is None else checkpoint((task, seed))
             yield train_seed(method, prepared, task, config, seed, device, on_epoch, batches, kept)
         return
+    sizes = [(len(task.train), len(task.validation)) for task, _ in runs]
     most, done = _MOST_REPLICAS, 0
     while done < len(runs):
-        group = runs[done : done + min(most, _alike(runs[done:]))]
+        end = done + 1
+        while end < min(done + most, len(runs)) and sizes[end] == sizes[done]:
+            end += 1
+        group = runs[done:end]
         tasks, seeds = [task for task, _ in group], [seed for _, seed in group]
         try:
             outcomes = train_side_by_side(method, prepared, tasks, config, seeds, device, on_epoch)
@@ -88,12 +93,6 @@ def train_runs(
             continue
         yield from outcomes
         done += len(group)
-
-
-def _alike(runs: Sequence[Run]) -> int:
-    """Return how many runs, from the first on, have as many training and validation nodes as the first."""
-    sizes = [(len(task.train), len(task.validation)) for task, _ in runs]
-    return next((i for i, size in enumerate(sizes) if size != sizes[0]), len(sizes))
 
 
 def train_seed(
@@ -113,17 +112,13 @@ def train_seed(
     """
     began = time.perf_counter()
     generator = torch.Generator(device).manual_seed(seed)
-    model = _built(method, prepared, task, config, generator)
+    model = _built(method, task, config, prepared, generator)
     nodes = labelled_nodes(task, device, config.class_weight, config.loss)
     learner: Learner
     if batches is None:
         learner = SingleLearner(model, prepared.features, nodes, config)
     else:
-
-        def build(part: Prepared, draws: torch.Generator) -> NodeModel:
-            return _built(method, part, task, config, draws)
-
-        learner = BatchLearner(model, build, batches, nodes, config, seed)
+        learner = BatchLearner(model, partial(_built, method, task, config), batches, nodes, config, seed)
     with kernels_if_worthwhile(task.adjacency):
         selection = _train(learner, [seed], config, device, on_epoch, checkpoint, generator)
     return _outcomes([task], [seed], selection, began - (checkpoint.earlier if checkpoint else 0.0))[0]
@@ -149,7 +144,7 @@ def train_side_by_side(
         model = None
         for task, generator in zip(tasks, generators, strict=True):
             if model is None or not method.redraw(model, generator):
-                model = _built(method, prepared, task, config, generator)
+                model = _built(method, task, config, prepared, generator)
             yield model
 
     nodes = {task: labelled_nodes(task, device, config.class_weight, config.loss) for task in dict.fromkeys(tasks)}
@@ -160,8 +155,9 @@ def train_side_by_side(
 
 
 def _built(
-    method: Method, prepared: Prepared, task: Task, config: TrainConfig, generator: torch.Generator
+    method: Method, task: Task, config: TrainConfig, prepared: Prepared, generator: torch.Generator
 ) -> NodeModel:
+    """Build a model on the device of its generator, or refuse settings that it does not support."""
     with generator.device:  # a generator draws on its own device alone
         model = method.build(prepared, task.n_classes, generator)
     model.to(generator.device)
@@ -184,10 +180,10 @@ def _train(
     checkpoint: SeedCheckpoint | None = None,
     generator: torch.Generator | None = None,
 ) -> Selection:
-    selection = Selection(config, len(seeds), device)
-    epoch = 0
-    if checkpoint is not None and generator is not None and (found := checkpoint.read()):
-        epoch, state = found
+    """Train all epochs and return the best of each model; `generator` is the one that a checkpoint keeps."""
+    selection, epoch = Selection(config, len(seeds), device), 0
+    if checkpoint is not None and generator is not None and (saved := checkpoint.read()):
+        epoch, state = saved
         learner.load_training_state(state)
         selection.load_state(state)
         generator.set_state(state["generator"])
@@ -195,15 +191,6 @@ def _train(
     def train_epoch() -> None:
         loss = learner.step(epoch)
         selection.offer(loss, learner.evaluate(), learner.weights)
-
-    def keep() -> None:
-        if (
-            checkpoint is not None
-            and generator is not None
-            and checkpoint.is_due
-            and (state := learner.training_state())
-        ):
-            checkpoint.write(epoch, state | selection.state() | {"generator": generator.get_state()})
 
     on_gpu = device.type == "cuda"
     run: Callable[[], None] = train_epoch
@@ -213,7 +200,7 @@ def _train(
         epoch += 1
         run()
         if on_gpu and epoch % REPORT_EVERY and epoch < config.epochs:
-            continue
+            continue  # what follows would wait for the GPU
         if on_epoch:
             try:
                 for seed, accuracy in zip(seeds, selection.accuracies(), strict=True):
@@ -222,7 +209,10 @@ def _train(
                 break
         if bool(selection.over.all()):
             break
-        keep()
+        if checkpoint is not None and generator is not None and checkpoint.is_due:
+            learned = learner.training_state()
+            if learned is not None:
+                checkpoint.write(epoch, learned | selection.state() | {"generator": generator.get_state()})
     del run  # and with it the memory of a CUDA graph
     selection.complete(learner.logits)
     return selection
@@ -238,10 +228,10 @@ def _outcomes(tasks: Sequence[Task], seeds: Sequence[int], selection: Selection,
         if failed[r]:
             failure = f"diverged at epoch {lengths[r]} (training loss {rows[-1, 0]:g}, validation loss {rows[-1, 1]:g})"
             outcomes.append(SeedOutcome(seed, rows, None, None, None, seconds, failure))
-            continue
-        outputs, weights = chosen[r][0].numpy(), chosen[r][1]
-        outputs = task.target.restored(outputs)
-        outcomes.append(SeedOutcome(seed, rows, best[r], outputs, weights, seconds))
+        else:
+            outputs, weights = chosen[r]
+            restored = task.target.restored(outputs.numpy())
+            outcomes.append(SeedOutcome(seed, rows, best[r], restored, weights, seconds))
     return outcomes
 
 
