@@ -44,7 +44,10 @@ def contract(rows: Rows, group: Int32s, n_coarse: int) -> Rows:
     """
     members, first = group_members(group, n_coarse)  # (n,), (n_coarse + 1,)
     start = offsets(group_sums(group, np.diff(rows.indptr), n_coarse))
-    kind = np.float32 if _sums_are_small(rows, group, n_coarse) else np.float64
+    strength = np.empty(rows.n)  # of a node: the sum of its row, infinite if a weight is not a whole number
+    run_over(even_ranges(rows.indptr), lambda low, high: _strengths(rows.indptr, rows.data, low, high, strength))
+    are_small = group_sums(group, strength, n_coarse).max(initial=0.0) <= EXACT
+    kind = np.float32 if are_small else np.float64
     made = Made(np.empty(start[-1], np.int32), np.empty(start[-1], kind))
     lengths, indptr = np.empty(n_coarse, np.int64), np.zeros(n_coarse + 1, np.int64)
     ranges = even_ranges(start, 1 + int(start[-1]) // PART)
@@ -73,13 +76,6 @@ def contract(rows: Rows, group: Int32s, n_coarse: int) -> Rows:
     for array in made:
         array.resize(indptr[-1], refcheck=False)  # frees the rest without a copy
     return Rows(frozen(indptr, np.int64), frozen(made.columns, np.int32), frozen(made.values, kind))
-
-
-def _sums_are_small(rows: Rows, group: Int32s, n_coarse: int) -> bool:
-    """Return whether all weights are whole and those of no hyper-node sum to more than `EXACT`."""
-    strength = np.empty(rows.n)  # of a node: the sum of its row
-    run_over(even_ranges(rows.indptr), lambda low, high: _strengths(rows.indptr, rows.data, low, high, strength))
-    return bool(group_sums(group, strength, n_coarse).max(initial=0.0) <= EXACT)
 
 
 def offsets(counts: Int64s) -> Int64s:

@@ -13,8 +13,7 @@ w_ij |F_i - F_j|^p with p = 1.3 in place of 2 (the graph p-Laplacian), by two ro
 |F_i - F_j|^(p-2) of the last solution. An edge starts with the weight A_ij sqrt(d_i d_j), so hubs conduct better.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -62,8 +61,10 @@ class Diffusion:
     """
 
     def __init__(self, adjacency: sp.csr_array, sharp: bool = False) -> None:
-        self.adjacency = _hubs_conduct(adjacency) if sharp else adjacency
-        self.rounds = ROUNDS if sharp else 0
+        self.adjacency, self.rounds = adjacency, ROUNDS if sharp else 0
+        if sharp:
+            root = sp.diags_array(np.sqrt(adjacency.sum(axis=1)))
+            self.adjacency = sp.csr_array(root @ adjacency @ root)
         self._hierarchy: Hierarchy | None = None
 
     def harmonic(self, nodes: NDArray[np.integer], labels: NDArray[Any], n_classes: int) -> Floats:
@@ -180,63 +181,46 @@ def conjugate_gradients(
     X, R = (np.zeros_like(B), B.copy()) if start is None else (start, B - A @ start)
     enough = TOLERANCE * np.linalg.norm(B, axis=0)
     P = Z = preconditioner(R)
-    rz = _products(R, Z)
+    rz = np.einsum("ij,ij->j", R, Z)
     for _ in range(steps):
         if (np.linalg.norm(R, axis=0) <= enough).all():
             return X, True
         AP = A @ P
-        step = _quotient(rz, _products(P, AP))
+        step = _quotient(rz, np.einsum("ij,ij->j", P, AP))
         X += step * P
         R -= step * AP
         Z = preconditioner(R)
-        before, rz = rz, _products(R, Z)
+        before, rz = rz, np.einsum("ij,ij->j", R, Z)
         P = Z + _quotient(rz, before) * P
     return X, bool((np.linalg.norm(R, axis=0) <= enough).all())
-
-
-@dataclass(frozen=True, eq=False)
-class _Grid:
-    """The system of one level, the inverse of its diagonal, and the node of the next level that each node is in."""
-
-    A: sp.csr_array
-    inverse: Floats  # (n, 1)
-    M: sp.csr_array | None
 
 
 class _Multigrid:
     """One V-cycle over the levels of the hierarchy, as a symmetric preconditioner."""
 
     def __init__(self, system: sp.csr_array, hierarchy: Hierarchy, unknown: NDArray[np.integer]) -> None:
-        self.grids: list[_Grid] = []
+        self.grids: list[tuple[sp.csr_array, sp.csr_array]] = []  # the system of each level, and the grouping matrix
         A, inside = system, unknown  # nodes of the level that hold a node without a label
         for level in hierarchy.levels[:-1]:
             inside, group = np.unique(level.grouping()[inside], return_inverse=True)
             n = A.shape[0]
             M = sp.csr_array((np.ones(n), group.astype(np.int32), np.arange(n + 1)), shape=(n, len(inside)))
-            self.grids.append(_grid(A, M))
+            self.grids.append((A, M))
             A = sp.csr_array(M.T @ A @ M)
-        self.solve_coarsest = splu(sp.csc_matrix(A)).solve if A.shape[0] <= 10 * _COARSEST else None
-        self.grids.append(_grid(A, None))
+        inverse = 1.0 / A.diagonal()[:, None]
+        is_small = A.shape[0] <= 10 * _COARSEST
+        self.solve_coarsest = splu(sp.csc_matrix(A)).solve if is_small else lambda R: inverse * R
 
-    def __call__(self, R: Floats) -> Floats:
-        return self._cycle(R, self.grids)
-
-    def _cycle(self, R: Floats, grids: Sequence[_Grid]) -> Floats:
-        grid = grids[0]
-        if grid.M is None:
-            solved: Floats = self.solve_coarsest(R) if self.solve_coarsest else grid.inverse * R
+    def __call__(self, R: Floats, level: int = 0) -> Floats:
+        if level == len(self.grids):
+            solved: Floats = self.solve_coarsest(R)
             return solved
-        X = _DAMPING * grid.inverse * R
-        coarse = self._cycle(grid.M.T @ (R - grid.A @ X), grids[1:])
-        X = X + grid.M @ coarse
-        smoothed: Floats = X + _DAMPING * grid.inverse * (R - grid.A @ X)
+        A, M = self.grids[level]
+        inverse = 1.0 / A.diagonal()[:, None]
+        X = _DAMPING * inverse * R
+        X = X + M @ self(M.T @ (R - A @ X), level + 1)
+        smoothed: Floats = X + _DAMPING * inverse * (R - A @ X)
         return smoothed
-
-
-def _hubs_conduct(adjacency: sp.csr_array) -> sp.csr_array:
-    """Multiply the weight of each edge by the root of its ends' degrees."""
-    root = sp.diags_array(np.sqrt(adjacency.sum(axis=1)))
-    return sp.csr_array(root @ adjacency @ root)
 
 
 def _weighted_by_agreement(adjacency: sp.csr_array, F: Floats) -> sp.csr_array:
@@ -250,21 +234,11 @@ def _weighted_by_agreement(adjacency: sp.csr_array, F: Floats) -> sp.csr_array:
     return weighted
 
 
-def _grid(A: sp.csr_array, M: sp.csr_array | None) -> _Grid:
-    return _Grid(A, 1.0 / A.diagonal()[:, None], M)
-
-
 def _laplacian(rows: sp.csr_array, unknown: NDArray[np.integer]) -> sp.csr_array:
     """Return D - A between nodes without a label, with a little more on the diagonal."""
     degree = rows.sum(axis=1)
     ground = _GROUND * np.maximum(degree, 1.0)
     return sp.csr_array(sp.diags_array(degree + ground) - rows[:, unknown])
-
-
-def _products(one: Floats, other: Floats) -> Floats:
-    """Return the inner product of each column with the same column of the other."""
-    products: Floats = np.einsum("ij,ij->j", one, other)
-    return products
 
 
 def _quotient(above: Floats, below: Floats) -> Floats:

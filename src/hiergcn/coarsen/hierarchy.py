@@ -66,14 +66,6 @@ class Level:
         return sum(array.nbytes for array in arrays if array is not None and not is_one_number(array))
 
 
-def _adds_up(level: Level, group: Int32s, coarser: Level) -> bool:
-    """Return whether node weights of the coarser level are the sums over groups."""
-    if group.max(initial=-1) >= coarser.n_nodes:
-        return False
-    sums = group_sums(frozen(group, np.int32), frozen(level.node_weight, np.int64), coarser.n_nodes)
-    return np.array_equal(sums, coarser.node_weight)
-
-
 class Sizes(NamedTuple):
     """Nodes and edges of each level, the input graph first."""
 
@@ -101,7 +93,14 @@ class Hierarchy:
             last = index == self.depth
             if last != (level.group is None):
                 raise InputError(f"Level {index} must have {'no' if last else 'a'} grouping.")
-            if level.group is not None and not _adds_up(level, level.group, self.levels[index + 1]):
+            if level.group is None:
+                continue
+            coarser, group, weight = self.levels[index + 1], frozen(level.group, np.int32), level.node_weight
+            n_coarse = coarser.n_nodes
+            adds_up = group.max(initial=-1) < n_coarse and np.array_equal(
+                group_sums(group, frozen(weight, np.int64), n_coarse), coarser.node_weight
+            )
+            if not adds_up:
                 raise InputError(f"Node weights of level {index + 1} are not the sums over groups of level {index}.")
 
     @property

@@ -1,6 +1,7 @@
 """A graph as a table for any tabular learner: own features, means of neighbours and hyper-nodes, harmonic columns."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,63 +32,32 @@ def node_table(
             f"The table would have {n:,} rows and {len(names) * (1 + hops + levels):,} columns, too many; "
             "give fewer hops or levels, or fewer features."
         )
-    parts: list[tuple[Sequence[str], NDArray[np.float64]]] = [(["degree"], np.diff(graph.adjacency.indptr)[:, None])]
-    own = _dense(graph)
-    if own is not None:
+    parts: list[tuple[Sequence[str], NDArray[Any]]] = [(["degree"], np.diff(graph.adjacency.indptr)[:, None])]
+    if graph.features is not None:
+        features = graph.features if isinstance(graph.features, np.ndarray) else graph.features.toarray()
+        own = np.asarray(features, dtype=np.float64)
         parts.append((names, own))
-        parts += _neighbour_means(graph, own, names, hops)
-        parts += _level_means(graph, own, names, levels)
+        sums = np.asarray(graph.adjacency.sum(axis=1), dtype=np.float64)
+        lonely = sp.diags_array((sums == 0).astype(np.float64))  # a node without neighbours keeps its own
+        mean = sp.csr_array(sp.diags_array(1.0 / np.where(sums > 0, sums, 1.0)) @ graph.adjacency + lonely)
+        values = own
+        for hop in range(1, hops + 1):
+            values = mean @ values
+            parts.append(([f"hop{hop}:{name}" for name in names], values))
+        hierarchy = coarsen(graph, levels)
+        for level in range(1, hierarchy.depth + 1):
+            group = hierarchy.hyper_nodes(level)
+            members = sp.csr_array((np.ones(n), (group, np.arange(n))), shape=(int(group.max()) + 1, n))
+            means = np.asarray(members @ own) / np.bincount(group)[:, None]
+            parts.append(([f"level{level}:{name}" for name in names], means[group]))
     if harmonic and graph.strata is not None:
-        parts.append(_harmonic(graph, train))
+        nodes = graph.labelled if graph.split is None else graph.split.train
+        if train is not None:
+            nodes = np.asarray(train, dtype=np.int64)
+        known = np.intersect1d(nodes, graph.labelled)
+        if known.size < 2:
+            raise InputError("Harmonic columns need two labels or more; give them, or set harmonic to False.")
+        columns = Diffusion(graph.adjacency).cross_fitted(known, graph.truth[known], graph.n_outputs)
+        parts.append(([f"near:{name}" for name in graph.target.names], columns))  # a node never sees its own label
     values = np.hstack([array for _, array in parts]).astype(np.float32)
     return pd.DataFrame(values, pd.Index(graph.ids, name="id"), [name for some, _ in parts for name in some])
-
-
-def _dense(graph: Graph) -> NDArray[np.float64] | None:
-    if graph.features is None:
-        return None
-    features = graph.features if isinstance(graph.features, np.ndarray) else graph.features.toarray()
-    return np.asarray(features, dtype=np.float64)
-
-
-def _neighbour_means(
-    graph: Graph, own: NDArray[np.float64], names: Sequence[str], hops: int
-) -> list[tuple[Sequence[str], NDArray[np.float64]]]:
-    """Return the mean over neighbours, over their neighbours, and so on; a node without neighbours keeps its own."""
-    sums = np.asarray(graph.adjacency.sum(axis=1), dtype=np.float64)
-    lonely = sp.diags_array((sums == 0).astype(np.float64))
-    mean = sp.csr_array(sp.diags_array(1.0 / np.where(sums > 0, sums, 1.0)) @ graph.adjacency + lonely)
-    parts, values = [], own
-    for hop in range(1, hops + 1):
-        values = mean @ values
-        parts.append(([f"hop{hop}:{name}" for name in names], values))
-    return parts  # type: ignore[return-value]
-
-
-def _level_means(
-    graph: Graph, own: NDArray[np.float64], names: Sequence[str], levels: int
-) -> list[tuple[Sequence[str], NDArray[np.float64]]]:
-    """Return the mean over the hyper-node of each node, level by level; fewer if the graph cannot be coarsened."""
-    hierarchy = coarsen(graph, levels)
-    parts: list[tuple[Sequence[str], NDArray[np.float64]]] = []
-    for level in range(1, hierarchy.depth + 1):
-        group = hierarchy.hyper_nodes(level)
-        ones = np.ones(graph.n_nodes)
-        members = sp.csr_array((ones, (group, np.arange(graph.n_nodes))), shape=(int(group.max()) + 1, graph.n_nodes))
-        means = np.asarray(members @ own) / np.bincount(group)[:, None]
-        parts.append(([f"level{level}:{name}" for name in names], means[group]))
-    return parts
-
-
-def _harmonic(graph: Graph, train: ArrayLike | None) -> tuple[Sequence[str], NDArray[np.float64]]:
-    """Return the known labels, diffused over the graph; a node never sees its own."""
-    if train is None:
-        nodes = graph.labelled if graph.split is None else graph.split.train
-    else:
-        nodes = np.asarray(train, dtype=np.int64)
-    known = np.intersect1d(nodes, graph.labelled)
-    if known.size < 2:
-        raise InputError("Harmonic columns need two labels or more; give them, or set harmonic to False.")
-    columns = Diffusion(graph.adjacency).cross_fitted(known, graph.truth[known], graph.n_outputs)
-    names = graph.class_names if graph.targets is None else (graph.target_name,)
-    return [f"near:{name}" for name in names], columns

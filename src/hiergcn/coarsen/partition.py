@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from hiergcn.coarsen.hierarchy import Hierarchy, Level
 from hiergcn.coarsen.multilevel import coarsen
 from hiergcn.coarsen.strategy import CoarsenConfig
-from hiergcn.compiled.csr import Bools, Float64s, Int32s, Int64s, Rows, frozen, matrix_of, rows_of
+from hiergcn.compiled.csr import Bools, Float64s, Int64s, Rows, frozen, matrix_of, rows_of
 from hiergcn.compiled.jit import kernel
 from hiergcn.errors import InputError
 
@@ -110,26 +109,17 @@ def restrict(hierarchy: Hierarchy, kept: Bools) -> Part:
     if kept.shape != (coarsest.n_nodes,) or not kept.any():
         raise InputError(f"A part must keep some of the {coarsest.n_nodes} hyper-nodes of the coarsest level.")
     levels: list[Level] = []
-    number = _numbers(kept)  # new numbers of the kept nodes of the level above
+    number = np.empty(0, np.int32)  # new number of each kept node of the level; -1 for the others
     for level in reversed(hierarchy.levels):
         group = None
         if level.group is not None:
             kept = kept[level.group]
             group = frozen(number[level.group[kept]], np.int32)
-            number = _numbers(kept)
-        levels.append(Level(_induced(level.adjacency, kept, number), frozen(level.node_weight[kept], np.int64), group))
+        number = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+        rows: Any = level.adjacency[np.flatnonzero(kept)]
+        inside = kept[rows.indices]  # the edges between kept nodes; rows stay sorted, since nodes keep their order
+        ends = np.concatenate(([0], np.cumsum(inside)))[rows.indptr]
+        columns, data = number[rows.indices[inside]], rows.data[inside]
+        induced = Rows(frozen(ends, np.int64), frozen(columns, np.int32), frozen(data, data.dtype))
+        levels.append(Level(matrix_of(induced), frozen(level.node_weight[kept], np.int64), group))
     return Part(np.flatnonzero(kept), Hierarchy(tuple(reversed(levels)), hierarchy.config, hierarchy.requested))
-
-
-def _numbers(kept: Bools) -> Int32s:
-    """Return the new number of each kept node; -1 for the others."""
-    return np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
-
-
-def _induced(adjacency: sp.csr_array, kept: Bools, number: Int32s) -> sp.csr_array:
-    """Return the edges between kept nodes; rows stay sorted, since nodes keep their order."""
-    rows: Any = adjacency[np.flatnonzero(kept)]
-    inside = kept[rows.indices]
-    ends = np.concatenate(([0], np.cumsum(inside)))[rows.indptr]
-    columns, data = number[rows.indices[inside]], rows.data[inside]
-    return matrix_of(Rows(frozen(ends, np.int64), frozen(columns, np.int32), frozen(data, data.dtype)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from hiergcn.coarsen.hierarchy import Hierarchy
 from hiergcn.compiled.csr import Int64s, rows_of
-from hiergcn.graph.neighbourhoods import Marks, count_marks, sampled_marks, spread_marks
+from hiergcn.graph.neighbourhoods import count_marks, sampled_marks, spread_marks
 
 
 def receptive_field_sizes(hierarchy: Hierarchy) -> Int64s:
@@ -18,16 +18,12 @@ def receptive_field_sizes(hierarchy: Hierarchy) -> Int64s:
     sizes = []
     for depth, level in enumerate(hierarchy.levels):
         marks = spread_marks(rows_of(level.adjacency), marks)
-        sizes.append(_refined(hierarchy, depth, marks)[:sample])
+        refined = marks
+        for finer in reversed(hierarchy.levels[:depth]):  # back up to the input nodes
+            refined = spread_marks(rows_of(finer.adjacency), refined[finer.grouping()])
+        sizes.append(count_marks(refined)[:sample])
         if level.group is not None:
             pooled = np.zeros(hierarchy.levels[depth + 1].n_nodes, dtype=np.uint64)
             np.bitwise_or.at(pooled, level.group, marks)
             marks = pooled
     return np.array(sizes)
-
-
-def _refined(hierarchy: Hierarchy, depth: int, marks: Marks) -> Int64s:
-    """Go back up from `depth` and count the input nodes that have each bit."""
-    for level in reversed(hierarchy.levels[:depth]):
-        marks = spread_marks(rows_of(level.adjacency), marks[level.grouping()])
-    return count_marks(marks)

@@ -80,14 +80,16 @@ def load_hierarchy(path: str | PathLike[str]) -> Hierarchy:
         header = json.loads(np.asarray(arrays["header"]).tobytes())
         if header["format"] != FORMAT:
             raise InputError(f"its format is {header['format']!r}, and this version reads {FORMAT!r}")
-        config = _config(header["config"])
+        config = header["config"]
+        if config["strategy"] not in strategy_names():
+            config["strategy"] = UnknownStrategy(config["strategy"])
         n = len(arrays["indptr"]) - 1
         matrix = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n, n))
         matrix.check_format(full_check=True)
         levels = [first_level(checked_adjacency(matrix))]
         for i in range(header["depth"]):
             levels[-1:] = _step(levels[-1], arrays[f"group_{i}"], i)
-        return Hierarchy(tuple(levels), config, header["requested"])
+        return Hierarchy(tuple(levels), CoarsenConfig(**config), header["requested"])
     except (KeyError, ValueError, TypeError, IndexError) as error:  # InputError is a ValueError
         reason = f"it has no {error}" if isinstance(error, KeyError) else str(error).rstrip(".")
         raise InputError(f"{path} is not a usable hierarchy: {reason}; make it again with coarsen.") from error
@@ -104,12 +106,6 @@ def _read(path: str | PathLike[str]) -> dict[str, npt.NDArray[Any]]:
         raise InputError(f"There is no file {path}; give the path of a saved hierarchy.") from error
     except DAMAGED_ARRAYS as error:
         raise InputError(f"{path} cannot be read as a hierarchy ({error!s:.200}); make it again.") from error
-
-
-def _config(stored: dict[str, Any]) -> CoarsenConfig:
-    if stored["strategy"] not in strategy_names():
-        stored = stored | {"strategy": UnknownStrategy(stored["strategy"])}
-    return CoarsenConfig(**stored)
 
 
 def _step(level: Level, group: npt.NDArray[Any], index: int) -> tuple[Level, Level]:

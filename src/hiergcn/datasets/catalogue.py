@@ -4,9 +4,12 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
+from importlib.resources import files as package_files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hiergcn.datasets.dataset_info import (
@@ -17,7 +20,6 @@ from hiergcn.datasets.dataset_info import (
     further_datasets,
     known_name,
 )
-from hiergcn.datasets.embedded import read_cora
 from hiergcn.datasets.folders import VARIABLE, FileSet, Progress, Source, find, obtain
 from hiergcn.datasets.planetoid_files import NELL, RECOVERED, read_nell, read_planetoid
 from hiergcn.errors import InputError
@@ -109,6 +111,28 @@ def _entry(name: str) -> DatasetEntry:
     return entry
 
 
+def _read_cora() -> tuple[Graph, Split]:
+    """Return Cora (Sen et al., 2008) as Planetoid numbers it, and its public split; ids are those of LINQS.
+
+    `scripts/build_cora.py` builds the file.
+    """
+    with package_files("hiergcn.datasets").joinpath("cora.npz").open("rb") as stream, np.load(stream) as archive:
+        parts: dict[str, NDArray[Any]] = {name: archive[name] for name in archive.files}
+    words, starts = parts["feature_indices"].astype(np.int32), parts["feature_indptr"].astype(np.int32)
+    n, width = starts.size - 1, int(parts["n_features"])
+    graph = Graph.from_edges(
+        parts["edge_source"],
+        parts["edge_target"],
+        n=n,
+        features=sp.csr_array((np.ones(words.size, np.float32), words, starts), shape=(n, width)),
+        labels=parts["labels"].astype(np.int64),
+        ids=parts["paper_ids"].astype(np.int64),
+        class_names=parts["class_names"].tolist(),
+        name="cora",
+    )
+    return graph, Split(parts["train"], parts["validation"], parts["test"])
+
+
 def _citation(info: DatasetInfo, size: int) -> DatasetEntry:
     """Citeseer or Pubmed, from the Planetoid repository; `size` is the bytes of its files."""
     names = tuple(f"ind.{info.name}.{part}" for part in ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index"))
@@ -152,7 +176,7 @@ def _masked(info: DatasetInfo, file: str) -> DatasetEntry:
 
 
 _CATALOGUE: dict[str, Callable[[DatasetInfo], DatasetEntry]] = {
-    "cora": lambda info: DatasetEntry(info, lambda *_: read_cora()),
+    "cora": lambda info: DatasetEntry(info, lambda *_: _read_cora()),
     "citeseer": lambda info: _citation(info, 1_036_188),
     "pubmed": lambda info: _citation(info, 8_722_598),
     "nell": _nell,

@@ -69,8 +69,14 @@ def read_files(folder: Path, name: str, *, multiplicity: bool = False) -> Planet
         return read_pickle(folder / f"ind.{name}.{suffix}")
 
     x, y, allx, tx, ty = part("x"), part("y"), part("allx"), part("tx"), part("ty")
-    test = read_test_index(folder / f"ind.{name}.test.index")
-    source, target = neighbour_lists(part("graph"))
+    index, lists = folder / f"ind.{name}.test.index", part("graph")
+    try:
+        test = np.array(index.read_text(encoding="ascii").split(), dtype=np.int64)
+    except ValueError as error:
+        raise InputError(f"{index} is not a list of node numbers; put the original file there.") from error
+    sizes = [len(neighbours) for neighbours in lists.values()]
+    source = np.repeat(np.fromiter(lists.keys(), np.int64, len(lists)), sizes)
+    target = np.fromiter(chain.from_iterable(lists.values()), np.int64, sum(sizes))
     n = int(max(source.max(), target.max(), test.max(), allx.shape[0] - 1)) + 1
     labels = np.full(n, -1, np.int64)
     ally = folder / f"ind.{name}.ally"
@@ -98,22 +104,6 @@ def row_of_node(files: PlanetoidFiles) -> NDArray[np.int64]:
 def one_hot_labels(rows: NDArray[Any]) -> NDArray[np.int64]:
     """Return the column of the one in each row; -1 if a row is all zero."""
     return np.where(rows.any(axis=1), rows.argmax(axis=1), -1)
-
-
-def neighbour_lists(lists: dict[int, list[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return sources and targets of all entries of a dictionary of neighbour lists."""
-    sizes = [len(neighbours) for neighbours in lists.values()]
-    source = np.repeat(np.fromiter(lists.keys(), np.int64, len(lists)), sizes)
-    target = np.fromiter(chain.from_iterable(lists.values()), np.int64, sum(sizes))
-    return source, target
-
-
-def read_test_index(path: Path) -> NDArray[np.int64]:
-    """Read a text file of node numbers."""
-    try:
-        return np.array(path.read_text(encoding="ascii").split(), dtype=np.int64)
-    except ValueError as error:
-        raise InputError(f"{path} is not a list of node numbers; put the original file there.") from error
 
 
 # Every global that the files name, as Python 2 spelled it, and nothing else.
@@ -162,14 +152,10 @@ def read_nell(folder: Path, *, multiplicity: bool = False) -> tuple[Graph, Split
     classes = np.unique(columns[columns >= 0])
     labels = np.where(columns >= 0, np.searchsorted(classes, columns), -1)
     names = tuple(str(column) for column in classes)  # as numbered in the files, which use half of their columns
-    graph = Graph(files.adjacency, _features(files), labels, class_names=names, name="nell")
+    own = sp.eye_array(files.n_nodes - files.features.shape[0], dtype=files.features.dtype)  # of relation nodes
+    features = sp.csr_array(sp.block_diag([files.features, own], format="csr"))[row_of_node(files)]
+    graph = Graph(files.adjacency, features, labels, class_names=names, name="nell")
     return graph, Split(train, validation, files.test)
-
-
-def _features(files: PlanetoidFiles) -> Any:
-    """Return the words of the entities, and one column per relation node, in ascending order."""
-    own = sp.eye_array(files.n_nodes - files.features.shape[0], dtype=files.features.dtype)
-    return sp.csr_array(sp.block_diag([files.features, own], format="csr"))[row_of_node(files)]
 
 
 def _all_known_labels(folder: Path, files: PlanetoidFiles) -> NDArray[np.int64]:

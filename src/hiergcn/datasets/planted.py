@@ -87,32 +87,15 @@ def _tree(
         raise InputError("Homophily and decay must be between 0 and 1.")
     index = np.int32 if n <= np.iinfo(np.int32).max else np.int64
     node_at = rng.permutation(np.arange(n, dtype=index))
-    blocks = _blocks(n, classes, depth, branching)
-    source, target = _edges(rng, node_at, blocks, _edge_levels(blocks.size, homophily, decay), round(n * degree / 2))
-    return symmetric_adjacency(source, target, None, n), node_at, blocks
-
-
-def _blocks(n: int, classes: int, depth: int, branching: int) -> NDArray[np.int64]:
-    """Return the number of blocks at each level of the tree, from the whole graph to the leaves."""
-    counts = [1, classes]
+    counts = [1, classes]  # blocks at each level, from the whole graph to the leaves
     while len(counts) <= depth and counts[-1] * branching * SMALLEST <= n:
         counts.append(counts[-1] * branching)
-    return np.array(counts, dtype=np.int64)
-
-
-def _edge_levels(levels: int, homophily: float, decay: float) -> NDArray[np.float64]:
-    """Return the share of edges drawn at each level of the tree."""
-    inside = decay ** np.arange(levels - 2, -1, -1, dtype=np.float64)
-    return np.concatenate([[1 - homophily], homophily * inside / inside.sum()])
-
-
-def _edges(
-    rng: np.random.Generator, node_at: NDArray[Any], blocks: NDArray[np.int64], shares: NDArray[np.float64], m: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Draw m edges: a place, then another in the block that holds the first at a level drawn by `shares`."""
-    n = node_at.size
+    blocks = np.array(counts, dtype=np.int64)
+    inside = decay ** np.arange(blocks.size - 2, -1, -1, dtype=np.float64)
+    shares = np.concatenate([[1 - homophily], homophily * inside / inside.sum()])  # of the edges, at each level
+    m = round(n * degree / 2)
     source, target = np.empty(m, node_at.dtype), np.empty(m, node_at.dtype)
-    for start in range(0, m, CHUNK):
+    for start in range(0, m, CHUNK):  # a place, then another in the block that holds it at a level drawn by `shares`
         size = min(CHUNK, m - start)
         here = rng.integers(n, size=size)
         count = blocks[rng.choice(blocks.size, size=size, p=shares)]
@@ -121,7 +104,7 @@ def _edges(
         there = low + (rng.random(size) * (high - low)).astype(np.int64)
         source[start : start + size] = node_at[here]
         target[start : start + size] = node_at[there]
-    return source, target
+    return symmetric_adjacency(source, target, None, n), node_at, blocks
 
 
 def _first(block: NDArray[np.int64], n: int, count: NDArray[np.int64]) -> NDArray[np.int64]:
