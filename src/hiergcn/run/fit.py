@@ -36,6 +36,7 @@ from hiergcn.train.seeds import SeedResults, train_seeds, turns
 from hiergcn.train.selection import HISTORY
 from hiergcn.train.trainer import BATCH_LEVELS, Trainer
 from hiergcn.version import __version__
+from hiergcn.workers.machine import one_thread
 from hiergcn.workers.memory import available_memory, require_memory
 from hiergcn.workers.memory_plan import needed_on
 from hiergcn.workers.pool import Engine
@@ -55,6 +56,7 @@ DRAWN_NUMBERS = "drawn with seed 0: a fifth of the known values for validation a
 MOST_EPOCHS = 1000  # of a candidate of the automatic choice
 
 
+@one_thread()
 def fit(
     graph: Graph,
     split: Split | None = None,

@@ -32,7 +32,7 @@ from hiergcn.model.plus.network import HGCNPlusConfig
 from hiergcn.model.registry import build_method
 from hiergcn.settings.setting_table import method_facts
 from hiergcn.settings.settings import Settings
-from hiergcn.workers.machine import choose_device
+from hiergcn.workers.machine import choose_device, one_thread
 
 if TYPE_CHECKING:
     from hiergcn.run.folder import LoadedRun
@@ -143,6 +143,7 @@ class SavedModel(Answer):
         """Return a graph with the features that the model takes: matched by name, or made from the edges."""
         return with_structural_features(encoded_like(graph, self.columns, self.n_features))
 
+    @one_thread()
     def predict_proba(self, graph: Graph, device: str = "auto") -> NDArray[Any]:
         """Return the probability of each class for each node, (n, classes), or the number, (n, 1).
 
@@ -240,6 +241,7 @@ class SavedModel(Answer):
         here = listed[found[listed] >= 0]
         return found[here].astype(np.int64), here
 
+    @one_thread()
     def embed(self, graph: Graph, device: str = "auto") -> NDArray[np.float32] | None:
         """Return the input of the output layer, (n, hidden) for each network; None if there are no hidden layers."""
         self._check_applies(graph)
@@ -338,6 +340,7 @@ def predictions_on(run: "LoadedRun", graph: Graph, device: str = "auto") -> pd.D
     return pd.DataFrame({"id": graph.ids, **found, "seen": np.isin(graph.ids.astype(str), run.model.ids)})
 
 
+@one_thread()
 def explain(
     run: "LoadedRun", graph: Graph, node: str, *, class_: str | None = None, top: int = 10, device: str = "auto"
 ) -> Explanation:

@@ -26,7 +26,7 @@ from hiergcn.train.checkpoint import Checkpoint, SeedCheckpoint, digest
 from hiergcn.train.events import EpochDone, OnEpoch
 from hiergcn.train.loop import SeedOutcome, train_runs
 from hiergcn.train.selection import HISTORY
-from hiergcn.workers.machine import choose_device
+from hiergcn.workers.machine import choose_device, in_one_thread
 from hiergcn.workers.memory import require_memory
 from hiergcn.workers.memory_plan import coarsening_memory, plan_memory, planned_to_fit, unit_request
 from hiergcn.workers.pool import Engine, Send, Work, WorkerDiedError
@@ -145,7 +145,8 @@ class Trainer:
             yield kept
         if not runs:
             return
-        for run, outcome in zip(runs, self._train_all(settings, runs, on_epoch, workers), strict=True):
+        outcomes = in_one_thread(self._train_all(settings, runs, on_epoch, workers))
+        for run, outcome in zip(runs, outcomes, strict=True):
             self._keep(settings, run, outcome)
             yield outcome
 

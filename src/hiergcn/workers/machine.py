@@ -3,10 +3,11 @@
 import os
 import platform
 import subprocess
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -15,6 +16,8 @@ from hiergcn.version import __version__
 from hiergcn.workers.memory import proc_field
 
 _PACKAGES = ("torch", "numpy", "scipy", "numba", "pandas", "scikit-learn", "safetensors", "torch_geometric")
+T = TypeVar("T")
+
 _MANY_NODES = 200_000  # from which on several processes need too much memory
 
 FEW_ENTRIES = 50_000
@@ -25,12 +28,8 @@ takes about as long to start, to import what it needs and to record an epoch."""
 def choose_device(name: str = "auto", entries: int | None = None) -> torch.device:
     """Return a device by its name; `auto` is the first GPU that CUDA knows, unless the graph is small, else the CPU.
 
-    On a CPU torch gets one thread, unless OMP_NUM_THREADS says otherwise: results keep their last digits wherever they
-    are computed, and other seeds use the other cores. A GPU that is named (`cuda:1`) becomes the current one, for
-    which streams and kernels are made.
+    A GPU that is named (`cuda:1`) becomes the current one, for which streams and kernels are made.
     """
-    if "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(1)
     if name == "auto":
         worth_it = entries is None or entries >= FEW_ENTRIES
         return torch.device("cuda" if worth_it and torch.cuda.is_available() else "cpu")
@@ -48,6 +47,34 @@ def choose_device(name: str = "auto", entries: int | None = None) -> torch.devic
             raise unknown
         torch.cuda.set_device(device)
     return device
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Have torch use one thread, unless OMP_NUM_THREADS says otherwise; leave its threads and current GPU as they were.
+
+    So results keep their last digits wherever they are computed, and other seeds use the other cores.
+    """
+    threads, device = torch.get_num_threads(), torch.cuda.current_device() if torch.cuda.is_initialized() else None
+    try:
+        if "OMP_NUM_THREADS" not in os.environ:
+            torch.set_num_threads(1)
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        if device is not None:
+            torch.cuda.set_device(device)
+
+
+def in_one_thread(items: Iterator[T]) -> Iterator[T]:
+    """Yield items that torch computes, each with `one_thread`; the caller has its threads in between."""
+    while True:
+        with one_thread():
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+        yield item
 
 
 def cores() -> int:
@@ -74,7 +101,7 @@ def environment() -> dict[str, Any]:
         "system": platform.platform(),
         "processor": proc_field("cpuinfo", "model name") or platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
+        "threads": torch.get_num_threads() if "OMP_NUM_THREADS" in os.environ else 1,
         "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
     }
 
