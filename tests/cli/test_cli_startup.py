@@ -56,10 +56,9 @@ def test_waiting_threads_sleep_soon_unless_the_environment_says_how_they_wait(
     given: dict[str, str], expected: tuple[str | None, str | None]
 ) -> None:
     names = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
-    code = (
-        "import os, sys\nsys.argv = ['hiergcn', '--version']\nfrom hiergcn.cli import main\n"
-        f"try:\n    main()\nfinally:\n    print(*[os.environ.get(name) for name in {names}])\n"
-    )
+    shown = f"lambda: print(*[os.environ.get(name) for name in {names}])"
+    code = "import atexit, os, sys\nsys.argv = ['hiergcn', '--version']\nfrom hiergcn.cli import shell\n"
+    code += f"atexit.register({shown})\nshell()"
     rest = {name: value for name, value in os.environ.items() if name not in names}
     done = subprocess.run([sys.executable, "-c", code], env=rest | given, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[-1] == " ".join(map(str, expected))

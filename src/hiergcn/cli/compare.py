@@ -81,18 +81,17 @@ def compare(
         check_free(out)  # before any work is done
     options.announce(source)
 
-    with options.importing():
-        from hiergcn.graph.split import parse_splits
+    from hiergcn.graph.split import parse_splits
 
-        specs = parse_splits(splits)
-        read = options.read_data(source)
-        read.check_labels()  # a wrong column is found before torch is imported
+    specs = parse_splits(splits)
+    read = options.read_data(source)
+    read.check_labels()  # a wrong column is found before torch is imported
 
-        from hiergcn.cli.progress import CompareProgress, Progress
-        from hiergcn.comparison.compare import compare as run_compare
-        from hiergcn.comparison.compare import describe_splits, parse_methods
-        from hiergcn.comparison.method_scores import COMPARISON, SCORES
-        from hiergcn.run.out_folder import write_or_rescue
+    from hiergcn.cli.progress import CompareProgress, Progress
+    from hiergcn.comparison.compare import compare as run_compare
+    from hiergcn.comparison.compare import describe_splits, parse_methods
+    from hiergcn.comparison.method_scores import COMPARISON, SCORES
+    from hiergcn.run.out_folder import write_or_rescue
 
     methods = parse_methods(models, source.dataset, changes)
     if against is not None and against not in methods:

@@ -115,21 +115,20 @@ def fit(
     folder = out or Path("runs")
     if is_first_rank():
         folder = options.out_folder(context, out, Path("runs") / f"{source.name}-{method}")
-    with options.importing():
-        read = options.read_data(source)
-        read.check_labels()  # a wrong column is found before torch is imported
-        if is_first_rank():
-            check_room(folder, run_size(read.graph, seeds))
+    read = options.read_data(source)
+    read.check_labels()  # a wrong column is found before torch is imported
+    if is_first_rank():
+        check_room(folder, run_size(read.graph, seeds))
 
-        from hiergcn.choose.adapt import AUTO
-        from hiergcn.choose.budget import default_limit
-        from hiergcn.cli.progress import FitProgress, Progress
-        from hiergcn.cli.summary import print_summary
-        from hiergcn.model.ops.ranks import joined, rank_device
-        from hiergcn.run.fit import baselines_for, checkpoint_of, drawn_split
-        from hiergcn.run.fit import fit as run_fit
-        from hiergcn.settings.settings import settings_for
-        from hiergcn.workers.machine import workers_for
+    from hiergcn.choose.adapt import AUTO
+    from hiergcn.choose.budget import default_limit
+    from hiergcn.cli.progress import FitProgress, Progress
+    from hiergcn.cli.summary import print_summary
+    from hiergcn.model.ops.ranks import joined, rank_device
+    from hiergcn.run.fit import baselines_for, checkpoint_of, drawn_split
+    from hiergcn.run.fit import fit as run_fit
+    from hiergcn.settings.settings import settings_for
+    from hiergcn.workers.machine import workers_for
 
     if method != AUTO:
         settings_for(method, preset, source.dataset).override(changes)  # refuses values that do not go together

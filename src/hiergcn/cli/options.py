@@ -1,13 +1,11 @@
 """Options that several commands share, and the checks of their values."""
 
-import atexit
-import gc
 import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -171,18 +169,6 @@ def announce(source: "Source") -> None:
         return
     with suppress(OSError):  # nobody reads it
         typer.echo(f"Reading {printable(' and '.join(files))}")
-
-
-@contextmanager
-def importing() -> Iterator[None]:
-    """Let Python not look for garbage while libraries are imported: all they define stays, a million objects."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()  # nor look through those objects later, but at the end: some libraries count what is left then
-        atexit.register(gc.unfreeze)
-        gc.enable()
 
 
 def read_data(source: "Source") -> "ReadData":

@@ -51,10 +51,9 @@ def suggest(
         )
     else:
         source = Source(data, nodes, label, id_, weight, None, drop or (), unknown, delimiter, labels or (), target)
-        with options.importing():
-            graph = options.read_data(source).graph  # a wrong column is found before torch is imported
+        graph = options.read_data(source).graph  # a wrong column is found before torch is imported
 
-            from hiergcn.advise.suggest import suggest as suggest_nodes
+        from hiergcn.advise.suggest import suggest as suggest_nodes
 
         for note in graph.notes:
             console(stderr=True).print(f"Note: {printable(note)}", style="yellow", soft_wrap=True)

@@ -65,16 +65,15 @@ def tune(
     method = checked_method(model or method_for(None, source.dataset), None, source.dataset, changes)
     options.announce(source)
 
-    with options.importing():
-        read = options.read_data(source)
-        read.check_labels()  # a wrong column is found before torch is imported
+    read = options.read_data(source)
+    read.check_labels()  # a wrong column is found before torch is imported
 
-        from hiergcn.cli.progress import Progress
-        from hiergcn.comparison.tune import JOURNAL, write_tuning
-        from hiergcn.comparison.tune import tune as search
-        from hiergcn.report.figures import tuning_figure
-        from hiergcn.run.out_folder import check_free
-        from hiergcn.settings.settings import settings_for
+    from hiergcn.cli.progress import Progress
+    from hiergcn.comparison.tune import JOURNAL, write_tuning
+    from hiergcn.comparison.tune import tune as search
+    from hiergcn.report.figures import tuning_figure
+    from hiergcn.run.out_folder import check_free
+    from hiergcn.settings.settings import settings_for
 
     settings_for(method, None, source.dataset).override(changes)  # refuses values that do not go together
     folder = Path("runs") / f"{source.name}-{method}-tune" if out is None else out
