@@ -12,7 +12,7 @@ from sybil.evaluators.python import PythonEvaluator
 from sybil.parsers.markdown import CodeBlockParser
 from typer.main import get_command
 
-from hiergcn.cli import app
+from hiergcn.cli import make_app
 from hiergcn.datasets import planted_numbers
 from hiergcn.graph.tables.delimited import MISSING
 
@@ -72,7 +72,7 @@ def parse_commands(example: Example) -> None:
         program, *words = shlex.split(line, comments=True) or [""]
         if program != "hiergcn" or words[0].startswith("-"):
             continue
-        command: Any = get_command(app)
+        command: Any = get_command(make_app())
         while hasattr(command, "commands") and words[:1] and not words[0].startswith("-"):
             program, *words = words
             command = command.commands[program]

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from cli_shell import Command
 
-from hiergcn.cli import app
+from hiergcn.cli import _COMMANDS
 from hiergcn.model.registry import method_names
 
-COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback]
+COMMANDS = [name for names in _COMMANDS.values() for name in names]
 WRONG = {
     "fit cora --model gnc": "There is no model named 'gnc'; did you mean gcn?",
     "fit cora --model gcn --set hiden=3": "gcn has no setting named 'hiden'; did you mean hidden?",

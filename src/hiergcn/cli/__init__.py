@@ -9,14 +9,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from hiergcn.cli import check, coarsen, compare, datasets, explain, export, fit, methods, predict, report, suggest, tune
 from hiergcn.cli.help import MOST_LETTERS, Command, Group, usage_sentence
 from hiergcn.cli.terminal import is_first_rank, print_error
 from hiergcn.errors import HierGCNError, InputError, MissingPackageError
@@ -31,48 +31,50 @@ LIBRARIES = 3_000_000_000
 SPINS = "10000"
 """How often a thread of torch looks for work before it sleeps; about a tenth of a millisecond."""
 
-app = typer.Typer(
-    name="hiergcn",
-    cls=Group,
-    help="Predict the class, or a number, of every node of a graph from a few labels: H-GCN and other methods.",
-    epilog="Start with: hiergcn fit cora, or with your own files: hiergcn check edges.csv nodes.csv --label COLUMN",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MOST_LETTERS},
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # importing rich takes as long as all the rest
-)
 _COMMANDS = {
-    "Train and predict": (check.check, fit.fit, predict.predict, explain.explain, suggest.suggest),
-    "Compare": (compare.compare, tune.tune),
-    "Look up": (methods.models, methods.settings),
-    "More": (report.report, export.export, coarsen.coarsen),
+    "Train and predict": ("check", "fit", "predict", "explain", "suggest"),
+    "Compare": ("compare", "tune"),
+    "Look up": ("models", "settings", "datasets"),
+    "More": ("report", "export", "coarsen"),
 }
+_MODULES = {"models": "methods", "settings": "methods"}  # of the others it has the name of the command
 _OF_EXPERIMENTS = ("reproduce",)
-for panel, commands in _COMMANDS.items():
-    for command in commands:
-        app.command(cls=Command, rich_help_panel=panel)(command)
-app.add_typer(datasets.app, name="datasets", rich_help_panel="Look up")
+_ADDED: dict[str, Callable[..., Any]] = {}
 
 
 def add_command(name: str, function: Callable[..., Any]) -> None:
     """Add a command to the shell, unless it has one of that name."""
-    if name not in _names():
-        app.command(name, cls=Command, rich_help_panel="More")(function)
+    _ADDED.setdefault(name, function)
 
 
-def _names() -> list[str]:
-    known: list[Any] = [*app.registered_commands, *app.registered_groups]
-    return [one.name or getattr(getattr(one, "callback", None), "__name__", "") for one in known]
-
-
-def _add_plugins(words: list[str]) -> None:
-    """Add the commands of other packages, unless the first word is one of the shell's own."""
-    if words and words[0] in _names():
-        return
-    for name, function in plugins("commands").items():
-        add_command(name, function)
-    if words and words[0] in _OF_EXPERIMENTS and words[0] not in _names():
-        raise MissingPackageError(f"hiergcn {words[0]} {EXPERIMENTS}")
+def make_app(words: Sequence[str] = ()) -> typer.Typer:
+    """Return the shell for a command line: with the command that its first word names, or else with all of them."""
+    app = typer.Typer(
+        name="hiergcn",
+        cls=Group,
+        help="Predict the class, or a number, of every node of a graph from a few labels: H-GCN and other methods.",
+        epilog="Start with: hiergcn fit cora, or with your own files: hiergcn check edges.csv nodes.csv --label COLUMN",
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MOST_LETTERS},
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # importing rich takes as long as all the rest
+    )
+    app.callback()(_options)
+    panels = {name: panel for panel, names in _COMMANDS.items() for name in names}
+    named = [word for word in words[:1] if word in panels]
+    for name in named or panels:
+        module = import_module(f"hiergcn.cli.{_MODULES.get(name, name)}")
+        if name == "datasets":
+            app.add_typer(module.app, name=name, rich_help_panel=panels[name])
+        else:
+            app.command(name, cls=Command, rich_help_panel=panels[name])(getattr(module, name))
+    if not named:  # commands of other packages
+        added = {name: function for name, function in (_ADDED | plugins("commands")).items() if name not in panels}
+        for name, function in added.items():
+            app.command(name, cls=Command, rich_help_panel="More")(function)
+        if words and words[0] in _OF_EXPERIMENTS and words[0] not in added:
+            raise MissingPackageError(f"hiergcn {words[0]} {EXPERIMENTS}")
+    return app
 
 
 def _show_version(wanted: bool) -> None:
@@ -81,7 +83,6 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[  # noqa: ARG001
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
@@ -130,8 +131,7 @@ def main() -> None:
     _handle_signals()
     _open_streams()
     try:
-        _add_plugins(sys.argv[1:])
-        code = app(prog_name="hiergcn", standalone_mode=False)
+        code = make_app(sys.argv[1:])(prog_name="hiergcn", standalone_mode=False)
     except Exception as error:
         if os.environ.get(TRACEBACK):
             raise

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130  # the exit code of shells after Ctrl-C
 AUTO = "auto"
-PRESETS = ("paper", "reference", "plus", "plus-few", "long-range", "elsewhere")
 
 
 def _in_panel(title: str) -> Callable[..., Any]:
@@ -61,8 +60,12 @@ def complete_models(incomplete: str) -> list[str]:
     return [before + comma + name for name in method_names() if name.startswith(last)]
 
 
-def complete_preset(incomplete: str) -> list[str]:
-    return [name for name in PRESETS if name.startswith(incomplete)]
+def complete_preset(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the presets of the named method, or of H-GCN, that begin with a text."""
+    from hiergcn.settings.settings import preset_names
+
+    model = ctx.params.get("model")
+    return [name for name in preset_names(model if model in method_names() else "hgcn") if name.startswith(incomplete)]
 
 
 def complete_setting(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:

@@ -10,10 +10,10 @@ from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bars
 
 from hiergcn.cli.terminal import console, duration, percent, printable
-from hiergcn.comparison import method_scores
 from hiergcn.train import events
 
 if TYPE_CHECKING:
+    from hiergcn.comparison.method_scores import CompareEvent
     from hiergcn.train.loop import SeedOutcome
     from hiergcn.workers.pool import Engine
 
@@ -190,7 +190,9 @@ class CompareProgress:
         self.done = self.runs = 0
         self.models: list[str] = []
 
-    def __call__(self, event: method_scores.CompareEvent) -> None:
+    def __call__(self, event: "CompareEvent") -> None:
+        from hiergcn.comparison import method_scores  # a fit does without
+
         match event:
             case method_scores.MethodStarted(model, runs):
                 if self.done == self.runs:  # else several run at the same time

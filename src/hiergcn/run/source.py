@@ -117,14 +117,15 @@ class Source:
         return None
 
     def _read(self, on_bytes: OnBytes | None) -> "Data":
-        from hiergcn.datasets import load_dataset
-        from hiergcn.graph.tables.csv_files import read_csv
-
         if self.is_dataset:
+            from hiergcn.datasets import load_dataset
+
             dataset = load_dataset(self.data, progress=on_bytes)
             return Data(dataset.graph, dataset.split, "the dataset's own")
         if self.is_whole_graph:
             return self._read_whole()
+        from hiergcn.graph.tables.csv_files import read_csv
+
         files = read_csv(self.data, self.nodes, self._options())
         split_from = f"column {files.nodes.columns.split!r}" if files.graph.split and files.nodes else None
         return Data(files.graph, files.graph.split, split_from, files.obstacle, files)
