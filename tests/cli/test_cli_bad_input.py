@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from cli_shell import FEW_EPOCHS, Command, Outcome
 
-from hiergcn.cli import _open_streams, app
+from hiergcn.cli import _open_streams, make_app
 
 CSV = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper")
 
@@ -164,7 +164,7 @@ def test_a_bug_is_reported_as_a_bug(command: Command, folder: Path, monkeypatch:
     monkeypatch.setenv("HIERGCN_TRACEBACK", "1")
     monkeypatch.setattr("sys.argv", ["hiergcn", "datasets"])
     with pytest.raises(ZeroDivisionError):
-        app()
+        make_app()()
 
 
 @pytest.mark.parametrize(
