@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any
 
-from hiergcn.graph.split import few_labels, random_splits
+from hiergcn.graph.split import drawn_splits, few_labels
 from hiergcn.model.registry import method_title
 from hiergcn_experiments.experiment import NUMBERED, Arm, Column, Experiment, Measurement
 
@@ -211,7 +211,7 @@ def _random_splits(scale: Scale) -> Experiment:
         "random-splits",
         arms=tuple(replace(arm, splits=scale.fewer_splits.get(arm.name)) for arm in arms),
         datasets=scale.citation,
-        columns=(Column(splits=random_splits(scale.splits)),),
+        columns=(Column(splits=drawn_splits("random", scale.splits)),),
     )
 
 
@@ -285,7 +285,7 @@ def _plus_random_splits(scale: Scale) -> Experiment:
         "plus-random-splits",
         arms=(*_plus("plus"), Arm("grand", "grand"), Arm("gcn", "gcn", seeds=1)),
         datasets=scale.citation,
-        columns=(Column(splits=random_splits(scale.splits)),),
+        columns=(Column(splits=drawn_splits("random", scale.splits)),),
         seeds=NUMBERED,
     )
 

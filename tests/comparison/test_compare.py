@@ -27,7 +27,7 @@ from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import metrics_for, result_key
 from hiergcn.evaluate.paired import signed_rank_p
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.split import PUBLIC, parse_splits, random_splits
+from hiergcn.graph.split import PUBLIC, drawn_splits, parse_splits
 from hiergcn.run.fit import fit
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.workers.pool import Engine
@@ -126,7 +126,7 @@ def test_explanations_name_the_rival_the_pairs_and_the_lowest_p(comparison: Comp
     assert "over paired seeds, for this split only" in words
     assert "overlap" not in words
     pairs = tuple(replace(one, units=5) for one in comparison.differences)
-    several = replace(comparison, splits=random_splits(5), differences=pairs)
+    several = replace(comparison, splits=drawn_splits("random", 5), differences=pairs)
     assert "With 5 pairs p cannot fall below 0.0625" in " ".join(several.explanations)
     assert "Random splits overlap" in " ".join(several.explanations)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from hiergcn.errors import InputError
-from hiergcn.graph.split import few_labels, random_splits
+from hiergcn.graph.split import drawn_splits, few_labels
 from hiergcn_experiments.experiment import NUMBERED, Arm, Column, Experiment
 from hiergcn_experiments.experiments import CITATION, FULL, QUICK, Scale, paper_experiments, plus_experiments
 from hiergcn_experiments.runner import chosen
@@ -26,7 +26,7 @@ def test_full_size_has_as_many_runs_as_the_paper_asks_for() -> None:
 def test_fewer_splits_are_the_first_ones_and_the_experiment_says_so() -> None:
     experiment = paper_experiments(FULL)["random-splits"]
     slow = next(cell for cell in experiment.cells() if cell.arm == "deepwalk")
-    assert [split for split, _ in slow.runs] == list(random_splits(10))
+    assert [split for split, _ in slow.runs] == list(drawn_splits("random", 10))
     assert "(10 of them for DGCN, GAT, GRAND, Planetoid-I, Planetoid-T, Graph U-Net, DeepWalk)" in experiment.about
     few = paper_experiments(FULL)["table3"]
     gat = next(cell for cell in few.cells() if cell.place == ("gat", "pubmed", "5"))
@@ -98,6 +98,6 @@ class TestPlus:
 
     def test_an_arm_can_be_limited_to_columns(self) -> None:
         arm = Arm("mlp", "mlp", columns=("b",), seeds=NUMBERED)
-        columns = (Column("a"), Column("b", splits=random_splits(3)))
+        columns = (Column("a"), Column("b", splits=drawn_splits("random", 3)))
         (cell,) = Experiment("small", "", "", (arm,), ("cora",), columns).cells()
         assert [seed for _, seed in cell.runs] == [0, 1, 2]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
+from hiergcn.graph.structure import with_structural_features
 
 PATH = sp.csr_array(np.array([[0, 2.0, 0], [2, 0, 1], [0, 1, 0]]))  # 0 -2- 1 -1- 2
 
@@ -28,11 +29,10 @@ def test_a_small_graph_by_hand() -> None:
     assert graph.ids.tolist() == [0, 1, 2]
     assert graph.class_names == ("0", "1")
     assert repr(graph) == "Graph('path', nodes=3, edges=2, features=3, classes=2, labelled=2)"
-
-
-def test_a_graph_without_features_and_labels() -> None:
-    graph = Graph(PATH)
-    assert (graph.n_features, graph.n_classes, graph.labelled.size) == (0, 0, 0)
+    bare = Graph(PATH, ids=np.array([900, 5, 77]))
+    assert (bare.n_features, bare.n_classes, bare.labelled.size, bare.ids.tolist()) == (0, 0, 0, [900, 5, 77])
+    assert graph.has_own_features
+    assert not with_structural_features(bare).has_own_features
 
 
 def test_self_loops_are_kept_and_not_counted_as_edges() -> None:
@@ -101,11 +101,6 @@ def test_weights_that_are_all_1_take_no_memory() -> None:
     assert graph.n_edges == 6
     dense[1, 2] = dense[2, 1] = 2.0
     assert Graph(sp.csr_array(dense)).adjacency.data.strides == (8,)
-
-
-def test_text_and_gappy_ids() -> None:
-    assert Graph(PATH, ids=np.array(["b", "a", "7"])).ids.tolist() == ["b", "a", "7"]
-    assert Graph(PATH, ids=np.array([900, 5, 77])).ids.tolist() == [900, 5, 77]
 
 
 def test_with_labels_keeps_all_else() -> None:

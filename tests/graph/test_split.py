@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import dijkstra
 
-from hiergcn.datasets import city_graph, load_dataset, planted_graph
+from hiergcn.datasets import load_dataset, planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.split import PUBLIC, SplitSpec, few_labels, parse_splits, random_splits, splits_text
+from hiergcn.graph.split import SplitSpec, few_labels, parse_splits, splits_text
 
 
 def test_parts_are_sorted_int64_and_read_only() -> None:
@@ -39,7 +39,7 @@ def test_masks_and_indices_give_the_same_split() -> None:
     [
         (([0, 1], [1], [2]), "Node 1 is in train and in validation"),
         (([0], [1], [0]), "Node 0 is in train and in test"),
-        (([0], [1], [1]), "Node 1 is in validation and in test"),
+        (([0], [1], [2, 3], [3, 4]), "Node 3 is in test and in calibration"),
         (([0, 0], [1], [2]), "The train part names node 0 twice"),
         (([0], [-1], [2]), "The validation part names node -1"),
         (([0.5], [1], [2]), "The train part must be a list of node numbers"),
@@ -101,11 +101,6 @@ def test_random_says_what_is_too_small(labels: list[int], options: dict[str, int
 
 def graph_with(labels: list[int] | None) -> Graph:
     return Graph(sp.csr_array((6, 6)), labels=None if labels is None else np.array(labels), name="six")
-
-
-def test_check_accepts_what_can_be_learned() -> None:
-    Split([0, 1], [2], [3]).check(graph_with([0, 1, 0, 1, -1, -1]))  # type: ignore[arg-type]
-    Split([0, 1], [2], []).check(graph_with([0, 1, 0, -1, -1, -1]))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -241,11 +236,6 @@ class TestBlocked:
         assert len({int(node) // 100 for node in split.test}) == 1
         assert {int(node) // 100 for node in split.train}.isdisjoint({int(split.test[0]) // 100})
 
-    def test_shares(self) -> None:
-        split = Split.blocked(grid(20, 20), train=0.3, validation=0.05, test=0.25)
-        assert repr(split) == "Split(train=120, validation=20, test=100)"
-        split.check(grid(20, 20))
-
     @pytest.mark.parametrize("shares", [{"train": 0.6}, {"train": -0.1}, {"test": 0.9}, {"gap": -1}])
     def test_bad_shares(self, shares: dict[str, Any]) -> None:
         with pytest.raises(InputError, match="sum to at most 1, and gap at least 0"):
@@ -279,13 +269,6 @@ class TestSplitSpec:
         assert set(small.validation) < set(own.validation)
         assert np.array_equal(small.test, own.test)
 
-    def test_random_splits_differ_and_repeat(self) -> None:
-        graph, own = self.cora.graph, self.cora.split
-        first, second = (split.split(graph, own) for split in random_splits(2))
-        assert set(first.train) != set(second.train)
-        assert np.array_equal(first.train, SplitSpec("random", 0).split(graph, own).train)
-        assert (first.train.size, first.validation.size) == (140, 500)
-
     def test_tenths_and_blocked_splits_by_name(self) -> None:
         graph, own = self.cora.graph, self.cora.split
         tenths, blocked = (parse_splits(text) for text in ("tenths:2", "blocked:2"))
@@ -309,16 +292,6 @@ class TestSplitSpec:
     @pytest.mark.parametrize("text", ["public", "random:3", "tenths:1", "blocked:12"])
     def test_splits_have_one_text(self, text: str) -> None:
         assert splits_text(parse_splits(text)) == text
-
-    def test_names_tell_splits_apart(self) -> None:
-        every = [
-            PUBLIC,
-            *random_splits(3),
-            *parse_splits("tenths:3"),
-            *parse_splits("blocked:3"),
-            *(spec for small in (True, False) for n in (5, 10) for spec in few_labels(n, 3, small_validation=small)),
-        ]
-        assert len({spec.name for spec in every}) == len(every)
 
     def test_too_few_nodes_to_draw_from_is_said(self) -> None:
         with pytest.raises(InputError, match="20 labelled nodes, too few for 21"):
@@ -355,13 +328,8 @@ def test_few_labels_are_not_spent_on_calibration() -> None:
     assert split.with_calibration(np.arange(20) % 2, fewest=4).calibration.size == 4
 
 
-def test_calibration_nodes_belong_to_no_other_part() -> None:
-    with pytest.raises(InputError, match="Node 3 is in test and in calibration"):
-        Split(*(np.array(part) for part in ([0], [1], [2, 3], [3, 4])))
-
-
 def test_validation_apart_keeps_test_nodes_and_sizes() -> None:
-    graph = city_graph(800, seed=2)
+    graph = grid(40, 20)
     assert graph.labels is not None
     blocked = SplitSpec("blocked", 0).split(graph, Split.blocked(graph))
     apart = SplitSpec("apart", 0).split(graph, blocked)

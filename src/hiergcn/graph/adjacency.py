@@ -56,7 +56,12 @@ def checked_adjacency(adjacency: Any) -> sp.csr_array:
     if matrix.dtype.kind not in "buif":
         raise InputError(f"Edge weights are of type {matrix.dtype}; give real numbers.")
     matrix = sp.csr_array(matrix).astype(np.float64, copy=False)
-    _check_weights(matrix)
+    data = matrix.data
+    if data.size and not (data.min() >= 0 and data.max() <= LARGEST_WEIGHT):  # NaN fails both comparisons
+        entry = int(np.argmax(~((data >= 0) & (data <= LARGEST_WEIGHT))))
+        row, column = position_of(matrix, entry)
+        rule = f"weights must be finite, not negative and at most {LARGEST_WEIGHT:g}"
+        raise InputError(f"The edge of nodes {row} and {column} has weight {data[entry]}; {rule}.")
     if not matrix.has_canonical_format or np.count_nonzero(matrix.data) < matrix.data.size:
         matrix = matrix.copy()  # never change the caller's own matrix
         matrix.sum_duplicates()
@@ -66,28 +71,14 @@ def checked_adjacency(adjacency: Any) -> sp.csr_array:
         matrix = sp.csr_array((ones, matrix.indices, matrix.indptr), shape=matrix.shape)
     result = read_only_csr(matrix)
     if not getattr(adjacency, _MADE_SYMMETRIC, False):
-        _check_symmetric(result)
+        row, column = _first_asymmetry(result.indptr, result.indices, result.data)
+        if row >= 0:
+            there, back = result[[row], [column]][0], result[[column], [row]][0]
+            raise InputError(
+                f"The adjacency is not symmetric: node {row} to node {column} weighs {there}, but {column} to {row} "
+                f"weighs {back}; if direction does not matter, give adjacency.maximum(adjacency.T)."
+            )
     return result
-
-
-def _check_weights(matrix: Any) -> None:
-    data = matrix.data
-    if not data.size or (data.min() >= 0 and data.max() <= LARGEST_WEIGHT):  # NaN fails both comparisons
-        return
-    entry = int(np.argmax(~((data >= 0) & (data <= LARGEST_WEIGHT))))
-    found = "The edge of nodes {} and {} has weight {}".format(*position_of(matrix, entry), data[entry])
-    raise InputError(f"{found}; weights must be finite, not negative and at most {LARGEST_WEIGHT:g}.")
-
-
-def _check_symmetric(matrix: Any) -> None:
-    row, column = _first_asymmetry(matrix.indptr, matrix.indices, matrix.data)
-    if row < 0:
-        return
-    there, back = matrix[[row], [column]][0], matrix[[column], [row]][0]
-    raise InputError(
-        f"The adjacency is not symmetric: node {row} to node {column} weighs {there}, but {column} to {row} weighs "
-        f"{back}; if direction does not matter, give adjacency.maximum(adjacency.T)."
-    )
 
 
 @kernel

@@ -4,8 +4,8 @@ Only training labels are read, so settings may be chosen by a profile.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -94,61 +94,54 @@ class GraphProfile:
 
     def sentences(self) -> list[str]:
         """Describe the graph, a sentence each; what may make classes hard to predict is left to `warnings`."""
-        return [remark.text for remark in self._remarks() if not remark.warns]
+        return [text for text, warns in self._remarks() if not warns]
 
     def warnings(self) -> list[str]:
         """Describe what may make classes hard to predict, a sentence each."""
-        return [remark.text for remark in self._remarks() if remark.warns]
+        return [text for text, warns in self._remarks() if warns]
 
-    def _remarks(self) -> list["_Remark"]:
-        return [self._components(), self._distances(), self._neighbours(), self._labels()]
-
-    def _components(self) -> "_Remark":
+    def _remarks(self) -> Iterator[tuple[str, bool]]:
+        """Yield sentences, and whether they are warnings."""
         if self.components == 1:
-            return _Remark("The graph is connected.")
-        whole = (
-            f"The graph has {self.components:,} components, and the largest holds {_percent(self.largest)} of the nodes"
-        )
-        alone = "1 node has" if self.isolated == 1 else f"{self.isolated:,} nodes have"
-        return _Remark(f"{whole}; {alone} no edge." if self.isolated else f"{whole}.")
+            yield "The graph is connected.", False
+        else:
+            alone = "1 node has" if self.isolated == 1 else f"{self.isolated:,} nodes have"
+            lonely = f"; {alone} no edge" if self.isolated else ""
+            largest = f"the largest holds {_percent(self.largest)} of the nodes"
+            yield f"The graph has {self.components:,} components, and {largest}{lonely}.", False
 
-    def _distances(self) -> "_Remark":
         near, far = (_percent(self.growth[STEPS.index(steps)]) for steps in (4, 16))
-        size = "large" if self.large_diameter else "small"
+        diameter = f"The diameter is {'large' if self.large_diameter else 'small'}: at least {self.diameter:,} steps."
         reached = f"On average a node reaches {near} of the graph in 4 steps and {far} in 16."
-        text = f"The diameter is {size}: at least {self.diameter:,} steps. {reached}"
-        return _Remark(text, warns=self.large_diameter)
+        yield f"{diameter} {reached}", self.large_diameter
 
-    def _neighbours(self) -> "_Remark":
+        yield self._neighbours()
+
+        fewest, most = min(self.labels_per_class), max(self.labels_per_class)
+        share = f"{_percent(self.label_rate)} of the nodes have a training"
+        if self.numbers:
+            yield f"{share} value: {most:,}.", False
+        else:
+            each = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+            yield f"{share} label: {each} per class.", fewest < FEW_PER_CLASS
+
+    def _neighbours(self) -> tuple[str, bool]:
         if self.correlation is not None:
             weak = self.correlation < WEAK_HOMOPHILY
             often = "hardly have similar values" if weak else "tend to have similar values"
-            return _Remark(f"Neighbours {often}: their correlation is {self.correlation:.2f}.", warns=weak)
+            return f"Neighbours {often}: their correlation is {self.correlation:.2f}.", weak
         if self.numbers:
-            return _Remark("Too few training nodes are neighbours to tell whether these have similar values.")
-        found = self.pairs
-        if found is None:
-            return _Remark("Too few training nodes are near each other to tell whether neighbours share their class.")
-        one, other = "Neighbours", f"of {found.pairs:,} edges between training nodes join"
-        if found.steps == 2:
-            one, other = "Nodes two steps apart", f"of {found.pairs:,} such pairs of training nodes have"
-        weak = found.adjusted < WEAK_HOMOPHILY
+            return "Too few training nodes are neighbours to tell whether these have similar values.", False
+        pairs = self.pairs
+        if pairs is None:
+            return "Too few training nodes are near each other to tell whether neighbours share their class.", False
+        who, joined = "Neighbours", f"of {pairs.pairs:,} edges between training nodes join"
+        if pairs.steps == 2:
+            who, joined = "Nodes two steps apart", f"of {pairs.pairs:,} such pairs of training nodes have"
+        weak = pairs.adjusted < WEAK_HOMOPHILY
         often = "often differ in class" if weak else "tend to share their class"
-        text = f"{one} {often}: {_percent(found.same)} {other} equal classes, chance gives {_percent(found.chance)}."
-        return _Remark(text, warns=weak)
-
-    def _labels(self) -> "_Remark":
-        fewest, most = min(self.labels_per_class), max(self.labels_per_class)
-        each = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
-        share = f"{_percent(self.label_rate)} of the nodes have a training label"
-        if self.numbers:
-            return _Remark(f"{_percent(self.label_rate)} of the nodes have a training value: {most:,}.")
-        return _Remark(f"{share}: {each} per class.", warns=fewest < FEW_PER_CLASS)
-
-
-class _Remark(NamedTuple):
-    text: str
-    warns: bool = False
+        shares = f"{_percent(pairs.same)} {joined} equal classes, chance gives {_percent(pairs.chance)}"
+        return f"{who} {often}: {shares}.", weak
 
 
 def _percent(share: float) -> str:
@@ -166,6 +159,7 @@ def profile_graph(graph: Graph, split: Split) -> GraphProfile:
     end = int(np.cumsum(sizes)[sizes.argmax()])  # components follow each other, so that its farthest node is its last
     farthest = order[end - 1]
     _, distance = breadth_first(graph.adjacency, np.concatenate([[farthest], np.delete(nodes, farthest)]))
+    numbers = graph.target.kind == "numbers"
     return GraphProfile(
         nodes=n,
         edges=graph.n_edges,
@@ -175,19 +169,19 @@ def profile_graph(graph: Graph, split: Split) -> GraphProfile:
         diameter=int(distance[distance < n].max()),
         growth=tuple(float(size) for size in neighbourhood_sizes(graph.adjacency, STEPS).mean(axis=1) / n),
         labels_per_class=tuple(np.bincount(labels, minlength=graph.n_outputs).tolist()),
-        pairs=None if graph.targets is not None else _homophily(graph.adjacency, split.train, labels),
-        correlation=None if graph.targets is None else _correlation(graph.adjacency, split.train, graph.targets),
-        numbers=graph.targets is not None,
+        pairs=None if numbers else _homophily(graph.adjacency, split.train, labels),
+        correlation=_correlation(graph.adjacency, split.train, graph.truth) if numbers else None,
+        numbers=numbers,
     )
 
 
 def _correlation(adjacency: sp.csr_array, train: NDArray[np.int64], targets: NDArray[np.float64]) -> float | None:
     """Return the correlation of the numbers at both ends of edges between training nodes; None if they are too few."""
     inside = sp.csr_array(adjacency[train][:, train]).tocoo()
-    one, other = (targets[train][ends] for ends in inside.coords)
-    if one.size < 2 * FEWEST_EDGES or one.std() == 0:
+    here, there = (targets[train][ends] for ends in inside.coords)
+    if here.size < 2 * FEWEST_EDGES or here.std() == 0:
         return None
-    return float(np.corrcoef(one, other)[0, 1])
+    return float(np.corrcoef(here, there)[0, 1])
 
 
 def _homophily(adjacency: sp.csr_array, train: NDArray[np.int64], labels: NDArray[np.int64]) -> Homophily | None:

@@ -38,10 +38,10 @@ class Split:
     def __post_init__(self) -> None:
         for part in ALL_PARTS:
             object.__setattr__(self, part, _checked_part(getattr(self, part), part))
-        for one, other in combinations(ALL_PARTS, 2):
-            shared = np.intersect1d(getattr(self, one), getattr(self, other), assume_unique=True)
+        for part, other in combinations(ALL_PARTS, 2):
+            shared = np.intersect1d(getattr(self, part), getattr(self, other), assume_unique=True)
             if shared.size:
-                raise InputError(f"Node {shared[0]} is in {one} and in {other}; take it out of one of them.")
+                raise InputError(f"Node {shared[0]} is in {part} and in {other}; take it out of one of them.")
 
     def __repr__(self) -> str:
         more = f", calibration={self.calibration.size}" if self.calibration.size else ""
@@ -212,9 +212,9 @@ class Split:
 
     def check(self, graph: "Graph") -> None:
         """Refuse a split with which no model of `graph` can be trained and selected."""
+        graph.target.check_known(graph.name)
         labels = graph.strata
-        if labels is None or not graph.labelled.size:
-            raise InputError(f"{graph.name} has no labels; give the class or the number of some nodes.")
+        assert labels is not None
         for part in ALL_PARTS:
             nodes = getattr(self, part)
             if nodes.size and nodes[-1] >= graph.n_nodes:
@@ -222,7 +222,6 @@ class Split:
             unknown = nodes[labels[nodes] < 0]
             if unknown.size:
                 raise InputError(f"The {part} part names node {graph.ids[unknown[0]]} without a label; take it out.")
-        graph.target.check_known(graph.name)
         for part in ("train", "validation"):
             if getattr(self, part).size == 0:
                 raise InputError(f"The {part} part of the split is empty; give it some labelled nodes.")
@@ -285,21 +284,27 @@ class SplitSpec:
 
     def split(self, graph: "Graph", public: Split) -> Split:
         """Return the split of a graph whose own one is `public`."""
-        labels = graph.strata
+        labels, seed = graph.strata, self.number
         if labels is None:
             raise InputError(f"{graph.name} has no labels to draw a split from.")
         if self.kind == "public":
             return public
         if self.kind == "random":
-            _check_classes(graph)
-            return Split.random(labels, seed=self.number)
+            sizes = np.bincount(labels[graph.labelled], minlength=graph.n_outputs)
+            too_small = np.flatnonzero((sizes > 0) & (sizes < PER_CLASS))
+            if too_small.size:
+                name, size = graph.target.names[too_small[0]], sizes[too_small[0]]
+                raise InputError(
+                    f"Class {name!r:.80} has {size} labelled nodes, too few for {PER_CLASS} training nodes per class; "
+                    "use splits by shares instead: tenths:N."
+                )
+            return Split.random(labels, seed=seed)
         if self.kind == "tenths":
-            return Split.holdout(labels, validation=0.1, test=0.8, seed=self.number)
-        if self.kind == "blocked":
-            return _blocked_with_all_classes(graph, self.number)
-        if self.kind == "apart":
-            return _blocked_with_all_classes(graph, self.number).apart(graph, self.number)
-        rng = _generator(self.number)
+            return Split.holdout(labels, validation=0.1, test=0.8, seed=seed)
+        if self.kind in ("blocked", "apart"):
+            blocked = _blocked_with_all_classes(graph, seed)
+            return blocked if self.kind == "blocked" else blocked.apart(graph, seed)
+        rng = _generator(seed)
         train = _first_of_each_class(rng.permutation(public.train), labels, self.per_class)
         validation = public.validation
         if self.small_validation:
@@ -307,29 +312,14 @@ class SplitSpec:
         return Split(train, validation, public.test)
 
 
-def _check_classes(graph: "Graph") -> None:
-    """Refuse random splits of a graph with a class that is too small for them, and name it."""
-    assert graph.labels is not None
-    sizes = np.bincount(graph.labels[graph.labelled], minlength=graph.n_classes)
-    few = np.flatnonzero((sizes > 0) & (sizes < PER_CLASS))
-    if few.size:
-        name, size = graph.class_names[few[0]], sizes[few[0]]
-        raise InputError(
-            f"Class {name!r:.80} has {size} labelled nodes, too few for {PER_CLASS} training nodes per class; "
-            "use splits by shares instead: tenths:N."
-        )
-
-
 def _blocked_with_all_classes(graph: "Graph", number: int) -> Split:
-    """Return the blocked split of this number, counting only those with a training node of each class."""
-    if graph.labels is None:  # numbers have no classes
-        return Split.blocked(graph, seed=number)
-    classes, found = np.unique(graph.labels[graph.labelled]).size, 0
+    """Return the blocked split of this number, counting only those with a training node of each class, or number."""
+    assert graph.strata is not None
+    classes, complete = np.unique(graph.strata[graph.labelled]).size, 0
     for seed in range(_MOST_DRAWS):
         split = Split.blocked(graph, seed=seed)
-        if np.unique(graph.labels[split.train]).size == classes:
-            found += 1
-        if found > number:
+        complete += np.unique(graph.strata[split.train]).size == classes
+        if complete > number:
             return split
     return Split.blocked(graph, seed=number)  # which lacks a class, and is refused for that
 
@@ -343,10 +333,6 @@ _DRAWN: tuple[Drawn, ...] = get_args(Drawn)
 def drawn_splits(kind: Drawn, count: int) -> tuple[SplitSpec, ...]:
     """Return the first draws of a kind."""
     return tuple(SplitSpec(kind, number) for number in range(count))
-
-
-def random_splits(count: int) -> tuple[SplitSpec, ...]:
-    return drawn_splits("random", count)
 
 
 def few_labels(per_class: int, draws: int, *, small_validation: bool) -> tuple[SplitSpec, ...]:
@@ -382,4 +368,4 @@ def _first_of_each_class(nodes: NDArray[np.int64], labels: NDArray[Any], count: 
             f"Class {classes[sizes.argmin()]} has {sizes.min()} labelled nodes, too few for {count} per class; "
             f"give at most {sizes.min()} per class or leave the class out."
         )
-    return np.concatenate([nodes[labels[nodes] == one][:count] for one in classes])
+    return np.concatenate([nodes[labels[nodes] == k][:count] for k in classes])

@@ -44,7 +44,7 @@ def with_structural_features(graph: Graph) -> Graph:
 
 def structural_features(graph: Graph) -> NDArray[np.float32]:
     """Return (n, 67) features that depend on the edges and ids alone; the same on every machine up to rounding."""
-    return np.hstack([surroundings(graph.adjacency), _position(graph.adjacency, graph.ids)])
+    return np.hstack([surroundings(graph.adjacency), lazy_walk(graph.adjacency, _signs(graph.ids), STEPS)])
 
 
 def surroundings(adjacency: sp.csr_array) -> NDArray[np.float32]:
@@ -56,10 +56,6 @@ def surroundings(adjacency: sp.csr_array) -> NDArray[np.float32]:
     pairs = degree * (degree - 1.0) / 2
     clustering = _triangles(adjacency.indptr, adjacency.indices) / np.maximum(pairs, 1)
     return np.column_stack([SCALE * logarithm, SCALE * around, clustering / 4]).astype(np.float32)
-
-
-def _position(adjacency: sp.csr_array, ids: NDArray[Any]) -> NDArray[np.float32]:
-    return lazy_walk(adjacency, _signs(ids), STEPS)
 
 
 def lazy_walk(

@@ -44,12 +44,13 @@ class Scale:
         return values
 
 
+@dataclass(frozen=True, eq=False)
 class Target(ABC):
-    """What is predicted for each node. Its subclasses are immutable values."""
+    """What is predicted for each node."""
 
     kind: ClassVar[Kind]
-    scale: Scale | None = None
-    """Unit in which a network learns; None if there is none, or none yet."""
+    values: NDArray[Any] | None = None
+    """(n,) classes, as positions in their names, or numbers; -1 or NaN is unknown. None without labels."""
 
     @property
     @abstractmethod
@@ -58,13 +59,13 @@ class Target(ABC):
 
     @property
     @abstractmethod
-    def truth(self) -> NDArray[Any]:
-        """(n,) the classes or numbers of the nodes, which must be given; -1 or NaN is unknown."""
-
-    @property
-    @abstractmethod
     def strata(self) -> NDArray[np.int64] | None:
         """(n,) the group of each node of which a split takes its share: its class, or 0; -1 if that is unknown."""
+
+    @property
+    def scale(self) -> Scale | None:
+        """Unit in which a network learns; None if there is none, or none yet."""
+        return None
 
     @property
     def n_outputs(self) -> int:
@@ -72,9 +73,19 @@ class Target(ABC):
         return len(self.names)
 
     @property
+    def truth(self) -> NDArray[Any]:
+        """(n,) the values, which must be given."""
+        assert self.values is not None, "the graph has neither labels nor targets"
+        return self.values
+
+    @property
     def known(self) -> NDArray[np.int64]:
         """The nodes whose class or number is known, ascending."""
         return np.empty(0, np.int64) if self.strata is None else np.flatnonzero(self.strata >= 0)
+
+    def reordered(self, order: NDArray[np.int64]) -> Self:
+        """Return the target of the same nodes, listed in another order."""
+        return self if self.values is None else replace(self, values=self.values[order])
 
     @abstractmethod
     def fields(self) -> dict[str, Any]:
@@ -88,13 +99,10 @@ class Target(ABC):
     def column(self) -> dict[str, NDArray[Any]]:
         """Return the truth as a column of `predictions.csv`."""
 
-    @abstractmethod
-    def reordered(self, order: NDArray[np.int64]) -> "Target":
-        """Return the target of the same nodes, listed in another order."""
-
-    @abstractmethod
     def check_known(self, graph: str) -> None:
         """Refuse a truth that leaves nothing to learn, whatever the split; `graph` is its name."""
+        if not self.known.size:
+            raise InputError(f"{graph} has no labels; give the class or the number of some nodes.")
 
     @abstractmethod
     def check_training(self, train: NDArray[np.int64], graph: str) -> None:
@@ -104,13 +112,13 @@ class Target(ABC):
     def for_training(self, train: NDArray[np.int64]) -> "Target":
         """Return the target without its values, in the unit of the values of the training nodes."""
 
-    @abstractmethod
     def standardised(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return classes as they are, or numbers in the unit of the training values."""
+        return values
 
-    @abstractmethod
     def restored(self, outputs: NDArray[np.floating]) -> NDArray[np.floating]:
         """Return a network's outputs: probabilities as they are, or numbers in the user's unit."""
+        return outputs
 
     @abstractmethod
     def hard_predictions(self, outputs: NDArray[np.floating]) -> NDArray[Any]:
@@ -126,8 +134,6 @@ class Classes(Target):
     """A class for each node."""
 
     kind = "classes"
-    codes: NDArray[np.int64] | None = None
-    """(n,) positions in `class_names`; -1 is unknown. None if a graph has no labels."""
     class_names: tuple[str, ...] = ()
 
     @property
@@ -135,16 +141,11 @@ class Classes(Target):
         return self.class_names
 
     @property
-    def truth(self) -> NDArray[np.int64]:
-        assert self.codes is not None, "the graph has neither labels nor targets"
-        return self.codes
-
-    @property
     def strata(self) -> NDArray[np.int64] | None:
-        return self.codes
+        return self.values
 
     def fields(self) -> dict[str, Any]:
-        return {"labels": self.codes, "class_names": self.class_names}
+        return {"labels": self.values, "class_names": self.class_names}
 
     def facts(self) -> dict[str, object]:
         return {"classes": len(self.class_names)}
@@ -152,10 +153,8 @@ class Classes(Target):
     def column(self) -> dict[str, NDArray[Any]]:
         return {"label": np.array([*self.class_names, ""], dtype=object)[self.truth]}
 
-    def reordered(self, order: NDArray[np.int64]) -> "Classes":
-        return self if self.codes is None else replace(self, codes=self.codes[order])
-
     def check_known(self, graph: str) -> None:
+        super().check_known(graph)
         present = np.unique(self.truth[self.known])
         if present.size < 2:
             raise InputError(f"Every label of {graph} is {self.class_names[present[0]]!r}; give two classes.")
@@ -169,12 +168,6 @@ class Classes(Target):
 
     def for_training(self, train: NDArray[np.int64]) -> "Classes":
         return Classes(None, self.class_names)
-
-    def standardised(self, values: NDArray[Any]) -> NDArray[Any]:
-        return values
-
-    def restored(self, outputs: NDArray[np.floating]) -> NDArray[np.floating]:
-        return outputs
 
     def hard_predictions(self, outputs: NDArray[np.floating]) -> NDArray[np.int64]:
         classes: NDArray[np.int64] = outputs.argmax(axis=1)
@@ -190,19 +183,12 @@ class Numbers(Target):
     """A number for each node."""
 
     kind = "numbers"
-    values: NDArray[np.float64] | None = None
-    """(n,) NaN is unknown. None of a task or a saved model."""
     name: str = TARGET
     scale: Scale | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
         return (self.name,)
-
-    @property
-    def truth(self) -> NDArray[np.float64]:
-        assert self.values is not None, "the target has no values"
-        return self.values
 
     @property
     def strata(self) -> NDArray[np.int64]:
@@ -222,12 +208,6 @@ class Numbers(Target):
 
     def column(self) -> dict[str, NDArray[Any]]:
         return {"value": self.truth}
-
-    def reordered(self, order: NDArray[np.int64]) -> "Numbers":
-        return replace(self, values=self.truth[order])
-
-    def check_known(self, graph: str) -> None:
-        """Do nothing: a number may be known of nodes that do not train."""
 
     def check_training(self, train: NDArray[np.int64], graph: str) -> None:
         if np.ptp(self.truth[train]) == 0:
