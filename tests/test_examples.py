@@ -21,7 +21,7 @@ EXPECTED = {  # a pattern of the output, and the least value of its group
 
 
 def test_every_example_is_tested() -> None:
-    elsewhere = {"onnx_runtime"}  # in tests/run/test_onnx_export.py, which makes its input
+    elsewhere = {"onnx_runtime"}  # in tests/run/test_onnx.py, which makes its input
     assert {path.stem for path in EXAMPLES.glob("*.py")} == set(EXPECTED) | elsewhere
 
 

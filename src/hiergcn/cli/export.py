@@ -21,7 +21,7 @@ def export(
     typer.echo(f"Exporting {run}")
 
     from hiergcn.run.folder import load_run
-    from hiergcn.run.onnx_export import export_onnx, largest_difference
+    from hiergcn.run.onnx import export_onnx, largest_difference
     from hiergcn.run.source import Source
 
     loaded = load_run(run)

@@ -14,7 +14,7 @@ from hiergcn.datasets import planted_graph
 from hiergcn.datasets.planted import planted_numbers
 from hiergcn.errors import InputError
 from hiergcn.run.folder import load_run
-from hiergcn.run.onnx_export import export_onnx, largest_difference
+from hiergcn.run.onnx import export_onnx, largest_difference
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "onnx_runtime.py"
 NETWORKS: dict[str, tuple[str, dict[str, Any], bool]] = {  # method, settings, whether any nodes will do
