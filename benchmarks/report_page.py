@@ -3,8 +3,8 @@
     python benchmarks/report_page.py            # Cora, Pubmed and NELL if available, and a planted graph of 10^6 nodes
     python benchmarks/report_page.py --quick    # Cora only; writes nothing
 
-Each run is trained for two epochs: making the page takes as long for a poor model. Timed is `write_report(folder)`: it
-reads the run folder, computes the layout, draws the figures and writes report.html.
+Each run is trained for two epochs: making the page takes as long for a poor model. Timed is reading the run folder
+and writing its page: the layout is computed and the figures are drawn.
 
 If playwright and Chromium are there, the page is opened at 1440 x 900 pixels, drawn in software. First paint is the
 browser's own figure. Frames are counted while the picture is dragged for two seconds, at the level of the nodes;
@@ -24,9 +24,8 @@ from typing import Any
 from harness import environment, provenance, timed, write_result, write_table
 from hiergcn.datasets import list_datasets, load_dataset, planted_graph
 from hiergcn.graph import Graph, Split
-from hiergcn.report import write_report
 from hiergcn.run.fit import fit
-from hiergcn.run.folder import write_run
+from hiergcn.run.run import Run
 from hiergcn.settings.settings import settings_for
 
 PACKAGES = ["hiergcn", "numpy", "scipy", "numba", "jinja2"]
@@ -82,9 +81,9 @@ def measured(graph: Graph, split: Split | None, repeats: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run"
         start = time.perf_counter()
-        write_run(fit(graph, split, settings, [0], device="cpu"), path)
+        fit(graph, split, settings, [0], device="cpu").write(path)
         trained = time.perf_counter() - start
-        page = timed(lambda: write_report(path), repeats, warm_up=1 if graph.n_nodes < MILLION else 0)
+        page = timed(lambda: Run.load(path).write_page(), repeats, warm_up=1 if graph.n_nodes < MILLION else 0)
         size = (path / "report.html").stat().st_size
         seen = in_browser(path / "report.html")
         page_text = (path / "report.html").read_text(encoding="utf-8")

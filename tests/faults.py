@@ -30,7 +30,7 @@ import pandas as pd
 
 import hiergcn
 from hiergcn.errors import InputError
-from hiergcn.run.folder import load_run
+from hiergcn.run.run import Run
 from hiergcn.workers.machine import environment
 from hiergcn.workers.pool import Pool
 from hiergcn_experiments.store import Store
@@ -357,7 +357,7 @@ def lost(name: str, folder: Path, ended: Ended, before: int = 0) -> str | None:
                 place for place in (folder / one for one in ("out", *elsewhere)) if (place / "config.json").exists()
             ]
             for place in runs:
-                load_run(place)
+                Run.load(place)
             if runs:
                 return None
             if "predictions, test" in ended.out:

@@ -8,7 +8,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "src" / "hiergcn"
 ROOMS = (
     *("version", "errors", "plugins", "files", "fragments", "compiled", "graph", "datasets", "coarsen", "model"),
-    *("settings", "evaluate", "explain", "advise", "workers", "train", "choose", "run", "comparison", "report"),
+    *("settings", "evaluate", "explain", "advise", "workers", "train", "choose", "report", "run", "comparison"),
     *("estimator", "api", "cli", "__main__"),
 )
 WITHOUT_TORCH = ("version", "errors", "plugins", "files", "fragments", "compiled", "graph", "datasets", "coarsen")

@@ -16,7 +16,7 @@ from hiergcn.datasets import Dataset, load_dataset, planted_graph
 from hiergcn.errors import HierGCNError
 from hiergcn.graph import Graph, Split
 from hiergcn.run.fit import fit
-from hiergcn.run.result import RunResult
+from hiergcn.run.run import Run
 from hiergcn_experiments.experiment import Experiment, Measurement, named_tasks
 
 NAME, RECIPES_NAME = "choosing", "choosing-recipes"
@@ -203,15 +203,15 @@ def _named(
     return _figures(result, perf_counter() - began)
 
 
-def _figures(result: RunResult, seconds: float) -> dict[str, Any]:
+def _figures(result: Run, seconds: float) -> dict[str, Any]:
     """Return the figures of the delivered answer."""
-    delivered = result.delivered
+    scores = result.metrics()
     return {
         "failure": None,
-        "test_accuracy": delivered.accuracy,
-        "validation_accuracy": delivered.validation_accuracy,
-        "ece_before": delivered.before.error,
-        "ece_after": delivered.after.error,
-        "temperature": delivered.temperature.value,
+        "test_accuracy": scores["delivered_accuracy"] or 0.0,
+        "validation_accuracy": scores["delivered_val_accuracy"],
+        "ece_before": scores["calibration"]["ece_before"],
+        "ece_after": scores["calibration"]["ece_after"],
+        "temperature": result.temperature.value,
         "seconds": seconds,
     }

@@ -28,7 +28,7 @@ from hiergcn.evaluate.report import evaluate_sets
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
 from hiergcn.run.fit import fit
-from hiergcn.run.result import RunResult
+from hiergcn.run.run import Run
 from hiergcn_experiments.experiment import Experiment, Measurement, named_tasks
 
 NAME = "labels"
@@ -194,7 +194,7 @@ def _divided(graph: Graph, draw: int) -> Split:
     return Split.holdout(graph.strata, 0.2, 0.0, draw, canonical_order(graph.ids))
 
 
-def _chosen(graph: Graph, split: Split, seed: int, time_limit: float, device: str) -> RunResult:
+def _chosen(graph: Graph, split: Split, seed: int, time_limit: float, device: str) -> Run:
     """Return the result of the automatic choice, which does not depend on how busy a CPU is."""
     return fit(graph, split, seeds=[seed], model="auto", time_limit=time_limit, by_clock=False, device=device)
 
@@ -222,7 +222,7 @@ def labels_auto(
         if nodes.tobytes() not in first:
             graph = arena.labelled(nodes)
             result = _chosen(graph, _divided(graph, draw), draw, time_limit, device)
-            first[nodes.tobytes()] = result.delivered.temperature.scale(result.probabilities)
+            first[nodes.tobytes()] = result.confidence
         return first[nodes.tobytes()]
 
     found: dict[str, Any] = {}
@@ -257,7 +257,7 @@ def labels_coverage(
     else:
         training = Split(drawn.train, validation, drawn.test)
         result = _chosen(graph, training, split, time_limit, device)
-        found = result.delivered.temperature.scale(result.probabilities)
+        found = result.confidence
     rows = []
     for count in CALIBRATING:
         part = Split(drawn.train, validation, drawn.test, calibration[:count])

@@ -24,11 +24,11 @@ if TYPE_CHECKING:  # each function imports what it needs
     from hiergcn.comparison.method_scores import Comparison
     from hiergcn.datasets import Dataset
     from hiergcn.estimator import NodeClassifier, NodeRegressor
-    from hiergcn.estimator.shown_run import ShownRun
     from hiergcn.explain.node import Explanation
+    from hiergcn.run.run import Run
 
     Data = Graph | Dataset | str
-    Run = ShownRun | NodeClassifier | NodeRegressor | str | Path
+    AnyRun = Run | NodeClassifier | NodeRegressor | str | Path
 
 
 def fit(
@@ -47,7 +47,7 @@ def fit(
     coverage: float | None = None,
     verbose: bool = False,
     **settings: Any,
-) -> "ShownRun":
+) -> "Run":
     """Train models and return the run, as `hiergcn fit` does: predictions, scores of every seed, leaderboard, report.
 
     Args:
@@ -68,7 +68,6 @@ def fit(
         settings: any setting of the method by its name, see `hiergcn settings MODEL`.
     """
     from hiergcn.estimator.node_estimator import EventPrinter
-    from hiergcn.estimator.shown_run import ShownRun
     from hiergcn.run.fit import baselines_for
     from hiergcn.run.fit import fit as run_fit
     from hiergcn.workers.machine import workers_for
@@ -76,7 +75,7 @@ def fit(
 
     graph, own, dataset = _read(data)
     with open_engine(engine) as where:
-        result = run_fit(
+        return run_fit(
             graph,
             split or own,
             seeds=range(seeds) if isinstance(seeds, int) else seeds,
@@ -93,7 +92,6 @@ def fit(
             advise=advise,
             on_event=EventPrinter() if verbose else None,
         )
-    return ShownRun.of(result)
 
 
 def compare(
@@ -158,7 +156,7 @@ def coarsen(graph: Any, levels: int = 4, strategy: "str | Strategy" = "hgcn", **
     return make_hierarchy(own, levels, CoarsenConfig(strategy=strategy, **config))
 
 
-def explain(run: "Run", node: str, class_: str | None = None, top: int = 10) -> "Explanation":
+def explain(run: "AnyRun", node: str, class_: str | None = None, top: int = 10) -> "Explanation":
     """Explain a prediction: which nodes, features and hyper-nodes led to it.
 
     Args:
@@ -171,7 +169,7 @@ def explain(run: "Run", node: str, class_: str | None = None, top: int = 10) -> 
     return found
 
 
-def suggest(data: "Graph | Run", budget: int = 20, *, seed: int = 0) -> "pd.DataFrame":
+def suggest(data: "Graph | AnyRun", budget: int = 20, *, seed: int = 0) -> "pd.DataFrame":
     """Return nodes to label next, by `id`, with a `reason` and an empty `label`.
 
     Args:
@@ -190,20 +188,20 @@ def suggest(data: "Graph | Run", budget: int = 20, *, seed: int = 0) -> "pd.Data
     return found
 
 
-def report(run: "Run | Comparison", path: str | Path | None = None) -> Path:
+def report(run: "AnyRun | Comparison", path: str | Path | None = None) -> Path:
     """Write the report of a run or a comparison as an HTML page, and return its path.
 
     Args:
         run: a run folder, whose page is written again; a result of `fit` or `compare`; or a fitted estimator.
         path: the file to write; by default report.html in the run folder.
     """
+    from hiergcn.comparison.comparison_page import write_comparison_page
     from hiergcn.comparison.method_scores import COMPARISON, Comparison, write_comparison
-    from hiergcn.report.comparison import write_comparison_page
-    from hiergcn.report.run_page import write_report
+    from hiergcn.run.run import Run
 
     if isinstance(run, (str, Path)) and path is None:
         folder = Path(run)
-        return write_comparison_page(folder) if (folder / COMPARISON).is_file() else write_report(folder)
+        return write_comparison_page(folder) if (folder / COMPARISON).is_file() else Run.load(folder).write_page()
     if path is None:
         raise InputError("The page of a result needs a path; give one, or save the result to a folder.")
     if Path(path).exists():
@@ -227,10 +225,10 @@ def report(run: "Run | Comparison", path: str | Path | None = None) -> Path:
 def load(path: str | Path, device: str = "auto") -> "NodeClassifier | NodeRegressor":
     """Return the fitted estimator of a run folder, which `hiergcn fit --out`, `save` or `fit(...).save` wrote."""
     from hiergcn.estimator import NodeClassifier, NodeRegressor
-    from hiergcn.run.folder import load_run
+    from hiergcn.run.run import Run
 
-    numbers = load_run(Path(path)).model.scale is not None
-    return NodeRegressor.load(path, device) if numbers else NodeClassifier.load(path, device)
+    run = Run.load(path)
+    return (NodeRegressor if run.target.kind == "numbers" else NodeClassifier).of_run(run, device)
 
 
 def _read(data: "Data") -> tuple[Graph, Split | None, str | None]:
@@ -264,5 +262,4 @@ def _estimator(run: Any) -> Any:
         )
     from hiergcn.estimator import NodeClassifier, NodeRegressor
 
-    estimator = NodeClassifier() if run.graph.targets is None else NodeRegressor()
-    return estimator.of_result(run)
+    return (NodeRegressor if run.target.kind == "numbers" else NodeClassifier)().of_result(run)

@@ -1,4 +1,4 @@
-"""HTML fragments for notebooks: a title, a row of facts, and a table with bars."""
+"""Fragments of text: shares and times, and HTML for notebooks: a title, a row of facts, and a table with bars."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -42,3 +42,20 @@ def _figure(value: object) -> str:
     if value is None:
         return ""
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def percent(fraction: float | None, digits: int = 1) -> str:
+    """Return a fraction in per cent, without the sign; "-" for None."""
+    return "-" if fraction is None else f"{100 * fraction:.{digits}f}"
+
+
+def duration(seconds: float) -> str:
+    """Return a readable duration: 0.4 s, 12 s, 3 min 20 s, 1 h 5 min."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -10,10 +10,9 @@ from hiergcn import Graph, InputError, NodeClassifier, planted_graph
 from hiergcn.advise.doubtful import Doubts
 from hiergcn.advise.label_check import COLUMNS, caution, without_doubtful
 from hiergcn.graph import Split
-from hiergcn.report import write_report
 from hiergcn.run.fit import fit
-from hiergcn.run.folder import load_run, write_run
-from hiergcn.run.result import RunResult
+from hiergcn.run.folder import DOUBTFUL
+from hiergcn.run.run import Run
 
 WRONG = [3, 30, 77, 101, 150]
 QUICK = {"epochs": 15, "hidden": 8, "passes": 1, "levels": 2}
@@ -31,7 +30,7 @@ def graph() -> Graph:
 
 
 @pytest.fixture(scope="module")
-def result(graph: Graph) -> RunResult:
+def result(graph: Graph) -> Run:
     return fit(graph, model="hgcn-plus", changes=QUICK, device="cpu", advise=True, drop_doubtful=3)
 
 
@@ -39,7 +38,7 @@ def used(split: Split) -> set[int]:
     return set(split.train.tolist()) | set(split.validation.tolist())
 
 
-def test_wrong_labels_are_found_and_dropped_on_request(graph: Graph, result: RunResult) -> None:
+def test_wrong_labels_are_found_and_dropped_on_request(graph: Graph, result: Run) -> None:
     table = result.doubtful
     assert table is not None
     assert list(table.columns[: len(COLUMNS)]) == list(COLUMNS)
@@ -54,7 +53,7 @@ def test_wrong_labels_are_found_and_dropped_on_request(graph: Graph, result: Run
     assert np.isfinite(table[["neighbour_votes", "hyper_node_votes"]].to_numpy()).all()
 
 
-def test_what_surroundings_say(graph: Graph, result: RunResult) -> None:
+def test_what_surroundings_say(graph: Graph, result: Run) -> None:
     assert result.doubtful is not None
     first = result.doubtful.iloc[0]
     counted = {
@@ -66,30 +65,31 @@ def test_what_surroundings_say(graph: Graph, result: RunResult) -> None:
     assert first["hyper_node"]
 
 
-def test_a_run_folder_has_both_tables(graph: Graph, result: RunResult, tmp_path: Path) -> None:
-    write_run(result, tmp_path / "run", keep_graph=True)
-    run = load_run(tmp_path / "run")
+def test_a_run_folder_has_both_tables(graph: Graph, result: Run, tmp_path: Path) -> None:
+    result.from_source({"python": "NodeClassifier()"}).write(tmp_path / "run")
+    run = Run.load(tmp_path / "run")
     assert run.doubtful is not None
     assert run.suggestions is not None
     assert result.doubtful is not None
     assert run.doubtful["likely"].tolist() == result.doubtful["likely"].tolist()
     assert list(run.suggestions) == ["id", "reason", "label"]
     assert (run.suggestions["id"].astype(int) >= 200).all()
-    page = write_report(tmp_path / "run").read_text(encoding="utf-8")
+    page = Run.load(tmp_path / "run").write_page().read_text(encoding="utf-8")
     assert "Doubtful labels" in page
     assert "Nodes to label next" in page
-    assert run.metrics["doubtful_labels"] == len(result.doubtful)
+    assert run.scores["doubtful_labels"] == len(result.doubtful)
 
 
-def test_many_doubtful_labels_speak_against_the_judges(result: RunResult, tmp_path: Path) -> None:
+def test_many_doubtful_labels_speak_against_the_judges(result: Run, tmp_path: Path) -> None:
     assert result.doubtful is not None
     few = result.doubtful[:1].assign(dropped=False)
     labels = len(result.split.train) + len(result.split.validation)
     assert caution(labels // 4, labels) == ""
     for number in (1, labels // 2):
         folder = tmp_path / str(number)
-        write_run(replace(result, doubtful=few.loc[few.index.repeat(number)]), folder, keep_graph=True)
-        page = write_report(folder).read_text(encoding="utf-8")
+        advice = {**result.advice, DOUBTFUL: few.loc[few.index.repeat(number)]}
+        replace(result, advice=advice).save(folder)
+        page = Run.load(folder).write_page().read_text(encoding="utf-8")
         assert (f"That is {number} of {labels}" in page) == (number > 1)
 
 

@@ -22,10 +22,9 @@ from hiergcn.evaluate.combination import ENOUGH
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.profile import Homophily, profile_graph
-from hiergcn.run.fit import _candidate, draw_split, fit
-from hiergcn.run.folder import LoadedRun, load_run, write_run
+from hiergcn.run.fit import _row, draw_split, fit
 from hiergcn.run.predict import explain, predictions_again, predictions_on
-from hiergcn.run.result import RunResult
+from hiergcn.run.run import Run
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.events import CandidateDone, CandidateStarted, EpochDone, FitEvent
 from hiergcn.train.seeds import TURNS, turn_of, turns
@@ -61,17 +60,17 @@ def few_candidates() -> Any:
         yield
 
 
-def chosen(graph: Graph, split: Split | None = None, seeds: Sequence[int] = (0, 1), **options: Any) -> RunResult:
+def chosen(graph: Graph, split: Split | None = None, seeds: Sequence[int] = (0, 1), **options: Any) -> Run:
     return fit(graph, split, seeds=seeds, device="cpu", **{"time_limit": LONG, "changes": SHORT, **options})
 
 
 @pytest.fixture(scope="module")
-def result(graph: Graph, few_candidates: None) -> RunResult:
+def result(graph: Graph, few_candidates: None) -> Run:
     return chosen(graph)
 
 
 @pytest.fixture(scope="module")
-def mixed(graph: Graph, few_candidates: None) -> RunResult:
+def mixed(graph: Graph, few_candidates: None) -> Run:
     """An answer of label propagation, GCN with harmonic columns, H-GCN+ and MLP, with these weights."""
     with pytest.MonkeyPatch.context() as patch:
         weights = {"label-propagation": 0.3, "gcn+harmonic": 0.4, "hgcn-plus": 0.2, "mlp": 0.1}
@@ -86,20 +85,20 @@ def mixed(graph: Graph, few_candidates: None) -> RunResult:
 
 
 @pytest.fixture(scope="module")
-def run(mixed: RunResult, tmp_path_factory: pytest.TempPathFactory) -> LoadedRun:
+def run(mixed: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder: Path = tmp_path_factory.mktemp("runs") / "run"
-    write_run(mixed, folder)
-    return load_run(folder)
+    mixed.write(folder)
+    return Run.load(folder)
 
 
-def board(result: RunResult) -> dict[str, Any]:
+def board(result: Run) -> dict[str, Any]:
     return {one.name: one for one in result.leaderboard or ()}
 
 
 def test_labels_alone_are_chosen_on_communities() -> None:
     found = chosen(communities())
     assert found.settings.method in ("label-propagation", "harmonic")
-    assert found.delivered.accuracy == 1.0
+    assert found.scores["delivered_accuracy"] == 1.0
     assert board(found)["hgcn-plus"].left_out == "label-propagation makes no mistake on validation"
     assert "the edges say more than the features" in (found.verdict or "")
 
@@ -116,12 +115,12 @@ def test_roles_are_told_by_degrees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auto, "candidates_for", lambda *_, **__: few)
     found = chosen(roles(), changes={})
     assert board(found)["mlp+degrees"].weight > 0.5
-    assert found.delivered.accuracy == 1.0
+    assert found.scores["delivered_accuracy"] == 1.0
     assert "MLP on degrees" in (found.verdict or "")
     assert board(found)["mlp"].left_out == "the nodes have no features"
 
 
-def test_the_reason_is_that_of_most_of_the_answer(result: RunResult) -> None:
+def test_the_reason_is_that_of_most_of_the_answer(result: Run) -> None:
     """Two methods of labels outweigh an MLP that is heavier than either; without a majority there is no reason."""
     entries = {entry.name: entry for entry in portfolio.PORTFOLIO}
 
@@ -143,7 +142,7 @@ def test_the_leaderboard_scores_the_mean_of_the_seeds(graph: Graph) -> None:
     one = candidate.Trained(portfolio.PORTFOLIO[0])
     one.results.probabilities |= {0: right, 1: 0.2 + 0.2 * wrong}
     split = draw_split(graph)
-    found = _candidate(one, graph, split.validation, split)
+    found = _row(one, graph, split.validation, split)
     assert found.seeds == 2
     assert found.validation is not None
     assert found.validation.main.per_seed == (1.0,)
@@ -183,25 +182,25 @@ def test_chance_speaks_for_graphsage_unless_neighbours_share_their_class(
     assert not now._replace(error=0.01).neighbours_differ
 
 
-def test_weights_and_shares_sum_to_1(result: RunResult) -> None:
+def test_weights_and_shares_sum_to_1(result: Run) -> None:
     assert sum(one.share for one in result.members) == pytest.approx(1.0)
     assert sum(one.weight for one in result.leaderboard or ()) == pytest.approx(1.0)
     np.testing.assert_allclose(result.probabilities.sum(axis=1), 1.0, rtol=1e-4)
 
 
-def test_the_same_seed_gives_the_same_answer(graph: Graph, result: RunResult) -> None:
+def test_the_same_seed_gives_the_same_answer(graph: Graph, result: Run) -> None:
     again = chosen(graph)
     assert np.array_equal(again.probabilities, result.probabilities)
     assert again.verdict == result.verdict
 
 
-def test_test_labels_are_not_used(graph: Graph, result: RunResult) -> None:
+def test_test_labels_are_not_used(graph: Graph, result: Run) -> None:
     assert graph.labels is not None
     split, poisoned = result.split, graph.labels.copy()
     poisoned[split.test] = (poisoned[split.test] + 1) % 4
     other = chosen(replace(graph, labels=poisoned), split)
     assert np.array_equal(other.probabilities, result.probabilities)
-    assert other.delivered.accuracy != result.delivered.accuracy
+    assert other.scores["delivered_accuracy"] != result.scores["delivered_accuracy"]
 
 
 def test_without_time_the_simple_methods_answer(graph: Graph) -> None:
@@ -282,7 +281,7 @@ def always_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("always_side_by_side")
-def test_candidates_side_by_side_give_the_same_answer(graph: Graph, result: RunResult) -> None:
+def test_candidates_side_by_side_give_the_same_answer(graph: Graph, result: Run) -> None:
     """Two processes: same candidates, seeds and weights as one after the other, and the same bits when repeated.
 
     The first holds while no candidate is so weak that it is stopped: others that are done by then decide that.
@@ -358,13 +357,13 @@ def test_settings_reach_the_candidates_that_have_them(graph: Graph) -> None:
     assert board(found)["gcn"].seeds == 1
 
 
-def test_the_accuracy_is_that_of_the_table(mixed: RunResult) -> None:
+def test_the_accuracy_is_that_of_the_table(mixed: Run) -> None:
     table = mixed.predictions()
     test = table[table["split"] == "test"]
     assert mixed.metrics()["delivered_accuracy"] == pytest.approx((test["predicted"] == test["label"]).mean())
 
 
-def test_the_first_member_is_of_the_heaviest_method(mixed: RunResult) -> None:
+def test_the_first_member_is_of_the_heaviest_method(mixed: Run) -> None:
     """GCN has 40 % in two seeds of four turns, label propagation 30 % in one seed."""
     methods = [one.settings.method for one in mixed.members]
     assert methods == ["gcn"] * 8 + ["label-propagation"] * 4 + ["hgcn-plus"] * 8 + ["mlp"] * 8
@@ -375,7 +374,7 @@ def test_the_first_member_is_of_the_heaviest_method(mixed: RunResult) -> None:
     assert mixed.verdict.startswith("GCN with harmonic columns (40 %)")
 
 
-def test_a_saved_answer_predicts_the_same(run: LoadedRun, mixed: RunResult, graph: Graph) -> None:
+def test_a_saved_answer_predicts_the_same(run: Run, mixed: Run, graph: Graph) -> None:
     np.testing.assert_allclose(run.model.predict_proba(graph, "cpu"), mixed.probabilities, atol=1e-5)
     assert len(predictions_again(run, graph, "cpu")) == 150
 
@@ -393,31 +392,31 @@ def newer(graph: Graph) -> Graph:
     return Graph(sp.csr_array(adjacency), features, None, ids, name="newer")
 
 
-def test_a_saved_answer_predicts_on_a_newer_graph(run: LoadedRun, graph: Graph) -> None:
+def test_a_saved_answer_predicts_on_a_newer_graph(run: Run, graph: Graph) -> None:
     table = predictions_on(run, newer(graph), "cpu")
     assert table["seen"].tolist() == [False] * 10 + [True] * 150
-    before = run.predictions["predicted"].to_numpy()
+    before = run.table["predicted"].to_numpy()
     assert (table["predicted"].to_numpy()[10:] == before).mean() > 0.9
 
 
 @pytest.mark.parametrize("method", ["label-propagation", "harmonic"])
 def test_labels_spread_to_new_nodes(method: str, graph: Graph, tmp_path: Path) -> None:
-    write_run(fit(graph, draw_split(graph), model=method, device="cpu"), tmp_path / "run")
-    table = predictions_on(load_run(tmp_path / "run"), newer(graph), "cpu")
+    fit(graph, draw_split(graph), model=method, device="cpu").write(tmp_path / "run")
+    table = predictions_on(Run.load(tmp_path / "run"), newer(graph), "cpu")
     assert (table["predicted"][:10] == "a").mean() >= 0.8
 
 
-def test_explanation_of_a_mixed_answer(run: LoadedRun, graph: Graph) -> None:
+def test_explanation_of_a_mixed_answer(run: Run, graph: Graph) -> None:
     found = explain(run, graph, "node 7", device="cpu")
-    assert found.predicted == run.predictions["predicted"][7]
+    assert found.predicted == run.table["predicted"][7]
     assert found.nodes
 
 
 @pytest.mark.parametrize("method", ["label-propagation", "harmonic"])
 def test_labels_alone_are_explained_by_labelled_nodes(method: str, graph: Graph, tmp_path: Path) -> None:
     split = draw_split(graph)
-    write_run(fit(graph, split, model=method, device="cpu"), tmp_path / "run")
-    found = explain(load_run(tmp_path / "run"), graph, "node 7", device="cpu", top=1000)
+    fit(graph, split, model=method, device="cpu").write(tmp_path / "run")
+    found = explain(Run.load(tmp_path / "run"), graph, "node 7", device="cpu", top=1000)
     assert found.by_labels
     assert found.probability is not None
     assert found.score == pytest.approx(found.probability - 1 / 4, abs=1e-4)
@@ -426,9 +425,9 @@ def test_labels_alone_are_explained_by_labelled_nodes(method: str, graph: Graph,
     assert {one.name for one in found.features} <= {f"labels nearby: {name}" for name in "abcd"}
 
 
-def test_an_explanation_says_what_each_method_says(mixed: RunResult, graph: Graph, tmp_path: Path) -> None:
-    write_run(mixed, tmp_path / "run")
-    run = load_run(tmp_path / "run")
+def test_an_explanation_says_what_each_method_says(mixed: Run, graph: Graph, tmp_path: Path) -> None:
+    mixed.write(tmp_path / "run")
+    run = Run.load(tmp_path / "run")
     found = explain(run, graph, "node 7", device="cpu")
     assert {one.name for one in found.methods} == {member.name for member in mixed.members}
     assert sum(one.weight for one in found.methods) == pytest.approx(1.0)
@@ -451,7 +450,7 @@ def test_a_dataset_with_recipes_is_fitted_by_them(graph: Graph) -> None:
     assert race._settings(portfolio.PORTFOLIO[4]) != race._settings(entry)
 
 
-def test_labels_take_turns(graph: Graph, result: RunResult) -> None:
+def test_labels_take_turns(graph: Graph, result: Run) -> None:
     """Each label validates once, and a labelled node is predicted by the networks that did not train on it."""
     assert graph.labels is not None
     split = result.split

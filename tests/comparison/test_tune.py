@@ -18,7 +18,7 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.run.fit import fit
-from hiergcn.run.result import RunResult
+from hiergcn.run.run import Run
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train.trainer import Trainer
 
@@ -52,7 +52,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[Split]:
     """Every split that a trial was fitted on."""
     seen: list[Split] = []
 
-    def watched(graph: Graph, split: Split, *rest: Any, **more: Any) -> RunResult:
+    def watched(graph: Graph, split: Split, *rest: Any, **more: Any) -> Run:
         seen.append(split)
         return fit(graph, split, *rest, **more)
 
@@ -126,10 +126,10 @@ def test_other_data_is_not_mixed_in(graph: Graph, split: Split, base: Settings, 
         search(graph, split, base.override({"epochs": 5}), tmp_path, 2)
 
 
-def raising(error: BaseException, after: int) -> Callable[..., RunResult]:
+def raising(error: BaseException, after: int) -> Callable[..., Run]:
     calls = 0
 
-    def run(*args: Any, **more: Any) -> RunResult:
+    def run(*args: Any, **more: Any) -> Run:
         nonlocal calls
         calls += 1
         if calls > after:

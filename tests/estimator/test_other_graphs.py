@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from hiergcn import Graph, NodeClassifier
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
-from hiergcn.run.folder import load_run
 from hiergcn.run.predict import predictions_again, predictions_on
+from hiergcn.run.run import Run
 from hiergcn.run.source import Source, newer_graph
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
@@ -98,7 +98,7 @@ def test_other_categories_and_means_are_those_of_training(
     nodes.to_csv(tmp_path / "nodes.csv", index=False)
     files = tmp_path / "edges.csv", tmp_path / "nodes.csv"
     fitted.save(tmp_path / "run")
-    run = load_run(tmp_path / "run")
+    run = Run.load(tmp_path / "run")
     table = predictions_on(run, newer_graph(run, *map(str, files)), "cpu")
     found: list[NDArray[Any]] = [
         fitted.predict_proba(graph)
@@ -136,9 +136,9 @@ def test_the_split_of_the_data_is_used(tables: Tables, tmp_path: Path) -> None:
 def test_files_in_another_order_are_still_those_of_the_run(tables: Tables, tmp_path: Path) -> None:
     classifier = NodeClassifier("hgcn", levels=2, **QUICK).fit(Graph.from_pandas(*tables))
     classifier.save(tmp_path / "run")
-    run = load_run(tmp_path / "run")
+    run = Run.load(tmp_path / "run")
     again = predictions_again(run, Graph.from_pandas(shuffled(tables[0], 3), shuffled(tables[1], 4)), "cpu")
-    pd.testing.assert_frame_equal(again, run.predictions, rtol=0, atol=1e-4)
+    pd.testing.assert_frame_equal(again, run.table, rtol=0, atol=1e-4)
 
 
 def test_a_table_instead_of_a_graph_is_refused() -> None:

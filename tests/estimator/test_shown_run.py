@@ -11,8 +11,7 @@ import pytest
 from hiergcn import Graph, NodeClassifier
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import planted_graph
-from hiergcn.estimator.shown_run import ShownRun
-from hiergcn.run.result import RunResult
+from hiergcn.run.run import Run
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -44,7 +43,7 @@ def graph() -> Graph:
 
 
 @pytest.fixture(scope="module")
-def result(graph: Graph) -> RunResult:
+def result(graph: Graph) -> Run:
     return NodeClassifier(time_limit=1).fit(graph).result_
 
 
@@ -68,7 +67,7 @@ def test_a_hierarchy_shows_its_levels(graph: Graph) -> None:
         assert f">{m:,}</td>" in text
 
 
-def test_a_result_shows_scores_verdict_and_leaderboard(result: RunResult) -> None:
+def test_a_result_shows_scores_verdict_and_leaderboard(result: Run) -> None:
     text = result._repr_html_()
     Balanced(text)
     assert result.verdict is not None
@@ -83,12 +82,12 @@ def test_a_result_shows_scores_verdict_and_leaderboard(result: RunResult) -> Non
     assert f"{100 * best.accuracy.mean:.1f} %" in text
 
 
-def test_the_representation_is_a_line(result: RunResult) -> None:
-    assert re.fullmatch(r"ShownRun\('my & graph', 'auto', validation [\d.]+ %, seeds=1\)", repr(result))
+def test_the_representation_is_a_line(result: Run) -> None:
+    assert re.fullmatch(r"Run\('my & graph', 'auto', validation [\d.]+ %, seeds=1\)", repr(result))
 
 
-def test_the_page_is_shown_in_a_cell(result: RunResult, tmp_path: Path) -> None:
-    assert isinstance(result, ShownRun)
+def test_the_page_is_shown_in_a_cell(result: Run, tmp_path: Path) -> None:
+    assert isinstance(result, Run)
     page = result.show(height=700)
     text = page._repr_html_()
     assert text.startswith('<iframe srcdoc="&lt;!doctype html&gt;')

@@ -16,9 +16,8 @@ from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.graph import Graph, Split
 from hiergcn.model.registry import config_class, method_class, method_names
 from hiergcn.run.fit import fit
-from hiergcn.run.folder import load_run, write_run
 from hiergcn.run.predict import predictions_again
-from hiergcn.run.result import RunResult
+from hiergcn.run.run import Run
 from hiergcn.settings.settings import Settings, settings_for
 
 CLASSES = 3
@@ -68,7 +67,7 @@ def cheap_settings(method: str, epochs: int) -> Settings:
 
 def fitted(
     method: str, graph: Graph, seeds: tuple[int, ...] = (0,), split: Split | None = None, epochs: int = EPOCHS
-) -> RunResult:
+) -> Run:
     try:
         return fit(graph, split or easy_split(), cheap_settings(method, epochs), seeds, device="cpu")
     except MissingPackageError as missing:
@@ -76,7 +75,7 @@ def fitted(
 
 
 @cache
-def two_seeds(method: str) -> RunResult:
+def two_seeds(method: str) -> Run:
     """A run of seeds 0 and 1, made with torch's and numpy's global generators in a known state."""
     torch.manual_seed(1)
     np.random.seed(1)  # noqa: NPY002  (the generator that a method must not touch)
@@ -136,8 +135,8 @@ def test_never_sees_test_labels(method: str) -> None:
 @each_method
 def test_saves_and_loads(method: str, tmp_path: Path) -> None:
     result, graph = two_seeds(method), easy_graph()
-    write_run(result, tmp_path / "run")
-    run = load_run(tmp_path / "run")
+    result.write(tmp_path / "run")
+    run = Run.load(tmp_path / "run")
     assert run.settings == result.settings
     assert all(torch.equal(run.weights[name], value) for name, value in result.weights.items())
     restored = run.model.predict_proba(graph, "cpu")
@@ -216,7 +215,7 @@ def test_refuses_settings_without_effect(method: str) -> None:
             settings_for(method).override({"strategy": "random"})
 
 
-def same_weights(one: RunResult, other: RunResult) -> bool:
+def same_weights(one: Run, other: Run) -> bool:
     return one.weights.keys() == other.weights.keys() and all(
         torch.equal(value, other.weights[name]) for name, value in one.weights.items()
     )
@@ -227,6 +226,6 @@ def numpy_state() -> np.ndarray:
     return state
 
 
-def history(result: RunResult, seed: int) -> np.ndarray:
+def history(result: Run, seed: int) -> np.ndarray:
     rows: np.ndarray = result.history[result.history["seed"] == seed].drop(columns="seed").to_numpy()
     return rows

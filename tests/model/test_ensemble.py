@@ -22,8 +22,8 @@ from hiergcn.model.ops.convolve import recomputed
 from hiergcn.model.plus.network import HGCNPlus
 from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
-from hiergcn.run.folder import load_run, write_run
 from hiergcn.run.predict import explain
+from hiergcn.run.run import Run
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train.learners import labelled_nodes, make_optimiser
 from hiergcn.train.loop import train_seed, train_side_by_side
@@ -132,8 +132,8 @@ def test_a_saved_ensemble_predicts_the_same(
 ) -> None:
     settings = settings_for("hgcn", preset).override(SMALL | changes | {"networks": 2, "epochs": 8})
     result = fit(graph, split, settings, [0, 1], device="cpu")
-    write_run(result, tmp_path / "run")
-    run = load_run(tmp_path / "run")
+    result.write(tmp_path / "run")
+    run = Run.load(tmp_path / "run")
     assert run.settings == settings
     again = run.model.predict_proba(graph, device="cpu")
     np.testing.assert_allclose(again, result.probabilities, atol=1e-5)

@@ -21,7 +21,7 @@ from hiergcn.model.baselines.mlp import MLPConfig
 from hiergcn.model.features import COUNT_HOPS, MEAN_HOPS, WIDEST
 from hiergcn.model.nearness import SHARE_HOPS, SPREADS, share_columns
 from hiergcn.model.registry import build_method
-from hiergcn.run.folder import load_run
+from hiergcn.run.run import Run
 from hiergcn.settings.settings import settings_for
 from hiergcn.workers.memory_plan import plan_memory
 
@@ -136,7 +136,7 @@ def test_a_saved_model_predicts_on_another_graph(method: str, nearness: bool, gr
     settings |= {"nearness": True, "nearness_shares": True} if nearness else {}
     fitted = hiergcn.fit(graph, method, seeds=2, device="cpu", **settings)
     fitted.save(tmp_path / "run")
-    run = load_run(tmp_path / "run")
+    run = Run.load(tmp_path / "run")
     assert run.model.members[0].name == method + "+hops" + ("+nearness" if nearness else "")
     again = run.model.predict_proba(graph, "cpu")
     np.testing.assert_allclose(again, fitted.probabilities, atol=1e-5)

@@ -20,8 +20,8 @@ from hiergcn.model.features import harmonic_columns
 from hiergcn.model.ops.sparse_features import SparseFeatures
 from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
-from hiergcn.run.folder import load_run, write_run
 from hiergcn.run.predict import predictions_again
+from hiergcn.run.run import Run
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.trainer import Trainer
 
@@ -136,8 +136,8 @@ def test_a_saved_model_predicts_the_same(
     changes = {"harmonic": True, "scaling": scaling, "epochs": 15, **SHORT[method]}
     settings = settings_for(method).override(changes)
     result = fit(graph, split, settings, [0, 1], device="cpu")
-    write_run(result, tmp_path / "run")
-    run = load_run(tmp_path / "run")
+    result.write(tmp_path / "run")
+    run = Run.load(tmp_path / "run")
     assert run.settings.model.harmonic
     np.testing.assert_allclose(run.model.predict_proba(graph, "cpu"), result.probabilities, rtol=1e-4, atol=1e-6)
     assert len(predictions_again(run, graph, "cpu")) == 90

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from hiergcn.comparison.comparison_page import comparison_figure, verdict, write_comparison_page
 from hiergcn.comparison.method_scores import Comparison, MethodRun, Score, write_comparison
 from hiergcn.evaluate.paired import compare_all
 from hiergcn.graph.split import PUBLIC
-from hiergcn.report.comparison import comparison_figure, verdict, write_comparison_page
 from hiergcn.settings.settings import settings_for
 from hiergcn.workers.machine import environment
 from hiergcn.workers.memory import Peak

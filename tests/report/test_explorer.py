@@ -19,7 +19,7 @@ from hiergcn.report.explorer import ExplorerData
 from hiergcn.report.figures import principal_components
 from hiergcn.report.tree_layout import Tree, layout
 from hiergcn.run.fit import fit
-from hiergcn.run.folder import LoadedRun, load_run, write_run
+from hiergcn.run.run import Run
 from hiergcn.settings.settings import settings_for
 
 COLOURS = ["#111111", "#222222", "#333333"]
@@ -27,16 +27,16 @@ TYPES = {"u1": np.uint8, "u2": np.uint16, "u4": np.uint32, "f4": np.float32}
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> LoadedRun:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     graph = planted_graph(300, classes=3, depth=3, seed=1)
     assert graph.labels is not None
     settings = settings_for("hgcn", "paper").override({"epochs": 3, "hidden": 8, "levels": 2})
     path = tmp_path_factory.mktemp("explorer") / "run"
-    write_run(fit(graph, Split.holdout(graph.labels), settings, [0], device="cpu"), path)
-    return load_run(path)
+    fit(graph, Split.holdout(graph.labels), settings, [0], device="cpu").write(path)
+    return Run.load(path)
 
 
-def data_of(run: LoadedRun) -> ExplorerData:
+def data_of(run: Run) -> ExplorerData:
     assert run.hierarchy is not None
     tree = Tree.of(run.hierarchy)
     return explorer.explorer_data(run, tree, layout(tree), COLOURS)
@@ -57,11 +57,11 @@ def placed(arrays: dict[str, np.ndarray], name: str) -> np.ndarray:
     return np.cumsum(arrays[name], dtype=np.uint16) / 65535
 
 
-def test_predictions_and_ids_are_those_of_the_run(run: LoadedRun) -> None:
+def test_predictions_and_ids_are_those_of_the_run(run: Run) -> None:
     data = data_of(run)
     arrays = unpacked(data)
     ids = json.loads(zlib.decompress(base64.b64decode(data.ids)))
-    table = run.predictions.set_index("id").loc[ids]
+    table = run.table.set_index("id").loc[ids]
     names = np.array(run.config["class_names"])
     assert (names[arrays["class0"]] == table["predicted"]).all()
     np.testing.assert_allclose(arrays["probability0"] / 65535, table["confidence"], atol=1e-4)
@@ -69,7 +69,7 @@ def test_predictions_and_ids_are_those_of_the_run(run: LoadedRun) -> None:
     assert (np.array(explorer.PARTS)[arrays["part"]] == table["split"]).all()
 
 
-def test_edges_are_those_of_the_graph(run: LoadedRun) -> None:
+def test_edges_are_those_of_the_graph(run: Run) -> None:
     data = data_of(run)
     assert run.hierarchy is not None
     arrays = unpacked(data)
@@ -81,7 +81,7 @@ def test_edges_are_those_of_the_graph(run: LoadedRun) -> None:
     assert found == {frozenset((int(a), int(b))) for a, b in zip(rows, columns, strict=True)}
 
 
-def test_votes_are_those_of_the_run(run: LoadedRun) -> None:
+def test_votes_are_those_of_the_run(run: Run) -> None:
     data = data_of(run)
     arrays = unpacked(data)
     assert data.manifest["votes"]
@@ -96,7 +96,7 @@ def test_votes_are_those_of_the_run(run: LoadedRun) -> None:
     np.testing.assert_allclose(arrays["byHyperNodes"], run.votes.by_hyper_nodes[ids])
 
 
-def test_large_graphs_keep_fewer_edges_and_classes(run: LoadedRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_graphs_keep_fewer_edges_and_classes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explorer, "WHOLE_EDGES", 100)
     monkeypatch.setattr(explorer, "LARGE", 200)
     data = data_of(run)
@@ -109,7 +109,7 @@ def test_large_graphs_keep_fewer_edges_and_classes(run: LoadedRun, monkeypatch: 
     assert unpacked(data)["probability0"].dtype == np.uint8
 
 
-def test_more_levels_give_a_larger_receptive_field(run: LoadedRun) -> None:
+def test_more_levels_give_a_larger_receptive_field(run: Run) -> None:
     assert run.hierarchy is not None
     reached = receptive_field_sizes(run.hierarchy)
     assert reached.shape[0] == 3
@@ -135,7 +135,7 @@ def test_the_scripts_need_no_library_and_are_small() -> None:
         assert all(package.get("dev") for name, package in packages.items() if name)
 
 
-def test_nodes_have_places_by_their_probabilities(run: LoadedRun) -> None:
+def test_nodes_have_places_by_their_probabilities(run: Run) -> None:
     data = data_of(run)
     arrays = unpacked(data)
     assert data.manifest["places"] == [("prediction", "prediction", 0.0)]
@@ -146,7 +146,7 @@ def test_nodes_have_places_by_their_probabilities(run: LoadedRun) -> None:
         np.testing.assert_allclose(placed(arrays, f"prediction{axis}"), (values - values.min()) / wide, atol=1e-4)
 
 
-def test_nodes_with_coordinates_stand_on_a_map(run: LoadedRun) -> None:
+def test_nodes_with_coordinates_stand_on_a_map(run: Run) -> None:
     places = np.column_stack([np.arange(300.0), 2 * np.arange(300.0)])
     places[7] = np.nan  # an unknown place is among the neighbours
     data = data_of(replace(run, coordinates=Coordinates(places)))
@@ -161,7 +161,7 @@ def test_nodes_with_coordinates_stand_on_a_map(run: LoadedRun) -> None:
     assert placed(arrays, "mapX")[~known][0] == pytest.approx(near.mean() / 598, abs=1e-4)
 
 
-def test_doubtful_labels_and_suggestions_are_marked_by_rank(run: LoadedRun) -> None:
+def test_doubtful_labels_and_suggestions_are_marked_by_rank(run: Run) -> None:
     changed = replace(run)
     object.__setattr__(changed, "doubtful", pd.DataFrame({"id": ["41", "7"]}))
     object.__setattr__(changed, "suggestions", None)

@@ -13,15 +13,15 @@ import scipy.sparse as sp
 from page_browser import SIZES, Opened, axe_violations
 from test_comparison import comparison, method
 
+from hiergcn.comparison.comparison_page import write_comparison_page
 from hiergcn.comparison.method_scores import write_comparison
 from hiergcn.datasets import planted_graph, planted_numbers
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.report import explorer
-from hiergcn.report.comparison import write_comparison_page
-from hiergcn.report.run_page import page_of_result
 from hiergcn.run.fit import fit
-from hiergcn.run.result import RunResult
+from hiergcn.run.folder import DOUBTFUL, SUGGESTIONS
+from hiergcn.run.run import Run
 from hiergcn.settings.settings import settings_for
 from hiergcn.workers.machine import environment
 
@@ -37,7 +37,7 @@ def settings(**changes: int) -> dict[str, int]:
     return {"epochs": 2, "hidden": 4, **changes}
 
 
-def many_classes() -> RunResult:
+def many_classes() -> Run:
     """Return a run with 25 classes, places in degrees, doubtful labels and suggestions."""
     planted = planted_graph(NODES, classes=CLASSES, depth=1, noise=0.5, seed=2)
     assert planted.labels is not None
@@ -55,10 +55,10 @@ def many_classes() -> RunResult:
     )
     open_nodes = [str(node) for node in np.flatnonzero(labels < 0)[:4]]
     suggestions = pd.DataFrame([{"id": one, "reason": "stands for itself alone", "label": ""} for one in open_nodes])
-    return replace(result, doubtful=doubtful, suggestions=suggestions)
+    return replace(result, advice={DOUBTFUL: doubtful, SUGGESTIONS: suggestions})
 
 
-def tiny() -> RunResult:
+def tiny() -> Run:
     """Return a run of 12 nodes and 2 classes; two labels validate."""
     ring = sp.csr_array(([1.0] * 12, (range(12), [(k + 1) % 12 for k in range(12)])), shape=(12, 12))
     labels = np.array([0, 0, 0, -1, -1, -1, 1, 1, 1, -1, -1, -1])
@@ -68,7 +68,7 @@ def tiny() -> RunResult:
     return fit(graph, split, settings_for("hgcn", "paper").override(settings(levels=1)), [0], device="cpu")
 
 
-def without_edges() -> RunResult:
+def without_edges() -> Run:
     rng = np.random.default_rng(1)
     labels = rng.integers(0, 3, 60)
     graph = Graph(
@@ -78,7 +78,7 @@ def without_edges() -> RunResult:
     return fit(graph, split, settings_for("mlp").override(settings()), [0], device="cpu")
 
 
-def numbers() -> RunResult:
+def numbers() -> Run:
     """Return a run of numbers at places; node 0 is far away from all others."""
     places = np.random.default_rng(2).random((200, 2))
     places[0] = 50, 50
@@ -87,10 +87,10 @@ def numbers() -> RunResult:
     return fit(graph, Split(order[:60], order[60:100], order[100:]), settings_for("harmonic"), [0], device="cpu")
 
 
-def of_runs(result: Callable[[], RunResult]) -> Callable[[Path], Path]:
+def of_runs(result: Callable[[], Run]) -> Callable[[Path], Path]:
     def write(folder: Path) -> Path:
         path = folder / "report.html"
-        path.write_text(page_of_result(result()), encoding="utf-8")
+        path.write_text(result().page(), encoding="utf-8")
         return path
 
     return write

@@ -6,7 +6,7 @@ import pytest
 
 from hiergcn.evaluate.metrics import accuracy_interval
 from hiergcn.report.headline import headline, title_of
-from hiergcn.report.leaderboard import comparison_sentence, leaderboard
+from hiergcn.report.leaderboard import board_of
 
 
 def accuracy(mean: float) -> dict[str, Any]:
@@ -28,6 +28,7 @@ def metrics(answer: float, nodes: int, *candidates: dict[str, Any], **changes: A
         "failed_seeds": {},
         "test_accuracy": accuracy(answer),
         "val_accuracy": accuracy(answer),
+        **{f"{part}{name}": accuracy(0.0) for part in ("", "val_") for name in ("macro_f1", "balanced_accuracy")},
         "delivered_accuracy": answer,
         "delivered_val_accuracy": answer,
         "per_class": {"on": "test", "classes": [{"name": "a", "support": nodes}]},
@@ -39,38 +40,37 @@ def metrics(answer: float, nodes: int, *candidates: dict[str, Any], **changes: A
         "verdict": "GCN is best here.",
         "interrupted": False,
         "notes": [],
+        "reading": [],
     } | changes
 
 
 def test_a_clear_lead_is_told_in_points() -> None:
     found = metrics(0.9, 1000, candidate("gcn+harmonic", 0.9, 0.9, 1.0), candidate("mlp", 0.6, 0.61))
-    sentence = comparison_sentence(leaderboard(found))
+    sentence = board_of(found).comparison()
     assert sentence == "30.0 points above MLP (60.0 %), the best simple method on validation."
 
 
 def test_the_simple_method_is_chosen_by_validation_not_by_test() -> None:
     found = metrics(0.9, 1000, candidate("gcn", 0.5, 0.8), candidate("mlp", 0.7, 0.6))
-    assert "GCN (50.0 %)" in str(comparison_sentence(leaderboard(found)))
+    assert "GCN (50.0 %)" in str(board_of(found).comparison())
 
 
 def test_a_small_difference_on_few_nodes_is_no_lead() -> None:
     found = metrics(0.9, 50, candidate("gcn+harmonic", 0.9, 0.9, 1.0), candidate("harmonic", 0.86, 0.86))
-    assert str(comparison_sentence(leaderboard(found))).startswith(
-        "No clear difference from harmonic function (86.0 %)"
-    )
+    assert str(board_of(found).comparison()).startswith("No clear difference from harmonic function (86.0 %)")
 
 
 def test_a_run_that_loses_says_what_to_use() -> None:
     found = metrics(0.3, 500, model="hgcn", leaderboard=None, baselines=[candidate("label-propagation", 0.47, 0.5)])
-    board = leaderboard(found)
+    board = board_of(found)
     assert [row.name for row in board.rows] == ["label-propagation", "hgcn"]  # the best first
-    assert "17.0 points below label propagation (47.0 %)" in str(comparison_sentence(board))
-    assert "leave out --model" in str(comparison_sentence(board))
+    assert "17.0 points below label propagation (47.0 %)" in str(board.comparison())
+    assert "leave out --model" in str(board.comparison())
 
 
 def test_a_part_of_the_answer_is_compared_alone() -> None:
     found = metrics(0.9, 50, candidate("gcn+harmonic", 0.9, 0.9, 0.6), candidate("gcn", 0.88, 0.88, 0.4))
-    sentence = comparison_sentence(leaderboard(found))
+    sentence = board_of(found).comparison()
     assert sentence == (
         "No clear difference from GCN alone (88.0 %): on 50 test nodes, a gap below 12 points may be chance."
     )
@@ -78,18 +78,18 @@ def test_a_part_of_the_answer_is_compared_alone() -> None:
 
 def test_a_run_without_others_is_compared_with_the_most_frequent_class() -> None:
     found = metrics(0.4, 500, model="hgcn", preset=None, seeds=[0], leaderboard=None, verdict=None)
-    top = headline(found, leaderboard(found), constant=0.1)
+    top = headline(found, board_of(found), constant=0.1)
     assert top.sentences == ("The most frequent training class, predicted for every node, gives 10.0 %.",)
 
 
 def test_an_answer_that_is_a_simple_method_is_not_compared_with_itself() -> None:
     found = metrics(0.9, 500, candidate("harmonic", 0.9, 0.9, 1.0))
-    assert comparison_sentence(leaderboard(found)) is None
+    assert board_of(found).comparison() is None
 
 
 def test_few_nodes_make_no_headline() -> None:
     found = metrics(1.0, 2, candidate("mlp", 1.0, 1.0))
-    top = headline(found, leaderboard(found))
+    top = headline(found, board_of(found))
     assert top.figure == "Too few labels to judge"
     assert "2 of 2 test nodes correct" in top.meaning
     assert not top.judged
@@ -98,7 +98,7 @@ def test_few_nodes_make_no_headline() -> None:
 
 def test_candidates_without_a_result_are_listed_with_the_reason() -> None:
     stopped = candidate("gcn", 0.5, 0.5) | {"left_out": "no time was left"}
-    board = leaderboard(metrics(0.9, 100, stopped))
+    board = board_of(metrics(0.9, 100, stopped))
     assert board.left_out == [("GCN", "no time was left")]
     assert len(board.rows) == 1
 
@@ -123,4 +123,4 @@ def test_labels_that_never_validated_are_not_counted() -> None:
     changes = {"test_accuracy": None, "delivered_accuracy": None, "delivered_val_accuracy": 1.0, "turns": 4}
     found = metrics(1.0, 3, per_class={"on": "validation", "classes": classes}, **changes)
     found["split"] = {"train": 5, "val": 3, "test": 0}
-    assert headline(found, leaderboard(found)).meaning == "7 of 7 validation nodes correct; that says little."
+    assert headline(found, board_of(found)).meaning == "7 of 7 validation nodes correct; that says little."

@@ -10,9 +10,8 @@ from page_browser import SIZES, Opened, axe_violations
 
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
-from hiergcn.report import write_report
 from hiergcn.run.fit import fit
-from hiergcn.run.folder import LoadedRun, load_run, write_run
+from hiergcn.run.run import Run
 from hiergcn.settings.settings import settings_for
 
 if TYPE_CHECKING:
@@ -33,13 +32,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = settings_for("hgcn", "paper").override({"epochs": 20, "hidden": 8, "levels": 3})
     result = fit(graph, Split.holdout(graph.labels, validation=0.2, test=0.4), settings, [0, 1], device="cpu")
     path = tmp_path_factory.mktemp("browser") / "run"
-    write_run(result, path)
-    return write_report(path)
+    result.write(path)
+    return Run.load(path).write_page()
 
 
 @pytest.fixture(scope="module")
-def run(report: Path) -> LoadedRun:
-    return load_run(report.parent)
+def run(report: Path) -> Run:
+    return Run.load(report.parent)
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +129,7 @@ CORNER = """() => {
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", SIZES)
-def test_the_explorer_works_on_every_screen(opened: Opened, run: LoadedRun, width: int, scheme: Any) -> None:
+def test_the_explorer_works_on_every_screen(opened: Opened, run: Run, width: int, scheme: Any) -> None:
     page = opened.page
     page.set_viewport_size({"width": width, "height": SIZES[width]})
     page.emulate_media(color_scheme=scheme)
@@ -155,7 +154,7 @@ def test_the_explorer_works_on_every_screen(opened: Opened, run: LoadedRun, widt
     page.click("#explorer-reset")
 
     page.locator("#explorer-legend button", has_text="gamma").click()
-    assert opened.state["matches"] == (run.predictions["predicted"] == "gamma").sum()
+    assert opened.state["matches"] == (run.table["predicted"] == "gamma").sum()
     page.click("#explorer-reset")
     page.select_option("#explorer-only", "wrong")
     assert page.inner_text("#explorer-panel h3") == f"{len(wrong_nodes(run))} nodes predicted wrongly"
@@ -282,12 +281,12 @@ def _is_free(items: list[dict[str, Any]], ring: dict[str, float], angle: float) 
     return all(np.hypot(item["x"] - x, item["y"] - y) > item["r"] + 6 for item in items)
 
 
-def test_a_selected_node_lights_its_neighbours_and_dims_the_rest(opened: Opened, run: LoadedRun) -> None:
+def test_a_selected_node_lights_its_neighbours_and_dims_the_rest(opened: Opened, run: Run) -> None:
     opened.set_level(0)
     opened.find("paper 101")
     assert run.hierarchy is not None
-    row = list(run.predictions["id"]).index("paper 101")
-    neighbours = set(run.predictions["id"].to_numpy()[run.hierarchy.levels[0].adjacency[[row]].indices])
+    row = list(run.table["id"]).index("paper 101")
+    neighbours = set(run.table["id"].to_numpy()[run.hierarchy.levels[0].adjacency[[row]].indices])
     names = {item["key"]: item["name"] for item in opened.items}
     assert {names[key] for key in opened.state["lit"]} == neighbours | {"paper 101"}
     assert opened.page.locator("#explorer-graph canvas.dimmed").count() == 1
@@ -405,10 +404,10 @@ def test_on_touch_one_finger_scrolls_and_two_zoom(browser: "Browser", report: Pa
     context.close()
 
 
-def test_search_shows_classes_and_keeps_the_chosen_id(opened: Opened, run: LoadedRun) -> None:
+def test_search_shows_classes_and_keeps_the_chosen_id(opened: Opened, run: Run) -> None:
     opened.page.fill("#explorer-search", "paper 10")
     hits = opened.page.locator("#explorer-hits li")
-    predicted = dict(zip(run.predictions["id"], run.predictions["predicted"], strict=True))
+    predicted = dict(zip(run.table["id"], run.table["predicted"], strict=True))
     assert hits.first.inner_text().split()[-1] == predicted["paper 10"].split()[-1]
     assert hits.first.locator(".dot").count() == 1
     opened.page.keyboard.press("ArrowDown")
@@ -428,10 +427,10 @@ def test_search_shows_classes_and_keeps_the_chosen_id(opened: Opened, run: Loade
     assert opened.state["selected"]["name"] == chosen
 
 
-def test_the_panel_shows_the_votes_of_the_node_and_its_neighbours(opened: Opened, run: LoadedRun) -> None:
+def test_the_panel_shows_the_votes_of_the_node_and_its_neighbours(opened: Opened, run: Run) -> None:
     opened.find("paper 101")
     assert run.votes is not None
-    row = run.votes.shares.toarray()[list(run.predictions["id"]).index("paper 101")]
+    row = run.votes.shares.toarray()[list(run.table["id"]).index("paper 101")]
     expected = sorted(np.abs(row[row != 0]) / np.abs(row).sum(), reverse=True)[:8]
     texts = opened.page.locator("#explorer-panel .votes .share").all_inner_texts()
     shown = [float(text.removeprefix("against ").removesuffix("%").strip()) / 100 for text in texts]
@@ -443,13 +442,13 @@ def test_the_panel_shows_the_votes_of_the_node_and_its_neighbours(opened: Opened
     assert opened.state["selected"]["name"] == name
 
 
-def wrong_nodes(run: LoadedRun) -> set[str]:
-    table = run.predictions
+def wrong_nodes(run: Run) -> set[str]:
+    table = run.table
     return set(table["id"][(table["split"] == "test") & (table["label"] != table["predicted"])])
 
 
-def test_filters_show_some_nodes_and_list_them(opened: Opened, run: LoadedRun) -> None:
-    table = run.predictions
+def test_filters_show_some_nodes_and_list_them(opened: Opened, run: Run) -> None:
+    table = run.table
     opened.page.select_option("#explorer-only", "wrong")
     assert opened.state["level"] == 0
     assert {item["name"] for item in opened.items if item["matches"]} == wrong_nodes(run)
@@ -466,18 +465,18 @@ def test_filters_show_some_nodes_and_list_them(opened: Opened, run: LoadedRun) -
     assert opened.state["matches"] == ((table["predicted"] == "gamma") & unsure & ~given).sum()
 
 
-def test_the_legend_filters(opened: Opened, run: LoadedRun) -> None:
+def test_the_legend_filters(opened: Opened, run: Run) -> None:
     entry = opened.page.locator("#explorer-legend button", has_text="beta")
     entry.click()
-    assert opened.state["matches"] == (run.predictions["predicted"] == "beta").sum()
+    assert opened.state["matches"] == (run.table["predicted"] == "beta").sum()
     entry = opened.page.locator("#explorer-legend button", has_text="beta")
     assert entry.get_attribute("aria-pressed") == "true"
     entry.click()
     assert opened.state["matches"] == NODES
 
 
-def test_cells_of_the_matrix_lead_to_their_nodes(opened: Opened, run: LoadedRun) -> None:
-    test = run.predictions[run.predictions["split"] == "test"]
+def test_cells_of_the_matrix_lead_to_their_nodes(opened: Opened, run: Run) -> None:
+    test = run.table[run.table["split"] == "test"]
     link = opened.page.locator(".matrix tbody a").first
     count = int(link.inner_text())
     link.click()
@@ -510,7 +509,7 @@ def test_a_script_in_an_id_stays_text(opened: Opened) -> None:
     assert opened.problems == []
 
 
-def test_every_colouring_has_its_own_colours_and_legend(opened: Opened, run: LoadedRun) -> None:
+def test_every_colouring_has_its_own_colours_and_legend(opened: Opened, run: Run) -> None:
     opened.set_level(0)
     seen = {}
     for way in ("predicted", "label", "confidence", "error", "level"):

@@ -19,35 +19,34 @@ from hiergcn.datasets import planted_graph
 from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.metrics import metrics_for, result_key
 from hiergcn.graph import Graph, Split
-from hiergcn.report import write_report
 from hiergcn.report.classes import class_order
 from hiergcn.report.figures import curves_figure, reliability_figure
 from hiergcn.report.panels import Figure
 from hiergcn.report.still import LETTER, SIZE, class_map
 from hiergcn.run.fit import fit
-from hiergcn.run.folder import write_run
 from hiergcn.run.out_folder import write_manifest
-from hiergcn.run.result import RunResult
+from hiergcn.run.run import Run
 from hiergcn.settings.settings import settings_for
 
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "$\\frac{", "日本 & {{ 7*7 }}")
 
 
 @pytest.fixture(scope="module")
-def result() -> RunResult:
+def result() -> Run:
     """Return a run whose dataset and class names would be harmful if they were not escaped."""
     planted = planted_graph(160, classes=4, depth=1, noise=1.0, seed=3)
     graph = Graph(planted.adjacency, planted.features, planted.labels, None, HOSTILE, "<i>mine</i>")  # type: ignore[arg-type]
     assert graph.labels is not None
     split = Split.holdout(graph.labels, validation=0.2, test=0.4)
     settings = settings_for("hgcn", "paper").override({"epochs": 6, "hidden": 8, "levels": 2})
-    return replace(fit(graph, split, settings, range(3), device="cpu"), claim=0.9)
+    run = fit(graph, split, settings, range(3), device="cpu")
+    return replace(run, scores={**run.scores, "claim": 0.9})
 
 
 @pytest.fixture(scope="module")
-def finished(result: RunResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished(result: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "run"
-    write_run(result, path, {"command": "hiergcn fit '<b>edges</b>.csv' --seeds 3"})
+    result.from_source({"command": "hiergcn fit '<b>edges</b>.csv' --seeds 3"}).write(path)
     return path
 
 
@@ -86,7 +85,7 @@ def page_of(run: Path) -> Page:
     """Return the page of a folder whose files a test may have changed."""
     (run / "report.html").unlink(missing_ok=True)
     write_manifest(run)
-    return Page(write_report(run).read_text(encoding="utf-8"))
+    return Page(Run.load(run).write_page().read_text(encoding="utf-8"))
 
 
 def change(run: Path, **values: Any) -> dict[str, Any]:
@@ -137,7 +136,7 @@ def test_only_our_own_script_may_run(run: Path) -> None:
 
 
 def test_the_page_refers_to_nothing_outside(run: Path) -> None:
-    html = write_report(run).read_text(encoding="utf-8")
+    html = Run.load(run).write_page().read_text(encoding="utf-8")
     assert not re.findall(r"https?://[^\s\"'<)]+", html)
     for _, attributes in Page(html).elements:
         for name in ("src", "href", "xlink:href"):
@@ -159,7 +158,7 @@ def test_figures_have_text_alternatives_and_real_text(run: Path) -> None:
 
 
 def test_colours_follow_the_theme(run: Path) -> None:
-    html = write_report(run).read_text(encoding="utf-8")
+    html = Run.load(run).write_page().read_text(encoding="utf-8")
     main = html[html.index("<main") : html.index("</main>")]
     assert "prefers-color-scheme: dark" in html
     assert not re.findall(r'(?:fill|stroke|background)[=:]"? ?#[0-9a-f]{6}', main)
@@ -261,26 +260,27 @@ def test_without_test_labels_the_headline_is_validation_accuracy(run: Path) -> N
 
 
 def test_the_same_run_gives_the_same_page(run: Path) -> None:
-    first = write_report(run).read_bytes()
-    assert write_report(run).read_bytes() == first
+    first = Run.load(run).write_page().read_bytes()
+    assert Run.load(run).write_page().read_bytes() == first
     assert not [path for path in run.iterdir() if path.name.startswith(".")]
 
 
 def test_a_result_in_memory_gives_the_page_of_its_folder(
-    result: RunResult, run: Path, monkeypatch: pytest.MonkeyPatch
+    result: Run, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from_folder = write_report(run).read_text(encoding="utf-8")
+    saved = Run.load(run)
+    from_folder = saved.write_page().read_text(encoding="utf-8")
 
     def refuse(*_: Any) -> None:
         raise AssertionError("the hierarchy is at hand and must not be made again")
 
     monkeypatch.setattr("hiergcn.coarsen.hierarchy.Hierarchy.load", refuse)
-    from_memory = write_report(run, result).read_text(encoding="utf-8")
+    from_memory = result.from_source(saved.config["source"]).at(run).write_page().read_text(encoding="utf-8")
     assert from_memory == from_folder
 
 
 def test_baselines_are_beside_the_headline(run: Path) -> None:
-    accuracy = {"mean": 0.712, "std": 0.02, "per_seed": [0.7, 0.724]}
+    accuracy = {"mean": 0.712, "std": 0.017, "per_seed": [0.7, 0.724]}
     one = {
         "name": "mlp",
         "model": "mlp",
@@ -300,7 +300,7 @@ def test_baselines_are_beside_the_headline(run: Path) -> None:
     change(run, baselines=[one, none])
     text = page_of(run).text
     assert "MLP 10 20" not in text
-    assert "71.2 ± 2.0 71.2 2 1.0 s" in text
+    assert "71.2 ± 1.7 71.2 2 1.0 s" in text
     assert "GCN: too large" in text
 
 
@@ -341,7 +341,7 @@ def test_the_training_loss_is_per_node_and_network(loss: str, tmp_path: Path, mo
     assert planted.labels is not None
     changes = {"epochs": 2, "hidden": 8, "levels": 1, "networks": 3, "loss": loss}
     settings = settings_for("hgcn", "paper").override(changes)
-    write_run(fit(planted, Split.holdout(planted.labels), settings, [0], device="cpu"), tmp_path / "run")
+    fit(planted, Split.holdout(planted.labels), settings, [0], device="cpu").write(tmp_path / "run")
     drawn = []
 
     def recorded(history: pd.DataFrame, selected_seed: int, best_epoch: int | None, loss_terms: int) -> Figure:
@@ -349,5 +349,5 @@ def test_the_training_loss_is_per_node_and_network(loss: str, tmp_path: Path, mo
         return curves_figure(history, selected_seed, best_epoch, loss_terms)
 
     monkeypatch.setattr("hiergcn.report.figures.curves_figure", recorded)
-    write_report(tmp_path / "run")
+    Run.load(tmp_path / "run").write_page()
     assert float(drawn[0].iloc[0]) == pytest.approx(np.log(4), rel=0.1)

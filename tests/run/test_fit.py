@@ -19,8 +19,9 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import METRICS, Metric
 from hiergcn.graph import Graph, Split
+from hiergcn.report.leaderboard import Row
 from hiergcn.run.fit import BASELINES, AllSeedsFailedError, draw_split, fit
-from hiergcn.run.result import Candidate, RunResult
+from hiergcn.run.run import Run
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train import trainer
 from hiergcn.train.events import BaselineStarted, Coarsened, EpochDone, FitEvent, OnFitEvent
@@ -45,27 +46,27 @@ def settings() -> Settings:
 
 
 @pytest.fixture(scope="module")
-def result(graph: Graph, split: Split, settings: Settings) -> RunResult:
+def result(graph: Graph, split: Split, settings: Settings) -> Run:
     return fit(graph, split, settings, range(3), device="cpu")
 
 
-def test_scores_match_the_predictions(graph: Graph, split: Split, result: RunResult) -> None:
+def test_scores_match_the_predictions(graph: Graph, split: Split, result: Run) -> None:
     assert graph.labels is not None
     assert result.test is not None
     by_hand = float((result.predicted[split.test] == graph.labels[split.test]).mean())
-    assert result.delivered.accuracy == result.metrics()["delivered_accuracy"] == pytest.approx(by_hand)
+    assert result.scores["delivered_accuracy"] == result.metrics()["delivered_accuracy"] == pytest.approx(by_hand)
     np.testing.assert_allclose(result.probabilities, result.model.predict_proba(graph, "cpu"), atol=1e-6)
     per_seed = [value for value in result.test.accuracy.per_seed if value is not None]
     assert result.test.accuracy.mean == pytest.approx(sum(per_seed) / 3)
     assert result.test.accuracy.std == pytest.approx(np.std(per_seed, ddof=1))
 
 
-def test_the_selected_seed_is_the_best_on_validation(result: RunResult) -> None:
+def test_the_selected_seed_is_the_best_on_validation(result: Run) -> None:
     ranks = {o.seed: (o.validation_accuracy or 0.0, -(o.validation_loss or 0.0)) for o in result.outcomes}
     assert result.selected_seed == max(ranks, key=lambda seed: ranks[seed])
 
 
-def test_metrics_have_their_documented_keys(result: RunResult) -> None:
+def test_metrics_have_their_documented_keys(result: Run) -> None:
     metrics = result.metrics()
     assert metrics["model"] == "hgcn"
     assert metrics["seeds"] == [0, 1, 2]
@@ -193,7 +194,7 @@ def small() -> Graph:
     return planted_graph(90, classes=3, depth=1, homophily=0.95, noise=1.0, seed=1)
 
 
-def quick_baselines(graph: Graph, *names: str, seeds: int = 1, **given: Any) -> tuple[Candidate, ...]:
+def quick_baselines(graph: Graph, *names: str, seeds: int = 1, **given: Any) -> tuple[Row, ...]:
     """The baselines of a fit that itself takes no time."""
     run: dict[str, Any] = {"model": "hgcn", "changes": {"epochs": 2, "levels": 1}, "device": "cpu"}
     result = fit(graph, seeds=range(seeds), baselines=names or BASELINES, **run, **given)
@@ -209,9 +210,9 @@ def test_fit_does_everything_and_coarsens_once(small: Graph, monkeypatch: pytest
         calls.append(levels)
         return coarsen(adjacency, levels, config)
 
-    for module in ("trainer", "adapt", "memory_plan", "predict", "tune"):
-        if hasattr(import_module(f"hiergcn.run.{module}"), "coarsen"):
-            monkeypatch.setattr(f"hiergcn.run.{module}.coarsen", counted)
+    for module in ("train.trainer", "choose.adapt", "run.predict", "run.run", "advise.suggest"):
+        if hasattr(import_module(f"hiergcn.{module}"), "coarsen"):
+            monkeypatch.setattr(f"hiergcn.{module}.coarsen", counted)
     result = fit(small, model="hgcn-plus", changes={"epochs": 3}, baselines=BASELINES, device="cpu")
     assert calls == [MOST_LEVELS]
     assert result.settings == choose_settings(small, result.split, changes={"epochs": 3}).settings

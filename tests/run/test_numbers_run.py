@@ -11,9 +11,8 @@ from hiergcn.datasets.planted import planted_numbers
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.run.fit import draw_split, fit
-from hiergcn.run.folder import load_run, write_run
 from hiergcn.run.predict import explain, predictions_again, predictions_on
-from hiergcn.run.result import RunResult
+from hiergcn.run.run import Run
 
 SHIFT, UNIT = 1000.0, 0.01  # values of little spread around a large mean, as voltages are
 
@@ -28,11 +27,11 @@ def graph() -> Graph:
 
 
 @pytest.fixture(scope="module")
-def chosen(graph: Graph) -> RunResult:
+def chosen(graph: Graph) -> Run:
     return fit(graph, seeds=[0, 1], device="cpu", changes={"epochs": 30}, time_limit=100.0)
 
 
-def test_the_choice_is_better_than_its_floors(chosen: RunResult) -> None:
+def test_the_choice_is_better_than_its_floors(chosen: Run) -> None:
     assert chosen.leaderboard is not None
     assert chosen.test is not None
     r2 = {one.name: one.test.main.mean for one in chosen.leaderboard if one.test}
@@ -45,24 +44,24 @@ def test_the_choice_is_better_than_its_floors(chosen: RunResult) -> None:
     assert chosen.verdict is not None
 
 
-def test_the_folder_gives_the_same_numbers_again(chosen: RunResult, graph: Graph, tmp_path: Path) -> None:
-    write_run(chosen, tmp_path / "run", keep_graph=True)
-    run = load_run(tmp_path / "run")
-    assert list(run.predictions.columns) == ["id", "predicted", "given", "value", "split"]
+def test_the_folder_gives_the_same_numbers_again(chosen: Run, graph: Graph, tmp_path: Path) -> None:
+    chosen.from_source({"python": "NodeClassifier()"}).write(tmp_path / "run")
+    run = Run.load(tmp_path / "run")
+    assert list(run.table.columns) == ["id", "predicted", "given", "value", "split"]
     again = predictions_again(run, graph, "cpu")
-    pd.testing.assert_frame_equal(again, run.predictions, atol=1e-3 * UNIT, rtol=0)
-    np.testing.assert_array_equal(run.predictions["value"], graph.truth)  # exactly as given
-    assert np.abs(run.predictions["predicted"] - chosen.predicted).max() <= 1e-4 * UNIT
+    pd.testing.assert_frame_equal(again, run.table, atol=1e-3 * UNIT, rtol=0)
+    np.testing.assert_array_equal(run.table["value"], graph.truth)  # exactly as given
+    assert np.abs(run.table["predicted"] - chosen.predicted).max() <= 1e-4 * UNIT
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert metrics["target"] == "price"
     assert metrics["test_r2"]["per_seed"] == [pytest.approx(value) for value in chosen.test.main.values]  # type: ignore[union-attr]
     assert metrics["delivered_mae"] < UNIT
 
 
-def test_a_newer_graph(chosen: RunResult, graph: Graph, tmp_path: Path) -> None:
+def test_a_newer_graph(chosen: Run, graph: Graph, tmp_path: Path) -> None:
     """The old nodes among others get nearly their numbers; their training values are found by their ids."""
-    write_run(chosen, tmp_path / "run")
-    table = predictions_on(load_run(tmp_path / "run"), graph, "cpu")
+    chosen.write(tmp_path / "run")
+    table = predictions_on(Run.load(tmp_path / "run"), graph, "cpu")
     assert table["seen"].all()
     np.testing.assert_allclose(table["predicted"], chosen.predicted, atol=1e-3 * UNIT)
 
@@ -71,8 +70,8 @@ def test_a_newer_graph(chosen: RunResult, graph: Graph, tmp_path: Path) -> None:
 def test_a_named_method_with_baselines(method: str, graph: Graph, tmp_path: Path) -> None:
     changes = {"epochs": 3} if method == "hgcn-plus" else {}
     result = fit(graph, model=method, changes=changes, baselines=("harmonic",), device="cpu")
-    write_run(result, tmp_path / "run")
-    run = load_run(tmp_path / "run")
+    result.write(tmp_path / "run")
+    run = Run.load(tmp_path / "run")
     np.testing.assert_allclose(run.model.predict_proba(graph, "cpu"), result.probabilities, atol=1e-4 * UNIT)
     assert result.baselines is not None
     assert len(result.baselines) == (method != "harmonic")
@@ -93,8 +92,8 @@ def test_values_that_cannot_be_learned(graph: Graph) -> None:
 def test_an_explanation_adds_up_to_the_number(method: str, graph: Graph, tmp_path: Path) -> None:
     changes = {"epochs": 5} if method in ("mlp", "hgcn-plus") else {}
     result = fit(graph, model=method, changes=changes, device="cpu")
-    write_run(result, tmp_path / "run")
-    found = explain(load_run(tmp_path / "run"), graph, "n7", device="cpu", top=1000)
+    result.write(tmp_path / "run")
+    found = explain(Run.load(tmp_path / "run"), graph, "n7", device="cpu", top=1000)
     assert (found.explained, found.method, found.probability) == ("price", method, None)
     assert found.score == pytest.approx(result.predicted[7], abs=1e-3 * UNIT)
     assert float(found.predicted) == pytest.approx(result.predicted[7], abs=1e-2)
@@ -106,9 +105,9 @@ def test_an_explanation_adds_up_to_the_number(method: str, graph: Graph, tmp_pat
         assert [one.name for one in found.features] == ["labels nearby: price"]
 
 
-def test_an_explanation_says_what_each_method_predicts(chosen: RunResult, graph: Graph, tmp_path: Path) -> None:
-    write_run(chosen, tmp_path / "run")
-    found = explain(load_run(tmp_path / "run"), graph, "n7", device="cpu")
+def test_an_explanation_says_what_each_method_predicts(chosen: Run, graph: Graph, tmp_path: Path) -> None:
+    chosen.write(tmp_path / "run")
+    found = explain(Run.load(tmp_path / "run"), graph, "n7", device="cpu")
     said = sum(one.weight * float(one.predicted) for one in found.methods)
     assert said == pytest.approx(chosen.predicted[7], abs=1e-2)
     assert all(next(iter(group.predicted)).startswith("values with mean") for group in found.hyper_nodes)

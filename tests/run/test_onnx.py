@@ -13,8 +13,8 @@ from hiergcn import Graph
 from hiergcn.datasets import planted_graph
 from hiergcn.datasets.planted import planted_numbers
 from hiergcn.errors import InputError
-from hiergcn.run.folder import load_run
 from hiergcn.run.onnx import export_onnx, largest_difference
+from hiergcn.run.run import Run
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "onnx_runtime.py"
 NETWORKS: dict[str, tuple[str, dict[str, Any], bool]] = {  # method, settings, whether any nodes will do
@@ -50,7 +50,7 @@ def graph() -> Graph:
 def test_networks(name: str, graph: Graph, tmp_path: Path) -> None:
     method, settings, any_nodes = NETWORKS[name]
     hiergcn.fit(graph, method, seeds=2, device="cpu", epochs=4, **settings).save(tmp_path / "run")
-    run = load_run(tmp_path / "run")
+    run = Run.load(tmp_path / "run")
     exported = export_onnx(run, graph, tmp_path / "model.onnx")
     difference = largest_difference(exported, run)
     assert difference is not None
@@ -65,7 +65,7 @@ def test_the_automatic_choice_and_the_example(tmp_path: Path) -> None:
     assert planted.labels is not None
     graph = planted.with_labels(np.where(np.arange(80) % 2 == 0, planted.labels, -1), ("a", "b", "c"))
     hiergcn.fit(graph, seeds=1, device="cpu", time_limit=5).save(tmp_path / "run")
-    run = load_run(tmp_path / "run")
+    run = Run.load(tmp_path / "run")
     assert len(run.model.members) > 1
     exported = export_onnx(run, graph, tmp_path / "model.onnx")
     difference = largest_difference(exported, run)
@@ -74,7 +74,7 @@ def test_the_automatic_choice_and_the_example(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, str(EXAMPLE), str(exported.model)], capture_output=True, text=True, check=True, env={}
     )
-    table = run.predictions.set_index("id")
+    table = run.table.set_index("id")
     for line in ran.stdout.splitlines():
         node, predicted, _ = line.split()
         assert table.loc[node, "predicted"] == predicted
@@ -83,9 +83,9 @@ def test_the_automatic_choice_and_the_example(tmp_path: Path) -> None:
 def test_numbers(tmp_path: Path) -> None:
     numbers = planted_numbers(60, seed=1)
     hiergcn.fit(numbers, "gcn", seeds=1, device="cpu", epochs=4).save(tmp_path / "run")
-    run = load_run(tmp_path / "run")
+    run = Run.load(tmp_path / "run")
     exported = export_onnx(run, numbers, tmp_path / "model.onnx")
-    difference, scale = largest_difference(exported, run), run.model.scale
+    difference, scale = largest_difference(exported, run), run.target.scale
     assert exported.output == "numbers"
     assert difference is not None
     assert scale is not None
@@ -95,5 +95,5 @@ def test_numbers(tmp_path: Path) -> None:
 def test_labels_alone_cannot_be_exported(graph: Graph, tmp_path: Path) -> None:
     hiergcn.fit(graph, "label-propagation", seeds=1, device="cpu").save(tmp_path / "run")
     with pytest.raises(InputError, match="answers with labels alone"):
-        export_onnx(load_run(tmp_path / "run"), graph, tmp_path / "model.onnx")
+        export_onnx(Run.load(tmp_path / "run"), graph, tmp_path / "model.onnx")
     assert not (tmp_path / "model.onnx").exists()

@@ -11,9 +11,7 @@ import pytest
 
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError, UnwritableError
-from hiergcn.report import write_report
 from hiergcn.run.fit import fit
-from hiergcn.run.folder import write_run
 from hiergcn.run.out_folder import HeldError, check_room, held, held_free, run_size, write_or_rescue
 
 HOLDER = """
@@ -64,8 +62,8 @@ def test_too_little_room_is_noticed_before_the_work(tmp_path: Path, monkeypatch:
 def test_the_size_of_a_run_is_estimated(tmp_path: Path, nodes: int, seeds: int) -> None:
     graph = planted_graph(nodes, features=20, seed=0)
     result = fit(graph, seeds=range(seeds), model="hgcn", changes={"epochs": 3}, device="cpu")
-    write_run(result, tmp_path / "run")
-    write_report(tmp_path / "run", result)
+    result.write(tmp_path / "run")
+    result.at(tmp_path / "run").write_page()
     size = sum(path.stat().st_size for path in (tmp_path / "run").iterdir())
     assert 0.5 < run_size(graph, seeds) / size < 3
 

@@ -11,9 +11,8 @@ from hiergcn.errors import InputError
 from hiergcn.files import DIGITS
 from hiergcn.graph import Graph
 from hiergcn.run.fit import draw_split, fit
-from hiergcn.run.folder import LoadedRun, load_run, write_run
 from hiergcn.run.predict import explain, predictions_again, predictions_on
-from hiergcn.run.result import RunResult
+from hiergcn.run.run import Run
 from hiergcn.settings.settings import settings_for
 
 
@@ -25,46 +24,46 @@ def graph() -> Graph:
 
 
 @pytest.fixture(scope="module")
-def result(graph: Graph) -> RunResult:
+def result(graph: Graph) -> Run:
     settings = settings_for("hgcn", "paper").override({"levels": 2, "hidden": 8, "epochs": 5})
     return fit(graph, draw_split(graph), settings, device="cpu")
 
 
 @pytest.fixture(scope="module")
-def run(result: RunResult, tmp_path_factory: pytest.TempPathFactory) -> LoadedRun:
+def run(result: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder: Path = tmp_path_factory.mktemp("runs") / "run"
-    write_run(result, folder)
-    return load_run(folder)
+    result.write(folder)
+    return Run.load(folder)
 
 
-def test_result_and_folder_have_the_same_model(run: LoadedRun, result: RunResult, graph: Graph) -> None:
+def test_result_and_folder_have_the_same_model(run: Run, result: Run, graph: Graph) -> None:
     np.testing.assert_allclose(run.model.predict_proba(graph, "cpu"), run.probabilities, rtol=1e-5)
     np.testing.assert_allclose(result.model.predict_proba(graph, "cpu"), run.probabilities, rtol=1e-5)
 
 
-def test_predictions_again(run: LoadedRun, graph: Graph) -> None:
+def test_predictions_again(run: Run, graph: Graph) -> None:
     written = 10.0**-DIGITS  # what the table was rounded to when it was written
-    pd.testing.assert_frame_equal(predictions_again(run, graph, "cpu"), run.predictions, rtol=0, atol=written)
+    pd.testing.assert_frame_equal(predictions_again(run, graph, "cpu"), run.table, rtol=0, atol=written)
 
 
 def test_predictions_of_batches_again(graph: Graph, tmp_path: Path) -> None:
     """The whole graph has edges that the batches lack, so it gives others."""
     changes = {"levels": 2, "hidden": 8, "epochs": 5, "batches": 4, "batch_validation": True}
     fitted = fit(graph, draw_split(graph), settings_for("hgcn", "paper").override(changes), device="cpu")
-    write_run(fitted, tmp_path / "run")
-    run = load_run(tmp_path / "run")
-    pd.testing.assert_frame_equal(predictions_again(run, graph, "cpu"), run.predictions)
+    fitted.write(tmp_path / "run")
+    run = Run.load(tmp_path / "run")
+    pd.testing.assert_frame_equal(predictions_again(run, graph, "cpu"), run.table)
     assert not np.allclose(run.model.predict_proba(graph, "cpu"), run.probabilities, rtol=0, atol=1e-5)
 
 
-def test_a_changed_graph_is_refused(run: LoadedRun, graph: Graph) -> None:
+def test_a_changed_graph_is_refused(run: Run, graph: Graph) -> None:
     other = planted_graph(120, seed=4)
     changed = Graph(other.adjacency, other.features, other.labels, graph.ids, graph.class_names, "mine")
     with pytest.raises(InputError, match="no longer the graph"):
         predictions_again(run, changed, "cpu")
 
 
-def test_another_graph(run: LoadedRun) -> None:
+def test_another_graph(run: Run) -> None:
     bigger = planted_graph(150, seed=9)
     probabilities = run.model.predict_proba(bigger, "cpu")
     assert probabilities.shape == (150, 4)
@@ -73,14 +72,14 @@ def test_another_graph(run: LoadedRun) -> None:
     assert not table["seen"].any()  # its ids are numbers
 
 
-def test_other_features_are_refused(run: LoadedRun) -> None:
+def test_other_features_are_refused(run: Run) -> None:
     with pytest.raises(InputError, match="trained on 16 features and planted-150 has 3"):
         run.model.predict_proba(planted_graph(150, features=3), "cpu")
 
 
-def test_explanation_adds_up_to_the_score(run: LoadedRun, graph: Graph) -> None:
+def test_explanation_adds_up_to_the_score(run: Run, graph: Graph) -> None:
     found = explain(run, graph, "node 7", top=200, device="cpu")
-    assert found.predicted == found.explained == run.predictions["predicted"][7]
+    assert found.predicted == found.explained == run.table["predicted"][7]
     change = found.score - found.without - found.missed
     assert sum(one.share for one in found.nodes) == pytest.approx(change, abs=1e-4)
     assert sum(one.share for one in found.features) == pytest.approx(change, abs=1e-4)

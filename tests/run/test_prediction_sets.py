@@ -8,11 +8,9 @@ import pytest
 from hiergcn import Graph, InputError, NodeClassifier, planted_graph
 from hiergcn.evaluate.conformal import SEPARATOR, describe_sets
 from hiergcn.graph import Split
-from hiergcn.report import write_report
 from hiergcn.run.fit import fit
-from hiergcn.run.folder import load_run, write_run
 from hiergcn.run.predict import explain, predictions_again, predictions_on
-from hiergcn.run.result import RunResult
+from hiergcn.run.run import Run
 
 
 @pytest.fixture(scope="module")
@@ -21,13 +19,13 @@ def graph() -> Graph:
 
 
 @pytest.fixture(scope="module")
-def result(graph: Graph) -> RunResult:
+def result(graph: Graph) -> Run:
     assert graph.labels is not None
     split = Split.random(graph.labels, 10, 200, None, seed=0)
     return fit(graph, split, model="gcn", changes={"epochs": 30}, device="cpu", coverage=0.9)
 
 
-def test_coverage_is_kept_on_test_nodes(result: RunResult) -> None:
+def test_coverage_is_kept_on_test_nodes(result: Run) -> None:
     report, split = result.sets, result.split
     assert report is not None
     assert report.measured is not None
@@ -44,13 +42,13 @@ def test_coverage_is_kept_on_test_nodes(result: RunResult) -> None:
     assert set(result.predictions()["split"]) == {"train", "validation", "test", "calibration"}
 
 
-def test_a_run_folder_keeps_the_sets(result: RunResult, graph: Graph, tmp_path: Path) -> None:
-    write_run(result, tmp_path / "run", keep_graph=True)
-    page = write_report(tmp_path / "run").read_text(encoding="utf-8")
+def test_a_run_folder_keeps_the_sets(result: Run, graph: Graph, tmp_path: Path) -> None:
+    result.from_source({"python": "NodeClassifier()"}).write(tmp_path / "run")
+    page = Run.load(tmp_path / "run").write_page().read_text(encoding="utf-8")
     assert describe_sets(result.metrics()["prediction_sets"]) in page
-    run = load_run(tmp_path / "run")
+    run = Run.load(tmp_path / "run")
     before = result.predictions()["set"].to_list()
-    assert run.predictions["set"].to_list() == before
+    assert run.table["set"].to_list() == before
     assert predictions_again(run, graph, "cpu")["set"].to_list() == before
     assert predictions_on(run, graph, "cpu")["set"].to_list() == before
     told = explain(run, graph, str(graph.ids[7]), device="cpu")
@@ -61,7 +59,7 @@ def test_too_few_labels_give_every_class_and_a_sentence(graph: Graph) -> None:
     assert graph.labels is not None
     split = Split.random(graph.labels, 5, 16, None, seed=0)
     result = fit(graph, split, model="label-propagation", device="cpu", coverage=0.9)
-    assert result.split is split
+    assert np.array_equal(result.split.train, split.train)
     assert result.sets is not None
     assert result.sets.sizes == (0, 0, 0, 600)
     assert all(set(one.split(SEPARATOR)) == set(graph.class_names) for one in result.predictions()["set"])

@@ -6,8 +6,8 @@ import pytest
 
 from hiergcn.errors import InputError
 from hiergcn.run.fit import fit
-from hiergcn.run.folder import load_run, write_run
 from hiergcn.run.predict import predictions_on
+from hiergcn.run.run import Run
 from hiergcn.run.source import Source, newer_graph
 from hiergcn.settings.settings import settings_for
 
@@ -58,11 +58,11 @@ def test_free_text_is_encoded_in_the_same_way_for_a_saved_model(files: Path) -> 
     Path("edges.csv").write_text("source,target\n" + "".join(f"{k},{(k + 2) % 60}\n" for k in range(60)))
     source = Source("edges.csv", "nodes.csv")
     settings = settings_for("gcn").override({"epochs": 20, "scaling": "none"})
-    write_run(fit(source.read().graph, settings=settings, device="cpu"), files / "run", source.to_dict())
-    run = load_run(files / "run")
+    fit(source.read().graph, settings=settings, device="cpu").from_source(source.to_dict()).write(files / "run")
+    run = Run.load(files / "run")
     again = predictions_on(run, newer_graph(run, "edges.csv", "nodes.csv"), "cpu")
-    assert again["predicted"].tolist() == run.predictions["predicted"].tolist()
-    assert again["probability"].to_numpy() == pytest.approx(run.predictions["probability"].to_numpy(), abs=1e-4)
+    assert again["predicted"].tolist() == run.table["predicted"].tolist()
+    assert again["probability"].to_numpy() == pytest.approx(run.table["probability"].to_numpy(), abs=1e-4)
     Path("new.csv").write_text("\n".join(["id,remark", "n,an apple never seen", "m,OCEAN waves", ""]))
     Path("new_edges.csv").write_text("source,target\nn,n\nm,m\n")
     new = predictions_on(run, newer_graph(run, "new_edges.csv", "new.csv"), "cpu")

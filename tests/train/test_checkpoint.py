@@ -10,7 +10,7 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.run.fit import checkpoint_of, fit
-from hiergcn.run.result import RunResult
+from hiergcn.run.run import Run
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.checkpoint import Checkpoint
 from hiergcn.train.events import EpochDone, FitEvent
@@ -25,7 +25,7 @@ def graph() -> Graph:
     return planted_graph(120, classes=3, degree=6, features=8, seed=1)
 
 
-def trained(graph: Graph, folder: Path | None, changes: dict[str, object], kill: tuple[int, int] | None) -> RunResult:
+def trained(graph: Graph, folder: Path | None, changes: dict[str, object], kill: tuple[int, int] | None) -> Run:
     """Train two seeds; `kill` is the seed and the epoch after which the process ends."""
     assert graph.labels is not None
     split = Split.random(graph.labels, per_class=6, validation=30, seed=0)

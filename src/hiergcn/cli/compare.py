@@ -136,9 +136,8 @@ def compare(
 
 def _write(comparison: "Comparison", folder: Path) -> None:
     """Write the figures, the chart and the page."""
+    from hiergcn.comparison.comparison_page import comparison_figure, write_comparison_page
     from hiergcn.comparison.method_scores import write_comparison
-    from hiergcn.report import write_comparison_page
-    from hiergcn.report.comparison import comparison_figure
 
     write_comparison(comparison, folder)
     comparison_figure(comparison).save(folder / CHART)

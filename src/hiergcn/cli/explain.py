@@ -35,11 +35,11 @@ def explain(
     options.check_device(device)
 
     from hiergcn.files import write_text
-    from hiergcn.run.folder import load_run
     from hiergcn.run.predict import explain as explain_node
+    from hiergcn.run.run import Run
     from hiergcn.run.source import Source
 
-    loaded = load_run(run)
+    loaded = Run.load(run)
     graph = options.read_data(Source.of_run(loaded)).graph
     found = explain_node(loaded, graph, node, class_=class_, top=top, device=device)
     _print(console(), found)

@@ -20,11 +20,11 @@ def export(
     options.check_run(run)
     typer.echo(f"Exporting {run}")
 
-    from hiergcn.run.folder import load_run
     from hiergcn.run.onnx import export_onnx, largest_difference
+    from hiergcn.run.run import Run
     from hiergcn.run.source import Source
 
-    loaded = load_run(run)
+    loaded = Run.load(run)
     exported = export_onnx(loaded, options.read_data(Source.of_run(loaded)).graph, onnx)
     screen = console()
     sizes = ", ".join(f"{name} {' × '.join(f'{n:,}' for n in shape)}" for name, shape in exported.shapes.items())

@@ -4,7 +4,7 @@ import shutil
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,7 @@ from hiergcn.errors import HierGCNError, InputError, UnwritableError
 
 if TYPE_CHECKING:
     from hiergcn.graph import Graph
-    from hiergcn.run.result import RunResult
+    from hiergcn.run.run import Run
     from hiergcn.train.events import SettingsChosen, SplitChosen
 
 SHOWN_SETTINGS = 4  # in a line; those that differ most from graph to graph come first
@@ -184,7 +184,7 @@ def fit(
         print_error("Stopped; finished seeds are in the checkpoint, and the same command goes on with --resume.")
         raise typer.Exit(options.INTERRUPTED)
     recorded = source.to_dict() | {"split": split_from, "command": options.command_line()}
-    place, problem = _save(result, folder, recorded, spreadsheet_safe)
+    place, problem = _save(result.from_source(recorded, spreadsheet_safe), folder)
     if out is not None:
         shutil.rmtree(checkpoint_folder(out), ignore_errors=True)
     print_summary(console(), result, place, asked=seeds)
@@ -194,31 +194,27 @@ def fit(
         raise typer.Exit(options.INTERRUPTED)
 
 
-def _save(
-    result: "RunResult", folder: Path, recorded: dict[str, Any], spreadsheet: bool
-) -> tuple[Path | None, str | None]:
+def _save(run: "Run", folder: Path) -> tuple[Path | None, str | None]:
     """Write the run and its page. If there is no room, write what fits to another place, at least to the terminal.
 
     Return the place, None for the terminal, and what went wrong if anything did.
     """
     from hiergcn.files import write_csv
-    from hiergcn.report import write_report
-    from hiergcn.run.folder import write_answer, write_run
+    from hiergcn.run.folder import write_answer
     from hiergcn.run.out_folder import write_or_rescue
 
     try:
-        write = partial(write_run, result, source=recorded, spreadsheet=spreadsheet)
-        place, problem = write_or_rescue(write, folder)
+        place, problem = write_or_rescue(run.write, folder)
         kept = f"{problem} The whole run is in {place}."
     except UnwritableError as failure:
         try:
-            place, _ = write_or_rescue(partial(write_answer, result, spreadsheet=spreadsheet), folder)
+            place, _ = write_or_rescue(partial(write_answer, run), folder)
         except UnwritableError:
-            write_csv(result.predictions(), sys.stdout, spreadsheet=spreadsheet)
+            write_csv(run.table, sys.stdout, spreadsheet=run.config["spreadsheet_safe"])
             return None, f"{failure} The predictions and scores are printed above and nowhere else."
         return place, f"{failure} Scores and predictions are in {place}."
     try:
-        write_report(place, result)
+        run.at(place).write_page()
     except UnwritableError as error:
         return place, kept if problem else f"{error} The run itself is in {place}; hiergcn report writes the page."
     return place, kept if problem else None

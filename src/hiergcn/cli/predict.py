@@ -31,11 +31,11 @@ def predict(
     options.check_device(device)
 
     from hiergcn.files import DIGITS, write_csv
-    from hiergcn.run.folder import load_run
     from hiergcn.run.predict import predictions_again, predictions_on
+    from hiergcn.run.run import Run
     from hiergcn.run.source import Source, newer_graph
 
-    loaded = load_run(run)
+    loaded = Run.load(run)
     screen = console(stderr=True)  # stdout may hold the table
     if edges is None:
         frame = predictions_again(loaded, options.read_data(Source.of_run(loaded)).graph, device)
@@ -46,7 +46,7 @@ def predict(
         about = f", {int((~frame['seen']).sum()):,} of them of nodes that the run did not have"
         for note in graph.notes:
             screen.print(f"Note: {printable(note)}", style="yellow", soft_wrap=True)
-    digits = DIGITS if loaded.model.scale is None else None  # numbers are rounded already
+    digits = DIGITS if loaded.target.kind == "classes" else None  # numbers are rounded already
     try:
         write_csv(frame, sys.stdout if out is None else out, spreadsheet=spreadsheet_safe, digits=digits)
         sys.stdout.flush()

@@ -13,10 +13,11 @@ def report(
     open_: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Write the report of a run or a comparison again."""
+    from hiergcn.comparison.comparison_page import write_comparison_page
     from hiergcn.comparison.method_scores import COMPARISON
-    from hiergcn.report import write_comparison_page, write_report
+    from hiergcn.run.run import Run
 
-    page = write_comparison_page(run) if (run / COMPARISON).is_file() else write_report(run)
+    page = write_comparison_page(run) if (run / COMPARISON).is_file() else Run.load(run).write_page()
     console().print(f"Report: {page}", soft_wrap=True)
     if open_:
         import webbrowser

@@ -40,11 +40,11 @@ def suggest(
 
     if Path(data).is_dir() or data.endswith("/"):
         from hiergcn.advise.suggest import suggest as suggest_nodes
-        from hiergcn.run.folder import load_run
         from hiergcn.run.predict import training_graph
+        from hiergcn.run.run import Run
 
-        run = load_run(Path(data))
-        confidence = run.predictions.get("confidence")  # numbers have none
+        run = Run.load(Path(data))
+        confidence = run.table.get("confidence")  # numbers have none
         graph = training_graph(run, options.read_data(Source.of_run(run)).graph)
         frame = suggest_nodes(
             graph, budget, confidence=None if confidence is None else confidence.to_numpy(), seed=seed

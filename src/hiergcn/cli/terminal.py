@@ -9,6 +9,9 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 import typer
 
+from hiergcn.fragments import duration as duration
+from hiergcn.fragments import percent as percent
+
 if TYPE_CHECKING:
     from rich.console import Console, OverflowMethod
 
@@ -104,23 +107,6 @@ def print_table(
     out.width = width
     if most is not None and len(every) > most:
         out.print(f"... and {len(every) - most:,} more {what}")
-
-
-def percent(fraction: float | None, digits: int = 1) -> str:
-    """Return a fraction in per cent, without the sign; "-" for None."""
-    return "-" if fraction is None else f"{100 * fraction:.{digits}f}"
-
-
-def duration(seconds: float) -> str:
-    """Return a readable duration: 0.4 s, 12 s, 3 min 20 s, 1 h 5 min."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def graph_sizes(graph: "Graph") -> str:

@@ -69,9 +69,9 @@ def tune(
     read.check_labels()  # a wrong column is found before torch is imported
 
     from hiergcn.cli.progress import Progress
+    from hiergcn.comparison.comparison_page import tuning_figure
     from hiergcn.comparison.tune import JOURNAL, write_tuning
     from hiergcn.comparison.tune import tune as search
-    from hiergcn.report.figures import tuning_figure
     from hiergcn.run.out_folder import check_free
     from hiergcn.settings.settings import settings_for
 

@@ -1,6 +1,6 @@
 """A node classifier in scikit-learn's style: `fit`, `predict`, `predict_proba`, `score`, `save`, `load`."""
 
-from typing import Any, Literal, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 import pandas as pd
@@ -10,12 +10,10 @@ from sklearn.base import ClassifierMixin
 from hiergcn.advise.label_check import FEWEST_LABELS, doubtful_labels, judge_labels
 from hiergcn.advise.suggest import suggest
 from hiergcn.errors import InputError
-from hiergcn.estimator.node_estimator import NodeEstimator, NodeRows, NotFittedError, document_settings
-from hiergcn.evaluate.report import ClassAnswers
+from hiergcn.estimator.node_estimator import NodeEstimator, NodeRows, NotFittedError
+from hiergcn.evaluate.conformal import PredictionSets
 from hiergcn.graph import Graph
-from hiergcn.model.registry import method_names
-from hiergcn.run.folder import LoadedRun
-from hiergcn.run.result import RunResult
+from hiergcn.run.run import Run
 
 
 class NodeClassifier(NodeEstimator):
@@ -31,8 +29,8 @@ class NodeClassifier(NodeEstimator):
         coverage: probability with which a node's prediction set holds its class, for `predict_set`. Some labels then
             calibrate the sets and do not train.
         verbose: print a line for each step of `fit`.
-        settings: any setting of the method by its name: `levels=4`, `dropout=0.5`, `class_weight="balanced"`. Tab
-            completion finds the names; `hiergcn settings MODEL`, in a shell, explains those of a method.
+        settings: any setting of the method by its name: `levels=4`, `dropout=0.5`, `class_weight="balanced"`.
+            `hiergcn settings MODEL`, in a shell, lists and explains those of a method.
 
     Fitted values end in an underscore:
 
@@ -72,9 +70,10 @@ class NodeClassifier(NodeEstimator):
     def predict_set(self, graph: Graph | None = None) -> NDArray[np.bool_]:
         """Return whether each class is in the prediction set of each node, (n, classes), as `coverage` promises."""
         self._check_fitted()
-        if self._answers.sets is None:
+        sets = self._run.answers.promise
+        if not isinstance(sets, PredictionSets):
             raise InputError(f"Prediction sets need a coverage; fit {type(self).__name__}(coverage=0.9), for example.")
-        return self._answers.sets.members(self._answers.temperature.scale(self.predict_proba(graph)))
+        return sets.members(self._run.temperature.scale(self.predict_proba(graph)))
 
     def score(self, graph: Graph, nodes: ArrayLike | None = None) -> float:
         """Return the accuracy, by the labels of the fitted graph, perhaps with more labels, or of another one.
@@ -92,7 +91,7 @@ class NodeClassifier(NodeEstimator):
         """
         self._check_fitted()
         graph = self._fitted_graph() if graph is None else graph
-        confidence = self._answers.temperature.scale(self._probabilities).max(axis=1)
+        confidence = self._run.confidence.max(axis=1)
         if graph.n_nodes != len(confidence):
             raise InputError(f"{graph.name} has other nodes than the fitted graph; give that one, or fit again.")
         return suggest(graph, budget, confidence=confidence, seed=seed)
@@ -115,10 +114,9 @@ class NodeClassifier(NodeEstimator):
         """Return the same classifier for nodes of this graph, for scikit-learn's model selection."""
         return OnGraph(self, graph)
 
-    def _keep(self, run: RunResult | LoadedRun) -> None:
-        super()._keep(run)
-        self._answers: ClassAnswers
-        self.classes_: NDArray[Any] = np.array(run.model.class_names, dtype=object)
+    def _take(self, run: Run) -> Self:
+        self.classes_: NDArray[Any] = np.array(run.target.names, dtype=object)
+        return super()._take(run)
 
 
 class HGCNClassifier(NodeClassifier):
@@ -129,10 +127,6 @@ class HGCNClassifier(NodeClassifier):
     """
 
     models = ("hgcn-plus", "hgcn")
-
-
-document_settings(NodeClassifier, ("hgcn-plus", "hgcn", *method_names()))
-document_settings(HGCNClassifier, ("hgcn-plus", "hgcn"), listed=True)
 
 
 class OnGraph(ClassifierMixin, NodeRows):  # type: ignore[misc]  # scikit-learn has no types

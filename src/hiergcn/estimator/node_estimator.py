@@ -8,10 +8,8 @@ import inspect
 import sys
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from textwrap import fill
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,26 +19,19 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.utils.metadata_routing import UNUSED
 
-from hiergcn.choose.adapt import AUTO, is_automatic, method_for
 from hiergcn.choose.adapt import PRESET as ADAPTED
 from hiergcn.choose.portfolio import check_settings
 from hiergcn.errors import HierGCNError, InputError
-from hiergcn.estimator.shown_run import ShownRun
 from hiergcn.explain.node import Explanation
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.alignment import encoded_like
-from hiergcn.report.run_page import loaded_result
 from hiergcn.run.fit import check_graph, fit, own_split
-from hiergcn.run.folder import LoadedRun, load_run
 from hiergcn.run.predict import explain
-from hiergcn.run.result import RunResult
+from hiergcn.run.run import Run
 from hiergcn.run.source import Source
-from hiergcn.settings.setting_table import method_settings, without_effect
-from hiergcn.settings.settings import Settings, method_of, settings_for
+from hiergcn.settings.settings import AUTO, Settings, is_automatic, method_for, method_of, settings_for
 from hiergcn.train.events import FitEvent, OnFitEvent, SeedDone, SplitChosen, describe
 from hiergcn.workers.machine import workers_for
-
-_HANGING: dict[str, Any] = {"initial_indent": " " * 4, "subsequent_indent": " " * 8, "break_on_hyphens": False}
 
 
 class NotFittedError(HierGCNError, SklearnNotFittedError):  # type: ignore[misc]  # scikit-learn has no types
@@ -62,39 +53,6 @@ class EventPrinter:
             sys.stdout.flush()
 
 
-class _ShortSignature(inspect.Signature):
-    """A signature whose settings are found by completion, and are `**settings` in help, which would begin with them."""
-
-    def _short(self) -> inspect.Signature:
-        own = [one for one in self.parameters.values() if one.default is not ...]
-        return inspect.Signature([*own, inspect.Parameter("settings", inspect.Parameter.VAR_KEYWORD)])
-
-    def __str__(self) -> str:
-        return str(self._short())
-
-    def format(self, **options: Any) -> str:  # of Python 3.13 and newer
-        shown: str = self._short().format(**options)  # type: ignore[attr-defined,unused-ignore]
-        return shown
-
-
-def document_settings(estimator: type["NodeEstimator"], methods: Iterable[str], listed: bool = False) -> None:
-    """Name the settings of these methods in the signature, so that completion finds them, and `listed` in the help.
-
-    A setting without a value is chosen for the graph, or comes from the preset.
-    """
-    known = {
-        name: one
-        for method in reversed(list(methods))
-        for name, one in method_settings(method).items()
-        if not without_effect(method, one.group) and name not in _DEFAULTS
-    }
-    more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=...) for name in sorted(known)]
-    estimator.__signature__ = _ShortSignature([*_ARGUMENTS, *more])
-    if listed:
-        lines = [fill(f"{name}: {one.values}. {one.about}", 112, **_HANGING) for name, one in sorted(known.items())]
-        estimator.__doc__ = "\n".join([inspect.cleandoc(estimator.__doc__ or ""), "", "Settings:", *lines, ""])
-
-
 class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Base of `NodeClassifier` and `NodeRegressor`, which explain the arguments."""
 
@@ -107,7 +65,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
     """Names of the methods that the class accepts; None for all."""
     numbers: ClassVar[bool]
     """Whether it predicts numbers instead of classes."""
-    result_: ShownRun
+    result_: Run
 
     def __init__(
         self,
@@ -133,7 +91,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         epoch. `on_event` is called with each step, see `hiergcn.train.events`.
         """
         check_graph(graph)
-        self._check_aim(graph.name, graph.targets is not None)
+        self._check_aim(graph.name, graph.target.kind)
         result = fit(
             graph,
             own_split(graph, split, test=0.0, seed=self.seed),
@@ -149,11 +107,10 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         )
         return self.of_result(result)
 
-    def of_result(self, result: RunResult) -> Self:
+    def of_result(self, result: Run) -> Self:
         """Take over a finished run, as if this estimator had been fitted."""
-        self.result_ = ShownRun.of(result)
-        self._keep(self.result_)
-        return self
+        self.result_ = result
+        return self._take(result)
 
     def explain(self, node: str, class_: str | None = None, top: int = 10, graph: Graph | None = None) -> Explanation:
         """Explain the prediction for the node with this id, or why it is not `class_`.
@@ -162,21 +119,19 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         says where it came from.
         """
         self._check_fitted()
-        fitted = hasattr(self, "result_")
-        run = loaded_result(self.result_) if fitted else self._run
-        assert run is not None
         if graph is None:
-            graph = self.result_.graph if fitted else Source.of_run(run).read().graph
-        return explain(run, graph, str(node), class_=class_, top=top, device=self.device)
+            graph = self._run.fitted_graph or Source.of_run(self._run).read().graph
+        return explain(self._run, graph, str(node), class_=class_, top=top, device=self.device)
 
     def _outputs(self, graph: Graph | None) -> NDArray[Any]:
         """Return probabilities, (n, classes), or numbers, (n, 1), for the fitted graph or another one."""
         self._check_fitted()
-        return self._probabilities if graph is None else self._saved.predict_proba(self._encoded(graph), self.device)
+        run = self._run
+        return run.probabilities if graph is None else run.model.predict_proba(self._encoded(graph), self.device)
 
     def _by_id(self, values: NDArray[Any], graph: Graph | None, names: Any) -> Any:
         """Return values as a Series, or a DataFrame with these columns, by the ids of the nodes."""
-        index = pd.Index(self._ids if graph is None else graph.ids, name="id")
+        index = pd.Index(self._run.table["id"].to_numpy() if graph is None else graph.ids, name="id")
         return pd.Series(values, index, name=names) if values.ndim == 1 else pd.DataFrame(values, index, names)
 
     def _scored(self, graph: Graph, nodes: ArrayLike | None) -> NDArray[np.int64]:
@@ -184,8 +139,9 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         self._check_fitted()
         check_graph(graph)
         if nodes is None:
-            known = graph.labelled
-            chosen: NDArray[np.int64] = known[~np.isin(graph.ids[known].astype(str), self._learned)]
+            known, table = graph.labelled, self._run.table
+            learned = table.loc[table["given"], "id"].to_numpy().astype(str)
+            chosen: NDArray[np.int64] = known[~np.isin(graph.ids[known].astype(str), learned)]
             if chosen.size == 0:
                 raise InputError(
                     f"Every labelled node of {graph.name} was used in training; keep some labels back to score by."
@@ -194,21 +150,21 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             chosen = np.asarray(nodes)
         if graph.strata is None or (graph.strata[chosen] < 0).any():
             raise InputError("A score needs nodes whose labels are known; leave the others out.")
-        self._check_aim(graph.name, graph.targets is not None)
+        self._check_aim(graph.name, graph.target.kind)
         return chosen
 
     def embed(self, graph: Graph) -> NDArray[Any]:
         """Return the input of the output layer for a graph, (n, hidden); several networks side by side."""
         self._check_fitted()
-        found = self._saved.embed(self._encoded(graph), self.device)
-        if found is None:
+        embedding = self._run.model.embed(self._encoded(graph), self.device)
+        if embedding is None:
             raise InputError(f"{self.settings_.method} has no hidden layers here, so it has no embedding.")
-        return found
+        return embedding
 
     @cached_property
     def embedding_(self) -> NDArray[Any] | None:
         self._check_fitted()
-        return self._saved.embed(self._fitted_graph(), self.device)
+        return self._run.model.embed(self._fitted_graph(), self.device)
 
     def save(self, path: str | Path) -> None:
         """Write a run folder with its page and the graph; it must be new or empty.
@@ -222,18 +178,22 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
     @classmethod
     def load(cls, path: str | Path, device: str = "auto") -> Self:
         """Return the estimator of a run folder, written by `save` or by `hiergcn fit --out`."""
-        run = load_run(Path(path))
-        cls._check_aim(str(path), run.model.scale is not None)
-        automatic = run.metrics["model"] == AUTO
+        return cls.of_run(Run.load(path), device)
+
+    @classmethod
+    def of_run(cls, run: Run, device: str = "auto") -> Self:
+        """Return the estimator of a loaded run."""
+        cls._check_aim(str(run.path), run.target.kind)
+        automatic = run.scores["model"] == AUTO
         if automatic and cls.models is not None:
-            raise InputError(f"The method in {path} was chosen automatically; load it with {cls.__mro__[1].__name__}.")
+            other = cls.__mro__[1].__name__
+            raise InputError(f"The method in {run.path} was chosen automatically; load it with {other}.")
         model, preset = (None, None) if automatic else _constructor_names(run.settings, cls.models is not None)
         promise = run.answers.promise
         coverage = None if promise is None else promise.coverage
-        loaded = cls(model, preset=preset, seed=run.metrics["selected_seed"], device=device, coverage=coverage)
+        loaded = cls(model, preset=preset, seed=run.selected_seed, device=device, coverage=coverage)
         loaded._given = {} if automatic else _differing(run.settings)
-        loaded._keep(run)
-        return loaded
+        return loaded._take(run)
 
     @property
     def settings(self) -> Settings:
@@ -283,35 +243,27 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             return settings_for(method_for(None))
         return settings_for(self._model or method_for(self.preset), self.preset).override(self._given)
 
-    def _keep(self, run: RunResult | LoadedRun) -> None:
+    def _take(self, run: Run) -> Self:
         self.__dict__.pop("embedding_", None)  # of an earlier fit
-        self._saved, self._probabilities, self._answers = run.model, run.probabilities, run.answers
-        self._run = run if isinstance(run, LoadedRun) else None
-        if isinstance(run, LoadedRun):
-            self._graph_file, self._ids = run.graph_file, run.predictions["id"].to_numpy()
-            learned = run.predictions.loc[run.predictions["given"], "id"].to_numpy()
-        else:
-            self._graph_file, self._ids = None, run.graph.ids
-            learned = run.graph.ids[np.concatenate([run.split.train, run.split.validation])]
-        self._learned: NDArray[Any] = learned.astype(str)
-        self.settings_, self.hierarchy_ = run.settings, run.hierarchy
+        self._run, self.settings_, self.hierarchy_ = run, run.settings, run.hierarchy
+        return self
 
     @classmethod
-    def _check_aim(cls, name: str, numbers: bool) -> None:
+    def _check_aim(cls, name: str, kind: str) -> None:
         """Refuse numbers in the place of classes, and the reverse."""
-        if numbers != cls.numbers:
-            what, other = ("numbers", "NodeRegressor") if numbers else ("classes", "NodeClassifier")
-            raise InputError(f"{name} has {what} to predict; use {other} for them.")
+        if kind != ("numbers" if cls.numbers else "classes"):
+            other = "NodeClassifier" if cls.numbers else "NodeRegressor"
+            raise InputError(f"{name} has {kind} to predict; use {other} for them.")
 
     def _fitted_graph(self) -> Graph:
-        if not hasattr(self, "result_") and self._graph_file is None:
+        if self._run.fitted_graph is None and self._run.graph_file is None:
             raise NotFittedError("The run folder does not hold the graph; give it: embed(graph), suggest(20, graph).")
-        return self.result_.graph if self._graph_file is None else Graph.from_npz(self._graph_file)
+        return self._run.graph
 
     def _encoded(self, graph: Graph) -> Graph:
         """Return a graph with the features of the fitted one, and warn of values that it did not have."""
         check_graph(graph)
-        encoded = encoded_like(graph, self._saved.columns, self._saved.n_features)
+        encoded = encoded_like(graph, self._run.model.columns, self._run.model.n_features)
         for note in encoded.notes[len(graph.notes) :]:
             warnings.warn(note, stacklevel=3)
         return encoded
@@ -322,7 +274,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
 
 _, *_ARGUMENTS, _ = inspect.signature(NodeEstimator.__init__).parameters.values()  # without self and **settings
-_DEFAULTS = {one.name: one.default for one in _ARGUMENTS}
+_DEFAULTS = {argument.name: argument.default for argument in _ARGUMENTS}
 
 
 class NodeRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types

@@ -9,11 +9,9 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from hiergcn.errors import InputError
-from hiergcn.estimator.node_estimator import NodeEstimator, NodeRows, document_settings
-from hiergcn.evaluate.report import NumberAnswers
+from hiergcn.estimator.node_estimator import NodeEstimator, NodeRows
+from hiergcn.evaluate.conformal import PredictionIntervals
 from hiergcn.graph import Graph
-from hiergcn.model.registry import method_names
-from hiergcn.settings.setting_table import method_facts
 
 
 class NodeRegressor(RegressorMixin, NodeEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -38,7 +36,6 @@ class NodeRegressor(RegressorMixin, NodeEstimator):  # type: ignore[misc]  # sci
     """
 
     numbers = True
-    _answers: NumberAnswers
 
     @overload
     def predict(self, graph: Graph | None = None, *, as_frame: Literal[False] = False) -> NDArray[np.float64]: ...
@@ -52,14 +49,15 @@ class NodeRegressor(RegressorMixin, NodeEstimator):  # type: ignore[misc]  # sci
         With `as_frame` it is a Series by the ids of the nodes.
         """
         numbers: NDArray[np.float64] = self._outputs(graph)[:, 0]
-        return self._by_id(numbers, graph, self._answers.target.name) if as_frame else numbers
+        return self._by_id(numbers, graph, self._run.target.names[0]) if as_frame else numbers
 
     def predict_interval(self, graph: Graph | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the lower and the upper end of the interval of each node, (n,) each, as `coverage` promises."""
         self._check_fitted()
-        if self._answers.intervals is None:
+        intervals = self._run.answers.promise
+        if not isinstance(intervals, PredictionIntervals):
             raise InputError(f"Intervals need a coverage; fit {type(self).__name__}(coverage=0.9), for example.")
-        return self._answers.intervals.ends(self.predict(graph))
+        return intervals.ends(self.predict(graph))
 
     def score(self, graph: Graph, nodes: ArrayLike | None = None) -> float:
         """Return R², by the values of the fitted graph, perhaps with more values, or of another one.
@@ -72,11 +70,6 @@ class NodeRegressor(RegressorMixin, NodeEstimator):  # type: ignore[misc]  # sci
     def on(self, graph: Graph) -> "NumbersOnGraph":
         """Return the same regressor for nodes of this graph, for scikit-learn's model selection."""
         return NumbersOnGraph(self, graph)
-
-
-document_settings(
-    NodeRegressor, ("hgcn-plus", "hgcn", *(one for one in method_names() if method_facts(one).predicts_numbers))
-)
 
 
 class NumbersOnGraph(RegressorMixin, NodeRows):  # type: ignore[misc]  # scikit-learn has no types

@@ -12,7 +12,7 @@ from hiergcn.report import axes
 from hiergcn.report.marks import PlotColumn
 from hiergcn.report.palette import FIRST, INK, MUTED, SECOND
 from hiergcn.report.panels import Entry, legend_html
-from hiergcn.run.folder import LoadedRun
+from hiergcn.report.shown import ShownRun, evaluated_parts
 
 MANY = 20
 """With more classes the page shows the weakest and folds the others, and lists mistakes instead of a matrix."""
@@ -106,10 +106,10 @@ class Classes:
         return Mistake(true, predicted, nodes, nodes / max(int(self.matrix[true].sum()), 1))
 
 
-def class_section(run: LoadedRun, colours: Sequence[str]) -> Classes:
+def class_section(run: ShownRun, colours: Sequence[str]) -> Classes:
     """Return the scores of each class and the confusion matrix of the evaluated nodes."""
-    scores, names = run.metrics["per_class"], run.config["class_names"]
-    trained = run.predictions.loc[run.predictions["split"] == "train", "label"].value_counts()
+    scores, names = run.scores["per_class"], run.config["class_names"]
+    trained = run.table.loc[run.table["split"] == "train", "label"].value_counts()
     known = [row for row in scores["classes"] if row["support"]]
     lowest = min((row[what] for row in known for what in ("precision", "recall")), default=0.0)
     column = PlotColumn(axes.span([min(50.0, 100 * lowest), 100.0], most=102, room=0.02))
@@ -144,18 +144,9 @@ def _row(number: int, row: Mapping[str, Any], colour: str, trained: int, column:
     return ClassRow(number, row["name"], colour, *figures, trained, column.cell(*drawn))
 
 
-def evaluated_parts(metrics: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the parts of the split that the run is judged by.
-
-    Labels that took turns have all validated, but for the only label of a class.
-    """
-    on = metrics["per_class"]["on"]
-    return ("train", "validation") if on == "validation" and metrics.get("turns", 1) > 1 else (on,)
-
-
-def _matrix(run: LoadedRun, names: Sequence[str]) -> npt.NDArray[np.int64]:
-    parts = evaluated_parts(run.metrics)
-    nodes = run.predictions[run.predictions["split"].isin(parts)]
+def _matrix(run: ShownRun, names: Sequence[str]) -> npt.NDArray[np.int64]:
+    parts = evaluated_parts(run.scores)
+    nodes = run.table[run.table["split"].isin(parts)]
     if "train" in parts:  # the only label of a class never validates
         nodes = nodes[nodes.groupby("label")["label"].transform("size") > 1]
     number = {name: index for index, name in enumerate(names)}

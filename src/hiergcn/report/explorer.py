@@ -21,12 +21,12 @@ import scipy.sparse as sp
 from hiergcn.compiled.jit import kernel
 from hiergcn.explain.votes import Votes
 from hiergcn.graph.coordinates import Coordinates
-from hiergcn.report.classes import class_order, evaluated_parts
+from hiergcn.report.classes import class_order
 from hiergcn.report.figures import principal_components
 from hiergcn.report.headline import UNSURE
 from hiergcn.report.palette import VALUE_COLOURS
+from hiergcn.report.shown import ShownRun, evaluated_parts
 from hiergcn.report.tree_layout import RADIUS, Positions, Tree
-from hiergcn.run.folder import LoadedRun
 
 WHOLE_EDGES = 150_000
 LARGE = 200_000
@@ -46,10 +46,9 @@ class ExplorerData:
     ids: str
 
 
-def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions], colours: Sequence[str]) -> ExplorerData:
+def explorer_data(run: ShownRun, tree: Tree, positions: Sequence[Positions], colours: Sequence[str]) -> ExplorerData:
     """Pack a run, the tree of its hierarchy, the tree's layout and the colours of the classes."""
-    numbers = run.answers.target.kind == "numbers"
-    (arrays, about), levels = (_numbers if numbers else _classes)(run, tree), list[dict[str, int]]()
+    (arrays, about), levels = (_numbers if "target" in run.scores else _classes)(run, tree), list[dict[str, int]]()
     low = complex(min(p.real.min() for p in positions), min(p.imag.min() for p in positions))
     extent = max(max(np.ptp(p.real), np.ptp(p.imag)) for p in positions) or 1.0
     for level, place in enumerate(positions):
@@ -71,11 +70,11 @@ def explorer_data(run: LoadedRun, tree: Tree, positions: Sequence[Positions], co
         "unsure": UNSURE,
         **about,
         "places": [(name, title, unit) for name, (title, unit, _) in places.items()],
-        "run": run.path.resolve().name,
+        "run": run.name,
         "votes": "own" in arrays,
         "hyperNodesVote": run.votes is not None and run.votes.hyper_nodes_vote,
     }
-    ids = [str(name) for name in run.predictions["id"].to_numpy(dtype=object)[tree.order]]
+    ids = [str(name) for name in run.table["id"].to_numpy(dtype=object)[tree.order]]
     packed = b"".join(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in arrays.values())
     return ExplorerData(manifest, _packed(packed), _packed(json.dumps(ids, ensure_ascii=False).encode()))
 
@@ -84,13 +83,13 @@ def _packed(content: bytes) -> str:
     return base64.b64encode(zlib.compress(content, 9 if len(content) < 2_000_000 else 6)).decode("ascii")
 
 
-def _classes(run: LoadedRun, tree: Tree) -> tuple[dict[str, Array], dict[str, Any]]:
+def _classes(run: ShownRun, tree: Tree) -> tuple[dict[str, Array], dict[str, Any]]:
     """Return the most probable classes of each node with their confidence, its label and its part of the split.
 
     The second value is what the script must know of them.
     """
     names = {name: number for number, name in enumerate(run.config["class_names"])}
-    probabilities = run.temperature.scale(run.probabilities[tree.order])
+    probabilities = run.confidence[tree.order]
     n, classes = probabilities.shape
     kept = min(classes, 2 if n >= LARGE else KEPT_CLASSES)
     best = np.argsort(-probabilities, axis=1, kind="stable")[:, :kept]
@@ -101,13 +100,13 @@ def _classes(run: LoadedRun, tree: Tree) -> tuple[dict[str, Array], dict[str, An
         arrays[f"class{rank}"] = best[:, rank].astype(small)
         chance = np.take_along_axis(probabilities, best[:, rank : rank + 1], axis=1)[:, 0]
         arrays[f"probability{rank}"] = np.rint(steps * chance).astype(kind)
-    table = run.predictions.iloc[tree.order]
+    table = run.table.iloc[tree.order]
     arrays["label"] = (table["label"].map(names).fillna(-1).to_numpy(np.int32) + 1).astype(small)  # 0: unknown
     arrays["part"] = _parts(table)
-    on = run.metrics["per_class"]["on"]
-    order = class_order(run.metrics["per_class"]["classes"])
+    on = run.scores["per_class"]["on"]
+    order = class_order(run.scores["per_class"]["classes"])
     about = {"classes": run.config["class_names"], "order": order, "keptClasses": kept, "numbers": None}
-    return arrays, {**about, "evaluated": on, "evaluatedParts": evaluated_parts(run.metrics)}
+    return arrays, {**about, "evaluated": on, "evaluatedParts": evaluated_parts(run.scores)}
 
 
 def _parts(table: pd.DataFrame) -> Array:
@@ -115,11 +114,11 @@ def _parts(table: pd.DataFrame) -> Array:
     return table["split"].map(parts).fillna(0).to_numpy(np.uint8)
 
 
-def _numbers(run: LoadedRun, tree: Tree) -> tuple[dict[str, Array], dict[str, Any]]:
+def _numbers(run: ShownRun, tree: Tree) -> tuple[dict[str, Array], dict[str, Any]]:
     """Return the predicted and the true number of each node, the ranges that they are in, and its part of the split."""
-    table, metrics = run.predictions.iloc[tree.order], run.metrics
+    table, metrics = run.table.iloc[tree.order], run.scores
     value, truth = table["predicted"].to_numpy(np.float32), table["value"].to_numpy(np.float32)
-    ends = value_ends(run.predictions["predicted"].to_numpy(float))
+    ends = value_ends(run.table["predicted"].to_numpy(float))
     known = np.isfinite(truth)
     arrays = {
         "class0": np.searchsorted(ends[1:-1], value, "right").astype(np.uint8),
@@ -128,7 +127,7 @@ def _numbers(run: LoadedRun, tree: Tree) -> tuple[dict[str, Array], dict[str, An
         "value": value,
         "truth": truth,
     }
-    on = "test" if metrics["test_r2"] else "validation"
+    (on,) = evaluated_parts(metrics)
     large = metrics["delivered_rmse" if on == "test" else "delivered_val_rmse"]
     numbers = {
         "target": metrics["target"],
@@ -166,12 +165,12 @@ def _level_arrays(tree: Tree, level: int, place: Positions, edges: tuple[Array, 
     return arrays
 
 
-def _advice(run: LoadedRun, tree: Tree) -> dict[str, Array]:
+def _advice(run: ShownRun, tree: Tree) -> dict[str, Array]:
     """Return the rank, from 1, of each node among the doubtful labels and among those to label next; 0 for the rest."""
     found: dict[str, Array] = {}
     for name, table in (("doubt", run.doubtful), ("suggested", run.suggestions)):
         if table is not None and len(table):
-            ids = pd.Index(run.predictions["id"].astype(str).to_numpy()[tree.order])
+            ids = pd.Index(run.table["id"].astype(str).to_numpy()[tree.order])
             rank = np.zeros(len(ids), np.uint32)
             rank[ids.get_indexer(pd.Index(table["id"].astype(str)))] = np.arange(1, len(table) + 1)
             found[name] = rank
@@ -183,7 +182,7 @@ def _coordinate(share: npt.NDArray[np.float64]) -> Array:
     return np.diff(np.rint(65535 * share).astype(np.uint16), prepend=np.uint16(0))
 
 
-def _places(run: LoadedRun, tree: Tree) -> dict[str, tuple[str, float, Positions]]:
+def _places(run: ShownRun, tree: Tree) -> dict[str, tuple[str, float, Positions]]:
     """Return arrangements beside the hierarchy: title, metres per unit, and places of the nodes in the unit square."""
     found = {}
     if run.coordinates is not None:

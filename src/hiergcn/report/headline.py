@@ -1,18 +1,22 @@
 """The top of a run's page: the answer, how far to trust it, next steps, and warnings."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 from hiergcn.advise.label_check import caution
-from hiergcn.choose.adapt import AUTO
 from hiergcn.datasets.dataset_info import dataset_info
+from hiergcn.evaluate.conformal import describe_intervals
 from hiergcn.evaluate.metrics import accuracy_interval
 from hiergcn.model.registry import method_title
 from hiergcn.report.classes import Classes
-from hiergcn.report.leaderboard import Leaderboard, comparison_sentence
+from hiergcn.report.leaderboard import Board
+from hiergcn.report.shown import ShownRun
 from hiergcn.report.template import mean_and_std
-from hiergcn.run.folder import LoadedRun
+from hiergcn.settings.settings import AUTO
 
 FEW_NODES = 10
 """A class with fewer evaluated nodes gets a warning."""
@@ -34,12 +38,13 @@ class Headline:
     title: str
     kicker: str
     figure: str
-    """The accuracy, or that it cannot be judged."""
-    judged: bool
-    meaning: str
+    """The main score, or that it cannot be judged."""
     sentences: tuple[str, ...]
     """What was chosen, and how it compares."""
     warnings: tuple[str, ...]
+    judged: bool = True
+    meaning: str = ""
+    """What the figure is; empty if the first sentence says so."""
 
 
 @dataclass(frozen=True)
@@ -54,44 +59,75 @@ class Step:
 COMPARE = Step("Compare with simple methods", "Add --baselines to the command; they are then shown side by side.")
 
 
-def headline(metrics: dict[str, Any], board: Leaderboard, constant: float | None = None) -> Headline:
+def headline(metrics: Mapping[str, Any], board: Board, constant: float | None = None) -> Headline:
     """Return the top of the page, from `metrics.json`. `constant` is the accuracy of one class for all nodes."""
+    if board.metric == "r2":
+        return _headline_of_numbers(metrics, board)
     test = metrics["test_accuracy"]
-    accuracy, kind = test or metrics["val_accuracy"], "Test" if test else "Validation"
-    done = sum(score is not None for score in accuracy["per_seed"])
-    same = len(set(accuracy["per_seed"])) == 1  # some methods draw nothing
-    over = "one seed" if done == 1 else f"mean ± standard deviation over {done} seeds"
-    over = f"the same with all {done} seeds" if same and done > 1 else over
-    figure = f"{mean_and_std(accuracy)} %"
-    meaning = f"{kind} accuracy on {board.nodes:,} nodes, {over}."
-    delivered = metrics.get("delivered_accuracy" if test else "delivered_val_accuracy")
-    if delivered is not None and metrics["claim"] is None:  # runs of earlier versions delivered their best seed
-        low, high = (f"{100 * end:.0f}" for end in accuracy_interval(delivered, board.nodes))
-        one_by_one, figure = figure, f"{100 * delivered:.1f} %"
-        seeds = f" Each seed alone: {one_by_one}." if one_by_one != figure else ""
-        within = f"95 % interval {low} to {high} %"
-        meaning = f"{kind} accuracy of the predictions on {board.nodes:,} nodes; {within}.{seeds}"
+    accuracy, kind = test or metrics["val_accuracy"], board.on.capitalize()
+    delivered = metrics["delivered_accuracy" if test else "delivered_val_accuracy"]
     judged = board.nodes >= ENOUGH_TO_JUDGE
+    done = sum(score is not None for score in accuracy["per_seed"])
+    mean = f"{mean_and_std(accuracy)} %"
     if not judged:
-        right = round((accuracy["mean"] if delivered is None else delivered) * board.nodes)
         nodes = f"{board.nodes} {board.on} node{'s' if board.nodes != 1 else ''}"
-        figure, meaning = "Too few labels to judge", f"{right} of {nodes} correct; that says little."
-    automatic = metrics["model"] == AUTO
-    preset = "" if metrics["preset"] in (None, "default") else f" · preset {metrics['preset']}"
-    how = "automatic choice" if automatic else f"{method_title(metrics['model'])}{preset}"
-    beside = comparison_sentence(board) if judged else None
+        figure, meaning = (
+            "Too few labels to judge",
+            f"{round(delivered * board.nodes)} of {nodes} correct; that says little.",
+        )
+    elif metrics["claim"] is not None:  # the paper reports means over seeds
+        same = len(set(accuracy["per_seed"])) == 1  # some methods draw nothing
+        over = "one seed" if done == 1 else f"mean ± standard deviation over {done} seeds"
+        over = f"the same with all {done} seeds" if same and done > 1 else over
+        figure, meaning = mean, f"{kind} accuracy on {board.nodes:,} nodes, {over}."
+    else:
+        low, high = (f"{100 * end:.0f}" for end in accuracy_interval(delivered, board.nodes))
+        figure = f"{100 * delivered:.1f} %"
+        each = f" Each seed alone: {mean}." if mean != figure else ""
+        within = f"95 % interval {low} to {high} %"
+        meaning = f"{kind} accuracy of the predictions on {board.nodes:,} nodes; {within}.{each}"
+    beside = board.comparison() if judged else None
     if judged and constant is not None and len(board.rows) == 1 and metrics["claim"] is None:
         beside = f"The most frequent training class, predicted for every node, gives {100 * constant:.1f} %."
-    sentences = metrics.get("verdict"), _claim(metrics), beside
+    preset = "" if metrics["preset"] in (None, "default") or board.automatic else f" · preset {metrics['preset']}"
+    sentences = metrics["verdict"], _claim(metrics), beside
     return Headline(
         title_of(metrics["dataset"]),
-        f"hiergcn · {how}",
+        f"hiergcn · {_method(metrics)}{preset}",
         figure,
-        judged,
-        meaning,
         tuple(sentence for sentence in sentences if sentence),
         tuple(map(_sentence, _warnings(metrics))),
+        judged,
+        meaning,
     )
+
+
+def _headline_of_numbers(metrics: Mapping[str, Any], board: Board) -> Headline:
+    r2, mae, rmse = (shown_number(board.score(board.ours, name)) for name in ("r2", "mae", "rmse"))
+    scored = f"{board.on.capitalize()} R² of the predicted {metrics['target']} on {board.nodes:,} nodes."
+    intervals = metrics["prediction_intervals"]
+    sentences = (
+        f"{scored} Mean absolute error {mae}, root mean squared error {rmse}.",
+        metrics["verdict"],
+        board.comparison(),
+        describe_intervals(intervals) if intervals else None,
+    )
+    optimistic = "There are no test values. Validation scores are optimistic: validation chose the epoch."
+    return Headline(
+        title_of(metrics["dataset"]),
+        f"hiergcn · {_method(metrics)} · {metrics['target']}",
+        f"R² {r2}",
+        tuple(sentence for sentence in sentences if sentence),
+        () if board.on == "test" else (optimistic,),
+    )
+
+
+def _method(metrics: Mapping[str, Any]) -> str:
+    return "automatic choice" if metrics["model"] == AUTO else method_title(metrics["model"])
+
+
+def shown_number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
 
 
 def title_of(dataset: str) -> str:
@@ -101,24 +137,32 @@ def title_of(dataset: str) -> str:
     return re.sub(r"(?i)[-_. ](edges?|links?)$", "", dataset)
 
 
-def next_steps(run: LoadedRun, board: Leaderboard, classes: Classes) -> list[Step]:
+def next_steps(run: ShownRun, board: Board, classes: Classes) -> list[Step]:
     """Return what to do next, the most useful first."""
-    steps = [_suggested(run), _doubtful(run), _more_labels(run.metrics, board, classes), _weakest(board, classes)]
-    unseen = ~run.predictions["given"]
-    unsure = int((unseen & (run.predictions["confidence"] < UNSURE)).sum())
+    steps = [_suggested(run), _doubtful(run), _more_labels(run.scores, board, classes), _weakest(board, classes)]
+    unseen = ~run.table["given"]
+    unsure = int((unseen & (run.table["confidence"] < UNSURE)).sum())
     if unsure:
-        share = (
-            f"{unsure:,} of the {int(unseen.sum()):,} nodes without a given label {'has' if unsure == 1 else 'have'}"
-        )
-        steps.append(
-            Step("Check unsure predictions", f"{share} a confidence below {100 * UNSURE:.0f} %.", "only=unsure")
-        )
-    if len(board.rows) == 1:
-        steps.append(COMPARE)
-    return [step for step in steps if step is not None]
+        have = "has" if unsure == 1 else "have"
+        share = f"{unsure:,} of the {int(unseen.sum()):,} nodes without a given label {have}"
+        text = f"{share} a confidence below {100 * UNSURE:.0f} %."
+        steps.append(Step("Check unsure predictions", text, "only=unsure"))
+    return [step for step in (*steps, COMPARE if len(board.rows) == 1 else None) if step is not None]
 
 
-def _suggested(run: LoadedRun) -> Step | None:
+def next_steps_for_numbers(metrics: Mapping[str, Any], board: Board, judged: pd.DataFrame) -> list[Step]:
+    """Return the same for numbers; `judged` are the evaluated nodes with their errors."""
+    rmse, error = board.score(board.ours, "rmse") or 0.0, judged["error"].abs()
+    large, worst = int((error > rmse).sum()), judged.iloc[int(error.to_numpy().argmax())]
+    most = f"{worst['id']} is the worst: predicted {worst['predicted']:.4g}, true {worst['value']:.4g}"
+    share = f"{large:,} of {len(judged):,} {board.on} nodes are off by more than {shown_number(rmse)}. {most}."
+    steps = [Step("Look at large errors", share, "only=wrong")] if large else []
+    if not metrics["prediction_intervals"]:
+        steps.append(Step("Ask for intervals", "With --coverage 0.9, nine in ten hold the true value of their node."))
+    return [*steps, *([COMPARE] if len(board.rows) == 1 else [])]
+
+
+def _suggested(run: ShownRun) -> Step | None:
     if run.suggestions is None or run.suggestions.empty:
         return None
     names = _listed(run.suggestions["id"].tolist())
@@ -126,20 +170,36 @@ def _suggested(run: LoadedRun) -> Step | None:
     return Step("Label these nodes next", text, "only=suggested")
 
 
-def _doubtful(run: LoadedRun) -> Step | None:
+def _doubtful(run: ShownRun) -> Step | None:
     if run.doubtful is None or run.doubtful.empty:
         return None
     first, number = run.doubtful.iloc[0], len(run.doubtful)
     most = f"{first['id']} is labelled {first['label']} but looks like {first['likely']}"
-    text = (
-        f"{number:,} given labels disagree with the rest, most of all this one: {most}." if number > 1 else f"{most}."
-    )
-    dropped = int((run.doubtful["dropped"].astype(str) == "True").sum())  # text if it was read from a file
-    labels = run.metrics["split"]["train"] + run.metrics["split"]["val"] + dropped
-    return Step("Double-check these labels", text + caution(number, labels), "only=doubtful")
+    text = f"{most}."
+    if number > 1:
+        text = f"{number:,} given labels disagree with the rest, most of all this one: {text}"
+    return Step("Double-check these labels", text + _caution(run.doubtful, run.scores), "only=doubtful")
 
 
-def _more_labels(metrics: dict[str, Any], board: Leaderboard, classes: Classes) -> Step | None:
+def doubt_sentence(run: ShownRun) -> str:
+    """Say how many labels are doubtful, and how many of them were dropped."""
+    assert run.doubtful is not None
+    number, dropped = len(run.doubtful), _dropped(run.doubtful)
+    left_out = f"; {dropped:,} of them did not train" if dropped else ""
+    what, them = ("1 label looks", "it") if number == 1 else (f"{number:,} labels look", "them")
+    return f"{what} doubtful: other labels contradict {them}{left_out}.{_caution(run.doubtful, run.scores)}"
+
+
+def _caution(doubtful: pd.DataFrame, metrics: Mapping[str, Any]) -> str:
+    labels = metrics["split"]["train"] + metrics["split"]["val"] + _dropped(doubtful)
+    return caution(len(doubtful), labels)
+
+
+def _dropped(doubtful: pd.DataFrame) -> int:
+    return int((doubtful["dropped"].astype(str) == "True").sum())  # text if it was read from a file
+
+
+def _more_labels(metrics: Mapping[str, Any], board: Board, classes: Classes) -> Step | None:
     if board.nodes < ENOUGH_TO_JUDGE or metrics["split"]["val"] < ENOUGH_TO_JUDGE:
         text = f"At least {ENOUGH_TO_JUDGE} labels each for validation and test show how good the answer is."
         return Step("Label more nodes", text)
@@ -150,7 +210,7 @@ def _more_labels(metrics: dict[str, Any], board: Leaderboard, classes: Classes) 
     return Step("Label more of the rare classes", f"They have fewer than {FEW_LABELS} training labels: {names}.")
 
 
-def _weakest(board: Leaderboard, classes: Classes) -> Step | None:
+def _weakest(board: Board, classes: Classes) -> Step | None:
     row = next((row for row in classes.weakest if row.support >= FEW_NODES), None)
     worst = None if row is None else classes.taken_for(row.number)
     if row is None or worst is None:
@@ -168,7 +228,7 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def _claim(metrics: dict[str, Any]) -> str | None:
+def _claim(metrics: Mapping[str, Any]) -> str | None:
     claim = metrics["claim"]
     if claim is None or metrics["test_accuracy"] is None:
         return None
@@ -182,10 +242,10 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
-def _warnings(metrics: dict[str, Any]) -> list[str]:
+def _warnings(metrics: Mapping[str, Any]) -> list[str]:
     warnings = []
     if metrics["test_accuracy"] is None:
-        chosen = "methods and epochs" if metrics.get("leaderboard") else "the epoch"
+        chosen = "methods and epochs" if metrics["leaderboard"] else "the epoch"
         warnings.append(f"There are no test labels. Validation accuracy is optimistic: it chose {chosen}.")
     if metrics["failed_seeds"]:
         failures = list(metrics["failed_seeds"].items())
@@ -203,5 +263,5 @@ def _warnings(metrics: dict[str, Any]) -> list[str]:
         warnings.append(
             f"{which} fewer than {FEW_NODES} {evaluated['on']} nodes: scores of such a class are unreliable."
         )
-    reading = metrics.get("reading", [])  # shown under "How the data was read"
+    reading = metrics["reading"]  # shown under "How the data was read"
     return warnings + [note for note in metrics["notes"] if note not in reading]

@@ -1,184 +1,400 @@
-"""The methods side by side: the answer, the candidates or baselines beside it, and whether it is better than they."""
+"""The leaderboard: one list of rows, and how a page, a notebook and the terminal show it.
+
+A run writes the rows to `metrics.json`. A table of them is a heading and the text of a cell for each column, so that a
+column is added here for every place that shows it.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hiergcn.choose.portfolio import PORTFOLIO, candidate_title
-from hiergcn.evaluate.metrics import accuracy_interval
+from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, accuracy_interval, metrics_for, result_key
+from hiergcn.fragments import duration, percent, sentence, table
 from hiergcn.model.registry import method_title
-from hiergcn.report import axes
-from hiergcn.report.marks import PlotColumn
-from hiergcn.report.palette import INK, MUTED, method_colour
-from hiergcn.report.panels import Entry, legend_html
+from hiergcn.report.template import in_percent, in_seconds, mean_and_std, signed
+from hiergcn.settings.settings import AUTO
 
-SIMPLE = tuple(entry.name for entry in PORTFOLIO[:4])
-"""Methods that an answer must be better than to be worth its cost."""
+if TYPE_CHECKING:  # imported when a page is made
+    from markupsafe import Markup
+
 MAIN_ROWS = 7
 """Rows of the first screen."""
 MAX_DOTS = 50
 
 
+class Measure(NamedTuple):
+    """How the score by which methods are ordered is shown."""
+
+    title: str
+    unit: float
+    """What a score of 1 is shown as."""
+    text: str
+    """Format of a score in this unit."""
+    simple: tuple[str, ...]
+    """Methods that an answer must be better than to be worth its cost."""
+    least: float = -math.inf
+    """Lowest value in plots."""
+
+
+_SIMPLE = tuple(entry.name for entry in PORTFOLIO[:4])
+MEASURES = {
+    "accuracy": Measure("accuracy, %", 100.0, "{:.1f} %", _SIMPLE),
+    "r2": Measure("R²", 1.0, "{:.3f}", ("constant", *_SIMPLE[:3]), -0.5),
+}
+
+
 @dataclass(frozen=True)
 class Row:
-    """A method with its scores on the nodes that the run is judged by; accuracies are fractions of 1."""
+    """A method with its scores on the split, or the reason why there are none."""
 
     name: str
-    title: str
-    accuracy: float
-    validation: float | None
-    spread: float | None = None
-    """Standard deviation over seeds."""
-    per_seed: Sequence[float] = ()
-    weight: float | None = None
-    seeds: int = 1
+    """The method and how it differs from its usual settings, such as `gcn+harmonic`; empty for an answer."""
+    model: str
+    seeds: int = 0
+    validation: PartReport | None = None
+    test: PartReport | None = None
     seconds: float | None = None
+    left_out: str | None = None
+    weight: float = 0.0
+    """Its weight in the answer."""
     ours: bool = False
     """Whether the row is the run itself."""
 
+    @property
+    def title(self) -> str:
+        if not self.name:
+            return "The answer" if self.model == AUTO else method_title(self.model)
+        return candidate_title(self.name, self.model)
+
+    def to_dict(self) -> dict[str, Any]:
+        def scores(report: PartReport | None) -> dict[str, Any]:
+            return {
+                name: None if report is None else report[name].to_dict()
+                for name in self.validation or metrics_for("classes")
+            }
+
+        about = {name: value for name, value in vars(self).items() if name != "ours"}
+        return about | {"test": scores(self.test), "validation": scores(self.validation)}
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> "Row":
+        parts = {part: part_report(saved[part]) for part in ("validation", "test")}
+        return cls(**{**saved, **parts})
+
+
+def part_report(saved: Mapping[str, Any]) -> PartReport | None:
+    """Return the scores on a part of the split from JSON; None if there are none."""
+    if not all(saved.values()):
+        return None
+    return PartReport({name: Summary(tuple(one["per_seed"])) for name, one in saved.items()})
+
+
+class Leaderboard(tuple[Row, ...]):
+    """Candidates, best on validation first; a notebook shows them as a table."""
+
+    @property
+    def done(self) -> list[Row]:
+        return [row for row in self if row.validation is not None]
+
+    def __repr__(self) -> str:
+        done = [f"{row.name} {score_text(row.validation)}" for row in self.done]
+        return f"Leaderboard({', '.join(done)}; {len(self) - len(done)} gave no result)"
+
+    def _repr_html_(self) -> str:
+        rows = self.done
+        columns = [
+            Column("candidate", lambda row: row.title),
+            Column("validation", lambda row: score_text(row.validation)),
+            Column("test", lambda row: score_text(row.test)),
+            Column("weight", lambda row: _weight(row, " %")),
+            Column("seeds", lambda row: f"{row.seeds:,}"),
+            Column("time", lambda row: "" if row.seconds is None else f"{row.seconds:.1f} s"),
+        ]
+        if not any(row.test for row in rows):
+            del columns[2]
+        shares = [(row.test or row.validation or PartReport()).main.mean for row in rows]
+        more = len(self) - len(rows)
+        texts = [[column.cell(row) for column in columns] for row in rows]
+        left_out = sentence(f"{more} more gave no result.") if more else ""
+        return table([column.title for column in columns], texts, shares) + left_out
+
+
+class Column(NamedTuple):
+    """A column of a table of rows."""
+
+    title: str
+    cell: Callable[[Row], str]
+
 
 @dataclass(frozen=True)
-class Leaderboard:
-    """Rows in order, and the nodes that they are measured on."""
+class Board:
+    """The run and the methods beside it, by their scores on the nodes that the run is judged by."""
 
     rows: Sequence[Row]
+    """Those with a score."""
+    left_out: Sequence[tuple[str, str]]
+    """Methods without a result, and why."""
+    metric: str
+    """`accuracy` or `r2`."""
     on: str
     """`test` or `validation`."""
     nodes: int
-    left_out: Sequence[tuple[str, str]]
-    """Methods without a result, and why."""
+    automatic: bool
+    """Whether these are the candidates of the automatic choice, not simpler methods beside one that was named."""
     claim: float | None = None
+    """Accuracy that the paper reports."""
 
     @property
     def ours(self) -> Row:
         return next(row for row in self.rows if row.ours)
 
     @property
+    def measure(self) -> Measure:
+        return MEASURES[self.metric]
+
+    def score(self, row: Row, metric: str | None = None) -> float | None:
+        """Return a score of a row, by default the main one, on the nodes that the run is judged by."""
+        report: PartReport = getattr(row, self.on) or PartReport()
+        return over.mean if (over := report.get(metric or self.metric)) else None
+
+    def validation(self, row: Row) -> float | None:
+        return None if row.validation is None else row.validation[self.metric].mean
+
+    def spread(self, row: Row) -> float | None:
+        """Return the standard deviation over seeds; None for an answer that is one, or that draws nothing."""
+        over: Summary = getattr(row, self.on).main
+        return None if row.ours and len(set(over.values)) < 2 else over.std
+
+    @property
+    def has_spread(self) -> bool:
+        return any(self.spread(row) is not None for row in self.rows)
+
+    @property
+    def main_columns(self) -> list[Column]:
+        """The columns beside the plot, on the first screen of a page."""
+        main = Column("R²", lambda row: signed(_format(".3f", self.score(row))))
+        if self.metric == "accuracy":
+            main = Column(f"{self.on},\u00a0%", lambda r: mean_and_std({"mean": self.score(r), "std": self.spread(r)}))
+        return [main, *([Column("weight", lambda row: _weight(row, " %"))] if self.automatic else [])]
+
+    @property
+    def further_columns(self) -> list[Column]:
+        """The columns of the table that a page folds."""
+        if self.metric == "accuracy":
+            return [
+                *(self.main_columns[:1] if self.on == "test" else []),
+                Column("validation,\u00a0%", lambda row: in_percent(self.validation(row))),
+                Column("seeds", lambda row: str(row.seeds)),
+                Column("time", lambda row: "" if row.seconds is None else in_seconds(row.seconds)),
+            ]
+        seen = Column("R² on validation", lambda row: signed(_format(".3f", self.validation(row))))
+        errors = [self._scored(METRICS[name].title, name, "#.4g") for name in ("mae", "rmse")]
+        return [*errors, *([seen] if self.on == "test" else [])]
+
+    @property
+    def further_title(self) -> str:
+        if self.metric == "r2":
+            more = f"; {len(self.left_out)} more without a result" if self.left_out else ""
+            return f"Errors{' and validation' if self.on == 'test' else ''}{more}"
+        if self.automatic:
+            return f"All {len(self.rows) - 1 + len(self.left_out)} candidates"
+        return "Validation, seeds and time"
+
+    @property
+    def screen_columns(self) -> list[Column]:
+        """The columns in a terminal, after the name."""
+        weight, time = Column("weight %", _weight), Column("time", lambda row: duration(row.seconds or 0.0))
+        seeds = Column("seeds", lambda row: str(row.seeds))
+        if self.metric == "r2":
+            scores = [
+                self._scored(title, name, ".4g") for title, name in (("R²", "r2"), ("MAE", "mae"), ("RMSE", "rmse"))
+            ]
+            return [*scores, weight, time]
+        if self.automatic:
+            test = Column("test %", lambda row: percent(row.test.accuracy.mean if row.test else None))
+            return [Column("validation %", lambda row: percent(self.validation(row))), test, weight, seeds, time]
+        scores = [self._scored(f"{metric.title} %", name, "%") for name, metric in metrics_for("classes").items()]
+        return [Column(scores[0].title, self._with_spread), *scores[1:], seeds, time]
+
+    def _scored(self, title: str, metric: str, form: str) -> Column:
+        return Column(title, lambda row: _format(form, self.score(row, metric)))
+
+    def _with_spread(self, row: Row) -> str:
+        over: Summary = getattr(row, self.on).main
+        return percent(over.mean) + ("" if over.std is None else f" ± {percent(over.std)}")
+
+    @property
     def simplest(self) -> Row | None:
         """The simple method that is best on validation; None if there is none but the run itself."""
-        simple = [row for row in self.rows if row.name in SIMPLE and not row.ours]
-        return max(simple, key=lambda row: row.validation or 0.0, default=None)
+        simple = [row for row in self.rows if row.name in self.measure.simple and not row.ours]
+        return max(simple, key=lambda row: self.validation(row) or 0.0, default=None)
 
     @property
     def main_rows(self) -> Sequence[Row]:
         """The rows of the first screen: the answer, its members and simple methods, then the best of the rest."""
-        wanted = sorted(self.rows, key=lambda row: not (row.ours or row.weight or row.name in SIMPLE))[:MAIN_ROWS]
-        return [row for row in self.rows if row in wanted]
+        if self.metric == "r2":
+            return self.rows
+        wanted = sorted(self.rows, key=lambda row: not (row.ours or row.weight or row.name in self.measure.simple))
+        return [row for row in self.rows if row in wanted[:MAIN_ROWS]]
 
     @property
     def explanation(self) -> str:
-        """How candidates are ordered, and what the answer is made of; nothing if a method was named."""
+        """How candidates are ordered and what the answer is made of, or what R² is."""
+        if self.metric == "r2":
+            text = "R² is 1 for perfect predictions and 0 for the mean of all values."
+            text += " Validation chose the weights; test values were read once, at the end." if self.automatic else ""
+            least = self.measure.least
+            beyond = any((self.score(row) or 0.0) < least for row in self.rows)
+            return text + (f" A mark at the left edge has an R² below {signed(f'{least:.1f}')}." if beyond else "")
         members = [row for row in self.rows if row.weight]
-        if not members:
+        if not members or not self.automatic:
             return ""
         made = f"that of {members[0].title}" if len(members) == 1 else "their weighted mean"
         return f"Ordered by validation, which chose the weights. The answer is {made}."
 
-    @property
-    def has_spread(self) -> bool:
-        return any(row.spread is not None for row in self.rows)
-
     def resolution(self) -> float:
         """Return the difference of two accuracies that chance alone hardly gives, with so few nodes."""
-        p = min(max(self.ours.accuracy, 0.02), 0.98)
+        p = min(max(self.score(self.ours) or 0.0, 0.02), 0.98)
         return 1.96 * math.sqrt(2 * p * (1 - p) / max(self.nodes, 1))
 
+    def comparison(self) -> str | None:
+        """Say whether the run is better than the best simple method, or that it cannot be told."""
+        simple = self.simplest
+        if simple is None or simple.weight == 1.0:  # or it is the answer
+            return None
+        ours, theirs = self.score(self.ours) or 0.0, self.score(simple) or 0.0
+        if self.metric == "r2":
+            return f"The best simple method on validation, {simple.title}, has R² {theirs:.3g}."
+        points = 100 * (ours - theirs)
+        name = f"{simple.title} alone" if simple.weight else simple.title  # or it is a part of the answer
+        figure = f"{100 * theirs:.1f} %"
+        if abs(points) < 100 * self.resolution():
+            gap = f"on {self.nodes:,} {self.on} nodes, a gap below {100 * self.resolution():.0f} points may be chance"
+            return f"No clear difference from {name} ({figure}): {gap}."
+        side = "above" if points > 0 else "below"
+        rest = "" if points > 0 else " Use that method, or leave out --model to let hiergcn choose."
+        return f"{abs(points):.1f} points {side} {name} ({figure}), the best simple method on validation.{rest}"
 
-def leaderboard(metrics: dict[str, Any]) -> Leaderboard:
-    """Return the rows of `metrics.json`."""
-    on = metrics["per_class"]["on"]
-    nodes = sum(one["support"] for one in metrics["per_class"]["classes"])
-    chosen = metrics.get("leaderboard")
-    rows, left_out = [_own(metrics, chosen is not None)], []
-    for one in chosen or metrics.get("baselines") or ():
-        title = candidate_title(one["name"], one["model"])
-        found = one[on]["accuracy"]
-        if one["left_out"] or not found or found["mean"] is None:
-            left_out.append((title, one["left_out"] or "it failed"))
-            continue
-        validation = one["validation"]["accuracy"]
-        per_seed = [value for value in found["per_seed"] if value is not None]
-        rest = one.get("weight") if chosen else None, one["seeds"], one["seconds"]
-        rows.append(Row(one["name"], title, found["mean"], validation["mean"], found["std"], per_seed, *rest))
-    if chosen is None:
-        rows.sort(key=lambda row: -row.accuracy)
-    return Leaderboard(rows, on, nodes, left_out, metrics["claim"] if on == "test" else None)
+    def plots(self) -> "tuple[Markup, list[Markup], Markup]":
+        """Return the head of the column of plots, its cells row by row, and its legend."""
+        from hiergcn.report import axes
+        from hiergcn.report.marks import PlotColumn
+        from hiergcn.report.palette import INK, MUTED, method_colour
+        from hiergcn.report.panels import Entry, legend_html
 
+        title, unit, text, _, least = self.measure
+        classes = self.metric == "accuracy"  # numbers have neither an interval nor a mark for each seed
 
-def _own(metrics: dict[str, Any], automatic: bool) -> Row:
-    """Return the row of the run: the accuracy of its answer, or the mean over its seeds if a method was named."""
-    test = metrics["test_accuracy"]
-    over = test or metrics["val_accuracy"]
-    per_seed = [value for value in over["per_seed"] if value is not None]
-    if not automatic:
-        name = metrics["model"]
-        spread = over["std"] if len(set(per_seed)) > 1 else None  # some methods draw nothing
-        values = over["mean"], metrics["val_accuracy"]["mean"], spread, per_seed
-        return Row(name, method_title(name), *values, None, len(per_seed), metrics["seconds"]["train"], ours=True)
-    delivered = metrics["delivered_accuracy" if test else "delivered_val_accuracy"]
-    return Row(
-        "", "The answer", delivered, metrics["delivered_val_accuracy"], None, (), None, len(per_seed), None, ours=True
-    )
+        def shown(value: float) -> float:
+            return max(unit * value, least)
 
-
-def comparison_sentence(board: Leaderboard) -> str | None:
-    """Say whether the run is better than the best simple method, or that it cannot be told."""
-    simple, ours = board.simplest, board.ours
-    if simple is None or simple.weight == 1.0:  # or it is the answer
-        return None
-    points = 100 * (ours.accuracy - simple.accuracy)
-    name = f"{simple.title} alone" if simple.weight else simple.title  # or it is a part of the answer
-    figure = f"{100 * simple.accuracy:.1f} %"
-    if abs(points) < 100 * board.resolution():
-        gap = f"on {board.nodes:,} {board.on} nodes, a gap below {100 * board.resolution():.0f} points may be chance"
-        return f"No clear difference from {name} ({figure}): {gap}."
-    side = "above" if points > 0 else "below"
-    rest = "" if points > 0 else " Use that method, or leave out --model to let hiergcn choose."
-    return f"{abs(points):.1f} points {side} {name} ({figure}), the best simple method on validation.{rest}"
-
-
-def leaderboard_plots(board: Leaderboard) -> tuple[PlotColumn, list[Markup], Markup]:
-    """Return the column of plots, its cells row by row, and its legend."""
-    intervals = [_interval(board, row) for row in board.rows]
-    values = [100 * value for pair in intervals for value in pair]
-    values += [100 * row.validation for row in board.rows if row.validation is not None]
-    values += [100 * value for row in board.rows for value in row.per_seed]
-    values += [] if board.claim is None else [100 * board.claim]
-    column = PlotColumn(axes.span(values, room=0.03, most=100.5, round_ends=True))
-    cells = []
-    for row, (low, high) in zip(board.rows, intervals, strict=True):
-        colour = INK if not row.name else method_colour(row.name)
-        drawn = [column.interval(100 * low, 100 * high, colour, 2.4 if row.ours else 1.6)]
-        if 1 < len(set(row.per_seed)) <= MAX_DOTS:
-            drawn += [
-                column.mark(100 * value, colour, "ring", 2.5, f"a seed: {100 * value:.1f} %") for value in row.per_seed
+        scores = [self.score(row) or 0.0 for row in self.rows]
+        seeds = [getattr(row, self.on).main.values for row in self.rows]
+        intervals = [self._interval(row) if classes else (at, at) for row, at in zip(self.rows, scores, strict=True)]
+        seen = [self.validation(row) for row in self.rows]
+        if classes:
+            values = [end for pair in intervals for end in pair] + [
+                one for one in (*seen, self.claim) if one is not None
             ]
-        if row.validation is not None and board.on == "test":
-            tip = f"{row.title}: validation {100 * row.validation:.1f} %"
-            drawn.append(column.mark(100 * row.validation, MUTED, "diamond", 3.5, tip))
-        if board.claim is not None and row.ours:
-            drawn.append(column.mark(100 * board.claim, INK, "star", 6, f"the paper: {100 * board.claim:.1f} %"))
-        tip = f"{row.title}: {board.on} {100 * row.accuracy:.1f} %, {100 * low:.1f} to {100 * high:.1f}"
-        drawn.append(column.mark(100 * row.accuracy, colour, "dot", 6 if row.ours else 5, tip))
-        cells.append(column.cell(*drawn))
-    return column, cells, legend_html(_legend(board))
+            values += [value for found in seeds for value in found]
+            axis = axes.span(map(shown, values), room=0.03, most=100.5, round_ends=True)
+        else:
+            axis = axes.span([*map(shown, scores), 0.0, 1.0], room=0.03, most=1.02)
+        column, cells = PlotColumn(axis), []
+        for row, score, each, ends, chosen in zip(self.rows, scores, seeds, intervals, seen, strict=True):
+            colour, drawn = INK if not row.name else method_colour(row.name), []
+            tip = f"{row.title}: {self.on if classes else title} {text.format(unit * score)}"
+            if classes:
+                low, high = map(shown, ends)
+                tip += f", {low:.1f} to {high:.1f}"
+                drawn.append(column.interval(low, high, colour, 2.4 if row.ours else 1.6))
+                if 1 < len(set(each)) <= MAX_DOTS:
+                    drawn += [column.mark(shown(v), colour, "ring", 2.5, f"a seed: {100 * v:.1f} %") for v in each]
+            else:
+                drawn.append(column.zero())
+            if chosen is not None and self.on == "test":
+                about = f"{row.title}: validation {text.format(unit * chosen)}"
+                drawn.append(column.mark(shown(chosen), MUTED, "diamond", 3.5, about))
+            if self.claim is not None and row.ours:
+                drawn.append(column.mark(shown(self.claim), INK, "star", 6, f"the paper: {100 * self.claim:.1f} %"))
+            drawn.append(column.mark(shown(score), colour, "dot", 6 if row.ours else 5, tip))
+            cells.append(column.cell(*drawn))
+        legend = [Entry(f"{self.on} {title}", INK, "dot")]
+        if classes:
+            over = "± standard deviation over seeds" if self.has_spread else f"95 % interval for {self.nodes:,} nodes"
+            legend.append(Entry(over, INK, "line"))
+            legend += [Entry("each seed", INK, "ring")] if any(len(set(each)) > 1 for each in seeds) else []
+        legend += [Entry("validation", MUTED, "diamond")] if self.on == "test" else []
+        legend += [] if self.claim is None else [Entry("reported in the paper", INK, "star")]
+        return column.head(), cells, legend_html(legend)
+
+    def _interval(self, row: Row) -> tuple[float, float]:
+        """Return one standard deviation over seeds on both sides, or the 95 % interval for so few nodes."""
+        score = self.score(row) or 0.0
+        if self.has_spread:
+            return score - (self.spread(row) or 0.0), score + (self.spread(row) or 0.0)
+        return accuracy_interval(score, self.nodes)
 
 
-def _legend(board: Leaderboard) -> list[Entry]:
-    what = "± standard deviation over seeds" if board.has_spread else f"95 % interval for {board.nodes:,} nodes"
-    entries = [Entry(f"{board.on} accuracy, %", INK, "dot"), Entry(what, INK, "line")]
-    if any(len(set(row.per_seed)) > 1 for row in board.rows):
-        entries.append(Entry("each seed", INK, "ring"))
-    if board.on == "test":
-        entries.append(Entry("validation", MUTED, "diamond"))
-    return [*entries, *([] if board.claim is None else [Entry("reported in the paper", INK, "star")])]
+def board_of(metrics: Mapping[str, Any]) -> Board:
+    """Return the run and the methods beside it, from the content of `metrics.json`."""
+    metric = "r2" if "target" in metrics else "accuracy"
+    table = metrics_for(METRICS[metric].kind)
+    on = "test" if metrics[result_key(metric)] else "validation"
+    automatic = metrics["leaderboard"] is not None
+    if automatic or metric == "r2":  # the scores of the answer
+        keys = {"test": "delivered_{}", "validation": "delivered_val_{}"}
+        given = {part: {name: metrics.get(key.format(name)) for name in table} for part, key in keys.items()}
+        parts = {
+            part: PartReport({name: Summary((score,)) for name, score in scores.items() if score is not None}) or None
+            for part, scores in given.items()
+        }
+    else:  # those of the seeds, which are compared with those of other methods
+        parts = {
+            "test": part_report({name: metrics[result_key(name)] for name in table}),
+            "validation": part_report({name: metrics[f"val_{name}"] for name in table}),
+        }
+    ours = Row(
+        "" if automatic or metric == "r2" else metrics["model"],
+        metrics["model"],
+        sum(score is not None for score in metrics[f"val_{metric}"]["per_seed"]),
+        seconds=None if automatic else metrics["seconds"]["train"],
+        ours=True,
+        test=parts["test"],
+        validation=parts["validation"],
+    )
+    rows, left_out = [ours], []
+    for saved in metrics["leaderboard"] or metrics["baselines"] or ():
+        row = Row.from_dict(saved)
+        report = getattr(row, on)
+        if row.left_out or report is None or report.main.mean is None:
+            left_out.append((row.title, row.left_out or "it failed"))
+        else:
+            rows.append(row)
+    nodes = metrics["split"]["test" if on == "test" else "val"]
+    if metric == "accuracy":
+        nodes = sum(one["support"] for one in metrics["per_class"]["classes"])
+        if not automatic:
+            rows.sort(key=lambda row: -(getattr(row, on).main.mean or 0.0))
+    return Board(rows, left_out, metric, on, nodes, automatic, metrics["claim"] if on == "test" else None)
 
 
-def _interval(board: Leaderboard, row: Row) -> tuple[float, float]:
-    """Return one standard deviation over seeds on both sides, or the 95 % interval for so few nodes."""
-    if board.has_spread:
-        return row.accuracy - (row.spread or 0.0), row.accuracy + (row.spread or 0.0)
-    return accuracy_interval(row.accuracy, board.nodes)
+def score_text(report: PartReport | None) -> str:
+    """Return the main score of a part as people read it: an accuracy in per cent, or R²."""
+    if report is None or report.main.mean is None:
+        return ""
+    name, value = next(iter(report)), report.main.mean
+    return f"{100 * value:.1f} %" if METRICS[name].kind == "classes" else f"R² {value:.3f}"
+
+
+def _weight(row: Row, unit: str = "") -> str:
+    return f"{100 * row.weight:.0f}{unit}" if row.weight else ""
+
+
+def _format(form: str, value: float | None) -> str:
+    """Return a score in a format, or as a percentage."""
+    if form == "%":
+        return percent(value)
+    return "" if value is None else format(value, form)

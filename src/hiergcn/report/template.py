@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from hiergcn.report.palette import css_variables
@@ -20,6 +19,8 @@ EQUAL = 1e-9
 
 def rendered(template: str, *, script: Markup | None = None, **values: Any) -> str:
     """Return the page. Only `script` may run in it: the page's security policy names its digest."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # only a page needs it
+
     environment = Environment(
         loader=PackageLoader("hiergcn.report"),
         autoescape=True,  # names come from users' files
@@ -28,13 +29,13 @@ def rendered(template: str, *, script: Markup | None = None, **values: Any) -> s
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "percent": _percent,
+        "percent": in_percent,
         "mean_and_std": mean_and_std,
         "with_code": with_code,
         "breakable": breakable,
         "capital": lambda text: text[:1].upper() + text[1:],
         "signed": signed,
-        "seconds": lambda value: "< 0.1 s" if value < 0.05 else f"{value:,.1f} s",
+        "seconds": in_seconds,
     }
     digest = base64.b64encode(hashlib.sha256((script or "").encode()).digest()).decode("ascii")
     script_hash = None if script is None else f"sha256-{digest}"
@@ -42,16 +43,20 @@ def rendered(template: str, *, script: Markup | None = None, **values: Any) -> s
     return environment.get_template(template).render(**look, **values)
 
 
-def _percent(value: float | None) -> str:
+def in_percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}"
+
+
+def in_seconds(value: float) -> str:
+    return "< 0.1 s" if value < 0.05 else f"{value:,.1f} s"
 
 
 def mean_and_std(summary: Mapping[str, float | None] | None) -> str:
     """Format a summary over seeds in per cent, without the sign; one seed, or seeds that are equal, have no spread."""
     if summary is None:
         return "–"
-    spread = f" ± {_percent(summary['std'])}" if (summary["std"] or 0.0) > EQUAL else ""
-    return _percent(summary["mean"]) + spread
+    spread = f" ± {in_percent(summary['std'])}" if (summary["std"] or 0.0) > EQUAL else ""
+    return in_percent(summary["mean"]) + spread
 
 
 def signed(text: str) -> str:

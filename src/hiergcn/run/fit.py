@@ -4,15 +4,18 @@ If no method is named, `auto.choose` takes the place of settings to training.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
+from numpy.typing import NDArray
 
-from hiergcn.advise.doubtful import MOST_NODES
+from hiergcn.advise.doubtful import MOST_NODES, Doubts
 from hiergcn.advise.label_check import doubtful_labels, judge_labels, without_doubtful
+from hiergcn.advise.sampling import DEPTH
 from hiergcn.advise.suggest import page_suggestions
 from hiergcn.choose.adapt import choose_settings, is_automatic
 from hiergcn.choose.auto import Automatic, choose
@@ -20,19 +23,22 @@ from hiergcn.choose.candidate import Trained
 from hiergcn.coarsen import CoarsenConfig, Hierarchy
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.conformal import check_coverage, fewest_nodes
-from hiergcn.evaluate.metrics import evaluate_part, evaluate_test
-from hiergcn.evaluate.report import evaluate
-from hiergcn.explain.votes import MOST_EDGES, Votes, votes
+from hiergcn.evaluate.metrics import evaluate_part, evaluate_test, result_key
+from hiergcn.evaluate.report import ClassReport, evaluate
+from hiergcn.explain.votes import MOST_EDGES, votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
+from hiergcn.graph.split import ALL_PARTS
 from hiergcn.model.registry import method_class
+from hiergcn.report.leaderboard import Row
+from hiergcn.run.folder import DOUBTFUL, SUGGESTIONS
 from hiergcn.run.predict import Member
-from hiergcn.run.result import Candidate, Leaderboard, RunResult
-from hiergcn.settings.settings import ChosenSettings, Settings, published
+from hiergcn.run.run import Run
+from hiergcn.settings.settings import AUTO, ChosenSettings, Settings, published
 from hiergcn.train.checkpoint import EVERY, Checkpoint, digest
 from hiergcn.train.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitEvent, SettingsChosen, SplitChosen
 from hiergcn.train.seeds import AllSeedsFailedError as AllSeedsFailedError
-from hiergcn.train.seeds import SeedResults, train_seeds, turns
+from hiergcn.train.seeds import SeedResults, train_seeds
 from hiergcn.train.selection import HISTORY
 from hiergcn.train.trainer import BATCH_LEVELS, Trainer
 from hiergcn.version import __version__
@@ -52,6 +58,8 @@ DRAWN_SPLIT = "drawn with seed 0: a fifth of each class for validation, and a fi
 """Description of `draw_split`'s default."""
 DRAWN_NUMBERS = "drawn with seed 0: a fifth of the known values for validation and a fifth for test"
 """The same for numbers."""
+
+NUMBER_SELECTION = "epoch of lowest squared error on validation"
 
 MOST_EPOCHS = 1000  # of a candidate of the automatic choice
 
@@ -79,7 +87,7 @@ def fit(
     advise: bool = False,
     drop_doubtful: int = 0,
     on_event: OnFitEvent | None = None,
-) -> RunResult:
+) -> Run:
     """Train models for a graph, evaluate them, and return everything that a run folder holds.
 
     Without settings, model, preset and dataset, or with the model `auto`, the method is chosen too: see `auto`. The
@@ -112,9 +120,11 @@ def fit(
     """
     emit = on_event or (lambda _: None)
     check_graph(graph)
-    order = canonical_order(graph.ids)
-    graph, split = in_canonical_order(graph, split)
-    trainer = Trainer(graph, device, hierarchy and hierarchy.reordered(order), engine, checkpoint)
+    order = canonical_order(graph.ids)  # in which all work is done, so that the order of rows has no effect
+    if order is not None:
+        graph, split = graph.reordered(order), split and split.reordered(order)
+        hierarchy = hierarchy and hierarchy.reordered(order)
+    trainer = Trainer(graph, device, hierarchy, engine, checkpoint)
 
     split = own_split(graph, split)
     if coverage is not None and graph.strata is not None:
@@ -122,32 +132,28 @@ def fit(
         split = split.with_calibration(graph.strata, fewest_nodes(coverage))
     split.check(graph)
     advise = advise and graph.n_nodes <= MOST_NODES and graph.labels is not None
-    if drop_doubtful and graph.targets is not None:
+    if drop_doubtful and graph.target.kind == "numbers":
         raise InputError("Only labels of classes can be doubted, and these are numbers; leave out --drop-doubtful.")
     doubts = judge_labels(graph, split) if advise or drop_doubtful else None
     if drop_doubtful:
         split = without_doubtful(graph, split, doubts, drop_doubtful)
+
     if settings is None and is_automatic(model, preset, dataset):
         _check_seeds(seeds, graph, MOST_EPOCHS)
         emit(SplitChosen(split))
         seeds = [int(seed) for seed in seeds]
-        found = choose(trainer, split, seeds, emit, changes, time_limit, workers, dataset, by_clock)
-        result = _automatic_result(found, trainer, split)
+        automatic = choose(trainer, split, seeds, emit, changes, time_limit, workers, dataset, by_clock)
+        answer = _answer_of_choice(automatic, trainer, split)
     else:
-        chosen = _chosen(trainer, split, settings, changes, model=model, preset=preset, dataset=dataset)
-        result = _fit_method(trainer, split, chosen, seeds, dataset, baselines, emit, workers)
-    if coverage is not None:
-        report = result.report.with_coverage(result.graph, result.split, result.probabilities, coverage)
-        result = replace(result, report=report)
-    if doubts is not None:
-        given = doubts.in_place_of(result.predicted)
-        votes_for_given = _votes(trainer, _trained_on(split, result), result.members[0], given)
-        about = (result.predicted, result.hierarchy, votes_for_given)
-        result = replace(result, doubtful=doubtful_labels(result.graph, result.split, doubts, *about))
-    if advise:
-        confidence = result.delivered.temperature.scale(result.probabilities).max(axis=1)
-        result = replace(result, suggestions=page_suggestions(result.graph, confidence))
-    return result if order is None else result.reordered(np.argsort(order))
+        if settings is None:
+            names = {"model": model, "preset": preset, "dataset": dataset}
+            chosen = choose_settings(trainer.graph, split, changes=changes, coarsened=trainer.coarsened, **names)  # type: ignore[arg-type]
+        elif model or preset:
+            raise InputError("Both settings and the name of a model or preset are given; leave one of them out.")
+        else:
+            chosen = ChosenSettings(settings.override(changes or {}))
+        answer = _answer_of_method(trainer, split, chosen, seeds, dataset, baselines, emit, workers)
+    return _finished(answer, trainer, split, coverage, doubts, advise, order)
 
 
 def checkpoint_of(graph: Graph, folder: Path, every: float = EVERY) -> Checkpoint:
@@ -160,7 +166,31 @@ def checkpoint_of(graph: Graph, folder: Path, every: float = EVERY) -> Checkpoin
     return Checkpoint(folder, run, every)
 
 
-def _fit_method(
+@dataclass(eq=False)
+class _Answer:
+    """What was trained, before it is evaluated."""
+
+    members: list[Member]
+    """Those of the method with the largest weight first."""
+    trained: SeedResults
+    """Of that method."""
+    folds: Sequence[Split]
+    """The split, or those in which labels took turns."""
+    outputs: NDArray[Any]
+    """Probabilities, (n, classes), or numbers, (n, 1)."""
+    by_seed: Mapping[int, NDArray[Any]]
+    notes: list[str]
+    interrupted: bool
+    about: dict[str, Any] = field(default_factory=dict)
+    """Values of `metrics.json` that only a named method has, or only the automatic choice."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    hierarchy: Hierarchy | None = None
+    """To look at the graph by, if no member has one."""
+    seconds: float | None = None
+    """Of training, if it was more than that of the first method."""
+
+
+def _answer_of_method(
     trainer: Trainer,
     split: Split,
     chosen: ChosenSettings,
@@ -169,15 +199,20 @@ def _fit_method(
     baselines: Sequence[str],
     emit: OnFitEvent,
     workers: int,
-) -> RunResult:
+) -> _Answer:
     """Train one method, and simpler ones to compare with."""
     settings = chosen.settings
     _check_seeds(seeds, trainer.graph, settings.train.epochs)
     emit(SettingsChosen(split, chosen))
 
     hierarchy = trainer.hierarchy(settings)  # the graph is coarsened here, unless it was to choose the settings
+    notes = list(chosen.advice)
     if hierarchy is not None:
         emit(Coarsened(hierarchy, trainer.coarsen_seconds))
+        if hierarchy.depth < settings.model.levels:
+            asked = f"{hierarchy.depth} times, not the {settings.model.levels} that were asked for"
+            layers = f"the network has {2 * hierarchy.depth + 1} layers"
+            notes.insert(0, f"The graph can be coarsened {asked}; {layers}.")
     if not trainer.sees_whole(settings):
         settings = settings.override({"batch_validation": True})  # the run says how its predictions were made
     planned = needed_on(trainer.device, trainer.plan(settings))
@@ -186,21 +221,252 @@ def _fit_method(
     trained = train_seeds(trainer, [split], settings, [int(seed) for seed in seeds], emit, workers)
     share = 1.0 / len(trained.weights)
     members = [Member(settings, seed, weights, share) for seed, (weights,) in trained.weights.items()]
-    result = _evaluated(members, trained, trainer, [split], trained.mean(), trained.probabilities)
-    result = replace(
-        result,
-        notes=(*_depth_note(hierarchy, settings), *chosen.advice, *result.notes),
-        claim=published(settings.method, dataset) if dataset else None,
-        reasons=chosen.reasons,
-    )
-    if not baselines or trained.interrupted:
-        return result
-    try:
+    stopped, compared = [], None
+    if baselines and not trained.interrupted:
         others = [name for name in baselines if name != settings.method]
-        compared = tuple(_baseline(name, trainer, split, seeds, dataset, emit) for name in others)
-    except KeyboardInterrupt:
-        return replace(result, notes=(*result.notes, "The comparison with simpler methods was stopped."))
-    return replace(result, baselines=compared)
+        try:
+            compared = [_baseline(name, trainer, split, seeds, dataset, emit).to_dict() for name in others]
+        except KeyboardInterrupt:
+            stopped = ["The comparison with simpler methods was stopped."]
+    return _Answer(
+        members,
+        trained,
+        [split],
+        trained.mean(),
+        trained.probabilities,
+        [*notes, *_single_labels(trainer.graph), *trainer.graph.notes, *stopped],
+        trained.interrupted,
+        {"baselines": compared, "claim": published(settings.method, dataset) if dataset else None},
+        chosen.reasons,
+    )
+
+
+def _baseline(
+    name: str, trainer: Trainer, split: Split, seeds: Sequence[int], dataset: str | None, emit: OnFitEvent
+) -> Row:
+    """Train a simpler method with settings of its own; a failure must not lose the run that it is compared with."""
+    emit(BaselineStarted(name))
+    graph = trainer.graph
+    if name == "mlp" and not graph.has_own_features:
+        return Row(name, name, left_out="has nothing to learn from: the nodes have no features")
+    seeds = seeds[: 1 if method_class(name).relearns else BASELINE_SEEDS]  # labels alone give the same for every seed
+    try:
+        settings = choose_settings(graph, split, model=name, dataset=dataset, coarsened=trainer.coarsened).settings
+        trainer.plan(settings)  # refuses what does not fit into memory
+        trained = train_seeds(trainer, [split], settings, seeds, lambda _: None)
+    except (HierGCNError, MemoryError, RuntimeError) as error:
+        return Row(name, name, left_out=f"failed ({error!s:.200})")
+    if trained.interrupted:
+        raise KeyboardInterrupt
+    validation = evaluate_part(graph, split.validation, trained.probabilities, trained.seeds)
+    test = evaluate_test(graph, split, trained.probabilities, trained.seeds)
+    return Row(name, name, len(seeds), validation, test, trained.seconds)
+
+
+def _answer_of_choice(automatic: Automatic, trainer: Trainer, split: Split) -> _Answer:
+    """Return the weighted mean of the chosen candidates, with the leaderboard."""
+    graph, chosen, folds = trainer.graph, automatic.chosen, len(automatic.turns)
+    members = [
+        Member(
+            candidate.settings,
+            seed,
+            weights[turn],
+            candidate.weight / len(candidate.results.weights) / folds,
+            turn if folds > 1 else None,
+            candidate.temperature.value,
+        )
+        for candidate in chosen
+        for turn in range(folds)
+        for seed, weights in candidate.results.weights.items()
+        if candidate.settings is not None
+    ]
+
+    def mean(seed: int | None = None) -> NDArray[Any]:
+        """Return the answer of one seed; a candidate without it counts with the mean of its seeds."""
+        parts = [(candidate.weight, candidate.outputs(seed)) for candidate in chosen]
+        weighted: NDArray[Any] = sum(array.dtype.type(weight) * array for weight, array in parts)
+        return weighted
+
+    rows = [_row(candidate, graph, automatic.validation, split) for candidate in automatic.candidates]
+    rows.sort(key=lambda row: -(row.validation.main.mean or 0.0) if row.validation else np.inf)
+    levels = any(trainer.hierarchy(member.settings) is not None for member in members)
+    judged = "training and validation labels are each predicted by networks that did not train on them"
+    few = [f"With few labels, validation is {folds}-fold cross-validation: {judged}."] if folds > 1 else []
+    return _Answer(
+        members,
+        chosen[0].results,
+        automatic.turns,
+        mean(),
+        {seed: mean(seed) for seed in chosen[0].results.probabilities},
+        [*few, *_single_labels(graph), *graph.notes],
+        automatic.interrupted,
+        {"model": AUTO, "leaderboard": [row.to_dict() for row in rows], "verdict": automatic.verdict},
+        hierarchy=None if levels else trainer.coarsened(BATCH_LEVELS, CoarsenConfig()),
+        seconds=sum(candidate.results.seconds for candidate in automatic.candidates),
+    )
+
+
+def _row(candidate: Trained, graph: Graph, validation: NDArray[np.int64], split: Split) -> Row:
+    """Return the scores of a candidate by the mean of its seeds."""
+    if not candidate.is_done:
+        return Row(candidate.entry.name, candidate.entry.method, left_out=candidate.left_out)
+    outputs = {0: candidate.outputs()}
+    return Row(
+        candidate.entry.name,
+        candidate.entry.method,
+        len(candidate.results.probabilities),
+        evaluate_part(graph, validation, outputs, [0]),
+        evaluate_test(graph, split, outputs, [0]),
+        candidate.results.seconds,
+        weight=candidate.weight,
+    )
+
+
+def _finished(
+    answer: _Answer,
+    trainer: Trainer,
+    split: Split,
+    coverage: float | None,
+    doubts: Doubts | None,
+    advise: bool,
+    order: NDArray[np.int64] | None,
+) -> Run:
+    """Evaluate an answer, look for what to label next, and return the run with the nodes in the user's order."""
+    graph, trained, outputs = trainer.graph, answer.trained, answer.outputs
+    validation = np.sort(np.concatenate([fold.validation for fold in answer.folds]))
+    training = np.setdiff1d(answer.folds[0].train, validation)
+    scored = replace(answer.folds[0], train=training, validation=validation)
+    first = next(member for member in answer.members if member.seed == trained.best)
+    members = (first, *(member for member in answer.members if member is not first))
+    depths = [made for member in members if (made := trainer.hierarchy(member.settings)) is not None]
+    hierarchy = max(depths, key=lambda made: made.depth, default=answer.hierarchy)
+    history, predicted = trained.history(), graph.target.hard_predictions(outputs)
+
+    report = evaluate(graph, scored, outputs)
+    if coverage is not None:
+        report = report.with_coverage(graph, scored, outputs, coverage)
+    votes_of_run, advice = None, dict[str, pd.DataFrame]()
+    if graph.target.kind == "classes" and graph.adjacency.nnz <= 2 * MOST_EDGES:
+        model, features = trainer.restored(first.settings, answer.folds[first.turn or 0], first.weights)
+        votes_of_run = votes(model, features, predicted)
+    if doubts is not None:
+        given = votes(model, features, doubts.in_place_of(predicted)) if votes_of_run is not None else None
+        advice[DOUBTFUL] = doubtful_labels(graph, split, doubts, predicted, hierarchy, given)
+    seconds = {
+        "coarsen": trainer.coarsen_seconds,
+        "train": trained.seconds if answer.seconds is None else answer.seconds,
+        "epoch": trained.seconds / max(len(history), 1),
+    }
+    if advise and isinstance(report, ClassReport):
+        confidence = report.temperature.scale(outputs)
+        deep = trainer.made(DEPTH, CoarsenConfig())
+        suggested = page_suggestions(graph, confidence.max(axis=1), deep)
+        advice |= {} if suggested is None else {SUGGESTIONS: suggested}
+
+    over_seeds = evaluate_part(graph, validation, answer.by_seed, trained.seeds)
+    test = evaluate_test(graph, scored, answer.by_seed, trained.seeds)
+    learner = next((member for member in members if member.uses_features), first)
+    nodes, edges = hierarchy.sizes() if hierarchy else ((graph.n_nodes,), (graph.n_edges,))
+    scores = {
+        "model": first.settings.method,
+        "preset": first.settings.preset,
+        "dataset": graph.name,
+        "seeds": trained.seeds,
+        "failed_seeds": {str(outcome.seed): outcome.failure for outcome in trained.outcomes if outcome.failure},
+        **({"target": graph.target_name} if graph.target.kind == "numbers" else {}),
+        **{result_key(name): test[name].to_dict() if test else None for name in over_seeds},
+        **{f"val_{name}": summary.to_dict() for name, summary in over_seeds.items()},
+        **report.metrics(),
+        "doubtful_labels": len(advice[DOUBTFUL]) if DOUBTFUL in advice else None,
+        "baselines": None,
+        "leaderboard": None,
+        "verdict": None,
+        "claim": None,
+        "best_epoch": [outcome.best_epoch for outcome in trained.outcomes],
+        "epochs": len(history),
+        "turns": len(answer.folds),
+        "selected_seed": first.seed,
+        "selection": NUMBER_SELECTION if graph.target.kind == "numbers" else learner.settings.train.selection_rule,
+        "hierarchy": {"nodes": [int(n) for n in nodes], "edges": [int(e) for e in edges]},
+        "split": {
+            "train": len(split.train),
+            "val": len(split.validation),
+            "test": len(split.test),
+            "calibration": len(split.calibration),
+        },
+        "seconds": seconds,
+        "device": trainer.trains_on,
+        "interrupted": answer.interrupted,
+        "notes": answer.notes,
+        "reading": list(graph.notes),
+    } | answer.about
+    unit = report.target.scale
+    config = first.settings.to_dict() | {
+        "members": [member.to_dict() for member in members],
+        "turns": len(answer.folds),
+        "dataset": graph.name,
+        "seeds": trained.seeds,
+        "device": trainer.trains_on,
+        "n_features": graph.n_features,
+        "class_names": list(graph.class_names),
+        "target": unit and {"name": graph.target_name, "mean": unit.mean, "spread": unit.std},
+        "columns": [asdict(column) for column in graph.columns],
+        "reasons": dict(answer.reasons),
+        "source": {},
+        "spreadsheet_safe": False,
+    }
+    if order is not None:
+        back = np.argsort(order)
+        graph, split, outputs = graph.reordered(back), split.reordered(back), outputs[back]
+        hierarchy = hierarchy and hierarchy.reordered(back)
+        votes_of_run = votes_of_run and votes_of_run.reordered(back)
+    part = np.full(graph.n_nodes, "", dtype=object)
+    for name in ALL_PARTS:
+        part[getattr(split, name)] = name
+    table = {
+        "id": graph.ids,
+        **report.answers.columns(outputs),
+        "given": np.isin(part, ("train", "validation")),
+        **graph.target.column(),
+        "split": part,
+    }
+    return Run(
+        config,
+        scores,
+        pd.DataFrame(table),
+        members,
+        outputs,
+        history,
+        hierarchy,
+        votes_of_run,
+        graph.coordinates,
+        tuple(trained.outcomes),
+        graph,
+        advice,
+    )
+
+
+def _single_labels(graph: Graph) -> list[str]:
+    """Return a note on classes with one label, which validation and test cannot judge."""
+    if graph.labels is None:
+        return []
+    single = np.flatnonzero(np.bincount(graph.labels[graph.labelled], minlength=graph.n_classes) == 1)
+    if not single.size:
+        return []
+    names = ", ".join(f"{graph.class_names[k]!r:.40}" for k in single[:5]) + (", .." if single.size > 5 else "")
+    return [f"classes with one label, which trains and leaves none to validate the class: {names}"]
+
+
+def _check_seeds(seeds: Sequence[int], graph: Graph, epochs: int) -> None:
+    if len(seeds) == 0:
+        raise InputError("There are no seeds to run; give at least one.")
+    require_memory(  # before anything is made for each seed
+        len(seeds) * (4 * graph.n_nodes * graph.n_outputs + 8 * len(HISTORY) * epochs),
+        what=f"{len(seeds):,} seeds of {graph.n_nodes:,} predictions each",
+        remedy="give fewer seeds",
+    )
+    if len(set(seeds)) != len(seeds):
+        raise InputError("A seed is given twice; give each seed once.")
 
 
 def check_graph(graph: object) -> None:
@@ -247,200 +513,3 @@ def drawn_split(graph: Graph) -> str:
 def baselines_for(graph: Graph) -> tuple[str, ...]:
     """Return the simpler methods to compare with."""
     return BASELINES if graph.targets is None else NUMBER_BASELINES
-
-
-def _chosen(
-    trainer: Trainer, split: Split, settings: Settings | None, changes: Mapping[str, Any] | None, **names: Any
-) -> ChosenSettings:
-    if settings is None:
-        return choose_settings(trainer.graph, split, changes=changes, coarsened=trainer.coarsened, **names)
-    if names["model"] or names["preset"]:
-        raise InputError("Both settings and the name of a model or preset are given; leave one of them out.")
-    return ChosenSettings(settings.override(changes or {}))
-
-
-def _check_seeds(seeds: Sequence[int], graph: Graph, epochs: int) -> None:
-    if len(seeds) == 0:
-        raise InputError("There are no seeds to run; give at least one.")
-    require_memory(  # before anything is made for each seed
-        len(seeds) * (4 * graph.n_nodes * graph.n_outputs + 8 * len(HISTORY) * epochs),
-        what=f"{len(seeds):,} seeds of {graph.n_nodes:,} predictions each",
-        remedy="give fewer seeds",
-    )
-    if len(set(seeds)) != len(seeds):
-        raise InputError("A seed is given twice; give each seed once.")
-
-
-def _automatic_result(found: Automatic, trainer: Trainer, split: Split) -> RunResult:
-    """Return the result of the automatic choice: the weighted mean of the chosen candidates, and the leaderboard."""
-    first = found.chosen[0]
-    count = len(found.turns)
-    members = [
-        Member(
-            one.settings,
-            seed,
-            weights[turn],
-            one.weight / len(one.results.weights) / count,
-            turn if count > 1 else None,
-            one.temperature.value,
-        )
-        for one in found.chosen
-        for turn in range(count)
-        for seed, weights in one.results.weights.items()
-        if one.settings is not None
-    ]
-    probabilities = _weighted([(one.weight, one.outputs()) for one in found.chosen])
-    each = {  # what one seed of each chosen candidate gives; one without that seed counts with its mean
-        seed: _weighted([(one.weight, one.outputs(seed)) for one in found.chosen])
-        for seed in first.results.probabilities
-    }
-    result = _evaluated(members, first.results, trainer, found.turns, probabilities, each)
-    leaderboard = [_candidate(one, trainer.graph, found.validation, split) for one in found.candidates]
-    leaderboard.sort(key=lambda one: -(one.validation.main.mean or 0.0) if one.validation else np.inf)
-    return replace(
-        result,
-        split=split,
-        turns=count,
-        notes=(*_turns_note(found), *result.notes),
-        hierarchy=result.hierarchy or trainer.coarsened(BATCH_LEVELS, CoarsenConfig()),  # to look at the graph
-        leaderboard=Leaderboard(leaderboard),
-        verdict=found.verdict,
-        interrupted=found.interrupted,
-        seconds=result.seconds | {"train": sum(one.results.seconds for one in found.candidates)},
-    )
-
-
-def _turns_note(found: Automatic) -> list[str]:
-    if len(found.turns) == 1:
-        return []
-    folds = len(found.turns)
-    judged = "training and validation labels are each predicted by networks that did not train on them"
-    return [f"With few labels, validation is {folds}-fold cross-validation: {judged}."]
-
-
-def _weighted(parts: Sequence[tuple[float, np.ndarray]]) -> np.ndarray:
-    mean: np.ndarray = sum(array.dtype.type(weight) * array for weight, array in parts)
-    return mean
-
-
-def _candidate(one: Trained, graph: Graph, validation: np.ndarray, split: Split) -> Candidate:
-    if not one.is_done:
-        return Candidate(one.entry.name, one.entry.method, left_out=one.left_out)
-    mean = {0: one.outputs()}
-    return Candidate(
-        one.entry.name,
-        one.entry.method,
-        len(one.results.probabilities),
-        evaluate_part(graph, validation, mean, [0]),
-        evaluate_test(graph, split, mean, [0]),
-        one.results.seconds,
-        weight=one.weight,
-    )
-
-
-def _evaluated(
-    members: Sequence[Member],
-    trained: SeedResults,
-    trainer: Trainer,
-    turns: Sequence[Split],
-    probabilities: np.ndarray,
-    each: Mapping[int, np.ndarray],
-) -> RunResult:
-    """Evaluate an answer.
-
-    Args:
-        members: its networks, those of the method with the largest weight first.
-        trained: of that method.
-        turns: the split, or those in which labels took turns.
-        probabilities: of the answer, (n, classes), or its numbers, (n, 1).
-        each: the same of each seed.
-    """
-    graph = trainer.graph
-    validation = np.sort(np.concatenate([turn.validation for turn in turns]))
-    split = replace(turns[0], train=np.setdiff1d(turns[0].train, validation), validation=validation)  # that is scored
-    first = next(one for one in members if one.seed == trained.best)
-    members = [first, *(one for one in members if one is not first)]
-    depths = [one for member in members if (one := trainer.hierarchy(member.settings)) is not None]
-    history = trained.history()
-    return RunResult(
-        graph=graph,
-        split=turns[0],
-        hierarchy=max(depths, key=lambda one: one.depth, default=None),
-        members=tuple(members),
-        outcomes=tuple(trained.outcomes),
-        validation=evaluate_part(graph, split.validation, each, trained.seeds),
-        test=evaluate_test(graph, split, each, trained.seeds),
-        report=evaluate(graph, split, probabilities),
-        probabilities=probabilities,
-        history=history,
-        seconds={
-            "coarsen": trainer.coarsen_seconds,
-            "train": trained.seconds,
-            "epoch": trained.seconds / max(len(history), 1),
-        },
-        device=trainer.trains_on,
-        notes=(*_single_labels(graph), *graph.notes),
-        interrupted=trained.interrupted,
-        votes=_votes(trainer, turns[first.turn or 0], first, probabilities.argmax(axis=1)),
-    )
-
-
-def _depth_note(hierarchy: Hierarchy | None, settings: Settings) -> tuple[str, ...]:
-    if hierarchy is None or hierarchy.depth >= settings.model.levels:
-        return ()
-    levels, layers = settings.model.levels, 2 * hierarchy.depth + 1
-    found = f"The graph can be coarsened {hierarchy.depth} times, not the {levels} that were asked for"
-    return (f"{found}; the network has {layers} layers.",)
-
-
-def _single_labels(graph: Graph) -> list[str]:
-    """Return a note on classes with one label, which validation and test cannot judge."""
-    if graph.labels is None:
-        return []
-    single = np.flatnonzero(np.bincount(graph.labels[graph.labelled], minlength=graph.n_classes) == 1)
-    if not single.size:
-        return []
-    names = ", ".join(f"{graph.class_names[k]!r:.40}" for k in single[:5]) + (", .." if single.size > 5 else "")
-    return [f"classes with one label, which trains and leaves none to validate the class: {names}"]
-
-
-def _trained_on(split: Split, result: RunResult) -> Split:
-    """Return the split of the first member: that of its turn, if labels took turns."""
-    turn = result.members[0].turn
-    return split if turn is None else turns(split, result.graph.truth, result.turns)[turn]
-
-
-def _votes(trainer: Trainer, split: Split, first: Member, classes: np.ndarray) -> Votes | None:
-    """Return the votes for a class of each node by the first member; None for numbers, or if there are too many."""
-    if trainer.graph.adjacency.nnz > 2 * MOST_EDGES or trainer.graph.targets is not None:
-        return None
-    model, features = trainer.restored(first.settings, split, first.weights)
-    return votes(model, features, classes)
-
-
-def _baseline(
-    name: str, trainer: Trainer, split: Split, seeds: Sequence[int], dataset: str | None, emit: OnFitEvent
-) -> Candidate:
-    """Train a simpler method with settings of its own; a failure must not lose the run that it is compared with."""
-    emit(BaselineStarted(name))
-    graph = trainer.graph
-    if name == "mlp" and not graph.has_own_features:
-        return Candidate(name, name, left_out="has nothing to learn from: the nodes have no features")
-    seeds = seeds[: 1 if method_class(name).relearns else BASELINE_SEEDS]  # labels alone give the same for every seed
-    try:
-        settings = choose_settings(graph, split, model=name, dataset=dataset, coarsened=trainer.coarsened).settings
-        trainer.plan(settings)  # refuses what does not fit into memory
-        trained = train_seeds(trainer, [split], settings, seeds, lambda _: None)
-    except (HierGCNError, MemoryError, RuntimeError) as error:
-        return Candidate(name, name, left_out=f"failed ({error!s:.200})")
-    if trained.interrupted:
-        raise KeyboardInterrupt
-    outputs = trained.probabilities
-    return Candidate(
-        name,
-        name,
-        len(seeds),
-        evaluate_part(graph, split.validation, outputs, trained.seeds),
-        evaluate_test(graph, split, outputs, trained.seeds),
-        trained.seconds,
-    )

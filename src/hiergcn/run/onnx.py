@@ -30,8 +30,8 @@ from hiergcn.graph.order import canonical_order
 from hiergcn.model.method import Features, activated
 from hiergcn.model.ops import cpu
 from hiergcn.model.ops.sparse_features import SparseFeatures
-from hiergcn.run.folder import LoadedRun
-from hiergcn.run.predict import SavedModel, training_graph
+from hiergcn.run.predict import Model, training_graph
+from hiergcn.run.run import Run
 from hiergcn.workers.machine import one_thread
 
 OPSET = 18
@@ -52,7 +52,7 @@ class Exported(NamedTuple):
 
 
 @one_thread()
-def export_onnx(run: LoadedRun, graph: Graph, path: Path) -> Exported:
+def export_onnx(run: Run, graph: Graph, path: Path) -> Exported:
     """Write the networks of a run to `path`, and their inputs, ids and class names to an .npz beside it."""
     try:
         import onnx
@@ -73,19 +73,19 @@ def export_onnx(run: LoadedRun, graph: Graph, path: Path) -> Exported:
     order = canonical_order(ordered.ids)
     ordered = ordered if order is None else ordered.reordered(order)
     recorder = _Recorder()
-    output = "probabilities" if model.scale is None else "numbers"
-    made = recorder.model(_answer(recorder, model, ordered), output, model.n_outputs)
+    output = "probabilities" if model.target.scale is None else "numbers"
+    made = recorder.model(_answer(recorder, model, ordered), output, model.target.n_outputs)
     with written_whole(path) as part:
         onnx.save(made, str(part))
     with written_whole(inputs) as part:
-        about = {"ids": ordered.ids.astype(str), "class_names": np.array(model.class_names, dtype=str)}
+        about = {"ids": ordered.ids.astype(str), "class_names": np.array(model.target.names, dtype=str)}
         with part.open("wb") as stream:
             np.savez_compressed(stream, **about, **recorder.inputs)  # type: ignore[arg-type]
     shapes = {name: array.shape for name, array in recorder.inputs.items()}
     return Exported(path, inputs, shapes, recorder.any_nodes, output)
 
 
-def largest_difference(exported: Exported, run: LoadedRun) -> float | None:
+def largest_difference(exported: Exported, run: Run) -> float | None:
     """Return the largest difference between the file and the run's own outputs; None without onnxruntime."""
     try:
         import onnxruntime
@@ -96,12 +96,12 @@ def largest_difference(exported: Exported, run: LoadedRun) -> float | None:
         ids = saved["ids"]
     session = onnxruntime.InferenceSession(str(exported.model), providers=["CPUExecutionProvider"])
     (outputs,) = session.run(None, inputs)
-    row_of = {name: row for row, name in enumerate(run.predictions["id"].astype(str))}
+    row_of = {name: row for row, name in enumerate(run.table["id"].astype(str))}
     return float(np.abs(outputs - run.probabilities[[row_of[name] for name in ids]]).max())
 
 
-def _answer(recorder: "_Recorder", model: SavedModel, graph: Graph) -> str:
-    """Add the weighted mean of all members, as `SavedModel.each_method` computes it."""
+def _answer(recorder: "_Recorder", model: Model, graph: Graph) -> str:
+    """Add the weighted mean of all members, as `Model.each_method` computes it."""
     add, total = recorder.add, None
     networks = zip(model.members, model.each_network(graph, "cpu"), strict=True)
     for _, alike in groupby(networks, key=lambda pair: pair[0].settings):
@@ -112,12 +112,12 @@ def _answer(recorder: "_Recorder", model: SavedModel, graph: Graph) -> str:
                 with torch.no_grad():
                     labels = activated(network(features)).numpy()
                 recorder.any_nodes = False
-                output = recorder.input(labels if model.scale is None else model.scale.restored(labels), "labels")
-            elif model.scale is None:
+                output = recorder.input(model.target.restored(labels), "labels")
+            elif model.target.scale is None:
                 output = add("Softmax", recorder.record(network, features), axis=-1)
             else:
-                scaled = add("Mul", recorder.record(network, features), model.scale.std)
-                output = add("Add", scaled, model.scale.mean)
+                scaled = add("Mul", recorder.record(network, features), model.target.scale.std)
+                output = add("Add", scaled, model.target.scale.mean)
             shares: Any = model.shares(member, graph)  # one per node if labels took turns, else one number
             if (shares == shares[0]).all():
                 shares = shares[0, 0]
@@ -127,7 +127,7 @@ def _answer(recorder: "_Recorder", model: SavedModel, graph: Graph) -> str:
             mean = part if mean is None else add("Add", mean, part)
         assert mean is not None
         mean = add("Div", mean, weight)
-        if model.scale is None and member.temperature != 1:
+        if model.target.scale is None and member.temperature != 1:
             mean = add("Softmax", add("Div", add("Log", add("Max", mean, FLOOR)), member.temperature), axis=-1)
         part = add("Mul", mean, weight)
         total = part if total is None else add("Add", total, part)

@@ -37,7 +37,7 @@ BYTES = {"run": 300_000, "network": 250_000, "feature": 1024, "node": 240, "clas
 
 MANIFEST = "manifest.json"
 FORMAT = 2
-"""Version of the run folder. Version 1 had no manifest, and its networks knew nodes by their rows, not by their ids."""
+"""Version of the run folder."""
 _FORMAT_NAME = "hiergcn run"
 
 
@@ -173,18 +173,18 @@ def write_manifest(folder: Path, without: Collection[str] = ()) -> None:
     (folder / MANIFEST).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
-def check_manifest(folder: Path) -> int:
-    """Return the version of the folder; name a file that is not the one that was written with the others."""
+def check_manifest(folder: Path) -> None:
+    """Refuse another version of the folder, and a file that is not the one that was written with the others."""
     path = folder / MANIFEST
-    if not path.exists():
-        return 1
+    if not path.is_file():
+        raise InputError(f"{path} is missing, so the run folder is incomplete; run the fit again.")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        name, _, number = str(content["format"]).rpartition(" ")
-        version, digests = int(number), dict(content["sha256"])
+        name, _, version = str(content["format"]).rpartition(" ")
+        newer, digests = int(version) > FORMAT, dict(content["sha256"])
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{path} is damaged; run the fit again.") from None
-    if name != _FORMAT_NAME or version > FORMAT:
+    if name != _FORMAT_NAME or newer:
         raise InputError(f"{folder} was written by a newer hiergcn ({content['format']!s:.40}); update hiergcn.")
     for file, digest in digests.items():
         if not (folder / file).is_file():
@@ -194,7 +194,6 @@ def check_manifest(folder: Path) -> int:
                 f"{folder / file} is not the file that was written with the others: it was changed, damaged or taken "
                 f"from another run. Put the original back or run the fit again."
             )
-    return version
 
 
 def _digest(path: Path) -> str:

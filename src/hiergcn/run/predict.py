@@ -1,7 +1,7 @@
 """Trained models at work again: on their own graph, or on another one with the same features."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,7 @@ from hiergcn.graph import Graph
 from hiergcn.graph.alignment import encoded_like
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.structure import with_structural_features
-from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureColumn
-from hiergcn.graph.target import Scale
+from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import LabelModel
 from hiergcn.model.baselines.grand import GRANDConfig
@@ -32,10 +31,11 @@ from hiergcn.model.plus.network import HGCNPlusConfig
 from hiergcn.model.registry import build_method
 from hiergcn.settings.setting_table import method_facts
 from hiergcn.settings.settings import Settings
+from hiergcn.train.seeds import turn_of
 from hiergcn.workers.machine import choose_device, one_thread
 
 if TYPE_CHECKING:
-    from hiergcn.run.folder import LoadedRun
+    from hiergcn.run.run import Run
 
 MIN_KNOWN_NODES = 0.5
 """Least share of nodes that a graph has in common with the training graph, if features were made from the edges."""
@@ -78,60 +78,44 @@ class Member:
         return not build_method(self.settings.method, self.settings.model).relearns
 
 
-class Answer:
-    """Base of what holds the networks of an answer, that with the largest weight first."""
-
-    members: tuple[Member, ...]
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of the first member."""
-        return self.members[0].settings
-
-    @property
-    def weights(self) -> Weights:
-        """The weights of the first member."""
-        return self.members[0].weights
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SavedModel(Answer):
-    """The networks of an answer, and what they need to predict on a graph. The first has the largest share.
+class Model:
+    """The networks of a run, and what they need to predict on a graph. The first has the largest share.
 
     `embed` and `traceable_on` are about that first one; `predict_proba` is the mean of all.
     """
 
-    members: tuple[Member, ...]
-    n_features: int
-    class_names: tuple[str, ...]
-    hierarchy: Hierarchy | None = None
-    """Of the training graph in canonical order, as deep as any member needs; another graph is coarsened if needed."""
-    columns: tuple[FeatureColumn, ...] = ()
-    """The table columns that the features were made of."""
-    ids: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=str))
-    """Ids of the nodes of the training graph, as text."""
-    train: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """The training nodes among them: methods that diffuse labels look for them in other graphs."""
-    train_labels: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """Their classes, or numbers."""
-    turns: NDArray[np.int64] | None = None
-    """The turn in which each of them validated, or -1, if labels took turns."""
-    scale: Scale | None = None
-    """Unit of the numbers that are predicted; None for classes."""
+    def __init__(self, run: "Run") -> None:
+        self.members, self.target = run.members, run.target
+        self.n_features: int = run.config["n_features"]
+        self.columns = run.columns
+        self.ids = run.table["id"].to_numpy(str)
+        """Ids of the nodes of the training graph, as text."""
+        order = canonical_order(self.ids)
+        self.hierarchy = None if run.hierarchy is None else run.hierarchy.reordered(order)
+        """Of the training graph in canonical order, as deep as any member needs; another graph is coarsened."""
+        if self.target.kind == "classes":
+            known = pd.Index(self.target.names).get_indexer(pd.Index(run.table["label"])).astype(np.int64)
+        else:
+            known = run.table["value"].to_numpy(np.float64)
+        self.train, self.turns = run.split.train, None
+        """The training nodes, for methods that diffuse labels; and the turn in which each validated, -1 for never."""
+        if run.turns > 1:
+            self.train, self.turns = turn_of(run.split, known, run.turns, order)
+        self.train_labels = known[self.train]
 
     def __repr__(self) -> str:
         names = list(dict.fromkeys(one.name for one in self.members))
-        return f"SavedModel({', '.join(names)}; networks={len(self.members)}, features={self.n_features})"
+        return f"Model({', '.join(names)}; networks={len(self.members)}, features={self.n_features})"
+
+    @property
+    def explained(self) -> Member:
+        """The member that explanations are about: the first that uses features, if any does."""
+        return next((one for one in self.members if one.uses_features), self.members[0])
 
     @property
     def is_structural(self) -> bool:
         """Whether the features were made from the edges, because the nodes had none."""
         return any(column.kind == STRUCTURAL for column in self.columns)
-
-    @property
-    def n_outputs(self) -> int:
-        """What a network returns for each node: a score per class, or one number."""
-        return len(self.class_names) if self.scale is None else 1
 
     @property
     def inductive(self) -> bool:
@@ -149,8 +133,8 @@ class SavedModel(Answer):
 
         Refuse to if these would be guesses.
         """
-        kind = np.float32 if self.scale is None else np.float64
-        mean = np.zeros((graph.n_nodes, self.n_outputs), dtype=kind)
+        kind = np.float32 if self.target.kind == "classes" else np.float64
+        mean = np.zeros((graph.n_nodes, self.target.n_outputs), dtype=kind)
         for _, weight, outputs in self.each_method(graph, device):
             mean += (weight * outputs).astype(kind)
         return mean
@@ -159,12 +143,13 @@ class SavedModel(Answer):
         """Yield the name of each method, its weight, and the calibrated mean of its networks, (n, classes)."""
         pairs = zip(self.members, self.each_proba(graph, device), strict=True)
         for _, alike in groupby(pairs, key=lambda pair: pair[0].settings):
-            weight, total = 0.0, np.zeros((graph.n_nodes, self.n_outputs))
+            weight, total = 0.0, np.zeros((graph.n_nodes, self.target.n_outputs))
             for member, outputs in alike:
                 weight += member.share
                 total += self.shares(member, graph) * outputs
             mean = total / weight
-            yield member.name, weight, mean if self.scale else Temperature(member.temperature).scale(mean)
+            calibrated = self.target.kind == "classes"
+            yield member.name, weight, Temperature(member.temperature).scale(mean) if calibrated else mean
 
     def shares(self, member: Member, graph: Graph) -> NDArray[np.float64]:
         """Return the weight of a member at each node, (n, 1): at a node that validated in a turn, that turn's alone."""
@@ -182,8 +167,7 @@ class SavedModel(Answer):
         ordered, back = _ordered(self.encoded(graph))
         for model, features in self._each_on(ordered, device, self.members):
             with torch.no_grad():
-                outputs = activated(model(features)).cpu().numpy()[back]
-            yield outputs if self.scale is None else self.scale.restored(outputs)
+                yield self.target.restored(activated(model(features)).cpu().numpy()[back])
 
     def each_network(self, graph: Graph, device: str = "auto") -> Iterator[tuple[NodeModel, Features]]:
         """Yield the network of each member over an encoded graph in canonical order, and the features it takes."""
@@ -195,8 +179,8 @@ class SavedModel(Answer):
         seen = np.isin(ids, self.ids)
         if not self.inductive and not (seen.all() and ids.size == self.ids.size):
             raise InputError(
-                f"{self.settings.method} is transductive and {graph.name} has other nodes than the training graph; "
-                "fit again, or use a model with features."
+                f"{self.members[0].settings.method} is transductive and {graph.name} has other nodes than the training "
+                "graph; fit again, or use a model with features."
             )
         if self.is_structural and seen.mean() < MIN_KNOWN_NODES:
             raise InputError(
@@ -206,7 +190,7 @@ class SavedModel(Answer):
 
     def _each_on(self, graph: Graph, device: str, members: Sequence[Member]) -> Iterator[tuple[NodeModel, Features]]:
         """Yield each member over an encoded graph in canonical order, ready to evaluate, and the features it takes."""
-        place, n_classes = choose_device(device), self.n_outputs
+        place, n_classes = choose_device(device), self.target.n_outputs
         for (settings, turn), alike in groupby(members, key=lambda one: (one.settings, one.turn)):
             method, task = build_method(settings.method, settings.model), self._task(graph, turn)
             prepared: Prepared | None = None
@@ -231,8 +215,7 @@ class SavedModel(Answer):
         if self.turns is not None and turn is not None:
             trained = self.turns[here] != turn
             found, here = found[trained], here[trained]
-        labels = self.train_labels[here] if self.scale is None else self.scale.standardised(self.train_labels[here])
-        return Task.known(graph, self.n_outputs, found, labels)
+        return Task.known(graph, self.target.n_outputs, found, self.target.standardised(self.train_labels[here]))
 
     def _training_nodes(self, graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the training nodes of a graph, ascending as in training, and the place of each in `train`."""
@@ -260,18 +243,18 @@ class SavedModel(Answer):
         Models that start from propagated features or their principal components are rewritten to start from the
         features; scores are those before `prediction_balance`.
         """
-        first = next((one for one in self.members if one.uses_features), self.members[0])
+        first = self.explained
         config = first.settings.model
         changes: dict[str, Any] = {}
         if isinstance(config, GRANDConfig) and not config.batch_norm:
             changes["input_dropout_on"] = "features"
         if isinstance(config, HGCNPlusConfig):
             changes["prediction_balance"] = 0.0
-        saved = replace(self, members=(replace(first, settings=first.settings.override(changes)),))
-        model, features = next(saved._each_on(graph, device, saved.members))
+        settings = first.settings.override(changes)
+        model, features = next(self._each_on(graph, device, [replace(first, settings=settings)]))
         if not getattr(config, "components", 0):
             return model, features
-        settings = replace(saved.settings, model=replace(saved.settings.model, components=0))
+        settings = replace(settings, model=replace(settings.model, components=0))
         method, place = build_method(settings.method, settings.model), choose_device(device)
         whole = method.prepare(self._task(graph, first.turn), self._hierarchy_of(graph, settings), place, first.weights)
         return ThroughComponents(model, Components.of(first_member_weights(first.weights), place)), whole.features
@@ -284,11 +267,11 @@ class SavedModel(Answer):
         """Return the attribution of scores to the training labels, for an answer of labels alone."""
         model, _ = next(self._each_on(graph, device, self.members[:1]))
         assert isinstance(model, LabelModel)
-        return self._in_unit(lambda node, class_: attribute_labels(model, node, class_, self.n_outputs))
+        return self._in_unit(lambda node, class_: attribute_labels(model, node, class_, self.target.n_outputs))
 
     def _in_unit(self, attribution: Callable[[int, int], Attribution]) -> Callable[[int, int], Attribution]:
         """Return the attribution of numbers in their unit; that of classes is as it is."""
-        scale = self.scale
+        scale = self.target.scale
         return attribution if scale is None else lambda node, class_: attribution(node, class_).in_unit(scale)
 
     def _hierarchy_of(self, graph: Graph, settings: Settings) -> Hierarchy:
@@ -315,89 +298,84 @@ def _relearned(method: Method, prepared: Prepared, task: Task, device: torch.dev
     return model.eval()
 
 
-def predictions_again(run: "LoadedRun", graph: Graph, device: str = "auto") -> pd.DataFrame:
+def predictions_again(run: "Run", graph: Graph, device: str = "auto") -> pd.DataFrame:
     """Return the table of predictions, computed again from the weights; refuse to if the run folder differs.
 
     Predictions that were made in batches, without the edges between them, are returned as they are.
     """
     graph = training_graph(run, graph)
-    if any(one.settings.train.batches > 1 and one.settings.train.batch_validation for one in run.model.members):
-        return run.predictions
+    if any(one.settings.train.batches > 1 and one.settings.train.batch_validation for one in run.members):
+        return run.table
     probabilities = run.model.predict_proba(graph, device)
-    rounding = ROUNDING * (1.0 if run.model.scale is None else run.model.scale.std)
+    rounding = ROUNDING * (1.0 if run.target.scale is None else run.target.scale.std)
     apart = int(np.count_nonzero(~(np.abs(probabilities - run.probabilities) <= rounding).all(axis=1)))
     if apart:
         raise InputError(
-            f"{apart:,} of {len(run.predictions):,} predictions differ from those in {run.path}: "
+            f"{apart:,} of {len(run.table):,} predictions differ from those in {run.path}: "
             f"a file of the run or of its data was changed. Run the fit again."
         )
-    return run.predictions.assign(**run.answers.columns(probabilities))
+    return run.table.assign(**run.answers.columns(probabilities))
 
 
-def predictions_on(run: "LoadedRun", graph: Graph, device: str = "auto") -> pd.DataFrame:
+def predictions_on(run: "Run", graph: Graph, device: str = "auto") -> pd.DataFrame:
     """Return predictions for a newer graph, the same nodes later or more; refuse to if they would be guesses."""
-    found = run.answers.columns(run.model.predict_proba(graph, device))
-    return pd.DataFrame({"id": graph.ids, **found, "seen": np.isin(graph.ids.astype(str), run.model.ids)})
+    columns = run.answers.columns(run.model.predict_proba(graph, device))
+    return pd.DataFrame({"id": graph.ids, **columns, "seen": np.isin(graph.ids.astype(str), run.model.ids)})
 
 
 @one_thread()
 def explain(
-    run: "LoadedRun", graph: Graph, node: str, *, class_: str | None = None, top: int = 10, device: str = "auto"
+    run: "Run", graph: Graph, node: str, *, class_: str | None = None, top: int = 10, device: str = "auto"
 ) -> Explanation:
     """Explain the prediction of a run for the node with this id, or why it is not `class_`.
 
     The graph is the training graph; `top` is the number of nodes and features to list.
     """
-    graph = training_graph(run, graph)
+    graph, model = training_graph(run, graph), run.model
     ordered, _ = _ordered(graph)
-    order = pd.Index(run.model.ids).get_indexer(ordered.ids.astype(str))
-    model, by_labels = run.model, not any(one.uses_features for one in run.model.members)
+    order = pd.Index(model.ids).get_indexer(ordered.ids.astype(str))
+    by_labels = not model.explained.uses_features
     attribution = model.label_attribution_on if by_labels else model.feature_attribution_on
-    explained = next((one for one in model.members if one.uses_features), model.members[0])
-    found = explain_node(
+    explanation = explain_node(
         attribution(ordered, device),
         ordered.adjacency,
-        model.hierarchy if method_facts(explained.settings.method).uses_hierarchy else None,
-        run.predictions.iloc[order].reset_index(drop=True),
+        model.hierarchy if method_facts(model.explained.settings.method).uses_hierarchy else None,
+        run.table.iloc[order].reset_index(drop=True),
         run.probabilities[order],
         node,
-        class_names=run.answers.target.names,
+        class_names=run.target.names,
         columns=() if by_labels else model.columns,
         class_=class_,
         top=top,
     )
-    said = _method_shares(model, graph, found, device)
-    found = replace(found, by_labels=by_labels, method=explained.name, methods=said)
-    if model.scale is not None:
-        row = run.predictions.set_index("id").loc[node.strip()]
-        found = replace(found, predicted=f"{row['predicted']:g}", probability=None)
-        if "lower" not in row or pd.isna(row["lower"]):
-            return found
-        coverage = run.metrics["prediction_intervals"]["coverage"]
-        return replace(found, set=f"{row['lower']:g} to {row['upper']:g}", coverage=coverage)
-    if run.sets is None:
-        return found
-    inside = run.predictions.set_index("id")["set"][node.strip()]
-    return replace(found, set=inside, coverage=run.sets.coverage)
+    methods = _method_shares(model, graph, explanation, device)
+    explanation = replace(explanation, by_labels=by_labels, method=model.explained.name, methods=methods)
+    row = run.table.set_index("id").loc[node.strip()]
+    promise = run.answers.promise
+    if run.target.kind == "classes":
+        return explanation if promise is None else replace(explanation, set=str(row["set"]), coverage=promise.coverage)
+    explanation = replace(explanation, predicted=f"{row['predicted']:g}", probability=None)
+    if promise is None or pd.isna(row["lower"]):
+        return explanation
+    return replace(explanation, set=f"{row['lower']:g} to {row['upper']:g}", coverage=promise.coverage)
 
 
-def _method_shares(model: SavedModel, graph: Graph, found: Explanation, device: str) -> tuple[MethodShare, ...]:
+def _method_shares(model: Model, graph: Graph, explained: Explanation, device: str) -> tuple[MethodShare, ...]:
     """Return the prediction of each method for the explained node; nothing if there is only one."""
-    place, names = int(np.flatnonzero(graph.ids.astype(str) == found.id)[0]), model.class_names
-    said: dict[str, tuple[float, NDArray[Any]]] = {}  # by method: its weight, and its probabilities times that
+    row = int(np.flatnonzero(graph.ids.astype(str) == explained.id)[0])
+    totals: dict[str, tuple[float, NDArray[Any]]] = {}  # by method: its weight, and its probabilities times that
     for name, share, outputs in model.each_method(graph, device):
-        weight, total = said.get(name, (0.0, np.zeros(model.n_outputs)))
-        said[name] = (weight + share, total + share * outputs[place])
-    if len(said) == 1:
+        weight, total = totals.get(name, (0.0, np.zeros(model.target.n_outputs)))
+        totals[name] = (weight + share, total + share * outputs[row])
+    if len(totals) == 1:
         return ()
-    if model.scale is not None:
-        return tuple(
-            MethodShare(name, weight, f"{total[0] / weight:.6g}", None) for name, (weight, total) in said.items()
-        )
-    explained = names.index(found.explained)
+    if model.target.kind == "numbers":
+        return tuple(MethodShare(name, weight, f"{t[0] / weight:.6g}", None) for name, (weight, t) in totals.items())
+    names = model.target.names
+    class_ = names.index(explained.explained)
     return tuple(
-        MethodShare(name, weight, names[int(total.argmax())], float(total[explained] / weight))
-        for name, (weight, total) in said.items()
+        MethodShare(name, weight, names[int(total.argmax())], float(total[class_] / weight))
+        for name, (weight, total) in totals.items()
     )
 
 
@@ -407,12 +385,12 @@ def same_adjacency(hierarchy: Hierarchy, graph: Graph) -> bool:
     return all(np.array_equal(getattr(ours, part), getattr(theirs, part)) for part in ("indptr", "indices", "data"))
 
 
-def training_graph(run: "LoadedRun", graph: Graph) -> Graph:
+def training_graph(run: "Run", graph: Graph) -> Graph:
     """Return the graph as the run holds it: its order and features; refuse another graph than the training graph."""
     model = run.model
     changed = InputError(f"{graph.name} is no longer the graph that {run.path} was trained on; run the fit again.")
     place = pd.Index(graph.ids.astype(str)).get_indexer(model.ids)
-    if graph.class_names != model.class_names or graph.n_nodes != place.size or (place < 0).any():
+    if graph.class_names != tuple(run.config["class_names"]) or graph.n_nodes != place.size or (place < 0).any():
         raise changed
     encoded = model.encoded(graph if (np.diff(place) == 1).all() else graph.reordered(place))
     if model.hierarchy is not None and not same_adjacency(model.hierarchy, _ordered(encoded)[0]):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # imported when a graph is read, so that wrong names are answ
     from hiergcn.graph.tables.column_roles import CsvOptions
     from hiergcn.graph.tables.csv_files import CsvGraph
     from hiergcn.graph.tables.feature_columns import FeatureColumn
-    from hiergcn.run.folder import LoadedRun
+    from hiergcn.run.run import Run
 
 NPZ, GRAPHML = ".npz", ".graphml"
 OnBytes = Callable[[int, int], None]
@@ -65,7 +65,7 @@ class Source:
             )
 
     @classmethod
-    def of_run(cls, run: "LoadedRun") -> Self:
+    def of_run(cls, run: "Run") -> Self:
         """Return the source that a run folder records, or the graph that it holds."""
         if run.graph_file is not None:
             return cls(str(run.graph_file))
@@ -244,7 +244,7 @@ def _obstacle(graph: "Graph", has_split: bool, path: str) -> str | None:
     return None
 
 
-def newer_graph(run: "LoadedRun", edges: str, nodes: str | None) -> "Graph":
+def newer_graph(run: "Run", edges: str, nodes: str | None) -> "Graph":
     """Read newer files in the way that those of the run were read."""
     from hiergcn.graph.tables.feature_columns import STRUCTURAL, number_columns, unnamed
 

@@ -86,10 +86,14 @@ class Trainer:
             return self.given.truncated(levels)
         key = (config, levels)
         if key not in self._hierarchies:
-            made = [one for (other, _), one in self._hierarchies.items() if other == config]
-            deep = next((one for one in made if one.requested >= levels or one.depth < one.requested), None)
-            self._hierarchies[key] = self._coarsen(levels, config) if deep is None else deep.truncated(levels)
+            self._hierarchies[key] = self.made(levels, config) or self._coarsen(levels, config)
         return self._hierarchies[key]
+
+    def made(self, levels: int, config: CoarsenConfig) -> Hierarchy | None:
+        """Return the graph coarsened up to `levels` times if an earlier result goes deep enough."""
+        made = [hierarchy for (other, _), hierarchy in self._hierarchies.items() if other == config]
+        deep = next((one for one in made if one.requested >= levels or one.depth < one.requested), None)
+        return None if deep is None else deep.truncated(levels)
 
     def plan(self, settings: Settings) -> MemoryPlan:
         """Return the memory plan of one seed; raise an `InputError` if there is not enough memory for it here."""

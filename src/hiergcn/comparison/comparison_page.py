@@ -1,7 +1,7 @@
-"""Chart and page of `hiergcn compare`."""
+"""Chart and page of `hiergcn compare`, and the chart of `hiergcn tune`."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from hiergcn.comparison.method_scores import Comparison, MethodRun, read_comparison
+from hiergcn.comparison.tune import FEWEST_FOR_IMPORTANCE, Tuning
 from hiergcn.evaluate.paired import PairedDifference, compare_all
 from hiergcn.files import write_text
 from hiergcn.graph.split import PUBLIC
@@ -16,7 +17,7 @@ from hiergcn.model.registry import method_names, method_title
 from hiergcn.report import axes
 from hiergcn.report.headline import title_of
 from hiergcn.report.marks import PlotColumn
-from hiergcn.report.palette import INK, MUTED, method_colour
+from hiergcn.report.palette import FIRST, INK, MUTED, SECOND, method_colour
 from hiergcn.report.panels import Entry, Figure, Panel, legend_html
 from hiergcn.report.template import mean_and_std, rendered, script, settings_rows
 
@@ -182,3 +183,40 @@ def comparison_figure(comparison: Comparison) -> Figure:
         failed = f", {run.failed} of {len(run.scores)} failed" if run.failed else ""
         panel.text(mean, place, _figure(run) + failed, dy=-9, colour=MUTED)
     return Figure([panel], LEGEND)
+
+
+def tuning_figure(tuning: Tuning) -> Figure:
+    """Draw the importance of each setting, and beside it the accuracy of each trial with the best so far."""
+    return Figure(
+        [_importance(tuning.importance), _trials(tuning)],
+        [Entry("trial", FIRST), Entry("best so far", SECOND, "line"), Entry("chosen", INK, "ring")],
+        columns=2,
+    )
+
+
+def _importance(importance: Mapping[str, float]) -> Panel:
+    title = "Importance for validation accuracy, %"
+    if not importance:
+        panel = Panel(axes.Axis(0, 1, (), ()), axes.Axis(0, 1, (), ()), title=title)
+        panel.text(0, 0.9, f"needs {FEWEST_FOR_IMPORTANCE} trials with different accuracies", anchor="start")
+        return panel
+    shares = {name: 100 * share for name, share in importance.items()}
+    x, y = axes.span(shares.values(), zero=True), axes.rows(list(shares))
+    panel = Panel(x, y, title=title, height=max(30 * len(shares), 60), grid="x")
+    for place, (name, share) in enumerate(shares.items()):
+        panel.bar((0, share), place, 16, FIRST, tip=f"{name}: {share:.0f} %")
+    return panel
+
+
+def _trials(tuning: Tuning) -> Panel:
+    done = [(trial.number, 100 * trial.accuracy) for trial in tuning.trials if trial.accuracy is not None]
+    numbers, accuracy = map(np.array, zip(*done, strict=True))
+    x = axes.whole_numbers([int(numbers.min()), int(numbers.max())], "trial")
+    panel = Panel(x, axes.span(accuracy), title="Validation accuracy, %")
+    best: Sequence[float] = np.maximum.accumulate(accuracy).tolist()
+    steps = [(number, value) for k, value in enumerate(best) for number in numbers[k : k + 2]]
+    panel.line([number for number, _ in steps], [value for _, value in steps], SECOND, "best so far")
+    tips = [f"trial {number}: {value:.1f} %" for number, value in done]
+    panel.dots(numbers, accuracy, FIRST, size=3.5, tips=tips)
+    panel.dots([tuning.best.number], [100 * (tuning.best.accuracy or 0.0)], INK, "ring", 5)
+    return panel

@@ -1,0 +1,70 @@
+"""What the page of a run reads of it. `run.run.Run` has all of it, in the room above."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import pandas as pd
+from numpy.typing import NDArray
+
+from hiergcn.coarsen import Hierarchy
+from hiergcn.explain.votes import Votes
+from hiergcn.graph.coordinates import Coordinates
+from hiergcn.settings.settings import Settings
+
+
+class ShownRun(Protocol):
+    """A finished run."""
+
+    @property
+    def name(self) -> str:
+        """Of its folder."""
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The content of `config.json`."""
+
+    @property
+    def scores(self) -> Mapping[str, Any]:
+        """The content of `metrics.json`."""
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The content of `predictions.csv`."""
+
+    @property
+    def probabilities(self) -> NDArray[Any]: ...
+    @property
+    def confidence(self) -> NDArray[Any]:
+        """Calibrated probabilities."""
+
+    @property
+    def history(self) -> pd.DataFrame: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def hierarchy(self) -> Hierarchy | None: ...
+    @property
+    def view(self) -> Hierarchy | None:
+        """The hierarchy, or one that was made for the page alone."""
+
+    @property
+    def votes(self) -> Votes | None: ...
+    @property
+    def coordinates(self) -> Coordinates | None: ...
+    @property
+    def doubtful(self) -> pd.DataFrame | None: ...
+    @property
+    def suggestions(self) -> pd.DataFrame | None: ...
+    @property
+    def environment(self) -> Mapping[str, Any]: ...
+
+
+def evaluated_parts(metrics: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the parts of the split that the run is judged by.
+
+    Labels that took turns have all validated, but for the only label of a class.
+    """
+    if "per_class" not in metrics:
+        return ("test" if metrics["test_r2"] else "validation",)
+    on: str = metrics["per_class"]["on"]
+    return ("train", "validation") if on == "validation" and metrics["turns"] > 1 else (on,)

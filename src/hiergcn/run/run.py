@@ -1,0 +1,364 @@
+"""A finished run: one value for what a fit returns, what a folder holds, and what page, screen and estimator show."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hiergcn.coarsen import Hierarchy, coarsen
+from hiergcn.errors import InputError
+from hiergcn.evaluate.calibration import Temperature
+from hiergcn.evaluate.conformal import PredictionIntervals, PredictionSets
+from hiergcn.evaluate.metrics import PartReport, metrics_for, result_key
+from hiergcn.evaluate.report import Answers, ClassAnswers, NumberAnswers, SetReport
+from hiergcn.explain.votes import Votes
+from hiergcn.files import write_text
+from hiergcn.fragments import card, sentence
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.coordinates import Coordinates
+from hiergcn.graph.split import ALL_PARTS
+from hiergcn.graph.tables.feature_columns import FeatureColumn
+from hiergcn.graph.target import Classes, Numbers, Scale, Target
+from hiergcn.report.leaderboard import Leaderboard, Row, part_report, score_text
+from hiergcn.run import folder
+from hiergcn.run.predict import Member, Model
+from hiergcn.settings.settings import Settings
+from hiergcn.train.loop import SeedOutcome
+from hiergcn.workers.machine import environment
+
+VIEW_LEVELS = 4
+"""Levels of a hierarchy that is made for the page alone."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run:
+    """A finished run, from `fit` or from its folder.
+
+    It is what the run folder holds; other attributes are read from that. `save` writes the folder, `Run.load` reads it.
+    """
+
+    config: Mapping[str, Any]
+    """The content of `config.json`: the settings of every network, seeds, device, and where the graph came from."""
+    scores: Mapping[str, Any]
+    """The content of `metrics.json`."""
+    table: pd.DataFrame
+    """The content of `predictions.csv`."""
+    members: tuple[Member, ...]
+    """The networks of the answer, that with the largest share first."""
+    probabilities: NDArray[Any]  # (n, classes) of the answer, or its numbers, (n, 1)
+    history: pd.DataFrame
+    """Losses and scores of each seed and epoch."""
+    hierarchy: Hierarchy | None = None
+    """As deep as any member needs; None if none uses one."""
+    votes: Votes | None = None
+    """The votes behind the predictions, by the first member, if its output layer can be decomposed."""
+    coordinates: Coordinates | None = None
+    """Where the nodes are, if the data say so."""
+    outcomes: tuple[SeedOutcome, ...] = ()
+    """Of the first member's method, without arrays; empty if the run was loaded."""
+    fitted_graph: Graph | None = None
+    """The graph; None if the run was loaded."""
+    advice: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    """Tables by the names of their files, see `doubtful` and `suggestions`."""
+    page_hierarchy: Hierarchy | None = None
+    """A hierarchy that was made for the page alone."""
+    path: Path | None = None
+    """The folder; None if there is none."""
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a run folder; raise an `InputError` that says what is wrong with it, if it cannot be used."""
+        return folder.read_run(cls, Path(path))
+
+    def save(
+        self,
+        path: str | Path,
+        python: str | None = None,
+        *,
+        source: Mapping[str, Any] | None = None,
+        spreadsheet: bool = False,
+    ) -> None:
+        """Write a run folder with its page; it must be new or empty.
+
+        Args:
+            path: the folder.
+            python: what made the run, for its page.
+            source: where the graph can be read again, and the command; without it, the graph is written too.
+            spreadsheet: escape ids and class names in `predictions.csv` that a spreadsheet would run as formulas.
+        """
+        run = self.from_source(source or {"python": python or repr(self)}, spreadsheet)
+        run.write(Path(path))
+        run.at(Path(path)).write_page()
+
+    def from_source(self, source: Mapping[str, Any], spreadsheet: bool = False) -> Self:
+        """Return the run with a record of where its graph came from."""
+        return replace(self, config={**self.config, "source": dict(source), "spreadsheet_safe": spreadsheet})
+
+    def write(self, path: Path) -> None:
+        """Write the folder without its page, whole or not at all."""
+        folder.write_run(self, path)
+
+    def at(self, path: Path) -> Self:
+        """Return the run as it is in the folder that it was written to."""
+        return replace(self, path=path, advice={}, page_hierarchy=self.view)
+
+    def write_page(self) -> Path:
+        """Write the page into the folder."""
+        assert self.path is not None
+        return write_text(self.path / "report.html", self.page())
+
+    def page(self) -> str:
+        """Return the page of the run as HTML."""
+        from hiergcn.report.run_page import render
+
+        try:
+            return render(self)
+        except (KeyError, TypeError, IndexError, AttributeError) as damage:
+            if self.path is None:
+                raise
+            raise InputError(f"The run folder {self.path} is damaged ({damage!s:.100}); run the fit again.") from damage
+
+    def show(self, height: int = 900) -> "Page":
+        """Return the page of the run: the last line of a cell shows it. `height` is in pixels."""
+        return Page(self.page(), height)
+
+    def metrics(self) -> dict[str, Any]:
+        """Return the figures as they stand in `metrics.json`; accuracies are fractions of 1."""
+        return dict(self.scores)
+
+    def predictions(self) -> pd.DataFrame:
+        """Return a row for each node, by the user's own ids."""
+        return self.table.copy()
+
+    def __repr__(self) -> str:
+        part, score = ("test", self.test) if self.test else ("validation", self.validation)
+        scored = f"{part} {score_text(score)}"
+        return f"Run({self.scores['dataset']!r}, {self.scores['model']!r}, {scored}, seeds={len(self.seeds)})"
+
+    def _repr_html_(self) -> str:
+        """Return the HTML for a notebook: scores, the choice, and a table of the methods."""
+        facts: dict[str, object] = {"test": score_text(self.test)} if self.test else {}
+        facts |= {"validation": score_text(self.validation), "seeds": len(self.seeds)}
+        facts |= {"nodes": len(self.table), "training": f"{self.seconds['train']:.1f} s"}
+        how = "automatic choice" if self.leaderboard is not None else self.settings.method
+        board = self.leaderboard or Leaderboard(self.baselines or ())
+        parts = [*([sentence(self.verdict)] if self.verdict else []), *([board._repr_html_()] if board else [])]
+        return card(f"{self.scores['dataset']}: {how}", facts, *parts)
+
+    # what the files say
+
+    @property
+    def name(self) -> str:
+        """Name of the folder, of which the commands on its page speak."""
+        return "run" if self.path is None else self.path.resolve().name
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the first member."""
+        return self.members[0].settings
+
+    @property
+    def weights(self) -> Any:
+        """The weights of the first member."""
+        return self.members[0].weights
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        return tuple(self.scores["seeds"])
+
+    @property
+    def failed_seeds(self) -> tuple[int, ...]:
+        return tuple(map(int, self.scores["failed_seeds"]))
+
+    @property
+    def selected_seed(self) -> int:
+        """The seed of the first member: of its method, the best on validation."""
+        return int(self.scores["selected_seed"])
+
+    @property
+    def turns(self) -> int:
+        """Number of turns in which training and validation labels were left out of training; see `train.seeds`."""
+        return int(self.scores["turns"])
+
+    @cached_property
+    def validation(self) -> PartReport:
+        """Every metric on validation nodes, over the seeds."""
+        return part_report({name: self.scores[f"val_{name}"] for name in metrics_for(self.target)}) or PartReport()
+
+    @cached_property
+    def test(self) -> PartReport | None:
+        """The same on test nodes; None if there are none."""
+        return part_report({name: self.scores[result_key(name)] for name in metrics_for(self.target)})
+
+    @cached_property
+    def leaderboard(self) -> Leaderboard | None:
+        """Every candidate of the automatic choice, best on validation first; None if a method was named."""
+        saved = self.scores["leaderboard"]
+        return None if saved is None else Leaderboard(map(Row.from_dict, saved))
+
+    @cached_property
+    def baselines(self) -> tuple[Row, ...] | None:
+        """What simpler methods give on the same split; None if they were not run."""
+        saved = self.scores["baselines"]
+        return None if saved is None else tuple(map(Row.from_dict, saved))
+
+    @property
+    def verdict(self) -> str | None:
+        """What the automatic choice chose and why, in a sentence."""
+        verdict: str | None = self.scores["verdict"]
+        return verdict
+
+    @property
+    def claim(self) -> float | None:
+        """Accuracy that the paper claims on this dataset."""
+        claim: float | None = self.scores["claim"]
+        return claim
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """The reason for each setting that was chosen for the graph, by name."""
+        return dict(self.config["reasons"])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self.scores["notes"])
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Of coarsening, of training, and of an epoch."""
+        return dict(self.scores["seconds"])
+
+    @property
+    def device(self) -> str:
+        return str(self.scores["device"])
+
+    @property
+    def interrupted(self) -> bool:
+        return bool(self.scores["interrupted"])
+
+    @cached_property
+    def target(self) -> Target:
+        """What is predicted, without the values of the graph."""
+        saved = self.config["target"]
+        if saved is None:
+            return Classes(None, tuple(self.config["class_names"]))
+        return Numbers(None, saved["name"], Scale(float(saved["mean"]), float(saved["spread"])))
+
+    @cached_property
+    def columns(self) -> tuple[FeatureColumn, ...]:
+        """The table columns that the features were made of."""
+        return tuple(map(FeatureColumn.from_dict, self.config["columns"]))
+
+    @cached_property
+    def answers(self) -> Answers:
+        """What turns outputs into predictions."""
+        if isinstance(self.target, Numbers):
+            intervals = folder.read_conformal(PredictionIntervals, self.scores["prediction_intervals"], "half_width")
+            return NumberAnswers(self.target, intervals)
+        assert isinstance(self.target, Classes)
+        sets = folder.read_conformal(PredictionSets, self.scores["prediction_sets"], "threshold")
+        return ClassAnswers(self.target, Temperature(float(self.scores["calibration"]["temperature"])), sets)
+
+    @property
+    def temperature(self) -> Temperature:
+        """Calibration of the probabilities; none for numbers."""
+        return self.answers.temperature if isinstance(self.answers, ClassAnswers) else Temperature(1.0)
+
+    @cached_property
+    def confidence(self) -> NDArray[Any]:
+        """Calibrated probabilities, (n, classes)."""
+        return self.temperature.scale(self.probabilities)
+
+    @property
+    def predicted(self) -> NDArray[Any]:
+        """The class of each node, or its number; (n,)."""
+        return self.target.hard_predictions(self.probabilities)
+
+    @property
+    def sets(self) -> SetReport | None:
+        """Prediction sets, their sizes and coverage; None if no coverage was given, or for numbers."""
+        saved, promise = self.scores["prediction_sets"], self.answers.promise
+        if not isinstance(promise, PredictionSets):
+            return None
+        return SetReport(promise, tuple(saved["sizes"]), saved["measured_coverage"])
+
+    @cached_property
+    def split(self) -> Split:
+        """The nodes that trained, validated, tested and calibrated."""
+        return Split(*(np.flatnonzero(self.table["split"] == part) for part in ALL_PARTS))
+
+    @cached_property
+    def model(self) -> Model:
+        """The answer as a model, to predict and explain with."""
+        return Model(self)
+
+    # what is read from the folder, or made, only if it is needed
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph, if it was fitted in this process or the folder holds it."""
+        if self.fitted_graph is not None:
+            return self.fitted_graph
+        if self.graph_file is None:
+            raise InputError(f"{self.path} does not hold the graph; read it from where it came.")
+        return Graph.from_npz(self.graph_file)
+
+    @property
+    def graph_file(self) -> Path | None:
+        """The file of the graph; None if the folder has none."""
+        file = None if self.path is None else self.path / folder.GRAPH
+        return file if file is not None and file.is_file() else None
+
+    @cached_property
+    def view(self) -> Hierarchy | None:
+        """A hierarchy to look at the graph by: that of the model, or one that was made for the page alone."""
+        given = self.hierarchy or self.page_hierarchy
+        if given is None and self.path is not None and (file := self.path / folder.VIEW).exists():
+            return Hierarchy.load(file)
+        if given is None and self.fitted_graph is not None:
+            return coarsen(self.fitted_graph.adjacency, VIEW_LEVELS)
+        return given
+
+    @cached_property
+    def environment(self) -> Mapping[str, Any]:
+        """Versions and hardware."""
+        return environment() if self.path is None else folder.read_json(self.path / "environment.json")
+
+    @cached_property
+    def doubtful(self) -> pd.DataFrame | None:
+        """Labels to doubt, the most doubtful first, as in `doubtful_labels.csv`; None if labels were not judged."""
+        return self._advice(folder.DOUBTFUL)
+
+    @cached_property
+    def suggestions(self) -> pd.DataFrame | None:
+        """Nodes to label next, as in `suggestions.csv`; None if none were looked for or all nodes have a label."""
+        return self._advice(folder.SUGGESTIONS)
+
+    def _advice(self, name: str) -> pd.DataFrame | None:
+        if self.path is None or name in self.advice:
+            return self.advice.get(name)
+        return folder.read_advice(self.path / name, self.config["spreadsheet_safe"])
+
+
+class Page:
+    """A page in the cell of a notebook."""
+
+    def __init__(self, html: str, height: int) -> None:
+        self.html, self.height = html, height
+
+    def _repr_html_(self) -> str:
+        look = f'style="width: 100%; height: {self.height}px; border: 0" allow="fullscreen"'
+        return f'<iframe srcdoc="{escape(self.html)}" {look}></iframe>'
+
+    def __repr__(self) -> str:
+        return f"Page({len(self.html):,} letters; a notebook shows it, save(path) writes it)"
+
+    def save(self, path: str | Path) -> None:
+        """Write the page as a file."""
+        write_text(path, self.html)
