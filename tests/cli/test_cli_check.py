@@ -92,15 +92,14 @@ def test_files_without_features_and_with_formulas_as_names(command: Command, own
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("verb", "content", "words"),
     [
-        (b"PK\x03\x04 workbook", "Excel"),
-        (b"source,target\na,\xe9\n", "line 2"),
-        (b"source,target\na,b\nb,\n", "row 3, column 'target'"),
-        (b"", "empty"),
+        ("check", b"PK\x03\x04 workbook", "Excel"),
+        ("fit", b"source,target\na,\xe9\n", "line 2"),
+        ("check", b"source,target\na,b\nb,\n", "row 3, column 'target'"),
+        ("fit", b"", "empty"),
     ],
 )
-@pytest.mark.parametrize("verb", ["check", "fit"])
 def test_broken_files_through_the_installed_command(tmp_path: Path, verb: str, content: bytes, words: str) -> None:
     program = shutil.which("hiergcn", path=str(Path(sys.executable).parent))
     if program is None:

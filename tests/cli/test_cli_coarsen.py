@@ -29,17 +29,12 @@ def test_the_table_maps_ids_to_hyper_nodes(command: Command, own_files: Path, en
 
 
 def test_the_npz_file_holds_the_hierarchy(command: Command, folder: Path) -> None:
-    assert command("coarsen", "cora", "--levels", 3, "--out", "levels.npz").code == 0
+    outcome = command("coarsen", "cora", "--levels", 1000, "--out", "levels.npz")
+    assert "times, not 1000" in outcome.out
     loaded = Hierarchy.load(folder / "levels.npz")
-    direct = coarsen(load_dataset("cora").graph.adjacency, 3)
+    direct = coarsen(load_dataset("cora").graph.adjacency, 1000)
     assert loaded.sizes() == direct.sizes()
     assert np.array_equal(loaded.hyper_nodes(3), direct.hyper_nodes(3))
-
-
-def test_too_many_levels_are_reported(command: Command) -> None:
-    outcome = command("coarsen", "cora", "--levels", 1000)
-    assert outcome.code == 0
-    assert "times, not 1000" in outcome.out
 
 
 def test_duckdb_gives_the_groups_of_memory(command: Command, own_files: Path) -> None:

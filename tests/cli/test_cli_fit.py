@@ -86,12 +86,16 @@ def test_a_second_run_gets_its_own_folder(command: Command, own_files: Path) -> 
     assert first == second
 
 
-def test_too_many_levels_are_noted(command: Command, own_files: Path) -> None:
-    outcome = command(*OWN, "--seeds", 1, "--levels", 60, "--out", "run")
+def test_too_many_levels_and_a_class_with_one_label_are_noted(command: Command, own_files: Path) -> None:
+    nodes = pd.read_csv(own_files / "nodes.csv", dtype=str, keep_default_na=False)
+    nodes.loc[0, "topic"] = "rare"
+    nodes.to_csv(own_files / "nodes.csv", index=False)
+    outcome = command(*OWN, "--seeds", 1, "--no-advice", "--levels", 60, "--out", "run")
     assert outcome.code == 0
     assert "not the 60 that were asked for" in " ".join(outcome.out.split())
     page = (own_files / "run" / "report.html").read_text(encoding="utf-8")
     assert "not the 60 that were asked for" in page
+    assert "classes with one label, which trains and leaves none to validate" in " ".join(outcome.out.split())
 
 
 def test_six_labels_are_enough(command: Command, own_files: Path) -> None:
@@ -114,15 +118,6 @@ def test_a_graph_without_edges_gets_a_page(command: Command, own_files: Path) ->
     outcome = command(*words, "--model", "hgcn-plus", "--no-baselines", "--out", "run")
     assert outcome.code == 0, outcome.err
     assert (own_files / "run" / "report.html").is_file()
-
-
-def test_a_class_with_one_label_is_mentioned(command: Command, own_files: Path) -> None:
-    nodes = pd.read_csv(own_files / "nodes.csv", dtype=str, keep_default_na=False)
-    nodes.loc[0, "topic"] = "rare"
-    nodes.to_csv(own_files / "nodes.csv", index=False)
-    outcome = command(*OWN, "--seeds", 1, "--no-advice", "--out", "run")
-    assert outcome.code == 0, outcome.err
-    assert "classes with one label, which trains and leaves none to validate" in " ".join(outcome.out.split())
 
 
 def test_what_is_printed_is_what_is_delivered(command: Command, own_files: Path) -> None:

@@ -28,13 +28,6 @@ def test_predictions_are_repeated_from_any_folder(command: Command, run: Path, m
     assert_frame_equal(again[figures].astype(float), before[figures].astype(float), rtol=1e-4)
 
 
-def test_predictions_go_to_a_new_file(command: Command, run: Path) -> None:
-    assert command("predict", run, "--out", "mine.csv").code == 0
-    assert (run.parent / "mine.csv").read_text().startswith("id,predicted,")
-    outcome = command("predict", run, "--out", "mine.csv")
-    assert (outcome.code, "exists already" in outcome.err) == (2, True)
-
-
 def test_ids_come_back_as_they_were_given(command: Command, own_files: Path) -> None:
     """A handle such as @alice stays one in every file, and is escaped only if a spreadsheet is to open it."""
     for name in ("edges.csv", "nodes.csv"):
@@ -55,22 +48,16 @@ def test_ids_come_back_as_they_were_given(command: Command, own_files: Path) -> 
     assert set(pd.read_csv("levels.csv")["node"]) == set(given)
 
 
-def test_changed_edges_are_noticed(command: Command, run: Path) -> None:
+def test_changed_features_and_edges_are_noticed(command: Command, run: Path) -> None:
+    nodes = pd.read_csv(run.parent / "nodes.csv", dtype={"topic": str}, keep_default_na=False)
+    nodes.assign(**{"feature 0": nodes["feature 0"][::-1].to_numpy()}).to_csv(run.parent / "nodes.csv", index=False)
+    outcome = command("predict", run)
+    assert (outcome.code, "differ" in outcome.err) == (2, True)
     edges = pd.read_csv(run.parent / "edges.csv")
     edges.iloc[:-5].to_csv(run.parent / "edges.csv", index=False)
     outcome = command("predict", run)
-    assert outcome.code == 2
+    assert (outcome.code, outcome.out) == (2, "")
     assert "no longer the graph" in outcome.err
-    assert outcome.out == ""
-
-
-def test_changed_features_are_noticed(command: Command, run: Path) -> None:
-    nodes = pd.read_csv(run.parent / "nodes.csv", dtype={"topic": str}, keep_default_na=False)
-    nodes["feature 0"] = nodes["feature 0"][::-1].to_numpy()
-    nodes.to_csv(run.parent / "nodes.csv", index=False)
-    outcome = command("predict", run)
-    assert outcome.code == 2
-    assert "differ" in outcome.err
 
 
 def test_the_report_is_written_again(command: Command, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,6 +95,9 @@ def test_predict_on_a_larger_graph(command: Command, run: Path) -> None:
 def test_the_same_files_give_the_same_predictions(command: Command, run: Path) -> None:
     outcome = command("predict", run, "edges.csv", "nodes.csv")
     assert outcome.code == 0, outcome.err
+    assert command("predict", run, "edges.csv", "nodes.csv", "--out", "mine.csv").code == 0
+    assert Path("mine.csv").read_text() == outcome.out
+    assert "exists already" in command("predict", run, "--out", "mine.csv").err
     again = pd.read_csv(io.StringIO(outcome.out), dtype={"predicted": str})
     before = pd.read_csv(run / "predictions.csv", dtype={"predicted": str})
     assert (again["predicted"] == before["predicted"]).all()

@@ -14,9 +14,6 @@ from hiergcn.version import __version__
 HEAVY = ("torch", "numpy", "pandas", "scipy", "numba", "sklearn", "rich", "jinja2")
 
 
-COMMANDS = ("check", "fit", "predict", "explain", "compare", "tune", "reproduce", "report", "coarsen", "datasets")
-
-
 def imported_by(words: list[str], folder: Path) -> list[str]:
     """Return which heavy packages a command imports, in a process of its own."""
     code = (
@@ -68,22 +65,9 @@ def test_version(command: Command) -> None:
     assert command("--version").out == f"hiergcn {__version__}\n"
 
 
-def test_help_names_every_command(command: Command) -> None:
-    out = command("--help").out
-    for name in COMMANDS:
-        assert f"\n  {name} " in out
-
-
 def test_help_of_fit_lists_every_method(command: Command) -> None:
     words = " ".join(command("fit", "--help").out.split()).replace("- ", "-")  # a line may end at a hyphen
     assert ", ".join(method_names()) in words
-
-
-@pytest.mark.parametrize("name", ["check", "fit", "compare", "tune"])
-def test_training_commands_take_the_same_input(command: Command, name: str) -> None:
-    out = command(name, "--help").out
-    for option in ("--label", "--id", "--weight", "--split-column", "--drop"):
-        assert f" {option} " in out
 
 
 @pytest.mark.parametrize(("words", "code"), [(["--version"], 0), (["fit", "nowhere.csv"], 2)])

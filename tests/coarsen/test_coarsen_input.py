@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from coarsen_graphs import graph_of, real_graph
+from coarsen_graphs import real_graph
 
 from hiergcn.coarsen import CoarsenConfig, Level, coarsen
 from hiergcn.errors import InputError
@@ -79,10 +79,6 @@ def test_a_graph_without_edges_cannot_be_coarsened(n: int) -> None:
     assert hierarchy.depth == 0
     assert hierarchy.requested == 3
     assert coarsen(sp.csr_array((n, n)), 3, CoarsenConfig(isolated="merge")).depth == (1 if n > 1 else 0)
-
-
-def test_no_levels() -> None:
-    assert coarsen(graph_of(2, [(0, 1, 1)]), 0).depth == 0
 
 
 def test_on_level_sees_each_coarser_level() -> None:

