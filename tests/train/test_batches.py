@@ -16,7 +16,6 @@ from hiergcn.model.method import NodeModel, Prepared
 from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
 from hiergcn.settings.settings import Settings, settings_for
-from hiergcn.settings.train_config import TrainConfig
 from hiergcn.train.batches import Batch, Batches, BatchLearner, _inside
 from hiergcn.train.learners import labelled_nodes
 from hiergcn.train.loop import train_seed
@@ -220,14 +219,7 @@ def test_the_loss_is_that_of_all_batches_together(graph: Graph, split: Split) ->
         assert told == pytest.approx(sum(sums) / (1 if loss == "sum" else len(split.train)), rel=1e-4)
 
 
-def test_more_batches_than_labels_still_train(graph: Graph, split: Split) -> None:
-    assert graph.labels is not None
-    few = replace(split, train=split.train[np.unique(graph.labels[split.train], return_index=True)[1]])
-    result = fit(graph, few, settings(batches=12, epochs=3), [0], device="cpu")
-    assert result.outcomes[0].failure is None
-
-
-@pytest.mark.parametrize("method", ["hgcn", "gcn", "mlp"])
+@pytest.mark.parametrize("method", ["hgcn", "gcn"])
 def test_accuracy_stays(graph: Graph, split: Split, method: str) -> None:
     calm = {"dropout": 0.3} if method == "hgcn" else {}  # with the paper's 0.85, two seeds in eight fail by chance
     chosen = settings_for(method).override({"epochs": 40, **calm})
@@ -237,16 +229,9 @@ def test_accuracy_stays(graph: Graph, split: Split, method: str) -> None:
     assert batched > 0.6
 
 
-def test_the_same_seed_gives_the_same_model(graph: Graph, split: Split) -> None:
-    one, other = (fit(graph, split, settings(batches=3), [5], device="cpu").probabilities for _ in range(2))
-    assert np.array_equal(one, other)
-
-
 def test_methods_without_batch_support_are_refused(graph: Graph, split: Split) -> None:
     method = build_method("hgcn", settings().model)
     method.inductive = False
     task, hierarchy = Task.of(graph, split), coarsen(graph.adjacency, 2)
     with pytest.raises(InputError, match="cannot train in batches"):
         Batches(method, method.prepare(task, hierarchy, CPU), task, hierarchy, 2, CPU)
-    with pytest.raises(InputError, match="batches is 0"):
-        TrainConfig(batches=0)

@@ -15,7 +15,6 @@ from hiergcn.graph.task import Task
 from hiergcn.model.method import Labelled
 from hiergcn.run.fit import fit
 from hiergcn.settings.settings import settings_for
-from hiergcn.settings.train_config import TrainConfig
 from hiergcn.train.learners import balanced_weights, labelled_nodes
 
 
@@ -76,8 +75,3 @@ def test_a_method_without_class_weights_is_refused(method: str) -> None:
     graph, split = imbalanced()
     with pytest.raises(InputError, match="cannot weigh classes"):
         fit(graph, split, settings_for(method).override({"class_weight": "balanced"}), [0], device="cpu")
-
-
-def test_unknown_choice() -> None:
-    with pytest.raises(InputError, match="give none or balanced"):
-        TrainConfig(class_weight="heavy")  # type: ignore[arg-type]
