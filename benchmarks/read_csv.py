@@ -24,7 +24,7 @@ import pandas as pd
 
 from harness import HERE, environment, peak_bytes, provenance, write_result, write_table
 from hiergcn.graph import Graph
-from hiergcn.graph.tables import delimited
+from hiergcn.graph.tables import text_files
 
 LIMIT_GIGABYTES = 3.0
 FEATURES = 8
@@ -84,7 +84,7 @@ def measured(files: tuple[Path, Path], ids: str, reader: str, repeats: int) -> d
 def read_here(reader: str, edges: str, nodes: str) -> None:
     """Read the graph and print the measurements; runs in the new process."""
     if reader == "pandas":
-        delimited.LONG = 1 << 62  # no file is long enough for pyarrow
+        text_files.LONG = 1 << 62  # no file is long enough for pyarrow
     began, began_cpu = time.perf_counter(), time.process_time()
     graph = Graph.from_csv(edges, nodes)
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - began_cpu

@@ -14,7 +14,7 @@ from typer.main import get_command
 
 from hiergcn.cli import make_app
 from hiergcn.datasets import planted_numbers
-from hiergcn.graph.tables.delimited import MISSING
+from hiergcn.graph.tables.text_columns import MISSING
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

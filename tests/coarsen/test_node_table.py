@@ -20,7 +20,7 @@ def path_of_four() -> Graph:
 
 def test_means_of_a_path() -> None:
     graph = path_of_four()
-    table = graph.to_table(hops=2, levels=1)
+    table = node_table(graph, hops=2, levels=1)
     assert list(table.index) == ["a", "b", "c", "d"]
     assert list(table["degree"]) == [1, 2, 2, 1]
     assert list(table["hop1:x0"]) == [2.0, 2.5, 5.0, 4.0]

@@ -21,7 +21,20 @@ LARGEST = 2**28
 def node_table(
     graph: Graph, hops: int = 2, levels: int = 3, *, harmonic: bool = True, train: ArrayLike | None = None
 ) -> pd.DataFrame:
-    """Return the data frame of `Graph.to_table`, which explains the arguments."""
+    """Return a data frame with a row per node, indexed by id, for any tabular learner.
+
+    Columns are the degree, the features, their means over neighbours (`hop1:NAME`, ..) and over hyper-nodes
+    (`level1:NAME`, ..), and the labels nearby (`near:CLASS`): known labels, diffused over the graph. Those of a
+    labelled node come from the labels of other folds, so that no row sees its own label.
+
+    Args:
+        graph: the graph whose nodes become rows.
+        hops: number of neighbourhoods to average over.
+        levels: number of levels of the hierarchy to average over.
+        harmonic: whether to add the labels nearby.
+        train: numbers of the nodes whose labels may be used; by default the training nodes of the graph's split, or
+            all labelled nodes. Leave out those that you test on.
+    """
     for name, value in (("hops", hops), ("levels", levels)):
         if not isinstance(value, int) or value < 0:
             raise InputError(f"{name} is {value!r}; give a whole number of at least 0.")

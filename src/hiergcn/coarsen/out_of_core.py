@@ -15,10 +15,8 @@ from hiergcn.coarsen.handshake import ROUNDS
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
 from hiergcn.graph.tables.column_roles import CsvOptions, EdgeColumns
-from hiergcn.graph.tables.delimited import Origin
-from hiergcn.graph.tables.duckdb_files import duckdb_table, literal, naming_failure, quoted
-from hiergcn.graph.tables.table_files import PARQUET, parquet_files
-from hiergcn.graph.tables.text_columns import column_name
+from hiergcn.graph.tables.table_files import PARQUET, duckdb_table, naming_duckdb_failure, parquet_files, quoted
+from hiergcn.graph.tables.text_columns import Origin, column_name
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -65,7 +63,7 @@ def coarsen_out_of_core(
     if out is not None and out.suffix not in ENDINGS:
         raise InputError(f"{out}: DuckDB writes {' or '.join(ENDINGS)}; give a name that ends so.")
     place = scratch or (out.absolute().parent if out is not None else None)
-    with tempfile.TemporaryDirectory(prefix=".hiergcn-", dir=place) as folder, naming_failure(edges):
+    with tempfile.TemporaryDirectory(prefix=".hiergcn-", dir=place) as folder, naming_duckdb_failure(edges):
         connection = _connect(Path(folder), memory, threads)
         try:
             summaries = _Coarsening(connection, Path(edges), weight).run(levels, on_level)
@@ -90,7 +88,7 @@ def _connect(folder: Path, memory: str | None, threads: int | None) -> "DuckDBPy
     }
     for name, value in limits.items():
         if value is not None:
-            connection.execute(f"SET {name} = {literal(str(value))}")
+            connection.execute(f"SET {name} = {_literal(str(value))}")
     return connection
 
 
@@ -98,7 +96,7 @@ def _write(connection: "DuckDBPyConnection", out: Path) -> None:
     kind = "PARQUET" if out.suffix == PARQUET else "CSV, HEADER"
     with written_whole(out) as part:
         result = _queries()["result"].strip().rstrip(";")
-        connection.execute(f"COPY ({result}) TO {literal(str(part))} (FORMAT {kind})")
+        connection.execute(f"COPY ({result}) TO {_literal(str(part))} (FORMAT {kind})")
 
 
 def _queries() -> dict[str, str]:
@@ -159,7 +157,7 @@ class _Coarsening:
         """Return the user's edges as SQL takes them."""
         table = duckdb_table(source)
         if table is not None:
-            self.connection.execute(f"ATTACH {literal(str(table.file))} AS given (READ_ONLY)")
+            self.connection.execute(f"ATTACH {_literal(str(table.file))} AS given (READ_ONLY)")
             return f"given.{table.name}"
         files = parquet_files(source)
         if not files:
@@ -167,7 +165,7 @@ class _Coarsening:
                 f"{source} is neither Parquet nor a DuckDB table; write it as Parquet first, for example with "
                 f"duckdb -c \"COPY '{source.name}' TO 'edges.parquet'\"."
             )
-        return f"read_parquet([{', '.join(literal(str(file)) for file in files)}])"
+        return f"read_parquet([{', '.join(_literal(str(file)) for file in files)}])"
 
     def _ends(self, source: Path, table: str, ends: list[str], kinds: list[str]) -> list[str]:
         """Return both ends as whole numbers or, if one is anything else, as text; refuse blanks."""
@@ -202,3 +200,8 @@ class _Coarsening:
     def _one(self, name: str) -> tuple[int, ...]:
         row: tuple[int, ...] = self.connection.execute(self.queries[name]).fetchall()[0]
         return row
+
+
+def _literal(text: str) -> str:
+    """Return a text of SQL."""
+    return "'" + text.replace("'", "''") + "'"

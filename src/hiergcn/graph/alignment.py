@@ -9,15 +9,9 @@ from dataclasses import replace
 
 from hiergcn.errors import InputError
 from hiergcn.graph.graph import Graph
-from hiergcn.graph.tables.delimited import Origin
-from hiergcn.graph.tables.feature_columns import (
-    STRUCTURAL,
-    FeatureColumn,
-    decode_columns,
-    number_columns,
-    read_features,
-    unnamed,
-)
+from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureColumn, number_columns, unnamed
+from hiergcn.graph.tables.feature_table import read_features
+from hiergcn.graph.tables.text_columns import Origin
 
 
 def encoded_like(graph: Graph, columns: Sequence[FeatureColumn], n_features: int) -> Graph:
@@ -45,7 +39,7 @@ def encoded_like(graph: Graph, columns: Sequence[FeatureColumn], n_features: int
     if simple and all(column.name in place for column in known):
         moved = graph.features[:, [place[column.name] for column in known]]
         return replace(graph, features=moved, columns=tuple(known))
-    table = decode_columns(replace(graph.feature_table, columns=tuple(graph.columns or own)))
+    table = replace(graph.feature_table, columns=tuple(graph.columns or own)).frame()
     found = read_features(table, Origin(graph.name), known)
     return replace(
         graph,

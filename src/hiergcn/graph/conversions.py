@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from hiergcn.graph.graph import Graph
+    from hiergcn.graph.tables.column_roles import CsvOptions, FrameOptions, NodeOptions
 
 
 class Conversions:
@@ -75,68 +76,46 @@ class Conversions:
         edges: str | Path,
         nodes: str | Path | None = None,
         *,
-        id: str | None = None,  # noqa: A002  # the word a user expects
-        label: str | None = None,
-        target: str | None = None,
-        split: str | None = None,
-        drop: Sequence[str] = (),
-        ends: tuple[str, str] | None = None,
-        weight: str | None = None,
-        delimiter: str | None = None,
-        unknown: Sequence[str] | None = None,
         like: "Graph | None" = None,
+        **options: Unpack["CsvOptions"],
     ) -> "Graph":
         """Return a graph from a file of edges and, optionally, a file of nodes. docs/files.md has the rules.
 
         Args:
             edges: path of a file with a row per edge.
             nodes: path of a file with a row per node.
-            id: column of the node ids; by default one named `id`, `node` or the like, else the first.
-            label: column of the classes; by default `label` or `class`. Blank means unknown.
-            target: column of a number to predict, instead of a label.
-            split: column that says train, validation or test, which `fit` uses; by default `split`.
-            drop: columns of the nodes to leave out; all others are features.
-            ends: the two columns of the edges that hold ids; by default those with usual names, else the first two.
-            weight: column of the edge weights; by default `weight`.
-            delimiter: between columns; guessed by default.
-            unknown: labels that mean unknown, instead of "unknown", "-1", "NA" and other usual words.
             like: a graph whose columns of features these are: its categories and means are used, so that a model that
                 was trained on it can predict here. Other columns are ignored.
+            options: names of columns: `id`, `label`, `target` (a number to predict, instead of a label), `split`
+                (train, validation or test) and a list of columns to `drop` of the nodes, all others of which are
+                features; `ends`, a pair, and `weight` of the edges. `delimiter` between columns. `unknown`: labels that
+                mean unknown, instead of "unknown", "-1", "NA" and other usual words; a blank always does. All of them
+                are detected by default, see `CsvOptions`.
         """
-        from hiergcn.graph.tables.column_roles import CsvOptions
+        from hiergcn.graph.tables.column_roles import CsvOptions, checked_options
         from hiergcn.graph.tables.csv_files import read_csv
 
-        known = None if like is None else like.columns
-        options = CsvOptions(id, label, split, drop, ends, target, weight, delimiter, unknown, known)
-        return read_csv(edges, nodes, options).graph
+        return read_csv(edges, nodes, checked_options(options, CsvOptions, like)).graph
 
     @staticmethod
     def from_pandas(
         edges: "pd.DataFrame",
         nodes: "pd.DataFrame | None" = None,
         *,
-        id: str | None = None,  # noqa: A002  # the word a user expects
-        label: str | None = None,
-        target: str | None = None,
-        split: str | None = None,
-        drop: Sequence[str] = (),
-        ends: tuple[str, str] | None = None,
-        weight: str | None = None,
-        unknown: Sequence[str] | None = None,
         like: "Graph | None" = None,
         name: str = "graph",
+        **options: Unpack["FrameOptions"],
     ) -> "Graph":
         """Return a graph from a frame of edges and, if there is one, a frame of nodes, by the rules of `from_csv`.
 
         The ids of the nodes are in the column `id`, in one with a usual name (id, node, ..), in the index if it is not
-        0, 1, 2, .., or in the first column. Ids that are text stay text. If all features are sparse, they stay so.
+        0, 1, 2, .., or in the first column. Ids that are text stay text. If all features are sparse, they stay so. The
+        options are those of `from_csv`, without the delimiter.
         """
         from hiergcn.graph.formats.frames import graph_from_frames
-        from hiergcn.graph.tables.column_roles import CsvOptions
+        from hiergcn.graph.tables.column_roles import FrameOptions, checked_options
 
-        known = None if like is None else like.columns
-        options = CsvOptions(id, label, split, drop, ends, target, weight, None, unknown, known)
-        return graph_from_frames(edges, nodes, options, name)
+        return graph_from_frames(edges, nodes, checked_options(options, FrameOptions, like), name)
 
     def to_pandas(self) -> "tuple[pd.DataFrame, pd.DataFrame]":
         """Return frames of edges (source, target, and weight unless all are 1) and nodes (id, label, split, features).
@@ -160,35 +139,27 @@ class Conversions:
     def from_networkx(
         g: Any,
         *,
-        label: str | None = None,
-        target: str | None = None,
-        split: str | None = None,
         features: str | Sequence[str] | None = None,
         weight: str = "weight",
-        drop: Sequence[str] = (),
-        unknown: Sequence[str] | None = None,
         name: str | None = None,
+        **options: Unpack["NodeOptions"],
     ) -> "Graph":
         """Return a graph from a NetworkX graph of any kind, made undirected; its nodes are the ids, in their order.
 
         Args:
             g: a networkx.Graph, DiGraph or multigraph. Parallel edges add up if they have weights.
-            label: the node attribute that holds the class; by default `label` or `class` if there is one. Nodes without
-                it are unlabelled; None, NaN and words mean the same as in `from_csv`.
-            target: the node attribute that holds a number to predict, instead of a label.
-            split: the node attribute that says train, validation or test; by default `split` if there is one.
             features: the node attribute that holds a list of numbers (or {column: value}), by default `x` if there is
                 one; or a list of attributes that hold a number, a truth value or a word each.
             weight: the edge attribute that holds the weight; an edge without it weighs 1.
-            drop: ["split"] if that attribute is not a split.
-            unknown: labels that mean unknown, instead of the usual words.
             name: name of the graph; by default that of `g`.
+            options: node attributes: `label`, the class, by default `label` or `class` if there is one, or `target`, a
+                number to predict instead; `split` (train, validation or test), and `drop=["split"]` if that attribute
+                is none. `unknown` as in `from_csv`; nodes without the attribute are unlabelled.
         """
         from hiergcn.graph.formats.networkx_graph import graph_from_networkx
-        from hiergcn.graph.tables.column_roles import CsvOptions
+        from hiergcn.graph.tables.column_roles import NodeOptions, checked_options
 
-        options = CsvOptions(label=label, target=target, split=split, drop=drop, unknown=unknown)
-        return graph_from_networkx(g, features, options, weight, name)
+        return graph_from_networkx(g, features, checked_options(options, NodeOptions), weight, name)
 
     def to_networkx(self) -> Any:
         """Return a networkx.Graph by the user's ids; node attributes are `label`, `split` and `x` (the features)."""
@@ -200,23 +171,18 @@ class Conversions:
     def from_graphml(
         path: str | Path,
         *,
-        label: str | None = None,
-        target: str | None = None,
-        split: str | None = None,
         features: str | Sequence[str] | None = None,
         weight: str = "weight",
-        drop: Sequence[str] = (),
-        unknown: Sequence[str] | None = None,
+        **options: Unpack["NodeOptions"],
     ) -> "Graph":
         """Return a graph from a GraphML file, as from a NetworkX graph. A document type is refused.
 
         Gephi and yEd write the name that is drawn beside a node as its `label`: give the attribute of the class then.
         """
         from hiergcn.graph.formats.networkx_graph import graph_from_graphml
-        from hiergcn.graph.tables.column_roles import CsvOptions
+        from hiergcn.graph.tables.column_roles import NodeOptions, checked_options
 
-        options = CsvOptions(label=label, target=target, split=split, drop=drop, unknown=unknown)
-        return graph_from_graphml(path, features, options, weight)
+        return graph_from_graphml(path, features, checked_options(options, NodeOptions), weight)
 
     def to_graphml(self, path: str | Path) -> None:
         """Write a GraphML file: edges with weights, nodes with labels, features as text that `from_graphml` reads."""
@@ -264,26 +230,6 @@ class Conversions:
 
         write_npz(self._graph, path)
 
-    def to_table(
-        self, hops: int = 2, levels: int = 3, *, harmonic: bool = True, train: "ArrayLike | None" = None
-    ) -> "pd.DataFrame":
-        """Return a data frame with a row per node, indexed by id, for any tabular learner.
-
-        Columns are the degree, the features, their means over neighbours (`hop1:NAME`, ..) and over hyper-nodes
-        (`level1:NAME`, ..), and the labels nearby (`near:CLASS`): known labels, diffused over the graph. Those of a
-        labelled node come from the labels of other folds, so that no row sees its own label.
-
-        Args:
-            hops: number of neighbourhoods to average over.
-            levels: number of levels of the hierarchy to average over.
-            harmonic: whether to add the labels nearby.
-            train: numbers of the nodes whose labels may be used; by default the training nodes of the graph's split, or
-                all labelled nodes. Leave out those that you test on.
-        """
-        import hiergcn  # graph does not import coarsen, which imports graph
-
-        return hiergcn.node_table(self._graph, hops, levels, harmonic=harmonic, train=train)
-
     @staticmethod
     def from_table(
         X: Any,
@@ -309,6 +255,6 @@ class Conversions:
             ids: ids of the rows; by default the index of a frame unless it is 0, 1, 2, .., else the row numbers.
             name: name of the graph.
         """
-        from hiergcn.graph.formats.knn_table import graph_from_table
+        from hiergcn.graph.formats.frames import graph_from_table
 
         return graph_from_table(X, y, k, join=join, metric=metric, standardise=standardise, ids=ids, name=name)

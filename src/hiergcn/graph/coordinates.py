@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
-from hiergcn.graph.tables.feature_columns import FeatureTable, decoded_column
+from hiergcn.graph.tables.feature_table import FeatureTable
 
 DEGREES = (("lon", "lat"), ("lng", "lat"), ("long", "lat"), ("longitude", "latitude"))
 PLANE = (("x", "y"), ("x_coord", "y_coord"), ("easting", "northing"))
@@ -49,7 +49,7 @@ def find_coordinates(features: FeatureTable) -> Coordinates | None:
     for pair in (*DEGREES, *PLANE):
         if not set(pair) <= names.keys():
             continue
-        values = np.column_stack([decoded_column(features, names[name]) for name in pair]).astype(np.float64)
+        values = np.column_stack([features.decoded(names[name]) for name in pair]).astype(np.float64)
         known = np.isfinite(values).all(axis=1)
         if known.mean() < ENOUGH or not np.ptp(values[known], axis=0).any():
             continue

@@ -17,7 +17,8 @@ from hiergcn.graph.adjacency import checked_adjacency, edge_count, position_of, 
 from hiergcn.graph.conversions import Conversions
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.split import PARTS, Split
-from hiergcn.graph.tables.feature_columns import LARGEST, STRUCTURAL, FeatureColumn, FeatureTable
+from hiergcn.graph.tables.feature_columns import LARGEST, STRUCTURAL, FeatureColumn
+from hiergcn.graph.tables.feature_table import FeatureTable
 from hiergcn.graph.tables.node_ids import IdColumn
 from hiergcn.graph.target import TARGET, Target, make_target
 
@@ -151,7 +152,7 @@ class Graph(Conversions):
             path: blank labels are skipped.
             unknown: labels that mean unknown, see `from_csv`.
         """
-        from hiergcn.graph.tables.further_labels import with_further_labels, with_more_training
+        from hiergcn.graph.tables.label_columns import with_further_labels, with_more_training
 
         found = with_further_labels(self, path, unknown)
         return found if self.split is None else replace(found, split=with_more_training(self.split, self, found))

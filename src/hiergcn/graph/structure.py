@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hiergcn.compiled.jit import kernel
 from hiergcn.graph.graph import Graph
-from hiergcn.graph.tables.feature_columns import STRUCTURAL, FeatureColumn
+from hiergcn.graph.tables.feature_columns import Structural
 
 SIGNS = 64  # bits of a hash
 STEPS = 32
@@ -38,7 +38,7 @@ def with_structural_features(graph: Graph) -> Graph:
         f"the nodes have no features: {WIDTH} were made from the edges (degree, neighbours' degree, clustering and a "
         f"random projection of a walk)"
     )
-    made = FeatureColumn("structure", STRUCTURAL, WIDTH, missing=0, constant=False)
+    made = Structural("structure", WIDTH, missing=0, constant=False)
     return replace(graph, features=structural_features(graph), notes=(*graph.notes, note), columns=(made,))
 
 

@@ -202,7 +202,7 @@ class Data:
         import numpy as np
 
         from hiergcn.graph import Split
-        from hiergcn.graph.tables.further_labels import with_further_labels, with_more_training
+        from hiergcn.graph.tables.label_columns import with_further_labels, with_more_training
 
         graph, split, own = with_further_labels(self.graph, path, unknown), self.split, self.split_from is not None
         obstacle = _obstacle(graph, own, path)

@@ -16,7 +16,7 @@ EDGES = "source,target\na,b\nb,c\nc,d\nd,e\n"
 def read(folder: Path, nodes: str, **options: str) -> tuple[Graph, Split | None]:
     (folder / "e.csv").write_text(EDGES)
     (folder / "n.csv").write_text(nodes)
-    found = read_csv(folder / "e.csv", folder / "n.csv", CsvOptions(**options))  # type: ignore[arg-type]
+    found = read_csv(folder / "e.csv", folder / "n.csv", CsvOptions(**options))  # type: ignore[typeddict-item]
     return found.graph, found.graph.split
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
-from hiergcn.graph.tables import delimited
+from hiergcn.graph.tables import text_files
 
 Write = Callable[[str, str | bytes], str]
 
@@ -285,5 +285,5 @@ def test_a_long_file_of_nodes_means_the_same(column: str, tmp_path: Path, monkey
 
 
 def read_with(long: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Graph:
-    monkeypatch.setattr(delimited, "LONG", long)
+    monkeypatch.setattr(text_files, "LONG", long)
     return Graph.from_csv(folder / "edges.csv", folder / "nodes.csv")

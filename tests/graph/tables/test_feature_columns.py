@@ -13,8 +13,9 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.tables.column_roles import CsvOptions
 from hiergcn.graph.tables.csv_files import read_csv
-from hiergcn.graph.tables.delimited import Origin
-from hiergcn.graph.tables.feature_columns import FeatureColumn, encode_columns, fit_columns
+from hiergcn.graph.tables.feature_columns import FeatureColumn
+from hiergcn.graph.tables.feature_table import read_features
+from hiergcn.graph.tables.text_columns import Origin
 
 HERE = Origin("nodes.csv")
 FIRST = pd.DataFrame(
@@ -22,21 +23,29 @@ FIRST = pd.DataFrame(
 )
 
 
+def columns_of(table: pd.DataFrame) -> tuple[FeatureColumn, ...]:
+    return read_features(table, HERE).columns
+
+
 def test_the_same_table_gives_the_same_features() -> None:
-    matrix, columns = fit_columns(FIRST, HERE)
-    again, notes = encode_columns(FIRST, HERE, columns)
-    assert matrix is not None
-    assert again is not None
-    np.testing.assert_array_equal(again, matrix)
-    assert notes == []
-    assert [name for column in columns for name in column.features] == ["age", "member", "colour=blue", "colour=red"]
+    first = read_features(FIRST, HERE)
+    again = read_features(FIRST, HERE, first.columns)
+    np.testing.assert_array_equal(np.asarray(again.matrix), np.asarray(first.matrix))
+    assert again.notes == ()
+    assert [name for column in first.columns for name in column.features] == [
+        "age",
+        "member",
+        "colour=blue",
+        "colour=red",
+    ]
 
 
 def test_what_is_missing_or_new_follows_the_first_table() -> None:
     """The mean is that of the first table, a new colour is in no column, order and further columns do not matter."""
-    _, columns = fit_columns(FIRST, HERE)
+    columns = columns_of(FIRST)
     other = pd.DataFrame({"new": [9, 9], "colour": ["green", "red"], "member": ["FALSE", None], "age": [None, 100.0]})
-    matrix, notes = encode_columns(other, HERE, columns)
+    found = read_features(other, HERE, columns)
+    matrix, notes = found.matrix, found.notes
     np.testing.assert_allclose(np.asarray(matrix), [[2.0, 0.0, 0.0, 0.0], [100.0, 2 / 3, 0.0, 1.0]])
     assert len(notes) == 1
     assert "'green'" in notes[0]
@@ -44,11 +53,11 @@ def test_what_is_missing_or_new_follows_the_first_table() -> None:
 
 def test_commas_mean_the_same_as_in_the_first_table() -> None:
     """By itself 1,250 might be a thousand and more."""
-    _, columns = fit_columns(pd.DataFrame({"size": ["2,5", "0,25"]}), HERE)
-    matrix, _ = encode_columns(pd.DataFrame({"size": ["1,250", None, "3"]}), HERE, columns)
+    columns = columns_of(pd.DataFrame({"size": ["2,5", "0,25"]}))
+    matrix = read_features(pd.DataFrame({"size": ["1,250", None, "3"]}), HERE, columns).matrix
     np.testing.assert_allclose(np.asarray(matrix)[:, 0], [1.25, 1.375, 3.0])
     with pytest.raises(InputError, match="'1,250', but the model was trained on a number"):
-        encode_columns(pd.DataFrame({"age": ["1,250"]}), HERE, fit_columns(FIRST[["age"]], HERE)[1])
+        read_features(pd.DataFrame({"age": ["1,250"]}), HERE, columns_of(FIRST[["age"]]))
 
 
 @pytest.mark.parametrize(
@@ -61,13 +70,13 @@ def test_commas_mean_the_same_as_in_the_first_table() -> None:
     ],
 )
 def test_what_cannot_be_encoded_is_named(change: dict[str, list[object] | None], message: str) -> None:
-    _, columns = fit_columns(FIRST, HERE)
+    columns = columns_of(FIRST)
     other = FIRST.drop(columns=[name for name, value in change.items() if value is None])
     for name, value in change.items():
         if value is not None:
             other[name] = pd.Series(value)
     with pytest.raises(InputError, match=message):
-        encode_columns(other, HERE, columns)
+        read_features(other, HERE, columns)
 
 
 def test_files_of_a_grown_graph(tmp_path: Path) -> None:
@@ -100,8 +109,8 @@ def test_dates_become_days_and_come_back_as_they_were_written(tmp_path: Path) ->
     assert [None if pd.isna(one) else one for one in back] == written
     kept = FeatureColumn.from_dict(json.loads(json.dumps(asdict(column))))
     newer = pd.DataFrame({"seen": [datetime.date(1970, 1, 11), None]})
-    found, _ = encode_columns(newer, Origin("newer.csv"), [kept])
+    found = read_features(newer, Origin("newer.csv"), [kept]).matrix
     assert isinstance(found, np.ndarray)
     np.testing.assert_allclose(found.ravel(), [10.0, mean])
     with pytest.raises(InputError, match=r"row 1, column 'seen': 'soon', but the model was trained on a date"):
-        encode_columns(pd.DataFrame({"seen": ["soon"]}), Origin("newer.csv"), [kept])
+        read_features(pd.DataFrame({"seen": ["soon"]}), Origin("newer.csv"), [kept])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hiergcn.graph.tables import delimited
+from hiergcn.graph.tables import text_files
 from hiergcn.graph.tables.csv_files import CsvGraph, read_csv
 from hiergcn.graph.tables.findings import column_roles, findings, label_counts, understood
 
@@ -115,14 +115,14 @@ LONG = [
 def test_long_files_are_read_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edges: str) -> None:
     short = read(tmp_path, edges, None).graph
     calls = []
-    reader = delimited.read_long_table
+    reader = text_files.Layout.read_by_arrow
 
     def spied(*given: object, **named: object) -> object:
         calls.append(reader(*given, **named))  # type: ignore[arg-type]
         return calls[-1]
 
-    monkeypatch.setattr(delimited, "LONG", 0)
-    monkeypatch.setattr("hiergcn.graph.tables.csv_files.read_long_table", spied)
+    monkeypatch.setattr(text_files, "LONG", 0)
+    monkeypatch.setattr(text_files.Layout, "read_by_arrow", spied)
     long = read(tmp_path, edges, None).graph
     assert calls[0] is not None
     assert long.ids.tolist() == short.ids.tolist()
@@ -137,8 +137,8 @@ def test_long_files_are_refused_with_the_same_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edges: str
 ) -> None:
     sentences = []
-    for size in (delimited.LONG, 0):
-        monkeypatch.setattr(delimited, "LONG", size)
+    for size in (text_files.LONG, 0):
+        monkeypatch.setattr(text_files, "LONG", size)
         with pytest.raises(ValueError, match="row 3, column") as caught:
             read(tmp_path, edges, None)
         sentences.append(str(caught.value))

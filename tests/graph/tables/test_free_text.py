@@ -13,11 +13,12 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from hiergcn.graph import Graph
 from hiergcn.graph.profile import scaling_for
-from hiergcn.graph.tables import free_text
+from hiergcn.graph.tables import feature_columns
 from hiergcn.graph.tables.csv_files import read_csv
-from hiergcn.graph.tables.delimited import Origin
-from hiergcn.graph.tables.feature_columns import FeatureColumn, encode_columns, fit_columns
+from hiergcn.graph.tables.feature_columns import FeatureColumn
+from hiergcn.graph.tables.feature_table import read_features
 from hiergcn.graph.tables.findings import column_roles, findings
+from hiergcn.graph.tables.text_columns import Origin
 
 HERE = Origin("nodes.csv")
 SUBJECTS = ("graphs", "neural networks", "power grids", "streets", "Sparse matrices")
@@ -29,9 +30,9 @@ def abstracts(n: int = 80) -> list[str]:
 
 
 def fitted(texts: list[str]) -> tuple[sp.csr_array, FeatureColumn]:
-    matrix, (column,) = fit_columns(pd.DataFrame({"abstract": texts}), HERE)
-    assert isinstance(matrix, sp.csr_array)
-    return matrix, column
+    found = read_features(pd.DataFrame({"abstract": texts}), HERE)
+    assert isinstance(found.matrix, sp.csr_array)
+    return found.matrix, found.columns[0]
 
 
 def test_weights_by_hand() -> None:
@@ -55,16 +56,17 @@ def test_another_table_is_encoded_as_scikit_learn_does_after_json() -> None:
     kept = FeatureColumn.from_dict(json.loads(json.dumps(asdict(column))))
     assert kept == column
     other = ["new words, power GRIDS and streets", "graphs graphs power", "nothing known", ""]
-    found, notes = encode_columns(pd.DataFrame({"abstract": [*other, None]}), HERE, [kept])
+    encoded = read_features(pd.DataFrame({"abstract": [*other, None]}), HERE, [kept])
+    found = encoded.matrix
     assert isinstance(found, sp.csr_array)
     expected = TfidfVectorizer(vocabulary=list(column.values)).fit(texts).transform([*other, ""])
     np.testing.assert_allclose(found.toarray(), expected.toarray(), rtol=0, atol=1e-15)
-    assert notes == []
+    assert encoded.notes == ()
 
 
 def test_the_limit_keeps_the_words_in_most_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [" ".join(f"word{j}" for j in range(9) if k % (j + 2) == 0) + f" own{k}" for k in range(120)]
-    monkeypatch.setattr(free_text, "MOST_WORDS", 3)
+    monkeypatch.setattr(feature_columns, "MOST_WORDS", 3)
     _, column = fitted(texts)
     assert column.values == ("word0", "word1", "word2")  # in every second, third and fourth row
 
@@ -85,7 +87,7 @@ def test_the_limit_keeps_the_words_in_most_rows(monkeypatch: pytest.MonkeyPatch)
     ],
 )
 def test_categories_text_and_ids_are_told_apart(entries: list[str], kind: str) -> None:
-    _, (column,) = fit_columns(pd.DataFrame({"entry": entries}), HERE)
+    (column,) = read_features(pd.DataFrame({"entry": entries}), HERE).columns
     assert column.kind == kind
     assert column.note is not None
     assert bool(column.width) == (kind != "id")
@@ -94,13 +96,14 @@ def test_categories_text_and_ids_are_told_apart(entries: list[str], kind: str) -
 def test_numbers_beside_text_are_standardised_in_every_table() -> None:
     table = pd.DataFrame({"abstract": abstracts(), "price": np.arange(80) * 1e5, "new": [True, False] * 40})
     table.loc[3, "price"] = np.nan
-    matrix, columns = fit_columns(table, HERE)
+    fitted_table = read_features(table, HERE)
+    matrix, columns = fitted_table.matrix, fitted_table.columns
     assert isinstance(matrix, sp.csr_array)
     price = matrix.toarray()[:, columns[0].width]
     assert price.mean() == pytest.approx(0.0, abs=1e-12)
     assert price.std() == pytest.approx(1.0)
     assert price[3] == 0.0
-    again, _ = encode_columns(table.iloc[::-1], HERE, columns)
+    again = read_features(table.iloc[::-1], HERE, columns).matrix
     assert isinstance(again, sp.csr_array)
     np.testing.assert_allclose(again.toarray()[::-1], matrix.toarray(), rtol=1e-12)
     assert set(matrix.toarray()[:, -1]) == {0.0, 1.0}

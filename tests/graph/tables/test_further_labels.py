@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hiergcn import Graph, InputError, Split
-from hiergcn.graph.tables.further_labels import with_further_labels
+from hiergcn.graph.tables.label_columns import with_further_labels
 
 
 @pytest.fixture

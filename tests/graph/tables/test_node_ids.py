@@ -11,12 +11,12 @@ USUAL = ["0", "-1", "9", "10", "-10", "99", "100", "1000000000000", str(LARGEST)
 
 
 def test_texts_in_the_usual_form_become_whole_numbers() -> None:
-    assert IdColumn.of(pd.Series(USUAL)).to_numpy().tolist() == [int(text) for text in USUAL]
+    assert IdColumn.from_column(pd.Series(USUAL)).to_numpy().tolist() == [int(text) for text in USUAL]
 
 
 @pytest.mark.parametrize("odd", ["007", "-0", "+7", "0xFFFFFFFFFF", "0xFF", "1e3", "7.0", "", "a", str(2**63), "٣"])
 def test_one_other_form_keeps_them_all_as_text(odd: str) -> None:
-    found = IdColumn.of(pd.Series([*USUAL, odd])).to_numpy()
+    found = IdColumn.from_column(pd.Series([*USUAL, odd])).to_numpy()
     assert found.tolist() == [*USUAL, odd or None]
 
 

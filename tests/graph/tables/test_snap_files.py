@@ -8,7 +8,7 @@ import pytest
 
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
-from hiergcn.graph.tables import delimited, text_files
+from hiergcn.graph.tables import text_files
 from hiergcn.graph.tables.column_roles import CsvOptions
 from hiergcn.graph.tables.csv_files import graph_name, read_csv
 from hiergcn.graph.tables.findings import understood
@@ -180,14 +180,14 @@ def test_long_files_are_read_the_same(tmp_path: Path, monkeypatch: pytest.Monkey
     path = write(tmp_path, name, text)
     short = Graph.from_csv(path)
     found = []
-    reader = delimited.read_long_table
+    reader = text_files.Layout.read_by_arrow
 
     def spied(*given: object, **named: object) -> object:
         found.append(reader(*given, **named))  # type: ignore[arg-type]
         return found[-1]
 
-    monkeypatch.setattr(delimited, "LONG", 0)
-    monkeypatch.setattr("hiergcn.graph.tables.csv_files.read_long_table", spied)
+    monkeypatch.setattr(text_files, "LONG", 0)
+    monkeypatch.setattr(text_files.Layout, "read_by_arrow", spied)
     long = Graph.from_csv(path)
     assert found[0] is not None
     assert same(long, short)
@@ -200,11 +200,9 @@ def test_comments_are_found_across_chunks(tmp_path: Path, monkeypatch: pytest.Mo
     text = "# one\n#\n0 1\n## two # three\n\n1 2\n2 # 3\n#end"
     path = write(tmp_path, "e.txt", text)
     monkeypatch.setattr(text_files, "CHUNK", chunk)
-    monkeypatch.setattr(text_files, "_check_format", lambda *_: None)  # it looks at the first chunk as a whole
-    file = text_files.checked_text(path)
-    assert file.comments == 4
-    with file.open() as stream:
+    with text_files.CheckedText(text_files.TextFile.from_path(path)) as stream:
         assert stream.read() == b"\n\n0 1\n\n\n1 2\n2 # 3\n"
+        assert stream.comments == 4
 
 
 def test_a_graph_is_named_without_its_endings(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.tables.column_roles import CsvOptions
 from hiergcn.graph.tables.csv_files import read_csv
-from hiergcn.graph.tables.delimited import Origin
 from hiergcn.graph.tables.findings import column_roles, findings
 from hiergcn.graph.tables.label_columns import look_like_numbers, read_labels, read_targets
+from hiergcn.graph.tables.text_columns import Origin
 from hiergcn.run.source import Source
 
 N = 60

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -23,21 +24,17 @@ from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
-from hiergcn.graph.graph import Features, Graph, strata
-from hiergcn.graph.split import Split
-from hiergcn.graph.tables.column_roles import LABEL, CsvOptions
-from hiergcn.graph.tables.delimited import Origin
-from hiergcn.graph.tables.feature_columns import FeatureTable, read_features
+from hiergcn.graph.graph import Graph
+from hiergcn.graph.tables.column_roles import LABEL, SPLIT, CsvOptions
+from hiergcn.graph.tables.feature_table import FeatureTable, read_features
 from hiergcn.graph.tables.label_columns import (
-    SPLIT,
-    Labels,
     label_texts,
-    labels_of,
+    labels_from_values,
     part_names,
     read_targets,
     split_from_column,
 )
-from hiergcn.graph.tables.text_columns import TextColumn
+from hiergcn.graph.tables.text_columns import Origin
 
 VECTOR = "x"
 TARGETS = "target"  # the node attribute, and the graph attribute that says what it is
@@ -52,32 +49,48 @@ def graph_from_networkx(
     """Implement `Graph.from_networkx`."""
     if not isinstance(g, nx.Graph):
         raise InputError(f"A {type(g).__name__} is not a NetworkX graph; give a networkx.Graph or DiGraph.")
-    attributes = [attribute for _, attribute in g.nodes(data=True)]
-    if not attributes:
+    nodes = [attributes for _, attributes in g.nodes(data=True)]
+    if not nodes:
         raise InputError("The NetworkX graph has no nodes; add at least one.")
     ids, notes = _ids(list(g))
-    target = _attribute(attributes, options.target, "its target", (TARGETS,) if TARGETS in g.graph else ())
-    label = None if target else _attribute(attributes, options.label, "its label", LABEL)
-    if target and options.label:
+    unknown = options.get("unknown")
+    target = _attribute(nodes, options.get("target"), "its target", (TARGETS,) if TARGETS in g.graph else ())
+    label = None if target else _attribute(nodes, options.get("label"), "its label", LABEL)
+    if target and options.get("label"):
         raise InputError("Both a label (classes) and a target (numbers) are named; give one of them.")
-    labels, class_names = None, tuple(g.graph.get("class_names") or ())
+    numbers, targets, strata, class_names = None, None, None, tuple(g.graph.get("class_names") or ())
     if label is not None:
-        found = labels_of([one.get(label) for one in attributes], len(attributes), options.unknown, class_names)
-        labels, class_names = _same_numbers(found, class_names)
-        notes += found.notes
-    targets = None
+        labels = labels_from_values([node.get(label) for node in nodes], len(nodes), unknown, class_names)
+        numbers, notes = labels.numbers, [*notes, *labels.notes]
+        names = tuple(str(name) for name in class_names)
+        if set(labels.class_names) <= set(names) and len(set(names)) == len(names):
+            class_names = names  # those of the graph, in its order, since they cover all that occur
+            numbers = np.array([*(names.index(name) for name in labels.class_names), -1])[numbers]
+        else:
+            class_names = labels.class_names
+        strata = numbers
     if target is not None:
-        column = pd.Series([one.get(target) for one in attributes], dtype=object, name=target)
-        targets = read_targets(column, ORIGIN, options.unknown)
-    split, more = _split(attributes, strata(labels, targets), ids, options)
-    used = [features or VECTOR] if features is None or isinstance(features, str) else list(features)
-    table = _features(attributes, features, g.graph)
-    notes += [*more, *table.notes, *_unused(attributes, {label, target, options.split or SPLIT, *used})]
+        column = pd.Series([node.get(target) for node in nodes], dtype=object, name=target)
+        targets = read_targets(column, ORIGIN, unknown)
+        strata = np.where(np.isnan(targets), -1, 0)
+    usual = () if SPLIT in (options.get("drop") or ()) else (SPLIT,)
+    part, split = _attribute(nodes, options.get("split"), "its split", usual), None
+    if part is not None and strata is not None:
+        parts = pd.Series([node.get(part) for node in nodes], dtype=object)
+        split, more = split_from_column(parts, strata, ids, ORIGIN, part)
+        notes += more
+    table = _features(nodes, features, g.graph)
+    notes += table.notes
+    used = [features or VECTOR] if features is None or isinstance(features, str) else features
+    taken = {str(name) for name in (*used, label, target, options.get("split") or SPLIT)}
+    unused = sorted({str(name) for node in nodes for name in node} - taken)
+    if unused:
+        notes.append(f"node attributes that were not used: {', '.join(unused[:10])}")
     if g.is_directed() and g.number_of_edges():
         notes.append("directed edges were made undirected")
     name = name or str(g.graph.get("name") or "graph")
     graph = Graph.from_edges(
-        *_edges(g, weight), len(ids), features=table.matrix, labels=labels, ids=ids, class_names=class_names, name=name
+        *_edges(g, weight), len(ids), features=table.matrix, labels=numbers, ids=ids, class_names=class_names, name=name
     )
     notes = [*graph.notes, *notes]
     columns = table.columns if table.matrix is not None else ()
@@ -99,10 +112,17 @@ def networkx_of(graph: Graph) -> Any:
         nx.set_node_attributes(g, {ids[node]: float(graph.targets[node]) for node in graph.labelled}, TARGETS)
     if graph.split is not None:
         parts = part_names(graph.split, graph.n_nodes)
-        nx.set_node_attributes(g, {one: part for one, part in zip(ids, parts, strict=True) if part}, SPLIT)
-    if graph.features is not None:
-        g.graph |= {"n_features": graph.n_features, "feature_type": str(graph.features.dtype)}
-        nx.set_node_attributes(g, dict(zip(ids, _rows(graph.features), strict=True)), VECTOR)
+        nx.set_node_attributes(g, {node: part for node, part in zip(ids, parts, strict=True) if part}, SPLIT)
+    features: Any = graph.features
+    if features is not None:
+        g.graph |= {"n_features": graph.n_features, "feature_type": str(features.dtype)}
+        if isinstance(features, np.ndarray):
+            rows: list[Any] = list(features)
+        else:
+            starts, columns, values = (part.tolist() for part in (features.indptr, features.indices, features.data))
+            spans = [slice(*span) for span in pairwise(starts)]
+            rows = [dict(zip(columns[span], values[span], strict=True)) for span in spans]
+        nx.set_node_attributes(g, dict(zip(ids, rows, strict=True)), VECTOR)
     upper = sp.triu(graph.adjacency, format="coo")
     ends = ([ids[node] for node in side.tolist()] for side in upper.coords)
     if (upper.data == 1).all():
@@ -110,14 +130,6 @@ def networkx_of(graph: Graph) -> Any:
     else:
         g.add_weighted_edges_from(zip(*ends, upper.data.tolist(), strict=True))
     return g
-
-
-def _rows(features: Features) -> list[Any]:
-    if isinstance(features, np.ndarray):
-        return list(features)
-    ends = zip(features.indptr[:-1].tolist(), features.indptr[1:].tolist(), strict=True)
-    columns, values = features.indices.tolist(), features.data.tolist()
-    return [dict(zip(columns[first:last], values[first:last], strict=True)) for first, last in ends]
 
 
 def _ids(nodes: list[Any]) -> tuple[NDArray[Any], list[str]]:
@@ -133,61 +145,34 @@ def _ids(nodes: list[Any]) -> tuple[NDArray[Any], list[str]]:
     return texts, ["nodes that are neither all whole numbers nor all text are named by their text"]
 
 
-def _attribute(attributes: list[dict[Any, Any]], wanted: str | None, role: str, usual: Sequence[str]) -> str | None:
+def _attribute(nodes: list[dict[Any, Any]], wanted: str | None, role: str, usual: Sequence[str]) -> str | None:
     """Return the attribute that the caller names, which some node must have, or one with a usual name."""
     if wanted is None:
-        return next((word for word in usual if any(word in one for one in attributes)), None)
-    if not any(wanted in one for one in attributes):
-        raise InputError(f"No node has an attribute {wanted!r} to be {role}; nodes have {_names(attributes)}.")
+        return next((word for word in usual if any(word in node for node in nodes)), None)
+    if not any(wanted in node for node in nodes):
+        names = ", ".join(repr(name) for name in sorted({str(name) for node in nodes for name in node})[:10])
+        raise InputError(
+            f"No node has an attribute {wanted!r} to be {role}; nodes have {names or 'no attributes at all'}."
+        )
     return wanted
 
 
-def _split(
-    attributes: list[dict[Any, Any]], labels: NDArray[np.int64] | None, ids: NDArray[Any], options: CsvOptions
-) -> tuple[Split | None, list[str]]:
-    name = _attribute(attributes, options.split, "its split", () if SPLIT in options.drop else (SPLIT,))
-    if name is None or labels is None:
-        return None, []
-    text = TextColumn.of(pd.Series([one.get(name) for one in attributes], dtype=object))
-    return split_from_column(text, labels, ids, ORIGIN, name)
-
-
-def _same_numbers(found: Labels, wanted: tuple[str, ...]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Number the labels by the class names that the graph brings, if these cover all that were found."""
-    names = tuple(str(name) for name in wanted)
-    if not set(found.class_names) <= set(names) or len(set(names)) < len(names):
-        return found.numbers, found.class_names
-    number = np.array([*(names.index(name) for name in found.class_names), -1])
-    return number[found.numbers], names
-
-
-def _names(attributes: list[dict[Any, Any]]) -> str:
-    names = sorted({str(name) for one in attributes for name in one})
-    return ", ".join(repr(name) for name in names[:10]) or "no attributes at all"
-
-
-def _unused(attributes: list[dict[Any, Any]], used: set[Any]) -> list[str]:
-    names = sorted({str(name) for one in attributes for name in one} - {str(name) for name in used})
-    return [f"node attributes that were not used: {', '.join(names[:10])}"] if names else []
-
-
-def _features(
-    attributes: list[dict[Any, Any]], wanted: str | Sequence[str] | None, about: dict[Any, Any]
-) -> FeatureTable:
+def _features(nodes: list[dict[Any, Any]], wanted: str | Sequence[str] | None, about: dict[Any, Any]) -> FeatureTable:
     if wanted is not None and not isinstance(wanted, str):
         for name in wanted:
-            _attribute(attributes, name, "a feature", ())
-        table = pd.DataFrame({name: [one.get(name) for one in attributes] for name in wanted}).infer_objects()
-        return read_features(table, ORIGIN)
+            _attribute(nodes, name, "a feature", ())
+        return read_features(
+            pd.DataFrame({name: [node.get(name) for node in nodes] for name in wanted}).infer_objects(), ORIGIN
+        )
     name = wanted or VECTOR
-    if wanted is None and not any(name in one for one in attributes):
+    if wanted is None and not any(name in node for node in nodes):
         return FeatureTable(None)
-    for node, one in enumerate(attributes):
-        if name not in one:
-            raise InputError(f"Node {node} has no attribute {name!r} to be its features; give every node one.")
-    rows = [one[name] for one in attributes]
-    sparse = all(isinstance(row, dict) for row in rows)
-    return FeatureTable(_from_dicts(rows, about) if sparse else _from_lists(rows, name))
+    for number, node in enumerate(nodes):
+        if name not in node:
+            raise InputError(f"Node {number} has no attribute {name!r} to be its features; give every node one.")
+    rows = [node[name] for node in nodes]
+    is_sparse = all(isinstance(row, dict) for row in rows)
+    return FeatureTable(_from_dicts(rows, about) if is_sparse else _from_lists(rows, name))
 
 
 def _from_lists(rows: list[Any], name: str) -> NDArray[Any]:

@@ -2,16 +2,13 @@
 
 | module | what it does |
 |---|---|
-| `csv_files` | reads both files, and says why no model could learn from them; start here |
-| `table_files`, `duckdb_files` | recognise and read tables with types: Parquet, Excel, .. |
-| `text_files` | opens text: compression, encoding, comments |
-| `delimited` | finds delimiter and column names of text, and reads its rows |
+| `csv_files` | reads both tables, joins them, and says why no model could learn from them; start here |
+| `table_files` | recognises and reads tables with types: Parquet, Excel, DuckDB, .. |
+| `text_files` | checks text, finds its delimiter and the names of its columns, and reads its rows |
 | `column_roles` | says which column is the id, the label, an end of an edge, .. |
-| `assemble` | turns columns into ids, labels, features and edges, and joins them; frames of pandas enter here |
-| `node_ids`, `text_lookup` | ids, and finding them among millions |
-| `label_columns` | labels, numbers to predict, and splits |
-| `feature_columns`, `free_text` | encode features |
-| `text_columns` | values that are compared as text |
+| `node_ids` | ids, and finding them among millions |
+| `label_columns` | labels, numbers to predict, splits, and files of further labels |
+| `feature_columns`, `feature_table` | the kinds of feature columns, and the matrix that they become |
+| `text_columns` | names of columns, words for a missing value, values that are compared as text |
 | `findings` | what `hiergcn check` reports |
-| `further_labels` | joins files of labels to a graph |
 """

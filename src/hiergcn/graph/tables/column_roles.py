@@ -1,17 +1,20 @@
 """Columns with a role: ids, labels or targets, splits, ends of edges and weights. All others of the nodes are features.
 
-A column has the role that the caller gives it, or that its name usually has, or that its place suggests.
+A column has the role that the caller gives it, or that its name usually has, or that its place suggests. All readers
+choose here. What was chosen is a value of plain names, `ColumnRoles`, which can be stored and used for another table.
 """
 
 import difflib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from hiergcn.errors import InputError
-from hiergcn.graph.tables.delimited import Layout, Origin
 from hiergcn.graph.tables.feature_columns import FeatureColumn
-from hiergcn.graph.tables.label_columns import SPLIT
-from hiergcn.graph.tables.text_columns import column_name
+from hiergcn.graph.tables.text_columns import Origin, column_name
+
+if TYPE_CHECKING:
+    from hiergcn.graph.graph import Graph
 
 ENDS = (
     ("source", "target"),
@@ -21,7 +24,7 @@ ENDS = (
     ("u", "v"),
     ("citing", "cited"),
 )
-WEIGHT = ("weight",)
+WEIGHT, SPLIT = "weight", "split"
 INDEX = "__index_level_0__"
 """The name under which pandas writes an index without a name to Parquet: ids, if no column holds them, or nothing."""
 ID = ("id", "node", "node_id", "nodeid", INDEX)
@@ -29,30 +32,56 @@ LABEL = ("label", "class")
 SHOWN = 10  # columns in a sentence
 
 
-@dataclass(frozen=True)
-class CsvOptions:
-    """Roles of columns that the caller names; None means to detect them."""
+class NodeOptions(TypedDict, total=False):
+    """What is to be predicted, and the split: columns of the nodes, or attributes. None means to detect them."""
 
-    id: str | None = None
-    label: str | None = None
-    split: str | None = None
-    drop: Sequence[str] = ()
-    """Columns of the nodes to leave out."""
-    ends: tuple[str, str] | None = None
-    """Columns of the edges that name their ends."""
-    target: str | None = None
-    """Column of the nodes that holds a number to predict."""
-    weight: str | None = None
-    delimiter: str | None = None
-    unknown: Sequence[str] | None = None
-    """Labels that mean unknown, instead of the usual words."""
-    known: Sequence[FeatureColumn] | None = None
+    label: str | None
+    """Holds the classes; by default `label` or `class`. Blank means unknown."""
+    target: str | None
+    """Holds a number to predict, instead of a label."""
+    split: str | None
+    """Says train, validation or test, which `fit` uses; by default `split`."""
+    drop: Sequence[str]
+    """Columns of the nodes to leave out; all others are features."""
+    unknown: Sequence[str] | None
+    """Labels that mean unknown, instead of "unknown", "-1", "NA" and other usual words."""
+
+
+class FrameOptions(NodeOptions, total=False):
+    """Columns of two tables, too."""
+
+    id: str | None
+    """Column of the node ids; by default one named `id`, `node` or the like, else the first."""
+    ends: tuple[str, str] | None
+    """The two columns of the edges that hold ids; by default those with usual names, else the first two."""
+    weight: str | None
+    """Column of the edge weights; by default `weight`."""
+
+
+class CsvOptions(FrameOptions, total=False):
+    """How files are written, too."""
+
+    delimiter: str | None
+    """Between columns; guessed by default."""
+    known: Sequence[FeatureColumn] | None
     """Columns of another table of nodes, by which these are encoded; a split is not read then."""
 
-    @property
-    def of_nodes(self) -> str | None:
-        """A column of the nodes that the caller names, if any."""
-        return self.id or self.label or self.target or self.split or next(iter(self.drop), None)
+
+def checked_options(options: Mapping[str, Any], kind: type[NodeOptions], like: "Graph | None" = None) -> CsvOptions:
+    """Return options, whose names must be those of their kind: Python does not check them."""
+    names = [name for name in kind.__annotations__ if name != "known"]
+    for name in options:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1)
+            meant = f"did you mean {near[0]!r}? There are" if near else "there are"
+            raise TypeError(f"There is no option {name!r}; {meant} {', '.join(names)}.")
+    return cast(CsvOptions, options if like is None else {**options, "known": like.columns})
+
+
+def node_option(options: CsvOptions) -> str | None:
+    """Return a column of the nodes that the caller names, if any."""
+    named = (options.get(name) for name in ("id", "label", "target", "split"))
+    return next((str(name) for name in (*named, *(options.get("drop") or ())) if name), None)
 
 
 @dataclass(frozen=True)
@@ -70,33 +99,30 @@ class NodeColumns:
     @classmethod
     def choose(cls, origin: Origin, columns: Sequence[str], options: CsvOptions) -> "NodeColumns":
         """Return the roles, by the names given or by usual names."""
-        for name in options.drop:
-            _pick(origin, columns, name)
-        dropped = tuple(column_name(name) for name in options.drop)
-        features = {column.name for column in options.known or ()}
+        dropped = tuple(str(_pick(origin, columns, name)) for name in (options.get("drop") or ()))
+        known = options.get("known")
+        features = {column.name for column in known or ()}
         left = [name for name in columns if name not in dropped]
         free = [name for name in left if name not in features]  # for roles that the caller gives no column
         if not left:
             raise InputError(f"{origin}: every column is dropped; keep at least the column of the ids.")
-        id_column = _pick(origin, left, options.id) or _usual(free, ID) or (free or left)[0]
+        id_column = _pick(origin, left, options.get("id")) or _usual(free, ID) or (free or left)[0]
         if INDEX in left and id_column != INDEX:
             dropped = (*dropped, INDEX)
-        target_column = _pick(origin, left, options.target)
-        if target_column is not None and options.label is not None:
+        target = _pick(origin, left, options.get("target"))
+        if target is not None and options.get("label") is not None:
             raise InputError("Both a label (classes) and a target (numbers) are named; give one of them.")
-        label_column = _pick(origin, left, options.label)
-        if label_column is None and target_column is None:
-            label_column = _usual(free, LABEL)
-        aim = label_column or target_column
-        split_column = _pick(origin, left, options.split)
-        if options.known is None and split_column is None:
-            split_column = _usual([name for name in left if name not in (id_column, aim)], (SPLIT,))
+        label = _pick(origin, left, options.get("label")) or (None if target is not None else _usual(free, LABEL))
+        aim = label or target
+        split = _pick(origin, left, options.get("split"))
+        if known is None and split is None:
+            split = _usual([name for name in left if name not in (id_column, aim)], (SPLIT,))
         if id_column == aim:
-            role = "label" if target_column is None else "target"
+            role = "label" if target is None else "target"
             raise InputError(f"{origin}: column {id_column!r} is the id and cannot be the {role}, too; name another.")
-        if split_column in (id_column, aim) and split_column is not None:
-            raise InputError(f"{origin}: column {split_column!r} cannot be split and id or label; name another.")
-        return cls(id_column, label_column, split_column, dropped, target_column, options.label is not None)
+        if split in (id_column, aim) and split is not None:
+            raise InputError(f"{origin}: column {split!r} cannot be split and id or label; name another.")
+        return cls(id_column, label, split, dropped, target, options.get("label") is not None)
 
     @property
     def text(self) -> set[str]:
@@ -119,12 +145,12 @@ class EdgeColumns:
         if len(columns) < 2:
             raise InputError(f"{origin}: one column, but an edge has two ends; give a column for each.")
         usual = usual_ends(columns)
-        given = options.ends or (None, None)
+        given = options.get("ends") or (None, None)
         named = [
             _pick(origin, columns, name) or _usual(columns, (usual or ())[k : k + 1]) for k, name in enumerate(given)
         ]
         free = [name for name in columns if name not in named]
-        weight = _pick(origin, columns, options.weight) or _usual(free, WEIGHT)
+        weight = _pick(origin, columns, options.get("weight")) or _usual(free, (WEIGHT,))
         left = sorted((name for name in free if name != weight), key=lambda name: name == "")
         if len(left) < named.count(None):
             raise InputError(f"{origin}: one column beside {weight!r:.80}, but an edge has two ends; give both.")
@@ -134,6 +160,18 @@ class EdgeColumns:
         if ends[0] == ends[1]:
             raise InputError(f"{origin}: column {ends[0]!r} cannot be both ends of an edge; name two columns.")
         return cls((ends[0], ends[1]), weight, usual is not None)
+
+
+@dataclass(frozen=True)
+class ColumnRoles:
+    """The roles of all columns of a graph's tables, as names that another table can be read by."""
+
+    edges: EdgeColumns
+    nodes: NodeColumns | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, which JSON keeps."""
+        return asdict(self)
 
 
 def usual_ends(columns: Sequence[str]) -> tuple[str, str] | None:
@@ -146,7 +184,7 @@ def shown_names(names: Sequence[str], most: int = SHOWN, width: int = 80) -> str
     return ", ".join(f"{name!r:.{width}}" for name in names[:most]) + (", .." if len(names) > most else "")
 
 
-def _usual(columns: Sequence[str], words: Sequence[str]) -> str | None:
+def _usual(columns: Iterable[str], words: Sequence[str]) -> str | None:
     """Return the first column that has one of the names, in any case."""
     return next((name for word in words for name in columns if name.lower() == word), None)
 
@@ -159,7 +197,7 @@ def _pick(origin: Origin, columns: Sequence[str], wanted: str | None) -> str | N
     if name not in columns:
         near = difflib.get_close_matches(name, columns, n=1)
         meant = f"; did you mean {near[0]!r}?" if near else "."
-        if isinstance(origin, Layout) and len(columns) == 1:
+        if origin.is_delimited and len(columns) == 1:
             meant = "; if it has several columns, name their delimiter (--delimiter, delimiter=)."
         raise InputError(f"{origin} has no column {name!r}{meant} Its columns are {shown_names(columns)}.")
     return name

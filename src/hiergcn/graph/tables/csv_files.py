@@ -1,8 +1,17 @@
-"""A graph from a file of edges and, if there is one, a file of nodes."""
+"""A graph from a table of edges and, if there is one, a table of nodes: from files, or from frames of any reader.
 
-from collections.abc import Sequence
+Edges: a row per edge. Nodes: a row per node with its id, perhaps a label (blank if unknown), and features;
+`column_roles` says which column is what. Ids are compared as text, without blanks around them, so that 7 and 007 are
+two nodes; if all of them are whole numbers they become whole numbers. Every reader of tables ends in `graph_parts`, so
+that the same data mean the same in every format.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,17 +21,65 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
+from hiergcn.graph.adjacency import LARGEST_WEIGHT, symmetric_adjacency
+from hiergcn.graph.coordinates import find_coordinates
 from hiergcn.graph.graph import Graph
-from hiergcn.graph.tables.assemble import EdgeTable, NodeTable, edges_of, graph_parts, nodes_of
-from hiergcn.graph.tables.column_roles import ID, LABEL, CsvOptions, EdgeColumns, NodeColumns, shown_names, usual_ends
-from hiergcn.graph.tables.delimited import LONG, Layout, layout_of, read_long_nodes, read_long_table, read_table
-from hiergcn.graph.tables.label_columns import look_like_numbers
+from hiergcn.graph.split import Split
+from hiergcn.graph.tables.column_roles import (
+    ID,
+    LABEL,
+    ColumnRoles,
+    CsvOptions,
+    EdgeColumns,
+    NodeColumns,
+    node_option,
+    shown_names,
+    usual_ends,
+)
+from hiergcn.graph.tables.feature_columns import floats
+from hiergcn.graph.tables.feature_table import FeatureTable, read_features
+from hiergcn.graph.tables.label_columns import Labels, look_like_numbers, read_labels, read_targets, split_from_column
 from hiergcn.graph.tables.node_ids import IdColumn
 from hiergcn.graph.tables.table_files import TableFile, typed_table
+from hiergcn.graph.tables.text_columns import Origin
+from hiergcn.graph.tables.text_files import LONG, Layout, is_number
+from hiergcn.graph.target import TARGET
 
 PACKED = (".gz", ".zst", ".bz2", ".xz")
 USUAL_NAMES = ("edges", "edge", "edgelist", "edge_list", "links", "graph")
 """Names of files of edges that say nothing about the graph."""
+MOST_UNLISTED = 0.2
+"""Ids that only the edges name, as a share of the ids that the nodes list; above it, the two do not belong together."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTable:
+    """The content of a table of nodes."""
+
+    origin: Origin
+    columns: NodeColumns
+    ids: IdColumn
+    features: FeatureTable
+    labels: Labels | None
+    targets: NDArray[np.float64] | None
+    split: Split | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeTable:
+    """The content of a table of edges."""
+
+    origin: Origin
+    columns: EdgeColumns
+    ends: tuple[IdColumn, IdColumn]
+    weight: NDArray[np.float64] | None
+    unused: tuple[str, ...]
+    """Columns that are neither an end nor a weight."""
+    notes: tuple[str, ...] = ()
+    """On the file; they come before those on the nodes."""
+    ids: IdColumn | None = None
+    """The ids of all nodes, if the file counts them, such as a matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +89,22 @@ class CsvGraph:
     graph: Graph
     edges: EdgeTable
     nodes: NodeTable | None
-    layouts: tuple[Layout | TableFile, ...]
-    """Of the file of edges, then of the file of nodes."""
+
+    @cached_property
+    def positions(self) -> list[NDArray[np.int64]]:
+        """The numbers of both ends of each edge."""
+        ids = IdColumn.from_column(pd.Series(self.graph.ids))
+        return [end.positions_in(ids) for end in self.edges.ends]
+
+    @cached_property
+    def pairs(self) -> NDArray[np.int64]:
+        """Each distinct edge that is no self-loop as one number, source * n + target."""
+        source, target = self.positions
+        return np.asarray(pd.unique((source * self.graph.n_nodes + target)[source != target]))
+
+    @property
+    def roles(self) -> ColumnRoles:
+        return ColumnRoles(self.edges.columns, None if self.nodes is None else self.nodes.columns)
 
     @property
     def obstacle(self) -> str | None:
@@ -41,15 +112,22 @@ class CsvGraph:
         if self.nodes is None:
             remedy = "name a CSV of nodes after it, and its column of labels with --label"
             return f"{self.edges.origin} has edges and no labels; {remedy}."
-        layout, column, labels = self.layouts[1], self.nodes.columns.label, self.graph.labels
-        if self.graph.targets is not None:
-            return self._missing_targets(self.graph.targets)
+        file, roles, graph = self.nodes.origin, self.nodes.columns, self.graph
+        column, labels, targets = roles.label, graph.labels, graph.targets
+        if targets is not None:
+            where, known = f"{file}, column {graph.target_name!r}", targets[~np.isnan(targets)]
+            if known.size < 2:
+                values = "every value is blank" if not known.size else "one value is known"
+                return f"{where}: {values}; give the numbers of some nodes, or name another column with --target."
+            same = f"{where}: every value is {known[0]:g}; give nodes with different values."
+            return same if np.ptp(known) == 0 else None
         if column is None or labels is None:
-            others = shown_names([name for name in layout.names if name != self.nodes.columns.id]) or "no columns"
-            missing = f"{layout} has no column named {' or '.join(LABEL)}"
+            names = file.names if isinstance(file, Layout | TableFile) else []
+            others = shown_names([name for name in names if name != roles.id]) or "no columns"
+            missing = f"{file} has no column named {' or '.join(LABEL)}"
             remedy = "name the column of the labels with --label, or of numbers to predict with --target"
             return f"{missing}; {remedy} (beside the ids there are {others})."
-        where, counts = f"{layout}, column {column!r}", np.bincount(labels[labels >= 0])
+        where, counts = f"{file}, column {column!r}", np.bincount(labels[labels >= 0])
         if not counts.any():
             words = self.nodes.labels.unknown_words if self.nodes.labels else ()
             if words:
@@ -57,22 +135,13 @@ class CsvGraph:
                 return f"{where}: {means}; give the class of some nodes, or name the words for it with --unknown."
             return f"{where}: every label is blank; give the class of some nodes, or name another column with --label."
         if np.count_nonzero(counts) == 1:
-            return f"{where}: every label is {self.graph.class_names[counts.argmax()]!r}; give two classes or more."
-        if not self.nodes.columns.label_named and self.nodes.labels and look_like_numbers(self.nodes.labels):
-            found = f"the labels are {len(self.graph.class_names):,} different numbers"
+            return f"{where}: every label is {graph.class_names[counts.argmax()]!r}; give two classes or more."
+        if not roles.label_named and self.nodes.labels and look_like_numbers(self.nodes.labels):
+            numbers = f"the labels are {len(graph.class_names):,} different numbers"
             number, each = f"--target {column} if the number is to be predicted", f"--label {column} if each is a class"
-            return f"{where}: {found}; give {number}, or {each}."
-        if self.graph.split is None and counts.max() == 1:
+            return f"{where}: {numbers}; give {number}, or {each}."
+        if graph.split is None and counts.max() == 1:
             return f"{where}: every class has one label; give one of them a second, so that some can validate."
-        return None
-
-    def _missing_targets(self, targets: NDArray[np.float64]) -> str | None:
-        where, known = f"{self.layouts[1]}, column {self.graph.target_name!r}", targets[~np.isnan(targets)]
-        if known.size < 2:
-            found = "every value is blank" if not known.size else "one value is known"
-            return f"{where}: {found}; give the numbers of some nodes, or name another column with --target."
-        if np.ptp(known) == 0:
-            return f"{where}: every value is {known[0]:g}; give nodes with different values."
         return None
 
 
@@ -86,110 +155,115 @@ def graph_name(edges: str | Path) -> str:
 def read_csv(edges: str | Path, nodes: str | Path | None = None, options: CsvOptions | None = None) -> CsvGraph:
     """Read both files; an `InputError` says what is wrong with them, and where."""
     options = options or CsvOptions()
+    if nodes is None and (name := node_option(options)):
+        raise InputError(f"Column {name!r} belongs to a file of nodes, and none is given; name it after the edges.")
     try:
-        return _read(edges, nodes, options)
+        file = _opened(edges, options)
+        with ThreadPoolExecutor(2) as pool:  # reads both tables at the same time: Arrow does not hold Python's lock
+            if file.path.is_file() and file.path.stat().st_size >= LONG:
+                pool.submit(import_module, "numba")  # which compiles the kernels that build a large graph
+            ahead = pool.submit(_read_typed_edges, file, options) if isinstance(file, TableFile) else None
+            listed = None if nodes is None else _read_nodes(_opened(nodes, options), options)
+            links = ahead.result() if isinstance(file, TableFile) else _read_edges(file, options, listed)  # type: ignore[union-attr]
+        return CsvGraph(Graph(**graph_parts(links, listed, graph_name(edges))), links, listed)
     except InputError:
-        if nodes is not None:
-            _check_order(edges, nodes, options.delimiter)
+        _check_files(edges, nodes, options)
         raise
 
 
-def _read(edges: str | Path, nodes: str | Path | None, options: CsvOptions) -> CsvGraph:
-    if nodes is None and options.of_nodes:
-        belongs = f"Column {options.of_nodes!r} belongs to a file of nodes"
-        raise InputError(f"{belongs}, and none is given; name it after the edges.")
-    opened = _opened(edges, options)
-    with ThreadPoolExecutor(2) as pool:  # reads both tables at the same time, since Arrow does not hold Python's lock
-        if opened.path.is_file() and opened.path.stat().st_size >= LONG:
-            pool.submit(import_module, "numba")  # which compiles the kernels that build a large graph
-        ahead = pool.submit(_read_typed_edges, opened, options) if isinstance(opened, TableFile) else None
-        known = None if nodes is None else _read_nodes(_opened(nodes, options), options)
-        table = None if known is None else known[0]
-        edges_layout: Layout | TableFile = opened
-        notes: tuple[str, ...] = ()
-        if isinstance(opened, Layout):
-            listed, edges_layout, notes = _read_edges(opened, options, table)
-        elif ahead is not None:
-            listed = ahead.result()
-    parts = graph_parts(listed, table, graph_name(edges))
-    graph = Graph(**parts | {"notes": (*notes, *parts["notes"])})
-    layouts = (edges_layout,) if known is None else (edges_layout, known[1])
-    return CsvGraph(graph, listed, table, layouts)
-
-
 def _opened(path: str | Path, options: CsvOptions) -> Layout | TableFile:
-    return typed_table(path) or layout_of(path, options.delimiter)
+    return typed_table(path) or Layout.from_path(path, options.get("delimiter"))
 
 
-def _check_order(edges: str | Path, nodes: str | Path, delimiter: str | None) -> None:
-    """Refuse edges and nodes in each other's place, which can fail in many ways that would not show the cause."""
-    ends, others = (usual_ends(_possible_names(file, delimiter)) for file in (nodes, edges))
-    if ends is not None and others is None:
+def _check_files(edges: str | Path, nodes: str | Path | None, options: CsvOptions) -> None:
+    """Refuse damaged text, and edges and nodes in each other's place: causes that other errors would not show."""
+    names: list[list[str]] = []
+    for path in (edges,) if nodes is None else (nodes, edges):
+        file = _opened(path, options)
+        if isinstance(file, Layout):
+            file.file.check()
+            names.append([*(field.strip() for field in file.first), *(file.commented_names or ())])
+        else:
+            names.append(file.names)
+    ends = usual_ends(names[0])
+    if nodes is not None and ends is not None and usual_ends(names[1]) is None:
         raise InputError(
             f"{nodes} has columns {ends[0]!r} and {ends[1]!r}, as edges have, but was given for the nodes; "
             f"name the file of edges first, then that of nodes."
         )
 
 
-def _possible_names(path: str | Path, delimiter: str | None) -> list[str]:
-    typed = typed_table(path)
-    if typed is not None:
-        return typed.names
-    layout = layout_of(path, delimiter)
-    return [*(field.strip() for field in layout.first), *(layout.commented_names or ())]
-
-
-def _read_nodes(layout: Layout | TableFile, options: CsvOptions) -> tuple[NodeTable, Layout | TableFile]:
-    if isinstance(layout, TableFile):
-        roles = NodeColumns.choose(layout, layout.names, options)
-        frame = layout.frame([name for name in layout.names if name not in roles.dropped])
-        return nodes_of(frame, layout, roles, options), layout
-    features = [column.name for column in options.known or ()]
-    named = (options.id, options.label, options.target, options.split)
-    given = [name for name in (*named, *options.drop, *features) if name]
-    layout = _with_header(layout, given, usual=any(name.lower() in ID for name in layout.commented_names or ()))
+def _read_nodes(file: Layout | TableFile, options: CsvOptions) -> NodeTable:
+    if isinstance(file, TableFile):
+        roles = NodeColumns.choose(file, file.names, options)
+        frame = file.frame([name for name in file.names if name not in roles.dropped])
+        return nodes_of(frame, file, roles, options)
+    known = options.get("known") or ()
+    named = [options.get(name) for name in ("id", "label", "target", "split")]
+    given = [str(name) for name in (*named, *(options.get("drop") or ()), *(column.name for column in known)) if name]
+    layout = _with_header(file, given, usual=any(name.lower() in ID for name in file.commented_names or ()))
     if not layout.header and not layout.commented_names and not given:
         raise InputError(
             f"{layout}, row {layout.first_line}: numbers instead of the names of the columns; add a line of names, or "
             f"name the columns by their places (--label 2, label='2')."
         )
-    columns = NodeColumns.choose(layout, layout.names, options)
-    text = columns.text | {column.name for column in options.known or () if column.kind == "category"}
-    cells = read_long_nodes(layout, layout.names, text=text)
-    cells = read_table(layout, layout.names, text=text) if cells is None else cells
-    table = nodes_of(cells, layout, columns, options)
+    names = layout.names
+    roles = NodeColumns.choose(layout, names, options)
+    text = roles.text | {column.name for column in known if column.is_word}
+    by_arrow = layout.read_by_arrow(names, dict.fromkeys(text, "string"), wanted=names, dense=True)
+    cells = None if by_arrow is None else _as_pandas_reads(by_arrow[0], text)
+    cells, layout = layout.read(names, text=text) if by_arrow is None or cells is None else (cells, by_arrow[1])
+    table = nodes_of(cells, layout, roles, options)
     notes = [_taken_for_names(layout)] if layout.header and layout.looks_like_data else []
-    return replace(table, notes=(*table.notes, *notes, *_comments_between(layout))), layout
+    return replace(table, notes=(*table.notes, *notes, *_comments_between(layout)))
+
+
+def _as_pandas_reads(table: Any, text: set[str]) -> pd.DataFrame | None:
+    """Return an Arrow table as a frame, blanks as missing; None if pandas might take a column for something else."""
+    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+    for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        if pa.types.is_string(column.type):
+            known = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+            first = next(iter(known[:1000].drop_null().to_pylist()), "")
+            if name not in text and (not first or is_number(first)):
+                return None
+            table = table.set_column(place, name, known)
+        elif column.type not in (pa.int64(), pa.float64()):
+            return None
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
 
 
 def _read_typed_edges(file: TableFile, options: CsvOptions) -> EdgeTable:
     roles = EdgeColumns.choose(file, file.names, options)
-    used = [*roles.ends, *([] if roles.weight is None else [roles.weight])]
-    return replace(edges_of(file.read(used), file.names, file, roles), ids=file.nodes)
+    table = file.read([*roles.ends, *([] if roles.weight is None else [roles.weight])])
+    return replace(edges_of(table, file.names, file, roles), ids=file.nodes)
 
 
-def _read_edges(
-    layout: Layout, options: CsvOptions, nodes: NodeTable | None
-) -> tuple[EdgeTable, Layout, tuple[str, ...]]:
-    if len(layout.first) < 2:
-        where = f"{layout}, row {layout.first_line}"
+def _read_edges(file: Layout, options: CsvOptions, nodes: NodeTable | None) -> EdgeTable:
+    if len(file.first) < 2:
+        where = f"{file}, row {file.first_line}"
         raise InputError(
             f"{where}: one column, but an edge has two ends; name the delimiter (--delimiter) if it is unusual."
         )
-    given = [name for name in (*(options.ends or ()), options.weight) if name]
-    known = nodes is not None and bool((IdColumn.of(pd.Series(layout.first[:2])).positions_in(nodes.ids) >= 0).all())
-    layout = _with_header(layout, given, usual=usual_ends(layout.commented_names or ()) is not None, data=known)
+    given = [name for name in (*(options.get("ends") or ()), options.get("weight")) if name]
+    first = IdColumn.from_column(pd.Series(file.first[:2]))
+    is_listed = nodes is not None and bool((first.positions_in(nodes.ids) >= 0).all())
+    layout = _with_header(file, given, usual=usual_ends(file.commented_names or ()) is not None, data=is_listed)
     names = layout.names
-    columns = EdgeColumns.choose(layout, names, options)
-    number = () if columns.weight is None else (columns.weight,)
-    table: Any = read_long_table(layout, names, text=columns.ends, number=number)
-    if table is None or (columns.weight and not np.isfinite(table[columns.weight].to_numpy()).all()):
-        table = read_table(layout, names, text=columns.ends)
-    found = edges_of(table, names, layout, columns, trimmed=layout.file.trimmed)
-    notes: list[str] = []
-    if layout.header and not columns.usual and not options.ends:
-        notes.insert(0, _taken_for_names(layout))
-    return found, layout, (*notes, *_comments_between(layout))
+    roles = EdgeColumns.choose(layout, names, options)
+    wanted = [*roles.ends, *([] if roles.weight is None else [roles.weight])]
+    types = dict.fromkeys(roles.ends, "string") | ({} if roles.weight is None else {roles.weight: "float64"})
+    by_arrow = layout.read_by_arrow(names, types, wanted=wanted)
+    if by_arrow is None or (roles.weight and not np.isfinite(by_arrow[0][roles.weight].to_numpy()).all()):
+        table, layout = layout.read(names, text=roles.ends)
+    else:
+        table, layout = by_arrow
+    links = edges_of(table, names, layout, roles, trimmed=layout.is_dense)
+    notes = [_taken_for_names(layout)] if layout.header and not roles.usual and not options.get("ends") else []
+    return replace(links, notes=(*notes, *_comments_between(layout)))
 
 
 def _with_header(layout: Layout, given: Sequence[str], *, usual: bool, data: bool = False) -> Layout:
@@ -213,5 +287,164 @@ def _taken_for_names(layout: Layout) -> str:
 
 def _comments_between(layout: Layout) -> list[str]:
     """Note comments below the first row, since a user may have ids that begin with #."""
-    between = layout.file.comments - layout.comments_above
+    between = layout.comments - layout.comments_above
     return [f"lines of {layout.path.name} that begin with # were taken for comments: {between:,}"] if between else []
+
+
+def nodes_of(table: pd.DataFrame, origin: Origin, columns: NodeColumns, options: CsvOptions) -> NodeTable:
+    """Return ids, labels or targets, split and features of a table of any values."""
+    ids = IdColumn.from_column(table[columns.id])
+    _check_no_blank(ids, origin, columns.id, "give every node an id")
+    if not len(ids):
+        raise InputError(f"{origin} has no rows; give a row per node.")
+    again = ids.first_repeated
+    if again is not None:
+        repeated = f"id {ids.text(again)!r:.80} is in an earlier row"
+        raise InputError(f"{origin.at(again, columns.id)}: {repeated}; list each node once.")
+    used = (columns.id, columns.label, columns.target, columns.split, *columns.dropped, "")
+    cells = table[[name for name in table.columns if name not in used]]
+    features = read_features(cells, origin, options.get("known"))
+    notes = list(features.notes)
+    if "" in table.columns and columns.id != "":
+        notes.append("a column without a name was left out")
+    if columns.dropped:
+        notes.append(f"columns dropped on request: {', '.join(columns.dropped)}")
+    unknown = options.get("unknown")
+    labels = None if columns.label is None else read_labels(table[columns.label], unknown)
+    targets = None if columns.target is None else read_targets(table[columns.target], origin, unknown)
+    notes += labels.notes if labels else []
+    split = None
+    if columns.split is not None and labels is None and targets is None:
+        notes.append(f"column {columns.split!r} was not used, because there are no labels")
+    elif columns.split is not None:
+        strata = labels.numbers if labels is not None else np.where(np.isnan(targets), -1, 0)  # type: ignore[arg-type]
+        split, more = split_from_column(table[columns.split], strata, ids.to_numpy(), origin, columns.split)
+        notes += more
+    if labels is not None and look_like_numbers(labels):
+        taken = f"the labels are {len(labels.class_names):,} different numbers, and each was taken for a class"
+        notes.append(f"{taken}; to predict the number, name the column as the target")
+    return NodeTable(origin, columns, ids, features, labels, targets, split, tuple(notes))
+
+
+def edges_of(
+    table: Any, names: Sequence[str], origin: Origin, columns: EdgeColumns, *, trimmed: bool = False
+) -> EdgeTable:
+    """Return both ends of each edge and its weight, of a frame or Arrow table of any values.
+
+    Args:
+        names: of all columns, even if the table has some of them only.
+        trimmed: whether there are no blanks around ids.
+    """
+    ends = _both(lambda name: IdColumn.from_column(table[name], trimmed=trimmed), columns.ends)
+    for name, end in zip(columns.ends, ends, strict=True):
+        _check_no_blank(end, origin, name, "an edge needs two ends")
+    weights = None
+    if columns.weight is not None:
+        column = table[columns.weight]
+        cells = column if isinstance(column, pd.Series) else pd.Series(column.to_numpy())
+        weights = np.asarray(floats(cells), np.float64)
+        wrong = np.flatnonzero(np.isnan(weights))
+        if wrong.size:
+            entry = "nothing" if pd.isna(cells.iloc[wrong[0]]) else repr(cells.iloc[wrong[0]])
+            raise InputError(f"{origin.at(wrong[0], columns.weight)}: {entry:.80} instead of a number; correct it.")
+        wrong = np.flatnonzero((weights < 0) | (weights > LARGEST_WEIGHT))
+        if wrong.size:
+            rule = f"must be finite, not negative and at most {LARGEST_WEIGHT:g}"
+            raise InputError(f"{origin.at(wrong[0], columns.weight)}: weight {weights[wrong[0]]} {rule}.")
+    unused = tuple(name for name in names if name not in (*columns.ends, columns.weight))
+    return EdgeTable(origin, columns, (ends[0], ends[1]), weights, unused)
+
+
+def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[str, Any]:
+    """Return the arguments of a `Graph`, by field name."""
+    ids, ends, notes = _all_ids(edges, nodes)
+    adjacency = symmetric_adjacency(ends[0], ends[1], edges.weight, len(ids))
+    notes = [*(f"column {name!r} of the edges was not used" for name in edges.unused), *notes]
+    loops = int(np.count_nonzero(ends[0] == ends[1]))
+    again = ends[0].size - loops - adjacency.nnz // 2
+    if loops:
+        notes.append(f"self-loops dropped: {loops:,}")
+    if again:
+        notes.append(f"rows that repeat an edge, in the same or the other direction, or have weight 0: {again:,}")
+    parts = {"adjacency": adjacency, "ids": ids, "name": name}
+    if nodes is None:
+        return parts | {"notes": (*edges.notes, *notes)}
+    extra = len(ids) - len(nodes.ids)
+    features = nodes.features.with_blank_rows(extra)
+    return parts | {
+        "features": features.matrix,
+        "columns": features.columns if features.matrix is not None else (),
+        "missing": features.missing,
+        "texts": features.texts,
+        "coordinates": None if features.matrix is None else find_coordinates(features),
+        "labels": None if nodes.labels is None else np.append(nodes.labels.numbers, np.full(extra, -1)),
+        "class_names": () if nodes.labels is None else nodes.labels.class_names,
+        "targets": None if nodes.targets is None else np.append(nodes.targets, np.full(extra, np.nan)),
+        "target_name": nodes.columns.target or TARGET,
+        "split": nodes.split,
+        "notes": (*edges.notes, *nodes.notes, *notes),
+    }
+
+
+def _check_no_blank(ids: IdColumn, origin: Origin, column: str, remedy: str) -> None:
+    blank = ids.first_blank
+    if blank is not None:
+        raise InputError(f"{origin.at(blank, column)}: the id is blank; {remedy}.")
+
+
+def _both(work: Callable[[Any], Any], ends: Sequence[Any]) -> list[Any]:
+    """Do the same for both ends of the edges, at the same time: Arrow does not hold Python's lock."""
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(work, ends))
+
+
+def _all_ids(edges: EdgeTable, nodes: NodeTable | None) -> tuple[IdColumn, list[NDArray[np.int64]], list[str]]:
+    """Return the ids of all nodes, the numbers of both ends of each edge, and notes.
+
+    The nodes of the table come first, in their order; then those that only edges name, in natural order.
+    """
+    if nodes is None:
+        ids = edges.ids or edges.ends[0].followed_by(edges.ends[1]).distinct().in_natural_order()
+        if not len(ids):
+            raise InputError(f"{edges.origin} has no rows; give a row per edge, or a file of nodes.")
+        return ids, _both(lambda end: end.positions_in(ids), edges.ends), []
+    ends = _both(lambda end: end.positions_in(nodes.ids), edges.ends)
+    absent = [np.flatnonzero(positions < 0) for positions in ends]
+    if not any(rows.size for rows in absent):
+        return nodes.ids, ends, []
+    sources, targets = (end.rows(rows) for end, rows in zip(edges.ends, absent, strict=True))
+    extra = sources.followed_by(targets).distinct().in_natural_order()
+    none_listed = all(rows.size == len(end) for rows, end in zip(absent, edges.ends, strict=True))
+    has_features = nodes.features.matrix is not None
+    if none_listed or (has_features and len(extra) > MOST_UNLISTED * len(nodes.ids)):
+        row, side = min((int(rows[0]), side) for side, rows in enumerate(absent) if rows.size)
+        value = edges.ends[side].text(row)
+        table = str(nodes.origin)
+        table = table[:1].lower() + table[1:] if isinstance(nodes.origin.name, str) else table
+        where = f"{edges.origin}, row {edges.origin.row(row)}: id {value!r:.80} is not in {table}"
+        hint = _alike_hint(value, nodes.ids)
+        if none_listed:
+            raise InputError(f"{where}, and no other id of the edges is; write ids alike in both{hint}.")
+        remedy = f"add it there or take the edge out ({len(extra):,} such ids)"
+        raise InputError(f"{where}, so it has no features; {remedy}{hint}.")
+    for positions, rows, names in zip(ends, absent, (sources, targets), strict=True):
+        positions[rows] = len(nodes.ids) + names.positions_in(extra)
+    blank = " and with every feature missing" if has_features else ""
+    note = f"ids that only the edges name, now nodes without a label{blank}: {len(extra):,}"
+    return nodes.ids.followed_by(extra), ends, [note]
+
+
+def _alike_hint(value: str, ids: IdColumn) -> str:
+    """Return a node id that differs from this one in form only: P1 and p1, 7 and 7.0 or 007.
+
+    The two encodings of é and zero-width characters count as form, too.
+    """
+
+    def plain(text: str) -> str:
+        return re.sub(r"^\+?0*(?=\d)|\.0+$|[\s\u200b\ufeff]", "", unicodedata.normalize("NFKC", text).casefold())
+
+    near = next((text for text in map(str, ids.to_numpy()) if plain(text) == plain(value)), None)
+    if near is None:
+        return ""
+    shown = repr(near) if unicodedata.normalize("NFC", near) != unicodedata.normalize("NFC", value) else ascii(near)
+    return f"; perhaps it is {shown:.60} there"

@@ -2,11 +2,16 @@
 
 A label or target is unknown if it is blank, missing (None, NaN) or one of the words for it, `UNKNOWN`; the caller can
 give other words. -1 is an unknown label, but a target like any other number.
+
+A file of further labels is joined to the nodes of a graph by their ids. `hiergcn suggest` writes such a file with an
+empty column of labels. A row whose label is unknown says nothing. A label that differs from the one that a node has
+replaces it, so that a wrong label can be corrected; a note says so.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,9 +20,13 @@ from numpy.typing import NDArray
 from hiergcn.errors import InputError
 from hiergcn.graph.order import canonical_order, natural_order
 from hiergcn.graph.split import PARTS, Split
-from hiergcn.graph.tables.delimited import MISSING, Origin
+from hiergcn.graph.tables.column_roles import LABEL, CsvOptions, NodeColumns, shown_names
 from hiergcn.graph.tables.feature_columns import floats
-from hiergcn.graph.tables.text_columns import TextColumn
+from hiergcn.graph.tables.text_columns import MISSING, Origin, TextColumn
+from hiergcn.graph.tables.text_files import Layout
+
+if TYPE_CHECKING:
+    from hiergcn.graph.graph import Graph
 
 UNKNOWN = ("unknown", "unlabelled", "unlabeled", "-1", "-1.0")
 """Words for an unknown label, in upper or lower case, in addition to those for a missing feature."""
@@ -29,8 +38,8 @@ FEW_LABELS = 5
 """Labels per distinct number, on average, above which they count as classes."""
 GAPS = 3
 """Whole numbers that cover a range this many times as large as their count are not class codes."""
-SPLIT = "split"
 SPLIT_WORDS = {"train": 0, "training": 0, "validation": 1, "val": 1, "valid": 1, "dev": 1, "test": 2}
+SHOWN_CHANGES = 3  # changed labels in a note
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +70,17 @@ def read_labels(column: "pd.Series[Any]", unknown: Sequence[str] | None = None, 
         unknown: words that mean unknown, instead of the usual ones.
         classes: names that are classes in any case.
     """
-    text = TextColumn.of(column)
+    text = TextColumn.from_column(column)
     counts = np.bincount(text.code[text.code >= 0], minlength=len(text.values))
     words = [is_unknown(value, unknown) and value not in classes for value in text.values]
-    found = tuple((text.values[k], int(count)) for k, count in enumerate(counts) if words[k] and count)
+    meant = tuple((text.values[k], int(count)) for k, count in enumerate(counts) if words[k] and count)
     names = natural_order(text.values[~np.asarray(words, bool) & (counts > 0)])
-    return Labels(np.append(names.get_indexer(text.values), -1)[text.code].astype(np.int64), tuple(names), found)
+    return Labels(np.append(names.get_indexer(text.values), -1)[text.code].astype(np.int64), tuple(names), meant)
 
 
-def labels_of(values: Any, n: int, unknown: Sequence[str] | None = None, classes: Sequence[str] = ()) -> Labels:
+def labels_from_values(
+    values: Any, n: int, unknown: Sequence[str] | None = None, classes: Sequence[str] = ()
+) -> Labels:
     """Return the labels of n Python values."""
     column = pd.Series(values).reset_index(drop=True)
     if len(column) != n:
@@ -91,9 +102,14 @@ def label_texts(labels: NDArray[np.int64], class_names: tuple[str, ...]) -> NDAr
 
 def read_targets(column: "pd.Series[Any]", origin: Origin, unknown: Sequence[str] | None = None) -> NDArray[np.float64]:
     """Return the number in each row, NaN if it is unknown."""
+
+    def means_unknown(entry: object) -> bool:  # -1 is a number
+        word = entry.strip() if isinstance(entry, str) else None
+        is_word = word is not None and is_unknown(word, unknown) and pd.isna(pd.to_numeric(word, errors="coerce"))
+        return word == "" or is_word
+
     if not pd.api.types.is_numeric_dtype(column):
-        words = column.map(lambda entry: isinstance(entry, str) and _is_unknown_target(entry.strip(), unknown))
-        column = column.astype(object).mask(words.astype(bool), None)
+        column = column.astype(object).mask(column.map(means_unknown).astype(bool), None)
     values = np.asarray(floats(column), np.float64)
     wrong = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
     if wrong.size:
@@ -117,22 +133,25 @@ def look_like_numbers(labels: Labels) -> bool:
     return fractions or float(np.ptp(values)) + 1 > GAPS * len(names)
 
 
-def _is_unknown_target(word: str, unknown: Sequence[str] | None) -> bool:
-    """Return whether a word means unknown; -1 is a number."""
-    return word == "" or (is_unknown(word, unknown) and pd.isna(pd.to_numeric(word, errors="coerce")))
-
-
 def split_from_column(
-    text: TextColumn, labels: NDArray[np.int64] | None, ids: NDArray[Any], origin: Origin, column: str
+    column: "pd.Series[Any]", labels: NDArray[np.int64], ids: NDArray[Any], origin: Origin, name: str
 ) -> tuple[Split, list[str]]:
     """Return the split that a column names, and notes on it. Nodes with a blank belong to no part."""
-    part = _parts(text, origin, column)
-    labels = np.full(part.size, -1) if labels is None else labels
+    text = TextColumn.from_column(column)
+    codes = [SPLIT_WORDS.get(str(value).lower(), len(PARTS)) for value in text.values]
+    part = np.array([*codes, -1], np.int64)[text.code]
+    wrong = np.flatnonzero(part == len(PARTS))
+    if wrong.size:
+        word = text.values[text.code[wrong[0]]]
+        raise InputError(
+            f"{origin.at(wrong[0], name)}: {word!r:.80} is not a part of a split; write train, validation, test or "
+            f"nothing, or drop the column (--drop, drop=[..])."
+        )
     bare = np.flatnonzero(((part == 0) | (part == 1)) & (labels < 0))
     if bare.size:
-        where, name = origin.at(bare[0], column), PARTS[part[bare[0]]]
-        raise InputError(f"{where}: a node for {name} has no label; give it one, or leave its split blank.")
-    return split_from_parts(part, labels, ids, f"column {column!r}")
+        where = f"{origin.at(bare[0], name)}: a node for {PARTS[part[bare[0]]]}"
+        raise InputError(f"{where} has no label; give it one, or leave its split blank.")
+    return split_from_parts(part, labels, ids, f"column {name!r}")
 
 
 def split_from_parts(
@@ -167,15 +186,79 @@ def part_names(split: Split, n: int) -> NDArray[Any]:
     return names
 
 
-def _parts(text: TextColumn, origin: Origin, column: str) -> NDArray[np.int64]:
-    """Return the part of each node, as an index of PARTS; blank is -1."""
-    places = np.array([SPLIT_WORDS.get(str(value).lower(), len(PARTS)) for value in text.values] + [-1], np.int64)
-    parts = places[text.code]
-    wrong = np.flatnonzero(parts == len(PARTS))
-    if wrong.size:
-        found = text.values[text.code[wrong[0]]]
+def with_further_labels(graph: "Graph", path: str | Path, unknown: Sequence[str] | None = None) -> "Graph":
+    """Return the graph with the labels of a CSV file, and a note on them; classes that are new come last.
+
+    If the graph has numbers to predict, the labels are numbers.
+    """
+    layout = Layout.from_path(path, None)
+    try:
+        return _with_labels_from_values(graph, layout, unknown)
+    except InputError:
+        layout.file.check()
+        raise
+
+
+def _with_labels_from_values(graph: "Graph", layout: Layout, unknown: Sequence[str] | None) -> "Graph":
+    roles, file = NodeColumns.choose(layout, layout.names, CsvOptions()), layout.path.name
+    if roles.label is None:
+        there = f"its columns are {shown_names(layout.names)}"
         raise InputError(
-            f"{origin.at(wrong[0], column)}: {found!r:.80} is not a part of a split; write train, validation, test or "
-            f"nothing, or drop the column (--drop, drop=[..])."
+            f"{layout} has no column named {' or '.join(LABEL)}; name the column of the labels so ({there})."
         )
-    return parts
+    table, _ = layout.read(layout.names, text=roles.text)
+    ids, labels = (table[name].fillna("").str.strip() for name in (roles.id, roles.label))
+    values: NDArray[Any]
+    if graph.targets is not None:
+        values = read_targets(labels, layout)
+        filled, remedy = np.flatnonzero(~np.isnan(values)), "value is blank; fill in those of some nodes"
+    else:
+        values = labels.mask(labels.map(lambda label: is_unknown(label, unknown)), "").to_numpy(object)
+        filled, remedy = np.flatnonzero(values != ""), "label is blank; fill in the class of some nodes"
+    if not filled.size:
+        raise InputError(f"{layout}, column {roles.label!r}: every {remedy}.")
+    node: NDArray[np.int64] = pd.Index(graph.ids.astype(str)).get_indexer(pd.Index(ids.iloc[filled]))
+    absent = np.flatnonzero(node < 0)
+    if absent.size:
+        row = filled[absent[0]]
+        wrong = f"id {ids.iloc[row]!r:.80} is not a node of the graph" if ids.iloc[row] else "the id is blank"
+        remedy = f"give the id of a node, such as {str(graph.ids[0])!r:.60}"
+        more = f" ({absent.size:,} such rows)" if absent.size > 1 else ""
+        raise InputError(f"{layout.at(row, roles.id)}: {wrong}; {remedy}{more}.")
+    given = pd.DataFrame({"node": node, "label": values[filled]})
+    differs = given.groupby("node")["label"].transform("nunique") > 1
+    again = np.flatnonzero(differs & given.duplicated("node"))
+    if again.size:
+        where = layout.at(filled[again[0]], roles.id)
+        raise InputError(f"{where}: an earlier row gives this node another label; keep one of them.")
+    if graph.targets is not None:
+        numbers = graph.targets.copy()
+        numbers[node] = values[filled]
+        notes = [f"values that {file} adds: {np.count_nonzero(np.isnan(graph.targets) & ~np.isnan(numbers)):,}"]
+        changed = np.flatnonzero(~np.isnan(graph.targets) & (graph.targets != numbers))
+        notes += [f"values that {file} changes: {changed.size:,}"] if changed.size else []
+        return replace(graph, targets=numbers, notes=(*graph.notes, *notes))
+    known = list(graph.class_names) if graph.labelled.size else []
+    names = [*known, *sorted(set(values[filled]) - set(known))]
+    before = np.full(graph.n_nodes, -1) if graph.labels is None or not known else graph.labels
+    after = before.copy()
+    after[node] = pd.Index(names).get_indexer(pd.Index(values[filled]))
+    notes = [f"labels that {file} adds: {np.count_nonzero((before < 0) & (after >= 0)):,}"]
+    changed = np.flatnonzero((before >= 0) & (before != after))
+    if changed.size:
+        shown = ", ".join(
+            f"{graph.ids[k]!s:.40} from {names[before[k]]!r:.40} to {names[after[k]]!r:.40}"
+            for k in changed[:SHOWN_CHANGES]
+        )
+        more = f" and {changed.size - SHOWN_CHANGES:,} more" if changed.size > SHOWN_CHANGES else ""
+        notes.append(f"labels that {file} changes: {shown}{more}")
+    if known and len(names) > len(known):
+        notes.append(f"classes that only {file} has: {shown_names(names[len(known) :])}")
+    return replace(graph, labels=after, class_names=tuple(names), notes=(*graph.notes, *notes))
+
+
+def with_more_training(split: Split, before: "Graph", after: "Graph") -> Split:
+    """Return the split with the nodes that got their first label in training."""
+    used = np.concatenate([split.train, split.validation, split.test, split.calibration])
+    added = np.setdiff1d(after.labelled, np.union1d(used, before.labelled))
+    return replace(split, train=np.concatenate([split.train, added]))

@@ -6,22 +6,21 @@ Ids are compared as text, without blanks around them. If all of a column are who
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from hiergcn.graph.tables.text_columns import as_text
-from hiergcn.graph.tables.text_lookup import WIDEST, TextLookup, buffers, is_dense
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
-MANY = 100_000
-"""Number of texts above which our own hash table is used. Arrow's is slower, but needs no compilation."""
 DENSE = 16
 """Whole numbers whose range is at most this multiple of their count are looked up in an array, not a hash table."""
+BLANKS = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f"
+"""All ASCII characters that count as blanks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,17 +28,54 @@ class IdColumn:
     """The id of each row."""
 
     values: "NDArray[np.int64] | pa.ChunkedArray"
-    """Whole numbers; or strings, null if blank."""
+    """Whole numbers; or large strings, null if blank."""
 
     @classmethod
-    def of(cls, column: "pd.Series[Any] | pa.ChunkedArray", *, trimmed: bool = False) -> "IdColumn":
+    def from_column(cls, column: "pd.Series[Any] | pa.ChunkedArray", *, trimmed: bool = False) -> "IdColumn":
         """Read a column of any values; `trimmed` promises that there are no blanks around texts."""
-        found = _from_series(column) if isinstance(column, pd.Series) else _from_arrow(column)
-        if isinstance(found, np.ndarray):
-            return cls(found)
-        strings = _without_blanks(found, trimmed)
-        whole = _whole_numbers(strings)
-        return cls(strings if whole is None else whole)
+        import pyarrow as pa
+        import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+        if isinstance(column, pa.ChunkedArray):
+            kind = column.type
+            if pa.types.is_integer(kind) and not pa.types.is_uint64(kind) and not column.null_count:
+                return cls(column.to_numpy().astype(np.int64))
+            kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+            is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+            column = column.cast(pa.large_string()) if is_text else column.to_pandas()
+        if isinstance(column, pa.ChunkedArray):
+            strings = column
+        elif pd.api.types.is_integer_dtype(column) and not column.hasnans and not (column.max() >= 2**63):
+            return cls(column.to_numpy(np.int64))
+        elif isinstance(column.dtype, pd.StringDtype):
+            strings = pa.chunked_array(pa.array(column.array)).cast(pa.large_string())
+        else:
+            if pd.api.types.infer_dtype(column, skipna=True) not in ("string", "empty"):
+                column = as_text(column)
+            strings = pa.chunked_array([pa.array(column, pa.large_string(), from_pandas=True)])
+        if not trimmed:
+            is_ascii = pc.all(pc.string_is_ascii(strings)).as_py()
+            strings = pc.ascii_trim(strings, BLANKS) if is_ascii else pc.utf8_trim_whitespace(strings)
+        empty = pc.equal(pc.binary_length(strings), 0)
+        if pc.any(empty).as_py():
+            strings = pc.if_else(empty, pa.scalar(None, pa.large_string()), strings)
+        return cls(strings)._as_whole_numbers()
+
+    def _as_whole_numbers(self) -> "IdColumn":
+        """Return whole numbers if every text is one in its usual form."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        strings = self.strings
+        if strings.null_count or not len(strings):
+            return self
+        try:
+            strings[:1].cast(pa.int64())  # most columns of text show in the first row that they are
+            whole = strings.cast(pa.int64())
+        except pa.ArrowInvalid:
+            return self
+        is_usual = pc.all(pc.equal(whole.cast(pa.large_string()), strings)).as_py()  # Arrow takes 0xA for 10
+        return IdColumn(whole.to_numpy()) if is_usual else self
 
     def __len__(self) -> int:
         return len(self.values)
@@ -54,8 +90,7 @@ class IdColumn:
         return pa.chunked_array([pa.array(self.values).cast(pa.large_string())])
 
     def text(self, row: int | np.integer[Any]) -> str:
-        value = self.values[int(row)]
-        return str(value) if isinstance(self.values, np.ndarray) else str(value.as_py())
+        return str(self.rows(np.array([row])).to_numpy()[0])
 
     def to_numpy(self) -> NDArray[Any]:
         """Return whole numbers, or texts as Python objects."""
@@ -70,32 +105,20 @@ class IdColumn:
             return None
         return int(np.argmax(self.values.is_null().to_numpy()))
 
-    @cached_property
-    def _lookup(self) -> TextLookup | None:
-        """The table that finds these ids; None for few, for very long ones and for whole numbers."""
-        import pyarrow.compute as pc  # type: ignore[import-untyped]
-
-        if isinstance(self.values, np.ndarray) or len(self) < MANY or self.values.null_count:
-            return None
-        longest = pc.max(pc.binary_length(self.values)).as_py()
-        return TextLookup.of(self.values, longest) if longest <= WIDEST else None
-
     @property
     def first_repeated(self) -> int | None:
         """The first row whose id is that of an earlier row."""
-        if self._lookup is not None:
-            return self._lookup.repeated
-        if isinstance(self.values, np.ndarray) and (table := _PlaceTable.of(self.values)) is not None:
-            alone = bool((table.find(self.values) == np.arange(len(self))).all())
-        else:
-            alone = len(self.distinct()) == len(self)
-        return None if alone else int(pd.Series(self.to_numpy()).duplicated().argmax())
+        if len(self.distinct()) == len(self):
+            return None
+        return int(pd.Series(self.to_numpy()).duplicated().argmax())
 
     def distinct(self) -> "IdColumn":
         """Return each id once."""
+        import pyarrow as pa
+
         if isinstance(self.values, np.ndarray):
             return IdColumn(pd.unique(self.values))
-        return IdColumn(_chunked(self.values.unique()))
+        return IdColumn(pa.chunked_array([self.values.unique()]))
 
     def rows(self, wanted: NDArray[Any]) -> "IdColumn":
         """Return the ids of some rows."""
@@ -107,9 +130,11 @@ class IdColumn:
 
     def followed_by(self, other: "IdColumn") -> "IdColumn":
         """Return these ids, then the others."""
+        import pyarrow as pa
+
         if isinstance(self.values, np.ndarray) and isinstance(other.values, np.ndarray):
             return IdColumn(np.concatenate([self.values, other.values]))
-        return IdColumn(_chunked(*self.strings.chunks, *other.strings.chunks))
+        return IdColumn(pa.chunked_array([*self.strings.chunks, *other.strings.chunks], pa.large_string()))
 
     def in_natural_order(self) -> "IdColumn":
         """Return whole numbers by value, texts by the alphabet."""
@@ -120,111 +145,21 @@ class IdColumn:
         return IdColumn(self.values.take(pc.sort_indices(self.values)))
 
     def positions_in(self, ids: "IdColumn") -> NDArray[np.int64]:
-        """Return the place of each id among others, all different; -1 if it is not there."""
-        mine, theirs = self.values, ids.values
-        if isinstance(mine, np.ndarray) and isinstance(theirs, np.ndarray):
-            return _places(mine, theirs)
-        if ids._lookup is not None and not self.strings.null_count:
-            return ids._lookup.places(self.strings)
-        import pyarrow.compute as pc
+        """Return the position of each id among others, all different; -1 if it is not there."""
+        wanted, listed = self.values, ids.values
+        if not isinstance(wanted, np.ndarray) or not isinstance(listed, np.ndarray):
+            import pyarrow.compute as pc
 
-        found = pc.index_in(self.strings, value_set=ids.strings.combine_chunks()).fill_null(-1)
-        places: NDArray[np.int64] = found.to_numpy().astype(np.int64)
-        return places
-
-
-def _places(wanted: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    if not ids.size or not wanted.size:
-        return np.full(wanted.size, -1)
-    table = _PlaceTable.of(ids)
-    found = pd.Index(ids).get_indexer(pd.Index(wanted)) if table is None else table.find(wanted)
-    return found.astype(np.int64, copy=False)
-
-
-class _PlaceTable(NamedTuple):
-    """The place of each whole number from `low` on; the last entry is -1, as are numbers that are not there."""
-
-    low: int
-    place: NDArray[np.integer[Any]]
-
-    @classmethod
-    def of(cls, ids: NDArray[np.int64]) -> "_PlaceTable | None":
-        """Return the table; None for numbers that are too far apart. Of equal ones the last counts."""
-        low, high = (int(ids.min()), int(ids.max())) if ids.size else (0, 0)
-        if high - low >= DENSE * ids.size + 1000:
-            return None
-        kind: type[np.integer[Any]] = np.int32 if ids.size <= np.iinfo(np.int32).max else np.int64
-        place = np.full(high - low + 2, -1, kind)
-        place[ids - low] = np.arange(ids.size)
-        return cls(low, place)
-
-    def find(self, wanted: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
-        inside = (wanted >= self.low) & (wanted < self.low + len(self.place) - 1)
-        return self.place[wanted - self.low if inside.all() else np.where(inside, wanted - self.low, -1)]
-
-
-def _from_series(column: "pd.Series[Any]") -> "NDArray[np.int64] | pa.ChunkedArray":
-    import pyarrow as pa
-
-    if pd.api.types.is_integer_dtype(column) and not column.hasnans:
-        try:
-            return column.to_numpy(np.int64)
-        except OverflowError:
-            pass
-    if isinstance(column.dtype, pd.StringDtype):
-        return _chunked(*pa.chunked_array(pa.array(column.array)).cast(pa.large_string()).chunks)
-    if pd.api.types.infer_dtype(column, skipna=True) not in ("string", "empty"):
-        column = as_text(column)
-    return _chunked(pa.array(column, pa.large_string(), from_pandas=True))
-
-
-def _from_arrow(column: "pa.ChunkedArray") -> "NDArray[np.int64] | pa.ChunkedArray":
-    import pyarrow as pa
-
-    kind = column.type
-    if pa.types.is_integer(kind) and not pa.types.is_uint64(kind) and not column.null_count:
-        whole: NDArray[np.int64] = column.to_numpy().astype(np.int64)
-        return whole
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return column.cast(pa.large_string())
-    return _from_series(column.to_pandas())
-
-
-def _without_blanks(strings: "pa.ChunkedArray", trimmed: bool) -> "pa.ChunkedArray":
-    """Return texts without blanks around them; those that are nothing else are null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    bare = strings if trimmed or is_dense(strings) else pc.utf8_trim_whitespace(strings)
-    empty = pc.equal(pc.binary_length(bare), 0)
-    return pc.if_else(empty, pa.scalar(None, pa.large_string()), bare) if pc.any(empty).as_py() else bare
-
-
-def _whole_numbers(strings: "pa.ChunkedArray") -> NDArray[np.int64] | None:
-    """Return the numbers if every text is one in its usual form."""
-    import pyarrow as pa
-
-    if strings.null_count or not len(strings):
-        return None
-    try:
-        strings[:1].cast(pa.int64())  # most columns of text show in the first row that they are
-        whole: NDArray[np.int64] = strings.cast(pa.int64()).to_numpy()
-    except pa.ArrowInvalid:
-        return None
-    length = 0
-    for begins, characters in buffers(strings):
-        length += int(begins[-1] - begins[0])
-        if characters[begins[0] : begins[-1]].max(initial=0) > ord("9"):  # Arrow takes 0xA for 10
-            return None
-    size = np.abs(whole)
-    powers = (10**k for k in range(1, len(str(int(size.max())))))
-    usual = len(whole) + np.count_nonzero(whole < 0) + sum(np.count_nonzero(size >= power) for power in powers)
-    return whole if length == usual else None  # no text is shorter than its number in the usual form
-
-
-def _chunked(*parts: "pa.Array") -> "pa.ChunkedArray":
-    import pyarrow as pa
-
-    return pa.chunked_array(parts, pa.large_string())
+            found = pc.index_in(self.strings, value_set=ids.strings.combine_chunks()).fill_null(-1)
+            return np.asarray(found.to_numpy(), np.int64)
+        if not listed.size or not wanted.size:
+            return np.full(wanted.size, -1)
+        low, high = int(listed.min()), int(listed.max())
+        if high - low >= DENSE * listed.size + 1000:
+            return np.asarray(pd.Index(listed).get_indexer(pd.Index(wanted)), np.int64)
+        position = np.full(
+            high - low + 2, -1, np.min_scalar_type(-listed.size - 1)
+        )  # the last is that of other numbers
+        position[listed - low] = np.arange(listed.size)
+        inside = (wanted >= low) & (wanted <= high)
+        return position[wanted - low if inside.all() else np.where(inside, wanted - low, -1)].astype(np.int64)

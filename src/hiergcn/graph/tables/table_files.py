@@ -1,6 +1,7 @@
 """Files that hold a table with types: Parquet, Arrow, DuckDB, JSON lines, Excel; and Matrix Market, which holds edges.
 
-A file is recognised by its content, not by its name. `typed_table` returns None for text, which `delimited` reads.
+A file is recognised by its content, not by its name. `typed_table` returns None for text, which `text_files` reads.
+Tables of a DuckDB database are named `graph.duckdb/edges`: the file, then the table or view, with its schema if needed.
 """
 
 import json
@@ -16,21 +17,21 @@ import numpy as np
 import pandas as pd
 
 from hiergcn.errors import InputError, MissingPackageError
-from hiergcn.graph.tables.delimited import Origin
-from hiergcn.graph.tables.duckdb_files import duckdb_table
 from hiergcn.graph.tables.node_ids import IdColumn
-from hiergcn.graph.tables.text_columns import column_names
+from hiergcn.graph.tables.text_columns import Origin, column_names
 from hiergcn.graph.tables.text_files import check_regular, naming_damage, opened
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
+    from duckdb import DuckDBPyConnection
 
 PARQUET = ".parquet"
 MATRIX_MARKET = b"%%MatrixMarket"
 NUMBERS, SYMMETRIES = {"real", "double", "integer", "pattern"}, {"general", "symmetric"}
-ENDS = ("source", "target")
 MOST_UNNAMED = 10
 """Rows per entry of a matrix up to which empty rows are nodes, too."""
+DUCKDB = b"DUCK"
+"""At bytes 8 to 12 of a database."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,10 @@ class TableFile(Origin):
     """A file with a table whose columns have types."""
 
     kind: str
-    names: list[str]
-    read: Callable[[Sequence[str]], "pa.Table | pd.DataFrame"]
-    """Returns the columns of these names."""
+    written: dict[str, str]
+    """The names of the columns as they are in the file, by their names without blanks around them."""
+    load: Callable[[list[str]], "pa.Table | pd.DataFrame"]
+    """Returns columns by their names in the file."""
     first_row: int = 1
     """The row of the first entry: spreadsheets have the names in row 1."""
     nodes: IdColumn | None = None
@@ -50,8 +52,20 @@ class TableFile(Origin):
         return int(position) + self.first_row
 
     @property
-    def path(self) -> Path:
-        return Path(self.name)
+    def names(self) -> list[str]:
+        return list(self.written)
+
+    def read(self, names: Sequence[str]) -> "pa.Table | pd.DataFrame":
+        """Return columns, which must hold single values."""
+        with _naming_failure(self.path, self.kind):
+            table = self.load([self.written[name] for name in names])
+        columns = [table[name] for name in table] if isinstance(table, pd.DataFrame) else table.columns
+        for name, column in zip(names, columns, strict=True):
+            if _holds_lists(column):
+                raise InputError(
+                    f"{self}, column {name!r:.80} holds lists or bytes; give a column per number, or drop it (--drop)."
+                )
+        return table.set_axis(list(names), axis=1) if isinstance(table, pd.DataFrame) else table.rename_columns(names)
 
     def frame(self, names: Sequence[str]) -> pd.DataFrame:
         """Return columns as a frame."""
@@ -73,9 +87,15 @@ def typed_table(path: str | Path) -> TableFile | None:
         with opened(file) as stream:
             begin = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
         if head.startswith(b"ARROW1"):
-            return _arrow(file)
-        if head.startswith(b"PK\x03\x04") and _is_workbook(file):
-            return _excel(file)
+            from pyarrow import feather
+
+            with _naming_failure(file, "Arrow"):
+                arrow = feather.read_table(file)
+            return _named(file, "Arrow", arrow.column_names, arrow.select)
+        if head.startswith(b"PK\x03\x04"):
+            with suppress(zipfile.BadZipFile), zipfile.ZipFile(file) as archive:
+                if any(name.startswith("xl/") for name in archive.namelist()):
+                    return _excel(file)
         if begin.startswith(MATRIX_MARKET):
             return _matrix_market(file)
         if begin.startswith(b"{"):
@@ -83,24 +103,12 @@ def typed_table(path: str | Path) -> TableFile | None:
     return None
 
 
-def _named(path: Path, kind: str, names: Sequence[object], read: Callable[..., Any], **more: Any) -> TableFile:
+def _named(path: Path, kind: str, names: Sequence[object], load: Callable[..., Any], **more: Any) -> TableFile:
     """Return a table whose names are cleaned as in every format."""
     clean = column_names(names, path)
     if not clean:
         raise InputError(f"{path} has no columns; give a table with at least a column of ids.")
-    written = dict(zip(clean, names, strict=True))
-
-    def read_named(wanted: Sequence[str]) -> Any:
-        with _reading(path, kind):
-            table = read([written[name] for name in wanted])
-        for name, one in zip(wanted, _columns_of(table), strict=True):
-            if _holds_lists(one):
-                raise InputError(
-                    f"{path}, column {name!r:.80} holds lists or bytes; give a column per number, or drop it (--drop)."
-                )
-        return table.set_axis(list(wanted), axis=1) if isinstance(table, pd.DataFrame) else table.rename_columns(wanted)
-
-    return TableFile(path, kind, clean, read_named, **more)
+    return TableFile(path, kind, dict(zip(clean, names, strict=True)), load, **more)  # type: ignore[arg-type]
 
 
 def parquet_files(path: Path) -> list[Path]:
@@ -115,38 +123,25 @@ def parquet_files(path: Path) -> list[Path]:
 
 
 def _parquet(path: Path) -> TableFile:
+    import pyarrow as pa
     from pyarrow import dataset
 
-    with _reading(path, "Parquet"):
+    index = []
+    with _naming_failure(path, "Parquet"):
         files = parquet_files(path)
-        found = dataset.dataset([str(file) for file in files], format="parquet")
-        counted = _counted_index(found) if path.is_file() else None
+        table = dataset.dataset([str(file) for file in files], format="parquet")
+        if path.is_file():  # pandas leaves an index 0, 1, .. out of the file; if it has a name, it is a column, too
+            about = ((table.schema.pandas_metadata or {}).get("index_columns") or [None])[0]
+            if isinstance(about, dict) and isinstance(about.get("name"), str):
+                values = range(*(int(about[key]) for key in ("start", "stop", "step")))
+                index = [(about["name"], pa.array(values))] if len(values) == table.count_rows() else []
+
+    def load(names: Sequence[str]) -> "pa.Table":
+        columns = table.to_table(columns=[name for name in names if name in table.schema.names])
+        return columns.append_column(*index[0]).select(names) if index else columns
+
     kind = "Parquet" if path.is_file() else f"Parquet in {len(files)} files"
-
-    def read(names: Sequence[str]) -> "pa.Table":
-        table = found.to_table(columns=[name for name in names if name in found.schema.names])
-        return table if counted is None else table.append_column(*counted).select(names)
-
-    return _named(path, kind, [*found.schema.names, *([counted[0]] if counted else ())], read)
-
-
-def _counted_index(table: Any) -> tuple[str, Any] | None:
-    """Return the name and the values of a named index 0, 1, .., which pandas leaves out of the file; None without."""
-    import pyarrow as pa
-
-    found = (table.schema.pandas_metadata or {}).get("index_columns") or [None]
-    if not isinstance(found[0], dict) or not isinstance(found[0].get("name"), str):
-        return None
-    values = range(*(int(found[0][key]) for key in ("start", "stop", "step")))
-    return (found[0]["name"], pa.array(values)) if len(values) == table.count_rows() else None
-
-
-def _arrow(path: Path) -> TableFile:
-    from pyarrow import feather
-
-    with _reading(path, "Arrow"):
-        table = feather.read_table(path)
-    return _named(path, "Arrow", table.column_names, table.select)
+    return _named(path, kind, [*table.schema.names, *(name for name, _ in index)], load)
 
 
 def _json_lines(path: Path) -> TableFile:
@@ -181,8 +176,10 @@ def _excel(path: Path) -> TableFile:
             frame = pd.read_excel(path, dtype=object, keep_default_na=False, na_values=[""])
     except Exception as error:  # a damaged workbook can fail in any way
         raise InputError(f"{path} is a damaged Excel workbook ({error!s:.100}); save it again.") from error
-    names = ["" if str(name).startswith("Unnamed: ") else name for name in frame.columns]
-    return _named(path, "Excel, first sheet", names, lambda _: frame.set_axis(names, axis=1)[_], first_row=2)
+    frame.columns = pd.Index(
+        ["" if str(name).startswith("Unnamed: ") else name for name in frame.columns], dtype=object
+    )
+    return _named(path, "Excel, first sheet", list(frame.columns), lambda names: frame[names], first_row=2)
 
 
 def _matrix_market(path: Path) -> TableFile:
@@ -190,11 +187,11 @@ def _matrix_market(path: Path) -> TableFile:
 
     scipy's reader is not used: it reads beyond the end of a damaged file, which can end the process.
     """
-    with _reading(path, "Matrix Market"), opened(path) as stream:
+    with _naming_failure(path, "Matrix Market"), opened(path) as stream:
         head = stream.readline().decode("ascii").lower().split()
         if head[1:3] != ["matrix", "coordinate"] or not {*head[3:4]} & NUMBERS or not {*head[4:]} <= SYMMETRIES:
-            found = " ".join(head[1:])
-            raise InputError(f"{path} holds a {found:.80}; give a coordinate matrix of real numbers, not an array.")
+            form = " ".join(head[1:])
+            raise InputError(f"{path} holds a {form:.80}; give a coordinate matrix of real numbers, not an array.")
         columns = 2 if head[3] == "pattern" else 3
         lines = pd.read_csv(stream, sep=r"\s+", comment="%", header=None, names=range(3), dtype=float)
     sizes = lines.iloc[0] if len(lines) else np.full(3, np.nan)
@@ -203,24 +200,20 @@ def _matrix_market(path: Path) -> TableFile:
     if n != width:
         raise InputError(f"{path} holds a matrix of {n:,} by {width:,}; give a square one, a row for each node.")
     ends = table[[0, 1]].to_numpy()
-    if len(table) != entries or table.iloc[:, :columns].isna().any(axis=None) or not _within(ends, n):
+    are_nodes = bool(((ends >= 1) & (ends <= n) & (ends == np.floor(ends))).all())
+    if len(table) != entries or table.iloc[:, :columns].isna().any(axis=None) or not are_nodes:
         raise InputError(
             f"{path} cannot be read as Matrix Market (its entries are not those it counts); write it again."
         )
-    frame = pd.DataFrame(ends.astype(np.int64), columns=list(ENDS))
+    frame = pd.DataFrame(ends.astype(np.int64), columns=["source", "target"])
     if columns == 3 and (table[2] != 1).any():
         frame["weight"] = table[2].to_numpy()
     every = IdColumn(np.arange(1, n + 1)) if n <= MOST_UNNAMED * len(frame) + 1000 else None
     return _named(path, "Matrix Market", list(frame.columns), lambda names: frame[names], nodes=every)
 
 
-def _within(ends: np.ndarray, n: int) -> bool:
-    """Return whether all are whole numbers from 1 to n."""
-    return bool(((ends >= 1) & (ends <= n) & (ends == np.floor(ends))).all())
-
-
 @contextmanager
-def _reading(path: Path, kind: str) -> Iterator[None]:
+def _naming_failure(path: Path, kind: str) -> Iterator[None]:
     """Turn errors of a reader into a sentence."""
     import pyarrow as pa
 
@@ -234,24 +227,89 @@ def _reading(path: Path, kind: str) -> Iterator[None]:
         raise InputError(f"{path} cannot be read as {kind} ({error!s:.150}); write it again.") from error
 
 
-def _columns_of(table: "pa.Table | pd.DataFrame") -> list[Any]:
-    return [column for _, column in table.items()] if isinstance(table, pd.DataFrame) else table.columns
-
-
-def _is_workbook(path: Path) -> bool:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return any(name.startswith("xl/") for name in archive.namelist())
-    except zipfile.BadZipFile:
-        return False
-
-
 def _holds_lists(column: "pd.Series[Any] | pa.ChunkedArray") -> bool:
     import pyarrow as pa
 
     if isinstance(column, pa.ChunkedArray):
-        return bool(
-            pa.types.is_nested(column.type) or pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
-        )
+        kind = column.type
+        return bool(pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
     known = column.dropna() if column.dtype == object else column.iloc[:0]
     return bool(known.map(lambda entry: isinstance(entry, list | dict | tuple | bytes | np.ndarray)).any())
+
+
+@dataclass(frozen=True)
+class DuckDBTable:
+    """A table, or view, and the database that holds it. It is read column by column into Arrow."""
+
+    file: Path
+    name: str
+    """As SQL takes it, with its schema and quotes."""
+
+    @contextmanager
+    def opened(self) -> Iterator["DuckDBPyConnection"]:
+        """Open the database, which is not changed."""
+        with naming_duckdb_failure(self.file / self.name.replace('"', "")) as duckdb:
+            connection = duckdb.connect(str(self.file), read_only=True)
+            try:
+                yield connection
+            finally:
+                connection.close()
+
+    def columns(self) -> list[str]:
+        """Return the names of the columns."""
+        with self.opened() as connection:
+            return [row[0] for row in connection.execute(f"DESCRIBE FROM {self.name}").fetchall()]
+
+    def read(self, names: list[str]) -> Any:
+        """Return columns as an Arrow table."""
+        with self.opened() as connection:
+            return connection.sql(f"SELECT {', '.join(map(quoted, names))} FROM {self.name}").to_arrow_table()  # noqa: S608
+
+
+def duckdb_table(path: Path) -> DuckDBTable | None:
+    """Return the table that a path names; None if no part of the path is a DuckDB database."""
+    for file in (path, path.parent):
+        with suppress(OSError, ValueError):  # of a path that the system does not accept
+            if file.is_file():
+                with file.open("rb") as stream:
+                    if stream.read(12)[8:] == DUCKDB:
+                        break
+    else:
+        return None
+    query = "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = current_database()"
+    with naming_duckdb_failure(file) as duckdb:
+        connection = duckdb.connect(str(file), read_only=True)
+        rows = connection.execute(f"{query} ORDER BY ALL").fetchall()
+        connection.close()
+    tables = [f"{quoted(schema)}.{quoted(name)}" for schema, name in rows]
+    shown = [name.replace('"', "") for name in tables]
+    if file == path:
+        if len(tables) == 1:
+            return DuckDBTable(path, tables[0])
+        example = shown[0].removeprefix("main.") if shown else "edges"
+        raise InputError(f"{path} holds {len(tables)} tables; name one of them, as in {path}/{example}.")
+    wanted = ".".join(quoted(part) for part in path.name.lower().split("."))
+    for name in tables:
+        if wanted in (name.lower(), name.partition(".")[2].lower()):
+            return DuckDBTable(file, name)
+    raise InputError(f"{file} has no table {path.name!r:.80}; its tables are {', '.join(shown[:10]) or 'none'}.")
+
+
+def quoted(name: str) -> str:
+    """Return an identifier of SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+@contextmanager
+def naming_duckdb_failure(what: object) -> Iterator[Any]:
+    """Import DuckDB, and turn its errors into a sentence, also that it is missing."""
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingPackageError(f"{what}: this needs DuckDB; run pip install duckdb.") from None
+    try:
+        yield duckdb
+    except duckdb.OutOfMemoryException as error:
+        raise InputError(f"{what}: DuckDB needs more memory ({error!s:.200}); give a larger --memory.") from error
+    except duckdb.Error as error:
+        raise InputError(f"{what} cannot be read by DuckDB ({error!s:.200}).") from error

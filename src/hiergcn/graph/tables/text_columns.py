@@ -1,12 +1,13 @@
-"""Columns of text: ids, labels and other values that are compared as text.
+"""Cells of tables: names of columns, words for a missing value, and values that are compared as text.
 
-Every door reads them in this way. Blanks around a value do not count, and a whole number that is held as 3.0 is "3".
+Every reader treats them in this way. Blanks around a value do not count, and a whole number that is held as 3.0 is "3".
 """
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -14,13 +15,36 @@ from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
 
+MISSING = ("", "NA", "N/A", "na", "n/a", "NaN", "NAN", "nan", "NULL", "null", "None", "?")
 MIDNIGHT = " 00:00:00"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a table came from, for messages."""
+
+    name: str | Path
+    is_delimited: ClassVar[bool] = False
+
+    def row(self, position: int | np.integer[Any]) -> int:
+        """Return the row, counted from 1, of an entry of the table."""
+        return int(position) + 1
+
+    def at(self, position: int | np.integer[Any], column: object) -> str:
+        """Name an entry of the table: its file, row and column."""
+        return f"{self}, row {self.row(position)}, column {str(column)!r:.80}"
+
+    @property
+    def path(self) -> Path:
+        return Path(self.name)
+
+    def __str__(self) -> str:
+        return str(self.name)
 
 
 def column_name(name: object) -> str:
     """Return the name of a column without blanks around it; a line break in it counts as a blank."""
-    text = str(name).strip()
-    return re.sub(r"\s*[\r\n]+\s*", " ", text) if "\n" in text or "\r" in text else text
+    return re.sub(r"\s*[\r\n]+\s*", " ", str(name).strip())
 
 
 def column_names(names: Iterable[object], where: object) -> list[str]:
@@ -35,20 +59,18 @@ def column_names(names: Iterable[object], where: object) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class TextColumn:
-    """A column of ids or labels: the distinct values, and which of them each row has (-1: blank)."""
+    """A column of labels or parts of a split: the distinct values, and which of them each row has (-1: blank)."""
 
     code: NDArray[np.int64]
     values: "pd.Index[str]"
 
     @classmethod
-    def of(cls, column: "pd.Series[Any]") -> "TextColumn":
+    def from_column(cls, column: "pd.Series[Any]") -> "TextColumn":
         """Encode a column of any values as text."""
         rough, written = _distinct_texts(column)
-        if not _has_blanks(written):
-            return cls(rough.astype(np.int64, copy=False), written)
         refined, values = pd.factorize(written.str.strip())
         refined = np.where(values[refined] == "", -1, refined) if len(values) else refined
-        return cls(np.append(refined, -1)[rough], pd.Index(values, dtype=object))
+        return cls(np.append(refined, -1)[rough].astype(np.int64), pd.Index(values, dtype=object))
 
 
 def as_text(column: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -67,39 +89,29 @@ def factorized(column: "pd.Series[Any]") -> tuple[NDArray[Any], "pd.Index[Any]"]
 
 
 def _distinct_texts(column: "pd.Series[Any]") -> tuple[NDArray[Any], "pd.Index[str]"]:
-    """Return which value each row has (-1: missing), and the values as text, each converted once."""
+    """Return which value each row has (-1: missing), and the values as text, each converted once.
+
+    Texts are as in a CSV file: whole numbers that are small enough to be exact have no point, and days have no time if
+    no value has one.
+    """
     code: NDArray[Any]
     if isinstance(column.dtype, pd.CategoricalDtype):
-        used = np.bincount(column.cat.codes.to_numpy() + 1, minlength=len(column.cat.categories) + 1)
-        column = column if used[1:].all() else column.cat.remove_unused_categories()
+        column = column.cat.remove_unused_categories()
         code, values = column.cat.codes.to_numpy(), column.cat.categories
     else:
-        if pd.api.types.is_float_dtype(column) and _is_whole(column.dropna()):
-            column = column.astype("Int64")
+        if pd.api.types.is_float_dtype(column):
+            known = column.dropna()
+            if np.isfinite(known).all() and (known == np.floor(known)).all() and (known.abs() < 2**53).all():
+                column = column.astype("Int64")
         code, values = factorized(column)
-    if pd.api.types.infer_dtype(values) == "string":
+    kind = pd.api.types.infer_dtype(values)
+    if kind == "string":
         return code, pd.Index(values, dtype=object)
-    texts = pd.Index(_written(values), dtype=object)
+    written = [str(value) for value in values]
+    if kind in ("datetime", "datetime64") and all(text.endswith(MIDNIGHT) for text in written):
+        written = [text.removesuffix(MIDNIGHT) for text in written]
+    texts = pd.Index(written, dtype=object)
     if texts.is_unique:
         return code, texts
     same, texts = pd.factorize(texts)  # the number 1 and the text "1"
     return np.append(same, -1)[code], pd.Index(texts, dtype=object)
-
-
-def _written(values: "pd.Index[Any]") -> list[str]:
-    """Return values as they are written to a CSV file: days without the time, if no value has one."""
-    texts = [str(value) for value in values]
-    days = pd.api.types.infer_dtype(values) in ("datetime", "datetime64") and all(t.endswith(MIDNIGHT) for t in texts)
-    return [text.removesuffix(MIDNIGHT) for text in texts] if days else texts
-
-
-def _is_whole(known: "pd.Series[Any]") -> bool:
-    """Return whether all numbers are whole, and small enough to be exact."""
-    return bool(np.isfinite(known).all() and (known == np.floor(known)).all() and (known.abs() < 2**53).all())
-
-
-def _has_blanks(values: "pd.Index[str]") -> bool:
-    """Return whether a value is empty or has a blank in it; one search through all of them, since few have."""
-    joined = "\0".join(values)
-    empty = joined.startswith("\0") or joined.endswith("\0") or "\0\0" in joined
-    return empty or re.search(r"\s|^$", joined) is not None

@@ -1,28 +1,53 @@
-"""Text files, plain or compressed, in UTF-8 or UTF-16: is a path one, and how is it opened?
+"""Files of delimited text, plain or compressed, in UTF-8 or UTF-16: their layout, as the first lines show it, and rows.
 
 If a file begins with `#`, as every edge list of SNAP does, or with `%`, as those of KONECT do, all its lines that begin
-so are comments.
+so are comments. The bytes are checked while they are read. If anything fails, `TextFile.check` says what is wrong with
+the bytes, and where, before a reader's own complaint counts.
 """
 
 import bz2
 import codecs
+import csv
 import gzip
 import io
 import lzma
 import re
 import stat
+import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+import pandas as pd
+
 from hiergcn.errors import InputError
+from hiergcn.graph.tables.text_columns import MISSING, Origin, column_names
 
 CHUNK = 1 << 22  # bytes
+LONG = 1 << 24
+"""Bytes from which pyarrow reads a file, on all cores; below, pandas is as fast."""
+PACKED = 4
+"""Bytes of text per byte of a compressed file, about."""
+DELIMITERS = ("\t", ";", "|", ",", " ")
+"""In order of preference; any run of blanks counts as one space."""
+DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "blanks": " "}
+"""Words for delimiters that are hard to type."""
+SAMPLE = 20  # lines that the delimiter is guessed from
+MOST_LINES = 20  # of a record, if it is to be recognised in the sample
+LONGEST_LINE = 1 << 24  # characters
+LONGEST_NAME = 1000  # characters of a column name in a comment
+MOST_COLUMNS = 20_000
+csv.field_size_limit(LONGEST_LINE)  # a cell may hold the text of a book
+
 COMMENTS = (b"#", b"%")
+ENCODINGS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+"""First bytes of texts that are not UTF-8."""
 GRAPHML = ("GraphML", "give it alone, under a name that ends in .graphml, or to Graph.from_graphml in Python")
 NUMPY_ARCHIVE = ("an archive of NumPy arrays", "give a graph of Graph.to_npz alone, under a name that ends in .npz")
 OTHER_FORMATS = (  # first bytes of files that are given for tables by mistake, what they are, and what to do
@@ -36,7 +61,6 @@ OTHER_FORMATS = (  # first bytes of files that are given for tables by mistake, 
     (b"{", "JSON", "write a CSV table"),
     (b"[", "JSON", "write an object per line (JSON lines), or a CSV table"),
 )
-_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 
 
 def _zstd(path: Path) -> io.BufferedIOBase:
@@ -52,58 +76,6 @@ COMPRESSIONS: dict[bytes, tuple[str, Callable[[Path], Any]]] = {
     b"\xfd7zXZ": ("xz", lzma.LZMAFile),
 }
 """First bytes of compressed files, their names, and what opens them."""
-ENCODINGS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
-"""First bytes of texts that are not UTF-8."""
-
-
-@dataclass(frozen=True)
-class TextFile:
-    """A file of text, which `checked_text` has looked at."""
-
-    path: Path
-    compression: str | None = None
-    encoding: str = "UTF-8"
-    marker: str = "#"
-    """What comments begin with."""
-    comments: int = 0
-    """Lines that begin with the marker, if the first line does."""
-    has_quotes: bool = False
-    trimmed: bool = False
-    """Whether the text is ASCII without spaces or tabs, so that no cell needs trimming."""
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the bytes of the file are the rows of the table in UTF-8."""
-        return self.compression is None and self.encoding == "UTF-8" and not self.comments
-
-    def open(self) -> io.BufferedIOBase:
-        """Open the text as UTF-8 bytes. Comment lines are empty, so that line numbers stay those of the file."""
-        stream = opened(self.path)
-        if not self.comments:
-            return stream
-        return io.BufferedReader(_WithoutComments(stream, self.marker.encode()), CHUNK)
-
-    def lines(self) -> io.TextIOWrapper:
-        """Open the text as it is, comments included; every kind of line end is kept."""
-        return io.TextIOWrapper(io.BufferedReader(cast(Any, opened(self.path))), encoding="utf-8-sig", newline="")
-
-
-def opened(path: Path) -> io.BufferedIOBase:
-    """Open a file, unpacked if it is compressed and as UTF-8 if it is UTF-16."""
-    with _unpacked(path) as stream:
-        encoding = _encoding(stream.read(4))
-    if encoding == "UTF-8":
-        return cast(io.BufferedIOBase, _unpacked(path))
-    with _unpacked(path) as stream:
-        try:
-            return io.BytesIO(stream.read().decode(encoding).encode())
-        except UnicodeDecodeError:
-            raise InputError(f"{path} is damaged {encoding} text; save it again, in UTF-8.") from None
-
-
-def _unpacked(path: Path) -> Any:
-    found = compression_of(path)
-    return path.open("rb") if found is None else COMPRESSIONS[found][1](path)
 
 
 def compression_of(path: Path) -> bytes | None:
@@ -113,76 +85,24 @@ def compression_of(path: Path) -> bytes | None:
     return next((magic for magic in COMPRESSIONS if head.startswith(magic)), None)
 
 
-def _encoding(head: bytes) -> str:
-    return next((name for mark, name in ENCODINGS.items() if head.startswith(mark)), "UTF-8")
+def opened(path: Path) -> io.BufferedIOBase:
+    """Open a file, unpacked if it is compressed and as UTF-8 if it is UTF-16."""
+    stream, encoding = _unpacked(path)
+    if encoding == "UTF-8":
+        return cast(io.BufferedIOBase, stream)
+    with stream:
+        try:
+            return io.BytesIO(stream.read().decode(encoding).encode())
+        except UnicodeDecodeError:
+            raise InputError(f"{path} is damaged {encoding} text; save it again, in UTF-8.") from None
 
 
-class _WithoutComments(io.RawIOBase):
-    """The bytes of a text, with its comment lines emptied."""
-
-    def __init__(self, stream: io.BufferedIOBase, marker: bytes) -> None:
-        self._stream, self._marker = stream, marker
-        self._comment = re.compile(rb"^" + re.escape(marker) + rb".*", re.MULTILINE)
-        self._pending = b""
-        self._began = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        if not self._pending:
-            chunk = self._stream.read(CHUNK) + self._stream.readline()  # whole lines
-            if not self._began:
-                chunk, self._began = chunk.removeprefix(codecs.BOM_UTF8), True
-            has_comments = chunk.startswith(self._marker) or b"\n" + self._marker in chunk
-            self._pending = self._comment.sub(b"", chunk) if has_comments else chunk
-        size = min(len(buffer), len(self._pending))
-        buffer[:size], self._pending = self._pending[:size], self._pending[size:]
-        return size
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
-
-
-def checked_text(path: Path) -> TextFile:
-    """Refuse anything but a file of text. Takes one pass over its bytes and, unless it is UTF-16, little memory."""
-    check_regular(path)
-    with naming_damage(path):
-        compression = compression_of(path)
-        with _unpacked(path) as stream:
-            encoding = _encoding(stream.read(4))
-        with opened(path) as stream:
-            found = _scanned(path, stream)
-    packed = None if compression is None else COMPRESSIONS[compression][0]
-    return TextFile(path, packed, encoding, **found)
-
-
-def _scanned(path: Path, stream: io.BufferedIOBase) -> dict[str, Any]:
-    """Read a text file once; refuse other files, and return its comments, quotes and blanks."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    line, last, comments = 1, b"", 0
-    quotes, trimmed = False, True
-    chunk = stream.read(CHUNK)
-    _check_format(path, chunk)
-    marker = chunk.removeprefix(codecs.BOM_UTF8)[:1]
-    if marker in COMMENTS:
-        comments = 1
-    while chunk:
-        _check_characters(path, chunk, decoder, line)
-        line += chunk.count(b"\n")
-        quotes = quotes or b'"' in chunk
-        trimmed = trimmed and chunk.isascii() and b" " not in chunk and b"\t" not in chunk
-        if comments:
-            comments += chunk.count(b"\n" + marker) + (last + chunk[:1] == b"\n" + marker)
-            last = chunk[-1:]
-        chunk = stream.read(CHUNK)
-    try:
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}, line {line}: the text breaks off inside a character; save it again.") from error
-    mark = marker.decode() if comments else "#"
-    return {"marker": mark, "comments": comments, "has_quotes": quotes, "trimmed": trimmed}
+def _unpacked(path: Path) -> tuple[Any, str]:
+    """Open a file, unpacked if it is compressed, and name its encoding."""
+    compression = compression_of(path)
+    stream: Any = path.open("rb") if compression is None else COMPRESSIONS[compression][1](path)
+    head = stream.peek(4)
+    return stream, next((name for mark, name in ENCODINGS.items() if head.startswith(mark)), "UTF-8")
 
 
 @contextmanager
@@ -192,7 +112,7 @@ def naming_damage(path: Path) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except (*_DAMAGED, OSError, ValueError) as error:
+    except (EOFError, zlib.error, lzma.LZMAError, OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         packed = None if isinstance(error, PermissionError) else compression_of(path)
         if packed is None:
@@ -213,46 +133,341 @@ def check_regular(path: Path) -> None:
         raise InputError(f"{path} is a pipe or a device; write its content to a file and give the path of that.")
 
 
-def _check_format(path: Path, head: bytes) -> None:
-    begin = head[:64].removeprefix(codecs.BOM_UTF8).lstrip().lower()
-    found = next((rest for magic, *rest in OTHER_FORMATS if head.startswith(magic) or begin.startswith(magic)), None)
-    if head[257:262] == b"ustar":
-        found = ["a tar archive", "unpack it and give a file of it"]
-    if found is None:
-        return
-    what, remedy = found
-    if head.startswith(b"PK") and _holds_arrays(path):
-        what, remedy = NUMPY_ARCHIVE
-    elif what == "XML" and b"<graphml" in head[:1024]:
-        what, remedy = GRAPHML
-    raise InputError(f"{path} is {what}, not a CSV file; {remedy}.")
+@dataclass(frozen=True)
+class TextFile:
+    """A file of text."""
+
+    path: Path
+    compression: str | None
+    encoding: str
+    marker: bytes
+    """What comments begin with; empty if the first line is none."""
+
+    @classmethod
+    def from_path(cls, path: Path) -> "TextFile":
+        """Look at the first bytes of a file, and refuse what is no table."""
+        check_regular(path)
+        with naming_damage(path):
+            compression = compression_of(path)
+            packed = None if compression is None else COMPRESSIONS[compression][0]
+            stream, encoding = _unpacked(path)
+            stream.close()
+            with opened(path) as stream:
+                head = stream.read(1024)
+        begin = head.removeprefix(codecs.BOM_UTF8)
+        words = begin[:64].lstrip().lower()
+        what = next((rest for magic, *rest in OTHER_FORMATS if head.startswith(magic) or words.startswith(magic)), None)
+        if head[257:262] == b"ustar":
+            what = ["a tar archive", "unpack it and give a file of it"]
+        if head.startswith(b"PK\x03\x04"):
+            try:
+                with zipfile.ZipFile(path) as archive:
+                    has_arrays = {name.endswith(".npy") for name in archive.namelist()} == {True}
+            except zipfile.BadZipFile:
+                has_arrays = path.suffix == ".npz"
+            what = list(NUMPY_ARCHIVE) if has_arrays else what
+        elif what is not None and what[0] == "XML" and b"<graphml" in head:
+            what = list(GRAPHML)
+        if what is not None:
+            raise InputError(f"{path} is {what[0]}, not a CSV file; {what[1]}.")
+        return cls(path, packed, encoding, begin[:1] if begin[:1] in COMMENTS else b"")
+
+    def lines(self) -> io.TextIOWrapper:
+        """Open the text as it is, comments included; every kind of line end is kept."""
+        return io.TextIOWrapper(cast(Any, opened(self.path)), encoding="utf-8-sig", newline="")
+
+    def check(self) -> None:
+        """Refuse a file that is damaged or is no text: one pass over its bytes, after anything else has failed."""
+        with naming_damage(self.path), CheckedText(self) as stream:
+            while stream.read(CHUNK):
+                pass
 
 
-def _holds_arrays(path: Path) -> bool:
-    """Return whether an archive was written by numpy.savez."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-            return bool(names) and all(name.endswith(".npy") for name in names)
-    except zipfile.BadZipFile:
-        return path.suffix == ".npz"
+class CheckedText(io.RawIOBase):
+    """The bytes of a text, checked while they are read. Comment lines are empty, so that line numbers stay."""
+
+    def __init__(self, file: TextFile, without: Collection[bytes] = ()) -> None:
+        self._file, self._stream, self._without = file, opened(file.path), without
+        self._comment = re.compile(rb"^" + file.marker + rb".*", re.MULTILINE)
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._head = self._stream.read(len(codecs.BOM_UTF8)).removeprefix(codecs.BOM_UTF8)
+        self._pending, self._line = b"", 1
+        self.stopped_at: bytes | None = None
+        """The character, of those to be without, at which reading stopped."""
+        self.comments = 0
+        """Lines so far that begin with the marker."""
+        self.is_dense = True
+        """Whether the text so far is ASCII without spaces and tabs, so that no cell needs trimming."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        if not self._pending:
+            self._pending = self._next_chunk()
+        size = min(len(buffer), len(self._pending))
+        buffer[:size], self._pending = self._pending[:size], self._pending[size:]
+        return size
+
+    def _next_chunk(self) -> bytes:
+        with naming_damage(self._file.path):
+            chunk, self._head = self._head + self._stream.read(CHUNK), b""
+            if self._file.marker:
+                chunk += self._stream.readline()  # whole lines
+        where = f"{self._file.path}, line"
+        nul = chunk.find(b"\0")
+        if nul >= 0:
+            line = self._line + chunk.count(b"\n", 0, nul)
+            raise InputError(f"{where} {line}: a NUL byte, so this is not text; save the table as CSV in UTF-8.")
+        started = len(self._decoder.getstate()[0])  # bytes of a character that began in the previous chunk
+        is_ascii = chunk.isascii()
+        if started or not is_ascii or not chunk:
+            try:
+                self._decoder.decode(chunk, final=not chunk)
+            except UnicodeDecodeError as error:
+                if not chunk:
+                    raise InputError(
+                        f"{where} {self._line}: the text breaks off inside a character; save it again."
+                    ) from error
+                line = self._line + chunk.count(b"\n", 0, max(error.start - started, 0))
+                wrong = error.object[error.start]
+                raise InputError(
+                    f"{where} {line}: byte 0x{wrong:02x} is not UTF-8 text (perhaps Latin-1 or Windows-1252, or no "
+                    f"text at all); save the table as CSV in UTF-8."
+                ) from error
+        self._line += chunk.count(b"\n")
+        if self._file.marker and (chunk.startswith(self._file.marker) or b"\n" + self._file.marker in chunk):
+            chunk, found = self._comment.subn(b"", chunk)
+            self.comments += found
+        self.is_dense = self.is_dense and is_ascii and b" " not in chunk and b"\t" not in chunk
+        self.stopped_at = next((character for character in self._without if character in chunk), None)
+        if self.stopped_at is not None:
+            raise ValueError(f"the text has {self.stopped_at!r}")
+        return chunk
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
 
 
-def _check_characters(path: Path, chunk: bytes, decoder: codecs.IncrementalDecoder, line: int) -> None:
-    """Refuse a chunk of a file, whose first byte is in `line`, if it is not text."""
-    nul = chunk.find(b"\0")
-    if nul >= 0:
-        line += chunk.count(b"\n", 0, nul)
-        raise InputError(f"{path}, line {line}: a NUL byte, so this is not text; save the table as CSV in UTF-8.")
-    pending = len(decoder.getstate()[0])  # bytes of a character that began in the previous chunk
-    if not pending and chunk.isascii():
-        return
-    try:
-        decoder.decode(chunk)
-    except UnicodeDecodeError as error:
-        line += chunk.count(b"\n", 0, max(error.start - pending, 0))
-        wrong = error.object[error.start]
-        raise InputError(
-            f"{path}, line {line}: byte 0x{wrong:02x} is not UTF-8 text (perhaps Latin-1 or Windows-1252, or no text "
-            f"at all); save the table as CSV in UTF-8."
-        ) from error
+@dataclass(frozen=True)
+class Layout(Origin):
+    """How a file is written, as its first lines show."""
+
+    is_delimited = True
+    file: TextFile
+    delimiter: str
+    first: tuple[str, ...]
+    """The fields of the first line that is neither blank nor a comment."""
+    first_line: int
+    """The number of that line."""
+    comments_above: int
+    comment: str
+    """The last comment above it, without its marker; SNAP writes the names of the columns there."""
+    header: bool = True
+    """Whether the first line holds the names of the columns."""
+    comments: int = 0
+    """Lines that are comments; known after the file was read."""
+    is_dense: bool = False
+    """Whether no cell needs trimming; known after the file was read."""
+
+    @classmethod
+    def from_path(cls, path: str | Path, delimiter: str | None) -> "Layout":
+        """Return the layout of a file; the delimiter is guessed from the first lines unless given."""
+        delimiter = DELIMITER_NAMES.get(delimiter or "", delimiter)
+        if delimiter is not None and len(delimiter) != 1:
+            raise InputError(f"The delimiter {delimiter!r:.20} must be a single character, such as a comma.")
+        file = TextFile.from_path(Path(path))
+        try:
+            with naming_damage(file.path):
+                lines, first_line, comments = _sample(file)
+            if not lines:
+                remarks = f"has only lines that begin with {file.marker.decode()}, which are comments"
+                raise InputError(
+                    f"{path} {remarks if comments else 'is empty'}; give a table with a line of column names."
+                )
+            try:
+                chosen = delimiter or _guessed_delimiter(lines)
+                first = tuple(_fields(lines[0], chosen))
+            except (csv.Error, ValueError) as error:
+                raise InputError(f"{path} cannot be read as a table: {error!s:.200}.") from error
+            if len(first) > MOST_COLUMNS:
+                raise InputError(
+                    f"{path}, row {first_line}: {len(first):,} columns, but a CSV file may have {MOST_COLUMNS:,} at "
+                    f"most; give wide features to Graph.from_scipy as a sparse matrix."
+                )
+        except InputError:
+            file.check()
+            raise
+        return cls(Path(path), file, chosen, first, first_line, len(comments), (comments or [""])[-1])
+
+    @property
+    def looks_like_data(self) -> bool:
+        """Whether the first line holds numbers alone, and therefore no column names."""
+        return all(map(is_number, self.first))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns: from the first line, from the comment above it, or "1", "2", .."""
+        if not self.header:
+            return self.commented_names or [str(k + 1) for k in range(len(self.first))]
+        return column_names(self.first, f"{self}, row {self.first_line}")
+
+    @property
+    def commented_names(self) -> list[str] | None:
+        """The names in the comment above the first line, if it has a different word for each column."""
+        names: list[str] = []
+        with suppress(csv.Error):  # a word longer than the module takes
+            names = [name.strip() for name in _fields(self.comment.strip(), self.delimiter)]
+        if len(names) != len(self.first) or len(set(names)) < len(names) or any(map(is_number, names)):
+            return None
+        return names if all(0 < len(name) <= LONGEST_NAME for name in names) else None
+
+    def row(self, position: int | np.integer[Any]) -> int:
+        """Return the line of the file that an entry of the table is in. Reads the file again, for a message."""
+        lines = (line for line, is_blank in self._records() if line >= self.first_line and not is_blank)
+        return next(islice(lines, int(position) + self.header, None), self.first_line + self.header + int(position))
+
+    def line_of_record(self, number: int) -> int:
+        """Return the line in which the record of that number begins; blank lines are records, too."""
+        return next((line for line, _ in islice(self._records(), number - 1, None)), number)
+
+    def _records(self) -> Iterator[tuple[int, bool]]:
+        """Yield the first line of each record, which may have line breaks in quotes, and whether it is blank."""
+        with self.file.lines() as lines:
+            marker = self.file.marker.decode()
+            shown = ("\n" if marker and line.startswith(marker) else line for line in lines)
+            reader = csv.reader(shown, delimiter=self.delimiter, skipinitialspace=self.delimiter == " ")
+            began = 1
+            with suppress(csv.Error):  # a field longer than the module takes
+                for fields in reader:
+                    yield began, not fields or (len(fields) == 1 and fields[0].isspace())
+                    began = reader.line_num + 1
+
+    def read(self, names: Sequence[str], *, text: Collection[str]) -> "tuple[pd.DataFrame, Layout]":
+        """Return the table under the given names; `text` columns stay as written, others become numbers if they can.
+
+        A blank is missing in every column; outside `text` columns so are the usual words for it (NA, nan, null, ..).
+        The layout is returned with what reading showed. Errors of the table count for less than those of `file.check`.
+        """
+        try:
+            with warnings.catch_warnings(), CheckedText(self.file) as stream:
+                warnings.simplefilter("error", pd.errors.ParserWarning)  # it would drop the surplus fields of a row
+                table = pd.read_csv(
+                    io.BufferedReader(stream, CHUNK),
+                    sep=r"\s+" if self.delimiter == " " else self.delimiter,
+                    names=list(names),
+                    header=0 if self.header else None,
+                    skiprows=self.first_line - 1,
+                    index_col=False,
+                    dtype=dict.fromkeys(text, str),
+                    keep_default_na=False,
+                    na_values={name: [""] if name in text else list(MISSING) for name in names},
+                    low_memory=False,
+                )
+                return table, replace(self, comments=stream.comments, is_dense=stream.is_dense)
+        except pd.errors.ParserWarning as error:
+            raise InputError(
+                f"{self}: rows have more fields than the {len(names)} columns of row {self.first_line}; quote fields "
+                f"that hold the delimiter."
+            ) from error
+        except InputError:
+            raise
+        except (ValueError, OSError) as error:  # what pandas raises for a malformed file is a ValueError
+            reason = " ".join(f"{error!s:.200}".split()).rstrip(".")
+            if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
+                expected, record, fields = map(int, found.groups())
+                row = self.line_of_record(record)
+                reason = f"row {row} has {fields} fields instead of {expected}; quote fields that hold the delimiter"
+            elif found := re.search(r"EOF inside string starting at row (\d+)", str(error)):
+                row = self.line_of_record(int(found.group(1)) + 1)
+                reason = f"the quote that opens in row {row} is never closed; close it or take it out"
+            raise InputError(f"{self} cannot be read as a table: {reason}.") from error
+
+    def read_by_arrow(
+        self, names: Sequence[str], types: dict[str, str], *, wanted: Sequence[str], dense: bool = False
+    ) -> "tuple[Any, Layout] | None":
+        """Return an Arrow table of the columns wanted, read on all cores, those in `types` as these.
+
+        Return None if the file is short or anything is wrong with it: `read` reads it then, or says what is wrong.
+        If `dense`, cells that need trimming or are not ASCII count as wrong.
+        """
+        size = self.path.stat().st_size * (PACKED if self.file.compression else 1)
+        if self.delimiter == " " or size < LONG:
+            return None
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        for quotes in (False, True):  # only with quotes can a cell have line breaks, which takes longer to read
+            stream = CheckedText(self.file, [*(() if quotes else (b'"',)), *((b" ", b"\t") if dense else ())])
+            try:
+                with stream:
+                    table = arrow_csv.read_csv(
+                        io.BufferedReader(stream, CHUNK),
+                        read_options=arrow_csv.ReadOptions(
+                            column_names=list(names), skip_rows_after_names=self.first_line - 1 + self.header
+                        ),
+                        parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=quotes),
+                        convert_options=arrow_csv.ConvertOptions(
+                            column_types={name: pa.type_for_alias(kind) for name, kind in types.items()},
+                            include_columns=list(wanted),
+                            null_values=list(MISSING),
+                            strings_can_be_null=False,
+                        ),
+                    )
+            except (pa.ArrowException, ValueError):
+                if stream.stopped_at != b'"':
+                    return None
+            else:
+                read = replace(self, comments=stream.comments, is_dense=stream.is_dense)
+                return None if dense and not stream.is_dense else (table, read)
+        return None
+
+
+def _sample(file: TextFile) -> tuple[list[str], int, list[str]]:
+    """Return the first records that are neither blank nor comments, the line of the first, and the comments above."""
+    records: list[str] = []
+    comments: list[str] = []
+    first_line, marker = 0, file.marker.decode()
+    with file.lines() as lines:
+        numbered = enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), start=1)
+        for number, line in numbered:
+            if len(line) == LONGEST_LINE:
+                reason = f"a line is longer than {LONGEST_LINE:,} characters"
+                raise InputError(f"{file.path}: {reason}; give a row per edge or node.")
+            if marker and line.startswith(marker):
+                comments += [] if records else [line.lstrip(marker).rstrip("\r\n")]
+            elif line.strip():
+                first_line = first_line or number
+                record = line
+                while record.count('"') % 2 and record.count("\n") < MOST_LINES:  # names may have line breaks, too
+                    _, more = next(numbered, (0, ""))
+                    record += more
+                    if not more:
+                        break  # the quote is never closed, which the reader will say
+                records.append((record if record.count('"') % 2 == 0 else line).rstrip("\r\n"))
+                if len(records) == SAMPLE:
+                    break
+    return records, first_line, comments
+
+
+def _guessed_delimiter(lines: list[str]) -> str:
+    """Return the first delimiter that cuts every line into the same number of fields, at least two; else a comma."""
+    for delimiter in DELIMITERS:
+        widths = {len(_fields(line, delimiter)) for line in lines}
+        if len(widths) == 1 and widths.pop() > 1:
+            return delimiter
+    # rows of unequal length: the reader will name the row, if the header alone shows the delimiter
+    return next((delimiter for delimiter in DELIMITERS if len(_fields(lines[0], delimiter)) > 1), ",")
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    if delimiter == " ":
+        return line.split()
+    if delimiter not in line:  # the whole line is a field, and may be longer than the reader takes
+        return [line.strip('"')]
+    return next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))
+
+
+def is_number(field: str) -> bool:
+    return re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", field.strip(), re.IGNORECASE) is not None
