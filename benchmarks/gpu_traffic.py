@@ -16,7 +16,7 @@ from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.datasets import load_dataset
 from hiergcn.graph import Graph, Split
 from hiergcn.model.hgcn import HGCNConfig
-from hiergcn.model.levels import HierarchyTensors, LevelRows
+from hiergcn.model.levels import HierarchyTensors
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.learners import NODES_PER_LABEL
 from roofline import WORD, entries_with_loops
@@ -66,9 +66,9 @@ def needed(hierarchy: Hierarchy, nodes: np.ndarray) -> list[Part]:
     field = HierarchyTensors(hierarchy).receptive_field(torch.tensor(nodes), hierarchy.depth)
     parts = whole(hierarchy)
     for i, level in enumerate(field):
-        if isinstance(level, LevelRows):
+        if level.inputs is not None:
             A = level.adjacency
-            parts[i] = Part(A.shape[0], A.shape[1], len(A.values()), len(level.gather))
+            parts[i] = Part(A.shape[0], A.shape[1], len(A.values), level.gather.shape[0])
     return parts
 
 

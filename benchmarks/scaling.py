@@ -62,7 +62,7 @@ def steps_of(send: Send, network: str, edges: int) -> dict[str, Any]:  # noqa: A
     from harness import peak_bytes, reset_peak
     from hiergcn.datasets import planted_graph
     from hiergcn.graph import Split
-    from hiergcn.model.ops.sparse import csr_product, csr_tensor, normalised_adjacency
+    from hiergcn.model.ops.sparse import SparseMatrix, normalised_adjacency
     from hiergcn.settings.settings import settings_for
     from peers import peer_steps
     from train_step import our_steps
@@ -77,7 +77,9 @@ def steps_of(send: Send, network: str, edges: int) -> dict[str, Any]:  # noqa: A
     if network == "H-GCN":
         step, _ = our_steps(graph, split, settings_for("hgcn", "paper"))
     elif network == PRODUCT:
-        step = partial(csr_product, csr_tensor(normalised_adjacency(graph.adjacency)), torch.rand(nodes, COLUMNS))
+        step = partial(
+            SparseMatrix.from_scipy(normalised_adjacency(graph.adjacency)).product, torch.rand(nodes, COLUMNS)
+        )
     else:
         step, _ = peer_steps(network, graph, split)
     seconds, cpu = timed(step)

@@ -13,7 +13,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Labelled
-from hiergcn.model.ops.sparse import symmetrically_normalised
+from hiergcn.model.ops.sparse import SparseMatrix, symmetrically_normalised
 from hiergcn_experiments.methods import dgcn as module
 from hiergcn_experiments.methods.dgcn import DGCN, DGCNConfig, DGCNMethod, co_occurrence, consistency_weight, ppmi
 
@@ -53,7 +53,7 @@ def test_objective_is_the_papers(task: Task, supervised: str) -> None:
     W_1, W_2 = (W.detach().numpy().astype(float) for W in (model.W_1, model.W_2))
     dense = np.asarray(task.features.todense())  # type: ignore[union-attr]
 
-    def view(matrix: torch.Tensor) -> np.ndarray:
+    def view(matrix: SparseMatrix) -> np.ndarray:
         M = matrix.to_dense().numpy().astype(float)
         logits: np.ndarray = M @ np.maximum(M @ dense @ W_1, 0) @ W_2
         return logits

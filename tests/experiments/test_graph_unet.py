@@ -13,7 +13,7 @@ from hiergcn.errors import MissingPackageError
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.pyg import Edges
 from hiergcn.model.method import Method
-from hiergcn.model.ops.sparse_features import SparseFeatures
+from hiergcn.model.ops.sparse import SparseMatrix
 from hiergcn_experiments.methods.graph_unet import GraphUNet, GraphUNetConfig, GraphUNetMethod
 
 N, F, CLASSES = 40, 7, 3
@@ -36,9 +36,9 @@ def layers() -> Any:
     return pytest.importorskip("torch_geometric.nn")
 
 
-def built(method: Method, task: Task) -> tuple[Any, SparseFeatures]:
+def built(method: Method, task: Task) -> tuple[Any, SparseMatrix]:
     prepared = method.prepare(task, None, CPU)
-    assert isinstance(prepared.features, SparseFeatures)
+    assert isinstance(prepared.features, SparseMatrix)
     return method.build(prepared, CLASSES, torch.Generator().manual_seed(0)).eval(), prepared.features
 
 

@@ -16,7 +16,7 @@ from hiergcn.graph import Graph
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import LabelModel
 from hiergcn.model.method import Features, Labelled, NodeModel, Prepared
-from hiergcn.model.ops.sparse_features import SparseFeatures
+from hiergcn.model.ops.sparse import SparseMatrix
 from hiergcn.model.registry import build_method
 from hiergcn.settings.settings import settings_for
 
@@ -55,7 +55,7 @@ def test_shares_add_up_to_the_difference_of_scores(method: str, graph: Graph) ->
 
 def test_sparse_and_dense_features_get_the_same_shares(graph: Graph) -> None:
     model, prepared = built("hgcn", graph)
-    assert isinstance(prepared.features, SparseFeatures)
+    assert isinstance(prepared.features, SparseMatrix)
     sparse = attribute(model, prepared.features, 0, 0)
     assert isinstance(graph.features, sp.csr_array)
     assert len(sparse.share) == graph.features.nnz  # nothing was filled

@@ -17,8 +17,8 @@ from hiergcn.graph.task import Task
 from hiergcn.model.ensemble import Ensemble, EnsembleMethod
 from hiergcn.model.hgcn import HGCN
 from hiergcn.model.method import Prepared
-from hiergcn.model.ops import convolve as convolve_module
-from hiergcn.model.ops.convolve import recomputed
+from hiergcn.model.ops import layer as layer_module
+from hiergcn.model.ops.layer import recomputed
 from hiergcn.model.plus.network import HGCNPlus
 from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
@@ -161,7 +161,7 @@ def test_recomputation_reaches_the_networks(graph: Graph, split: Split, monkeypa
         layers.append(given)
         return recomputed(*given)
 
-    monkeypatch.setattr(convolve_module, "recomputed", counted)
+    monkeypatch.setattr(layer_module, "recomputed", counted)
     plain = fit(graph, split, settings, [0], device="cpu")
     assert not layers
     thrifty = fit(graph, split, settings.override({"recompute": True}), [0], device="cpu")

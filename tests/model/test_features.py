@@ -12,7 +12,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.mlp import MLPConfig
 from hiergcn.model.config_types import SCALINGS
-from hiergcn.model.ops.sparse_features import SparseFeatures
+from hiergcn.model.ops.sparse import SparseMatrix
 from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
 from hiergcn.settings.settings import settings_for
@@ -41,7 +41,7 @@ def test_sparse_features_stay_sparse() -> None:
     words = sp.csr_array(sp.random_array((60, 30), density=0.1, rng=np.random.default_rng(0)))
     graph = replace(planted_graph(60, seed=1), features=words)
     prepared = build_method("mlp", MLPConfig(scaling="standard")).prepare(Task.unlabelled(graph, 4), None, CPU)
-    assert isinstance(prepared.features, SparseFeatures)
+    assert isinstance(prepared.features, SparseMatrix)
     assert len(prepared.features.values) == words.nnz
     squares = np.bincount(prepared.features.pattern.column.numpy(), prepared.features.values.numpy() ** 2, minlength=30)
     np.testing.assert_allclose(squares[squares > 0] / 60, 1.0, rtol=1e-5)

@@ -11,9 +11,9 @@ from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNConfig, HGCNMethod
-from hiergcn.model.levels import HierarchyTensors, LevelRows
+from hiergcn.model.levels import HierarchyTensors
 from hiergcn.model.method import Labelled
-from hiergcn.model.ops.sparse_features import SparseFeatures
+from hiergcn.model.ops.sparse import SparseMatrix
 from hiergcn.settings.settings import settings_for
 
 PAPER = HGCNConfig(levels=2, hidden=5, weight_embedding=3)
@@ -117,7 +117,7 @@ def test_forward_is_the_papers_equations(
 ) -> None:
     hierarchy = coarsen(adjacency, config.levels, CoarsenConfig())
     model = network(hierarchy, config)
-    X = SparseFeatures.from_scipy(sp.csr_array(features)) if sparse else torch.from_numpy(features)
+    X = SparseMatrix.from_scipy(sp.csr_array(features)) if sparse else torch.from_numpy(features)
     ours = model(X).detach().numpy()
     theirs = section_3(model, hierarchy, features)
     assert ours.shape == (14, 3)
@@ -146,7 +146,7 @@ def test_the_receptive_field_suffices_for_the_loss(config: HGCNConfig) -> None:
         model = network(hierarchy, replace(config, levels=3, dropout=0.3, output_relu=False)).train()
         field = model.precompute(labelled)
         assert field is not None
-        assert [isinstance(level, LevelRows) for level in field] == [True] * 3 + [False]
+        assert [level.inputs is not None for level in field] == [True] * 3 + [False]
         loss = model.objective(X, replace(labelled, cached=field if few_rows else None), 1)
         return [loss.detach(), *torch.autograd.grad(loss, list(model.parameters()))]
 
@@ -215,8 +215,8 @@ def test_gradients_agree_with_finite_differences(
     """The hand-written backward passes, in double precision, along random directions in each parameter."""
     model = network(coarsen(adjacency, 2), config).double()
     if sparse:
-        single = SparseFeatures.from_scipy(sp.csr_array(features))
-        X: SparseFeatures | torch.Tensor = replace(single, values=single.values.double())
+        single = SparseMatrix.from_scipy(sp.csr_array(features))
+        X: SparseMatrix | torch.Tensor = replace(single, values=single.values.double())
     else:
         X = torch.from_numpy(features).double()
     labels = torch.arange(14) % 3

@@ -17,7 +17,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.baselines.mlp import MLPConfig
 from hiergcn.model.config_types import Scaling
 from hiergcn.model.features import harmonic_columns
-from hiergcn.model.ops.sparse_features import SparseFeatures
+from hiergcn.model.ops.sparse import SparseMatrix
 from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
 from hiergcn.run.predict import predictions_again
@@ -79,7 +79,7 @@ def test_sparse_features_stay_sparse(graph: Graph, split: Split, scaling: Scalin
     words = sp.csr_array(sp.random_array((90, 300), density=0.02, rng=np.random.default_rng(0)))
     wordy = replace(graph, features=words)
     prepared = build_method("mlp", MLPConfig(harmonic=True, scaling=scaling)).prepare(Task.of(wordy, split), None, CPU)
-    assert isinstance(prepared.features, SparseFeatures)
+    assert isinstance(prepared.features, SparseMatrix)
     assert prepared.features.pattern.shape == (90, 304)
     assert len(prepared.features.values) <= words.nnz + 4 * 90
 

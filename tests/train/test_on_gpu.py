@@ -17,6 +17,7 @@ from hiergcn.model import ops
 from hiergcn.model.hgcn import HGCN
 from hiergcn.model.method import NodeModel
 from hiergcn.model.ops.dropout import ReplicaGenerator, dropout
+from hiergcn.model.ops.replicas import vmap
 from hiergcn.model.registry import build_method
 from hiergcn.settings.settings import settings_for
 from hiergcn.train import selection
@@ -171,7 +172,7 @@ def test_replayed_steps_draw_new_masks() -> None:
             return dropout(ones, 0.5, noise) + dropout(ones, 0.5, noise)
 
         def step() -> None:
-            dropped.copy_(torch.vmap(one)(replica))
+            dropped.copy_(vmap(one)(replica))
 
         run = Captured(step, noise.generators) if recorded else step
         seen = []

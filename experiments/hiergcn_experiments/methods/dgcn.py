@@ -33,10 +33,10 @@ from hiergcn.model.baselines.base import AdjacencyMethod, numpy_generator
 from hiergcn.model.config_types import Count, InputConfig, NonNegative, Positive, Rate, Scaling, Whole, at_least
 from hiergcn.model.method import Features, Labelled, NodeModel
 from hiergcn.model.ops.dropout import dropout
-from hiergcn.model.ops.sparse import csr_tensor, propagate, symmetrically_normalised
+from hiergcn.model.ops.sparse import SparseMatrix, propagate, symmetrically_normalised
 from hiergcn_experiments.methods.walks import Walker
 
-Matrices = tuple[sp.csr_array, Tensor]  # A (n, n) and Â
+Matrices = tuple[sp.csr_array, SparseMatrix]  # A (n, n) and Â
 _PAIRS_AT_ONCE = 1 << 23  # bounds the memory of counting, besides the counts
 
 
@@ -103,8 +103,7 @@ def consistency_weight(t: int, ramp: int, w_max: float) -> float:
 class DGCN(NodeModel):
     """The two networks over one graph; `forward` gives the logits of Z^A."""
 
-    adjacency: Tensor  # Â
-    P: Tensor | None  # P̂, made when training begins; predictions do not need it
+    P: SparseMatrix | None = None  # P̂, made when training begins; predictions do not need it
 
     def __init__(
         self, graph: Matrices, n_features: int, n_classes: int, config: DGCNConfig, generator: torch.Generator
@@ -112,8 +111,7 @@ class DGCN(NodeModel):
         super().__init__()
         self.graph, self.config, self.generator = graph[0], config, generator
         self.weighs_classes = config.supervised == "cross_entropy"
-        self.register_buffer("adjacency", graph[1], persistent=False)
-        self.register_buffer("P", None, persistent=False)
+        self.adjacency = graph[1]  # Â; of the graph, not of the model: not saved with the weights
         self.W_1 = nn.Parameter(torch.empty(n_features, config.hidden, device=generator.device))
         self.W_2 = nn.Parameter(torch.empty(config.hidden, n_classes, device=generator.device))
         for weight in (self.W_1, self.W_2):
@@ -122,7 +120,7 @@ class DGCN(NodeModel):
     def forward(self, features: Features) -> Tensor:
         return self._view(self.adjacency, features @ self.W_1)
 
-    def _view(self, matrix: Tensor, XW: Tensor) -> Tensor:
+    def _view(self, matrix: SparseMatrix, XW: Tensor) -> Tensor:
         """Return the logits by one of the two matrices; XW is (n, hidden)."""
         H = torch.relu(propagate(matrix, XW))  # (n, hidden)
         H = dropout(H, self.config.dropout if self.training else 0.0, self.generator)
@@ -131,7 +129,7 @@ class DGCN(NodeModel):
 
     def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
         if self.P is None:
-            self.P = self._walked().to(self.adjacency.device)
+            self.P = self._walked()
         XW = features @ self.W_1
         logits = self._view(self.adjacency, XW)
         Z_A, Z_P = torch.softmax(logits, dim=1), torch.softmax(self._view(self.P, XW), dim=1)
@@ -148,11 +146,11 @@ class DGCN(NodeModel):
         errors = (Z.index_select(0, labelled.nodes) - y).square().sum(dim=1)  # (labelled,)
         return errors.sum() if labelled.class_weights is None else errors @ labelled.class_weights[labelled.classes]
 
-    def _walked(self) -> Tensor:
+    def _walked(self) -> SparseMatrix:
         """Return P̂ of walks drawn from the model's own generator."""
         config = self.config
         counts = co_occurrence(self.graph, config.walks, config.walk_length, numpy_generator(self.generator))
-        return csr_tensor(symmetrically_normalised(ppmi(counts, config.shift)))
+        return SparseMatrix.from_scipy(symmetrically_normalised(ppmi(counts, config.shift)), self.W_1.device)
 
 
 class DGCNMethod(AdjacencyMethod):

@@ -20,7 +20,7 @@ from hiergcn.model.baselines.base import drawing_from
 from hiergcn.model.baselines.pyg import EdgeMethod, Edges, on_projected, pyg_layers
 from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling, TrueShare
 from hiergcn.model.method import Features, NodeModel
-from hiergcn.model.ops.sparse_features import FeatureLinear
+from hiergcn.model.ops.sparse import FeatureLinear
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import FlatMethod, numpy_generator
 from hiergcn.model.config_types import Count, InputConfig, Positive, Scaling, Share, Whole
 from hiergcn.model.method import Features, Labelled, NodeModel, Optimiser
-from hiergcn.model.ops.sparse_features import FewColumns, feature_rows, few_rows
+from hiergcn_experiments.methods.feature_rows import FewColumns, feature_rows, few_rows
 from hiergcn_experiments.methods.walks import Contexts, Walker, graph_contexts, in_batches, label_contexts
 
 _SCORES_AT_ONCE = 1 << 26  # entries of the (nodes, contexts) matrix in memory together

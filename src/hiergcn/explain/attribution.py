@@ -24,7 +24,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph.target import Scale
 from hiergcn.model.baselines.base import LabelModel
 from hiergcn.model.method import Features, NodeModel
-from hiergcn.model.ops.sparse_features import SparseFeatures
+from hiergcn.model.ops.sparse import SparseMatrix
 
 FEWEST_STEPS, MOST_STEPS = 32, 512
 CLOSE = 0.01
@@ -63,7 +63,7 @@ class Attribution:
 def attribute(model: NodeModel, features: Features, node: int, class_: int) -> Attribution:
     """Attribute the score of a class at a node. The model is left in evaluation mode, its weights without gradients."""
     model.eval().requires_grad_(False)
-    if isinstance(features, SparseFeatures):
+    if isinstance(features, SparseMatrix):
         values, pattern = features.values.detach(), features.pattern
         row, column = pattern.rows().cpu().numpy(), pattern.column.cpu().numpy()
     else:
@@ -71,7 +71,7 @@ def attribute(model: NodeModel, features: Features, node: int, class_: int) -> A
         row, column = np.repeat(np.arange(n), f), np.tile(np.arange(f), n)
 
     def score(at: Tensor) -> Tensor:
-        changed = replace(features, values=at) if isinstance(features, SparseFeatures) else at
+        changed = replace(features, values=at) if isinstance(features, SparseMatrix) else at
         logits: Tensor = model(changed)[node].double()
         return logits[class_] - logits.mean() if len(logits) > 1 else logits[0]  # a single one is a number
 

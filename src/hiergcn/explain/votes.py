@@ -29,6 +29,7 @@ from hiergcn.model.baselines.grand import mixed_order
 from hiergcn.model.ensemble import Ensemble
 from hiergcn.model.hgcn import HGCN
 from hiergcn.model.method import Features, NodeModel
+from hiergcn.model.ops.sparse import SparseMatrix
 from hiergcn.model.plus.network import HGCNPlus
 from hiergcn.model.plus.propagation import HierarchicalPropagation
 
@@ -118,13 +119,11 @@ def _of_plus(model: HGCNPlus, features: Features, predicted: NDArray[np.int64]) 
     return Votes(sp.csr_array(adjacency + sp.diags_array(own)), hyper, hyper_nodes_vote=True)
 
 
-def _entries(adjacency: torch.Tensor) -> tuple[sp.csr_array, NDArray[np.int64], NDArray[np.int64]]:
+def _entries(adjacency: SparseMatrix) -> tuple[sp.csr_array, NDArray[np.int64], NDArray[np.int64]]:
     """Return a copy of the matrix, and the row and column of each entry."""
-    A = adjacency.cpu()
-    indptr, column = A.crow_indices().numpy(), A.col_indices().numpy()
-    n = len(indptr) - 1
-    row = np.repeat(np.arange(n), np.diff(indptr))
-    return sp.csr_array((A.values().numpy().copy(), column, indptr), shape=(n, n)), row, column
+    copied = adjacency.scipy.copy()
+    row = np.repeat(np.arange(copied.shape[0]), np.diff(copied.indptr))
+    return copied, row, copied.indices.astype(np.int64)
 
 
 def _centred(scores: torch.Tensor) -> torch.Tensor:

@@ -34,7 +34,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.config_types import Scaling
 from hiergcn.model.memory_cost import MemoryPlan, Workload
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights, WrappedMethod
-from hiergcn.model.ops.sparse_features import SparseFeatures
+from hiergcn.model.ops.sparse import SparseMatrix
 
 _SPARSE_BELOW = 0.25  # dense features with a smaller share of non-zeros are multiplied faster as sparse ones
 _MEAN, _SPREAD = "feature_mean", "feature_spread"
@@ -79,7 +79,7 @@ def feature_tensor(task: Task, scaling: Scaling, device: torch.device) -> Featur
     if stored_entries(features) is None:
         copy = np.array(features, dtype=np.float32, order="C")  # a graph's own arrays are read-only, tensors are not
         return torch.from_numpy(copy).to(device)
-    return SparseFeatures.from_scipy(sp.csr_array(features), device)
+    return SparseMatrix.from_scipy(sp.csr_array(features), device)
 
 
 class Standardised(WrappedMethod):

@@ -11,7 +11,7 @@ With L coarsening layers there are l = 2L + 1 layers:
 
 H_i is always the input of layer i; the paper writes H_i for the output of a refining layer. Levels of a `Hierarchy`
 count from 0, so A_i is that of level i - 1. `coarsen` makes them (plainly in `coarsen/reference.py`): grouping and
-Eq. 2, M (Eq. 3), A' = MᵀAM (Eq. 5). Eqs. 1 and 7 are one call, `ops.convolve`; Â is made in `ops/sparse.py`. The
+Eq. 2, M (Eq. 3), A' = MᵀAM (Eq. 5). Eqs. 1 and 7 are one call, `ops/layer.py`; Â is made in `ops/sparse.py`. The
 softmax and the loss (Eq. 9) of training are in `Labelled.loss`, the softmax of predictions in
 `train/selection.py`.
 """
@@ -28,11 +28,11 @@ from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling, Whole
 from hiergcn.model.features import feature_tensor
-from hiergcn.model.levels import Field, HierarchyTensors, LevelRows, LevelTensors, Pooling
+from hiergcn.model.levels import Field, HierarchyTensors, LevelTensors, Pooling
 from hiergcn.model.memory_cost import Layer, MemoryPlan, Workload, layers_memory
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
-from hiergcn.model.ops.convolve import ChannelMix, convolve, is_one_operation
 from hiergcn.model.ops.dropout import ReplicaGenerator
+from hiergcn.model.ops.layer import ChannelMix, choose_backend, convolve
 
 
 @dataclass(frozen=True)
@@ -105,30 +105,33 @@ class GraphConvolution(nn.Module):
         elif self.w is not None:
             nn.init.constant_(self.w, 1.0 / self.channels)
 
-    def forward(self, level: LevelTensors | LevelRows, H: Features, S: Tensor | None = None) -> Tensor:
-        rows = level.inputs
-        if rows is not None and S is not None:
-            S = S.index_select(0, rows.index)
-        given = {"rows": rows, "transposed": level.transposed} | self._options()
-        return convolve(level.adjacency, H, S, self.theta, self.w, **given)  # (n, fan_out)
+    def forward(self, level: LevelTensors, H: Features, S: Tensor | None = None) -> Tensor:
+        if level.inputs is not None and S is not None:
+            S = S.index_select(0, level.inputs.index)
+        return convolve(  # (n, fan_out)
+            level.adjacency,
+            H,
+            S,
+            self.theta,
+            self.w,
+            own=self.phi,
+            mix=self.config.channel_mix,
+            relu=self.relu,
+            rate=self.config.dropout if self.training else 0.0,
+            generator=self.generator,
+            joint=not self.on_features,
+            recompute=self.recompute and self.training,
+            rows=level.inputs,
+            transposed=level.transposed,
+        )
 
     @property
     def takes_rows(self) -> bool:
         """Whether it can compute some rows of its result alone."""
         if isinstance(self.generator, ReplicaGenerator):
             return self.phi is None
-        return is_one_operation(self.theta, self.w, self.phi, self.config.channel_mix, self.relu, self.generator)
-
-    def _options(self) -> dict[str, Any]:
-        return {
-            "own": self.phi,
-            "mix": self.config.channel_mix,
-            "relu": self.relu,
-            "rate": self.config.dropout if self.training else 0.0,
-            "generator": self.generator,
-            "joint": not self.on_features,
-            "recompute": self.recompute and self.training,
-        }
+        settings = self.theta, self.w, self.phi, self.config.channel_mix, self.relu
+        return choose_backend(*settings, self.generator) == "numba"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.theta.shape[0]}, {self.fan_out}, channels={self.channels})"
@@ -198,7 +201,7 @@ class HGCN(NodeModel):
         if not self.hierarchy.depth or not all(layer.takes_rows for layer in layers):
             return None
         field = self.hierarchy.receptive_field(nodes, self.refined_levels)
-        return field if isinstance(field[0], LevelRows) else None
+        return None if field[0].inputs is None else field
 
     @property
     def refined_levels(self) -> int:
@@ -233,8 +236,8 @@ class HGCN(NodeModel):
         G: list[Tensor] = []
         for i in range(L):  # coarsening layers, from level i to level i + 1
             G_i = self.layers[i](levels[i], H, S[i])  # Eq. 1 and 7: (n_i, d)
-            H, kept = levels[i].pool_and_keep(G_i, self.config.pooling, field[i].inputs)  # Eq. 4: (n_{i+1}, d)
-            G.append(kept)
+            G.append(field[i].select_inputs(G_i))
+            H = levels[i].pool(G_i, self.config.pooling)  # Eq. 4: (n_{i+1}, d)
         for i in reversed(range(1, L)):  # refining layers, from level i + 1 to level i
             G_next = self.layers[2 * L - 1 - i](field[i + 1], H, S[i + 1])  # Eq. 1 and 7: (n_{i+1}, d)
             H = field[i].unpool_onto(G_next, G[i])  # Eq. 6: (n_i, d)

@@ -1,88 +1,70 @@
 """The levels of a hierarchy as tensors: convolution, pooling and unpooling on them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from hiergcn.coarsen import Hierarchy, Level
-from hiergcn.model.ops.dropout import Rows
-from hiergcn.model.ops.sparse import (
-    add_rows,
-    csr_product,
-    csr_tensor,
-    linear_map,
-    normalised_adjacency,
-    product_with,
-    scipy_matrix,
-)
-from hiergcn.model.ops.vmap import ReplicaRule, apply, nodes_first, under_vmap
+from hiergcn.coarsen import Hierarchy
+from hiergcn.model.ops.dropout import RowSubset
+from hiergcn.model.ops.replicas import nodes_first
+from hiergcn.model.ops.sparse import SparseMatrix, linear_map, normalised_adjacency
 
 Pooling = Literal["sum", "mean", "l2"]
 
 _PART = 512  # nodes whose gradients are summed first, so that a weight shared by most nodes is not one long sum
 
 
-class LevelTensors(nn.Module):
-    """One level: its normalised adjacency Â, the row of V for each node's weight, and M to the next coarser level."""
+@dataclass(frozen=True, eq=False)
+class LevelTensors:
+    """One level, or some of its rows: the normalised adjacency Â, and M to the next coarser level.
 
-    inputs = None  # a layer takes all rows of its input
+    Of some rows it is what their nodes depend on in a refining layer: their neighbours, and the hyper-nodes of those,
+    which are counted among the hyper-nodes that are computed at the next coarser level.
+    """
 
-    adjacency: Tensor  # Â, CSR (n_i, n_i)
-    weight_row: Tensor  # (n_i,)
-    group: Tensor  # (n_i,), empty at the coarsest level
-    gather: Tensor  # Mᵀ, CSR (n_{i+1}, n_i)
+    adjacency: SparseMatrix  # Â, (n_i, n_i); of some rows (r, m): a column for each neighbour
+    transposed: SparseMatrix  # Âᵀ, which is Â if all rows are there
+    group: Tensor  # hyper-node of each node or neighbour, (n_i,); empty at the coarsest level
+    gather: SparseMatrix  # Mᵀ, (n_{i+1}, n_i)
     group_size: Tensor  # (n_{i+1}, 1)
+    weight_row: Tensor  # row of V for each node's weight, (n_i,); empty if only some rows are there
+    inputs: RowSubset | None = None  # the neighbours, with the nodes themselves; None if all rows are there
 
-    def __init__(self, level: Level, occurring_weights: np.ndarray, group: np.ndarray | None, n_coarser: int) -> None:
-        super().__init__()
-        rows = _nearest(occurring_weights, level.node_weight)
-        group = np.empty(0, dtype=np.int64) if group is None else group.astype(np.int64)
-        size = np.bincount(group, minlength=n_coarser)
-        for name, tensor in (  # they belong to the graph, not to the model, so they are not saved with its weights
-            ("adjacency", csr_tensor(normalised_adjacency(level.adjacency))),
-            ("weight_row", torch.from_numpy(rows)),
-            ("group", torch.from_numpy(group)),
-            ("gather", csr_tensor(_members(group, n_coarser))),
-            ("group_size", torch.from_numpy(size).to(torch.float32).unsqueeze(1)),
-        ):
-            self.register_buffer(name, tensor, persistent=False)
-
-    @property
-    def transposed(self) -> Tensor:
-        """Âᵀ, which is Â."""
-        return self.adjacency
+    def moved(self, move: Callable[[Tensor], Tensor]) -> "LevelTensors":
+        """Return the level of tensors that `move` returns, such as those on another device. It has all rows."""
+        adjacency, gather = self.adjacency.moved(move), self.gather.moved(move)
+        size, rows = move(self.group_size), move(self.weight_row)
+        return LevelTensors(adjacency, adjacency, move(self.group), gather, size, rows)
 
     def pool(self, fine: Tensor, how: Pooling = "sum") -> Tensor:
         """Return MᵀG (Eq. 4). `mean` divides by the size of the group, `l2` by its square root."""
         return linear_map(
-            fine,
-            lambda G: self._divided(csr_product(self.gather, G), how),
-            lambda G: self._scatter(self._divided(G, how)),
+            fine, lambda G: self._divided(self.gather.product(G), how), lambda G: self._scatter(self._divided(G, how))
         )
-
-    def pool_and_keep(self, fine: Tensor, how: Pooling = "sum", rows: Rows | None = None) -> tuple[Tensor, Tensor]:
-        """Return `pool`, and the input or some rows of it, for a short-cut.
-
-        The two gradients are added in one pass.
-        """
-        if not torch.is_grad_enabled():
-            return self.pool(fine, how), fine if rows is None else fine.index_select(0, rows.index)
-        operation: Any = _PoolAndKeepOfReplicas if under_vmap() else _PoolAndKeep
-        pooled, kept = operation.apply(fine, self, how, rows)
-        return pooled, kept
 
     def unpool(self, coarse: Tensor) -> Tensor:
         """Return M G: each node gets the row of its hyper-node."""
-        return linear_map(coarse, self._scatter, product_with(self.gather))
+        return linear_map(coarse, self._scatter, self.gather.product)
 
     def unpool_onto(self, coarse: Tensor, shortcut: Tensor) -> Tensor:
         """Return M G + shortcut (Eq. 6)."""
-        return _unpool_onto(self, coarse, shortcut)
+        return self.unpool(coarse).add_(shortcut)
+
+    def select_inputs(self, fine: Tensor) -> Tensor:
+        """Return the rows of G that the layer on this level takes as a short-cut: all, or those of `inputs`."""
+        if self.inputs is None:
+            return fine
+        index = self.inputs.index
+
+        def back(grad: Tensor) -> Tensor:
+            return grad.new_zeros(len(fine), grad.shape[1]).index_add_(0, index, grad)
+
+        return linear_map(fine, lambda G: G.index_select(0, index), back)
 
     def _divided(self, coarse: Tensor, how: Pooling) -> Tensor:
         if how == "sum":
@@ -93,76 +75,7 @@ class LevelTensors(nn.Module):
         return coarse.index_select(0, self.group)
 
 
-class _PoolAndKeep(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, fine: Tensor, level: LevelTensors, how: Pooling, rows: Rows | None) -> tuple[Tensor, Tensor]:
-        ctx.level, ctx.how, ctx.rows = level, how, rows
-        kept = fine.detach() if rows is None else fine.index_select(0, rows.index)
-        return level._divided(csr_product(level.gather, fine), how), kept
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
-        pooled, kept = ctx.level._divided(grads[0], ctx.how), grads[1]
-        if ctx.rows is None:
-            return add_rows(pooled, ctx.level.group, kept), None, None, None
-        return ctx.level._scatter(pooled).index_add_(0, ctx.rows.index, kept), None, None, None
-
-
-class _PoolAndKeepOfReplicas(ReplicaRule):
-    @staticmethod
-    def vmap(
-        info: Any, in_dims: tuple[int, None, None, None], fine: Tensor, level: LevelTensors, how: Pooling, rows: Any
-    ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
-        pooled, kept = level.pool_and_keep(fine.movedim(in_dims[0], 1).flatten(1), how, rows)  # (n, replicas * d)
-        return (pooled.unflatten(1, (info.batch_size, -1)), kept.unflatten(1, (info.batch_size, -1))), (1, 1)
-
-
-def _unpool_onto(level: "LevelTensors | LevelRows", coarse: Tensor, shortcut: Tensor) -> Tensor:
-    """Return M G + shortcut (Eq. 6)."""
-    return apply(_UnpoolOntoOfReplicas if under_vmap() else _UnpoolOnto, coarse, shortcut, level)
-
-
-class _UnpoolOnto(torch.autograd.Function):
-    """M G + shortcut in one pass."""
-
-    @staticmethod
-    def forward(ctx: Any, coarse: Tensor, shortcut: Tensor, level: "LevelTensors | LevelRows") -> Tensor:
-        ctx.gather = level.gather
-        return add_rows(coarse, level.group, shortcut)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
-        return csr_product(ctx.gather, grads[0].contiguous()), grads[0], None
-
-
-class _UnpoolOntoOfReplicas(ReplicaRule):
-    @staticmethod
-    def vmap(
-        info: Any, in_dims: tuple[int, int, None], coarse: Tensor, shortcut: Tensor, level: "LevelTensors | LevelRows"
-    ) -> tuple[Tensor, int]:
-        wide = (part.movedim(axis, 1).flatten(1) for part, axis in zip((coarse, shortcut), in_dims[:2], strict=True))
-        return _unpool_onto(level, *wide).unflatten(1, (info.batch_size, -1)), 1
-
-
-@dataclass(frozen=True, eq=False)
-class LevelRows:
-    """What some nodes of a level depend on in a refining layer: their neighbours, and the hyper-nodes of those.
-
-    Hyper-nodes are counted among those that are computed at the next coarser level.
-    """
-
-    adjacency: Tensor  # rows of Â for the nodes, columns for their neighbours, CSR (r, m)
-    transposed: Tensor  # CSR (m, r)
-    inputs: Rows  # the neighbours, with the nodes themselves
-    group: Tensor  # hyper-node of each neighbour, (m,)
-    gather: Tensor  # its Mᵀ, CSR (hyper-nodes, m)
-
-    def unpool_onto(self, coarse: Tensor, shortcut: Tensor) -> Tensor:
-        """Return M G + shortcut (Eq. 6) of the neighbours."""
-        return _unpool_onto(self, coarse, shortcut)
-
-
-Field = Sequence[LevelTensors | LevelRows]
+Field = Sequence[LevelTensors]
 """The levels of a hierarchy, with only some rows of the finest ones; see `HierarchyTensors.receptive_field`."""
 
 
@@ -179,10 +92,6 @@ class HierarchyTensors(nn.Module):
             trained on another graph brings its own, and an unseen weight takes the nearest row.
     """
 
-    weight_row: Tensor  # (N,)
-    weight_parts: Tensor  # CSR (parts, N): sums over up to 512 nodes of one weight
-    weight_sums: Tensor  # CSR (|T|, parts): sums of those for each weight
-
     def __init__(
         self, hierarchy: Hierarchy, depth: int | None = None, coarsening: bool = True, weights: np.ndarray | None = None
     ) -> None:
@@ -193,20 +102,27 @@ class HierarchyTensors(nn.Module):
             weights = np.unique(np.concatenate([level.node_weight for level in sources]))
         self.weights = weights  # T
         self.levels: list[LevelTensors] = []
-        for i, level in enumerate(sources):
-            last = i + 1 == len(sources)
-            n_coarser = 0 if last else sources[i + 1].adjacency.shape[0]
-            group = None if last else level.group if coarsening else np.arange(n_coarser)
-            self.levels.append(LevelTensors(level, weights, group, n_coarser))
-        self._registered = nn.ModuleList(self.levels)  # a plain list does not move with `.to(device)`
-        rows = torch.cat([level.weight_row for level in self.levels])
-        parts, sums = _sums_by_row(rows.numpy(), len(weights))
-        for name, tensor in (
-            ("weight_row", rows),
-            ("weight_parts", csr_tensor(parts)),
-            ("weight_sums", csr_tensor(sums)),
-        ):
-            self.register_buffer(name, tensor, persistent=False)
+        for level, coarser in zip(sources, (*sources[1:], None), strict=True):
+            n_coarser = 0 if coarser is None else coarser.adjacency.shape[0]
+            found = np.arange(n_coarser) if coarser is None or not coarsening else level.group
+            group = np.asarray(found, dtype=np.int64)  # hyper-node of each node
+            adjacency = SparseMatrix.from_scipy(normalised_adjacency(level.adjacency))
+            size = torch.from_numpy(np.bincount(group, minlength=n_coarser)).to(torch.float32).unsqueeze(1)
+            gather = SparseMatrix.from_scipy(_members(group, n_coarser))
+            rows = torch.from_numpy(_nearest(weights, level.node_weight))
+            self.levels.append(LevelTensors(adjacency, adjacency, torch.from_numpy(group), gather, size, rows))
+        self.weight_row = torch.cat([level.weight_row for level in self.levels])  # (N,)
+        parts, sums = _sums_by_row(self.weight_row.numpy(), len(weights))
+        self.weight_parts = SparseMatrix.from_scipy(parts)  # (parts, N): sums over up to 512 nodes of one weight
+        self.weight_sums = SparseMatrix.from_scipy(sums)  # (|T|, parts): sums of those for each weight
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Move the graph with the module. It belongs to no model, so it is not saved with the weights."""
+        self.levels = [level.moved(fn) for level in self.levels]
+        self.weight_row, self.weight_parts = fn(self.weight_row), self.weight_parts.moved(fn)
+        self.weight_sums = self.weight_sums.moved(fn)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        return self
 
     @property
     def depth(self) -> int:
@@ -217,23 +133,26 @@ class HierarchyTensors(nn.Module):
 
         As soon as more than half of a level is needed, it and all coarser ones are whole.
         """
-        field: list[LevelTensors | LevelRows] = []
+        field: list[LevelTensors] = []
         rows = nodes.numpy(force=True)
         for i, level in enumerate(self.levels[:depth]):
             coarser = len(self.levels[i + 1].weight_row)
             if 2 * len(rows) > len(level.group):
                 break
-            A = scipy_matrix(level.adjacency)[rows]
-            inputs, place = np.unique(A.indices, return_inverse=True)
-            A = sp.csr_array((A.data, place, A.indptr), shape=(len(rows), len(inputs)))
+            A = level.adjacency.scipy[rows]
+            inputs, column = np.unique(A.indices, return_inverse=True)
+            A = sp.csr_array((A.data, column, A.indptr), shape=(len(rows), len(inputs)))
             group = level.group.numpy(force=True)[inputs]
             rows = np.unique(group)
             if i + 1 < depth and 2 * len(rows) <= coarser:
                 group, coarser = np.searchsorted(rows, group), len(rows)
-            there, back = csr_tensor(A).to(nodes.device), csr_tensor(sp.csr_array(A.T)).to(nodes.device)
-            some = Rows(torch.from_numpy(inputs.astype(np.int64)).to(nodes.device), len(level.group))
-            gather = csr_tensor(_members(group, coarser)).to(nodes.device)
-            field.append(LevelRows(there, back, some, torch.from_numpy(group).to(nodes.device), gather))
+            there, back, gather = (
+                SparseMatrix.from_scipy(matrix, nodes.device)
+                for matrix in (A, sp.csr_array(A.T), _members(group, coarser))
+            )
+            subset = RowSubset(torch.from_numpy(inputs.astype(np.int64)).to(nodes.device), len(level.group))
+            hyper_nodes = torch.from_numpy(group).to(nodes.device)
+            field.append(LevelTensors(there, back, hyper_nodes, gather, level.group_size, level.weight_row[:0], subset))
         return [*field, *self.levels[len(field) :]]
 
     def weight_embeddings(self, V: Tensor) -> list[Tensor]:
@@ -242,7 +161,7 @@ class HierarchyTensors(nn.Module):
         return list(S.split([len(level.weight_row) for level in self.levels]))
 
     def _sum_by_weight(self, grad: Tensor) -> Tensor:
-        return csr_product(self.weight_sums, csr_product(self.weight_parts, grad))
+        return self.weight_sums.product(self.weight_parts.product(grad))
 
 
 def _members(group: np.ndarray, n: int) -> sp.csr_array:

@@ -13,8 +13,8 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.target import Kind
 from hiergcn.graph.task import Task
 from hiergcn.model.memory_cost import MemoryPlan, Workload, flat_memory
-from hiergcn.model.ops.sparse_features import Features as Features
-from hiergcn.model.ops.vmap import under_vmap
+from hiergcn.model.ops.replicas import under_vmap
+from hiergcn.model.ops.sparse import Features as Features
 
 Weights = Mapping[str, Tensor]
 

@@ -30,7 +30,7 @@ from hiergcn.graph.neighbourhoods import hops_to_classes, within_hops
 from hiergcn.graph.task import Task
 from hiergcn.model.features import hop_counts
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, WrappedMethod
-from hiergcn.model.ops.sparse_features import FeatureLinear
+from hiergcn.model.ops.sparse import FeatureLinear
 
 NEAR = (3.0, 10.0)
 """Hops over which nearness falls to 1/e."""

@@ -28,8 +28,7 @@ from hiergcn.files import written_whole
 from hiergcn.graph import Graph
 from hiergcn.graph.order import canonical_order
 from hiergcn.model.method import Features, activated
-from hiergcn.model.ops import cpu
-from hiergcn.model.ops.sparse_features import SparseFeatures
+from hiergcn.model.ops.sparse import SparseMatrix
 from hiergcn.run.predict import Model, training_graph
 from hiergcn.run.run import Run
 from hiergcn.workers.machine import one_thread
@@ -205,7 +204,7 @@ class _Recorder(TorchDispatchMode):
         """Add a network to the graph and return the name of its logits."""
         norms = (buffer for name, buffer in model.named_buffers() if "norm" in name)
         self._weights = {id(weight) for weight in (*model.parameters(), *norms)}
-        roots = [features.values if isinstance(features, SparseFeatures) else features]
+        roots = [features.values if isinstance(features, SparseMatrix) else features]
         for part in model.modules():  # H-GCN+ and GRAND keep their propagated features with the graph
             smoothed = getattr(getattr(part, "graph", None), "smoothed", None)
             roots += [] if smoothed is None else [smoothed]
@@ -235,11 +234,11 @@ class _Recorder(TorchDispatchMode):
             self._data |= {id(tensor) for tensor in results}
         return out
 
-    def sparse_product(self, row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor) -> Tensor:
+    def sparse_product(self, matrix: SparseMatrix, dense: Tensor) -> Tensor:
         """Return the product of a sparse matrix, (n, m), and a dense one; with weights, add it."""
-        out = cpu.csr_product(row_start, column, values, dense)
+        out, values, column = matrix.product(dense), matrix.values, matrix.pattern.column
         self._alive += [out, values, dense]
-        n, row = row_start.numel() - 1, np.repeat(np.arange(row_start.numel() - 1), np.diff(row_start.numpy()))
+        n, row = matrix.shape[0], matrix.pattern.rows().numpy()
         if id(dense) not in self._live and id(dense) not in self._weights:
             self._data |= {id(out)} if {id(dense), id(values)} & self._data else set()
         elif id(values) in self._data:  # sparse features
@@ -266,11 +265,8 @@ class _Kernels(TorchFunctionMode):
         self.recorder = recorder
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func is cpu.csr_product:
+        if func is SparseMatrix.product:
             return self.recorder.sparse_product(*args)
-        if func is cpu.mix_channels:
-            Z, w = args
-            return (Z.unflatten(-1, (-1, w.shape[1])).relu() * w[:, None, None]).sum(-1)
         return func(*args, **(kwargs or {}))
 
 

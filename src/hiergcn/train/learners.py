@@ -17,6 +17,7 @@ from torch.func import functional_call
 from hiergcn.graph.task import Task
 from hiergcn.model.method import LEARNED, Features, Labelled, NodeModel, Optimiser, descend
 from hiergcn.model.ops.dropout import ReplicaGenerator
+from hiergcn.model.ops.replicas import vmap
 from hiergcn.settings.train_config import TrainConfig
 from hiergcn.train.adam import Adam
 
@@ -235,7 +236,7 @@ class Replicas(Learner):
             nodes = self.labelled(**train, **self.shared, reduction=self.reduction)
             return self._call("objective", state, self.features, nodes, epoch)
 
-        losses: Tensor = torch.vmap(loss_of_replica, randomness="error")(self.state, self.replica, self.train)
+        losses: Tensor = vmap(loss_of_replica, randomness="error")(self.state, self.replica, self.train)
         losses.sum().backward()
         self.optimiser.step()
         return losses.detach()
@@ -251,13 +252,13 @@ class Replicas(Learner):
                 logits = self._call("logits_of", state, self.features, self.field)
             return _scores(logits, *(self.labelled(**part) for part in nodes))
 
-        logits, *scores = torch.vmap(scores_of_replica)(self.state, *self.evaluated)
+        logits, *scores = vmap(scores_of_replica)(self.state, *self.evaluated)
         return Evaluation(logits if self.field is None else None, *scores)
 
     @torch.no_grad()
     def logits(self, weights: dict[str, Tensor]) -> Tensor:
         self.model.eval()
-        logits: Tensor = torch.vmap(lambda state: self._call("forward", state, self.features))(weights)
+        logits: Tensor = vmap(lambda state: self._call("forward", state, self.features))(weights)
         return logits
 
     def _call(self, method: str, state: dict[str, Tensor], *given: Any) -> Tensor:

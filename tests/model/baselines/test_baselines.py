@@ -19,7 +19,7 @@ from hiergcn.model.baselines.gcnii import GCNIIConfig, GCNIIMethod
 from hiergcn.model.baselines.mlp import MLPConfig, MLPMethod
 from hiergcn.model.baselines.pyg import Edges
 from hiergcn.model.method import Method
-from hiergcn.model.ops.sparse_features import SparseFeatures
+from hiergcn.model.ops.sparse import SparseMatrix
 
 N, F, CLASSES = 40, 7, 3
 CPU = torch.device("cpu")
@@ -41,9 +41,9 @@ def layers() -> Any:
     return pytest.importorskip("torch_geometric.nn")
 
 
-def built(method: Method, task: Task) -> tuple[Any, SparseFeatures]:
+def built(method: Method, task: Task) -> tuple[Any, SparseMatrix]:
     prepared = method.prepare(task, None, CPU)
-    assert isinstance(prepared.features, SparseFeatures)
+    assert isinstance(prepared.features, SparseMatrix)
     return method.build(prepared, CLASSES, torch.Generator().manual_seed(0)).eval(), prepared.features
 
 
@@ -130,14 +130,14 @@ def test_mlp_is_two_linear_layers(task: Task) -> None:
 def test_appnp_drops_from_the_whole_matrix_in_each_step(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     model, features = built(APPNPMethod(APPNPConfig(dropout=0.0, adjacency_dropout=0.5)), task)
     seen: list[Tensor] = []
-    product = SparseFeatures.__matmul__
+    product = SparseMatrix.__matmul__
 
-    def watched(matrix: SparseFeatures, dense: Tensor) -> Tensor:
+    def watched(matrix: SparseMatrix, dense: Tensor) -> Tensor:
         if matrix.pattern is model.adjacency.pattern:
             seen.append(matrix.values)
         return product(matrix, dense)
 
-    monkeypatch.setattr(SparseFeatures, "__matmul__", watched)
+    monkeypatch.setattr(SparseMatrix, "__matmul__", watched)
     model.train()(features)
     kept = [float((values != 0).float().mean()) for values in seen]
     assert len(kept) == 10

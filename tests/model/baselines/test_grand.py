@@ -14,7 +14,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.baselines.grand import GRAND, GRANDConfig, GRANDMethod, consistency_loss, mixed_order, sharpened
 from hiergcn.model.method import Prepared
 from hiergcn.model.ops import cpu_propagation
-from hiergcn.model.ops.sparse import csr_tensor, normalised_adjacency
+from hiergcn.model.ops.sparse import SparseMatrix, normalised_adjacency
 from hiergcn.run.fit import fit
 from hiergcn.settings.settings import settings_for
 
@@ -47,7 +47,7 @@ def built(task: Task, **settings: object) -> tuple[GRAND, Prepared]:
 @pytest.mark.parametrize("order", [0, 1, 4])
 def test_propagation_and_its_gradient_equal_the_dense_formula(task: Task, order: int) -> None:
     P = dense_mean_of_powers(task, order)
-    adjacency = csr_tensor(normalised_adjacency(task.adjacency))
+    adjacency = SparseMatrix.from_scipy(normalised_adjacency(task.adjacency))
     H = torch.randn(60, 5, generator=torch.Generator().manual_seed(1), requires_grad=True)
     G = torch.randn(60, 5, generator=torch.Generator().manual_seed(2))
     propagated = mixed_order(adjacency, order, H)

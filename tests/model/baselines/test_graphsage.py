@@ -11,7 +11,7 @@ from torch import Tensor
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.graphsage import GraphSAGE, GraphSAGEConfig, GraphSAGEMethod
 from hiergcn.model.method import Features
-from hiergcn.model.ops.sparse_features import SparseFeatures
+from hiergcn.model.ops.sparse import SparseMatrix
 
 N, F, CLASSES = 30, 6, 3
 CPU = torch.device("cpu")
@@ -98,7 +98,7 @@ def test_sparse_features_give_the_same() -> None:
     A, X = adjacency(), features() * (np.random.default_rng(1).random((N, F)) < 0.2)
     config = GraphSAGEConfig(hidden=5, scaling="none")
     model, ours = built(config, A, sp.csr_array(X))
-    assert isinstance(ours, SparseFeatures)
+    assert isinstance(ours, SparseMatrix)
     torch.testing.assert_close(model(ours), model(torch.from_numpy(X.astype(np.float32))))
 
 

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from hiergcn.model.ops import cpu_propagation
 from hiergcn.model.ops.cpu_propagation import (
-    Rows,
     Spread,
     Stacked,
     masked_product,
@@ -17,7 +16,7 @@ from hiergcn.model.ops.cpu_propagation import (
     spread_features,
     stacked_levels,
 )
-from hiergcn.model.ops.dropout import drawn_mask
+from hiergcn.model.ops.dropout import Mask, draw_mask
 from hiergcn.model.ops.sparse import normalised_adjacency
 
 Dense = NDArray[np.float64]
@@ -65,7 +64,7 @@ def test_features_equal_the_dense_formula(rate: float, normalised: bool, columns
     n, generator = len(P), torch.Generator().manual_seed(0)
     X = torch.rand(n, columns, generator=generator) + 3.0  # a mean that is large beside the deviation
     keep = (torch.rand(n, 1, generator=generator) < 0.5).float()
-    mask = drawn_mask(n * columns, rate, generator)
+    mask = draw_mask(rate, (n, columns), X.device, generator)
     found = spread_features(levels, X, keep, mask, 1e-5 if normalised else None)
     expected = P @ (X * keep).double().numpy()
     if normalised:
@@ -85,8 +84,8 @@ def test_entries_and_dense_propagation_equal_the_dense_formula(columns: int, rat
     n, generator = len(graph.P), torch.Generator().manual_seed(0)
     X = torch.rand(n, columns, generator=generator) * (torch.rand(n, columns, generator=generator) < 0.1)
     keep = 0.5 * (torch.rand(n, 1, generator=generator) < 0.5).float()
-    mask = drawn_mask(n * columns, rate, generator)
-    panels = spread_entries(graph.dense, Rows.of(sp.csr_array(X.numpy().T)), keep, mask)
+    mask = draw_mask(rate, (n, columns), X.device, generator)
+    panels = spread_entries(graph.dense, sp.csr_array(X.numpy().T), keep, mask)
     joined = torch.cat(list(panels), dim=1).numpy()
     expected = graph.P @ (X * keep).double().numpy() * factors(mask, n, columns)
     np.testing.assert_allclose(joined[:, :columns], expected, rtol=0, atol=1e-5)
@@ -112,11 +111,10 @@ class OfLevels(Spread):
         raise NotImplementedError
 
 
-def factors(mask: tuple[torch.Tensor, int, float] | None, n: int, columns: int) -> Dense:
+def factors(mask: Mask | None, n: int, columns: int) -> Dense:
     if mask is None:
         return np.ones((n, columns))
-    bits, limit, scale = mask
-    return np.where(bits[: n * columns].view(n, columns).numpy() < limit, scale, 0.0)
+    return np.where(mask.cpu_bits[: n * columns].view(n, columns).numpy() < mask.limit, mask.scale, 0.0)
 
 
 @pytest.mark.parametrize("shifted", [False, True])
@@ -126,7 +124,7 @@ def test_masked_product_and_its_gradients_equal_the_dense_formula(
     monkeypatch.setattr(cpu_propagation, "_CACHED", 700)  # several blocks of rows
     levels, _ = random_levels(3, 0)
     n, f, generator = int(levels.first[1]), 75, torch.Generator().manual_seed(0)
-    mask = drawn_mask(n * f, 0.4, generator)
+    mask = draw_mask(0.4, (n, f), torch.device("cpu"), generator)
     X = spread_features(levels, torch.randn(n, f, generator=generator), torch.ones(n, 1), mask)
     W, S = (torch.randn(f, 6, generator=generator, requires_grad=True) for _ in range(2))
     G = torch.randn(n, 6, generator=generator)
@@ -146,7 +144,7 @@ def test_threads_do_not_change_a_bit() -> None:
     levels, P = random_levels(5, 2)
     generator = torch.Generator().manual_seed(0)
     X, keep = torch.randn(len(P), 200, generator=generator), torch.ones(len(P), 1)
-    mask = drawn_mask(X.numel(), 0.5, generator)
+    mask = draw_mask(0.5, X.shape, X.device, generator)
     before, found = torch.get_num_threads(), []
     try:
         for threads in (1, 3):

@@ -7,7 +7,7 @@ import torch
 
 from hiergcn.model.ops import cpu
 from hiergcn.model.ops.dropout import ReplicaGenerator, dropout
-from hiergcn.model.ops.sparse import csr_tensor
+from hiergcn.model.ops.replicas import vmap
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.85, 0.99])
@@ -60,7 +60,7 @@ def test_replicas_drop_different_entries_of_shared_values() -> None:
         generators.replica = replica
         return dropout(values, 0.5, generators)
 
-    both = torch.vmap(one)(torch.arange(2))
+    both = vmap(one)(torch.arange(2))
     for seed, dropped in zip((3, 8), both, strict=True):
         assert torch.equal(dropped, dropout(values, 0.5, torch.Generator().manual_seed(seed)))
 
@@ -75,12 +75,45 @@ def test_kept_entries_are_those_of_the_whole_matrix(monkeypatch: pytest.MonkeyPa
     left = sp.random_array((50, 30), density=0.2, rng=rng, dtype=np.float32).tocsr()
     right = rng.standard_normal((50, 3)).astype(np.float32)
     bits, beside = cpu.random_bits(1, left.nnz), cpu.random_bits(2, right.size)
-    matrix = csr_tensor(left)
-    parts = matrix.crow_indices(), matrix.col_indices(), matrix.values()
-    found = cpu.kept_entries(parts, 30, bits, torch.from_numpy(right), beside, limit, 2.0)
-    row_start, column, values = (part.numpy() for part in found)
+    found = cpu.kept_entries(sp.csr_array(left), bits, torch.from_numpy(right), beside, limit, 2.0)
     kept = sp.csr_array((left.data * 2 * (bits.numpy()[: left.nnz] < limit), left.indices, left.indptr), left.shape)
     others = 2 * right * (beside.numpy()[: right.size] < limit).reshape(right.shape)
     whole = np.hstack([kept.toarray(), others])
-    assert len(column) == len(values) == np.count_nonzero(whole)
-    np.testing.assert_array_equal(sp.csr_array((values, column, row_start), whole.shape).toarray(), whole)
+    assert found.nnz == np.count_nonzero(whole)
+    np.testing.assert_array_equal(found.toarray(), whole)
+
+
+@pytest.mark.parametrize("n", [0, 5, 1003])
+def test_random_bits_are_the_same_without_numba(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu, "_is_loaded", lambda _: True)
+    kernel = cpu.random_bits(2**64 - 3, n)
+    monkeypatch.setattr(cpu, "_is_loaded", lambda _: False)
+    assert torch.equal(kernel, cpu.random_bits(2**64 - 3, n))
+    assert n <= len(kernel) < n + 4
+    assert torch.equal(
+        kernel, cpu.random_bits(2**64 - 3, n + 400)[: len(kernel)]
+    )  # an entry's bits depend on its place
+
+
+def test_random_bits_of_two_seeds_have_nothing_in_common() -> None:
+    one, other = (cpu.random_bits(seed, 40_000).float() for seed in (1, 2))
+    assert abs(float(one.mean())) < 5 * 2**16 / (12 * 40_000) ** 0.5
+    assert abs(float(torch.corrcoef(torch.stack([one, other]))[0, 1])) < 5 / 40_000**0.5
+
+
+@pytest.mark.parametrize("rows", [None, [0, 3, 17, 49]])
+@pytest.mark.parametrize("width", [9, 12])
+def test_dropout_is_that_of_its_random_bits(
+    width: int, rows: list[int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compiled and by torch, for all rows of a matrix or some."""
+    index = None if rows is None else torch.tensor(rows)
+    bits = cpu.random_bits(2**63 + 5, 50 * width)[: 50 * width].view(50, width)
+    bits = bits if index is None else bits[index]
+    values, mask = torch.randn(len(bits), width), (index, 2**63 + 5, 1234, 1.7)
+    expected = torch.where(bits < 1234, values * torch.tensor(1.7), 0.0)
+    for loaded in (True, False):
+        monkeypatch.setattr(cpu, "_is_loaded", lambda _, loaded=loaded: loaded)
+        left, right = cpu.dropout_split(values, 6, *mask)
+        assert torch.equal(torch.cat([left, right], dim=1), expected)
+        assert torch.equal(cpu.dropout_concat(values[:, :6], values[:, 6:], *mask), expected)

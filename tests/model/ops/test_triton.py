@@ -9,14 +9,12 @@ import scipy.sparse as sp
 import torch
 
 from hiergcn.model.ops import gpu_kernels
-from hiergcn.model.ops.convolve import _MixProductOnGPU
-from hiergcn.model.ops.dense import _DenseProductOnGPU
-from hiergcn.model.ops.dropout import Draw, ReplicaGenerator, _DropoutConcatOnGPU, dropout
-from hiergcn.model.ops.gpu_layer import _FeatureLayerOnGPU
+from hiergcn.model.ops.dense import DenseProductOnGPU
+from hiergcn.model.ops.dropout import DropoutConcat, Mask, ReplicaGenerator, dropout
+from hiergcn.model.ops.layer import FeatureLayerOnGPU, MixProductOnGPU
+from hiergcn.model.ops.replicas import apply, vmap
 from hiergcn.model.ops.row_chunks import row_chunks
-from hiergcn.model.ops.sparse import csr_tensor
-from hiergcn.model.ops.sparse_features import SparseFeatures, _ProductOnGPU
-from hiergcn.model.ops.vmap import apply
+from hiergcn.model.ops.sparse import ProductOnGPU, SparseMatrix
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # without a GPU, slowly
 if gpu_kernels() is None or not (torch.cuda.is_available() or INTERPRETED):
@@ -123,7 +121,7 @@ def test_replicas_drop_the_same_entries_as_alone() -> None:
         noise.replica = replica
         return dropout(own, 0.5, noise), dropout(shared, 0.3, noise), dropout(own, 0.5, noise)
 
-    together = torch.vmap(one)(values, torch.arange(3, device=DEVICE))
+    together = vmap(one)(values, torch.arange(3, device=DEVICE))
     (gradient,) = torch.autograd.grad(together[0].sum(), values)
     assert torch.equal(gradient, 2.0 * (together[0] != 0))
     assert not torch.equal(together[0], together[2])
@@ -271,21 +269,21 @@ def test_indices_of_64_bits_give_the_same_results(monkeypatch: pytest.MonkeyPatc
 
 
 def test_autograd_functions_of_the_gpu() -> None:
-    """They run under `torch.vmap` on a GPU alone; here their kernels are called directly."""
+    """They run under `vmap` on a GPU alone; here their kernels are called directly."""
     H, theta, w = (torch.randn(shape, device=DEVICE).requires_grad_() for shape in ((2, 9, 5), (2, 5, 6), (2, 2)))
     Z, S = (torch.randn(shape, device=DEVICE).requires_grad_() for shape in ((2, 9, 6), (2, 9, 3)))
-    draw = Draw(on_gpu(np.array([1, 2])), on_gpu(np.array([0, 4])))
-    mixed = apply(_MixProductOnGPU, H, theta, w, Z.clone(), True)
+    mask = Mask(2**15, 9 * 8, draw=(on_gpu(np.array([1, 2])), on_gpu(np.array([0, 4]))))
+    mixed = apply(MixProductOnGPU, H, theta, w, Z.clone(), True)
     plain = (torch.relu(Z + H @ theta).unflatten(2, (3, 2)) * w[:, None, None]).sum(3)
     same_with_gradients(mixed, plain, (Z, H, theta, w))
-    same_with_gradients(apply(_DenseProductOnGPU, H, theta, Z.clone()), Z + H @ theta, (Z, H, theta))
-    same_with_gradients(apply(_DenseProductOnGPU, H, theta, None).relu_(), torch.relu(H @ theta), (H, theta))
-    kept = apply(_DropoutConcatOnGPU, torch.ones_like(H), torch.ones_like(S), 2**15, draw)
-    dropped = apply(_DropoutConcatOnGPU, H, S, 2**15, draw)
+    same_with_gradients(apply(DenseProductOnGPU, H, theta, Z.clone()), Z + H @ theta, (Z, H, theta))
+    same_with_gradients(apply(DenseProductOnGPU, H, theta, None).relu_(), torch.relu(H @ theta), (H, theta))
+    kept = apply(DropoutConcat, torch.ones_like(H), torch.ones_like(S), mask)
+    dropped = apply(DropoutConcat, H, S, mask)
     same_with_gradients(dropped, torch.cat([H, S], dim=2) * kept, (H, S))
     matrix = sp.csr_array(sp.random_array((9, 5), density=0.5, rng=np.random.default_rng(0)))
-    X = SparseFeatures.from_scipy(matrix, DEVICE)
-    product = apply(_ProductOnGPU, torch.stack([X.values, 2 * X.values]), theta, X.pattern, True)
+    X = SparseMatrix.from_scipy(matrix, DEVICE)
+    product = apply(ProductOnGPU, torch.stack([X.values, 2 * X.values]), theta, X.pattern, True)
     same_with_gradients(product, torch.stack([X.to_dense() @ theta[0], 2 * X.to_dense() @ theta[1]]), (theta,))
 
 
@@ -296,18 +294,18 @@ def test_feature_layer(n: int, p: int, d: int, c: int, dropped: bool) -> None:
     rng = np.random.default_rng(n)
     dense = sp.random_array((n, n), density=0.1, rng=rng).toarray()
     dense[0] = dense[:, 0] = 0.1
-    A = csr_tensor(sp.csr_array(dense + dense.T)).to(DEVICE)
-    X = SparseFeatures.from_scipy(sp.csr_array(sp.random_array((n, 40), density=0.5, rng=rng)), DEVICE)
+    A = SparseMatrix.from_scipy(sp.csr_array(dense + dense.T), DEVICE)
+    X = SparseMatrix.from_scipy(sp.csr_array(sp.random_array((n, 40), density=0.5, rng=rng)), DEVICE)
     values = X.values * (torch.rand(2, len(X.values), device=DEVICE) < 0.5) if dropped else X.values.expand(2, -1)
     S = torch.randn(n, 2, p, device=DEVICE).transpose(0, 1).requires_grad_()
     theta, w = (torch.randn(shape, device=DEVICE).requires_grad_() for shape in ((2, 40 + p, d * c), (2, c)))
     assert kernels.can_propagate_mix(p, d * c, c)
-    found = apply(_FeatureLayerOnGPU, values, S, theta, w, X.pattern, A, dropped, True)
+    found = apply(FeatureLayerOnGPU, values, S, theta, w, X.pattern, A, dropped, True)
     rows = torch.stack([replace(X, values=own).to_dense() for own in values])
     Z = A.to_dense() @ torch.cat([rows, S], dim=2) @ theta
     same_with_gradients(found, (torch.relu(Z).unflatten(2, (d, c)) * w[:, None, None]).sum(3), (S, theta, w))
     with torch.no_grad():
-        assert torch.equal(apply(_FeatureLayerOnGPU, values, S, theta, w, X.pattern, A, dropped, False), found)
+        assert torch.equal(apply(FeatureLayerOnGPU, values, S, theta, w, X.pattern, A, dropped, False), found)
 
 
 def same_with_gradients(found: torch.Tensor, expected: torch.Tensor, learned: tuple[torch.Tensor, ...]) -> None:

@@ -11,8 +11,7 @@ import torch
 
 from hiergcn.datasets import planted_graph
 from hiergcn.model.baselines.grand import mixed_order
-from hiergcn.model.ops.sparse import csr_tensor, normalised_adjacency
-from hiergcn.model.ops.sparse_features import SparseFeatures
+from hiergcn.model.ops.sparse import SparseMatrix, normalised_adjacency
 from hiergcn.model.plus.components import Components, principal_components
 
 N, F = 80, 30
@@ -28,13 +27,13 @@ def case() -> Case:
     dense = adjacency.toarray()
     X = np.asarray(graph.features, dtype=np.float64)
     X = np.where(np.abs(X) > 0.4, X, 0.0)
-    return X, (np.eye(N) + dense + dense @ dense) / 3, partial(mixed_order, csr_tensor(adjacency), 2)
+    return X, (np.eye(N) + dense + dense @ dense) / 3, partial(mixed_order, SparseMatrix.from_scipy(adjacency), 2)
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_components_span_the_same_space_as_singular_vectors(case: Case, kind: str) -> None:
     X, P, spread = case
-    features = torch.tensor(X, dtype=torch.float32) if kind == "dense" else SparseFeatures.from_scipy(sp.csr_array(X))
+    features = torch.tensor(X, dtype=torch.float32) if kind == "dense" else SparseMatrix.from_scipy(sp.csr_array(X))
     centred = X - X.mean(axis=0)
     _, _, right = np.linalg.svd(P @ centred)
     expected = centred @ right[:5].T

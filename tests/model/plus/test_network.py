@@ -15,8 +15,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.grand import GRANDConfig, GRANDMethod
 from hiergcn.model.method import Labelled, NodeModel
-from hiergcn.model.ops.sparse import csr_tensor, normalised_adjacency
-from hiergcn.model.ops.sparse_features import SparseFeatures
+from hiergcn.model.ops.sparse import SparseMatrix, normalised_adjacency
 from hiergcn.model.plus import network as plus_module
 from hiergcn.model.plus.network import HGCNPlus, HGCNPlusConfig, HGCNPlusMethod, label_prior
 from hiergcn.model.plus.propagation import HierarchicalPropagation
@@ -96,14 +95,14 @@ def test_label_prior_is_the_iteration(graph: Graph) -> None:
         F = 0.5 * (adjacency @ F) + 0.5 * Y
     G = F / F.sum(axis=0).clip(min=1e-12)  # the third class has no label and no mass
     Q = 0.99 * G / G.sum(axis=1, keepdims=True).clip(min=1e-12) + 0.01 / 3
-    found = label_prior(csr_tensor(adjacency), Labelled(torch.tensor(nodes), torch.tensor(classes)), 3)
+    found = label_prior(SparseMatrix.from_scipy(adjacency), Labelled(torch.tensor(nodes), torch.tensor(classes)), 3)
     np.testing.assert_allclose(found.exp().numpy(), Q, rtol=1e-4)
 
 
 def test_a_node_that_no_label_reaches_has_equal_classes() -> None:
     adjacency = sp.csr_array((3, 3))
     known = Labelled(torch.tensor([0]), torch.tensor([1]))
-    prior = label_prior(csr_tensor(normalised_adjacency(adjacency)), known, 2)
+    prior = label_prior(SparseMatrix.from_scipy(normalised_adjacency(adjacency)), known, 2)
     assert prior[2, 0] == prior[2, 1]
     assert prior[0, 1] > prior[0, 0]
 
@@ -264,7 +263,7 @@ def test_side_by_side_is_one_by_one(task: Task, hierarchy: Hierarchy, changes: d
     assert isinstance(task.features, np.ndarray)
     sparse = replace(task, features=sp.csr_array(np.where(np.abs(task.features) > 0.8, task.features, 0.0)))
     prepared = method.prepare(sparse, hierarchy, CPU)
-    assert isinstance(prepared.features, SparseFeatures | torch.Tensor)
+    assert isinstance(prepared.features, SparseMatrix | torch.Tensor)
     known = np.concatenate([task.train, task.validation])
     other = replace(sparse, train=known[::2][: len(task.train)], train_labels=np.arange(len(task.train)) % 3)
     together = train_side_by_side(method, prepared, [sparse, other], train, [0, 1], CPU)

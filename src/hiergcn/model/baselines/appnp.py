@@ -19,8 +19,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import FlatMethod
 from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling, Share, Whole
 from hiergcn.model.method import Features, NodeModel
-from hiergcn.model.ops.sparse import normalised_adjacency
-from hiergcn.model.ops.sparse_features import FeatureLinear, SparseFeatures
+from hiergcn.model.ops.sparse import FeatureLinear, SparseMatrix, normalised_adjacency
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class APPNP(NodeModel):
     """A perceptron whose logits are propagated by personalised PageRank."""
 
     def __init__(
-        self, graph: SparseFeatures, n_features: int, n_classes: int, config: APPNPConfig, generator: torch.Generator
+        self, graph: SparseMatrix, n_features: int, n_classes: int, config: APPNPConfig, generator: torch.Generator
     ) -> None:
         super().__init__()
         self.config, self.generator = config, generator
@@ -69,5 +68,5 @@ class APPNPMethod(FlatMethod):
     replicates = True
     predicts_numbers = True
 
-    def structure(self, task: Task, device: torch.device) -> SparseFeatures:
-        return SparseFeatures.from_scipy(normalised_adjacency(task.adjacency), device)
+    def structure(self, task: Task, device: torch.device) -> SparseMatrix:
+        return SparseMatrix.from_scipy(normalised_adjacency(task.adjacency), device)

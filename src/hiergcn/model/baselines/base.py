@@ -14,7 +14,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.features import feature_tensor
 from hiergcn.model.memory_cost import MemoryPlan, Workload, flat_memory
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Optimiser, Prepared, Weights
-from hiergcn.model.ops.sparse import csr_tensor, normalised_adjacency
+from hiergcn.model.ops.sparse import SparseMatrix, normalised_adjacency
 
 
 class OneStepModel(NodeModel):
@@ -80,10 +80,10 @@ class FlatMethod(Method):
 
 
 class AdjacencyMethod(FlatMethod):
-    """A network over the normalised adjacency Â, a CSR tensor (n, n)."""
+    """A network over the normalised adjacency Â, (n, n)."""
 
     def structure(self, task: Task, device: torch.device) -> Any:
-        return csr_tensor(normalised_adjacency(task.adjacency)).to(device)
+        return SparseMatrix.from_scipy(normalised_adjacency(task.adjacency), device)
 
 
 class GraphOnlyMethod(FlatMethod):

@@ -24,7 +24,7 @@ from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling
 from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, flat_memory
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.dropout import dropout
-from hiergcn.model.ops.sparse_features import FeatureLinear
+from hiergcn.model.ops.sparse import FeatureLinear
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from hiergcn.model.baselines.base import AdjacencyMethod, drawing_from
 from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling, at_least
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.dropout import dropout
-from hiergcn.model.ops.sparse import propagate
-from hiergcn.model.ops.sparse_features import FeatureLinear
+from hiergcn.model.ops.sparse import FeatureLinear, SparseMatrix, propagate
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class GCN(NodeModel):
     """Graph convolutions, two or more."""
 
     def __init__(
-        self, adjacency: Tensor, n_features: int, n_classes: int, config: GCNConfig, generator: torch.Generator
+        self, adjacency: SparseMatrix, n_features: int, n_classes: int, config: GCNConfig, generator: torch.Generator
     ) -> None:
         super().__init__()
         self.config, self.generator, self.draws = config, generator, config.dropout > 0.0

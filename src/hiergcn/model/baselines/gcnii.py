@@ -20,8 +20,7 @@ from hiergcn.model.baselines.base import AdjacencyMethod
 from hiergcn.model.config_types import Count, InputConfig, Positive, Rate, Scaling, Share
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.dropout import dropout
-from hiergcn.model.ops.sparse import propagate
-from hiergcn.model.ops.sparse_features import FeatureLinear
+from hiergcn.model.ops.sparse import FeatureLinear, SparseMatrix, propagate
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class GCNII(NodeModel):
     """Graph convolutions between two linear layers."""
 
     def __init__(
-        self, adjacency: Tensor, n_features: int, n_classes: int, config: GCNIIConfig, generator: torch.Generator
+        self, adjacency: SparseMatrix, n_features: int, n_classes: int, config: GCNIIConfig, generator: torch.Generator
     ) -> None:
         super().__init__()
         self.config, self.generator = config, generator

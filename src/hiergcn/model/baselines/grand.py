@@ -41,11 +41,10 @@ from hiergcn.model.baselines.grand_passes import passes_at_once
 from hiergcn.model.config_types import Count, InputConfig, NonNegative, Positive, Rate, Scaling, Whole
 from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, tensor_bytes
 from hiergcn.model.method import Features, Labelled, Measured, NodeModel, Prepared, Weights, activated
-from hiergcn.model.ops.cpu_layer import on_cpu_alone
-from hiergcn.model.ops.cpu_propagation import Rows, Spread, Stacked, stacked_levels
+from hiergcn.model.ops.cpu_propagation import Spread, Stacked, stacked_levels
 from hiergcn.model.ops.dropout import dropout
-from hiergcn.model.ops.sparse import csr_product, linear_map, scipy_matrix
-from hiergcn.model.ops.sparse_features import feature_dropout
+from hiergcn.model.ops.layer import on_cpu_alone
+from hiergcn.model.ops.sparse import SparseMatrix, feature_dropout, linear_map
 
 MOST_IN_FULL = 2**28  # entries of X̄ that a pass may make: 1 GiB
 
@@ -90,31 +89,30 @@ class GRANDConfig(InputConfig):
     """Weight λ of the consistency loss."""
 
 
-def mixed_order(adjacency: Tensor, order: int, dense: Tensor) -> Tensor:
+def mixed_order(adjacency: SparseMatrix, order: int, dense: Tensor) -> Tensor:
     """Return 1/(K+1) Σ_{k=0..K} Âᵏ H for a fixed symmetric Â; (n, d) -> (n, d)."""
     mixed = partial(_horner, adjacency, order)  # its gradient is the same product
     return linear_map(dense, mixed, mixed)
 
 
-def _horner(adjacency: Tensor, order: int, dense: Tensor) -> Tensor:
+def _horner(adjacency: SparseMatrix, order: int, dense: Tensor) -> Tensor:
     total = dense
     for _ in range(order):
-        total = csr_product(adjacency, total, plus=dense)
+        total = adjacency.product(total, dense)
     return total / (order + 1)
 
 
 class MixedOrder(Spread):
     """The mean of powers 0 to K of Â."""
 
-    def __init__(self, adjacency: Tensor, order: int) -> None:
-        self.adjacency, self.order, self.entries = adjacency, order, adjacency.values().numel()
+    def __init__(self, adjacency: SparseMatrix, order: int) -> None:
+        self.adjacency, self.order, self.entries = adjacency, order, adjacency.values.numel()
 
     def plain(self, H: Tensor) -> Tensor:
         return _horner(self.adjacency, self.order, H)
 
     def stack(self) -> Stacked:
-        A = scipy_matrix(self.adjacency)
-        return stacked_levels([A], [np.ones(A.shape[0])], [], [1.0], [self.order])
+        return stacked_levels([self.adjacency.scipy], [np.ones(self.adjacency.shape[0])], [], [1.0], [self.order])
 
 
 def sharpened(mean: Tensor, temperature: float) -> Tensor:
@@ -140,12 +138,12 @@ class Propagation:
     features: Features
 
     @cached_property
-    def by_column(self) -> Rows | None:
+    def by_column(self) -> sp.csr_array | None:
         """The entries of Xᵀ, if X̄ is best made of them and of dense P; see `ops.cpu_propagation`."""
         assert isinstance(self.features, Tensor)
         if not self.spread.is_cheaper_dense(int(self.features.count_nonzero()), self.features.shape[1]):
             return None
-        return Rows.of(sp.csr_array(self.features.numpy().T))
+        return sp.csr_array(self.features.numpy().T)
 
 
 def propagates_features(n: int, f: int, config: GRANDConfig) -> bool:

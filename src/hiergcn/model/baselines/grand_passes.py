@@ -6,6 +6,7 @@ With X̄, batch normalisation and dropout are done on the propagated columns whi
 the dropout mask: (M x̂) (γ W) + M (β W), so that no gradient as wide as X̄ is needed.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -13,13 +14,14 @@ from torch import Tensor, nn
 
 from hiergcn.model.ops.cpu_propagation import masked_product, spread_entries, spread_features
 from hiergcn.model.ops.dense import dense_product
-from hiergcn.model.ops.dropout import BitMask, drawn_mask, masked
-from hiergcn.model.ops.sparse_features import Features, feature_dropout
+from hiergcn.model.ops.dropout import Dropout, Mask, draw_mask
+from hiergcn.model.ops.replicas import apply
+from hiergcn.model.ops.sparse import Features, feature_dropout
 
 if TYPE_CHECKING:
     from hiergcn.model.baselines.grand import GRAND
 
-Drawn = tuple[Tensor, list[BitMask | None]]
+Drawn = tuple[Tensor, list[Mask | None]]
 """X̄ W of every pass, (S, n, hidden), and the dropout masks of the second layer."""
 
 
@@ -31,7 +33,7 @@ def passes_at_once(model: "GRAND", features: Features) -> Tensor:
         H = torch.stack([model.hidden_norm(one) for one in H])
     drawn = [mask for mask in masks if mask is not None]
     if drawn:
-        H = masked(H, drawn)
+        H = apply(Dropout, H, replace(drawn[0], seeds=tuple(seed for mask in drawn for seed in mask.seeds)))
     logits = dense_product(H.flatten(0, 1), model.second) + model.second_bias  # (S n, classes)
     return logits.view(*H.shape[:2], -1)
 
@@ -64,7 +66,7 @@ def _from_features(model: "GRAND", features: Features) -> Drawn:
     for _ in range(model.config.passes):
         keep = model._kept_nodes()
         assert isinstance(keep, Tensor)
-        mask = drawn_mask(features.numel(), rate, model.generator)
+        mask = draw_mask(rate, features.shape, features.device, model.generator)
         if by_column is not None:
             panels = spread_entries(graph.spread.dense, by_column, keep, mask)
         else:
@@ -79,8 +81,9 @@ def _from_features(model: "GRAND", features: Features) -> Drawn:
     return torch.stack(products), masks
 
 
-def _hidden_mask(model: "GRAND") -> BitMask | None:
-    return drawn_mask(model.graph.n_nodes * model.config.hidden, model.config.hidden_dropout, model.generator)
+def _hidden_mask(model: "GRAND") -> Mask | None:
+    shape = model.graph.n_nodes, model.config.hidden
+    return draw_mask(model.config.hidden_dropout, shape, model.first.device, model.generator)
 
 
 @torch.no_grad()

@@ -19,8 +19,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import FlatMethod
 from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling
 from hiergcn.model.method import Features, NodeModel
-from hiergcn.model.ops.sparse import csr_tensor, linear_map, product_with
-from hiergcn.model.ops.sparse_features import FeatureLinear
+from hiergcn.model.ops.sparse import FeatureLinear, SparseMatrix, propagate
 
 
 @dataclass(frozen=True)
@@ -37,14 +36,14 @@ class GraphSAGEConfig(InputConfig):
 
 
 class NeighbourMean(NamedTuple):
-    """P = D^-1 A and its transpose, CSR tensors (n, n)."""
+    """P = D^-1 A and its transpose, (n, n)."""
 
-    P: Tensor
-    transpose: Tensor
+    P: SparseMatrix
+    transpose: SparseMatrix
 
     def __call__(self, H: Tensor) -> Tensor:
         """Return the mean over each node's neighbours; 0 for a node without any."""
-        return linear_map(H, product_with(self.P), product_with(self.transpose))
+        return propagate(self.P, H, self.transpose)
 
 
 class GraphSAGE(NodeModel):
@@ -81,4 +80,4 @@ class GraphSAGEMethod(FlatMethod):
         degree = task.adjacency.sum(axis=1)
         inverse = np.divide(1.0, degree, out=np.zeros(len(degree)), where=degree > 0)
         P = sp.csr_array(sp.diags_array(inverse) @ task.adjacency)
-        return NeighbourMean(csr_tensor(P).to(device), csr_tensor(sp.csr_array(P.T)).to(device))
+        return NeighbourMean(SparseMatrix.from_scipy(P, device), SparseMatrix.from_scipy(sp.csr_array(P.T), device))

@@ -23,7 +23,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import GraphOnlyMethod, LabelModel, nothing_known
 from hiergcn.model.config_types import CheckedConfig, Count, TrueShare
 from hiergcn.model.method import Features, Labelled, Prepared
-from hiergcn.model.ops.sparse import csr_tensor, symmetrically_normalised
+from hiergcn.model.ops.sparse import SparseMatrix, symmetrically_normalised
 
 _FLOOR = 1e-12  # of a score, whose logarithm is the logit
 
@@ -39,12 +39,17 @@ class LabelPropagationConfig(CheckedConfig):
 
 
 class LabelPropagation(LabelModel):
-    """The training labels of one graph and S, a CSR tensor (n, n)."""
+    """The training labels of one graph and S, (n, n)."""
 
     weighs_classes = False
 
     def __init__(
-        self, S: Tensor, n_features: int, n_classes: int, config: LabelPropagationConfig, generator: torch.Generator
+        self,
+        S: SparseMatrix,
+        n_features: int,
+        n_classes: int,
+        config: LabelPropagationConfig,
+        generator: torch.Generator,
     ) -> None:
         super().__init__()
         self.config, self.n_classes = config, n_classes
@@ -70,7 +75,7 @@ class LabelPropagation(LabelModel):
     def _propagated(self, Y: Tensor) -> Tensor:
         F = Y
         for _ in range(self.config.steps):
-            F = self.config.alpha * (self.S @ F) + (1.0 - self.config.alpha) * Y  # (n, columns)
+            F = self.config.alpha * self.S.product(F) + (1.0 - self.config.alpha) * Y  # (n, columns)
         return F
 
 
@@ -91,8 +96,8 @@ class LabelPropagationMethod(GraphOnlyMethod):
         network = NumberPropagation if n_classes == 1 else LabelPropagation
         return network(prepared.structure, 0, n_classes, self.config, generator)
 
-    def structure(self, task: Task, device: torch.device) -> Tensor:
-        return csr_tensor(symmetrically_normalised(task.adjacency)).to(device)
+    def structure(self, task: Task, device: torch.device) -> SparseMatrix:
+        return SparseMatrix.from_scipy(symmetrically_normalised(task.adjacency), device)
 
 
 @dataclass(frozen=True)

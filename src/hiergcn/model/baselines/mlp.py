@@ -15,7 +15,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import FlatMethod
 from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling
 from hiergcn.model.method import Features, NodeModel
-from hiergcn.model.ops.sparse_features import FeatureLinear
+from hiergcn.model.ops.sparse import FeatureLinear
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,14 @@
 """Tensor operations of the models, for CPU and GPU.
 
-`convolve` is H-GCN's layer, and `cpu_layer` and `gpu_layer` the same as one operation of autograd. `sparse` and
-`sparse_features` hold sparse products, `dropout` its random bits, and `vmap` the rules by which replicas train side by
-side. `cpu` and `triton` are twins: the same kernels in numba and in Triton.
+`layer` is H-GCN's graph convolution, and says which of three back ends computes it: torch, numba or Triton. `cpu` and
+`triton` are twins: the same kernels in numba and in Triton. `sparse` has the sparse matrix, `dropout` the mask, `dense`
+products with weights, and `replicas` the rules by which replicas train side by side. `cpu_propagation` is for H-GCN+
+and GRAND.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
@@ -16,30 +18,29 @@ FEW_ENTRIES = 2**16
 """Nodes and edges, of all models together, up to which a GPU uses torch's own operations. Training then takes about a
 second, and compiling the kernels for a new graph takes several."""
 
-_plain = False
+_WORTHWHILE = ContextVar("kernels_are_worthwhile", default=True)
 
 
 @contextmanager
 def kernels_if_worthwhile(adjacency: sp.csr_array, models: int = 1) -> Iterator[None]:
-    """Leave the kernels out of what is computed inside if the graph is small.
+    """Leave Triton's kernels out of what this thread computes inside if the graph is small.
 
-    It holds for all threads, since torch computes gradients on threads of its own.
+    Torch computes gradients on threads of its own: an operation that may use either decides in its forward pass.
     """
-    global _plain
-    before, _plain = _plain, models * (adjacency.shape[0] + adjacency.nnz) <= FEW_ENTRIES
+    token = _WORTHWHILE.set(models * (adjacency.shape[0] + adjacency.nnz) > FEW_ENTRIES)
     try:
         yield
     finally:
-        _plain = before
+        _WORTHWHILE.reset(token)
 
 
 def gpu_kernels() -> Any:
     """Return the package `ops.triton`; None if Triton is missing or `kernels_if_worthwhile` leaves it out."""
-    return None if _plain else _kernels()
+    return triton_kernels() if _WORTHWHILE.get() else None
 
 
 @cache
-def _kernels() -> Any:
+def triton_kernels() -> Any:
     """Return the package `ops.triton`, or None if Triton is missing. Torch's CUDA builds for Linux include it."""
     try:
         from hiergcn.model.ops import triton as kernels

@@ -1,8 +1,8 @@
 """CPU kernels in numba, twins of those in `triton`: sparse products, dropout and channel mixing, in one pass each.
 
-The libraries' sparse product writes its result three times, converts the indices at every call and multiplies by the
-zeros that dropout leaves. Torch's operations around it would each read and write everything once more. That does not
-matter on small tensors: they are left to the libraries, which give the same bits, and numba is not even imported.
+The libraries' sparse product writes its result three times and multiplies by the zeros that dropout leaves. Torch's
+operations around it would each read and write everything once more. That does not matter on small tensors: they are
+left to the libraries, which give the same bits, and numba is not even imported.
 """
 
 from collections.abc import Callable
@@ -12,21 +12,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 import torch
-from scipy.sparse import _sparsetools
 from torch import Tensor
-from torch.overrides import handle_torch_function, has_torch_function
 
 from hiergcn.compiled.jit import kernel, run_over
-from hiergcn.compiled.jit import mix as hashed
+from hiergcn.compiled.jit import mix as splitmix64
 from hiergcn.compiled.simd import FLOATS, add_product, load, prefetch, splat, store
 
 Floats = npt.NDArray[np.floating]
 Integers = npt.NDArray[np.integer]
-Part = Tensor | npt.NDArray[Any]
-"""Row starts, columns or values of a sparse matrix."""
-CsrParts = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
-"""Row starts, columns and values of a sparse matrix."""
 
 _SMALL = 2**16  # multiplications of a sparse product that one thread does in the time it takes to start others
 _RANGES = 4  # for each thread
@@ -43,24 +38,17 @@ _ROWS = 2**11  # rows whose contributions to a sum are added first, whatever the
 
 
 def in_threads(
-    function: Callable[..., None],
-    given: tuple[Any, ...],
-    length: int,
-    work: int,
-    *,
-    multiple: int = 1,
-    part: int | None = None,
+    function: Callable[..., None], given: tuple[Any, ...], length: int, work: int, part: int | None = None
 ) -> None:
     """Call `function(*given, start, stop)` for ranges of `length`, on several threads if there is enough work.
 
-    All ranges have the length `part`. Without it there are several ranges per thread, as rows differ in their work, and
-    they start at multiples of `multiple`.
+    All ranges have the length `part`. Without it there are several ranges per thread, as rows differ in their work.
     """
     threads = threads_for(work)
     if threads == 1 and part is None:
         function(*given, 0, length)
         return
-    step = multiple * -(-length // (_RANGES * threads * multiple)) if part is None else part
+    step = -(-length // (_RANGES * threads)) if part is None else part
     run_over(list(pairwise([*range(0, length, max(step, 1)), length])), partial(function, *given), threads)
 
 
@@ -151,23 +139,18 @@ def _wide_csr_product(
             store(out, i, k3, d)
 
 
-def csr_product(row_start: Part, column: Part, values: Part, dense: Tensor, plus: Tensor | None = None) -> Tensor:
-    """Return the product of a sparse matrix, (n, m), given by its parts, and a dense one, (m, d), plus another."""
-    if has_torch_function((dense,)):  # what records operations, as the export does, sees the product as one
-        parts = [torch.as_tensor(part) for part in (row_start, column, values)]
-        product: Tensor = handle_torch_function(csr_product, (dense,), parts[0], parts[1], parts[2], dense)
-        return product if plus is None else product + plus
-    pattern = array_of(row_start), array_of(column), array_of(values)
-    n, width, entries = len(pattern[0]) - 1, dense.shape[1], len(pattern[2])
+def csr_product(matrix: sp.csr_array, dense: Tensor, plus: Tensor | None = None) -> Tensor:
+    """Return the product of a sparse matrix, (n, m), and a dense one, (m, d), plus another."""
+    n, width = matrix.shape[0], dense.shape[1]
     multiply = _wide_csr_product if width >= FLOATS and dense.dtype == torch.float32 else _csr_product
-    if entries * width < _TINY and (width < FLOATS or not _is_loaded(multiply)):
-        out = torch.zeros((n, width), dtype=dense.dtype)
-        _sparsetools.csr_matvecs(n, len(dense), width, *pattern, array_of(dense).ravel(), out.numpy().ravel())
+    if matrix.nnz * width < _TINY and (width < FLOATS or not _is_loaded(multiply)):
+        out = torch.from_numpy(matrix @ array_of(dense))
         return out if plus is None else out.add_(plus)
     out = torch.empty(n, width, dtype=dense.dtype)
     result = out.numpy()
-    arrays = *pattern, array_of(dense), result[:0] if plus is None else array_of(plus), result
-    in_threads(multiply, arrays, n, entries * width)
+    added = result[:0] if plus is None else array_of(plus)
+    arrays = matrix.indptr, matrix.indices, matrix.data, array_of(dense), added, result
+    in_threads(multiply, arrays, n, matrix.nnz * width)
     return out
 
 
@@ -186,44 +169,23 @@ def _transpose_product(
                     out[j, k] += value * dense[i, k]
 
 
-def transpose_product(row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor, m: int) -> Tensor:
-    """Return the product of the transpose of a sparse matrix, (n, m), given by its parts, and a dense one, (n, d)."""
-    n, width = dense.shape
-    pattern = row_start.numpy(), column.numpy(), array_of(values)
-    if values.numel() * width < _TINY:
-        out = torch.zeros((m, width), dtype=dense.dtype)
-        _sparsetools.csc_matvecs(m, n, width, *pattern, array_of(dense).ravel(), out.numpy().ravel())
-        return out
-    parts = max(1, min(_PARTS, values.numel() // (_PARTS * m)))  # whatever the number of threads, for the same bits
+def transpose_product(matrix: sp.csr_array, dense: Tensor) -> Tensor:
+    """Return the product of the transpose of a sparse matrix, (n, m), and a dense one, (n, d)."""
+    (n, m), width = matrix.shape, dense.shape[1]
+    if matrix.nnz * width < _TINY:
+        return torch.from_numpy(matrix.T @ array_of(dense))
+    parts = max(1, min(_PARTS, matrix.nnz // (_PARTS * m)))  # whatever the number of threads, for the same bits
     rows = -(-n // parts)
     sums = torch.empty(-(-n // rows), m, width, dtype=dense.dtype)
-    arrays = *pattern, array_of(dense), rows, sums.numpy()
-    in_threads(_transpose_product, arrays, n, values.numel() * width, part=rows)
+    arrays = matrix.indptr, matrix.indices, matrix.data, array_of(dense), rows, sums.numpy()
+    in_threads(_transpose_product, arrays, n, matrix.nnz * width, part=rows)
     return sums[0] if len(sums) == 1 else sums.sum(dim=0)
-
-
-@kernel(plain=0)
-def _add_rows(coarse: Floats, group: Integers, fine: Floats, out: Floats, start: int, stop: int) -> None:
-    for i in range(np.uint64(start), np.uint64(stop)):
-        j = np.uint64(group[i])
-        for k in range(np.uint64(out.shape[1])):
-            out[i, k] = coarse[j, k] + fine[i, k]
-
-
-def add_rows(coarse: Tensor, group: Tensor, fine: Tensor) -> Tensor:
-    """Return coarse[group] + fine; (m, d) (n,) (n, d) -> (n, d)."""
-    if fine.numel() < _TINY or has_torch_function((coarse, fine)):
-        return coarse.index_select(0, group).add_(fine)
-    out = torch.empty(fine.shape, dtype=fine.dtype)
-    arrays = array_of(coarse), group.numpy(), array_of(fine), out.numpy()
-    in_threads(_add_rows, arrays, len(fine), fine.numel() * _ENTRY)
-    return out
 
 
 @kernel(plain=0)
 def _random_words(seed: np.uint64, words: npt.NDArray[np.uint64], start: int, stop: int) -> None:
     for i in range(np.uint64(start), np.uint64(stop)):
-        words[i] = hashed(seed + i * _GOLDEN)
+        words[i] = splitmix64(seed + i * _GOLDEN)
 
 
 def random_bits(seed: int, n: int) -> Tensor:
@@ -233,7 +195,7 @@ def random_bits(seed: int, n: int) -> Tensor:
     """
     words, first = np.empty(-(-n // 4), dtype=np.uint64), np.uint64(seed)
     if n < _FEW and not _is_loaded(_random_words):
-        words = hashed.__wrapped__(first + np.arange(len(words), dtype=np.uint64) * _GOLDEN)  # type: ignore[attr-defined]
+        words = splitmix64.__wrapped__(first + np.arange(len(words), dtype=np.uint64) * _GOLDEN)  # type: ignore[attr-defined]
     else:
         in_threads(_random_words, (first, words), len(words), n * _ENTRY)
     return torch.from_numpy(words.view(np.int16))
@@ -297,17 +259,11 @@ def _kept_entries(
 
 
 def kept_entries(
-    matrix: tuple[Tensor, Tensor, Tensor],
-    width: int,
-    bits: Tensor,
-    right: Tensor,
-    right_bits: Tensor,
-    limit: int,
-    scale: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return [sparse matrix (n, width) ‖ right] without the entries that `dropout` would make 0, as parts."""
-    row_start, column, values, beside = *map(array_of, matrix), array_of(right)
-    n, p = beside.shape
+    matrix: sp.csr_array, bits: Tensor, right: Tensor, right_bits: Tensor, limit: int, scale: float
+) -> sp.csr_array:
+    """Return [sparse matrix ‖ right] without the entries that dropout would make 0."""
+    row_start, column, values, beside = matrix.indptr, matrix.indices, matrix.data, array_of(right)
+    (n, width), p = matrix.shape, beside.shape[1]
     most = len(values) + beside.size
     threads = threads_for(most * _ENTRY)
     rows = -(-n // threads)
@@ -322,33 +278,14 @@ def kept_entries(
     given = row_start, column, values, bits.numpy(), beside, right_bits.numpy(), width, limit, scale, rows, first
     in_threads(_kept_entries, (*given, *new), n, most * _ENTRY, part=rows)
     count = int(new[0][-1])
-    return torch.from_numpy(new[0]), torch.from_numpy(new[1][:count]), torch.from_numpy(new[2][:count])
-
-
-@kernel(plain=0)
-def _dropout(
-    values: Floats, bits: npt.NDArray[np.int16], out: Floats, limit: int, scale: float, start: int, stop: int
-) -> None:
-    factor, zero, limit16 = out.dtype.type(scale), out.dtype.type(0.0), np.int16(limit)
-    for i in range(np.uint64(start), np.uint64(stop)):
-        out[i] = values[i] * factor if bits[i] < limit16 else zero
-
-
-def dropout(values: Tensor, bits: Tensor, limit: int, scale: float) -> Tensor:
-    """Return `scale` times the values, (models, ...), whose int16 bits are below the limit, and 0 for the others."""
-    out = torch.empty(values.shape, dtype=values.dtype)
-    if out.numel():
-        flat = values.detach().reshape(len(values), -1).numpy()
-        for given in zip(flat, bits.numpy(), out.view(len(out), -1).numpy(), strict=True):
-            in_threads(_dropout, (*given, limit, scale), len(given[0]), len(given[0]) * _ENTRY)
-    return out
+    return sp.csr_array((new[2][:count], new[1][:count], new[0]), shape=(n, width + p))
 
 
 @kernel(plain=None)
 def _hash_entries(seed: np.uint64, first: np.uint64, words: npt.NDArray[np.uint64]) -> np.uint64:
     """Write the words that hold the bits of the entries from `first` on, and return its place among their quarters."""
     for q in range(np.uint64(len(words))):
-        words[q] = hashed(seed + ((first >> np.uint64(2)) + q) * _GOLDEN)
+        words[q] = splitmix64(seed + ((first >> np.uint64(2)) + q) * _GOLDEN)
     return first & np.uint64(3)
 
 
@@ -376,12 +313,15 @@ def _dropout_concat(
             out[i, k] = right[i, k - d] * factor if bits[at + k] < limit16 else zero
 
 
-def dropout_concat(left: Tensor, right: Tensor, rows: Tensor | None, seed: int, limit: int, scale: float) -> Tensor:
-    """Return `dropout` of [left ‖ right], which are some rows of a matrix or all; (n, d) (n, e) -> (n, d + e)."""
+def dropout_concat(
+    left: Tensor, right: Tensor, rows: Tensor | None, seed: int, limit: int, scale: float, out: Tensor | None = None
+) -> Tensor:
+    """Return dropout of [left ‖ right], which are some rows of a matrix or all; (n, d) (n, e) -> (n, d + e)."""
     n, width = len(left), left.shape[1] + right.shape[1]
+    out = torch.empty(n, width, dtype=left.dtype) if out is None else out
     if n * width < _FEW and not _is_loaded(_dropout_concat):
-        return torch.cat([left, right], dim=1).mul_(_factors(rows, seed, limit, scale, n, width))
-    out = torch.empty(n, width, dtype=left.dtype)
+        factors = _factors(rows, seed, limit, scale, n, width, left.dtype)
+        return torch.cat([left, right], dim=1, out=out).mul_(factors)
     arrays = array_of(left), array_of(right), _places(rows), np.uint64(seed), limit, scale, out.numpy()
     in_threads(_dropout_concat, arrays, n, out.numel() * _ENTRY)
     return out
@@ -414,10 +354,10 @@ def _dropout_split(
 def dropout_split(
     values: Tensor, d: int, rows: Tensor | None, seed: int, limit: int, scale: float
 ) -> tuple[Tensor, Tensor]:
-    """Return the first d columns of `dropout` of the values, and the others."""
+    """Return the first d columns of dropout of the values, and the others."""
     n, width = values.shape
     if n * width < _FEW and not _is_loaded(_dropout_split):
-        dropped = values * _factors(rows, seed, limit, scale, n, width)
+        dropped = values * _factors(rows, seed, limit, scale, n, width, values.dtype)
         return dropped[:, :d], dropped[:, d:]
     left, right = (torch.empty((n, columns), dtype=values.dtype) for columns in (d, width - d))
     arrays = array_of(values), _places(rows), np.uint64(seed), limit, scale, left.numpy(), right.numpy()
@@ -429,11 +369,13 @@ def _places(rows: Tensor | None) -> Integers:
     return _ALL if rows is None else rows.numpy()
 
 
-def _factors(rows: Tensor | None, seed: int, limit: int, scale: float, n: int, width: int) -> Tensor:
+def _factors(
+    rows: Tensor | None, seed: int, limit: int, scale: float, n: int, width: int, dtype: torch.dtype
+) -> Tensor:
     """Return `scale` for entries that are kept, 0 for the others; (n, width)."""
     bits = random_bits(seed, (n if rows is None else int(rows[-1]) + 1) * width)
     bits = bits[: len(bits) // width * width].view(-1, width)
-    return ((bits[:n] if rows is None else bits.index_select(0, rows)) < limit).to(torch.float32).mul_(scale)
+    return ((bits[:n] if rows is None else bits.index_select(0, rows)) < limit).to(dtype).mul_(scale)
 
 
 def _is_loaded(function: Any) -> bool:
@@ -476,20 +418,6 @@ def _mix_backward(
 
 
 def mix_channels(Z: Tensor, w: Tensor) -> Tensor:
-    """Return `mix` of each model; Z is (models, n, d * c), w (models, c)."""
-    if has_torch_function((Z,)):
-        seen: Tensor = handle_torch_function(mix_channels, (Z,), Z, w)
-        return seen
-    return torch.stack([mix(*each) for each in zip(Z, w, strict=True)])
-
-
-def mix_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the gradients by Z and w of each model."""
-    by_Z, by_w = zip(*(mix_backward(*each) for each in zip(grad, Z, w, strict=True)), strict=True)
-    return torch.stack(by_Z), torch.stack(by_w)
-
-
-def mix(Z: Tensor, w: Tensor) -> Tensor:
     """Return Σ_j w_j ReLU(Z_j); (n, d * c) (c,) -> (n, d)."""
     (n, width), c = Z.shape, w.shape[0]
     out = torch.empty(n, width // c, dtype=Z.dtype)
@@ -497,8 +425,8 @@ def mix(Z: Tensor, w: Tensor) -> Tensor:
     return out
 
 
-def mix_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the gradients of `mix` by Z and w."""
+def mix_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the gradients of `mix_channels` by Z and w."""
     (n, width), c = Z.shape, w.shape[0]
     by_Z = torch.empty(n, width, dtype=Z.dtype)
     sums = np.zeros((-(-n // _ROWS), width))  # in double precision, as there may be millions of rows
@@ -507,9 +435,8 @@ def mix_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
     return by_Z, torch.from_numpy(sums.sum(axis=0).reshape(-1, c).sum(axis=0)).to(w.dtype)
 
 
-def array_of(given: Tensor | npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if isinstance(given, np.ndarray):
-        return given
+def array_of(given: Tensor) -> npt.NDArray[Any]:
+    """Return the tensor as an array whose rows are whole; nothing is copied if they are."""
     plain = given.detach() if given.requires_grad else given
-    array: npt.NDArray[Any] = plain.numpy() if plain.is_contiguous() else plain.contiguous().numpy()
+    array: npt.NDArray[Any] = plain.contiguous().numpy()
     return array

@@ -29,9 +29,9 @@ from torch.overrides import has_torch_function
 
 from hiergcn.compiled.jit import kernel, run_over
 from hiergcn.compiled.simd import load, multiply_add, splat, store
-from hiergcn.model.ops.dropout import BitMask
-from hiergcn.model.ops.sparse import csr_indices, linear_map
-from hiergcn.model.ops.vmap import apply
+from hiergcn.model.ops.dropout import Mask
+from hiergcn.model.ops.replicas import apply
+from hiergcn.model.ops.sparse import linear_map
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.integer]
@@ -44,17 +44,16 @@ _CACHED = 2**18  # floats that fit into a core's cache
 _NO_MOMENTS = np.empty((2, 0))
 
 
-class Rows(NamedTuple):
-    """A sparse matrix by its parts, as kernels take it."""
+class Csr(NamedTuple):
+    """The arrays of a sparse matrix, as kernels take them."""
 
     start: Integers
     column: Integers
     values: Floats
 
-    @classmethod
-    def of(cls, matrix: sp.csr_array) -> "Rows":
-        start, column = csr_indices(matrix)
-        return cls(start.numpy(), column.numpy(), matrix.data.astype(np.float32))
+
+def _csr(matrix: sp.csr_array) -> Csr:
+    return Csr(matrix.indptr, matrix.indices, matrix.data.astype(np.float32))
 
 
 class Stacked(NamedTuple):
@@ -63,8 +62,8 @@ class Stacked(NamedTuple):
     first: npt.NDArray[np.int64]  # first node of each level, and N
     orders: npt.NDArray[np.int64]  # K_l
     factors: Floats  # β_l / (K_l + 1)
-    adjacency: Rows  # Ã of all levels, (N, N)
-    means: Rows  # a hyper-node's row takes the mean over its nodes in the next finer level, (N, N)
+    adjacency: Csr  # Ã of all levels, (N, N)
+    means: Csr  # a hyper-node's row takes the mean over its nodes in the next finer level, (N, N)
     group: Integers  # hyper-node of each node but those of the coarsest level
     inverse_weight: Floats  # 1 / w_0 of the nodes of level 0; empty if all are 1
 
@@ -90,8 +89,8 @@ def stacked_levels(
         first.astype(np.int64),
         np.array(orders, dtype=np.int64),
         factors.astype(np.float32),
-        Rows.of(adjacency),
-        Rows.of(means),
+        _csr(adjacency),
+        _csr(means),
         group.astype(np.int64),
         inverse[:0] if (inverse == 1.0).all() else inverse,
     )
@@ -319,14 +318,14 @@ def _spread_entries(by_column: Any, P: Floats, mask: Any, out: Floats, n: int, s
                             out[to, j] = zero
 
 
-def spread_entries(P: Tensor, by_column: Rows, keep: Tensor, mask: BitMask | None) -> Tensor:
+def spread_entries(P: Tensor, by_column: sp.csr_array, keep: Tensor, mask: Mask | None) -> Tensor:
     """Return dropout(P diag(keep) X) in panels of columns, for dense P in panels and Xᵀ by its entries."""
-    factor = keep.numpy().ravel()[by_column.column]
+    factor = keep.numpy().ravel()[by_column.indices]
     kept = factor != 0.0
-    start = np.concatenate([[0], np.cumsum(kept)])[by_column.start]
-    chosen = Rows(start.astype(by_column.start.dtype), by_column.column[kept], (by_column.values * factor)[kept])
-    n, panels = P.shape[1], _panels(P.shape[1], len(start) - 1)
-    arrays = chosen, P.view(-1, COLUMNS).numpy(), _array(mask), panels.view(-1, panels.shape[2]).numpy(), n
+    start = np.concatenate([[0], np.cumsum(kept)])[by_column.indptr].astype(by_column.indptr.dtype)
+    entries = Csr(start, by_column.indices[kept], (by_column.data * factor)[kept])
+    n, panels = P.shape[1], _panels(P.shape[1], by_column.shape[0])
+    arrays = entries, P.view(-1, COLUMNS).numpy(), _bits(mask), panels.view(-1, panels.shape[2]).numpy(), n
     _shared_out(_spread_entries, arrays, len(P))
     return panels
 
@@ -347,7 +346,7 @@ class Propagated(NamedTuple):
 
 
 def spread_features(
-    levels: Stacked, X: Tensor, keep: Tensor, mask: BitMask | None, epsilon: float | None = None
+    levels: Stacked, X: Tensor, keep: Tensor, mask: Mask | None, epsilon: float | None = None
 ) -> Propagated:
     """Return dropout(P diag(keep) X) of dense X, (n, f); with epsilon, its columns are normalised before dropout."""
     n, f = X.shape
@@ -363,7 +362,7 @@ def _in_blocks(
     given: Tensor,
     out: Tensor,
     keep: Tensor | None = None,
-    mask: BitMask | None = None,
+    mask: Mask | None = None,
     epsilon: float | None = None,
     moments: npt.NDArray[np.float64] = _NO_MOMENTS,
 ) -> None:
@@ -371,12 +370,12 @@ def _in_blocks(
     factors = levels.inverse_weight
     if keep is not None:
         factors = keep.numpy().ravel() * (factors if factors.size else np.float32(1.0))
-    arrays = given.detach().contiguous().numpy(), factors, _array(mask), -1.0 if epsilon is None else epsilon
+    arrays = given.detach().contiguous().numpy(), factors, _bits(mask), -1.0 if epsilon is None else epsilon
     _shared_out(_spread_blocks, (levels, *arrays, out.numpy(), moments), blocks)
 
 
-def _array(mask: BitMask | None) -> tuple[npt.NDArray[np.int16], int, float]:
-    return (np.empty(0, np.int16), 0, 1.0) if mask is None else (mask[0].numpy(), *mask[1:])
+def _bits(mask: Mask | None) -> tuple[npt.NDArray[np.int16], int, float]:
+    return (np.empty(0, np.int16), 0, 1.0) if mask is None else (mask.cpu_bits.numpy(), mask.limit, mask.scale)
 
 
 def _shared_out(function: Callable[..., None], given: tuple[Any, ...], length: int) -> None:
@@ -386,7 +385,7 @@ def _shared_out(function: Callable[..., None], given: tuple[Any, ...], length: i
     run_over(list(pairwise(shares)), partial(function, *given), threads)
 
 
-def masked_product(panels: Tensor, weight: Tensor, shift: Tensor | None = None, mask: BitMask | None = None) -> Tensor:
+def masked_product(panels: Tensor, weight: Tensor, shift: Tensor | None = None, mask: Mask | None = None) -> Tensor:
     """Return X W for features X in panels, plus M S for the factors M of their mask, (n, f); W and S are (f, d)."""
     width = panels.shape[0] * panels.shape[2]
     cut = nn.functional.pad(weight, (0, 0, 0, width - len(weight))).view(len(panels), -1, weight.shape[1])
@@ -395,7 +394,7 @@ def masked_product(panels: Tensor, weight: Tensor, shift: Tensor | None = None, 
 
 class _MaskedProduct(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, weight: Tensor, shift: Tensor | None, panels: Tensor, mask: BitMask | None) -> Tensor:
+    def forward(ctx: Any, weight: Tensor, shift: Tensor | None, panels: Tensor, mask: Mask | None) -> Tensor:
         ctx.save_for_backward(panels)
         ctx.mask, ctx.shift_shape = (None, None) if shift is None else (mask, shift.shape)
         product = panels.new_zeros(panels.shape[1], weight.shape[2])
@@ -425,12 +424,12 @@ def _mask_factors_flat(bits: npt.NDArray[np.int16], limit: int, scale: float, ou
         out[i] = factor if bits[i] < limit16 else zero
 
 
-def _mask_factors(mask: BitMask, n: int, f: int) -> Iterator[tuple[slice, Tensor]]:
+def _mask_factors(mask: Mask, n: int, f: int) -> Iterator[tuple[slice, Tensor]]:
     """Return the factors of the entries of a mask of (n, f), some rows at a time, which stay in the cache."""
-    bits, limit, scale = mask
+    bits, limit, scale = _bits(mask)
     length = max(_CACHED // f, 1)
     for start in range(0, n, length):
         rows = slice(start, min(start + length, n))
         factors = torch.empty(rows.stop - start, f)
-        _mask_factors_flat(bits.numpy()[start * f : rows.stop * f], limit, scale, factors.view(-1).numpy())
+        _mask_factors_flat(bits[start * f : rows.stop * f], limit, scale, factors.view(-1).numpy())
         yield rows, factors

@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hiergcn.model.ops import gpu_kernels
-from hiergcn.model.ops.vmap import InDims, ReplicaRule, apply, replicas_first, under_vmap
+from hiergcn.model.ops import gpu_kernels, triton_kernels
+from hiergcn.model.ops.replicas import InDims, ReplicaRule, apply, replicas_first, under_vmap
 
 _THIN = 12  # columns of a result below which a CPU's BLAS is 2 to 7 times as fast, both ways, on the transposes
 
@@ -37,11 +37,11 @@ class _DenseProductOfReplicas(ReplicaRule):
     def vmap(info: Any, in_dims: InDims, H: Tensor, weight: Tensor, onto: Tensor | None) -> tuple[Tensor, int]:
         each, weights, total = replicas_first(info, in_dims, H, weight, onto)
         if each.is_cuda and gpu_kernels():
-            return apply(_DenseProductOnGPU, each, weights, total), 0
+            return apply(DenseProductOnGPU, each, weights, total), 0
         return each @ weights if total is None else torch.baddbmm(total, each, weights), 0
 
 
-class _DenseProductOnGPU(torch.autograd.Function):
+class DenseProductOnGPU(torch.autograd.Function):
     """H W of replicas, H (replicas, n, k) and W (replicas, k, m), added onto (replicas, n, m) if given.
 
     The layout of the result is (n, replicas, m), as the sparse products around it want it.
@@ -51,7 +51,7 @@ class _DenseProductOnGPU(torch.autograd.Function):
     def forward(ctx: Any, H: Tensor, weight: Tensor, onto: Tensor | None) -> Tensor:
         ctx.save_for_backward(H, weight)
         if onto is None:
-            return _nodes_first_product(H, weight).detach()  # as in `sparse._LinearMap`: a ReLU may follow in place
+            return _nodes_first_product(H, weight).detach()  # as in `sparse.linear_map`: a ReLU may follow in place
         return onto.detach().baddbmm_(H, weight)  # safe to overwrite: it has no other reader
 
     @staticmethod
@@ -63,7 +63,7 @@ class _DenseProductOnGPU(torch.autograd.Function):
 
 def product_gradients(grad: Tensor, H: Tensor, weight: Tensor, by_H: bool) -> tuple[Tensor | None, Tensor]:
     """Return the gradients of H W by H, if wanted, and by W; `grad` is (replicas, n, m)."""
-    by_weight: Tensor = gpu_kernels().inner_products(H, grad)
+    by_weight: Tensor = triton_kernels().inner_products(H, grad)
     return _nodes_first_product(grad, weight.transpose(1, 2)) if by_H else None, by_weight
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
-from torch.utils.weak import WeakTensorKeyDictionary
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +57,3 @@ def row_chunks(row_start: Tensor, longest: int = 64) -> RowChunks:
     ones = torch.ones_like(column, dtype=torch.float32)
     above = RowChunks((last - count[long]).to(dtype), last.to(dtype), long.to(dtype), n)
     return replace(chunks, sums=ChunkSums(column.to(dtype), ones, above))
-
-
-_CACHE: "WeakTensorKeyDictionary" = WeakTensorKeyDictionary()
-
-
-def chunks_of_matrix(matrix: Tensor) -> RowChunks:
-    """Return the chunks of a CSR tensor, cached as long as the tensor lives."""
-    if matrix not in _CACHE:
-        _CACHE[matrix] = row_chunks(matrix.crow_indices())
-    chunks: RowChunks = _CACHE[matrix]
-    return chunks

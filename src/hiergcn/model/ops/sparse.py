@@ -1,48 +1,251 @@
-"""Sparse products that repeat bit for bit and cost one product in the backward pass too.
+"""The sparse matrix of the models, for adjacencies and features, and maps whose gradients need no transposing.
 
 `torch.sparse` transposes a CSR matrix in every backward pass. Here that is not needed: the normalised adjacency is
-symmetric, and a grouping matrix is an index. The kernels are in `cpu` and `triton`.
+symmetric, a grouping matrix is an index, and the transpose of features is kept. Products repeat bit for bit on every
+device. The kernels are in `cpu` and `triton`.
 """
 
-import warnings
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from contextvars import copy_context
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.overrides import handle_torch_function, has_torch_function
 
 from hiergcn.model.ops import cpu, gpu_kernels
-from hiergcn.model.ops.row_chunks import chunks_of_matrix
-from hiergcn.model.ops.vmap import ReplicaRule, apply, under_vmap
+from hiergcn.model.ops.dense import dense_product
+from hiergcn.model.ops.dropout import AnyGenerator, Mask, ReplicaGenerator, draw_mask, dropout
+from hiergcn.model.ops.replicas import InDims, ReplicaRule, apply, replicas_first, under_vmap
+from hiergcn.model.ops.row_chunks import RowChunks, row_chunks
 
 Map = Callable[[Tensor], Tensor]
 
-
-def csr(row_start: Tensor, column: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
-    """Return a torch CSR tensor of parts that are known to be valid."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta|Sparse invariant checks")
-        return torch.sparse_csr_tensor(row_start, column, values, shape, check_invariants=False)
+_CHUNK = 2**18  # entries whose two rows are multiplied at a time
+_SMALL = 2**15  # entries of sparse features that dropout sets to zero instead of leaving them out
 
 
-def csr_tensor(matrix: sp.csr_array) -> Tensor:
-    """Return a scipy CSR matrix as a torch CSR tensor of single precision."""
-    return csr(*csr_indices(matrix), torch.from_numpy(matrix.data.astype(np.float32)), matrix.shape)
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Positions of the entries of a sparse matrix (n, f), and what products derive from them once."""
+
+    shape: tuple[int, int]
+    row_start: Tensor
+    column: Tensor
+
+    def rows(self) -> Tensor:
+        """Return the row of each entry."""
+        return torch.repeat_interleave(torch.arange(self.shape[0], device=self.column.device), self.row_start.diff())
+
+    @cached_property
+    def chunks(self) -> RowChunks:
+        return row_chunks(self.row_start)
+
+    @cached_property
+    def transpose(self) -> "tuple[Pattern, Tensor]":
+        """The transpose's pattern, and the order in which it takes the values."""
+        order = torch.argsort(self.column, stable=True)
+        start = _offsets(torch.bincount(self.column, minlength=self.shape[1]))
+        there = Pattern(self.shape[::-1], *(part.to(self.column.dtype) for part in (start, self.rows()[order])))
+        return there, order.to(self.column.dtype)
 
 
-def scipy_matrix(matrix: Tensor) -> sp.csr_array:
-    """Return a torch CSR tensor as a scipy matrix, which shares the memory of one on a CPU."""
-    row_start, column, values = csr_parts(matrix.cpu())
-    return sp.csr_array((values, column, row_start), shape=(matrix.shape[0], matrix.shape[1]))
+@dataclass(frozen=True, eq=False)
+class SparseMatrix:
+    """A sparse matrix X (n, f). `X @ W` is differentiable in both; `product` is the same for a fixed X, faster."""
+
+    values: Tensor
+    pattern: Pattern
+
+    @classmethod
+    def from_scipy(cls, matrix: sp.csr_array, device: torch.device | str = "cpu") -> Self:
+        """Return the matrix on the device, in single precision; its indices have 32 bits if they fit."""
+        dtype = np.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else np.int64
+        parts = (torch.from_numpy(part.astype(dtype)).to(device) for part in (matrix.indptr, matrix.indices))
+        shape = (int(matrix.shape[0]), int(matrix.shape[1]))
+        return cls(torch.from_numpy(matrix.data.astype(np.float32)).to(device), Pattern(shape, *parts))
+
+    def moved(self, move: Map) -> Self:
+        """Return the matrix of tensors that `move` returns, such as those on another device."""
+        pattern = Pattern(self.shape, move(self.pattern.row_start), move(self.pattern.column))
+        return replace(self, values=move(self.values), pattern=pattern)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.pattern.shape
+
+    @cached_property
+    def scipy(self) -> sp.csr_array:
+        """The matrix for scipy and numba, over the same memory if it is on a CPU."""
+        parts = self.values.detach(), self.pattern.column, self.pattern.row_start
+        return sp.csr_array(tuple(part.cpu().numpy() for part in parts), shape=self.shape)
+
+    def to_dense(self) -> Tensor:
+        dense = self.values.new_zeros(self.shape)
+        return dense.index_put((self.pattern.rows(), self.pattern.column.long()), self.values, accumulate=True)
+
+    def __mul__(self, factor: float) -> Self:
+        return replace(self, values=self.values * factor)
+
+    def __matmul__(self, weight: Tensor) -> Tensor:
+        return apply(_ProductOfReplicas if under_vmap() else _Product, self.values, weight, self)
+
+    def product(self, dense: Tensor, plus: Tensor | None = None) -> Tensor:
+        """Return X @ dense (+ plus) without a gradient. The order of additions is fixed on a GPU too."""
+        if has_torch_function((dense,)):  # what records operations, as the export does, sees the product as one
+            recorded: Tensor = handle_torch_function(SparseMatrix.product, (dense,), self, dense)
+            return recorded if plus is None else recorded + plus
+        if not dense.is_cuda:
+            return cpu.csr_product(self.scipy, dense, plus)
+        if kernels := gpu_kernels():
+            made: Tensor = kernels.csr_product(self.pattern.chunks, self.pattern.column, self.values, dense, plus)
+            return made
+        made = self._plain_product(dense)
+        return made if plus is None else made.add_(plus)
+
+    def _plain_product(self, dense: Tensor) -> Tensor:
+        """Return X @ dense by an operation of torch that repeats bit for bit, as its sparse product does not."""
+        made: Tensor = nn.functional.embedding_bag(
+            self.pattern.column, dense, self.pattern.row_start, mode="sum", per_sample_weights=self.values,
+            include_last_offset=True,
+        )  # fmt: skip
+        return made
+
+    def transpose_product(self, dense: Tensor) -> Tensor:
+        """Return Xᵀ @ dense without a gradient."""
+        if not dense.is_cuda:
+            return cpu.transpose_product(self.scipy, dense)
+        there, order = self.pattern.transpose
+        return SparseMatrix(self.values[order], there).product(dense)
+
+    def entry_products(self, left: Tensor, right: Tensor) -> Tensor:
+        """Return left_i · right_j for each entry (i, j)."""
+        parts = [
+            (left.index_select(0, i) * right.index_select(0, j)).sum(dim=1)
+            for i, j in zip(self.pattern.rows().split(_CHUNK), self.pattern.column.split(_CHUNK), strict=True)
+        ]
+        return torch.cat(parts) if parts else left.new_empty(0)
+
+    def dropped(self, rate: float, generator: AnyGenerator = None) -> Self:
+        """Return X with dropout on its entries: without those that become 0, or with zeros, which products skip."""
+        if kept := self.dropped_beside(self.values.new_empty(self.shape[0], 0), rate, generator):
+            return replace(self, values=kept[0].values, pattern=kept[0].pattern)
+        return replace(self, values=dropout(self.values, rate, generator))
+
+    def dropped_beside(
+        self, right: Tensor, rate: float, generator: AnyGenerator = None
+    ) -> "tuple[SparseMatrix, Mask] | None":
+        """Return [X ‖ right] without the entries that dropout makes 0, and the mask of `right`.
+
+        None if X is small or not on a CPU, has replicas or needs a gradient: then drop both apart, with the same draws.
+        """
+        values = self.values
+        if values.numel() < _SMALL or values.requires_grad or isinstance(generator, ReplicaGenerator):
+            return None
+        if values.is_cuda or (mask := draw_mask(rate, values.shape, values.device, generator)) is None:
+            return None
+        beside = draw_mask(rate, right.shape, right.device, generator) if right.numel() else mask
+        assert beside is not None
+        kept = cpu.kept_entries(self.scipy, mask.cpu_bits, right, beside.cpu_bits, mask.limit, mask.scale)
+        column, start = torch.from_numpy(kept.indices), torch.from_numpy(kept.indptr)
+        return SparseMatrix(torch.from_numpy(kept.data), Pattern(kept.shape, start, column)), beside
 
 
-def csr_indices(matrix: sp.csr_array) -> tuple[Tensor, Tensor]:
-    """Return row starts and columns, in 32 bits if they fit."""
-    dtype = np.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else np.int64
-    return torch.from_numpy(matrix.indptr.astype(dtype)), torch.from_numpy(matrix.indices.astype(dtype))
+Features = Tensor | SparseMatrix
+
+
+class _Product(torch.autograd.Function):
+    """X W; the gradient by an entry (i, j) of X is that of (XW)_i times W_j."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, weight: Tensor, X: SparseMatrix) -> Tensor:  # noqa: ARG004
+        ctx.X, ctx.context = X, copy_context()
+        ctx.save_for_backward(weight)
+        return X.product(weight)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        (weight,), (by_values, by_weight, _) = ctx.saved_tensors, ctx.needs_input_grad
+        return (
+            ctx.X.entry_products(grads[0], weight) if by_values else None,
+            ctx.context.run(ctx.X.transpose_product, grads[0].contiguous()) if by_weight else None,
+            None,
+        )
+
+
+class _ProductOfReplicas(ReplicaRule):
+    @staticmethod
+    def vmap(info: Any, in_dims: InDims, values: Tensor, weight: Tensor, X: SparseMatrix) -> tuple[Tensor, int]:
+        each = replicas_first(info, in_dims, values, weight)
+        if weight.is_cuda and gpu_kernels():
+            dropped = in_dims[0] is not None
+            return apply(ProductOnGPU, *each, X.pattern, dropped), 0
+        return torch.stack([replace(X, values=own) @ one for own, one in zip(*each, strict=True)]), 0
+
+
+class ProductOnGPU(torch.autograd.Function):
+    """X W of replicas: values (replicas, entries), weights (replicas, f, out)."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, weight: Tensor, pattern: Pattern, dropped: bool) -> Tensor:
+        ctx.values, ctx.pattern, ctx.dropped, ctx.kernels = values, pattern, dropped, gpu_kernels()
+        product: Tensor = ctx.kernels.csr_product_of_replicas(
+            pattern.chunks, pattern.column, values, weight, mostly_zero=dropped
+        )
+        return product
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor, None, None]:
+        if ctx.needs_input_grad[0]:
+            raise NotImplementedError("Replicas on a GPU have no gradient by the entries of sparse features.")
+        there, order = ctx.pattern.transpose
+        by_weight: Tensor = ctx.kernels.csr_product_of_replicas(
+            there.chunks, there.column, ctx.values, grads[0], order, mostly_zero=ctx.dropped
+        )
+        return None, by_weight, None, None
+
+
+def propagate(adjacency: SparseMatrix, dense: Tensor, transposed: SparseMatrix | None = None) -> Tensor:
+    """Return Â H for a fixed Â; its gradient is Âᵀ times the incoming one. Without `transposed`, Â is symmetric."""
+    return linear_map(dense, adjacency.product, (transposed or adjacency).product)
+
+
+def linear_map(dense: Tensor, there: Map, back: Map) -> Tensor:
+    """Return `there(dense)`; the gradient is `back` of the incoming one. (n, d) -> (m, d)."""
+    replicas = under_vmap()
+    if not replicas and not torch.is_grad_enabled():
+        return there(dense)
+    return apply(_LinearMapOfReplicas if replicas else _LinearMap, dense, there, back)
+
+
+class _LinearMap(torch.autograd.Function):
+    """A fixed linear map of the columns of a matrix."""
+
+    @staticmethod
+    def forward(ctx: Any, dense: Tensor, there: Map, back: Map) -> Tensor:
+        ctx.back, ctx.context = back, copy_context()  # torch's threads know nothing of `kernels_if_worthwhile`
+        return there(dense).detach()  # autograd forbids in-place updates of views that a custom Function returns
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        return ctx.context.run(ctx.back, grads[0].contiguous()), None, None
+
+
+class _LinearMapOfReplicas(ReplicaRule):
+    """Replicas become additional columns, so that one product computes them all."""
+
+    @staticmethod
+    def forward(dense: Tensor, there: Map, back: Map) -> Tensor:  # noqa: ARG004
+        return there(dense)  # a tensor that all replicas share: features, which need no gradient
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int, None, None], dense: Tensor, there: Map, back: Map) -> tuple[Tensor, int]:
+        wide = dense.movedim(in_dims[0], 1)  # (n, replicas, d)
+        return linear_map(wide.flatten(1), there, back).unflatten(1, (info.batch_size, -1)), 1
 
 
 def normalised_adjacency(adjacency: sp.csr_array) -> sp.csr_array:
@@ -59,79 +262,34 @@ def symmetrically_normalised(matrix: sp.csr_array) -> sp.csr_array:
     return sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def propagate(adjacency: Tensor, dense: Tensor, transposed: Tensor | None = None) -> Tensor:
-    """Return Â H for a fixed Â; its gradient is Âᵀ times the incoming one. Without `transposed`, Â is symmetric."""
-    return linear_map(dense, product_with(adjacency), product_with(adjacency if transposed is None else transposed))
+def feature_dropout(features: Features, rate: float, generator: AnyGenerator = None) -> Features:
+    """Return the features with dropout; on sparse ones it draws for stored entries alone."""
+    if isinstance(features, SparseMatrix):
+        return features.dropped(rate, generator)
+    return dropout(features, rate, generator)
 
 
-def product_with(matrix: Tensor) -> Map:
-    """Return the function that multiplies the CSR matrix by a dense one."""
-    return partial(csr_product, matrix)
+class FeatureLinear(nn.Module):
+    """X W without a bias, with dropout on X in training. The generator draws W (Glorot), then the dropout masks."""
+
+    def __init__(self, fan_in: int, fan_out: int, rate: float, generator: torch.Generator | None) -> None:
+        super().__init__()
+        self.rate, self.generator = rate, generator
+        device = None if generator is None else generator.device  # a generator draws on its own device alone
+        self.weight = nn.Parameter(torch.empty(fan_in, fan_out, device=device))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        nn.init.xavier_uniform_(self.weight, generator=self.generator)
+
+    def forward(self, features: Features) -> Tensor:
+        rate = self.rate if self.training else 0.0
+        X = feature_dropout(features, rate, self.generator)
+        return dense_product(X, self.weight) if isinstance(X, Tensor) else X @ self.weight  # (n, fan_out)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.weight.shape[0]}, {self.weight.shape[1]})"
 
 
-def csr_product(matrix: Tensor, dense: Tensor, plus: Tensor | None = None) -> Tensor:
-    """Return matrix @ dense (+ plus) for a CSR matrix. The order of additions is fixed on a GPU too."""
-    if dense.is_cuda and gpu_kernels():
-        parts = matrix.col_indices(), matrix.values(), dense, plus
-        product: Tensor = gpu_kernels().csr_product(chunks_of_matrix(matrix), *parts)
-        return product
-    if not dense.is_cuda:
-        return cpu.csr_product(*csr_parts(matrix), dense, plus)
-    product = plain_product(matrix.crow_indices(), matrix.col_indices(), matrix.values(), dense)
-    return product if plus is None else product.add_(plus)
-
-
-def plain_product(row_start: Tensor, column: Tensor, values: Tensor, dense: Tensor) -> Tensor:
-    """Return matrix @ dense by an operation of torch that repeats bit for bit, as its sparse product does not."""
-    product: Tensor = torch.nn.functional.embedding_bag(
-        column, dense, row_start, mode="sum", per_sample_weights=values, include_last_offset=True
-    )
-    return product
-
-
-def add_rows(coarse: Tensor, group: Tensor, fine: Tensor) -> Tensor:
-    """Return each row of `fine` plus the row of `coarse` of its group."""
-    return coarse.index_select(0, group).add_(fine) if coarse.is_cuda else cpu.add_rows(coarse, group, fine)
-
-
-def csr_parts(matrix: Tensor) -> cpu.CsrParts:
-    """Return row starts, columns and values of a CSR tensor, which torch makes anew each time, cached beside it."""
-    cached = vars(matrix)
-    if "parts" not in cached:
-        cached["parts"] = tuple(part.numpy() for part in (matrix.crow_indices(), matrix.col_indices(), matrix.values()))
-    parts: cpu.CsrParts = cached["parts"]
-    return parts
-
-
-def linear_map(dense: Tensor, there: Map, back: Map) -> Tensor:
-    """Return `there(dense)`; the gradient is `back` of the incoming one. (n, d) -> (m, d)."""
-    replicas = under_vmap()
-    if not replicas and not torch.is_grad_enabled():
-        return there(dense)
-    return apply(_LinearMapOfReplicas if replicas else _LinearMap, dense, there, back)
-
-
-class _LinearMap(torch.autograd.Function):
-    """A fixed linear map of the columns of a matrix."""
-
-    @staticmethod
-    def forward(ctx: Any, dense: Tensor, there: Map, back: Map) -> Tensor:
-        ctx.back = back
-        return there(dense).detach()  # autograd forbids in-place updates of views that a custom Function returns
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        return ctx.back(grads[0].contiguous()), None, None
-
-
-class _LinearMapOfReplicas(ReplicaRule):
-    """Replicas become additional columns, so that one product computes them all."""
-
-    @staticmethod
-    def forward(dense: Tensor, there: Map, back: Map) -> Tensor:  # noqa: ARG004
-        return there(dense)  # a tensor that all replicas share: features, which need no gradient
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[int, None, None], dense: Tensor, there: Map, back: Map) -> tuple[Tensor, int]:
-        wide = dense.movedim(in_dims[0], 1)  # (n, replicas, d)
-        return linear_map(wide.flatten(1), there, back).unflatten(1, (info.batch_size, -1)), 1
+def _offsets(length: Tensor) -> Tensor:
+    return torch.cat([length.new_zeros(1), length.cumsum(0)])

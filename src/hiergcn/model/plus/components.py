@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from hiergcn.model.method import Features, NodeModel, Weights
-from hiergcn.model.ops.sparse_features import SparseFeatures
+from hiergcn.model.ops.sparse import SparseMatrix
 
 CENTRE, DIRECTIONS = "feature_centre", "feature_directions"
 
@@ -63,7 +63,7 @@ def principal_components(features: Features, spread: Callable[[Tensor], Tensor],
     Directions in which no nodes differ are 0: nodes of another graph may differ there, but nothing was learned of it.
     """
     n, f = features.shape
-    values = features.values if isinstance(features, SparseFeatures) else features
+    values = features.values if isinstance(features, SparseMatrix) else features
     centre = _transposed(features, values.new_ones(n, 1)).squeeze(1) / n  # (f,)
     on_cpu = torch.Generator().manual_seed(0)  # so that every device starts from the same basis
     start = torch.randn(f, min(count + _MORE, f), generator=on_cpu)
@@ -88,6 +88,6 @@ def _with_fixed_signs(directions: Tensor) -> Tensor:
 
 def _transposed(features: Features, dense: Tensor) -> Tensor:
     """Return Xᵀ H; (n, d) -> (f, d)."""
-    if isinstance(features, SparseFeatures):
-        return features.pattern.transpose_product(features.values, dense.contiguous())
+    if isinstance(features, SparseMatrix):
+        return features.transpose_product(dense.contiguous())
     return features.T @ dense

@@ -35,7 +35,7 @@ from hiergcn.model.config_types import Count, NonNegative, Positive, Share, Whol
 from hiergcn.model.memory_cost import MemoryPlan, Workload
 from hiergcn.model.method import Features, Labelled, Measured, Prepared, Weights, activated
 from hiergcn.model.ops.ranks import Ranks
-from hiergcn.model.ops.sparse import propagate
+from hiergcn.model.ops.sparse import SparseMatrix, propagate
 from hiergcn.model.plus.components import CENTRE, DIRECTIONS, Components, principal_components
 from hiergcn.model.plus.propagation import HierarchicalPropagation
 
@@ -92,7 +92,7 @@ class HGCNPlusConfig(GRANDConfig):
 class PlusGraph(Propagation):
     """The tensors of one graph."""
 
-    adjacency: Tensor  # Â, sparse (n, n)
+    adjacency: SparseMatrix  # Â, (n, n)
     components: Components | None
 
 
@@ -192,7 +192,7 @@ class HGCNPlusMethod(GRANDMethod):
         return passes_memory(work, self.config, self.config.components)
 
 
-def label_prior(adjacency: Tensor, labelled: Labelled, n_classes: int) -> Tensor:
+def label_prior(adjacency: SparseMatrix, labelled: Labelled, n_classes: int) -> Tensor:
     """Return log Q, the training labels propagated along the edges by Â; (n, classes).
 
         F ← α Â F + (1 - α) Y,  ten times from F = Y        Y holds a 1 for the class of each training node

@@ -18,7 +18,6 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.model.baselines.grand import mixed_order
 from hiergcn.model.levels import HierarchyTensors
 from hiergcn.model.ops.cpu_propagation import Spread, Stacked, stacked_levels
-from hiergcn.model.ops.sparse import scipy_matrix
 
 
 class HierarchicalPropagation(Spread):
@@ -33,10 +32,10 @@ class HierarchicalPropagation(Spread):
         self.weights = [level.node_weight for level in hierarchy.levels[: used + 1]]
         roots = [np.sqrt(weight, dtype=np.float32) for weight in self.weights]
         self.roots = [torch.from_numpy(root).unsqueeze(1).to(device) for root in roots]  # (n_l, 1)
-        self.entries = sum(level.adjacency.values().numel() for level in self.levels)
+        self.entries = sum(level.adjacency.values.numel() for level in self.levels)
 
     def stack(self) -> Stacked:
-        adjacencies = [scipy_matrix(level.adjacency) for level in self.levels]
+        adjacencies = [level.adjacency.scipy for level in self.levels]
         groups = [level.group.numpy() for level in self.levels[:-1]]
         used = len(self.levels)
         return stacked_levels(adjacencies, self.weights, groups, self.shares[:used], self.orders[:used])

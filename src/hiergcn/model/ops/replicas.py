@@ -3,7 +3,9 @@
 Sparse products want replicas in the layout (n, replicas, d), so that all replicas are columns of one product.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from functools import wraps
 from typing import Any
 
 import torch
@@ -12,22 +14,50 @@ from torch import Tensor
 InDims = Sequence[int | None]
 """The replicas' axis of each argument of a rule; None if all replicas share it."""
 
+_INSIDE = ContextVar("inside_vmap", default=False)
+
+
+def vmap(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Return `torch.vmap(function)`; inside, our operations know that they run on replicas."""
+
+    @wraps(function)
+    def run(*stacked: Any) -> Any:
+        token = _INSIDE.set(True)
+        try:
+            return torch.vmap(function, **options)(*stacked)
+        finally:
+            _INSIDE.reset(token)
+
+    return run
+
 
 def under_vmap() -> bool:
-    """Return whether the caller runs inside `torch.vmap`. Torch itself asks the same before it looks for a rule."""
-    return bool(torch._C._are_functorch_transforms_active())
+    """Return whether the caller runs inside `vmap`."""
+    return _INSIDE.get()
 
 
 class ReplicaRule(torch.autograd.Function):
-    """Base of operations that exist inside `torch.vmap` only; a single model skips their overhead.
+    """Base of operations that exist inside `vmap` only; a single model skips their overhead.
 
     A subclass has a `vmap` rule, which gets the tensors of all replicas at once. Autograd differentiates what the rule
     does as usual.
     """
 
+    def __init_subclass__(cls) -> None:
+        rule: Callable[..., Any] = cls.vmap
+
+        def outside(*given: Any) -> Any:
+            token = _INSIDE.set(False)  # the rule computes with whole tensors
+            try:
+                return rule(*given)
+            finally:
+                _INSIDE.reset(token)
+
+        cls.vmap = staticmethod(outside)  # type: ignore[method-assign]
+
     @staticmethod
     def forward(*_: Any) -> Tensor:
-        raise RuntimeError("This operation works inside torch.vmap only.")
+        raise RuntimeError("This operation works inside hiergcn's vmap only.")
 
     @staticmethod
     def setup_context(*_: Any) -> None: ...

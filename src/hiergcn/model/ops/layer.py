@@ -1,0 +1,406 @@
+r"""H-GCN's graph convolution: Eq. 1 in c channels and their weighted sum.
+
+.. math:: Z = \hat A \operatorname{dropout}([H ‖ S]) \theta, \qquad G = \sum_{j=1}^{c} w_j \operatorname{ReLU}(Z_j)
+
+If a node has weights φ of its own, [H ‖ S] φ is added to Z. Column k of channel j is column k * c + j of θ and φ, so
+that the channels of an output column are neighbours.
+
+`convolve` is the layer. `choose_backend` says which of three implementations computes it:
+
+    torch    operations of torch and sparse products, for everything: all settings, all devices, recording
+    numba    one operation of autograd for one model on a CPU; on a graph of a few thousand nodes, the many small
+             operations of torch take longer than their work
+    triton   fused kernels for replicas on a GPU. Z is as large as all nodes times all channels, so most of the time
+             goes into reading and writing it: it is written once, and only if a gradient is needed
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeGuard
+
+import torch
+from torch import Tensor
+from torch.overrides import has_torch_function
+from torch.utils.checkpoint import checkpoint
+
+from hiergcn.model.ops import cpu, gpu_kernels, triton_kernels
+from hiergcn.model.ops.dense import add_product, dense_product, inner_products, product_gradients
+from hiergcn.model.ops.dropout import (
+    AnyGenerator,
+    Mask,
+    ReplicaGenerator,
+    RowSubset,
+    draw_mask,
+    dropout,
+    dropout_concat,
+)
+from hiergcn.model.ops.replicas import InDims, ReplicaRule, apply, replicas_first, under_vmap
+from hiergcn.model.ops.sparse import Features, Pattern, SparseMatrix, feature_dropout, propagate
+
+ChannelMix = Literal["after_relu", "before_relu"]
+Backend = Literal["torch", "numba", "triton"]
+
+
+def choose_backend(
+    theta: Tensor, w: Tensor | None, own: Tensor | None, mix: ChannelMix, relu: bool, generator: AnyGenerator
+) -> Backend:
+    """Return which implementation computes a layer with these settings."""
+    if own is not None or not (w is None or _mixes_after_relu(w, mix, relu)):
+        return "torch"  # no fused kernel has φ, or a weighted sum before the ReLU
+    if on_cpu_alone(theta, generator):
+        return "numba"
+    if w is not None and theta.is_cuda and under_vmap() and (kernels := gpu_kernels()):
+        return "triton" if kernels.can_mix_product(theta.shape[1], w.shape[0]) else "torch"
+    return "torch"
+
+
+def on_cpu_alone(weight: Tensor, generator: AnyGenerator) -> bool:
+    """Return whether one model runs on a CPU, and nothing records its operations, as the export does."""
+    replicas = under_vmap() or isinstance(generator, ReplicaGenerator)
+    return not (weight.is_cuda or replicas or has_torch_function((weight,)))
+
+
+def convolve(
+    adjacency: SparseMatrix,  # Â (n, n), or some of its rows and columns (r, m)
+    H: Features,  # hidden representations or features (m, k)
+    S: Tensor | None,  # node-weight embeddings (m, p)
+    theta: Tensor,  # θ of all channels (k + p, d * c)
+    w: Tensor | None,  # channel weights (c,); None for one channel
+    *,
+    own: Tensor | None = None,  # φ of all channels (k + p, d * c); None without
+    mix: ChannelMix = "after_relu",
+    relu: bool = True,
+    rate: float = 0.0,
+    generator: AnyGenerator = None,
+    joint: bool = True,  # draw one dropout mask for [H ‖ S]; False draws one for H, then one for S
+    recompute: bool = False,  # compute again in the backward pass instead of keeping intermediate results
+    rows: RowSubset | None = None,  # the rows that H and S have, for one model on a CPU or replicas; None for all
+    transposed: SparseMatrix | None = None,  # Âᵀ, if it is not Â
+) -> Tensor:
+    """Return G, (n, d), with dropout on H and S. The weighted sum of channels comes after or before the ReLU."""
+
+    def layer(H: Features, S: Tensor | None, theta: Tensor, w: Tensor | None, own: Tensor | None) -> Tensor:
+        backend = choose_backend(theta, w, own, mix, relu, generator)
+        if backend == "numba":
+            A = adjacency, transposed or adjacency
+            return _by_numba(A, H, S, theta, w, relu, rate, generator, joint, rows)
+        if joint and S is not None and isinstance(H, Tensor):
+            H, S = dropout_concat(H, S, rate, generator, rows), None
+        else:
+            H = dropout(H, rate, generator, rows) if isinstance(H, Tensor) else H.dropped(rate, generator)
+            S = None if S is None else dropout(S, rate, generator)
+        if backend == "triton" and w is not None:
+            return _by_triton(adjacency, H, S, theta, w, transposed)
+        return _by_torch(adjacency, H, S, theta, w, own, mix, relu, transposed)
+
+    given = H, S, theta, w, own
+    return recomputed(layer, generator, *given) if recompute else layer(*given)
+
+
+def _by_torch(
+    adjacency: SparseMatrix,
+    H: Features,
+    S: Tensor | None,
+    theta: Tensor,
+    w: Tensor | None,
+    own: Tensor | None,
+    mix: ChannelMix,
+    relu: bool,
+    transposed: SparseMatrix | None,
+) -> Tensor:
+    """Return G of H and S after dropout, each propagated on the narrower side of its product with θ."""
+    Z, parts = None, [H]  # Â [H ‖ S] θ = Â H θ_H + Â S θ_S
+    if S is not None:
+        parts.append(S)
+    widths = [part.shape[1] for part in parts]
+    phi = [None] * len(parts) if own is None else own.split(widths)
+    for part, weight, own_weight in zip(parts, theta.split(widths), phi, strict=True):
+        if Z is not None and own is None and isinstance(part, Tensor):
+            Z = add_product(Z, propagate(adjacency, part, transposed), weight)
+            continue
+        term = _propagated(adjacency, part, weight, transposed)
+        term = term if own_weight is None else term + _product(part, own_weight)
+        Z = term if Z is None else Z + term
+    assert Z is not None
+    return mix_channels(Z, w, mix, relu)
+
+
+def _propagated(adjacency: SparseMatrix, H: Features, theta: Tensor, transposed: SparseMatrix | None = None) -> Tensor:
+    """Return Â H θ, propagated on the narrower side."""
+    if _is_narrow(H, theta):
+        return dense_product(propagate(adjacency, H, transposed), theta)
+    return propagate(adjacency, _product(H, theta), transposed)
+
+
+def _product(H: Features, weight: Tensor) -> Tensor:
+    return dense_product(H, weight) if isinstance(H, Tensor) else H @ weight
+
+
+def _is_narrow(H: Features, theta: Tensor) -> TypeGuard[Tensor]:
+    return isinstance(H, Tensor) and H.shape[1] <= theta.shape[1]
+
+
+def _mixes_after_relu(w: Tensor | None, mix: ChannelMix, relu: bool) -> TypeGuard[Tensor]:
+    return w is not None and mix == "after_relu" and relu
+
+
+def mix_channels(Z: Tensor, w: Tensor | None, mix: ChannelMix = "after_relu", relu: bool = True) -> Tensor:
+    """Return Σ_j w_j ReLU(Z_j), or ReLU(Σ_j w_j Z_j) if `mix` is before_relu; (n, d * c) -> (n, d).
+
+    Z is overwritten.
+    """
+    after = _mixes_after_relu(w, mix, relu)
+    if after and Z.is_cuda and gpu_kernels():
+        assert w is not None
+        return apply(_MixOfReplicas, Z, w) if under_vmap() else apply(_Mix, Z.unsqueeze(0), w.unsqueeze(0)).squeeze(0)
+    Z = Z.clamp_min(0.0) if after else Z
+    mixed: Tensor = Z if w is None else (Z.unflatten(1, (-1, w.shape[0])) * w).sum(dim=2)
+    return mixed.relu_() if relu and not after else mixed
+
+
+class _Mix(torch.autograd.Function):
+    """Σ_j w_j ReLU(Z_j) of Z (models, n, d * c) and w (models, c) on a GPU, in one pass each way."""
+
+    @staticmethod
+    def forward(ctx: Any, Z: Tensor, w: Tensor) -> Tensor:
+        ctx.save_for_backward(Z, w)
+        mixed: Tensor = triton_kernels().mix_channels(Z, w)
+        return mixed
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
+        by_Z, by_w = triton_kernels().mix_channels_backward(grads[0], *ctx.saved_tensors)
+        return by_Z, by_w
+
+
+class _MixOfReplicas(ReplicaRule):
+    @staticmethod
+    def vmap(info: Any, in_dims: InDims, Z: Tensor, w: Tensor) -> tuple[Tensor, int]:
+        return apply(_Mix, *replicas_first(info, in_dims, Z, w)), 0
+
+
+def _by_numba(
+    adjacency: tuple[SparseMatrix, SparseMatrix],  # Â and its transpose
+    H: Features,
+    S: Tensor | None,
+    theta: Tensor,
+    w: Tensor | None,
+    relu: bool,
+    rate: float,
+    generator: AnyGenerator,
+    joint: bool,
+    rows: RowSubset | None,
+) -> Tensor:
+    """Return G of one model on a CPU, with dropout, by one operation of autograd."""
+    p = 0 if S is None else S.shape[1]
+    if isinstance(H, Tensor) and (joint or S is None):
+        mask = draw_mask(rate, (len(H), H.shape[1] + p), H.device, generator, rows)
+        return apply(_LayerOnCPU, H, S, theta, w, None, adjacency, relu, None, mask)
+    if isinstance(H, SparseMatrix) and S is not None and (kept := H.dropped_beside(S, rate, generator)):
+        return apply(_LayerOnCPU, None, S, theta, w, None, adjacency, relu, *kept)
+    H = feature_dropout(H, rate, generator)
+    S = theta.new_empty(H.shape[0], 0) if S is None else dropout(S, rate, generator)
+    if _is_narrow(H, theta):
+        return apply(_LayerOnCPU, H, S, theta, w, None, adjacency, relu, None, None)
+    theta_H, theta_S = theta.split([H.shape[1], p])
+    return apply(_LayerOnCPU, S, None, theta_S, w, _product(H, theta_H), adjacency, relu, None, None)
+
+
+class _LayerOnCPU(torch.autograd.Function):
+    """G of X = [H ‖ S], dense or sparse. Â is multiplied on the narrower side of X θ."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        H: Tensor | None,  # (m, k)
+        S: Tensor | None,  # (m, p)
+        theta: Tensor,  # (k + p, d * c)
+        w: Tensor | None,  # (c,); None for one channel, whose ReLU may be left out
+        plus: Tensor | None,  # added to X θ before the propagation, (m, d * c); overwritten
+        adjacency: tuple[SparseMatrix, SparseMatrix],
+        relu: bool,
+        sparse: SparseMatrix | None,  # X after dropout if H is sparse
+        mask: Mask | None,  # dropout on X, or on S if X is sparse
+    ) -> Tensor:
+        A, ctx.transposed = adjacency
+        ctx.relu, ctx.sparse, ctx.mask = relu, sparse, mask
+        ctx.columns = theta.shape[0] - (0 if S is None else S.shape[1])  # of H
+        ctx.first = sparse is None and plus is None and theta.shape[0] <= theta.shape[1]
+        X = theta[:0]
+        if sparse is not None:
+            Z = sparse.product(theta)
+        else:
+            assert H is not None
+            if mask is not None:
+                X = mask.concat(H, H[:, :0] if S is None else S)
+            else:
+                X = H if S is None else torch.cat([H, S], dim=1)
+            X = A.product(X) if ctx.first else X
+            Z = dense_product(X, theta) if plus is None else plus.detach().addmm_(X, theta)
+        if not ctx.first:
+            Z = A.product(Z)
+        G = cpu.mix_channels(Z, w) if w is not None else Z.relu_() if relu else Z
+        ctx.save_for_backward(X, Z if w is not None else G, theta, w)
+        return G
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        X, Z, theta, w = ctx.saved_tensors
+        by_H, by_S, _, _, by_plus = ctx.needs_input_grad[:5]
+        grad, by_w = grads[0].contiguous(), None
+        if w is not None:
+            grad, by_w = cpu.mix_channels_backward(grad, Z, w)
+        elif ctx.relu:
+            grad = torch.ops.aten.threshold_backward(grad, Z, 0.0)
+        if not ctx.first:
+            grad = ctx.transposed.product(grad)
+        by_theta = inner_products(X, grad) if ctx.sparse is None else ctx.sparse.transpose_product(grad)
+        learned = by_theta, by_w, grad if by_plus else None
+        if not (by_H or by_S):
+            return None, None, *learned, *[None] * 4
+        left = ctx.columns if by_H or (ctx.mask and ctx.sparse is None) else 0  # columns of H that the gradient has
+        by_X = dense_product(grad, theta[ctx.columns - left :].t())
+        if ctx.first:
+            by_X = ctx.transposed.product(by_X)
+        H, S = by_X.split([left, by_X.shape[1] - left], dim=1) if ctx.mask is None else ctx.mask.split(by_X, left)
+        return H if by_H else None, S if by_S else None, *learned, *[None] * 4
+
+
+def _by_triton(
+    adjacency: SparseMatrix, H: Features, S: Tensor | None, theta: Tensor, w: Tensor, transposed: SparseMatrix | None
+) -> Tensor:
+    """Return G of replicas on a GPU, of H and S after dropout."""
+    keep = torch.is_grad_enabled()
+    if S is not None:
+        if isinstance(H, SparseMatrix) and gpu_kernels().can_propagate_mix(S.shape[1], theta.shape[1], w.shape[0]):
+            return apply(_FeatureLayerOfReplicas, H.values, S, theta, w, H.pattern, adjacency, keep)
+        theta_H, theta_S = theta.split([H.shape[1], S.shape[1]])
+        Z = _propagated(adjacency, H, theta_H)
+        return apply(_MixProductOfReplicas, propagate(adjacency, S), theta_S, w, Z, keep)
+    if _is_narrow(H, theta):
+        return apply(_MixProductOfReplicas, propagate(adjacency, H, transposed), theta, w, None, keep)
+    return mix_channels(_propagated(adjacency, H, theta, transposed), w)
+
+
+class _MixProductOfReplicas(ReplicaRule):
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: InDims, H: Tensor, theta: Tensor, w: Tensor, Z: Tensor | None, keep: bool
+    ) -> tuple[Tensor, int]:
+        return apply(MixProductOnGPU, *replicas_first(info, in_dims, H, theta, w, Z), keep), 0
+
+
+class MixProductOnGPU(torch.autograd.Function):
+    """The mix of Z + H θ of replicas, or of H θ, in one kernel; it writes Z + H θ only if a gradient is needed."""
+
+    @staticmethod
+    def forward(ctx: Any, H: Tensor, theta: Tensor, w: Tensor, Z: Tensor | None, keep: bool) -> Tensor:
+        onto = None if Z is None else Z.detach()  # safe to overwrite: it has no other reader
+        mixed, total = triton_kernels().mix_product(H, theta, w, onto, keep)
+        ctx.save_for_backward(H, theta, w, total)
+        made: Tensor = mixed
+        return made
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        H, theta, w, total = ctx.saved_tensors
+        by_total, by_w = triton_kernels().mix_channels_backward(grads[0], total, w)
+        by_H, by_theta = product_gradients(by_total, H, theta, ctx.needs_input_grad[0])
+        return by_H, by_theta, by_w, by_total if ctx.needs_input_grad[3] else None, None
+
+
+class _FeatureLayerOfReplicas(ReplicaRule):
+    @staticmethod
+    def vmap(
+        info: Any,
+        in_dims: InDims,
+        values: Tensor,
+        S: Tensor,
+        theta: Tensor,
+        w: Tensor,
+        pattern: Pattern,
+        adjacency: SparseMatrix,
+        keep: bool,
+    ) -> tuple[Tensor, int]:
+        each = replicas_first(info, in_dims, values, S, theta, w)
+        dropped = in_dims[0] is not None
+        return apply(FeatureLayerOnGPU, *each, pattern, adjacency, dropped, keep), 0
+
+
+class FeatureLayerOnGPU(torch.autograd.Function):
+    """The layer of replicas on sparse features: values (replicas, entries), S (replicas, n, p), θ (replicas, f + p, m).
+
+    Z = Â (X θ_X) + (Â S) θ_S. The gradient by θ, as large as the features have columns, is written in place.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        values: Tensor,
+        S: Tensor,
+        theta: Tensor,
+        w: Tensor,
+        pattern: Pattern,
+        adjacency: SparseMatrix,
+        dropped: bool,
+        keep: bool,
+    ) -> Tensor:
+        f, kernels = pattern.shape[1], triton_kernels()
+        Y = kernels.csr_product_of_replicas(pattern.chunks, pattern.column, values, theta[:, :f], mostly_zero=dropped)
+        S = _propagated_replicas(adjacency, S)
+        parts = adjacency.pattern.chunks, adjacency.pattern.column, adjacency.values
+        G, Z = kernels.propagate_mix(*parts, Y, S, theta[:, f:], w, keep)
+        ctx.save_for_backward(S, theta, w, Z)
+        ctx.values, ctx.pattern, ctx.adjacency, ctx.dropped = values, pattern, adjacency, dropped
+        made: Tensor = G
+        return made
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        S, theta, w, Z = ctx.saved_tensors
+        f, kernels = ctx.pattern.shape[1], triton_kernels()
+        by_Z, by_w = kernels.mix_channels_backward(grads[0], Z, w)
+        by_S, by_theta_S = product_gradients(by_Z, S, theta[:, f:], ctx.needs_input_grad[1])
+        by_theta = torch.empty_like(theta, memory_format=torch.contiguous_format)
+        by_theta[:, f:] = by_theta_S
+        there, order = ctx.pattern.transpose
+        kernels.csr_product_of_replicas(
+            there.chunks, there.column, ctx.values, _propagated_replicas(ctx.adjacency, by_Z), order, ctx.dropped,
+            out=by_theta[:, :f],
+        )  # fmt: skip
+        by_S = None if by_S is None else _propagated_replicas(ctx.adjacency, by_S)
+        return None, by_S, by_theta, by_w, None, None, None, None
+
+
+def _propagated_replicas(adjacency: SparseMatrix, dense: Tensor) -> Tensor:
+    """Return Â times each replica's matrix, (replicas, n, d)."""
+    wide = dense.transpose(0, 1)  # (n, replicas, d)
+    return adjacency.product(wide.flatten(1)).view(wide.shape).transpose(0, 1)
+
+
+def recomputed(layer: Callable[..., Tensor], generator: AnyGenerator, *inputs: Any) -> Tensor:
+    """Return `layer(*inputs)` with activation checkpointing (Chen et al., 2016): backward computes it again.
+
+    The layer draws from the generator alone, which is set back for the second pass: dropout draws the same masks.
+    """
+    result: Tensor
+    if generator is None:  # the layer draws from torch's global state, which torch sets back itself
+        result = checkpoint(layer, *inputs, use_reentrant=False)
+        return result
+    assert isinstance(generator, torch.Generator)  # replicas do not recompute
+    before = generator.get_state()
+    passes = 0
+
+    def run(*inputs: Any) -> Tensor:
+        nonlocal passes
+        passes += 1
+        if passes == 1:
+            return layer(*inputs)
+        now = generator.get_state()
+        generator.set_state(before)
+        try:
+            return layer(*inputs)
+        finally:
+            generator.set_state(now)
+
+    result = checkpoint(run, *inputs, use_reentrant=False, preserve_rng_state=False)
+    return result
