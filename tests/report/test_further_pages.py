@@ -55,7 +55,8 @@ def many_classes() -> Run:
     )
     open_nodes = [str(node) for node in np.flatnonzero(labels < 0)[:4]]
     suggestions = pd.DataFrame([{"id": one, "reason": "stands for itself alone", "label": ""} for one in open_nodes])
-    return replace(result, advice={DOUBTFUL: doubtful, SUGGESTIONS: suggestions})
+    scores = {**result.scores, "doubtful_labels": len(doubtful)}
+    return replace(result, scores=scores, advice={DOUBTFUL: doubtful, SUGGESTIONS: suggestions})
 
 
 def tiny() -> Run:
@@ -117,7 +118,7 @@ def of_comparison(folder: Path) -> Path:
 
 
 def of_paper(folder: Path) -> Path:
-    sys.path.insert(0, str(Path(__file__).parents[1] / "paper"))
+    sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
     from made_up import TINY, records_of
 
     from hiergcn_experiments.experiments import paper_experiments
