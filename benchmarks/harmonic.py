@@ -11,8 +11,7 @@ import argparse
 import time
 from typing import Any
 
-from harness import environment, provenance, read_results, write_result, write_table
-from hiergcn.workers.pool import Send, in_own_process
+from harness import environment, in_own_process, provenance, read_results, write_result, write_table
 
 LIMIT = 10_000.0  # seconds
 CLASSES = 8
@@ -33,7 +32,7 @@ def main() -> None:
         write_table("harmonic", table())
 
 
-def solved(send: Send, nodes: int, degree: float) -> dict[str, Any]:  # noqa: ARG001
+def solved(nodes: int, degree: float) -> dict[str, Any]:
     """Make the graph and diffuse its labels; return seconds, bytes and the accuracy at nodes without a label."""
     import numpy as np
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from hiergcn.files import written_whole
-from hiergcn.workers.memory import peak_memory
+from hiergcn.workers.memory import Peak, peak_memory
+from hiergcn.workers.pool import Pool, Send, Work, WorkFailedError
 
 HERE = Path(__file__).resolve().parent
 
@@ -41,6 +42,24 @@ def timed(call: Callable[[], object], repeats: int, warm_up: int = 1) -> dict[st
         "cpu": median(cpu),
         "seconds": seconds,
     }
+
+
+def in_own_process(work: Callable[..., Any], *arguments: Any, limit: float | None = None) -> tuple[Any, Peak]:
+    """Call `work(*arguments)` in a separate process, for at most `limit` seconds; return its result and peak memory."""
+    with Pool(_one_call, work) as pool:
+        pool.start(None, arguments)
+        for _, reply in pool.wait(limit):
+            if reply.kind == "result":
+                return reply.content, reply.peak
+            raise WorkFailedError(reply.content)
+    raise WorkFailedError(f"The worker process was ended after {limit:g} s.")
+
+
+def _one_call(work: Callable[..., Any]) -> Work:
+    def call(_: Send, arguments: tuple[Any, ...]) -> Any:
+        return work(*arguments)
+
+    return call
 
 
 def environment(packages: list[str]) -> dict[str, Any]:

@@ -18,9 +18,8 @@ from itertools import pairwise
 from math import log
 from typing import Any
 
-from harness import environment, write_result, write_table
+from harness import environment, in_own_process, write_result, write_table
 from hiergcn.cli import SPINS
-from hiergcn.workers.pool import Send, in_own_process
 
 LIMIT = 3000.0  # seconds
 FEATURES, CLASSES = 100, 8
@@ -52,13 +51,7 @@ def main() -> None:
 
 
 def trained(
-    send: Send,  # noqa: ARG001
-    nodes: int,
-    degree: float,
-    device: str,
-    threads: int,
-    epochs: int,
-    changes: dict[str, str],
+    nodes: int, degree: float, device: str, threads: int, epochs: int, changes: dict[str, str]
 ) -> dict[str, Any]:
     """Make the graph, coarsen, prepare and train. Return the seconds and bytes of each."""
     import torch

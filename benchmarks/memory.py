@@ -11,8 +11,7 @@ The plan is made before the fit starts, with the hierarchy (`planned`) and witho
 import argparse
 from typing import Any
 
-from harness import environment, read_results, write_result, write_table
-from hiergcn.workers.pool import Send, in_own_process
+from harness import environment, in_own_process, read_results, write_result, write_table
 
 Case = tuple[int, float, int, str, dict[str, str]]
 """Nodes, degree, features, method, settings."""
@@ -56,14 +55,7 @@ def main() -> None:
         write_table("memory", table(result))
 
 
-def fitted(
-    send: Send,  # noqa: ARG001
-    nodes: int,
-    degree: float,
-    features: int,
-    method: str,
-    changes: dict[str, str],
-) -> dict[str, Any]:
+def fitted(nodes: int, degree: float, features: int, method: str, changes: dict[str, str]) -> dict[str, Any]:
     import torch
 
     from harness import peak_bytes, reset_peak

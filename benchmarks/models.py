@@ -22,11 +22,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness import HERE, environment, peak_bytes, provenance, reset_peak, write_result, write_table
+from harness import HERE, environment, in_own_process, peak_bytes, provenance, reset_peak, write_result, write_table
 from hiergcn.cli import SPINS
 from hiergcn.datasets import list_datasets
 from hiergcn.model.registry import method_names
-from hiergcn.workers.pool import Send, WorkFailedError, in_own_process
+from hiergcn.workers.pool import WorkFailedError
 
 PACKAGES = ["hiergcn", "torch", "numpy", "scipy", "numba"]
 WARM_UP, REPEATS = 2, 10
@@ -97,7 +97,7 @@ def measured(dataset: str, model: str, device: str, repeats: int) -> dict[str, A
     return {**pair, **figures, "process_peak": peak.resident}
 
 
-def epochs(send: Send, dataset: str, model: str, device: str, repeats: int) -> dict[str, Any]:  # noqa: ARG001
+def epochs(dataset: str, model: str, device: str, repeats: int) -> dict[str, Any]:
     """Measure a pair in its own process: seconds of every epoch, and peak memory beyond the data."""
     import torch
 

@@ -21,9 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from harness import environment, provenance, write_result, write_table
+from harness import environment, in_own_process, provenance, write_result, write_table
 from hiergcn.cli import SPINS
-from hiergcn.workers.pool import Send, in_own_process
 
 EDGES = [round(10**exponent) for exponent in np.arange(3.0, 7.01, 0.5)]
 PRODUCT, COLUMNS = "product Â H", 40
@@ -55,7 +54,7 @@ def main() -> None:
         write_table("scaling", table(result))
 
 
-def steps_of(send: Send, network: str, edges: int) -> dict[str, Any]:  # noqa: ARG001
+def steps_of(network: str, edges: int) -> dict[str, Any]:
     """Measure a point, in its own process."""
     import torch
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from harness import in_own_process
 from hiergcn.errors import InputError
-from hiergcn.workers.pool import Engine, Pool, Request, Send, Work, WorkFailedError, in_own_process, interrupts_blocked
+from hiergcn.workers.pool import Engine, Pool, Request, Send, Work, WorkFailedError, interrupts_blocked
 from hiergcn.workers.pool import open_engine as opened
 
 
@@ -103,33 +104,30 @@ def test_engines_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
         opened("spark").__enter__()
 
 
-def hold(send: Send, megabytes: int) -> int:
-    send("holding")
+def hold(megabytes: int) -> int:
     return int(np.ones(megabytes * 2**17).sum())
 
 
 def test_peak_memory_is_that_of_the_work_alone() -> None:
     ballast = np.ones(400 * 2**17)  # 400 MB here must not count there
-    messages: list[str] = []
-    _, small = in_own_process(hold, 1, on_message=messages.append)
+    _, small = in_own_process(hold, 1)
     _, large = in_own_process(hold, 200)
     assert ballast.size
-    assert messages == ["holding"]
     assert small.resident is not None
     assert large.resident is not None
     assert 190 * 2**20 < large.resident - small.resident < 215 * 2**20
 
 
-def kill_itself(send: Send, number: int) -> None:
+def kill_itself(number: int) -> None:
     os.kill(os.getpid(), number)
     time.sleep(60)
 
 
-def complain(send: Send) -> None:
+def complain() -> None:
     raise InputError("The pot is empty; fill it.")
 
 
-def sleep(send: Send) -> None:
+def sleep() -> None:
     time.sleep(60)
 
 
@@ -192,12 +190,14 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path, doing: str) -> 
     script = tmp_path / "script.py"
     script.write_text(
         "import os, re, time\n"
-        "from hiergcn.workers.pool import in_own_process\n"
-        "def work(send):\n"
-        "    send(os.getpid())\n"
-        f"    {doing}\n"
+        "from hiergcn.workers.pool import Pool, Request\n"
+        "def work():\n"
+        "    def do(send, job):\n"
+        "        send(os.getpid())\n"
+        f"        {doing}\n"
+        "    return do\n"
         "if __name__ == '__main__':\n"
-        "    in_own_process(work, on_message=lambda pid: print(pid, flush=True))\n",
+        "    list(Pool(work).results([(1, Request())], lambda pid: print(pid, flush=True)))\n",
         encoding="utf-8",
     )
     with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as parent:

@@ -20,7 +20,6 @@ import pytest
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph.formats.npz_graph import write_npz
-from hiergcn.workers import ray_cluster
 from hiergcn.workers.ray_cluster import connect
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'hiergcn[ray]'.")
@@ -270,12 +269,16 @@ def test_the_address_of_the_environment_is_used(listening: str, monkeypatch: pyt
     assert fake.addresses == [listening, f"ray://{listening}"]
 
 
-def test_a_cluster_that_died_is_replaced_with_a_note(listening: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_died_is_replaced_with_a_note(
+    listening: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     dead = f"127.0.0.1:{free_port()}"
     fake, notes = FakeRay(), list[str]()
-    for found in (dead, listening, None):
-        monkeypatch.setattr(ray_cluster, "_cluster_here", lambda found=found: found)
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    (tmp_path / "ray").mkdir()
+    for found in (dead, listening, ""):
+        (tmp_path / "ray" / "ray_current_cluster").write_text(found)
         connect(fake, None, None, notes.append)
     assert fake.addresses == ["local", None, "local"]
     assert notes == [

@@ -88,14 +88,26 @@ def workers_for(n_nodes: int) -> int:
 
 
 def environment() -> dict[str, Any]:
-    """Return the versions and the hardware, as kept with every result."""
+    """Return the versions and the hardware, as kept with every result.
+
+    The commit is that of a source checkout, with a plus sign if files differ from it; HIERGCN_COMMIT names it for a
+    copy of the checkout without its history. An installed package has none.
+    """
     packages = {}
     for name in _PACKAGES:
         with suppress(PackageNotFoundError):
             packages[name] = version(name)
+    commit, root = os.environ.get("HIERGCN_COMMIT") or None, Path(__file__).resolve().parents[3]
+    if commit is None and (root / ".git").exists():
+        describe = ["git", "describe", "--always", "--exclude=*", "--abbrev=40", "--dirty=+"]
+        reading = os.environ | {"GIT_OPTIONAL_LOCKS": "0"}  # nothing is written to the checkout
+        with suppress(OSError, subprocess.CalledProcessError):
+            commit = subprocess.run(  # noqa: S603
+                describe, cwd=root, capture_output=True, text=True, check=True, env=reading
+            ).stdout.strip()
     return {
         "hiergcn": __version__,
-        "commit": source_commit(),
+        "commit": commit,
         "python": platform.python_version(),
         "packages": packages,
         "system": platform.platform(),
@@ -104,22 +116,3 @@ def environment() -> dict[str, Any]:
         "threads": torch.get_num_threads() if "OMP_NUM_THREADS" in os.environ else 1,
         "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
     }
-
-
-def source_commit() -> str | None:
-    """Return the commit of a source checkout, with a plus sign if files differ from it; None for an installed package.
-
-    HIERGCN_COMMIT names the commit for a copy of the checkout without its history.
-    """
-    if named := os.environ.get("HIERGCN_COMMIT"):
-        return named
-    root = Path(__file__).resolve().parents[3]
-    if not (root / ".git").exists():
-        return None
-    describe = ["git", "describe", "--always", "--exclude=*", "--abbrev=40", "--dirty=+"]
-    reading = os.environ | {"GIT_OPTIONAL_LOCKS": "0"}  # nothing is written to the checkout
-    try:
-        found = subprocess.run(describe, cwd=root, capture_output=True, text=True, check=True, env=reading)  # noqa: S603
-        return found.stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None

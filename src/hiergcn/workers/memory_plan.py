@@ -1,6 +1,5 @@
 """The memory plan of a fit, made before it starts, and its refusal if there is not enough memory."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -27,11 +26,18 @@ def plan_memory(
 ) -> MemoryPlan:
     """Return the memory plan of one seed. Without a hierarchy, each level has half the nodes and as many edges."""
     method = build_method(settings.method, settings.model)
-    levels = _levels(graph, settings.model.levels if method.uses_hierarchy else 0, hierarchy)
+    n, entries = graph.n_nodes, graph.adjacency.nnz + graph.n_nodes
+    depth = settings.model.levels if method.uses_hierarchy else 0
+    if depth and hierarchy is not None:
+        levels = [LevelSize(one.n_nodes, one.adjacency.nnz + one.n_nodes) for one in hierarchy.levels[: depth + 1]]
+    else:
+        halved = [max(n >> i, 1) for i in range(depth + 1)]
+        levels = [LevelSize(nodes, min(entries, nodes**2)) for nodes in halved]
+    dense = isinstance(graph.features, np.ndarray) and getattr(settings.model, "scaling", None) == "standard"
     work = Workload(
-        levels=levels,
+        levels=tuple(levels),
         n_features=graph.n_features or WIDTH,
-        stored=_stored(graph, settings),
+        stored=None if graph.features is None or dense else stored_entries(graph.features),  # of a sparse tensor
         n_classes=graph.n_outputs,
         batches=settings.train.batches,
         recompute=settings.train.recompute,
@@ -39,12 +45,6 @@ def plan_memory(
     )
     coarser = _COARSER * sum(level.entries for level in levels[1:])
     return replace(method.memory(work), hierarchy=coarser, full_validation=full_validation)
-
-
-def _stored(graph: Graph, settings: Settings) -> int | None:
-    """Return the entries of features that become a sparse tensor; None if they become a dense one."""
-    dense = isinstance(graph.features, np.ndarray) and getattr(settings.model, "scaling", None) == "standard"
-    return None if graph.features is None or dense else stored_entries(graph.features)
 
 
 def planned_to_fit(graph: Graph, settings: Settings, hierarchy: Hierarchy | None, device: torch.device) -> MemoryPlan:
@@ -57,12 +57,22 @@ def planned_to_fit(graph: Graph, settings: Settings, hierarchy: Hierarchy | None
     batched_validation = plan_memory(graph, settings, hierarchy, full_validation=False)
     if needed(batched_validation) <= available:
         return batched_validation
-    require_memory(
-        needed(plan),
-        what=f"the layers of {settings.method} over {graph.n_nodes:,} nodes and {graph.n_edges:,} edges",
-        remedy=_remedy(graph, settings, hierarchy, available, needed),
-        device=device,
-    )
+
+    def fits(**changes: Any) -> bool:
+        changed = replace(settings, train=replace(settings.train, **changes))
+        return needed(plan_memory(graph, changed, hierarchy, full_validation=False)) <= available
+
+    fewer = f"fewer {'networks, ' if getattr(settings.model, 'networks', 1) > 1 else ''}levels or hidden columns"
+    needs_whole = build_method(settings.method, settings.model).needs_whole
+    counts = () if needs_whole else (2**k for k in range(1, 11) if 2**k > settings.train.batches)
+    if settings.method == "hgcn" and not settings.train.recompute and fits(recompute=True):
+        remedy = "take --set recompute=true, which keeps less and computes more"  # only costs time
+    elif batches := next((count for count in counts if fits(batches=count)), None):
+        remedy = f"take --set batches={batches}, which trains on parts of the graph, or {fewer}"
+    else:
+        remedy = f"take {fewer}, or a machine with more"
+    what = f"the layers of {settings.method} over {graph.n_nodes:,} nodes and {graph.n_edges:,} edges"
+    require_memory(needed(plan), what, remedy, device)
     return plan
 
 
@@ -79,36 +89,7 @@ def unit_request(graph: Graph, settings: Settings, hierarchy: Hierarchy | None, 
     return Request(_PROCESS + host, gpus=int(on_gpu))
 
 
-def _remedy(
-    graph: Graph, settings: Settings, hierarchy: Hierarchy | None, available: int, needed: Callable[[MemoryPlan], int]
-) -> str:
-    """Return what would make it fit: recomputation, which only costs time, else the fewest batches."""
-
-    def fits(**changes: Any) -> bool:
-        changed = replace(settings, train=replace(settings.train, **changes))
-        return needed(plan_memory(graph, changed, hierarchy, full_validation=False)) <= available
-
-    if settings.method == "hgcn" and not settings.train.recompute and fits(recompute=True):
-        return "take --set recompute=true, which keeps less and computes more"
-    networks = "networks, " if getattr(settings.model, "networks", 1) > 1 else ""
-    fewer = f"fewer {networks}levels or hidden columns"
-    needs_whole = build_method(settings.method, settings.model).needs_whole
-    for batches in () if needs_whole else (2**k for k in range(1, 11)):
-        if batches > settings.train.batches and fits(batches=batches):
-            return f"take --set batches={batches}, which trains on parts of the graph, or {fewer}"
-    return f"take {fewer}, or a machine with more"
-
-
 def coarsening_memory(graph: Graph, levels: int) -> int:
     """Return an upper bound for the coarser levels and one level in the making; integer weights take less."""
     whole = np.array_equal(graph.adjacency.data, np.floor(graph.adjacency.data))
     return int((_COARSER if whole else _COARSER + WORD) * graph.adjacency.nnz * (levels + 1))
-
-
-def _levels(graph: Graph, depth: int, hierarchy: Hierarchy | None) -> tuple[LevelSize, ...]:
-    n, entries = graph.n_nodes, graph.adjacency.nnz + graph.n_nodes
-    if depth and hierarchy is not None:
-        used = hierarchy.levels[: depth + 1]
-        return tuple(LevelSize(level.n_nodes, level.adjacency.nnz + level.n_nodes) for level in used)
-    halved = [max(n >> i, 1) for i in range(depth + 1)]
-    return tuple(LevelSize(nodes, min(entries, nodes**2)) for nodes in halved)

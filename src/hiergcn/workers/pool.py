@@ -23,7 +23,9 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, Literal, NamedTuple, Self
 
+from hiergcn.coarsen.strategy import find_strategy, strategy_names
 from hiergcn.errors import HierGCNError, InputError
+from hiergcn.model.registry import method_names, method_source
 from hiergcn.workers.memory import Peak, peak_memory
 
 Send = Callable[[Any], None]
@@ -155,8 +157,12 @@ class Pool:
         for number, reply in self.replies(jobs):
             if reply.kind == "death" and on_death:
                 done[number] = on_death(number, reply.content.removeprefix("It ").rstrip("."))
-            elif _is_result(reply, on_message):
+            elif reply.kind == "result":
                 done[number] = reply.content
+            elif reply.kind != "message":
+                raise (WorkerDiedError if reply.kind == "death" else WorkFailedError)(reply.content)
+            elif on_message:
+                on_message(reply.content)
             while due in done:
                 yield done.pop(due)
                 due += 1
@@ -173,35 +179,6 @@ class Pool:
         self.close()
 
 
-def in_own_process(
-    work: Callable[..., Any], *arguments: Any, on_message: OnMessage | None = None, limit: float | None = None
-) -> tuple[Any, Peak]:
-    """Call `work(send, *arguments)` in a separate process; return its result and its peak memory.
-
-    Work that sends nothing for `limit` seconds is ended.
-    """
-    with Pool(_one_call, work) as pool:
-        pool.start(None, arguments)
-        while replies := pool.wait(limit):
-            for _, reply in replies:
-                if _is_result(reply, on_message):
-                    return reply.content, reply.peak
-    raise WorkFailedError(f"The worker process was ended after {limit:g} s without a message.")
-
-
-def _one_call(work: Callable[..., Any]) -> Work:
-    return lambda send, arguments: work(send, *arguments)
-
-
-def _is_result(reply: Reply, on_message: OnMessage | None) -> bool:
-    """Pass on a message, raise a failure, and return whether it is neither."""
-    if reply.kind in ("failure", "death"):
-        raise (WorkerDiedError if reply.kind == "death" else WorkFailedError)(reply.content)
-    if reply.kind == "message" and on_message:
-        on_message(reply.content)
-    return reply.kind == "result"
-
-
 def do_job(work: Callable[[], Any]) -> Reply:
     """Do a job; return its result, or its failure as a sentence."""
     try:
@@ -216,7 +193,7 @@ def do_job(work: Callable[[], Any]) -> Reply:
 class _Worker:
     """A process that does one job after another."""
 
-    def __init__(self, make: Callable[[], Work], gpus: int = 0) -> None:
+    def __init__(self, make: Any, gpus: int = 0) -> None:
         context = multiprocessing.get_context("spawn")
         self.gpus = gpus
         self.is_busy, self.key = False, None  # of its job
@@ -285,23 +262,20 @@ def interrupts_blocked() -> Iterator[None]:
 
 @contextmanager
 def _script_hidden(make: Any) -> Iterator[None]:
-    """Keep a new process from running the user's script again, unless one of these functions is defined in it.
+    """Keep a new process from running the user's script again, unless something of it is needed there.
 
-    Python would import the script in every worker: without `if __name__ == "__main__"` it would start from the top.
+    Python would import the script in every process: without `if __name__ == "__main__"` it would start from the top.
     """
-    main: Any = sys.modules["__main__"]
-    strategies: Any = sys.modules.get("hiergcn.coarsen.strategy")  # else the script has registered none
-    registered = map(strategies.find_strategy, strategies.strategy_names()) if strategies else ()
-    if any(getattr(part, "__module__", None) == "__main__" for part in (make.func, *make.args, *registered)):
-        yield
-        return
-    hidden = {name: vars(main)[name] for name in ("__spec__", "__file__") if name in vars(main)}
-    main.__spec__ = None
-    vars(main).pop("__file__", None)
+    strategies = map(find_strategy, strategy_names())
+    modules = {getattr(part, "__module__", None) for part in (make.func, *make.args, *strategies)}
+    needed = "__main__" in modules | {method_source(name)[0] for name in method_names()}
+    script = vars(sys.modules["__main__"])
+    hidden: dict[str, Any] = {name: script[name] for name in ("__spec__", "__file__") if name in script and not needed}
+    script |= dict.fromkeys(hidden)
     try:
         yield
     finally:
-        vars(main).update(hidden)
+        script |= hidden
 
 
 def _serve(connection: Connection, parent: int) -> None:
@@ -312,7 +286,8 @@ def _serve(connection: Connection, parent: int) -> None:
         if parent != os.getppid():  # it died before the call
             os._exit(1)
     else:
-        threading.Thread(target=_end_with_parent, daemon=True).start()
+        sentinel = multiprocessing.parent_process().sentinel  # type: ignore[union-attr]
+        threading.Thread(target=lambda: wait([sentinel]) and os._exit(1), daemon=True).start()
     work: Work | None = None
 
     def send(content: Any) -> None:
@@ -327,13 +302,6 @@ def _serve(connection: Connection, parent: int) -> None:
         make = connection.recv()
         while True:
             connection.send(do_job(partial(do, connection.recv())))
-
-
-def _end_with_parent() -> None:
-    caller = multiprocessing.parent_process()
-    assert caller is not None
-    wait([caller.sentinel])
-    os._exit(1)  # nobody waits for the result
 
 
 class Engine:

@@ -91,7 +91,7 @@ class RayEngine(Engine):
         self._looked = -math.inf
         on_head = {"num_cpus": 0, "resources": {"node:__internal_head__": 0.001}, "max_restarts": -1}
         self.queue = importlib.import_module("ray.util.queue").Queue(actor_options=on_head)
-        self.task = self.ray.remote(_task())
+        self.task = self.ray.remote(do_unit)
 
     def __enter__(self) -> Self:
         return self
@@ -130,20 +130,6 @@ class RayEngine(Engine):
         sizes = ((at_work, "node"), (gpus, "GPU"), (len(self.running), "unit"))
         return f"Ray: {', '.join(_counted(*size) for size in sizes)} running"
 
-    def missing(self, request: Request) -> tuple[str, bool]:
-        """Return what keeps a job from being started, in a sentence, and whether it could be on some node."""
-        needs, nodes = _needs(request), self.nodes()
-        needed = f"A unit needs {_amounts(needs)}"
-        if any(_times(node, request) for node in nodes):
-            free = self.ray.available_resources()
-            left = _amounts({name: free.get(name, 0) for name in needs})
-            return f"{needed}; the Ray cluster is busy: {left} free.", True
-        best = {name: max((node.get(name, 0) for node in nodes), default=0) for name in needs}
-        short = {name: best[name] for name in needs if best[name] < needs[name]}
-        if not short:
-            return f"{needed}, and no single node of the Ray cluster has all of it.", False
-        return f"{needed}, and no node of the Ray cluster has that: the largest has {_amounts(short)}.", False
-
 
 @dataclass
 class _Unit:
@@ -162,7 +148,7 @@ class RayPool(Pool):
     def __init__(self, engine: RayEngine, shared: list[Any]) -> None:
         self._engine, self._ray, self._shared = engine, engine.ray, shared
         self._units: dict[Any, _Unit] = {}  # by the reference of the reply
-        self._idle_since: float | None = None
+        self._idle_since = math.inf
         self._told = False
 
     @property
@@ -178,7 +164,13 @@ class RayPool(Pool):
         found: list[tuple[Any, Reply]] = []
         while not found and time.monotonic() < until:
             ready = self._ray.wait(list(self._units), num_returns=1, timeout=_TICK)[0]
-            found = self._messages()
+            messages: list[tuple[int, Any]] = []
+            with suppress(self._ray.exceptions.RayError):  # of a queue that was lost, and is started again
+                messages = self._engine.queue.get_nowait_batch(self._engine.queue.qsize())
+            keys = {unit.number: unit.key for unit in self._units.values()}  # others have ended, or been given up
+            self._engine.running |= keys.keys() & {number for number, _ in messages}  # the first one, None, says so
+            ours = ((keys[number], content) for number, content in messages if number in keys and content is not None)
+            found = [(key, Reply("message", content)) for key, content in ours]
             for reference in ready:
                 reply = self._reply(reference)
                 unit = self._units.pop(reference)
@@ -190,7 +182,9 @@ class RayPool(Pool):
                 if reply.kind == "death":
                     reply = Reply("death", f"It was started {TRIES} times; {reply.content}.")
                 found.append((unit.key, reply))
-            self._check_progress(bool(ready))
+            if ready or self._engine.running or not self._units:
+                self._idle_since, self._told = time.monotonic(), False
+            self._report_idleness()
         return found
 
     def close(self) -> None:
@@ -204,7 +198,9 @@ class RayPool(Pool):
         unit.number = next(self._engine.numbers)
         asked = unit.request
         task = self._engine.task.options(num_cpus=asked.cpus, num_gpus=asked.gpus, memory=asked.memory, max_retries=0)
-        self._units[task.remote(self._engine.queue, unit.number, versions(), self._shared, unit.job)] = unit
+        reference = task.remote(self._engine.queue.actor, unit.number, versions(), self._shared, unit.job)
+        self._units[reference] = unit
+        self._idle_since = min(self._idle_since, time.monotonic())
 
     def _reply(self, reference: Any) -> Reply:
         """Return the reply of a job; if its worker sent none, a death with the reason."""
@@ -221,26 +217,21 @@ class RayPool(Pool):
             raise InputError(reply)
         return Reply(*reply)
 
-    def _messages(self) -> list[tuple[Any, Reply]]:
-        """Return the messages of this pool's jobs; the first one of a job, None, reports its start."""
-        messages: list[tuple[int, Any]] = []
-        with suppress(self._ray.exceptions.RayError):  # of a queue that was lost, and is started again
-            messages = self._engine.queue.get_nowait_batch(self._engine.queue.qsize())
-        keys = {unit.number: unit.key for unit in self._units.values()}  # others have ended, or been given up
-        self._engine.running |= {number for number, _ in messages if number in keys}
-        ours = ((number, content) for number, content in messages if content is not None and number in keys)
-        return [(keys[number], Reply("message", content)) for number, content in ours]
-
-    def _check_progress(self, any_ready: bool) -> None:
-        """Report missing resources if no job has run for a while."""
-        if any_ready or self._engine.running or not self._units:
-            self._idle_since, self._told = None, False
-            return
-        self._idle_since = self._idle_since or time.monotonic()
+    def _report_idleness(self) -> None:
+        """Say what keeps jobs from being started if none has run for a while; raise it if no node could run one."""
         waited = time.monotonic() - self._idle_since
         if waited < PATIENCE:
             return
-        sentence, possible = self._engine.missing(next(iter(self._units.values())).request)
+        request, nodes = next(iter(self._units.values())).request, self._engine.nodes()
+        needs, possible = _needs(request), any(_times(node, request) for node in nodes)
+        sentence = f"A unit needs {_amounts(needs)}"
+        if possible:
+            free = self._ray.available_resources()
+            sentence += f"; the Ray cluster is busy: {_amounts({name: free.get(name, 0) for name in needs})} free."
+        else:
+            best = {name: max((node.get(name, 0) for node in nodes), default=0) for name in needs}
+            short = {name: most for name, most in best.items() if most < needs[name]} or best
+            sentence += f", and no node of the Ray cluster has that: the largest has {_amounts(short)}."
         if not self._told:
             self._engine.on_note(f"No unit has been running for {waited:.0f} s. {sentence}")
             self._told = True
@@ -260,36 +251,20 @@ def _times(node: dict[str, float], request: Request) -> int:
 
 
 def _counted(amount: float, name: str) -> str:
-    return f"{amount:g} {name}{'' if amount == 1 else 's'}"
+    return f"{amount / 1e9:.1f} GB of memory" if name == "memory" else f"{amount:g} {name}{'s' * (amount != 1)}"
 
 
 def _amounts(resources: dict[str, float]) -> str:
     """Return resources in words: 1 CPU and 2.5 GB of memory."""
-    words = [
-        f"{amount / 1e9:.1f} GB of memory" if name == "memory" else _counted(amount, name)
-        for name, amount in resources.items()
-    ]
+    words = [_counted(amount, name) for name, amount in resources.items()]
     return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
 
 
 # On a worker
 
 
-def _task() -> Callable[..., Any]:
-    """Return the function of the tasks. It is sent as code, so that a worker without hiergcn can report it."""
-
-    def unit(queue: Any, number: int, expected: dict[str, str], shared: list[Any], job: Any) -> Any:
-        try:
-            from hiergcn.workers.ray_cluster import do_unit
-        except ImportError as error:
-            return f"A Ray worker cannot import hiergcn ({error}); install it on every node."
-        return do_unit(queue.actor, number, expected, shared, job)
-
-    return unit
-
-
 def do_unit(inbox: Any, number: int, expected: dict[str, str], shared: list[Any], job: Any) -> Any:
-    """Do a job on a worker; return its reply, or a sentence if versions differ. Its first message is None."""
+    """Do a job; return its reply, or a sentence if versions differ. Its first message is None."""
     for name, here in versions().items():
         if here != expected[name]:
             have = f"Ray worker {socket.gethostname()} has {name} {here}, and this machine {expected[name]}."
@@ -336,73 +311,54 @@ def connect(ray: Any, address: str | None, workers: int | None, on_note: Callabl
     """
     if ray.is_initialized():
         return False
-    named = address or os.environ.get(RAY_ADDRESS) or ""
+    address = address or os.environ.get(RAY_ADDRESS) or None
+    found, why = address, "No Ray cluster found; started"
+    if address in (None, "auto"):  # where Ray itself looks
+        file = Path(os.environ.get("RAY_TMPDIR") or tempfile.gettempdir(), "ray", "ray_current_cluster")
+        found = (file.read_text(encoding="utf-8").strip() or None) if file.exists() else None
+    try:
+        if found not in (None, "local"):
+            _check_listening(found)
+    except InputError:
+        if address != "auto" and address is not None:
+            raise
+        why, found = f"Nothing answers at {found}, the last Ray cluster of this machine; started", None
+    if address == "auto" and found is None:
+        raise InputError(
+            "RAY_ADDRESS is auto, and no Ray cluster runs on this machine. Start one with `ray start --head`, or "
+            "unset RAY_ADDRESS."
+        )
     in_main = threading.current_thread() is threading.main_thread()
     handlers = {number: signal.getsignal(number) for number in STOPPING} if in_main else {}  # Ray replaces them
+    unset = "RAY_USAGE_STATS_ENABLED" not in os.environ
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
-        if named not in ("", "auto", "local"):
-            _check_listening(named)
-            _join(ray, named, named)
+        if found in (None, "local"):
+            ray.init(address="local", num_cpus=workers, include_dashboard=False, **_QUIET)
+            on_note(f"{why} one on this machine, {_amounts({'CPU': ray.cluster_resources().get('CPU', 0)})}.")
             return True
-        here, why = None if named == "local" else _cluster_here(), "No Ray cluster found; started"
-        if here is not None:
+        for left in reversed(range(_CONNECT_TRIES)):
             try:
-                _check_listening(here)
-            except InputError:  # it has died without `ray stop`
-                why, here = f"Nothing answers at {here}, the last Ray cluster of this machine; started", None
-        if here is not None:
-            _join(ray, None, here)
-        elif named == "auto":
-            raise InputError(
-                "RAY_ADDRESS is auto, and no Ray cluster runs on this machine. Start one with `ray start --head`, or "
-                "unset RAY_ADDRESS."
-            )
-        else:
-            _start(ray, workers)
-            cpus = int(ray.cluster_resources().get("CPU", 0))
-            on_note(f"{why} one on this machine, {_counted(cpus, 'CPU')}.")
+                ray.init(address=None if address == "auto" else address, **_QUIET)
+                break
+            except (OSError, RuntimeError) as error:
+                if not left or _FORK_FAILED not in str(error):
+                    raise
+        return True
+    except Exception as error:  # Ray raises plain exceptions
+        text = f"{error} {error.__cause__ or ''}"
+        reason = next((meaning for words, meaning in _REASONS.items() if words in text), None)
+        if "Version mismatch" in text:
+            have = " ".join(str(error).partition("Version mismatch:")[2].split())
+            reason = f"It has other versions than this machine: {have}. Install the same versions of Ray and Python."
+        reason = reason or f"Ray says: {' '.join(str(error).split()):.300}"
+        failed = f"No connection to the Ray cluster at {found}." if found else "Ray could not be started here."
+        raise InputError(f"{failed} {reason}") from None
     finally:
+        if unset:
+            os.environ.pop("RAY_USAGE_STATS_ENABLED", None)
         for number, handler in handlers.items():
             signal.signal(number, handler)
-    return True
-
-
-def _join(ray: Any, address: str | None, shown: str) -> None:
-    """Connect to a cluster; its address is shown in errors."""
-    for left in reversed(range(_CONNECT_TRIES)):
-        try:
-            ray.init(address=address, **_QUIET)
-            return
-        except (OSError, RuntimeError, ValueError, ImportError, ray.exceptions.RayError) as error:
-            if left and _FORK_FAILED in str(error):
-                continue
-            text = f"{error} {error.__cause__ or ''}"
-            reason = next((meaning for words, meaning in _REASONS.items() if words in text), None)
-            if "Version mismatch" in text:
-                have = " ".join(str(error).partition("Version mismatch:")[2].split())
-                reason = (
-                    f"It has other versions than this machine: {have}. Install the same versions of Ray and Python."
-                )
-            reason = reason or f"Ray says: {' '.join(str(error).split()):.300}"
-            raise InputError(f"No connection to the Ray cluster at {shown}. {reason}") from None
-
-
-def _start(ray: Any, workers: int | None) -> None:
-    added = {"RAY_USAGE_STATS_ENABLED": "0"} if "RAY_USAGE_STATS_ENABLED" not in os.environ else {}
-    os.environ.update(added)
-    try:
-        ray.init(address="local", num_cpus=workers, include_dashboard=False, **_QUIET)
-    except Exception as error:  # Ray raises plain exceptions
-        raise InputError(f"Ray could not be started on this machine ({str(error).strip():.300}).") from None
-    finally:
-        for name in added:
-            del os.environ[name]
-
-
-def _cluster_here() -> str | None:
-    """Return the address of the cluster that `ray start` has made this machine a node of, where Ray itself looks."""
-    file = Path(os.environ.get("RAY_TMPDIR") or tempfile.gettempdir(), "ray", "ray_current_cluster")
-    return (file.read_text(encoding="utf-8").strip() or None) if file.exists() else None
 
 
 def _check_listening(address: str) -> None:
