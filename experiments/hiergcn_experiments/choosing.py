@@ -212,6 +212,6 @@ def _figures(result: Run, seconds: float) -> dict[str, Any]:
         "validation_accuracy": scores["delivered_val_accuracy"],
         "ece_before": scores["calibration"]["ece_before"],
         "ece_after": scores["calibration"]["ece_after"],
-        "temperature": result.temperature.value,
+        "temperature": result.answers.temperature.value,
         "seconds": seconds,
     }

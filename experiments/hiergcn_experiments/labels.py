@@ -262,9 +262,11 @@ def labels_coverage(
     for count in CALIBRATING:
         part = Split(drawn.train, validation, drawn.test, calibration[:count])
         for asked in ASKED:
-            report = evaluate_sets(graph, part, found, asked)
-            sizes = report.sets.members(found[drawn.test]).sum(axis=1)
-            rows.append({"nodes": count, "asked": asked, "covered": report.measured, "size": float(sizes.mean())})
+            sets, figures = evaluate_sets(graph, part, found, asked)
+            sizes = sets.members(found[drawn.test]).sum(axis=1)
+            rows.append(
+                {"nodes": count, "asked": asked, "covered": figures["measured_coverage"], "size": float(sizes.mean())}
+            )
     return {"sets": rows, "accuracy": arena.accuracy(found, np.concatenate([drawn.train, drawn.validation]))}
 
 

@@ -41,13 +41,10 @@ def test_adaptive_scores_by_hand() -> None:
 
 def test_sets_by_hand() -> None:
     p = np.array([[0.6, 0.3, 0.1], [0.9, 0.1, 0.0]])
-    assert PredictionSets(0.8, threshold=0.7, nodes=10).members(p).tolist() == [
-        [True, True, False],
-        [True, False, False],
-    ]
-    assert PredictionSets(0.8, threshold=0.0, nodes=10).members(p).sum(axis=1).tolist() == [1, 1]
+    assert PredictionSets(0.8, bound=0.7, nodes=10).members(p).tolist() == [[True, True, False], [True, False, False]]
+    assert PredictionSets(0.8, bound=0.0, nodes=10).members(p).sum(axis=1).tolist() == [1, 1]
     nothing_known = PredictionSets.calibrated(p[:1], np.array([0]), 0.8)
-    assert nothing_known.holds_every_class
+    assert nothing_known.bound == math.inf
     assert nothing_known.members(p).all()
 
 

@@ -13,7 +13,7 @@ from hiergcn.datasets.planted import planted_numbers
 from hiergcn.evaluate.calibration import Temperature, reliability
 from hiergcn.evaluate.conformal import describe_intervals
 from hiergcn.evaluate.metrics import METRICS, Metric, evaluate_part, evaluate_test, metrics_for, per_class, result_key
-from hiergcn.evaluate.report import ClassReport, NumberAnswers, NumberReport, evaluate
+from hiergcn.evaluate.report import Answers, evaluate
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.target import Numbers, Scale
 
@@ -36,12 +36,6 @@ def probabilities(classes: list[int] | np.ndarray) -> np.ndarray:
     return np.where(np.eye(2)[classes] > 0, 0.8, 0.2)
 
 
-def class_report(graph: Graph, split: Split, outputs: np.ndarray) -> ClassReport:
-    report = evaluate(graph, split, outputs)
-    assert isinstance(report, ClassReport)
-    return report
-
-
 def test_scores_are_of_the_test_nodes_only(graph: Graph, split: Split) -> None:
     outputs = {0: probabilities([1, 1, 0, 0, 0, 0, 1, 1, 0, 0]), 2: probabilities([0] * 10)}
     report = evaluate_test(graph, split, outputs, [0, 1, 2])
@@ -54,13 +48,12 @@ def test_scores_are_of_the_test_nodes_only(graph: Graph, split: Split) -> None:
 
 
 def test_scores_per_class(graph: Graph, split: Split) -> None:
-    report = class_report(graph, split, probabilities([1, 1, 0, 0, 0, 0, 1, 1, 0, 0]))
-    rain, sun = report.per_class
-    assert (report.on, report.accuracy) == ("test", 0.75)
-    assert (rain.name, rain.precision, rain.support) == ("rain", 1.0, 3)
-    assert (rain.recall, rain.f1) == pytest.approx((2 / 3, 0.8))
-    assert (sun.precision, sun.recall, sun.support) == (0.5, 1.0, 1)
-    calibration = report.calibration()
+    _, metrics = evaluate(graph, split, probabilities([1, 1, 0, 0, 0, 0, 1, 1, 0, 0]))
+    rain, sun = metrics["per_class"]["classes"]
+    assert (metrics["per_class"]["on"], metrics["delivered_accuracy"]) == ("test", 0.75)
+    assert rain == {"name": "rain", "precision": 1.0, "recall": 2 / 3, "f1": pytest.approx(0.8), "support": 3}
+    assert (sun["precision"], sun["recall"], sun["support"]) == (0.5, 1.0, 1)
+    calibration = metrics["calibration"]
     assert calibration["ece_before"] == pytest.approx(0.05)  # 0.8 said, 3 of 4 right
     assert (calibration["on"], calibration["temperature"]) == ("test", 1.0)  # two validation nodes are too few
     cooled = Temperature(2.0).scale(probabilities([0, 0, 1, 1]))
@@ -70,17 +63,17 @@ def test_scores_per_class(graph: Graph, split: Split) -> None:
 def test_validation_is_scored_if_there_are_no_test_nodes(graph: Graph, split: Split) -> None:
     bare = replace(split, test=np.empty(0, np.int64))
     assert evaluate_test(graph, bare, {0: probabilities(LABELS)}, [0]) is None
-    report = class_report(graph, bare, probabilities([0, 0, 0, 1, 0, 0, 0, 0, 0, 0]))
-    assert report.on == "validation"
-    assert [(score.support, score.recall) for score in report.per_class] == [(1, 1.0), (1, 1.0)]
-    assert (report.metrics()["delivered_accuracy"], report.metrics()["delivered_val_accuracy"]) == (None, 1.0)
+    _, metrics = evaluate(graph, bare, probabilities([0, 0, 0, 1, 0, 0, 0, 0, 0, 0]))
+    assert metrics["per_class"]["on"] == "validation"
+    assert [(row["support"], row["recall"]) for row in metrics["per_class"]["classes"]] == [(1, 1.0), (1, 1.0)]
+    assert (metrics["delivered_accuracy"], metrics["delivered_val_accuracy"]) == (None, 1.0)
 
 
 def test_a_class_without_nodes_scores_0(graph: Graph, split: Split) -> None:
     named = replace(graph, class_names=("rain", "sun", "snow"))
     three = np.column_stack([probabilities([0] * 10), np.zeros(10)])
-    snow = class_report(named, split, three).per_class[2]
-    assert (snow.precision, snow.recall, snow.f1, snow.support) == (0.0, 0.0, 0.0, 0)
+    snow = evaluate(named, split, three)[1]["per_class"]["classes"][2]
+    assert snow == {"name": "snow", "precision": 0.0, "recall": 0.0, "f1": 0.0, "support": 0}
 
 
 def test_every_metric_is_reported_and_one_may_be_of_probabilities(
@@ -118,37 +111,31 @@ def test_scores_are_those_of_scikit_learn(seed: int) -> None:
         assert METRICS[name].score(truth, predicted) == pytest.approx(expected(truth, predicted))
 
 
-def number_report(outputs: np.ndarray, split: Split = NUMBER_SPLIT) -> NumberReport:
-    report = evaluate(NUMBERS, split, outputs[:, None])
-    assert isinstance(report, NumberReport)
-    return report
-
-
-def test_reports_on_numbers() -> None:
+def test_figures_of_numbers() -> None:
     assert METRICS["r2"].score(np.ones(3), np.arange(3.0)) is None  # not defined
-    perfect = evaluate_part(NUMBERS, NUMBER_SPLIT.test, {0: NUMBERS.truth[:, None]}, [0, 1])
+    outputs = NUMBERS.truth[:, None]
+    perfect = evaluate_part(NUMBERS, NUMBER_SPLIT.test, {0: outputs}, [0, 1])
     assert perfect["mae"].per_seed == (0.0, None)  # seed 1 failed
     assert [result_key(name) for name in perfect] == ["test_r2", "mae", "rmse"]
-    assert number_report(NUMBERS.truth + 1.0).metrics()["delivered_mae"] == pytest.approx(1.0)
-    untested = number_report(NUMBERS.truth, replace(NUMBER_SPLIT, test=np.empty(0, np.int64))).metrics()
+    assert evaluate(NUMBERS, NUMBER_SPLIT, outputs + 1.0)[1]["delivered_mae"] == pytest.approx(1.0)
+    _, untested = evaluate(NUMBERS, replace(NUMBER_SPLIT, test=np.empty(0, np.int64)), outputs)
     assert (untested["delivered_mae"], untested["delivered_val_r2"]) == (None, 1.0)
 
 
 @pytest.mark.parametrize(("std", "shown"), [(1.0, [1.2346, -2.0]), (0.02, [1.234568, -2.0]), (3e5, [0.0, 0.0])])
 def test_numbers_are_rounded_by_their_spread(std: float, shown: list[float]) -> None:
     outputs = np.array([[1.23456789], [-2.0]])
-    answers = NumberAnswers(Numbers(None, "x", Scale(0.0, std)))
+    answers = Answers(Numbers(None, "x", Scale(0.0, std)))
     assert answers.columns(outputs)["predicted"].tolist() == shown
 
 
 def test_intervals_of_too_few_nodes_have_no_ends() -> None:
     outputs = NUMBERS.truth[:, None]
-    report = number_report(NUMBERS.truth).with_coverage(NUMBERS, NUMBER_SPLIT, outputs, 0.9)
-    saved = report.metrics()["prediction_intervals"]
+    answers, metrics = evaluate(NUMBERS, NUMBER_SPLIT, outputs, 0.9)
+    saved = metrics["prediction_intervals"]
     assert (saved["half_width"], saved["calibration_nodes"], saved["measured_coverage"]) == (None, 5, 1.0)
     assert "need at least 9 values that neither train nor validate" in describe_intervals(saved)
-    assert np.isnan(report.answers.columns(outputs)["lower"]).all()
-    wrong = outputs + np.arange(50.0)[:, None]
-    worked = report.with_coverage(NUMBERS, NUMBER_SPLIT, wrong, 0.5).intervals
-    assert worked is not None
-    assert worked.half_width == pytest.approx(42.0)  # errors 40 to 44: the third of five
+    assert np.isnan(answers.columns(outputs)["lower"]).all()
+    assert Answers.from_metrics(answers.target, metrics) == answers
+    _, worked = evaluate(NUMBERS, NUMBER_SPLIT, outputs + np.arange(50.0)[:, None], 0.5)
+    assert worked["prediction_intervals"]["half_width"] == pytest.approx(42.0)  # errors 40 to 44: the third of five

@@ -26,18 +26,16 @@ def result(graph: Graph) -> Run:
 
 
 def test_coverage_is_kept_on_test_nodes(result: Run) -> None:
-    report, split = result.sets, result.split
-    assert report is not None
-    assert report.measured is not None
-    assert (split.validation.size, split.calibration.size, report.sets.nodes) == (100, 100, 100)
-    assert report.measured == pytest.approx(0.9, abs=0.06)
-    assert 1.0 < report.mean_size < 4.0
-    assert sum(report.sizes) == 600
+    sets, split = result.metrics()["prediction_sets"], result.split
+    assert (split.validation.size, split.calibration.size, sets["calibration_nodes"]) == (100, 100, 100)
+    assert sets["measured_coverage"] == pytest.approx(0.9, abs=0.06)
+    assert 1.0 < sets["mean_size"] < 4.0
+    assert sum(sets["sizes"]) == 600
     truth = result.graph.labels
     assert truth is not None
     names = result.predictions()["set"].str.split(SEPARATOR, regex=False)
     held = [result.graph.class_names[truth[k]] in names[k] for k in split.test]
-    assert np.mean(held) == report.measured
+    assert np.mean(held) == sets["measured_coverage"]
     assert (names.str[0] == result.predictions()["predicted"]).all()
     assert set(result.predictions()["split"]) == {"train", "validation", "test", "calibration"}
 
@@ -60,8 +58,7 @@ def test_too_few_labels_give_every_class_and_a_sentence(graph: Graph) -> None:
     split = Split.random(graph.labels, 5, 16, None, seed=0)
     result = fit(graph, split, model="label-propagation", device="cpu", coverage=0.9)
     assert np.array_equal(result.split.train, split.train)
-    assert result.sets is not None
-    assert result.sets.sizes == (0, 0, 0, 600)
+    assert result.metrics()["prediction_sets"]["sizes"] == [0, 0, 0, 600]
     assert all(set(one.split(SEPARATOR)) == set(graph.class_names) for one in result.predictions()["set"])
     said = describe_sets(result.metrics()["prediction_sets"])
     assert "need at least 9 labels" in said

@@ -65,10 +65,9 @@ def _print_classes(out: Console, run: Run, board: Board) -> None:
     out.print()
     _print_methods(out, run, board)
     out.print(describe_calibration(metrics["calibration"]))
-    if run.sets is not None:
-        out.print(
-            describe_sets(metrics["prediction_sets"]), style="yellow" if run.sets.sets.holds_every_class else None
-        )
+    sets = metrics["prediction_sets"]
+    if sets is not None:
+        out.print(describe_sets(sets), style="yellow" if sets["threshold"] is None else None)
     if run.doubtful is not None and len(run.doubtful):
         out.print(doubt_sentence(run))
 

@@ -73,7 +73,7 @@ class NodeClassifier(NodeEstimator):
         sets = self._run.answers.promise
         if not isinstance(sets, PredictionSets):
             raise InputError(f"Prediction sets need a coverage; fit {type(self).__name__}(coverage=0.9), for example.")
-        return sets.members(self._run.temperature.scale(self.predict_proba(graph)))
+        return sets.members(self._run.answers.confidence(self.predict_proba(graph)))
 
     def score(self, graph: Graph, nodes: ArrayLike | None = None) -> float:
         """Return the accuracy, by the labels of the fitted graph, perhaps with more labels, or of another one.

@@ -13,7 +13,7 @@ nothing is drawn at random. Coverage exceeds what was asked for only if the most
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,55 +57,62 @@ def adaptive_scores(probabilities: NDArray[np.floating]) -> Floats:
 
 
 @dataclass(frozen=True)
-class PredictionIntervals:
-    """What turns numbers into intervals. The score is the distance from the predicted number."""
+class _Promise:
+    """What holds the truth with a chosen probability."""
 
     coverage: float
     """The probability that was asked for."""
-    half_width: float
-    """Infinite if there were too few calibrating nodes."""
+    bound: float
+    """Threshold of the scores; infinite if there were too few calibrating nodes."""
     nodes: int
     """Number of calibrating nodes."""
 
+    bound_name: ClassVar[str]
+    """Name of the bound in `metrics.json`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        bound = self.bound if math.isfinite(self.bound) else None  # JSON has no infinity
+        return {"coverage": self.coverage, self.bound_name: bound, "calibration_nodes": self.nodes}
+
     @classmethod
-    def calibrated(
-        cls, predicted: NDArray[np.floating], truth: NDArray[np.floating], coverage: float
-    ) -> "PredictionIntervals":
+    def from_dict(cls, saved: Mapping[str, Any] | None) -> Self | None:
+        if saved is None:
+            return None
+        bound = saved[cls.bound_name]
+        return cls(saved["coverage"], math.inf if bound is None else float(bound), saved["calibration_nodes"])
+
+
+@dataclass(frozen=True)
+class PredictionIntervals(_Promise):
+    """What turns numbers into intervals. The score is the distance from the predicted number: half an interval."""
+
+    bound_name = "half_width"
+
+    @classmethod
+    def calibrated(cls, predicted: Floats, truth: Floats, coverage: float) -> Self:
         """Return the intervals that the calibrating nodes give: predicted and true numbers, (m,) each."""
         return cls(coverage, conformal_threshold(np.abs(truth - predicted), coverage), len(truth))
 
     def ends(self, predicted: Floats) -> tuple[Floats, Floats]:
         """Return the lower and the upper end for each node, (n,)."""
-        return predicted - self.half_width, predicted + self.half_width
+        return predicted - self.bound, predicted + self.bound
 
 
 @dataclass(frozen=True)
-class PredictionSets:
-    """What turns probabilities into sets of classes."""
+class PredictionSets(_Promise):
+    """What turns probabilities into sets of classes. With an infinite bound, every class is in."""
 
-    coverage: float
-    """The probability that was asked for."""
-    threshold: float
-    """Largest score of a class in the set; infinite if there were too few calibrating nodes: every class is in."""
-    nodes: int
-    """Number of calibrating nodes."""
+    bound_name = "threshold"
 
     @classmethod
-    def calibrated(
-        cls, probabilities: NDArray[np.floating], labels: NDArray[np.integer], coverage: float
-    ) -> "PredictionSets":
+    def calibrated(cls, probabilities: NDArray[np.floating], labels: NDArray[np.integer], coverage: float) -> Self:
         """Return the sets that the calibrating nodes give: probabilities (m, classes), labels (m,)."""
         scores = adaptive_scores(probabilities)[np.arange(len(labels)), labels]
         return cls(coverage, conformal_threshold(scores, coverage), len(labels))
 
-    @property
-    def holds_every_class(self) -> bool:
-        """Whether there were too few calibrating nodes to leave any class out."""
-        return math.isinf(self.threshold)
-
     def members(self, probabilities: NDArray[np.floating]) -> NDArray[np.bool_]:
         """Return whether each class is in the set of each node, (n, classes); the most likely one always is."""
-        inside: NDArray[np.bool_] = adaptive_scores(probabilities) <= self.threshold
+        inside: NDArray[np.bool_] = adaptive_scores(probabilities) <= self.bound
         return inside
 
     def names(self, probabilities: NDArray[np.floating], class_names: Sequence[str]) -> NDArray[Any]:

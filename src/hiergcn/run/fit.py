@@ -24,7 +24,7 @@ from hiergcn.coarsen import CoarsenConfig, Hierarchy
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.conformal import check_coverage, fewest_nodes
 from hiergcn.evaluate.metrics import evaluate_part, evaluate_test, result_key
-from hiergcn.evaluate.report import ClassReport, evaluate
+from hiergcn.evaluate.report import evaluate
 from hiergcn.explain.votes import MOST_EDGES, votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
@@ -342,9 +342,7 @@ def _finished(
     hierarchy = max(depths, key=lambda made: made.depth, default=answer.hierarchy)
     history, predicted = trained.history(), graph.target.hard_predictions(outputs)
 
-    report = evaluate(graph, scored, outputs)
-    if coverage is not None:
-        report = report.with_coverage(graph, scored, outputs, coverage)
+    answers, figures = evaluate(graph, scored, outputs, coverage)
     votes_of_run, advice = None, dict[str, pd.DataFrame]()
     if graph.target.kind == "classes" and graph.adjacency.nnz <= 2 * MOST_EDGES:
         model, features = trainer.restored(first.settings, answer.folds[first.turn or 0], first.weights)
@@ -357,10 +355,9 @@ def _finished(
         "train": trained.seconds if answer.seconds is None else answer.seconds,
         "epoch": trained.seconds / max(len(history), 1),
     }
-    if advise and isinstance(report, ClassReport):
-        confidence = report.temperature.scale(outputs)
+    if advise and graph.target.kind == "classes":
         deep = trainer.made(DEPTH, CoarsenConfig())
-        suggested = page_suggestions(graph, confidence.max(axis=1), deep)
+        suggested = page_suggestions(graph, answers.confidence(outputs).max(axis=1), deep)
         advice |= {} if suggested is None else {SUGGESTIONS: suggested}
 
     over_seeds = evaluate_part(graph, validation, answer.by_seed, trained.seeds)
@@ -376,7 +373,7 @@ def _finished(
         **({"target": graph.target_name} if graph.target.kind == "numbers" else {}),
         **{result_key(name): test[name].to_dict() if test else None for name in over_seeds},
         **{f"val_{name}": summary.to_dict() for name, summary in over_seeds.items()},
-        **report.metrics(),
+        **figures,
         "doubtful_labels": len(advice[DOUBTFUL]) if DOUBTFUL in advice else None,
         "baselines": None,
         "leaderboard": None,
@@ -400,7 +397,7 @@ def _finished(
         "notes": answer.notes,
         "reading": list(graph.notes),
     } | answer.about
-    unit = report.target.scale
+    unit = answers.target.scale
     config = first.settings.to_dict() | {
         "members": [member.to_dict() for member in members],
         "turns": len(answer.folds),
@@ -425,7 +422,7 @@ def _finished(
         part[getattr(split, name)] = name
     table = {
         "id": graph.ids,
-        **report.answers.columns(outputs),
+        **answers.columns(outputs),
         "given": np.isin(part, ("train", "validation")),
         **graph.target.column(),
         "split": part,

@@ -13,7 +13,6 @@ manifest.json      digests of all of these but the page and the last two, which 
 
 import errno
 import json
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -153,14 +152,6 @@ def read_advice(path: Path, escaped: bool) -> pd.DataFrame | None:
 def _coordinates(path: Path) -> Coordinates:
     with np.load(path, allow_pickle=False) as saved:
         return Coordinates(saved["values"], bool(saved["degrees"]))
-
-
-def read_conformal(kind: type, saved: Mapping[str, Any] | None, bound: str) -> Any:
-    """Return saved sets or intervals; JSON has no infinity, so None stands for an infinite bound."""
-    if saved is None:
-        return None
-    value = math.inf if saved[bound] is None else float(saved[bound])
-    return kind(saved["coverage"], value, saved["calibration_nodes"])
 
 
 def _members(config: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[Member, ...]:

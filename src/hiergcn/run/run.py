@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.errors import InputError
-from hiergcn.evaluate.calibration import Temperature
-from hiergcn.evaluate.conformal import PredictionIntervals, PredictionSets
 from hiergcn.evaluate.metrics import PartReport, metrics_for, result_key
-from hiergcn.evaluate.report import Answers, ClassAnswers, NumberAnswers, SetReport
+from hiergcn.evaluate.report import Answers
 from hiergcn.explain.votes import Votes
 from hiergcn.files import write_text
 from hiergcn.fragments import card, sentence
@@ -258,35 +256,17 @@ class Run:
     @cached_property
     def answers(self) -> Answers:
         """What turns outputs into predictions."""
-        if isinstance(self.target, Numbers):
-            intervals = folder.read_conformal(PredictionIntervals, self.scores["prediction_intervals"], "half_width")
-            return NumberAnswers(self.target, intervals)
-        assert isinstance(self.target, Classes)
-        sets = folder.read_conformal(PredictionSets, self.scores["prediction_sets"], "threshold")
-        return ClassAnswers(self.target, Temperature(float(self.scores["calibration"]["temperature"])), sets)
-
-    @property
-    def temperature(self) -> Temperature:
-        """Calibration of the probabilities; none for numbers."""
-        return self.answers.temperature if isinstance(self.answers, ClassAnswers) else Temperature(1.0)
+        return Answers.from_metrics(self.target, self.scores)
 
     @cached_property
     def confidence(self) -> NDArray[Any]:
         """Calibrated probabilities, (n, classes)."""
-        return self.temperature.scale(self.probabilities)
+        return self.answers.confidence(self.probabilities)
 
     @property
     def predicted(self) -> NDArray[Any]:
         """The class of each node, or its number; (n,)."""
         return self.target.hard_predictions(self.probabilities)
-
-    @property
-    def sets(self) -> SetReport | None:
-        """Prediction sets, their sizes and coverage; None if no coverage was given, or for numbers."""
-        saved, promise = self.scores["prediction_sets"], self.answers.promise
-        if not isinstance(promise, PredictionSets):
-            return None
-        return SetReport(promise, tuple(saved["sizes"]), saved["measured_coverage"])
 
     @cached_property
     def split(self) -> Split:
