@@ -19,7 +19,6 @@ from math import log
 from typing import Any
 
 from harness import environment, in_own_process, write_result, write_table
-from hiergcn.cli import SPINS
 
 LIMIT = 3000.0  # seconds
 FEATURES, CLASSES = 100, 8
@@ -37,7 +36,6 @@ def main() -> None:
     arguments = parser.parse_args()
     epochs = arguments.epochs or (3 if arguments.device == "cpu" else 75)
     at = environment(["hiergcn", "torch", "numpy", "scipy", "numba"])
-    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # for the process below, whose threads wait as in `hiergcn`
     changes = dict(pair.split("=", 1) for pair in arguments.set)
     work = (arguments.nodes, arguments.degree, arguments.device, arguments.threads, epochs, changes)
     run, peak = in_own_process(trained, *work, limit=LIMIT)

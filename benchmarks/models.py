@@ -14,7 +14,6 @@ skipped and named.
 
 import argparse
 import json
-import os
 import resource
 import statistics
 import time
@@ -23,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from harness import HERE, environment, in_own_process, peak_bytes, provenance, reset_peak, write_result, write_table
-from hiergcn.cli import SPINS
 from hiergcn.datasets import list_datasets
 from hiergcn.model.registry import method_names
 from hiergcn.workers.pool import WorkFailedError
@@ -45,7 +43,6 @@ def main() -> None:
     parser.add_argument("--add", action="store_true", help="keep the stored figures of all other pairs")
     arguments = parser.parse_args()
     datasets, absent = available(arguments.datasets)
-    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # for the processes below
     name = "models" if arguments.device == "cpu" else f"models-{arguments.device}"
     result: dict[str, Any] = {"environment": environment(PACKAGES), "device": arguments.device, "absent": absent}
     result["pairs"] = [

@@ -11,7 +11,6 @@ with two threads, which wait as in `hiergcn`. A network is not measured on graph
 """
 
 import argparse
-import os
 import statistics
 import time
 from collections.abc import Callable
@@ -22,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from harness import environment, in_own_process, provenance, write_result, write_table
-from hiergcn.cli import SPINS
 
 EDGES = [round(10**exponent) for exponent in np.arange(3.0, 7.01, 0.5)]
 PRODUCT, COLUMNS = "product Â H", 40
@@ -36,7 +34,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes; write nothing")
     arguments = parser.parse_args()
-    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # for the processes below
     packages = ["hiergcn", "torch", "torch_geometric", "numpy", "scipy"]
     result: dict[str, Any] = {"environment": environment(packages), "points": []}
     for edges in [size for size in EDGES if not arguments.quick or size <= 30_000]:

@@ -12,9 +12,7 @@ Threads wait as in `hiergcn`: they soon sleep. Needs the extras `bench` and `pyg
 """
 
 import argparse
-import os
 import statistics
-import sys
 import time
 from dataclasses import asdict, replace
 from itertools import product
@@ -24,7 +22,6 @@ import numpy as np
 import torch
 
 from harness import environment, provenance, write_result, write_table
-from hiergcn.cli import SPINS
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import Dataset, load_dataset
 from hiergcn.graph import Graph, Split
@@ -48,8 +45,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="at most; fewer if they take long")
     parser.add_argument("--quick", action="store_true", help="few rounds; write nothing")
     arguments = parser.parse_args()
-    if "GOMP_SPINCOUNT" not in os.environ:  # read when torch is loaded, so the process starts again
-        os.execve(sys.executable, sys.orig_argv, {**os.environ, "GOMP_SPINCOUNT": SPINS})
     result: dict[str, Any] = {
         "environment": environment(["hiergcn", "torch", "torch_geometric", "numpy", "scipy"]),
         "parts": [],

@@ -1,6 +1,5 @@
 """`hiergcn --help` is instant because it imports little."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -39,26 +38,6 @@ def test_a_wrong_column_is_named_before_torch_is_imported(tmp_path: Path, words:
     found = imported_by([*words, "edges.csv", "nodes.csv", "--label", "topik"], tmp_path)
     assert "pandas" in found
     assert "torch" not in found
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ({}, (None, "10000")),
-        ({"OMP_WAIT_POLICY": "PASSIVE"}, ("PASSIVE", None)),
-        ({"GOMP_SPINCOUNT": "7"}, (None, "7")),
-    ],
-)
-def test_waiting_threads_sleep_soon_unless_the_environment_says_how_they_wait(
-    given: dict[str, str], expected: tuple[str | None, str | None]
-) -> None:
-    names = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
-    shown = f"lambda: print(*[os.environ.get(name) for name in {names}])"
-    code = "import atexit, os, sys\nsys.argv = ['hiergcn', '--version']\nfrom hiergcn.cli import shell\n"
-    code += f"atexit.register({shown})\nshell()"
-    rest = {name: value for name, value in os.environ.items() if name not in names}
-    done = subprocess.run([sys.executable, "-c", code], env=rest | given, capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines()[-1] == " ".join(map(str, expected))
 
 
 def test_version(command: Command) -> None:

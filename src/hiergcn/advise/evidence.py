@@ -20,7 +20,6 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 from hiergcn.advise.doubtful import judged_by_edges
 from hiergcn.coarsen.diffusion import folds
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.graph import Features
 from hiergcn.graph.profile import WORDS, scaling_for
 
 FOLDS = 5
@@ -62,7 +61,10 @@ def measure_evidence(graph: Graph, split: Split) -> Evidence | None:
     if np.count_nonzero(count >= FOLDS) < 2:
         return None
     nodes = split.train[count[graph.labels[split.train]] >= FOLDS]
-    features, edges = _accuracy_of_features(graph, nodes), _accuracy_of_edges(graph, nodes)
+    features, edges, labels = _accuracy_of_features(graph, nodes), None, graph.labels[nodes]
+    if 0 < graph.adjacency.nnz * graph.n_classes * FOLDS <= MOST_PRODUCTS:
+        shares = judged_by_edges(graph.adjacency, nodes, labels, graph.n_classes, folds(labels, FOLDS))
+        edges = float((shares.argmax(axis=1) == labels).mean())
     if features is None and edges is None:
         return None
     return Evidence(nodes.size, float(count.max() / nodes.size), features, edges)
@@ -74,7 +76,11 @@ def _accuracy_of_features(graph: Graph, nodes: NDArray[np.int64]) -> float | Non
     assert graph.labels is not None
     assert graph.features is not None
     nodes = nodes[np.linspace(0, nodes.size - 1, min(MOST_ROWS, nodes.size)).astype(np.int64)]
-    X, labels = _most_varied(graph.features[nodes]), graph.labels[nodes]
+    X, labels = graph.features[nodes], graph.labels[nodes]
+    if X.shape[1] > MOST_COLUMNS:  # those that vary most
+        squares = X.power(2) if isinstance(X, sp.csr_array) else np.square(X)
+        variance = squares.mean(axis=0) - np.square(X.mean(axis=0))
+        X = X[:, np.sort(np.argsort(-variance, kind="stable")[:MOST_COLUMNS])]
     scaling = scaling_for(graph)[0]
     standard: Any = StandardScaler(with_mean=not sp.issparse(X)) if scaling == "standard" else "passthrough"
     model = make_pipeline(
@@ -86,23 +92,3 @@ def _accuracy_of_features(graph: Graph, nodes: NDArray[np.int64]) -> float | Non
         warnings.simplefilter("ignore", UserWarning)  # a class may have lost labels to the limit on rows
         found = cross_val_predict(model, X, labels, cv=StratifiedKFold(FOLDS, shuffle=True, random_state=0))
     return float((found == labels).mean())
-
-
-def _most_varied(X: Features) -> Features:
-    """Return the columns that vary most, if there are many."""
-    if X.shape[1] <= MOST_COLUMNS:
-        return X
-    squares = X.power(2) if isinstance(X, sp.csr_array) else np.square(X)
-    variance = squares.mean(axis=0) - np.square(X.mean(axis=0))
-    kept = np.sort(np.argsort(-variance, kind="stable")[:MOST_COLUMNS])
-    columns: Features = X[:, kept]
-    return columns
-
-
-def _accuracy_of_edges(graph: Graph, nodes: NDArray[np.int64]) -> float | None:
-    if not 0 < graph.adjacency.nnz * graph.n_classes * FOLDS <= MOST_PRODUCTS:
-        return None
-    assert graph.labels is not None
-    labels = graph.labels[nodes]
-    shares = judged_by_edges(graph.adjacency, nodes, labels, graph.n_classes, folds(labels, FOLDS))
-    return float((shares.argmax(axis=1) == labels).mean())

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hiergcn.advise.doubtful import Doubts, find_doubts
@@ -69,15 +68,18 @@ def doubtful_labels(
     part = np.full(graph.n_nodes, "", dtype=object)
     for name in ("train", "validation"):
         part[getattr(split, name)] = name
-    said = _known_or_predicted(graph, split, predicted)
-    groups = _hyper_node_members(hierarchy, nodes)
+    assert graph.labels is not None
+    said, used = predicted.astype(np.int64), np.concatenate([split.train, split.validation])
+    said[used] = graph.labels[used]  # the given class of training and validation nodes, the predicted one of others
+    A, groups = graph.adjacency, _hyper_node_members(hierarchy, nodes)
+    around = [A.indices[A.indptr[node] : A.indptr[node + 1]] for node in nodes]
     values: list[Any] = [
         graph.ids[nodes],
         names[given],
         doubts.of_given[against],
         names[likely],
         doubts.probabilities[against, likely],
-        [_counted(said, names, _neighbours(graph.adjacency, node)) for node in nodes],
+        [_counted(said, names, beside[beside != node]) for node, beside in zip(nodes, around, strict=True)],
         [_counted(said, names, members[members != node]) for node, members in zip(nodes, groups, strict=True)],
         part[nodes],
         part[nodes] == "",
@@ -97,34 +99,19 @@ def caution(doubtful: int, labels: int) -> str:
     return f" That is {doubtful:,} of {labels:,}: here labels hardly predict each other, so most of them may be right."
 
 
-def _known_or_predicted(graph: Graph, split: Split, predicted: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return the given class of training and validation nodes, and the predicted one of all others."""
-    assert graph.labels is not None
-    said = predicted.astype(np.int64)
-    used = np.concatenate([split.train, split.validation])
-    said[used] = graph.labels[used]
-    return said
-
-
-def _neighbours(adjacency: sp.csr_array, node: int) -> NDArray[np.integer]:
-    beside = adjacency.indices[adjacency.indptr[node] : adjacency.indptr[node + 1]]
-    others: NDArray[np.integer] = beside[beside != node]
-    return others
-
-
 def _hyper_node_members(hierarchy: Hierarchy | None, nodes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Return the members of the smallest hyper-node of each node that has a few others; none without a hierarchy."""
-    found: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * len(nodes)
+    members: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * len(nodes)
     for level in range(1, 1 + hierarchy.depth) if hierarchy is not None else ():
         assert hierarchy is not None
-        waiting = [place for place in range(len(nodes)) if len(found[place]) <= _FEWEST_MEMBERS]
+        waiting = [k for k in range(len(nodes)) if len(members[k]) <= _FEWEST_MEMBERS]
         group = hierarchy.hyper_nodes(level)
         order = np.argsort(group, kind="stable")
         start = np.searchsorted(group[order], np.arange(group.max(initial=-1) + 2))
-        for place in waiting:
-            own = group[nodes[place]]
-            found[place] = order[start[own] : start[own + 1]]
-    return found
+        for k in waiting:
+            hyper_node = group[nodes[k]]
+            members[k] = order[start[hyper_node] : start[hyper_node + 1]]
+    return members
 
 
 def _counted(said: NDArray[np.int64], names: NDArray[Any], nodes: NDArray[np.integer]) -> str:

@@ -28,8 +28,6 @@ NO_MEMORY = ("allocate memory", "failed to map segment", "can't start new thread
 """Words of torch, of the library loader and of the system if memory runs out."""
 LIBRARIES = 3_000_000_000
 """Bytes of address space that the libraries take, the compiler of numba included."""
-SPINS = "10000"
-"""How often a thread of torch looks for work before it sleeps; about a tenth of a millisecond."""
 
 _COMMANDS = {
     "Train and predict": ("check", "fit", "predict", "explain", "suggest"),
@@ -110,7 +108,6 @@ def shell() -> None:
     Python would look through every object once more, which takes half a second.
     """
     gc.set_threshold(50_000, 20, 20)
-    _limit_spinning()
     try:
         main()
     except SystemExit as ending:
@@ -152,16 +149,6 @@ def _handle_signals() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, signal.default_int_handler)
-
-
-def _limit_spinning() -> None:
-    """Let waiting threads of torch sleep after `SPINS`, unless the environment says how they wait.
-
-    By default they look for work thirty times as often. If another process with such threads needs the cores, a step
-    then takes more than ten times as long. Torch's OpenMP library reads this when torch is imported.
-    """
-    if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & set(os.environ):
-        os.environ["GOMP_SPINCOUNT"] = SPINS
 
 
 def _open_streams() -> None:

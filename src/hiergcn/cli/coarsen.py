@@ -48,56 +48,46 @@ def coarsen(
     if engine == "memory" and memory is not None:
         raise InputError("--memory is the limit of DuckDB; give --engine duckdb, too.")
     options.announce(source)
+    screen, began = console(), time.perf_counter()
+    notes: Sequence[str] = ()
     if engine == "duckdb":
         if nodes is not None or strategy not in (None, "handshake"):
             raise InputError("Engine duckdb takes edges alone and the strategy handshake; leave out the others.")
-        _coarsen_out_of_core(source.name, data, levels, out, memory)
-        return
+        from hiergcn.coarsen.out_of_core import LevelSummary, coarsen_out_of_core
 
-    from hiergcn.coarsen import CoarsenConfig
-    from hiergcn.coarsen import coarsen as make_hierarchy
-    from hiergcn.coarsen.storage import ENDINGS, write_levels
+        def on_level(number: int, level: LevelSummary) -> None:
+            sizes = f"{level.nodes:,} nodes, {level.edges:,} edges"
+            screen.print(f"Level {number}: {sizes}, after {duration(time.perf_counter() - began)}")
 
-    if out is not None and out.suffix not in ENDINGS:
-        raise InputError(f"--out {out}: the ending must be one of {', '.join(ENDINGS)}.")
-    strategy = strategy or "hgcn"
-    config = CoarsenConfig(strategy=strategy)
-    graph = options.read_data(source).graph
-    began = time.perf_counter()
-    hierarchy = make_hierarchy(graph.adjacency, levels, config)
-    seconds = time.perf_counter() - began
-    rows = [(level.n_nodes, level.n_edges, int(level.node_weight.max())) for level in hierarchy.levels]
-    _print_levels(rows, f"{graph.name}, coarsened by {strategy} in {duration(seconds)}", levels, graph.notes)
-    if out is not None:
-        write_levels(hierarchy, out, graph.ids)
-        console().print(f"Written to {out}", soft_wrap=True)
+        sizes = [tuple(level) for level in coarsen_out_of_core(data, levels, out, memory=memory, on_level=on_level)]
+        name, strategy, seconds = source.name, "handshake", time.perf_counter() - began
+    else:
+        from hiergcn.coarsen import CoarsenConfig
+        from hiergcn.coarsen import coarsen as make_hierarchy
+        from hiergcn.coarsen.storage import ENDINGS, write_levels
 
-
-def _coarsen_out_of_core(name: str, edges: str, levels: int, out: Path | None, memory: str | None) -> None:
-    from hiergcn.coarsen.out_of_core import LevelSummary, coarsen_out_of_core
-
-    screen, began = console(), time.perf_counter()
-
-    def on_level(number: int, level: LevelSummary) -> None:
-        sizes = f"{level.nodes:,} nodes, {level.edges:,} edges"
-        screen.print(f"Level {number}: {sizes}, after {duration(time.perf_counter() - began)}")
-
-    rows = coarsen_out_of_core(edges, levels, out, memory=memory, on_level=on_level)
-    _print_levels(rows, f"{name}, coarsened by handshake in {duration(time.perf_counter() - began)}", levels)
-    if out is not None:
-        screen.print(f"Written to {out}", soft_wrap=True)
-
-
-def _print_levels(levels: Sequence[tuple[int, int, int]], title: str, asked: int, notes: Sequence[str] = ()) -> None:
-    """Print nodes, edges and the heaviest hyper-node of each level, notes, and whether there are fewer than asked."""
-    screen, depth = console(), len(levels) - 1
+        if out is not None and out.suffix not in ENDINGS:
+            raise InputError(f"--out {out}: the ending must be one of {', '.join(ENDINGS)}.")
+        strategy = strategy or "hgcn"
+        config = CoarsenConfig(strategy=strategy)
+        graph = options.read_data(source).graph
+        name, notes, began = graph.name, graph.notes, time.perf_counter()
+        hierarchy = make_hierarchy(graph.adjacency, levels, config)
+        seconds = time.perf_counter() - began
+        sizes = [(level.n_nodes, level.n_edges, int(level.node_weight.max())) for level in hierarchy.levels]
+        if out is not None:
+            write_levels(hierarchy, out, graph.ids)
     columns = ("level", "nodes", "edges", "heaviest hyper-node", "nodes left")
     rows = [
-        (f"{k}", f"{nodes:,}", f"{edges:,}", f"{heaviest:,}", f"{nodes / levels[0][0]:.1%}")
-        for k, (nodes, edges, heaviest) in enumerate(levels)
+        (f"{level}", f"{n_nodes:,}", f"{edges:,}", f"{heaviest:,}", f"{n_nodes / sizes[0][0]:.1%}")
+        for level, (n_nodes, edges, heaviest) in enumerate(sizes)
     ]
+    title = f"{name}, coarsened by {strategy} in {duration(seconds)}"
     print_table(screen, columns, rows, title=printable(title), words=())
     for note in notes:
         screen.print(f"Note: {printable(note)}")
-    if depth < asked:
-        screen.print(f"The graph can be coarsened {depth} times, not {asked}: a further level would be no smaller.")
+    depth = len(sizes) - 1
+    if depth < levels:
+        screen.print(f"The graph can be coarsened {depth} times, not {levels}: a further level would be no smaller.")
+    if out is not None:
+        screen.print(f"Written to {out}", soft_wrap=True)

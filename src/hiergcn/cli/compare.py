@@ -14,8 +14,7 @@ from hiergcn.errors import InputError, UnwritableError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hiergcn.comparison.method_scores import Comparison, MethodRun
-    from hiergcn.evaluate.paired import PairedDifference
+    from hiergcn.comparison.method_scores import Comparison
 
 CHART, PAGE = "comparison.svg", "comparison.html"
 
@@ -154,12 +153,24 @@ def _keep(folder: Path, comparison: "Comparison") -> None:
 
 def _print_comparison(out: "Console", comparison: "Comparison") -> None:
     """Print the table and the meaning of its columns."""
-    columns: tuple[str, ...] = ("model", "mean ± std", "failed", "s/seed", "GB", "difference, 95 %", "p")
-    rows: list[tuple[str, ...]] = [
-        (*_row(run), *_difference(comparison.difference(run.model))) for run in comparison.runs
-    ]
+    columns = ["model", "mean ± std", "failed", "s/seed", "GB", "difference, 95 %", "p"]
+    rows = []
+    for run in comparison.runs:
+        accuracy, peak = run.test_accuracy, run.peak.gpu or run.peak.resident
+        spread = "" if accuracy.std is None else f" ± {percent(accuracy.std)}"
+        seconds = "-" if run.seconds is None else f"{run.seconds:.1f}"
+        memory = "-" if peak is None else f"{peak / 1e9:.2f}"
+        difference, p, paired = "", "", comparison.difference(run.model)
+        if paired is not None and paired.mean is not None:
+            known = None not in (paired.low, paired.high)
+            ends = f"[{_points(paired.low)}, {_points(paired.high)}]" if known else ""
+            difference = f"{_points(paired.mean)} {ends}".strip()
+            p = "-" if paired.p_holm is None else "<0.001" if paired.p_holm < 1e-3 else f"{paired.p_holm:.3f}"
+        failed = str(run.failed or "-")
+        rows.append([run.model, percent(accuracy.mean) + spread, failed, seconds, memory, difference, p])
     if not any(run.failed for run in comparison.runs):  # in 80 letters there is no room to spare
-        columns, rows = (*columns[:2], *columns[3:]), [(*row[:2], *row[3:]) for row in rows]
+        for row in (columns, *rows):
+            del row[2]
     on = f" on each of {len(comparison.splits)} splits" if len(comparison.splits) > 1 else ""
     title = f"Test accuracy on {printable(comparison.dataset)}, %: mean of {len(comparison.seeds)} seeds{on}"
     out.print()
@@ -174,23 +185,6 @@ def _print_comparison(out: "Console", comparison: "Comparison") -> None:
         out.print("Stopped early: only the finished methods are shown.", style="yellow")
 
 
-def _row(run: "MethodRun") -> tuple[str, ...]:
-    accuracy, peak = run.test_accuracy, run.peak.gpu or run.peak.resident
-    spread = "" if accuracy.std is None else f" ± {percent(accuracy.std)}"
-    seconds = "-" if run.seconds is None else f"{run.seconds:.1f}"
-    memory = "-" if peak is None else f"{peak / 1e9:.2f}"
-    return run.model, percent(accuracy.mean) + spread, str(run.failed or "-"), seconds, memory
-
-
-def _difference(found: "PairedDifference | None") -> tuple[str, str]:
-    """Return the difference with its interval, and the corrected p."""
-    if found is None or found.mean is None:
-        return "", ""
-    ends = None if found.low is None or found.high is None else f"[{_points(found.low)}, {_points(found.high)}]"
-    p = "-" if found.p_holm is None else "<0.001" if found.p_holm < 1e-3 else f"{found.p_holm:.3f}"
-    return f"{_points(found.mean)} {ends or ''}".strip(), p
-
-
-def _points(difference: float) -> str:
+def _points(difference: float | None) -> str:
     """Return a difference in points with its sign; 0.0 has none."""
-    return f"{100 * difference:+.1f}".replace("-0.0", "0.0").replace("+0.0", "0.0")
+    return f"{100 * (difference or 0.0):+.1f}".replace("-0.0", "0.0").replace("+0.0", "0.0")

@@ -48,7 +48,15 @@ def explain(
 
 
 def _print(out: "Console", found: "Explanation") -> None:
-    _print_prediction(out, found)
+    name, explained, predicted = (printable(text) for text in (found.id, found.explained, found.predicted))
+    if found.probability is None:
+        sentence, region = f"{explained} of {name} is predicted to be {predicted}.", "Interval"
+    else:
+        sentence, region = f"{name} is predicted to be {predicted}.", "Prediction set"
+        sentence += f" The probability of {explained} is {percent(found.probability)} %."
+    out.print(sentence, soft_wrap=True)
+    if found.set is not None and found.coverage is not None:
+        out.print(f"{region} of {100 * found.coverage:g} %: {printable(found.set)}", soft_wrap=True)
     if found.methods:
         said = [(one.name, f"{100 * one.weight:.0f}", one.predicted, percent(one.probability)) for one in found.methods]
         columns = ("method", "weight %", "predicts", f"{found.explained} %")
@@ -57,7 +65,9 @@ def _print(out: "Console", found: "Explanation") -> None:
         print_table(out, columns[:kept], [row[:kept] for row in said], title="Methods of the answer")
     out.print(f"\n{_score(found)}")
     digits = "+.4g" if found.probability is None else "+.3f"
-    by_hops = [("the node itself" if hops == "0" else hops, format(share, digits)) for hops, share in _reached(found)]
+    last = max((number for number, share in enumerate(found.hops.values()) if share), default=0)
+    reached = list(found.hops.items())[: last + 1]  # those farther away contribute nothing
+    by_hops = [("the node itself" if hops == "0" else hops, format(share, digits)) for hops, share in reached]
     nodes = [(one.id, "-" if one.hops is None else str(one.hops), format(one.share, digits)) for one in found.nodes]
     features = [(one.name, format(one.share, digits)) for one in found.features]
     tables: list[tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]] = [
@@ -78,18 +88,6 @@ def _print(out: "Console", found: "Explanation") -> None:
         out.print(f"  members: {listed}{more}", soft_wrap=True)
 
 
-def _print_prediction(out: "Console", found: "Explanation") -> None:
-    name, explained, predicted = (printable(text) for text in (found.id, found.explained, found.predicted))
-    if found.probability is None:
-        sentence, region = f"{explained} of {name} is predicted to be {predicted}.", "Interval"
-    else:
-        sentence, region = f"{name} is predicted to be {predicted}.", "Prediction set"
-        sentence += f" The probability of {explained} is {percent(found.probability)} %."
-    out.print(sentence, soft_wrap=True)
-    if found.set is not None and found.coverage is not None:
-        out.print(f"{region} of {100 * found.coverage:g} %: {printable(found.set)}", soft_wrap=True)
-
-
 def _score(found: "Explanation") -> str:
     """Return what the contributions add up to, in words."""
     explained, method = printable(found.explained), found.method
@@ -108,13 +106,6 @@ def _score(found: "Explanation") -> str:
         f"{method}: the score of {explained} is {score}, its logit minus the mean over the classes; without any "
         f"features it is {without}. Contributions add up to the difference."
     )
-
-
-def _reached(found: "Explanation") -> list[tuple[str, float]]:
-    """Return the contributions by distance, up to the last that is not 0."""
-    hops = list(found.hops.items())
-    last = max((place for place, (_, share) in enumerate(hops) if share), default=0)
-    return hops[: last + 1]
 
 
 def _counts(classes: dict[str, int]) -> str:

@@ -14,7 +14,6 @@ from hiergcn.train import events
 
 if TYPE_CHECKING:
     from hiergcn.comparison.method_scores import CompareEvent
-    from hiergcn.train.loop import SeedOutcome
     from hiergcn.workers.pool import Engine
 
 GIGABYTE = 1e9
@@ -148,28 +147,24 @@ class FitProgress:
                 text = f"seed {seed}: epoch {epoch} of {self.epochs}, best validation {self._score(best)}"
                 self.progress.advance(self._epochs_done, text)
             case events.SeedDone(outcome):
-                self._show_seed(outcome)
+                self.finished += 1
+                self.running.pop(outcome.seed, None)
+                result = f"failed: it {outcome.failure}"
+                if outcome.failure is None:
+                    self.accuracies.append(outcome.validation_accuracy or 0.0)
+                    result = f"validation {self._score(outcome.validation_accuracy)} at epoch {outcome.best_epoch}"
+                self.progress.done = self._epochs_done  # for the time left
+                left = self.progress.left()
+                count = f"{self.finished} of {self.seeds} done" + (f", {left}" if left else "")
+                mean = f", mean validation {self._score(self.mean)}" if self.accuracies else ""
+                text = f"{self.finished} of {self.seeds} seeds{mean}"
+                self.progress.advance(self._epochs_done, text, line=f"seed {outcome.seed}: {result} ({count})")
             case events.BaselineStarted(model):
                 self.progress.start(f"{model} on the same split", 0, line=f"Fitting {model} on the same split")
 
     def _score(self, value: float | None) -> str:
         """Format a validation score: accuracy, or 1 minus the squared error of standardised numbers."""
         return f"score {value:.3f}" if self.numbers and value is not None else f"{percent(value)} %"
-
-    def _show_seed(self, outcome: "SeedOutcome") -> None:
-        self.finished += 1
-        self.running.pop(outcome.seed, None)
-        if outcome.failure is None:
-            self.accuracies.append(outcome.validation_accuracy or 0.0)
-            result = f"validation {self._score(outcome.validation_accuracy)} at epoch {outcome.best_epoch}"
-        else:
-            result = f"failed: it {outcome.failure}"
-        self.progress.done = self._epochs_done  # for the time left
-        left = self.progress.left()
-        count = f"{self.finished} of {self.seeds} done" + (f", {left}" if left else "")
-        mean = f", mean validation {self._score(self.mean)}" if self.accuracies else ""
-        text = f"{self.finished} of {self.seeds} seeds{mean}"
-        self.progress.advance(self._epochs_done, text, line=f"seed {outcome.seed}: {result} ({count})")
 
     @property
     def mean(self) -> float | None:

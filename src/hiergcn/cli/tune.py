@@ -10,10 +10,7 @@ from hiergcn.cli import options
 from hiergcn.cli.terminal import console, percent, print_error, print_table
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from hiergcn.cli.progress import Progress
-    from hiergcn.comparison.tune import Trial, Tuning
+    from hiergcn.comparison.tune import Trial
     from hiergcn.run.source import Source
 
 
@@ -83,6 +80,13 @@ def tune(
     screen = console()
     screen.print(f"Search in {folder}: {trials} trials of {seeds} seeds; Ctrl-C keeps finished trials.", soft_wrap=True)
     with Progress(screen, where) as progress:
+
+        def on_event(trial: "Trial") -> None:
+            result = f"validation {percent(trial.accuracy)} %" if trial.failure is None else f"failed: {trial.failure}"
+            values = ", ".join(f"{name}={_short(value)}" for name, value in trial.settings.items())
+            progress.note(f"trial {trial.number}: {result} ({values})")
+            progress.advance(trial.number + 1)
+
         progress.start("trials", trials)
         tuning = search(
             read.graph,
@@ -94,7 +98,7 @@ def tune(
             trials=trials,
             seeds=range(seeds),
             device=device,
-            on_event=lambda trial: _show_trial(progress, trial),
+            on_event=on_event,
             workers=workers,
             engine=where,
         )
@@ -103,19 +107,20 @@ def tune(
         raise typer.Exit(options.INTERRUPTED)
     write_tuning(tuning, folder, options.command_line())
     tuning_figure(tuning).save(folder / "tuning.svg")
-    _print_best(screen, tuning)
-    screen.print(_fit_command(source, method, changes | tuning.best.settings), soft_wrap=True)
+    best = tuning.best
+    screen.print()
+    title = f"Trial {best.number}: validation {percent(best.accuracy)} %"
+    rows = [(name, _short(value), percent(tuning.importance.get(name))) for name, value in best.settings.items()]
+    print_table(screen, ("setting", "best", "importance %"), rows, title=title)
+    screen.print("Importance: share of the differences in validation accuracy that the setting explains.")
+    screen.print(
+        "The best of many trials is optimistic on validation; only a test shows how good it is. To fit with it:"
+    )
+    screen.print(_fit_command(source, method, changes | best.settings), soft_wrap=True)
     screen.print(f"Trials, recipe and figure: {folder}", soft_wrap=True)
     if tuning.interrupted:
         screen.print("Stopped early; run the same command to continue.", style="yellow")
         raise typer.Exit(options.INTERRUPTED)
-
-
-def _show_trial(progress: "Progress", trial: "Trial") -> None:
-    result = f"validation {percent(trial.accuracy)} %" if trial.failure is None else f"failed: {trial.failure}"
-    settings = ", ".join(f"{name}={_short(value)}" for name, value in trial.settings.items())
-    progress.note(f"trial {trial.number}: {result} ({settings})")
-    progress.advance(trial.number + 1)
 
 
 def _short(value: Any) -> str:
@@ -138,13 +143,3 @@ def _fit_command(source: "Source", model: str | None, settings: dict[str, Any]) 
     ):
         words += [] if value is None else [option, value]
     return shlex.join(words)
-
-
-def _print_best(out: "Console", tuning: "Tuning") -> None:
-    best = tuning.best
-    out.print()
-    title = f"Trial {best.number}: validation {percent(best.accuracy)} %"
-    rows = [(name, _short(value), percent(tuning.importance.get(name))) for name, value in best.settings.items()]
-    print_table(out, ("setting", "best", "importance %"), rows, title=title)
-    out.print("Importance: share of the differences in validation accuracy that the setting explains.")
-    out.print("The best of many trials is optimistic on validation; only a test shows how good it is. To fit with it:")

@@ -195,7 +195,9 @@ class _Bench:
                     scores = [Score(unit.model, unit.split, seed, failure=reply.content) for seed in unit.seeds]
                     done[number] = _Done(scores, peak=reply.peak, failure=reply.content)
                 # a result repeats the runs that messages have reported, because those may be late
-                events = [reply.content] if reply.kind == "message" else map(_run_done, done[number].scores)
+                events = [reply.content]
+                if reply.kind != "message":
+                    events = [RunDone(unit.model, unit.split, one.seed, one.failure) for one in done[number].scores]
                 for event in events:
                     if event not in told:
                         told.add(event)
@@ -217,10 +219,6 @@ class _Bench:
             epoch_seconds=sum(part.seconds for part in parts) / epochs if epochs else None,
             failure=parts[0].failure if all(part.failure for part in parts) else None,
         )
-
-
-def _run_done(score: Score) -> RunDone:
-    return RunDone(score.model, score.split, score.seed, score.failure)
 
 
 def _scoring(bench: _Bench, device: str) -> Work:

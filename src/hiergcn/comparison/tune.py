@@ -317,14 +317,12 @@ def _study(folder: Path, fingerprint: str, base: Settings, space: Space) -> Any:
     study.set_user_attr("fingerprint", fingerprint)
     if not _ended(study) and not study.get_trials(states=(optuna.trial.TrialState.WAITING,)):
         values = {name: value for name, value in base.values().items() if name in space}
-        study.enqueue_trial({name: value for name, value in values.items() if _holds(space[name], value)})
+        for name, part in space.items():  # a value that the search could not propose is left to it
+            number = values[name] if isinstance(values[name], int | float) else math.nan
+            if not (values[name] in part if isinstance(part, tuple) else part.low <= number <= part.high):
+                del values[name]
+        study.enqueue_trial(values)
     return study
-
-
-def _holds(part: Range | tuple[Any, ...], value: Any) -> bool:
-    if isinstance(part, tuple):
-        return value in part
-    return isinstance(value, int | float) and part.low <= value <= part.high
 
 
 def _fingerprint(graph: Graph, split: Split, base: Settings, seeds: Sequence[int], space: Space) -> str:
