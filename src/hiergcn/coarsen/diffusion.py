@@ -127,7 +127,10 @@ class Diffusion:
         if len(unknown) <= SMALL:
             exact: Floats = splu(sp.csc_matrix(system)).solve(right)
             return exact
-        solution, strong = np.empty_like(right), None
+        solution = np.empty_like(right)
+        strong: Callable[[Floats], Floats] | None = None
+        n = len(self.adjacency.indptr) - 1
+        is_sparse = self.adjacency.nnz <= 4 * n and len(unknown) <= EXACT_SPARSE
         inverse = 1.0 / system.diagonal()[:, None]
         steps = _PLAIN_STEPS if len(unknown) <= EXACT_SPARSE else _FEWER_STEPS
         columns = max(_AT_ONCE // len(unknown), 1)
@@ -137,20 +140,14 @@ class Diffusion:
             if strong is None:
                 found, is_solved = conjugate_gradients(system, B, lambda R: inverse * R, steps)
             if not is_solved:
-                strong = strong or self._preconditioner(system, unknown)
+                if strong is None and (len(unknown) <= EXACT or is_sparse):
+                    strong = splu(sp.csc_matrix(system)).solve
+                elif strong is None:
+                    self._hierarchy = self._hierarchy or coarsen(self.adjacency, int(np.log2(n / _COARSEST)) + 1)
+                    strong = _Multigrid(system, self._hierarchy, unknown)
                 found, _ = conjugate_gradients(system, B, strong, start=found)
             solution[:, first : first + columns] = found
         return solution
-
-    def _preconditioner(self, system: sp.csr_array, unknown: NDArray[np.integer]) -> Callable[[Floats], Floats]:
-        is_sparse = self.adjacency.nnz <= 4 * self.adjacency.shape[0] and len(unknown) <= EXACT_SPARSE
-        if len(unknown) <= EXACT or is_sparse:
-            solve: Callable[[Floats], Floats] = splu(sp.csc_matrix(system)).solve
-            return solve
-        if self._hierarchy is None:
-            levels = int(np.log2(self.adjacency.shape[0] / _COARSEST)) + 1
-            self._hierarchy = coarsen(self.adjacency, levels)
-        return _Multigrid(system, self._hierarchy, unknown)
 
 
 def label_columns(labels: NDArray[Any], n_classes: int) -> Floats:

@@ -34,8 +34,14 @@ def equivalence_groups(rows: Rows, config: CoarsenConfig) -> Int32s:
 
 def neighbour_hashes(rows: Rows, loops_are_neighbours: bool) -> UInt64s:
     """Return a hash of each node's neighbour set: the sum, modulo 2^64, of its mixed neighbour indices."""
-    if len(rows.indices) < PLAIN:
-        return _hashes_of_few(rows, loops_are_neighbours)
+    if len(rows.indices) < PLAIN:  # by NumPy, which takes more memory, but nothing is compiled
+        with np.errstate(over="ignore"):
+            mixed = mix.__wrapped__(rows.indices.astype(np.uint64))  # type: ignore[attr-defined]
+        if not loops_are_neighbours:
+            mixed[rows.indices == np.repeat(np.arange(rows.n), np.diff(rows.indptr))] = 0
+        sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(mixed)))
+        few: UInt64s = sums[rows.indptr[1:]] - sums[rows.indptr[:-1]]
+        return few
     hashes = np.empty(rows.n, dtype=np.uint64)
 
     def work(start: int, stop: int) -> None:
@@ -50,17 +56,6 @@ def equivalence_classes(rows: Rows, hashes: UInt64s, loops_are_neighbours: bool,
     first = np.empty(rows.n, dtype=np.int32)
     _find_classes(rows.indptr, rows.indices, hashes, loops_are_neighbours, merge_isolated, first)
     return first
-
-
-def _hashes_of_few(rows: Rows, loops_are_neighbours: bool) -> UInt64s:
-    """Return the same hashes by NumPy, which takes more memory, but nothing is compiled."""
-    with np.errstate(over="ignore"):
-        mixed = mix.__wrapped__(rows.indices.astype(np.uint64))  # type: ignore[attr-defined]
-    if not loops_are_neighbours:
-        mixed[rows.indices == np.repeat(np.arange(rows.n), np.diff(rows.indptr))] = 0
-    sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(mixed)))
-    hashes: UInt64s = sums[rows.indptr[1:]] - sums[rows.indptr[:-1]]
-    return hashes
 
 
 @kernel

@@ -43,13 +43,7 @@ def group_handshake(
         if not _shake(choice, free, head):
             break
     run_over(ranges, lambda low, high: _choose_hub(rows, free, low, high, choice))
-    _pair_up(choice, node_weight, limit, head)
-    return head
-
-
-def _pair_up(choice: Int32s, node_weight: Int64s, limit: int, head: Int32s) -> None:
-    """Pair the first and second node that chose the same neighbour, the third and fourth, and so on."""
-    nodes = np.flatnonzero(choice >= 0)
+    nodes = np.flatnonzero(choice >= 0)  # of those that chose the same, the first two are a pair, the next two, ...
     nodes = nodes[np.argsort(choice[nodes], kind="stable")]
     chosen = choice[nodes]
     first = np.searchsorted(chosen, chosen)  # where the list of each neighbour begins
@@ -57,6 +51,7 @@ def _pair_up(choice: Int32s, node_weight: Int64s, limit: int, head: Int32s) -> N
     one, other = nodes[odd - 1], nodes[odd]
     light = node_weight[one] + node_weight[other] <= limit
     head[other[light]] = one[light]
+    return head
 
 
 @kernel

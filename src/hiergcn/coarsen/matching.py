@@ -83,7 +83,13 @@ def match_most_similar(
     beforehand. If one is still free when its node is visited, it is still the most similar, as nodes only become
     taken; else it is found again.
     """
-    rank, scale = _side_by_side(rows.n, scale)
+    if scale.min() == scale.max():  # one number is enough, and half the memory
+        rank, scale = np.full(rows.n, -1, np.int32), np.broadcast_to(np.float64(scale[0]), rows.n)
+    else:  # a node's rank and scale are read together, so they are next to each other
+        kind = np.float32 if np.array_equal(scale.astype(np.float32), scale) else np.float64
+        table = np.empty(rows.n, dtype=np.dtype([("rank", np.int32), ("scale", kind)], align=True))
+        table["rank"], table["scale"] = -1, scale
+        rank, scale = table["rank"], read_only(table["scale"])
     rank[order] = np.arange(len(order), dtype=np.int32)
     nodes = Nodes(rank, scale, node_weight, weight_bound(max_node_weight))
     found = np.full(len(order), UNKNOWN, dtype=np.int32)
@@ -95,16 +101,6 @@ def match_most_similar(
         cuts = np.linspace(low, high, thread_count() + 1).astype(int).tolist()
         run_over(list(pairwise(cuts)), lambda start, stop: _find(rows, order, nodes, found, longest, start, stop))
         _match(rows, order, nodes, found, longest, low, high, head)
-
-
-def _side_by_side(n: int, scale: npt.NDArray[Any]) -> tuple[Int32s, Floats]:
-    """Return a rank of -1 and the scale of each node. A node's are read together, so they are next to each other."""
-    if scale.min() == scale.max():  # one number is enough, and half the memory
-        return np.full(n, -1, np.int32), np.broadcast_to(np.float64(scale[0]), n)
-    kind = np.float32 if np.array_equal(scale.astype(np.float32), scale) else np.float64
-    table = np.empty(n, dtype=np.dtype([("rank", np.int32), ("scale", kind)], align=True))
-    table["rank"], table["scale"] = -1, scale
-    return table["rank"], read_only(table["scale"])
 
 
 @kernel

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from hiergcn.coarsen.contraction import contract, group_sums, number_groups
 from hiergcn.coarsen.hierarchy import Hierarchy, Level
 from hiergcn.coarsen.strategy import CoarsenConfig, find_strategy, strategy_name
-from hiergcn.compiled.csr import Int32s, frozen, matrix_of, rows_of
+from hiergcn.compiled.csr import frozen, matrix_of, rows_of
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.adjacency import checked_adjacency
@@ -32,14 +32,21 @@ def coarsen(
     if isinstance(levels, bool) or not isinstance(levels, int) or levels < 0:
         raise InputError(f"The number of levels must be a whole number of at least 0, not {levels!r}.")
     config = config or CoarsenConfig()
-    rng = np.random.default_rng(config.seed)
+    rng, group_nodes = np.random.default_rng(config.seed), find_strategy(config.strategy)
     current = first_level(graph.adjacency if isinstance(graph, Graph) else checked_adjacency(graph))
     done: list[Level] = []
     while len(done) < levels:
-        group, n_coarse = _group(current, config, rng)
-        if n_coarse == current.n_nodes:
+        n = current.n_nodes
+        labels = np.asarray(group_nodes(current.adjacency, current.node_weight, config, rng))
+        if labels.shape != (n,) or labels.dtype.kind not in "iu" or (n and not 0 <= labels.min() <= labels.max() < n):
+            raise InputError(
+                f"The grouping strategy {strategy_name(config.strategy)!r} must return {n} integer labels of 0 to "
+                f"{n - 1}, one for each node."
+            )
+        group, n_coarse = number_groups(frozen(labels, np.int32))
+        if n_coarse == n:
             break
-        done.append(Level(current.adjacency, current.node_weight, group))
+        done.append(Level(current.adjacency, current.node_weight, frozen(group, np.int32)))
         current = next_level(done[-1], n_coarse)
         if on_level is not None:
             on_level(len(done), current)
@@ -56,15 +63,3 @@ def next_level(level: Level, n_coarse: int) -> Level:
     rows = contract(rows_of(level.adjacency), level.grouping(), n_coarse)
     weight = group_sums(level.grouping(), level.node_weight, n_coarse)
     return Level(matrix_of(rows), frozen(weight, np.int64))
-
-
-def _group(level: Level, config: CoarsenConfig, rng: np.random.Generator) -> tuple[Int32s, int]:
-    n = level.n_nodes
-    labels = np.asarray(find_strategy(config.strategy)(level.adjacency, level.node_weight, config, rng))
-    if labels.shape != (n,) or labels.dtype.kind not in "iu" or (n and not 0 <= labels.min() <= labels.max() < n):
-        raise InputError(
-            f"The grouping strategy {strategy_name(config.strategy)!r} must return {n} integer labels of 0 to {n - 1}, "
-            f"one for each node."
-        )
-    group, n_coarse = number_groups(frozen(labels, np.int32))
-    return frozen(group, np.int32), n_coarse
