@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import Any
 
 from harness import HERE, read_results, write_table
-from hiergcn.model.hgcn import HGCNConfig
+from hiergcn.model.build import build_method
 from hiergcn.model.memory_cost import WORD, LevelSize, MemoryPlan, Workload
-from hiergcn.model.registry import build_method
+from hiergcn.settings.methods import HGCNConfig
 from hiergcn.settings.settings import settings_for
 
 FEATURES, CLASSES, DEGREE = 100, 8, 20  # of large.py

@@ -15,8 +15,8 @@ import torch
 from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.datasets import load_dataset
 from hiergcn.graph import Graph, Split
-from hiergcn.model.hgcn import HGCNConfig
 from hiergcn.model.levels import HierarchyTensors
+from hiergcn.settings.methods import HGCNConfig
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.learners import NODES_PER_LABEL
 from roofline import WORD, entries_with_loops

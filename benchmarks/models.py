@@ -23,7 +23,7 @@ from typing import Any
 
 from harness import HERE, environment, in_own_process, peak_bytes, provenance, reset_peak, write_result, write_table
 from hiergcn.datasets import list_datasets
-from hiergcn.model.registry import method_names
+from hiergcn.settings.registry import method_names
 from hiergcn.workers.pool import WorkFailedError
 
 PACKAGES = ["hiergcn", "torch", "numpy", "scipy", "numba"]
@@ -104,7 +104,7 @@ def epochs(dataset: str, model: str, device: str, repeats: int) -> dict[str, Any
     from hiergcn.coarsen import coarsen
     from hiergcn.datasets import load_dataset
     from hiergcn.graph.task import Task
-    from hiergcn.model.registry import build_method
+    from hiergcn.model.build import build_method
     from hiergcn.settings.settings import settings_for
     from hiergcn.train.learners import SingleLearner, labelled_nodes
 
@@ -118,7 +118,11 @@ def epochs(dataset: str, model: str, device: str, repeats: int) -> dict[str, Any
         torch.cuda.reset_peak_memory_stats()
     before = int(torch.cuda.memory_allocated()) if device == "cuda" else reset_peak()
     began = time.perf_counter()
-    levels = coarsen(data.graph.adjacency, settings.model.levels, settings.coarsen) if method.uses_hierarchy else None
+    levels = (
+        coarsen(data.graph.adjacency, settings.model.levels, settings.coarsen)
+        if settings.model.uses_hierarchy
+        else None
+    )
     prepared = method.prepare(task, levels, where)
     prepare_seconds = time.perf_counter() - began
     nodes = labelled_nodes(task, where, loss=settings.train.loss)
@@ -137,10 +141,10 @@ def epochs(dataset: str, model: str, device: str, repeats: int) -> dict[str, Any
 
         return step
 
-    seconds, cpu = timed_steps(fresh, method.learns_at_once, repeats)
+    seconds, cpu = timed_steps(fresh, settings.model.closed_form, repeats)
     memory = (torch.cuda.max_memory_allocated() if device == "cuda" else peak_bytes()) - before
     shared = None
-    if device == "cpu" and not method.learns_at_once:
+    if device == "cpu" and not settings.model.closed_form:
         torch.set_num_threads(2)
         shared = statistics.median(timed_steps(fresh, False, repeats)[0])
     return {
@@ -150,7 +154,7 @@ def epochs(dataset: str, model: str, device: str, repeats: int) -> dict[str, Any
         "cpu": statistics.median(cpu),
         "seconds": seconds,
         "cpu_seconds": cpu,
-        "at_once": method.learns_at_once,
+        "at_once": settings.model.closed_form,
         "prepare_seconds": prepare_seconds,
         "two_threads": shared,
         "memory": memory,

@@ -29,8 +29,8 @@ from hiergcn.coarsen import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
+from hiergcn.model.build import build_method
 from hiergcn.model.ops.ranks import Ranks, joined
-from hiergcn.model.registry import build_method
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.batches import Batches
 from hiergcn.train.loop import train_seed

@@ -21,8 +21,8 @@ import scipy.sparse as sp
 import torch
 
 from hiergcn.coarsen import Hierarchy
-from hiergcn.model.hgcn import HGCNConfig
 from hiergcn.model.ops.dense import dense_product
+from hiergcn.settings.methods import HGCNConfig
 
 WORD = 4  # bytes per float32
 

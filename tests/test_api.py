@@ -15,7 +15,7 @@ from sklearn.utils import estimator_checks as checks
 
 import hiergcn
 import hiergcn.coarsen as coarsening
-import hiergcn.coarsen.strategy as strategies
+import hiergcn.settings.coarsening as strategies
 from hiergcn import Graph, HGCNClassifier, InputError, NodeClassifier, NodeRegressor
 from hiergcn.coarsen import Hierarchy
 from hiergcn.datasets import planted_graph

@@ -7,11 +7,11 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "hiergcn"
 ROOMS = (
-    *("version", "errors", "plugins", "files", "fragments", "compiled", "graph", "datasets", "coarsen", "model"),
-    *("settings", "evaluate", "explain", "advise", "workers", "train", "choose", "report", "run", "comparison"),
+    *("version", "errors", "plugins", "files", "fragments", "settings", "compiled", "graph", "datasets", "coarsen"),
+    *("model", "evaluate", "explain", "advise", "workers", "train", "choose", "report", "run", "comparison"),
     *("estimator", "api", "cli", "__main__"),
 )
-WITHOUT_TORCH = ("version", "errors", "plugins", "files", "fragments", "compiled", "graph", "datasets", "coarsen")
+WITHOUT_TORCH = ROOMS[: ROOMS.index("model")]
 CONVERTERS = PACKAGE / "graph" / "formats"  # may import the library they convert to, when a conversion is asked for
 PACKAGE_FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]
 

@@ -52,11 +52,7 @@ def changed(text: str, where: str, block: str) -> str:
     if not where.startswith("in "):
         return f"{text}\n\n{block}" if where else block
     head, table, rest = text.partition(
-        {
-            "in _METHODS": "_METHODS = {\n",
-            "in _CATALOGUE": "DatasetEntry]] = {\n",
-            "in register_datasets": "register_datasets(\n    (\n",
-        }[where]
+        {"in _CATALOGUE": "DatasetEntry]] = {\n", "in register_datasets": "register_datasets(\n    (\n"}[where]
     )
     assert table, f"There is no such table {where}."
     return head + table + block + rest

@@ -8,7 +8,7 @@ import numpy as np
 
 from hiergcn.choose.portfolio import PORTFOLIO
 from hiergcn.evaluate.metrics import Summary
-from hiergcn.model.registry import method_title
+from hiergcn.settings.registry import method_title
 from hiergcn_experiments.choosing import NAME, NAMED, PUBLIC_SEEDS, RECIPES, RECIPES_NAME, SEEDS, SPLITS, TASKS
 from hiergcn_experiments.choosing_results import SIMPLE, TaskResult, place_of, results_by_task
 from hiergcn_experiments.sections import Section

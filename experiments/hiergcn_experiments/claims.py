@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hiergcn.model.registry import method_title
+from hiergcn.settings.registry import method_title
 from hiergcn_experiments import verdicts
 from hiergcn_experiments.collect import BEST_CHANNELS, BEST_LEVELS, Evidence
 from hiergcn_experiments.experiments import DATASET_TITLES, NELL, packaged

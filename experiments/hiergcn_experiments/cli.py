@@ -141,7 +141,7 @@ def _benchmarks(what: list[str], quick: bool, tasks: list[str], time_limit: floa
 def _jobs(
     what: list[str], scale: "Scale", benchmarks: "list[Experiment]", models: list[str], datasets: list[str]
 ) -> "list[Job]":
-    from hiergcn.model.registry import config_class
+    from hiergcn.settings.registry import config_class
     from hiergcn_experiments.runner import chosen, jobs_of
 
     for name in models:

@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from hiergcn.graph.split import drawn_splits, few_labels
-from hiergcn.model.registry import method_title
+from hiergcn.settings.registry import method_title
 from hiergcn_experiments.experiment import NUMBERED, Arm, Column, Experiment, Measurement
 
 

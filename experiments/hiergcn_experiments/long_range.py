@@ -23,7 +23,7 @@ from hiergcn.evaluate.metrics import evaluate_test
 from hiergcn.graph import Graph
 from hiergcn.graph.split import Drawn, SplitSpec, drawn_splits
 from hiergcn.model.method import NodeModel
-from hiergcn.model.registry import method_title
+from hiergcn.settings.registry import method_title
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train.trainer import Trainer
 from hiergcn.workers.memory import peak_memory, reset_peak_memory

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from hiergcn.model.registry import method_title
 from hiergcn.report import axes
 from hiergcn.report.axes import Axis
 from hiergcn.report.palette import BLUE, GREEN, LINE, METHOD_COLOURS, MUTED, PINK, SKY, VERMILION, method_colour
 from hiergcn.report.panels import Entry, Figure, Panel
+from hiergcn.settings.registry import method_title
 from hiergcn_experiments.charts import DASH, DOTS, ROW
 from hiergcn_experiments.long_range import (
     BASE,

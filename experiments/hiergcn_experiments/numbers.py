@@ -12,9 +12,9 @@ from hiergcn.datasets import load_dataset, planted_numbers
 from hiergcn.errors import HierGCNError
 from hiergcn.evaluate.metrics import Summary
 from hiergcn.graph import Graph, Split
-from hiergcn.model.registry import method_title
 from hiergcn.report.leaderboard import MEASURES
 from hiergcn.run.fit import fit
+from hiergcn.settings.registry import method_title
 from hiergcn_experiments.experiment import Experiment, Measurement, named_tasks
 from hiergcn_experiments.sections import Section
 from hiergcn_experiments.store import Record, latest_by

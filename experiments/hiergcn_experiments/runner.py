@@ -16,7 +16,7 @@ from hiergcn.datasets import Dataset, load_dataset
 from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import evaluate_test, result_key
 from hiergcn.graph.split import Split, SplitSpec
-from hiergcn.model.registry import build_method
+from hiergcn.model.build import build_method
 from hiergcn.settings.settings import Settings
 from hiergcn.train.trainer import Trainer
 from hiergcn.workers.memory_plan import unit_request

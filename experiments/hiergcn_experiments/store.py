@@ -25,8 +25,8 @@ from hiergcn.coarsen import CoarsenConfig
 from hiergcn.datasets import Dataset
 from hiergcn.errors import InputError
 from hiergcn.files import write_text, written_whole
-from hiergcn.model.registry import config_class
-from hiergcn.settings.train_config import TrainConfig
+from hiergcn.settings.registry import config_class
+from hiergcn.settings.training import TrainConfig
 from hiergcn.workers.machine import environment
 
 PACKED = "runs.json.gz"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from hiergcn.model.registry import method_title
+from hiergcn.settings.registry import method_title
 from hiergcn_experiments.collect import BEST_LEVELS, CellResult, Evidence
 from hiergcn_experiments.experiments import CITATION, DATASET_TITLES, NELL
 from hiergcn_experiments.significance import (

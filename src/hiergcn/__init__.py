@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from hiergcn.api import load as load
     from hiergcn.api import report as report
     from hiergcn.api import suggest as suggest
-    from hiergcn.coarsen import CoarsenConfig as CoarsenConfig
     from hiergcn.coarsen import Hierarchy as Hierarchy
     from hiergcn.coarsen.node_table import node_table as node_table
     from hiergcn.datasets import load_dataset as load_dataset
@@ -31,24 +30,26 @@ if TYPE_CHECKING:
     from hiergcn.graph import Graph as Graph
     from hiergcn.graph import Split as Split
     from hiergcn.model.hgcn import HGCN as HGCN
-    from hiergcn.model.hgcn import HGCNConfig as HGCNConfig
     from hiergcn.model.levels import HierarchyTensors as HierarchyTensors
-    from hiergcn.model.plus.network import HGCNPlusConfig as HGCNPlusConfig
-    from hiergcn.model.registry import register_method as register_method
-    from hiergcn.settings.train_config import TrainConfig as TrainConfig
+    from hiergcn.settings.coarsening import CoarsenConfig as CoarsenConfig
+    from hiergcn.settings.methods import HGCNConfig as HGCNConfig
+    from hiergcn.settings.methods import HGCNPlusConfig as HGCNPlusConfig
+    from hiergcn.settings.registry import register_method as register_method
+    from hiergcn.settings.training import TrainConfig as TrainConfig
 
 _NAMES = {
-    "hiergcn.coarsen": ("CoarsenConfig", "Hierarchy"),
+    "hiergcn.coarsen": ("Hierarchy",),
     "hiergcn.coarsen.node_table": ("node_table",),
     "hiergcn.datasets": ("load_dataset", "planted_graph"),
     "hiergcn.errors": ("HierGCNError", "InputError"),
     "hiergcn.estimator": ("HGCNClassifier", "NodeClassifier", "NodeRegressor"),
     "hiergcn.graph": ("Graph", "Split"),
-    "hiergcn.model.hgcn": ("HGCN", "HGCNConfig"),
+    "hiergcn.model.hgcn": ("HGCN",),
     "hiergcn.model.levels": ("HierarchyTensors",),
-    "hiergcn.model.plus.network": ("HGCNPlusConfig",),
-    "hiergcn.model.registry": ("register_method",),
-    "hiergcn.settings.train_config": ("TrainConfig",),
+    "hiergcn.settings.coarsening": ("CoarsenConfig",),
+    "hiergcn.settings.methods": ("HGCNConfig", "HGCNPlusConfig"),
+    "hiergcn.settings.registry": ("register_method",),
+    "hiergcn.settings.training": ("TrainConfig",),
     "hiergcn.api": ("compare", "fit", "load", "suggest"),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}

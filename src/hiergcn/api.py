@@ -20,12 +20,12 @@ if TYPE_CHECKING:  # each function imports what it needs
     import pandas as pd
 
     from hiergcn.coarsen import Hierarchy
-    from hiergcn.coarsen.strategy import Strategy
     from hiergcn.comparison.method_scores import Comparison
     from hiergcn.datasets import Dataset
     from hiergcn.estimator import NodeClassifier, NodeRegressor
     from hiergcn.explain.node import Explanation
     from hiergcn.run.run import Run
+    from hiergcn.settings.coarsening import Strategy
 
     Data = Graph | Dataset | str
     AnyRun = Run | NodeClassifier | NodeRegressor | str | Path
@@ -146,11 +146,11 @@ def coarsen(graph: Any, levels: int = 4, strategy: "str | Strategy" = "hgcn", **
     Args:
         graph: a Graph, a symmetric scipy sparse matrix, or the name of a dataset.
         levels: coarser levels to make; fewer if the graph cannot be coarsened further.
-        strategy: `hgcn`, the paper's, another name (`hiergcn.coarsen.strategy_names()`), or a function.
+        strategy: `hgcn`, the paper's, another name (`hiergcn.settings.coarsening_names()`), or a function.
         config: other settings of `CoarsenConfig`.
     """
     from hiergcn.coarsen.multilevel import coarsen as make_hierarchy
-    from hiergcn.coarsen.strategy import CoarsenConfig
+    from hiergcn.settings.coarsening import CoarsenConfig
 
     own = _read(graph)[0] if isinstance(graph, str) else graph
     return make_hierarchy(own, levels, CoarsenConfig(strategy=strategy, **config))

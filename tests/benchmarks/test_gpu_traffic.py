@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from gpu_traffic import epoch_words, feature_words, needed, output_words, whole
 from hiergcn.coarsen import coarsen
 from hiergcn.graph import Graph, Split
-from hiergcn.model.hgcn import HGCNConfig
+from hiergcn.settings.methods import HGCNConfig
 from roofline import entries_with_loops
 
 PATH = sp.csr_array(np.eye(4, k=1) + np.eye(4, k=-1))  # 4 nodes, 6 entries, 10 with the diagonal

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hiergcn.coarsen import coarsen
-from hiergcn.model.hgcn import HGCNConfig
+from hiergcn.settings.methods import HGCNConfig
 from roofline import Machine, Work, hgcn_work
 
 PATH = sp.csr_array(np.eye(4, k=1) + np.eye(4, k=-1))  # 4 nodes, 6 entries, 10 with the diagonal

@@ -14,14 +14,13 @@ from hiergcn.choose.adapt import (
     NODES_PER_CLASS,
     NODES_PER_CLASS_LARGE,
     choose_settings,
-    method_for,
 )
 from hiergcn.coarsen import coarsen
 from hiergcn.datasets import list_datasets, load_dataset, planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.profile import profile_graph, scaling_for
 from hiergcn.graph.structure import with_structural_features
-from hiergcn.settings.settings import settings_for
+from hiergcn.settings.settings import method_for, settings_for
 
 
 def with_split(graph: Graph) -> tuple[Graph, Split]:

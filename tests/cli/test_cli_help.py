@@ -8,7 +8,7 @@ import pytest
 from cli_shell import Command
 
 from hiergcn.cli import _COMMANDS
-from hiergcn.model.registry import method_names
+from hiergcn.settings.registry import method_names
 
 COMMANDS = [name for names in _COMMANDS.values() for name in names]
 WRONG = {

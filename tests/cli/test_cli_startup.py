@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cli_shell import Command
 
-from hiergcn.model.registry import method_names
+from hiergcn.settings.registry import method_names
 from hiergcn.version import __version__
 
 HEAVY = ("torch", "numpy", "pandas", "scipy", "numba", "sklearn", "rich", "jinja2")

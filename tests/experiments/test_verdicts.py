@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from made_up import Accuracy, record_of, records_of
 
-from hiergcn.settings.settings import published, settings_for
+from hiergcn.settings.recipes import published
+from hiergcn.settings.settings import settings_for
 from hiergcn_experiments.claims import CLAIMS, JUDGES, verdicts_on
 from hiergcn_experiments.collect import BEST_LEVELS, TABLE2, Evidence, Printed, Results, printed_figure
 from hiergcn_experiments.experiment import Cell, Measurement

@@ -15,9 +15,9 @@ from hiergcn.explain.attribution import CLOSE, attribute, attribute_labels
 from hiergcn.graph import Graph
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import LabelModel
+from hiergcn.model.build import build_method
 from hiergcn.model.method import Features, Labelled, NodeModel, Prepared
 from hiergcn.model.ops.sparse import SparseMatrix
-from hiergcn.model.registry import build_method
 from hiergcn.settings.settings import settings_for
 
 CPU = torch.device("cpu")
@@ -34,7 +34,7 @@ def graph() -> Graph:
 def built(method: str, graph: Graph, **settings: object) -> tuple[NodeModel, Prepared]:
     config = settings_for(method).override({"hidden": 8} | settings).model
     made = build_method(method, config)
-    hierarchy = coarsen(graph.adjacency, 2) if made.uses_hierarchy else None
+    hierarchy = coarsen(graph.adjacency, 2) if config.uses_hierarchy else None
     prepared = made.prepare(Task.unlabelled(graph, 3), hierarchy, CPU)
     return made.build(prepared, 3, torch.Generator().manual_seed(0)), prepared
 

@@ -10,11 +10,12 @@ from hiergcn.coarsen import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.explain.votes import Votes, votes
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.mlp import MLPConfig, MLPMethod
+from hiergcn.model.baselines.mlp import MLPMethod
 from hiergcn.model.ensemble import Ensemble
-from hiergcn.model.hgcn import HGCN, HGCNConfig, HGCNMethod
+from hiergcn.model.hgcn import HGCN, HGCNMethod
 from hiergcn.model.method import Prepared
-from hiergcn.model.plus.network import HGCNPlus, HGCNPlusConfig, HGCNPlusMethod
+from hiergcn.model.plus.network import HGCNPlus, HGCNPlusMethod
+from hiergcn.settings.methods import HGCNConfig, HGCNPlusConfig, MLPConfig
 
 
 def built(config: HGCNConfig, seed: int = 1) -> tuple[HGCN, Prepared]:

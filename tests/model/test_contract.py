@@ -14,16 +14,17 @@ import torch
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.graph import Graph, Split
-from hiergcn.model.registry import config_class, method_class, method_names
 from hiergcn.run.fit import fit
 from hiergcn.run.predict import predictions_again
 from hiergcn.run.run import Run
+from hiergcn.settings.registry import config_class, method_names
 from hiergcn.settings.settings import Settings, settings_for
 
 CLASSES = 3
 EPOCHS, FEW = 40, 5
 CHEAP: dict[str, dict[str, Any]] = {  # what a small graph and few epochs need instead of the recipe's settings
     "hgcn": {"levels": 2, "dropout": 0.3, "output_relu": False},  # a ReLU before the softmax loses a class at times
+    "hgcn-exchange": {"levels": 2, "dropout": 0.3, "output_relu": False},
     "dgcn": {"output_relu": False},
     "graph-unet": {"dropout": 0.3},
     "planetoid-t": {"label_steps": 100, "graph_steps": 20},
@@ -208,7 +209,7 @@ def test_refuses_settings_without_effect(method: str) -> None:
                 settings_for(method).override({name: value})
     else:
         assert settings_for(method).override({"l2": "5"}).train.l2 == 5.0
-    if method_class(method).uses_hierarchy:
+    if config_class(method).uses_hierarchy:
         assert settings_for(method).override({"strategy": "random"}).coarsen.strategy == "random"
     else:
         with pytest.raises(InputError, match=f"strategy has no effect here: {method} does not coarsen"):

@@ -10,10 +10,11 @@ import torch
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNConfig, HGCNMethod
+from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNMethod
 from hiergcn.model.levels import HierarchyTensors
 from hiergcn.model.method import Labelled
 from hiergcn.model.ops.sparse import SparseMatrix
+from hiergcn.settings.methods import HGCNConfig
 from hiergcn.settings.settings import settings_for
 
 PAPER = HGCNConfig(levels=2, hidden=5, weight_embedding=3)

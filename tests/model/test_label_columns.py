@@ -14,14 +14,14 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.mlp import MLPConfig
-from hiergcn.model.config_types import Scaling
-from hiergcn.model.features import harmonic_columns
+from hiergcn.model.build import build_method
+from hiergcn.model.inputs import harmonic_columns
 from hiergcn.model.ops.sparse import SparseMatrix
-from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
 from hiergcn.run.predict import predictions_again
 from hiergcn.run.run import Run
+from hiergcn.settings.input_config import Scaling
+from hiergcn.settings.methods import MLPConfig
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.trainer import Trainer
 

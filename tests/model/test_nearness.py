@@ -6,13 +6,13 @@ import scipy.sparse as sp
 import torch
 from scipy.sparse.csgraph import dijkstra
 
-from hiergcn.datasets import city_graph, planted_graph, planted_numbers
+from hiergcn.datasets import planted_graph, planted_numbers
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.neighbourhoods import hops_to_classes
 from hiergcn.graph.task import Task
+from hiergcn.model.build import build_method
 from hiergcn.model.nearness import NearnessModel, nearness_columns
-from hiergcn.model.registry import build_method
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.trainer import Trainer
 
@@ -20,7 +20,7 @@ CPU = torch.device("cpu")
 
 
 def test_hops_are_those_to_the_nearest_other_label() -> None:
-    graph = city_graph(300, seed=3)
+    graph = planted_graph(300, classes=10, degree=3, seed=3)
     assert graph.labels is not None
     nodes = np.random.default_rng(0).choice(300, 60, replace=False)
     labels = graph.labels[nodes]
@@ -87,5 +87,5 @@ def test_numbers_have_no_classes_to_be_near_to() -> None:
     graph = planted_numbers(60, seed=0)
     assert graph.strata is not None
     settings = settings_for("mlp").override({"nearness": True})
-    with pytest.raises(InputError, match="mlp predicts classes only"):
+    with pytest.raises(InputError, match="Numbers have no classes to be near to"):
         Trainer(graph, "cpu").prepared(settings, Split.holdout(graph.strata, 0.2, 0.2, 0))

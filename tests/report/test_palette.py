@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from hiergcn.model.registry import method_names
 from hiergcn.report.palette import (
     CLASS_COLOURS,
     METHOD_COLOURS,
@@ -13,6 +12,7 @@ from hiergcn.report.palette import (
     light,
     method_colour,
 )
+from hiergcn.settings.registry import method_names
 
 
 def test_the_most_frequent_classes_have_colours_of_their_own() -> None:

@@ -7,10 +7,12 @@ import pytest
 
 from hiergcn.coarsen import CoarsenConfig
 from hiergcn.errors import InputError
-from hiergcn.model.hgcn import HGCNConfig
-from hiergcn.model.registry import config_class, method_names
-from hiergcn.settings.settings import GROUPS, Settings, published, recipe_files, settings_for
-from hiergcn.settings.train_config import TrainConfig
+from hiergcn.settings.fields import Setting
+from hiergcn.settings.methods import HGCNConfig
+from hiergcn.settings.recipes import published, recipe_files
+from hiergcn.settings.registry import config_class, method_names
+from hiergcn.settings.settings import GROUPS, Settings, method_settings, settings_for
+from hiergcn.settings.training import TrainConfig
 
 
 def test_paper_preset_follows_the_text() -> None:
@@ -97,6 +99,28 @@ def test_overrides_are_parsed_by_type(given: dict[str, Any], group: str, name: s
 def test_invalid_overrides(given: dict[str, str], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         settings_for("hgcn").override(given)
+
+
+@pytest.mark.parametrize("method", method_names())
+def test_every_setting_says_what_it_takes_and_does(method: str) -> None:
+    known = method_settings(method)
+    assert all(one.about.endswith((".", ")")) and one.values for one in known.values())
+    assert {name: one.default for name, one in known.items()} == Settings(
+        method, "", config_class(method)(), TrainConfig(), CoarsenConfig()
+    ).values()
+
+
+def test_values_are_parsed_and_refused() -> None:
+    known = method_settings("hgcn")
+    assert known["patience"].parsed("none") is None
+    assert known["patience"].parsed("7") == 7
+    assert known["coarsening"].parsed("no") is False
+    for name, text in {"hidden": "0", "dropout": "1", "pooling": "most", "patience": "0", "isolated": "far"}.items():
+        with pytest.raises(InputError, match=f"^{name} is .*; give .*\\.$"):
+            known[name].parsed(text)
+    with pytest.raises(InputError, match=r"^patience is 0; give a whole number of at least 1, or none\.$"):
+        TrainConfig(patience=0)
+    assert Setting("x", int, 0, "").values == "a whole number"
 
 
 def test_unknown_names() -> None:

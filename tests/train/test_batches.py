@@ -12,8 +12,8 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
+from hiergcn.model.build import build_method
 from hiergcn.model.method import NodeModel, Prepared
-from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train.batches import Batch, Batches, BatchLearner, _inside

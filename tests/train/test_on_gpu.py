@@ -14,11 +14,11 @@ from hiergcn.datasets import planted_graph, planted_numbers
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model import ops
+from hiergcn.model.build import build_method
 from hiergcn.model.hgcn import HGCN
 from hiergcn.model.method import NodeModel
 from hiergcn.model.ops.dropout import ReplicaGenerator, dropout
 from hiergcn.model.ops.replicas import vmap
-from hiergcn.model.registry import build_method
 from hiergcn.settings.settings import settings_for
 from hiergcn.train import selection
 from hiergcn.train.batches import Batches
@@ -137,7 +137,7 @@ from hiergcn import planted_graph
 from hiergcn.coarsen import coarsen
 from hiergcn.graph import Split
 from hiergcn.graph.task import Task
-from hiergcn.model.registry import build_method
+from hiergcn.model.build import build_method
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.loop import train_side_by_side
 

@@ -10,8 +10,9 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.hgcn import HGCN, HGCNConfig, HGCNMethod
+from hiergcn.model.hgcn import HGCN, HGCNMethod
 from hiergcn.run.fit import fit
+from hiergcn.settings.methods import HGCNConfig
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.learners import labelled_nodes
 

@@ -11,11 +11,12 @@ from hiergcn.coarsen import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
+from hiergcn.model.build import build_method
 from hiergcn.model.hgcn import HGCN, GraphConvolution
 from hiergcn.model.method import Labelled, NodeModel
-from hiergcn.model.registry import build_method, method_names
+from hiergcn.settings.registry import method_names
 from hiergcn.settings.settings import settings_for
-from hiergcn.settings.train_config import TrainConfig
+from hiergcn.settings.training import TrainConfig
 from hiergcn.train.learners import Replicas, labelled_nodes
 from hiergcn.train.loop import SeedOutcome, train_seed, train_side_by_side
 
@@ -52,7 +53,7 @@ def test_each_replica_gives_the_same_as_alone(graph: Graph, name: str, changes: 
     settings = settings_for(name).override(SMALLER.get(name, {}) | {"epochs": 6, "patience": None} | changes)
     method = build_method(name, settings.model)
     tasks, seeds = tasks_of(graph, 3), [4, 0, 4]
-    hierarchy = coarsen(graph.adjacency, settings.model.levels) if method.uses_hierarchy else None
+    hierarchy = coarsen(graph.adjacency, settings.model.levels) if settings.model.uses_hierarchy else None
     prepared = method.prepare(tasks[0], hierarchy, CPU)
     together = train_side_by_side(method, prepared, tasks, settings.train, seeds, CPU)
     for outcome, task, seed in zip(together, tasks, seeds, strict=True):

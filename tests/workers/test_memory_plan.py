@@ -16,9 +16,9 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
+from hiergcn.model.build import build_method
 from hiergcn.model.memory_cost import WORD
 from hiergcn.model.ops.cpu_propagation import Spread
-from hiergcn.model.registry import build_method
 from hiergcn.run.fit import fit
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train.events import FitEvent, MemoryPlanned

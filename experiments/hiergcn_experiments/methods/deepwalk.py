@@ -10,7 +10,7 @@ One step learns everything, so validation is reported but chooses nothing.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
@@ -20,27 +20,23 @@ from torch import Tensor
 from hiergcn.errors import MissingPackageError
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import GraphOnlyMethod, OneStepModel, numpy_generator
-from hiergcn.model.config_types import CheckedConfig, Count, Positive, at_least
 from hiergcn.model.method import Features, Labelled
+from hiergcn.settings.fields import Count, MethodConfig, Positive, at_least, setting
 from hiergcn_experiments.methods.walks import NOWHERE, Walker
 
 
 @dataclass(frozen=True)
-class DeepWalkConfig(CheckedConfig):
+class DeepWalkConfig(MethodConfig):
     """Settings of walks, skip-gram and SVM; the defaults are the paper's for its larger graphs."""
 
-    walks: Count = 80
-    """Walks from each node."""
-    walk_length: Annotated[int, at_least(2)] = 40
-    """Nodes on each walk."""
-    window: Count = 10
-    """Largest distance on a walk between a node and its context."""
-    embedding: Count = 128
-    """Width of e."""
-    passes: Count = 1
-    """Times that the skip-gram reads the walks."""
-    C: Positive = 1.0
-    """Weight of the SVM's errors against its margin."""
+    closed_form: ClassVar[bool] = True
+
+    walks: Count = setting(80, "Walks from each node.")
+    walk_length: Annotated[int, at_least(2)] = setting(40, "Nodes on each walk.")
+    window: Count = setting(10, "Largest distance on a walk between a node and its context.")
+    embedding: Count = setting(128, "Width of e.")
+    passes: Count = setting(1, "Times that the skip-gram reads the walks.")
+    C: Positive = setting(1.0, "Weight of the SVM's errors against its margin.")
 
 
 class Sentences:

@@ -30,10 +30,11 @@ from torch import Tensor, nn
 
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import AdjacencyMethod, numpy_generator
-from hiergcn.model.config_types import Count, InputConfig, NonNegative, Positive, Rate, Scaling, Whole, at_least
 from hiergcn.model.method import Features, Labelled, NodeModel
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import SparseMatrix, propagate, symmetrically_normalised
+from hiergcn.settings.fields import Count, NonNegative, Positive, Rate, Whole, at_least, setting
+from hiergcn.settings.input_config import SCALING, InputConfig, Scaling
 from hiergcn_experiments.methods.walks import Walker
 
 Matrices = tuple[sp.csr_array, SparseMatrix]  # A (n, n) and Â
@@ -44,25 +45,20 @@ _PAIRS_AT_ONCE = 1 << 23  # bounds the memory of counting, besides the counts
 class DGCNConfig(InputConfig):
     """The settings; the defaults are those of the authors' script."""
 
-    hidden: Count = 32
-    """Width of the hidden layer."""
-    dropout: Rate = 0.1
-    """Dropout rate on the hidden layer."""
-    supervised: Literal["squared", "cross_entropy"] = "squared"
-    """Loss on labelled nodes: squared error of the softmax, or (the authors, on NELL) cross-entropy."""
-    output_relu: bool = True
-    """ReLU before the softmax, as in the authors' code."""
-    consistency: NonNegative = 15.0
-    """Factor of w_max."""
-    ramp: Whole = 120
-    """Epochs in which w(t) rises to w_max."""
-    walks: Count = 100
-    """Random walks from each node for the PPMI matrix."""
-    walk_length: Annotated[int, at_least(2)] = 2
-    """Nodes on each walk; 2 counts neighbours, and PPMI favours those that are rarely met."""
-    shift: Positive = 1.0
-    """k of the PPMI matrix."""
-    scaling: Scaling = "none"
+    hidden: Count = setting(32, "Width of the hidden layer.")
+    dropout: Rate = setting(0.1, "Dropout rate on the hidden layer.")
+    supervised: Literal["squared", "cross_entropy"] = setting(
+        "squared", "Loss on labelled nodes: squared error of the softmax, or (the authors, on NELL) cross-entropy."
+    )
+    output_relu: bool = setting(True, "ReLU before the softmax, as in the authors' code.")
+    consistency: NonNegative = setting(15.0, "Factor of w_max.")
+    ramp: Whole = setting(120, "Epochs in which w(t) rises to w_max.")
+    walks: Count = setting(100, "Random walks from each node for the PPMI matrix.")
+    walk_length: Annotated[int, at_least(2)] = setting(
+        2, "Nodes on each walk; 2 counts neighbours, and PPMI favours those that are rarely met."
+    )
+    shift: Positive = setting(1.0, "k of the PPMI matrix.")
+    scaling: Scaling = setting("none", SCALING)
 
 
 def co_occurrence(adjacency: sp.csr_array, walks: int, length: int, rng: np.random.Generator) -> sp.csr_array:

@@ -17,12 +17,14 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from hiergcn.model.config_types import Count, InputConfig
-from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNConfig, HGCNMethod, glorot
+from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNMethod, glorot
 from hiergcn.model.levels import Field, LevelTensors, Pooling
 from hiergcn.model.memory_cost import Layer, MemoryPlan, Workload, layers_memory
 from hiergcn.model.method import Features, Prepared
 from hiergcn.model.ops.dense import dense_product
+from hiergcn.settings.fields import Count, setting
+from hiergcn.settings.input_config import InputConfig
+from hiergcn.settings.methods import HGCNConfig
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,7 @@ class ExchangeConfig(HGCNConfig):
     """Settings of the network: those of H-GCN, and the number of layers."""
 
     removed: ClassVar[dict[str, Any]] = InputConfig.removed
-    exchange: Count = 4
-    """Layers in which all levels convolve and then exchange."""
+    exchange: Count = setting(4, "Layers in which all levels convolve and then exchange.")
 
 
 class ExchangeLayer(nn.Module):

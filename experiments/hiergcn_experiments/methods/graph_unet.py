@@ -18,28 +18,25 @@ from torch import Tensor
 
 from hiergcn.model.baselines.base import drawing_from
 from hiergcn.model.baselines.pyg import EdgeMethod, Edges, on_projected, pyg_layers
-from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling, TrueShare
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.sparse import FeatureLinear
+from hiergcn.settings.fields import Count, Rate, TrueShare, setting
+from hiergcn.settings.input_config import SCALING, InputConfig, Scaling
 
 
 @dataclass(frozen=True)
 class GraphUNetConfig(InputConfig):
     """The settings; the defaults are those of PyG's example on Cora."""
 
-    hidden: Count = 32
-    """Width of every hidden layer."""
-    depth: Count = 3
-    """Pooling layers."""
-    first_pool: Count = 2000
-    """Nodes that the first pooling keeps; a graph with no more nodes keeps the share `pool_ratio`."""
-    pool_ratio: TrueShare = 0.5
-    """Share of the nodes that each further pooling keeps."""
-    dropout: Rate = 0.92
-    """Dropout rate on the features."""
-    edge_dropout: Rate = 0.2
-    """Share of the edges dropped in a training step."""
-    scaling: Scaling = "none"
+    hidden: Count = setting(32, "Width of every hidden layer.")
+    depth: Count = setting(3, "Pooling layers.")
+    first_pool: Count = setting(
+        2000, "Nodes that the first pooling keeps; a graph with no more nodes keeps the share `pool_ratio`."
+    )
+    pool_ratio: TrueShare = setting(0.5, "Share of the nodes that each further pooling keeps.")
+    dropout: Rate = setting(0.92, "Dropout rate on the features.")
+    edge_dropout: Rate = setting(0.2, "Share of the edges dropped in a training step.")
+    scaling: Scaling = setting("none", SCALING)
 
 
 class GraphUNet(NodeModel):

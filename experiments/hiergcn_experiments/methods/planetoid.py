@@ -29,8 +29,9 @@ from torch import Tensor, nn
 
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import FlatMethod, numpy_generator
-from hiergcn.model.config_types import Count, InputConfig, Positive, Scaling, Share, Whole
 from hiergcn.model.method import Features, Labelled, NodeModel, Optimiser
+from hiergcn.settings.fields import Count, Positive, Share, Whole, setting
+from hiergcn.settings.input_config import SCALING, InputConfig, Scaling
 from hiergcn_experiments.methods.feature_rows import FewColumns, feature_rows, few_rows
 from hiergcn_experiments.methods.walks import Contexts, Walker, graph_contexts, in_batches, label_contexts
 
@@ -41,33 +42,26 @@ _SCORES_AT_ONCE = 1 << 26  # entries of the (nodes, contexts) matrix in memory t
 class PlanetoidTConfig(InputConfig):
     """Settings of the transductive form; the defaults are those of the authors' demo."""
 
-    embedding: Count = 50
-    """Width of h."""
-    walk_steps: Count = 10
-    """Steps of a random walk."""
-    window: Whole = 3
-    """Largest distance on a walk between a node and its context."""
-    batch: Count = 200
-    """Labelled nodes in a class step."""
-    graph_batch: Count = 200
-    """Walks in a graph-context step."""
-    label_batch: Count = 100
-    """Pairs in a label-context step."""
-    context_rate: Positive = 0.01
-    """Learning rate of both kinds of context; that of the classes is `learning_rate`."""
-    label_steps: Whole = 2000
-    """Label-context steps before the classes are learned."""
-    graph_steps: Whole = 70
-    """Graph-context steps before the classes are learned."""
-    negatives: Whole = 0
-    """Negative samples per context; 0 is a softmax over all nodes, as in the demo."""
-    graph_share: Share = 0.0
-    """Probability of a graph-context step before each class step."""
-    steps: Count = 10
-    """Class steps in an epoch, after which validation follows. The demos validate after each one."""
-    use_features: bool = True
-    """Without them p is p_h alone: the paper's Planetoid-G, and its transductive form on NELL."""
-    scaling: Scaling = "none"
+    embedding: Count = setting(50, "Width of h.")
+    walk_steps: Count = setting(10, "Steps of a random walk.")
+    window: Whole = setting(3, "Largest distance on a walk between a node and its context.")
+    batch: Count = setting(200, "Labelled nodes in a class step.")
+    graph_batch: Count = setting(200, "Walks in a graph-context step.")
+    label_batch: Count = setting(100, "Pairs in a label-context step.")
+    context_rate: Positive = setting(
+        0.01, "Learning rate of both kinds of context; that of the classes is `learning_rate`."
+    )
+    label_steps: Whole = setting(2000, "Label-context steps before the classes are learned.")
+    graph_steps: Whole = setting(70, "Graph-context steps before the classes are learned.")
+    negatives: Whole = setting(0, "Negative samples per context; 0 is a softmax over all nodes, as in the demo.")
+    graph_share: Share = setting(0.0, "Probability of a graph-context step before each class step.")
+    steps: Count = setting(
+        10, "Class steps in an epoch, after which validation follows. The demos validate after each one."
+    )
+    use_features: bool = setting(
+        True, "Without them p is p_h alone: the paper's Planetoid-G, and its transductive form on NELL."
+    )
+    scaling: Scaling = setting("none", SCALING)
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,18 @@ measured growth of neighbourhoods decides the number of steps, and the hierarchy
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
+from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.profile import STEPS, WEAK_HOMOPHILY, WORDS, GraphProfile, profile_graph, scaling_for
-from hiergcn.settings.settings import AUTO as AUTO
-from hiergcn.settings.settings import Choice, ChosenSettings, Settings, settings_for
-from hiergcn.settings.settings import is_automatic as is_automatic
-from hiergcn.settings.settings import method_for as method_for
+from hiergcn.settings.coarsening import CoarsenConfig
+from hiergcn.settings.registry import imported, method_info
+from hiergcn.settings.settings import Choice, ChosenSettings, Settings, method_for, settings_for
 
 PRESET = "adapted"
 LONG_RANGE = "long-range"
@@ -38,6 +37,36 @@ Coarsened = Callable[[int, CoarsenConfig], Hierarchy]
 """Returns the graph coarsened up to a number of levels."""
 
 
+@dataclass(frozen=True)
+class GraphFacts:
+    """What the rules of a method may ask of a graph."""
+
+    graph: Graph
+    split: Split
+    base: Settings
+    """Settings of the recipe, with the user's changes."""
+    changes: Mapping[str, Any]
+    """Settings that the user fixes, by name."""
+    coarsened: Coarsened
+    known_profile: GraphProfile | None = None
+
+    @cached_property
+    def profile(self) -> GraphProfile:
+        """Measured when it is first asked for."""
+        return self.known_profile or profile_graph(self.graph, self.split)
+
+    @cached_property
+    def scaling(self) -> Choice:
+        return Choice("scaling", *scaling_for(self.graph))
+
+    def levels(self) -> list[Choice]:
+        """Return the number of levels, for which the graph is coarsened; nothing if the user gives it."""
+        if "levels" in self.changes:
+            return []
+        most = MOST_LEVELS_LARGE if self.profile.large_diameter else MOST_LEVELS
+        return [_levels(self.profile, self.coarsened(most, self.base.coarsen))]
+
+
 def choose_settings(
     graph: Graph,
     split: Split,
@@ -51,7 +80,7 @@ def choose_settings(
 ) -> ChosenSettings:
     """Return the recipe of a preset or a named dataset; without either, settings adapted to the graph.
 
-    Methods without rules of their own keep their defaults.
+    A method adapts by the rules that it is registered with, and without rules only its scaling.
 
     Args:
         graph: with labels.
@@ -65,48 +94,44 @@ def choose_settings(
     base = settings_for(method, preset, dataset).override(changes)
     if preset or dataset or not hasattr(base.model, "scaling"):
         return ChosenSettings(base)
-    if method in ("hgcn", "hgcn-plus"):
-        made = coarsened or partial(coarsen, graph.adjacency)
-        found = _with_levels(graph, split, base, profile or profile_graph(graph, split), changes, made)
-    else:
-        found = _without_levels(graph, split, method, profile)
-    choices = tuple(one for one in found if one.setting not in changes)
-    adapted = base.override({one.setting: one.value for one in choices})
+    facts = GraphFacts(graph, split, base, changes, coarsened or partial(coarsen, graph.adjacency), profile)
+    rules = imported(method_info(method).adapt)
+    adapted = [facts.scaling] if rules is None else rules(facts)
+    choices = tuple(choice for choice in adapted if choice.setting not in changes)
+    settings = base.override({choice.setting: choice.value for choice in choices})
     advice = () if "class_weight" in changes else _advice(graph, split)
-    return ChosenSettings(replace(adapted, preset=PRESET), choices, advice)
+    return ChosenSettings(replace(settings, preset=PRESET), choices, advice)
 
 
-def _with_levels(
-    graph: Graph, split: Split, base: Settings, profile: GraphProfile, changes: Mapping[str, Any], coarsened: Coarsened
-) -> list[Choice]:
-    scaling, large = Choice("scaling", *scaling_for(graph)), profile.large_diameter
-    levels = []
-    if "levels" not in changes:  # only then is the graph coarsened here
-        deepest = coarsened(MOST_LEVELS_LARGE if large else MOST_LEVELS, base.coarsen)
-        levels = [_levels(profile, deepest)]
-    if base.method == "hgcn-plus":
-        rate = _learning_rate(scaling, 0.05)
-        hierarchy = _PLUS_LARGE if large else _PLUS_SMALL
-        return [_order(graph, profile), *levels, *hierarchy, scaling, _hidden(graph), rate, *_FOR_PLUS]
-    if large:
-        return [*levels, scaling, *_long_range()]
-    return [*levels, scaling, _hidden(graph), _dropout(graph, split), _learning_rate(scaling), *_FOR_HGCN]
+def for_hgcn(facts: GraphFacts) -> list[Choice]:
+    """Return settings of H-GCN; on graphs of large diameter, those of its recipe `long-range`."""
+    levels = facts.levels()
+    if facts.profile.large_diameter:
+        values = settings_for("hgcn", LONG_RANGE).values() | {"dropout": 0.0}
+        long_range = [Choice(setting, values[setting], reason) for setting, reason in _FOR_LONG_RANGE.items()]
+        return [*levels, facts.scaling, *long_range]
+    hidden, dropout, rate = _hidden(facts.graph), _dropout(facts), _learning_rate(facts.scaling)
+    return [*levels, facts.scaling, hidden, dropout, rate, *_FOR_HGCN]
 
 
-def _without_levels(graph: Graph, split: Split, method: str, profile: GraphProfile | None) -> list[Choice]:
-    scaling = Choice("scaling", *scaling_for(graph))
-    if method == "gcn":
-        homophily = (profile or profile_graph(graph, split)).adjusted_homophily
-        differ = homophily is not None and homophily < WEAK_HOMOPHILY
-        bias = [Choice("bias", True, "neighbours tend to differ in class")] if differ else []
-        return [scaling, _hidden(graph), _learning_rate(scaling), *bias]
-    return [scaling, _hidden(graph)] if method == "mlp" else [scaling]
+def for_hgcn_plus(facts: GraphFacts) -> list[Choice]:
+    """Return settings of H-GCN+."""
+    hierarchy = [*facts.levels(), *(_PLUS_LARGE if facts.profile.large_diameter else _PLUS_SMALL)]
+    hidden, rate = _hidden(facts.graph), _learning_rate(facts.scaling, 0.05)
+    return [_order(facts.graph, facts.profile), *hierarchy, facts.scaling, hidden, rate, *_FOR_PLUS]
 
 
-def _long_range() -> list[Choice]:
-    """Return settings of `recipes/hgcn/long-range.toml`, with their reasons, for a network without further columns."""
-    values = settings_for("hgcn", LONG_RANGE).values() | {"dropout": 0.0}
-    return [Choice(setting, values[setting], reason) for setting, reason in _FOR_LONG_RANGE.items()]
+def for_gcn(facts: GraphFacts) -> list[Choice]:
+    """Return settings of GCN, with biases if neighbours differ in class."""
+    homophily = facts.profile.adjusted_homophily
+    differ = homophily is not None and homophily < WEAK_HOMOPHILY
+    bias = [Choice("bias", True, "neighbours tend to differ in class")] if differ else []
+    return [facts.scaling, _hidden(facts.graph), _learning_rate(facts.scaling), *bias]
+
+
+def for_mlp(facts: GraphFacts) -> list[Choice]:
+    """Return settings of a perceptron."""
+    return [facts.scaling, _hidden(facts.graph)]
 
 
 _FOR_HGCN = (
@@ -200,7 +225,8 @@ def _hidden(graph: Graph) -> Choice:
     return Choice("hidden", 64, f"the graph has {SMALL} nodes or more")
 
 
-def _dropout(graph: Graph, split: Split) -> Choice:
+def _dropout(facts: GraphFacts) -> Choice:
+    graph, split = facts.graph, facts.split
     assert graph.strata is not None
     per_class = split.train.size / np.unique(graph.strata[split.train]).size
     rate = 0.6 if per_class <= FEW_LABELS else 0.5 if per_class <= MANY_LABELS else 0.3

@@ -8,9 +8,9 @@ after earlier runs of the benchmark, see docs/results/choosing: the portfolio is
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hiergcn.model.registry import method_class, method_title
-from hiergcn.settings.setting_table import check_for_any, parsed_changes
-from hiergcn.settings.settings import AUTO, has_recipe, is_automatic, method_for, method_of, recipe_layers
+from hiergcn.settings.recipes import has_recipe, method_of, recipe_layers
+from hiergcn.settings.registry import config_class, method_title
+from hiergcn.settings.settings import AUTO, check_for_any, is_automatic, method_for, parsed_changes
 
 if TYPE_CHECKING:
     from hiergcn.graph.profile import GraphProfile
@@ -103,8 +103,8 @@ class Entry(NamedTuple):
 
     @property
     def uses_features(self) -> bool:
-        relearns: bool = method_class(self.method).relearns  # from labels alone
-        return not relearns
+        label_only: bool = config_class(self.method).label_only
+        return not label_only
 
     @property
     def draws(self) -> bool:

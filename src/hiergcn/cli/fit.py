@@ -120,14 +120,13 @@ def fit(
     if is_first_rank():
         check_room(folder, run_size(read.graph, seeds))
 
-    from hiergcn.choose.adapt import AUTO
     from hiergcn.choose.budget import default_limit
     from hiergcn.cli.progress import FitProgress, Progress
     from hiergcn.cli.summary import print_summary
     from hiergcn.model.ops.ranks import joined, rank_device
     from hiergcn.run.fit import baselines_for, checkpoint_of, drawn_split
     from hiergcn.run.fit import fit as run_fit
-    from hiergcn.settings.settings import settings_for
+    from hiergcn.settings.settings import AUTO, settings_for
     from hiergcn.workers.machine import workers_for
 
     if method != AUTO:

@@ -6,16 +6,16 @@ import typer
 
 from hiergcn.cli import options
 from hiergcn.cli.terminal import console, print_table
-from hiergcn.model.registry import method_about, method_names, method_title
+from hiergcn.settings.registry import method_about, method_names, method_title
 
 TITLES = {"model": "Method", "train": "Training", "coarsen": "Coarsening"}
 
 
 def models() -> None:
     """List the methods and what each does."""
-    from hiergcn.settings.setting_table import method_facts
+    from hiergcn.settings.registry import config_class
 
-    only = {name: "" if method_facts(name).predicts_numbers else " Classes only." for name in method_names()}
+    only = {name: "" if config_class(name).predicts_numbers else " Classes only." for name in method_names()}
     rows = [(name, method_about(name) + only[name]) for name in method_names()]
     screen = console()
     screen.print("--model auto tries several of these on your graph and combines those that validation supports.\n")
@@ -37,11 +37,11 @@ def settings(
     ] = None,
 ) -> None:
     """List the settings of a method: values, default and meaning."""
-    from hiergcn.settings.setting_table import GROUPS, method_settings, without_effect
-    from hiergcn.settings.settings import default_preset, default_settings, method_of, preset_names
+    from hiergcn.settings.recipes import default_preset, method_of, preset_names
+    from hiergcn.settings.settings import GROUPS, method_settings, settings_for, without_effect
 
     method = method_of(model, preset)
-    known, values = method_settings(method), default_settings(method, preset)
+    known, values = method_settings(method), settings_for(method, preset).values()
     screen = console()
     shown = preset or default_preset(method, None)
     screen.print(f"{method_title(method)}: {method_about(method)}", soft_wrap=True)

@@ -14,7 +14,7 @@ import typer
 from hiergcn.cli.terminal import console, is_first_rank, printable
 from hiergcn.datasets import dataset_names
 from hiergcn.errors import InputError
-from hiergcn.model.registry import method_names
+from hiergcn.settings.registry import method_names
 
 if TYPE_CHECKING:
     from hiergcn.run.source import Data as ReadData
@@ -48,7 +48,7 @@ def complete_data(incomplete: str) -> list[str]:
 
 def complete_model(incomplete: str) -> list[tuple[str, str]]:
     """Return the methods that begin with a text, with their descriptions."""
-    from hiergcn.model.registry import method_about
+    from hiergcn.settings.registry import method_about
 
     about = {AUTO: "Choose and combine methods for the graph."} | {name: method_about(name) for name in method_names()}
     return [(name, text) for name, text in about.items() if name.startswith(incomplete)]
@@ -62,7 +62,7 @@ def complete_models(incomplete: str) -> list[str]:
 
 def complete_preset(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the presets of the named method, or of H-GCN, that begin with a text."""
-    from hiergcn.settings.settings import preset_names
+    from hiergcn.settings.recipes import preset_names
 
     model = ctx.params.get("model")
     return [name for name in preset_names(model if model in method_names() else "hgcn") if name.startswith(incomplete)]
@@ -70,7 +70,7 @@ def complete_preset(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_setting(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the settings of the named method, or of H-GCN+, that begin with a text, with their meaning."""
-    from hiergcn.settings.setting_table import method_settings
+    from hiergcn.settings.settings import method_settings
 
     model = ctx.params.get("model")
     known = method_settings(model if model in method_names() else "hgcn-plus")

@@ -14,7 +14,6 @@ from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, metrics_for
 from hiergcn.report.headline import doubt_sentence, headline
 from hiergcn.report.leaderboard import Board, Row, board_of
 from hiergcn.run.run import Run
-from hiergcn.settings.setting_table import method_facts
 
 _FILES = {
     "Predictions": "predictions.csv",
@@ -48,7 +47,7 @@ def _print_classes(out: Console, run: Run, board: Board) -> None:
     if not board.automatic:  # else seeds are of the first candidate alone
         out.print()
         _print_seeds(out, run)
-    if run.hierarchy is not None and any(method_facts(member.settings.method).uses_hierarchy for member in run.members):
+    if run.hierarchy is not None and any(member.settings.model.uses_hierarchy for member in run.members):
         rows = [(f"{k}", f"{level.n_nodes:,}", f"{level.n_edges:,}") for k, level in enumerate(run.hierarchy.levels)]
         out.print()
         print_table(out, ("level", "nodes", "edges"), rows, title="Hierarchy", words=())
@@ -89,7 +88,7 @@ def _print_end(out: Console, run: Run, board: Board, folder: Path | None, asked:
     if run.interrupted:
         those = "the candidates and seeds that were finished" if board.automatic else f"{done} of {asked} seeds"
         out.print(f"Stopped early: the answer is that of {those}.", style="yellow")
-    elif board.automatic and done < asked and not method_facts(run.settings.method).relearns:
+    elif board.automatic and done < asked and not run.settings.model.label_only:
         out.print(f"There was time for {done} of {asked} seeds; a longer --time-limit trains the others.")
     out.print()
     none = run.doubtful is None or not len(run.doubtful)

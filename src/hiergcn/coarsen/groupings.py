@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from hiergcn.coarsen.contraction import group_members
 from hiergcn.coarsen.equivalence import equivalence_classes, equivalence_groups, neighbour_hashes
 from hiergcn.coarsen.matching import UNBOUNDED, match_most_similar, visiting_order, weight_bound
-from hiergcn.coarsen.strategy import CoarsenConfig, register_strategy
 from hiergcn.compiled.csr import Bools, Int32s, Int64s, frozen, rows_of
 from hiergcn.compiled.jit import kernel, mix
+from hiergcn.settings.coarsening import CoarsenConfig, register_strategy
 
 
 @register_strategy("hgcn")

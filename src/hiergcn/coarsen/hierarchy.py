@@ -10,11 +10,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from hiergcn.coarsen.contraction import group_sums
-from hiergcn.coarsen.strategy import CoarsenConfig
 from hiergcn.compiled.csr import Int32s, Int64s, frozen, is_one_number
 from hiergcn.errors import InputError
 from hiergcn.fragments import card, table
 from hiergcn.graph.adjacency import edge_count, reordered_adjacency
+from hiergcn.settings.coarsening import CoarsenConfig
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,11 +8,11 @@ import scipy.sparse as sp
 
 from hiergcn.coarsen.contraction import contract, group_sums, number_groups
 from hiergcn.coarsen.hierarchy import Hierarchy, Level
-from hiergcn.coarsen.strategy import CoarsenConfig, find_strategy, strategy_name
 from hiergcn.compiled.csr import frozen, matrix_of, rows_of
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.adjacency import checked_adjacency
+from hiergcn.settings.coarsening import CoarsenConfig, find_strategy, strategy_name
 
 
 def coarsen(

@@ -12,10 +12,10 @@ import numpy as np
 
 from hiergcn.coarsen.hierarchy import Hierarchy, Level
 from hiergcn.coarsen.multilevel import coarsen
-from hiergcn.coarsen.strategy import CoarsenConfig
 from hiergcn.compiled.csr import Bools, Float64s, Int64s, Rows, frozen, matrix_of, rows_of
 from hiergcn.compiled.jit import kernel
 from hiergcn.errors import InputError
+from hiergcn.settings.coarsening import CoarsenConfig
 
 PIECES = 16
 """About how many pieces a part is made of: many make parts of even size, few keep neighbours together."""

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from hiergcn.coarsen.hierarchy import Hierarchy, Level
-from hiergcn.coarsen.strategy import CoarsenConfig
 from hiergcn.compiled.csr import Int32s, Int64s
+from hiergcn.settings.coarsening import CoarsenConfig
 
 Rows = list[dict[int, float]]  # of each node: neighbour -> edge weight, with a self-loop under its own index
 

@@ -15,7 +15,7 @@ from hiergcn.evaluate.paired import TEST, PairedDifference, Scores
 from hiergcn.files import naming, written_whole
 from hiergcn.fragments import card, sentence
 from hiergcn.graph.split import PUBLIC, SplitSpec, parse_splits, splits_text
-from hiergcn.model.registry import method_names, method_title
+from hiergcn.settings.registry import method_names, method_title
 from hiergcn.settings.settings import Settings
 from hiergcn.workers.memory import Peak
 

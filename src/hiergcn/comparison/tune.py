@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from hiergcn.choose.adapt import choose_settings, method_for
+from hiergcn.choose.adapt import choose_settings
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.files import naming, written_whole
 from hiergcn.graph import Graph, Split
-from hiergcn.model.config_types import SCALINGS
 from hiergcn.run.fit import check_classes, fit, in_canonical_order, own_split
-from hiergcn.settings.settings import GROUPS, Settings, settings_for
+from hiergcn.settings.input_config import SCALINGS
+from hiergcn.settings.settings import GROUPS, Settings, method_for, settings_for
 from hiergcn.train.trainer import Trainer
 from hiergcn.workers.memory_plan import unit_request
 from hiergcn.workers.pool import Engine, Pool, Reply, Request, Send, Work

@@ -16,8 +16,7 @@ softmax and the loss (Eq. 9) of training are in `Labelled.loss`, the softmax of 
 `train/selection.py`.
 """
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,54 +25,13 @@ from torch import Tensor, nn
 from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling, Whole
 from hiergcn.model.features import feature_tensor
-from hiergcn.model.levels import Field, HierarchyTensors, LevelTensors, Pooling
+from hiergcn.model.levels import Field, HierarchyTensors, LevelTensors
 from hiergcn.model.memory_cost import Layer, MemoryPlan, Workload, layers_memory
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
 from hiergcn.model.ops.dropout import ReplicaGenerator
-from hiergcn.model.ops.layer import ChannelMix, choose_backend, convolve
-
-
-@dataclass(frozen=True)
-class HGCNConfig(InputConfig):
-    """Settings of the network. The defaults follow the paper's text (preset `paper`).
-
-    "Reference" below is the authors' code (preset `reference`).
-    """
-
-    removed: ClassVar[dict[str, Any]] = {**InputConfig.removed, "exchange": 0}
-    levels: Whole = 4
-    """Coarsening layers L. The paper: 4 (9 layers) on citation networks, 5 (11 layers) on NELL."""
-    hidden: Count = 32
-    """Width d of every hidden layer. The text gives none; 32 as in the authors' code on Cora."""
-    channels: Count = 4
-    """Channels c of each coarsening and refining layer."""
-    weight_embedding: Whole = 8
-    """Width p of the node-weight embedding; 0 leaves it out. The text gives none; 8 as in the authors' code on Cora."""
-    dropout: Rate = 0.85
-    """Dropout rate on the input of each layer."""
-    pooling: Pooling = "sum"
-    """Eq. 4 sums. Reference: l2, which divides by the square root of the group's size."""
-    channel_mix: ChannelMix = "after_relu"
-    """The text weighs channels after their ReLU (w_j = 1/c at first). Reference: before it, w_j Glorot-initialised."""
-    output_relu: bool = True
-    """ReLU before the softmax, as in Eq. 8. Reference: none."""
-    output_channels: Count = 1
-    """Channels of the output layer. Reference: as many as in other layers."""
-    embed_input: bool = True
-    """Node-weight embedding in the first layer too ("in every coarsening and refining layer"). Reference: not there."""
-    scaling: Scaling = "row"
-    """Feature scaling: rows sum to 1, as in Kipf & Welling, whose setting the paper follows."""
-    coarsening: bool = True
-    """False keeps layers and short-cuts, but every level is the input graph (the paper's first ablation)."""
-    round_weights: bool = False
-    """Round node weights to powers of two. Otherwise many large hyper-nodes have a row of V to themselves, which then
-    stands for their place. Not in the paper."""
-    own_weights: bool = False
-    """Weights φ of its own for each node beside θ: Â [H ‖ S] θ + [H ‖ S] φ instead of Â [H ‖ S] θ. Not in the paper."""
-    networks: Count = 1
-    """Networks in an ensemble, trained independently; their mean probabilities predict."""
+from hiergcn.model.ops.layer import choose_backend, convolve
+from hiergcn.settings.methods import HGCNConfig
 
 
 class GraphConvolution(nn.Module):
@@ -276,9 +234,7 @@ def glorot(parameter: nn.Parameter, fan_in: int, fan_out: int, generator: torch.
 class HGCNMethod(Method):
     """H-GCN as a method: the hierarchy becomes tensors once, each seed gets its own network."""
 
-    uses_hierarchy = True
     replicates = True
-    predicts_numbers = True
 
     def __init__(self, config: HGCNConfig) -> None:
         self.config = config

@@ -175,17 +175,14 @@ class Prepared:
 
 
 class Method(ABC):
-    """A way to classify nodes: prepares a graph once, then builds a model for each seed."""
+    """A way to classify nodes: prepares a graph once, then builds a model for each seed.
 
-    uses_hierarchy: bool = False
+    What is known of a method without importing torch is in its settings, see `MethodConfig`.
+    """
+
     replicates: bool = False
     """Whether its models can train side by side under `torch.vmap`. They must inherit `step`, their objective must be
     the same in every epoch, and their products and dropout must come from `ops`."""
-    learns_at_once: bool = False
-    """Whether the first step learns everything, without gradients. Then no training setting has an effect."""
-    predicts_numbers: bool = False
-    """Whether its models also learn numbers: built for one class, they return one column, and `Labelled.loss` of it is
-    their objective."""
     inductive: bool = True
     """Whether a trained model applies to other nodes; False if it has parameters for each node."""
 
@@ -193,8 +190,6 @@ class Method(ABC):
     """Whether `prepare` uses the training labels, so that each split is prepared by itself."""
     needs_whole: bool = False
     """Whether its inputs come from all over the graph, which a batch does not have."""
-    relearns: bool = False
-    """Whether a model is its training labels alone. On another graph it learns again from those that it finds there."""
 
     @abstractmethod
     def prepare(
@@ -227,11 +222,8 @@ class WrappedMethod(Method):
 
     def __init__(self, method: Method) -> None:
         self.method = method
-        self.uses_hierarchy, self.replicates = method.uses_hierarchy, method.replicates
-        self.learns_at_once, self.inductive = method.learns_at_once, method.inductive
-        self.predicts_numbers = method.predicts_numbers
-        self.uses_labels, self.relearns = method.uses_labels, method.relearns
-        self.needs_whole = method.needs_whole
+        self.replicates, self.inductive = method.replicates, method.inductive
+        self.uses_labels, self.needs_whole = method.uses_labels, method.needs_whole
 
     def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, Tensor]:
         return self.method.statistics(task, hierarchy)

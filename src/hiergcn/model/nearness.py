@@ -28,7 +28,7 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.neighbourhoods import hops_to_classes, within_hops
 from hiergcn.graph.task import Task
-from hiergcn.model.features import hop_counts
+from hiergcn.model.inputs import hop_counts
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, WrappedMethod
 from hiergcn.model.ops.sparse import FeatureLinear
 
@@ -156,7 +156,7 @@ class NearnessMethod(WrappedMethod):
 
     def __init__(self, method: Method, weight: float = 0.5, shares: bool = False, counts: bool = False) -> None:
         super().__init__(method)
-        self.weight, self.shares, self.counts, self.predicts_numbers = weight, shares, counts, False
+        self.weight, self.shares, self.counts = weight, shares, counts
         self.uses_labels = self.needs_whole = True
 
     def prepare(

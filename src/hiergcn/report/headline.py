@@ -11,11 +11,11 @@ from hiergcn.advise.label_check import caution
 from hiergcn.datasets.dataset_info import dataset_info
 from hiergcn.evaluate.conformal import describe_intervals
 from hiergcn.evaluate.metrics import accuracy_interval
-from hiergcn.model.registry import method_title
 from hiergcn.report.classes import Classes
 from hiergcn.report.leaderboard import Board
 from hiergcn.report.shown import ShownRun
 from hiergcn.report.template import mean_and_std
+from hiergcn.settings.registry import method_title
 from hiergcn.settings.settings import AUTO
 
 FEW_NODES = 10

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hiergcn.choose.portfolio import PORTFOLIO, candidate_title
 from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, accuracy_interval, metrics_for, result_key
 from hiergcn.fragments import duration, percent, sentence, table
-from hiergcn.model.registry import method_title
 from hiergcn.report.template import in_percent, in_seconds, mean_and_std, signed
+from hiergcn.settings.registry import method_title
 from hiergcn.settings.settings import AUTO
 
 if TYPE_CHECKING:  # imported when a page is made

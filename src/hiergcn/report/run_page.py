@@ -25,7 +25,7 @@ from hiergcn.report.shown import ShownRun
 from hiergcn.report.still import class_map, levels_pictures
 from hiergcn.report.template import in_script, rendered, script, settings_rows
 from hiergcn.report.tree_layout import Tree, layout
-from hiergcn.settings.settings import recipe_files
+from hiergcn.settings.recipes import recipe_files
 
 SHOWN_SIZES = 8
 """Sizes of prediction sets that have a row of their own."""

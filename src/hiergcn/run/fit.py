@@ -17,7 +17,7 @@ from hiergcn.advise.doubtful import MOST_NODES, Doubts
 from hiergcn.advise.label_check import doubtful_labels, judge_labels, without_doubtful
 from hiergcn.advise.sampling import DEPTH
 from hiergcn.advise.suggest import page_suggestions
-from hiergcn.choose.adapt import choose_settings, is_automatic
+from hiergcn.choose.adapt import choose_settings
 from hiergcn.choose.auto import Automatic, choose
 from hiergcn.choose.candidate import Trained
 from hiergcn.coarsen import CoarsenConfig, Hierarchy
@@ -29,12 +29,13 @@ from hiergcn.explain.votes import MOST_EDGES, votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.split import ALL_PARTS
-from hiergcn.model.registry import method_class
 from hiergcn.report.leaderboard import Row
 from hiergcn.run.folder import DOUBTFUL, SUGGESTIONS
 from hiergcn.run.predict import Member
 from hiergcn.run.run import Run
-from hiergcn.settings.settings import AUTO, ChosenSettings, Settings, published
+from hiergcn.settings.recipes import published
+from hiergcn.settings.registry import config_class
+from hiergcn.settings.settings import AUTO, ChosenSettings, Settings, is_automatic
 from hiergcn.train.checkpoint import EVERY, Checkpoint, digest
 from hiergcn.train.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitEvent, SettingsChosen, SplitChosen
 from hiergcn.train.seeds import AllSeedsFailedError as AllSeedsFailedError
@@ -249,7 +250,7 @@ def _baseline(
     graph = trainer.graph
     if name == "mlp" and not graph.has_own_features:
         return Row(name, name, left_out="has nothing to learn from: the nodes have no features")
-    seeds = seeds[: 1 if method_class(name).relearns else BASELINE_SEEDS]  # labels alone give the same for every seed
+    seeds = seeds[: 1 if config_class(name).label_only else BASELINE_SEEDS]  # labels alone give the same for every seed
     try:
         settings = choose_settings(graph, split, model=name, dataset=dataset, coarsened=trainer.coarsened).settings
         trainer.plan(settings)  # refuses what does not fit into memory

@@ -23,13 +23,12 @@ from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import LabelModel
-from hiergcn.model.baselines.grand import GRANDConfig
+from hiergcn.model.build import build_method
 from hiergcn.model.ensemble import first_member_weights
+from hiergcn.model.inputs import candidate_name
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, activated, with_weights
 from hiergcn.model.plus.components import Components, ThroughComponents
-from hiergcn.model.plus.network import HGCNPlusConfig
-from hiergcn.model.registry import build_method
-from hiergcn.settings.setting_table import method_facts
+from hiergcn.settings.methods import GRANDConfig, HGCNPlusConfig
 from hiergcn.settings.settings import Settings
 from hiergcn.train.seeds import turn_of
 from hiergcn.workers.machine import choose_device, one_thread
@@ -61,12 +60,7 @@ class Member:
     @property
     def name(self) -> str:
         """The method, with its label inputs, such as `gcn+harmonic`."""
-        model: Any = self.settings.model
-        columns = "" if not getattr(model, "harmonic", False) else "+sharp" if model.sharp else "+harmonic"
-        columns += "+degrees" if getattr(model, "degrees", False) else ""
-        columns += "+hops" if getattr(model, "hop_counts", False) or getattr(model, "hop_means", False) else ""
-        columns += "+nearness" if getattr(model, "nearness", False) else ""
-        return self.settings.method + columns
+        return candidate_name(self.settings.method, self.settings.model)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the weights."""
@@ -75,7 +69,7 @@ class Member:
 
     @property
     def uses_features(self) -> bool:
-        return not build_method(self.settings.method, self.settings.model).relearns
+        return not self.settings.model.label_only
 
 
 class Model:
@@ -120,8 +114,10 @@ class Model:
     @property
     def inductive(self) -> bool:
         """Whether every member applies to other nodes."""
-        methods = [build_method(one.settings.method, one.settings.model) for one in self.members]
-        return all(method.inductive or method.relearns for method in methods)
+        return all(
+            one.model.label_only or build_method(one.method, one.model).inductive
+            for one in (member.settings for member in self.members)
+        )
 
     def encoded(self, graph: Graph) -> Graph:
         """Return a graph with the features that the model takes: matched by name, or made from the edges."""
@@ -196,9 +192,9 @@ class Model:
             prepared: Prepared | None = None
             for member in alike:
                 if prepared is None:
-                    hierarchy = self._hierarchy_of(graph, settings) if method.uses_hierarchy else None
+                    hierarchy = self._hierarchy_of(graph, settings) if settings.model.uses_hierarchy else None
                     prepared = method.prepare(task, hierarchy, place, member.weights)
-                if method.relearns:
+                if settings.model.label_only:
                     yield _relearned(method, prepared, task, place), prepared.features
                     continue
                 try:
@@ -339,7 +335,7 @@ def explain(
     explanation = explain_node(
         attribution(ordered, device),
         ordered.adjacency,
-        model.hierarchy if method_facts(model.explained.settings.method).uses_hierarchy else None,
+        model.hierarchy if model.explained.settings.model.uses_hierarchy else None,
         run.table.iloc[order].reset_index(drop=True),
         run.probabilities[order],
         node,

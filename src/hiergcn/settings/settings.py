@@ -1,26 +1,17 @@
-"""Settings: everything that decides a run, apart from the data, the seeds and the device. Recipes hold presets of them.
+"""Settings: everything that decides a run, apart from the data, the seeds and the device."""
 
-`recipes/<method>/<preset>.toml` holds a preset, `<preset>.<dataset>.toml` what differs on one dataset. If no preset is
-named it is `default`, which starts from `paper` if the method has both; without a `default` it is `paper`, or else the
-first by name. A recipe that names another `method` stands for that method's preset of the same name.
-"""
-
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from hiergcn.errors import InputError
-from hiergcn.model.registry import config_class, method_recipes
-from hiergcn.settings.setting_table import GROUPS as GROUPS
-from hiergcn.settings.setting_table import effective, method_settings, parsed_changes, without_effect
-from hiergcn.settings.train_config import TrainConfig
-
-if TYPE_CHECKING:
-    from hiergcn.coarsen import CoarsenConfig  # imports numba, which presets do not need
-
+from hiergcn.settings.coarsening import CoarsenConfig
+from hiergcn.settings.fields import Setting, settings_of
+from hiergcn.settings.recipes import default_preset, method_of, recipe_layers
+from hiergcn.settings.registry import config_class, method_info
+from hiergcn.settings.training import TrainConfig
 
 T = TypeVar("T")
 
@@ -28,6 +19,7 @@ AUTO = "auto"
 """Name of the automatic choice among methods."""
 DEFAULT = "hgcn-plus"
 """Method for a graph without a recipe; it had the best validation accuracy on the graphs that were tried."""
+GROUPS = ("model", "train", "coarsen")
 
 
 @dataclass(frozen=True)
@@ -38,7 +30,7 @@ class Settings:
     preset: str
     model: Any
     train: TrainConfig
-    coarsen: "CoarsenConfig"
+    coarsen: CoarsenConfig
 
     def values(self) -> dict[str, Any]:
         """Return all settings of the three groups, by name."""
@@ -62,8 +54,6 @@ class Settings:
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Self:
-        from hiergcn.coarsen import CoarsenConfig
-
         return cls(
             method=saved["method"],
             preset=saved["preset"],
@@ -99,7 +89,7 @@ class ChosenSettings:
     @property
     def reasons(self) -> dict[str, str]:
         """The reason for each chosen setting, by its name."""
-        return {one.setting: one.reason for one in self.choices}
+        return {choice.setting: choice.reason for choice in self.choices}
 
 
 def is_automatic(model: str | None, preset: str | None = None, dataset: str | None = None) -> bool:
@@ -117,87 +107,82 @@ def settings_for(method: str = "hgcn", preset: str | None = None, dataset: str |
 
     A preset may belong to another method: `plus` of hgcn gives settings of hgcn-plus.
     """
-    from hiergcn.coarsen import CoarsenConfig
-
     method = method_of(method, preset)
-    model, train, coarsen = config_class(method)(), TrainConfig(), CoarsenConfig()
     preset = preset or default_preset(method, dataset)
+    settings = Settings(method, preset, config_class(method)(), TrainConfig(), CoarsenConfig())
     for layer in recipe_layers(method, preset, dataset):
-        model = replace(model, **layer.get("model", {}))
-        train = replace(train, **layer.get("train", {}))
-        coarsen = replace(coarsen, **layer.get("coarsen", {}))
-    return Settings(method, preset, model, train, coarsen)
-
-
-def default_settings(method: str, preset: str | None = None) -> dict[str, Any]:
-    """Return the defaults of every setting of a method, by name, with those of its preset."""
-    values = {name: one.default for name, one in method_settings(method).items()}
-    for layer in recipe_layers(method, preset or default_preset(method, None), None):
-        for group in GROUPS:
-            values |= layer.get(group, {})
-    return values
+        groups = {group: replace(getattr(settings, group), **layer.get(group, {})) for group in GROUPS}
+        settings = replace(settings, **groups)
+    return settings
 
 
 @cache
-def recipe_files(method: str) -> dict[str, dict[str, Any]]:
-    """Return every recipe of a method, by its file name without the ending."""
-    package, path = method_recipes(method)
-    folder = files(package).joinpath(path)
-    if not folder.is_dir():
-        return {}
-    return {
-        entry.name.removesuffix(".toml"): tomllib.loads(entry.read_text(encoding="utf-8"))
-        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
-        if entry.name.endswith(".toml")
-    }
+def method_settings(method: str) -> dict[str, Setting]:
+    """Return the settings of a method in all groups, by name, with the defaults of their classes."""
+    classes: Any = zip(GROUPS, (config_class(method), TrainConfig, CoarsenConfig), strict=True)
+    known = [setting._replace(group=group) for group, config in classes for setting in settings_of(config).values()]
+    return {setting.name: setting for setting in known}
 
 
-def preset_names(method: str) -> tuple[str, ...]:
-    """Return the presets of a method; `default` is one if it has a recipe or can start from `paper`."""
-    names = {name.split(".")[0] for name in recipe_files(method)}
-    return tuple(sorted(names | {"default"} if "paper" in names else names))
+def without_effect(method: str, group: str) -> str | None:
+    """Return why the settings of a group do not matter to a method; None if they do."""
+    config = config_class(method)
+    if group == "train" and config.closed_form:
+        return f"{method} learns in one step and without gradients"
+    if group == "coarsen" and not config.uses_hierarchy:
+        return f"{method} does not coarsen the graph"
+    return None
 
 
-def has_recipe(method: str, dataset: str) -> bool:
-    """Return whether a method has a recipe for this very dataset."""
-    return any(name.endswith(f".{dataset}") for name in recipe_files(method))
+def parsed_changes(method: str, changes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return changed settings with their values, by group. Refuse unknown names, wrong values and those without effect.
+
+    What depends on several settings is checked by their class.
+    """
+    known, grouped = method_settings(method), dict[str, dict[str, Any]]()
+    for name, value in changes.items():
+        if name not in known:
+            raise InputError(f"{method} has no setting named {name!r}{_hint(method, name, known)}")
+        setting = known[name]
+        if why := without_effect(method, setting.group):
+            raise InputError(f"{name} has no effect here: {why}; leave it out.")
+        grouped.setdefault(setting.group, {})[name] = setting.parsed(value)
+    return grouped
 
 
-def published(method: str, dataset: str) -> float | None:
-    """Return the accuracy that was published for the method on the dataset, a fraction of 1."""
-    found = (recipe.get("published", {}).get(dataset) for recipe in recipe_files(method).values())
-    return next((float(accuracy) for accuracy in found if accuracy is not None), None)
+def effective(method: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the changes that the method has and that matter to it."""
+    known = method_settings(method)
+    return {name: changes[name] for name in changes if name in known and not without_effect(method, known[name].group)}
 
 
-def default_preset(method: str, dataset: str | None) -> str:
-    """Return the preset that is used if none is named."""
-    found = recipe_files(method)
-    for preset in ("default", "paper"):
-        if {preset, f"{preset}.{dataset}"} & set(found):
-            return preset
-    return min(found)
+def check_for_any(methods: Collection[str], changes: Mapping[str, Any]) -> None:
+    """Refuse settings that none of the methods has, and values that one of them does not take."""
+    known = {name for method in methods for name in method_settings(method)}
+    for name in changes:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else "; see `hiergcn settings MODEL`, and name that model."
+            raise InputError(f"No candidate has a setting {name!r}{hint}")
+    for method in methods:
+        parsed_changes(method, effective(method, changes))
 
 
-def method_of(method: str, preset: str | None) -> str:
-    """Return the method that a preset belongs to: another one if its recipe names it."""
-    named: str = recipe_files(method).get(preset or "", {}).get("method", method)
-    return named
+def _hint(method: str, name: str, known: Collection[str]) -> str:
+    """Return the end of a sentence about an unknown setting: the model that has it, or the nearest name."""
+    near = get_close_matches(name, known, n=1)
+    sibling = method_info(method).sibling
+    if sibling and method_settings(sibling).get(name, Setting("", None, None, "")).group == "model":
+        alike = [other for other in sorted(known) if other.endswith(f"_{name}")] or near  # dropout: input_dropout
+        nearest = f", or set {' or '.join(alike)}" if alike else ""
+        return f", but {sibling} has: choose that model{nearest}."
+    return f"; did you mean {near[0]}?" if near else f"; the settings are {', '.join(sorted(known))}."
 
 
-def recipe_layers(method: str, preset: str, dataset: str | None) -> list[dict[str, Any]]:
-    """Return the recipes that make up a preset; later ones override earlier ones."""
-    found = recipe_files(method)
-    if preset not in preset_names(method):
-        raise InputError(f"{method} has no preset named {preset!r}; choose one of {', '.join(preset_names(method))}.")
-    bases = [preset] if preset in found else ["paper", preset]
-    names = bases + [f"{base}.{dataset}" for base in bases]
-    return [found[name] for name in names if name in found]
-
-
-def _loaded(kind: type[T], saved: Mapping[str, Any]) -> T:
+def _loaded(config: type[T], saved: Mapping[str, Any]) -> T:
     """Return a group of settings without removed ones, which change nothing at their default."""
-    removed: dict[str, Any] = getattr(kind, "removed", {})
-    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    removed: dict[str, Any] = getattr(config, "removed", {})
+    known = {field.name for field in fields(config)}  # type: ignore[arg-type]
     for name, value in saved.items():
         if value != removed.get(name, value):
             raise InputError(f"The run has {name}={value}, a setting that was removed; run the fit again.")
@@ -205,4 +190,4 @@ def _loaded(kind: type[T], saved: Mapping[str, Any]) -> T:
             raise InputError(
                 f"The run has a setting {name!r:.80}: a newer version of hiergcn wrote it; update hiergcn."
             )
-    return kind(**{name: value for name, value in saved.items() if name in known})
+    return config(**{name: value for name, value in saved.items() if name in known})

@@ -18,7 +18,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.method import LEARNED, Features, Labelled, NodeModel, Optimiser, descend
 from hiergcn.model.ops.dropout import ReplicaGenerator
 from hiergcn.model.ops.replicas import vmap
-from hiergcn.settings.train_config import TrainConfig
+from hiergcn.settings.training import TrainConfig
 from hiergcn.train.adam import Adam
 
 NODES_PER_LABEL = 8

@@ -16,7 +16,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Method, NodeModel, Prepared
 from hiergcn.model.ops import kernels_if_worthwhile
-from hiergcn.settings.train_config import TrainConfig
+from hiergcn.settings.training import TrainConfig
 from hiergcn.train.batches import Batches, BatchLearner
 from hiergcn.train.checkpoint import SeedCheckpoint
 from hiergcn.train.events import EpochDone, OnEpoch, StopTraining

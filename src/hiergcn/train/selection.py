@@ -11,7 +11,7 @@ from torch import Tensor
 
 from hiergcn.model.method import activated
 from hiergcn.model.ops import gpu_kernels
-from hiergcn.settings.train_config import TrainConfig
+from hiergcn.settings.training import TrainConfig
 from hiergcn.train.learners import Evaluation
 
 HISTORY = ("train_loss", "validation_loss", "train_accuracy", "validation_accuracy")

@@ -15,11 +15,13 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.task import Task
+from hiergcn.model.build import build_method
+from hiergcn.model.inputs import INPUTS
 from hiergcn.model.memory_cost import MemoryPlan
 from hiergcn.model.method import Features, Method, NodeModel, Prepared, Weights, with_weights
 from hiergcn.model.ops import kernels_if_worthwhile
 from hiergcn.model.ops.ranks import Ranks
-from hiergcn.model.registry import build_method, method_class, method_names
+from hiergcn.settings.registry import config_class, method_names
 from hiergcn.settings.settings import Settings
 from hiergcn.train.batches import Batches
 from hiergcn.train.checkpoint import Checkpoint, SeedCheckpoint, digest
@@ -76,7 +78,7 @@ class Trainer:
 
     def hierarchy(self, settings: Settings) -> Hierarchy | None:
         """Return the hierarchy with the levels that the settings ask for; None for methods that use none."""
-        if not build_method(settings.method, settings.model).uses_hierarchy:
+        if not settings.model.uses_hierarchy:
             return None
         return self.coarsened(settings.model.levels, settings.coarsen)
 
@@ -118,8 +120,8 @@ class Trainer:
     def prepared(self, settings: Settings, split: Split) -> tuple[Method, Prepared]:
         """Return the method and its inputs; they depend on the split only if the method `uses_labels`."""
         method = build_method(settings.method, settings.model)
-        if self.graph.targets is not None and not method.predicts_numbers:
-            able = ", ".join(name for name in method_names() if method_class(name).predicts_numbers)
+        if self.graph.targets is not None and not settings.model.predicts_numbers:
+            able = ", ".join(name for name in method_names() if config_class(name).predicts_numbers)
             raise InputError(f"{settings.method} predicts classes only; for numbers choose one of {able}.")
         key = (settings.method, settings.model, settings.coarsen, id(split) if method.uses_labels else None)
         if self._prepared is None or self._prepared[0] != key:
@@ -158,7 +160,7 @@ class Trainer:
         self, settings: Settings, runs: Sequence[tuple[Split, int]], on_epoch: OnEpoch | None, workers: int
     ) -> Iterator[SeedOutcome]:
         method = build_method(settings.method, settings.model)
-        if self.engine is not None and not method.learns_at_once:
+        if self.engine is not None and not settings.model.closed_form:
             yield from self._train_on(self.engine, settings, runs, on_epoch)
             return
         groups = groupby(runs, key=lambda run: id(run[0])) if method.uses_labels else [(0, runs)]
@@ -258,9 +260,11 @@ class Trainer:
     def _batches(self, settings: Settings, split: Split, task: Task) -> Batches:
         method = build_method(settings.method, settings.model)
         if method.needs_whole:
+            *others, last = dict.fromkeys(kind.called for kind in INPUTS if kind.needs_whole)
+            named = f"{', '.join(others)} and {last}"
             raise InputError(
-                "Harmonic columns, nearness, hop_counts and hop_means need the whole graph, which a batch does not "
-                "have. Leave batches at 1, or these settings at false."
+                f"{named[0].upper()}{named[1:]} need the whole graph, which a batch does not have. Leave batches at 1, "
+                "or these settings at false."
             )
         cut_along = self.hierarchy(settings) or self.coarsened(BATCH_LEVELS, settings.coarsen)
         whole = self.prepared(settings, split)[1] if self.sees_whole(settings) else None

@@ -10,9 +10,10 @@ import torch
 from hiergcn.coarsen import Hierarchy
 from hiergcn.graph import Graph
 from hiergcn.graph.structure import WIDTH
+from hiergcn.model.build import build_method
 from hiergcn.model.features import stored_entries
 from hiergcn.model.memory_cost import WORD, LevelSize, MemoryPlan, Workload
-from hiergcn.model.registry import build_method
+from hiergcn.settings.registry import method_info
 from hiergcn.settings.settings import Settings
 from hiergcn.workers.memory import available_memory, require_memory
 from hiergcn.workers.pool import Request
@@ -27,7 +28,7 @@ def plan_memory(
     """Return the memory plan of one seed. Without a hierarchy, each level has half the nodes and as many edges."""
     method = build_method(settings.method, settings.model)
     n, entries = graph.n_nodes, graph.adjacency.nnz + graph.n_nodes
-    depth = settings.model.levels if method.uses_hierarchy else 0
+    depth = settings.model.levels if settings.model.uses_hierarchy else 0
     if depth and hierarchy is not None:
         levels = [LevelSize(one.n_nodes, one.adjacency.nnz + one.n_nodes) for one in hierarchy.levels[: depth + 1]]
     else:
@@ -65,7 +66,7 @@ def planned_to_fit(graph: Graph, settings: Settings, hierarchy: Hierarchy | None
     fewer = f"fewer {'networks, ' if getattr(settings.model, 'networks', 1) > 1 else ''}levels or hidden columns"
     needs_whole = build_method(settings.method, settings.model).needs_whole
     counts = () if needs_whole else (2**k for k in range(1, 11) if 2**k > settings.train.batches)
-    if settings.method == "hgcn" and not settings.train.recompute and fits(recompute=True):
+    if method_info(settings.method).recomputes and not settings.train.recompute and fits(recompute=True):
         remedy = "take --set recompute=true, which keeps less and computes more"  # only costs time
     elif batches := next((count for count in counts if fits(batches=count)), None):
         remedy = f"take --set batches={batches}, which trains on parts of the graph, or {fewer}"

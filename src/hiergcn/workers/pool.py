@@ -23,9 +23,9 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, Literal, NamedTuple, Self
 
-from hiergcn.coarsen.strategy import find_strategy, strategy_names
 from hiergcn.errors import HierGCNError, InputError
-from hiergcn.model.registry import method_names, method_source
+from hiergcn.settings.coarsening import registered_strategies
+from hiergcn.settings.registry import registered_classes
 from hiergcn.workers.memory import Peak, peak_memory
 
 Send = Callable[[Any], None]
@@ -266,9 +266,8 @@ def _script_hidden(make: Any) -> Iterator[None]:
 
     Python would import the script in every process: without `if __name__ == "__main__"` it would start from the top.
     """
-    strategies = map(find_strategy, strategy_names())
-    modules = {getattr(part, "__module__", None) for part in (make.func, *make.args, *strategies)}
-    needed = "__main__" in modules | {method_source(name)[0] for name in method_names()}
+    registered = (*registered_strategies(), *registered_classes())
+    needed = "__main__" in {getattr(part, "__module__", None) for part in (make.func, *make.args, *registered)}
     script = vars(sys.modules["__main__"])
     hidden: dict[str, Any] = {name: script[name] for name in ("__spec__", "__file__") if name in script and not needed}
     script |= dict.fromkeys(hidden)

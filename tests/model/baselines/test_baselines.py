@@ -11,15 +11,16 @@ from torch import Tensor, nn
 
 from hiergcn.errors import MissingPackageError
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.appnp import APPNPConfig, APPNPMethod
+from hiergcn.model.baselines.appnp import APPNPMethod
 from hiergcn.model.baselines.base import drawing_from
-from hiergcn.model.baselines.gat import GAT, GATConfig, GATMethod
-from hiergcn.model.baselines.gcn import GCNConfig, GCNMethod
-from hiergcn.model.baselines.gcnii import GCNIIConfig, GCNIIMethod
-from hiergcn.model.baselines.mlp import MLPConfig, MLPMethod
+from hiergcn.model.baselines.gat import GAT, GATMethod
+from hiergcn.model.baselines.gcn import GCNMethod
+from hiergcn.model.baselines.gcnii import GCNIIMethod
+from hiergcn.model.baselines.mlp import MLPMethod
 from hiergcn.model.baselines.pyg import Edges
 from hiergcn.model.method import Method
 from hiergcn.model.ops.sparse import SparseMatrix
+from hiergcn.settings.methods import APPNPConfig, GATConfig, GCNConfig, GCNIIConfig, MLPConfig
 
 N, F, CLASSES = 40, 7, 3
 CPU = torch.device("cpu")

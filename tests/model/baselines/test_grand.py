@@ -11,11 +11,12 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.grand import GRAND, GRANDConfig, GRANDMethod, consistency_loss, mixed_order, sharpened
+from hiergcn.model.baselines.grand import GRAND, GRANDMethod, consistency_loss, mixed_order, sharpened
 from hiergcn.model.method import Prepared
 from hiergcn.model.ops import cpu_propagation
 from hiergcn.model.ops.sparse import SparseMatrix, normalised_adjacency
 from hiergcn.run.fit import fit
+from hiergcn.settings.methods import GRANDConfig
 from hiergcn.settings.settings import settings_for
 
 CPU = torch.device("cpu")

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.graphsage import GraphSAGE, GraphSAGEConfig, GraphSAGEMethod
+from hiergcn.model.baselines.graphsage import GraphSAGE, GraphSAGEMethod
 from hiergcn.model.method import Features
 from hiergcn.model.ops.sparse import SparseMatrix
+from hiergcn.settings.methods import GraphSAGEConfig
 
 N, F, CLASSES = 30, 6, 3
 CPU = torch.device("cpu")

@@ -9,9 +9,10 @@ from hiergcn.coarsen.diffusion import Diffusion
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.label_propagation import Harmonic, HarmonicConfig, HarmonicMethod
+from hiergcn.model.baselines.label_propagation import Harmonic, HarmonicMethod
 from hiergcn.model.method import Labelled
 from hiergcn.run.fit import fit
+from hiergcn.settings.methods import HarmonicConfig
 
 CPU = torch.device("cpu")
 NONE = np.empty(0, dtype=np.int64)

@@ -6,8 +6,9 @@ import scipy.sparse as sp
 import torch
 
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.label_propagation import LabelPropagation, LabelPropagationConfig, LabelPropagationMethod
+from hiergcn.model.baselines.label_propagation import LabelPropagation, LabelPropagationMethod
 from hiergcn.model.method import Labelled
+from hiergcn.settings.methods import LabelPropagationConfig
 
 NODES, LABELS = np.array([0, 1, 2, 3]), np.array([0, 0, 1, 2])
 

@@ -10,33 +10,14 @@ drawn again in each of the K steps.
 Reference: chooses the epoch by validation accuracy, then loss. Test labels play no part.
 """
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import FlatMethod
-from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling, Share, Whole
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.sparse import FeatureLinear, SparseMatrix, normalised_adjacency
-
-
-@dataclass(frozen=True)
-class APPNPConfig(InputConfig):
-    """The settings; the defaults are the paper's."""
-
-    hidden: Count = 64
-    """Width of the hidden layer."""
-    dropout: Rate = 0.5
-    """Dropout rate on the input of each layer."""
-    adjacency_dropout: Rate = 0.5
-    """Dropout rate on the entries of Â, drawn again in each step."""
-    steps: Whole = 10
-    """Propagation steps K."""
-    alpha: Share = 0.1
-    """Teleport probability α."""
-    scaling: Scaling = "row"
+from hiergcn.settings.methods import APPNPConfig
 
 
 class APPNP(NodeModel):
@@ -66,7 +47,6 @@ class APPNP(NodeModel):
 class APPNPMethod(FlatMethod):
     network = APPNP
     replicates = True
-    predicts_numbers = True
 
     def structure(self, task: Task, device: torch.device) -> SparseMatrix:
         return SparseMatrix.from_scipy(normalised_adjacency(task.adjacency), device)

@@ -90,7 +90,6 @@ class GraphOnlyMethod(FlatMethod):
     """A method that uses edges and labels but no features, and learns everything in one step."""
 
     inductive = False
-    learns_at_once = True
 
     def features(self, task: Task, device: torch.device) -> Tensor:
         return torch.empty(task.n_nodes, 0, device=device)

@@ -13,37 +13,17 @@ without a better epoch by the selection rule. Test labels play no part in either
 """
 
 from contextlib import nullcontext
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from hiergcn.model.baselines.base import drawing_from
 from hiergcn.model.baselines.pyg import EdgeMethod, Edges, on_projected, pyg_layers
-from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling
 from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, flat_memory
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import FeatureLinear
-
-
-@dataclass(frozen=True)
-class GATConfig(InputConfig):
-    """The settings; the defaults are the paper's on Cora and Citeseer."""
-
-    hidden: Count = 8
-    """Width of each head of the first layer."""
-    heads: Count = 8
-    """Heads of the first layer, side by side."""
-    output_heads: Count = 1
-    """Heads of the output layer, averaged. The paper: 8 on Pubmed."""
-    dropout: Rate = 0.6
-    """Dropout rate on the input of each layer."""
-    attention_dropout: Rate = 0.6
-    """Dropout rate on the attention coefficients."""
-    slope: Rate = 0.2
-    """Slope of the LeakyReLU below 0."""
-    scaling: Scaling = "row"
+from hiergcn.settings.methods import GATConfig
 
 
 class GAT(NodeModel):
@@ -72,7 +52,6 @@ class GAT(NodeModel):
 
 class GATMethod(EdgeMethod):
     network = GAT
-    predicts_numbers = True
 
     def memory(self, work: Workload) -> MemoryPlan:
         """Return the bytes of a flat network and of six arrays over the edges, as wide as all heads."""

@@ -10,32 +10,16 @@ Reference: stops when the validation loss rises above its mean of ten epochs and
 validation chooses the epoch, as for every method. Neither reads test labels.
 """
 
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from hiergcn.model.baselines.base import AdjacencyMethod, drawing_from
-from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling, at_least
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import FeatureLinear, SparseMatrix, propagate
-
-
-@dataclass(frozen=True)
-class GCNConfig(InputConfig):
-    """The settings; the defaults are those of Kipf & Welling on citation networks."""
-
-    layers: Annotated[int, at_least(2)] = 2
-    """Number of layers: the neighbourhood that a node sees, in edges."""
-    hidden: Count = 16
-    """Width of the hidden layers."""
-    dropout: Rate = 0.5
-    """Dropout rate on the input of each layer."""
-    scaling: Scaling = "row"
-    bias: bool = False
-    """Add a bias to each layer after propagation, as PyG's GCN does; the authors' has none."""
+from hiergcn.settings.methods import GCNConfig
 
 
 class GCN(NodeModel):
@@ -84,4 +68,3 @@ class GCN(NodeModel):
 class GCNMethod(AdjacencyMethod):
     network = GCN
     replicates = True
-    predicts_numbers = True

@@ -11,33 +11,15 @@ Reference: penalises the convolutions and the two linear layers with different w
 """
 
 import math
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from hiergcn.model.baselines.base import AdjacencyMethod
-from hiergcn.model.config_types import Count, InputConfig, Positive, Rate, Scaling, Share
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import FeatureLinear, SparseMatrix, propagate
-
-
-@dataclass(frozen=True)
-class GCNIIConfig(InputConfig):
-    """The settings; the defaults are those of the paper on Cora, with 16 layers instead of 64."""
-
-    layers: Count = 16
-    """Graph convolutions: the neighbourhood that a node sees, in edges."""
-    hidden: Count = 64
-    """Width of the hidden layers."""
-    dropout: Rate = 0.6
-    """Dropout rate on the input of each layer."""
-    alpha: Share = 0.1
-    """Share α of the first layer in every other one."""
-    theta: Positive = 0.5
-    """Strength θ of the weights: layer l uses a share ln(θ / l + 1) of them."""
-    scaling: Scaling = "row"
+from hiergcn.settings.methods import GCNIIConfig
 
 
 class GCNII(NodeModel):
@@ -71,5 +53,4 @@ class GCNIIMethod(AdjacencyMethod):
     """GCNII as a method."""
 
     network = GCNII
-    predicts_numbers = True
     replicates = True

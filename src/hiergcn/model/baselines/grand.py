@@ -27,7 +27,7 @@ The authors' script selects on validation and reads test labels once, at the end
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,55 +38,15 @@ from hiergcn.coarsen import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import AdjacencyMethod
 from hiergcn.model.baselines.grand_passes import passes_at_once
-from hiergcn.model.config_types import Count, InputConfig, NonNegative, Positive, Rate, Scaling, Whole
 from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, tensor_bytes
 from hiergcn.model.method import Features, Labelled, Measured, NodeModel, Prepared, Weights, activated
 from hiergcn.model.ops.cpu_propagation import Spread, Stacked, stacked_levels
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.layer import on_cpu_alone
 from hiergcn.model.ops.sparse import SparseMatrix, feature_dropout, linear_map
+from hiergcn.settings.methods import GRANDConfig
 
 MOST_IN_FULL = 2**28  # entries of X̄ that a pass may make: 1 GiB
-
-
-@dataclass(frozen=True)
-class GRANDConfig(InputConfig):
-    """The settings; the defaults are the authors' for Cora."""
-
-    # Network
-    hidden: Count = 32
-    """Width of the hidden layer."""
-    input_dropout: Rate = 0.5
-    """Dropout rate on the input of the first layer."""
-    hidden_dropout: Rate = 0.5
-    """Dropout rate on the input of the second layer."""
-    batch_norm: bool = False
-    """Batch normalisation of the input of each layer."""
-    initial: Literal["shifted_normal", "uniform", "glorot"] = "shifted_normal"
-    """Initial weights. Reference: `shifted_normal`, with mean -s and deviation s = 1 / √(output width). `uniform` is
-    torch's default for linear layers; `glorot` is uniform by both widths, with biases of 0."""
-    scaling: Scaling = "row"
-    networks: Count = 1
-    """Networks that train separately and predict by their mean probability."""
-
-    # Random propagation
-    order: Whole = 8
-    """Propagation steps K: powers 0 to K of Â are averaged."""
-    drop_node: Rate = 0.5
-    """Rate δ at which whole nodes are dropped."""
-    rescale: bool = False
-    """Divide kept nodes by 1 - δ in training, as in the text. Reference: multiply by 1 - δ in prediction instead."""
-    input_dropout_on: Literal["auto", "propagated", "features"] = "auto"
-    """Where the input dropout is: on `propagated` features, as in the source, or on `features` before propagation,
-    without batch normalisation of the input. `auto` is the first up to 2^28 entries (n times f), else the second."""
-
-    # Consistency
-    passes: Count = 4
-    """Random passes S in each training step."""
-    temperature: Positive = 0.5
-    """Temperature T of the sharpening: towards 0 the target becomes one class."""
-    consistency: NonNegative = 1.0
-    """Weight λ of the consistency loss."""
 
 
 def mixed_order(adjacency: SparseMatrix, order: int, dense: Tensor) -> Tensor:
@@ -264,7 +224,6 @@ class GRANDMethod(AdjacencyMethod):
 
     network: type[Any] = GRAND
     replicates = True
-    predicts_numbers = True
 
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None

@@ -6,7 +6,6 @@ A node's own features have weights apart from those of its neighbours, so the ne
 other classes. The last layer has no ReLU. Neighbours are not sampled: all are used.
 """
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,22 +16,9 @@ from torch import Tensor, nn
 
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import FlatMethod
-from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.sparse import FeatureLinear, SparseMatrix, propagate
-
-
-@dataclass(frozen=True)
-class GraphSAGEConfig(InputConfig):
-    """The settings."""
-
-    layers: Count = 2
-    """Number of layers: the neighbourhood that a node sees, in edges."""
-    hidden: Count = 64
-    """Width of the hidden layers."""
-    dropout: Rate = 0.5
-    """Dropout rate on the input of each layer."""
-    scaling: Scaling = "row"
+from hiergcn.settings.methods import GraphSAGEConfig
 
 
 class NeighbourMean(NamedTuple):
@@ -74,7 +60,6 @@ class GraphSAGEMethod(FlatMethod):
 
     network = GraphSAGE
     replicates = True
-    predicts_numbers = True
 
     def structure(self, task: Task, device: torch.device) -> NeighbourMean:
         degree = task.adjacency.sum(axis=1)

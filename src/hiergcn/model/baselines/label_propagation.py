@@ -13,29 +13,17 @@ Both predict numbers, too. Label propagation gives a node the mean of the traini
 of each: the expected value, if every value were a class. The constant, which uses no edge either, is the floor.
 """
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
 from hiergcn.coarsen.diffusion import Diffusion, label_columns
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import GraphOnlyMethod, LabelModel, nothing_known
-from hiergcn.model.config_types import CheckedConfig, Count, TrueShare
 from hiergcn.model.method import Features, Labelled, Prepared
 from hiergcn.model.ops.sparse import SparseMatrix, symmetrically_normalised
+from hiergcn.settings.methods import ConstantConfig, HarmonicConfig, LabelPropagationConfig
 
 _FLOOR = 1e-12  # of a score, whose logarithm is the logit
-
-
-@dataclass(frozen=True)
-class LabelPropagationConfig(CheckedConfig):
-    """The settings."""
-
-    alpha: TrueShare = 0.9
-    """Share α that a node takes from its neighbours in each step."""
-    steps: Count = 50
-    """Steps of the iteration."""
 
 
 class LabelPropagation(LabelModel):
@@ -89,20 +77,12 @@ class NumberPropagation(LabelPropagation):
 
 
 class LabelPropagationMethod(GraphOnlyMethod):
-    relearns = True
-    predicts_numbers = True
-
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> LabelPropagation:
         network = NumberPropagation if n_classes == 1 else LabelPropagation
         return network(prepared.structure, 0, n_classes, self.config, generator)
 
     def structure(self, task: Task, device: torch.device) -> SparseMatrix:
         return SparseMatrix.from_scipy(symmetrically_normalised(task.adjacency), device)
-
-
-@dataclass(frozen=True)
-class HarmonicConfig:
-    """There are no settings."""
 
 
 class Harmonic(LabelModel):
@@ -138,16 +118,9 @@ class HarmonicMethod(GraphOnlyMethod):
     """The harmonic function as a method."""
 
     network = Harmonic
-    relearns = True
-    predicts_numbers = True
 
     def structure(self, task: Task, device: torch.device) -> Diffusion:
         return Diffusion(task.adjacency)
-
-
-@dataclass(frozen=True)
-class ConstantConfig:
-    """There are no settings."""
 
 
 class Constant(LabelModel):
@@ -181,8 +154,6 @@ class ConstantMethod(GraphOnlyMethod):
     """The constant as a method."""
 
     network = Constant
-    relearns = True
-    predicts_numbers = True
 
     def structure(self, task: Task, device: torch.device) -> int:
         return task.n_nodes

@@ -6,27 +6,14 @@ The lower bound in the tables of Kipf & Welling (ICLR 2017) and Veličković et 
 dropout on the input of each layer, the L2 penalty on :math:`W_0` alone.
 """
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import FlatMethod
-from hiergcn.model.config_types import Count, InputConfig, Rate, Scaling
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.sparse import FeatureLinear
-
-
-@dataclass(frozen=True)
-class MLPConfig(InputConfig):
-    """The settings; the defaults are those of Kipf & Welling for GCN."""
-
-    hidden: Count = 16
-    """Width of the hidden layer."""
-    dropout: Rate = 0.5
-    """Dropout rate on the input of each layer."""
-    scaling: Scaling = "row"
+from hiergcn.settings.methods import MLPConfig
 
 
 class MLP(NodeModel):
@@ -53,7 +40,6 @@ class MLP(NodeModel):
 class MLPMethod(FlatMethod):
     network = MLP
     replicates = True
-    predicts_numbers = True
 
     def structure(self, task: Task, device: torch.device) -> None:
         """Return None: the perceptron does not use the graph."""

@@ -22,70 +22,21 @@ equals GRAND draw for draw; this file holds only what hierarchy and target add.
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from hiergcn.coarsen import Hierarchy
-from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.grand import GRAND, GRANDConfig, GRANDMethod, Propagation, passes_memory, smoothed_features
-from hiergcn.model.config_types import Count, NonNegative, Positive, Share, Whole
+from hiergcn.model.baselines.grand import GRAND, GRANDMethod, Propagation, passes_memory, smoothed_features
 from hiergcn.model.memory_cost import MemoryPlan, Workload
 from hiergcn.model.method import Features, Labelled, Measured, Prepared, Weights, activated
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.model.ops.sparse import SparseMatrix, propagate
 from hiergcn.model.plus.components import CENTRE, DIRECTIONS, Components, principal_components
 from hiergcn.model.plus.propagation import HierarchicalPropagation
-
-
-@dataclass(frozen=True)
-class HGCNPlusConfig(GRANDConfig):
-    """GRAND's settings and those of hierarchy, target and features; the defaults are for graphs without a recipe."""
-
-    removed: ClassVar[dict[str, Any]] = GRANDConfig.removed | {"drop_level": 0, "column_weight": "none"}
-    """Settings of earlier versions, with the only value that a saved run may have for them."""
-
-    # Hierarchy
-    levels: Count = 4
-    """Coarsening levels L."""
-    first_level: Count = 1
-    """Finest level F in use besides the input graph."""
-    share: Share = 0.3
-    """Total weight of levels F to L in X̄, split evenly among them; 0 turns the hierarchy off."""
-    order: Whole = 4
-    """Propagation steps K_0 on the input graph: powers 0 to K_0 of Â are averaged."""
-    level_order: Whole = 1
-    """Propagation steps on each coarser level."""
-
-    # Target and predictions
-    warm_up: Whole = 100
-    """Steps in which λ grows from 0. Untrained passes may agree on one class for all nodes and stay there."""
-    label_prior: NonNegative = 0.0
-    """Power γ of the label prior Q in the target; 0 leaves it out."""
-    balance_below: Whole = 0
-    """Mean number of training nodes per class below which the target evens out class sizes: it is divided by (mean
-    class probability)^(1 - nodes / balance_below). Few labels cannot tell how large the classes are. 0 is never."""
-    prediction_balance: Share = 0.0
-    """Divide predicted probabilities by (mean class probability)^b, 0 ≤ b ≤ 1. Counters a few classes swallowing most
-    predictions when labels are too few to estimate class sizes."""
-
-    # Features and first layer
-    scale: Positive = 1.0
-    """Factor on the scaled features. Larger features learn faster and are regularised less."""
-    components: Whole = 0
-    """Principal components of the propagated features that replace the features, for few labels.
-    Their mean length after propagation is `scale`. 0 keeps the features."""
-    initial: Literal["shifted_normal", "uniform", "glorot"] = "glorot"
-    """Initial weights, as in GRAND."""
-    input_dropout_on: Literal["auto", "propagated", "features"] = "features"
-    """Which side of the propagation the input dropout is on, as in GRAND."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.first_level > self.levels:
-            raise InputError(f"first_level is {self.first_level}; give a level of the hierarchy, 1 to {self.levels}.")
+from hiergcn.settings.methods import HGCNPlusConfig
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +107,6 @@ class HGCNPlusMethod(GRANDMethod):
     """H-GCN+ as a method: hierarchy and features become tensors once, each seed gets its own network."""
 
     network = HGCNPlus
-    uses_hierarchy = True
 
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None

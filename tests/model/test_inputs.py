@@ -16,12 +16,12 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.neighbourhoods import within_hops
 from hiergcn.graph.task import Task
-from hiergcn.model import features
-from hiergcn.model.baselines.mlp import MLPConfig
-from hiergcn.model.features import COUNT_HOPS, MEAN_HOPS, WIDEST
+from hiergcn.model import inputs as inputs_module
+from hiergcn.model.build import build_method
+from hiergcn.model.inputs import COUNT_HOPS, MEAN_HOPS, WIDEST
 from hiergcn.model.nearness import SHARE_HOPS, SPREADS, share_columns
-from hiergcn.model.registry import build_method
 from hiergcn.run.run import Run
+from hiergcn.settings.methods import MLPConfig
 from hiergcn.settings.settings import settings_for
 from hiergcn.workers.memory_plan import plan_memory
 
@@ -88,14 +88,14 @@ def test_columns_of_a_graph_are_made_once_and_freed_with_it(monkeypatch: pytest.
         calls.append(given[1])
         return real(*given)
 
-    monkeypatch.setattr(features, "within_hops", counted)
-    before = len(features._of_graphs)
+    monkeypatch.setattr(inputs_module, "within_hops", counted)
+    before = len(inputs_module._MADE)
     first, second = inputs(own, **BOTH), inputs(own, **BOTH)
     np.testing.assert_array_equal(first, second)
     assert calls == [COUNT_HOPS, MEAN_HOPS]
-    assert len(features._of_graphs) == before + 2
+    assert len(inputs_module._MADE) == before + 2
     del own
-    assert len(features._of_graphs) == before
+    assert len(inputs_module._MADE) == before
 
 
 def test_the_memory_plan_counts_the_columns(graph: Graph) -> None:
