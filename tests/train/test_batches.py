@@ -87,7 +87,7 @@ def test_edges_between_clusters_are_used_in_some_epochs(graph: Graph, split: Spl
         for batch in batches_of_an_epoch(batches, seed):
             inside = np.isin(ends.row, batch.nodes) & np.isin(ends.col, batch.nodes)
             seen |= inside
-            at_once.append(batch.prepared.structure.levels[0].adjacency.values().numel() - len(batch.nodes))
+            at_once.append(batch.prepared.structure.levels[0].adjacency.values.numel() - len(batch.nodes))
             assert at_once[-1] == inside.sum()  # what the batch was prepared with
     assert between.any()
     assert seen.all()

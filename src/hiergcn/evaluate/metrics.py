@@ -70,21 +70,15 @@ def _r2(truth: Numbers, predicted: Numbers) -> float | None:
     return 1.0 - float(((truth - predicted) ** 2).sum()) / around_mean if around_mean else None
 
 
-def _mae(truth: Numbers, predicted: Numbers) -> float:
-    return float(np.abs(truth - predicted).mean())
-
-
-def _rmse(truth: Numbers, predicted: Numbers) -> float:
-    return math.sqrt(((truth - predicted) ** 2).mean())
-
-
 METRICS: dict[str, Metric] = {
     "accuracy": Metric("accuracy", _accuracy),
     "macro_f1": Metric("macro-F1", partial(_mean_over_classes, "f1")),
     "balanced_accuracy": Metric("balanced accuracy", partial(_mean_over_classes, "recall")),
     "r2": Metric("R²", _r2, "numbers"),
-    "mae": Metric("mean absolute error", _mae, "numbers"),
-    "rmse": Metric("root mean squared error", _rmse, "numbers"),
+    "mae": Metric("mean absolute error", lambda truth, predicted: float(np.abs(truth - predicted).mean()), "numbers"),
+    "rmse": Metric(
+        "root mean squared error", lambda truth, predicted: math.sqrt(((truth - predicted) ** 2).mean()), "numbers"
+    ),
 }
 """Every metric by its name; the first of a kind is the main one. Result files, tables and pages list what stands here.
 Of classes, higher is better and 1 is perfect. R² is 1 less the squared error in units of the variance; errors are in

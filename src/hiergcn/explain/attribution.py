@@ -13,7 +13,6 @@ labels, so a label of class k contributes its weight, less the mean over all cla
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -78,7 +77,17 @@ def attribute(model: NodeModel, features: Features, node: int, class_: int) -> A
     whole, nothing = score(values).item(), score(torch.zeros_like(values)).item()
     steps = FEWEST_STEPS
     while True:
-        share = values.double() * _mean_gradient(score, values, steps)
+        total = torch.zeros_like(values, dtype=torch.float64)
+        for step in range(steps):  # the gradient at the middle of each step
+            at = (values * ((step + 0.5) / steps)).requires_grad_()
+            reached = score(at)
+            if not reached.requires_grad:
+                raise InputError(
+                    "This model does not compute its predictions from the features; "
+                    "explain a model such as hgcn, gcn or mlp."
+                )
+            total += torch.autograd.grad(reached, at)[0]
+        share = values.double() * (total / steps)
         missed = whole - nothing - share.sum().item()
         if abs(missed) <= CLOSE * abs(whole - nothing) or steps >= MOST_STEPS:
             break
@@ -104,18 +113,3 @@ def attribute_labels(model: LabelModel, node: int, class_: int, n_classes: int) 
         return Attribution(labelled.cpu().numpy(), columns, weights * classes, shape, float(weights @ classes), 0.0)
     share = weights * ((classes == class_) - 1.0 / n_classes)
     return Attribution(labelled.cpu().numpy(), classes, share, (len(model.known), n_classes), float(share.sum()), 0.0)
-
-
-def _mean_gradient(score: Any, values: Tensor, steps: int) -> Tensor:
-    """Return the mean of the gradients at the middle of each step."""
-    total = torch.zeros_like(values, dtype=torch.float64)
-    for step in range(steps):
-        at = (values * ((step + 0.5) / steps)).requires_grad_()
-        reached = score(at)
-        if not reached.requires_grad:
-            raise InputError(
-                "This model does not compute its predictions from the features; "
-                "explain a model such as hgcn, gcn or mlp."
-            )
-        total += torch.autograd.grad(reached, at)[0]
-    return total / steps

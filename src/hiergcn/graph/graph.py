@@ -71,8 +71,15 @@ class Graph(Conversions):
         n = adjacency.shape[0]
         target = make_target(n, self.labels, self.class_names, self.targets, self.target_name)
         features = None if self.features is None else checked_features(self.features, n)
-        _check_columns(self, 0 if features is None else int(features.shape[1]), n)
-        _check_split(self.split, n)
+        width, n_features = sum(column.width for column in self.columns), 0 if features is None else features.shape[1]
+        if self.columns and width != n_features:
+            raise InputError(f"The columns describe {width:,} features, but there are {n_features:,}; leave them out.")
+        if self.missing is not None and self.missing.shape != (n, len(self.columns)):
+            raise InputError("The array of missing numbers must have a row per node and a column per table column.")
+        for part in PARTS if self.split is not None else ():
+            nodes = getattr(self.split, part)
+            if nodes.size and nodes[-1] >= n:
+                raise InputError(f"The {part} part of the split names node {nodes[-1]}, but the graph has {n:,} nodes.")
         checked = {
             "adjacency": adjacency,
             "features": features,
@@ -226,22 +233,6 @@ def checked_features(features: Any, n: int) -> Features:
         matrix.sum_duplicates()
     _check_finite(matrix.data, matrix)
     return read_only_csr(matrix)
-
-
-def _check_columns(graph: Graph, n_features: int, n: int) -> None:
-    """Refuse columns that do not describe the features."""
-    width = sum(column.width for column in graph.columns)
-    if graph.columns and width != n_features:
-        raise InputError(f"The columns describe {width:,} features, but there are {n_features:,}; leave them out.")
-    if graph.missing is not None and graph.missing.shape != (n, len(graph.columns)):
-        raise InputError("The array of missing numbers must have a row per node and a column per table column.")
-
-
-def _check_split(split: Split | None, n: int) -> None:
-    for part in PARTS if split is not None else ():
-        nodes = getattr(split, part)
-        if nodes.size and nodes[-1] >= n:
-            raise InputError(f"The {part} part of the split names node {nodes[-1]}, but the graph has {n:,} nodes.")
 
 
 def _check_finite(values: NDArray[Any], matrix: Any = None) -> None:

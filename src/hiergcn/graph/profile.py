@@ -159,7 +159,12 @@ def profile_graph(graph: Graph, split: Split) -> GraphProfile:
     end = int(np.cumsum(sizes)[sizes.argmax()])  # components follow each other, so that its farthest node is its last
     farthest = order[end - 1]
     _, distance = breadth_first(graph.adjacency, np.concatenate([[farthest], np.delete(nodes, farthest)]))
-    numbers = graph.target.kind == "numbers"
+    numbers, correlation = graph.target.kind == "numbers", None
+    if numbers:
+        inside = sp.csr_array(graph.adjacency[split.train][:, split.train]).tocoo()
+        here, there = (graph.truth[split.train][ends] for ends in inside.coords)
+        if here.size >= 2 * FEWEST_EDGES and here.std() > 0:
+            correlation = float(np.corrcoef(here, there)[0, 1])
     return GraphProfile(
         nodes=n,
         edges=graph.n_edges,
@@ -170,18 +175,9 @@ def profile_graph(graph: Graph, split: Split) -> GraphProfile:
         growth=tuple(float(size) for size in neighbourhood_sizes(graph.adjacency, STEPS).mean(axis=1) / n),
         labels_per_class=tuple(np.bincount(labels, minlength=graph.n_outputs).tolist()),
         pairs=None if numbers else _homophily(graph.adjacency, split.train, labels),
-        correlation=_correlation(graph.adjacency, split.train, graph.truth) if numbers else None,
+        correlation=correlation,
         numbers=numbers,
     )
-
-
-def _correlation(adjacency: sp.csr_array, train: NDArray[np.int64], targets: NDArray[np.float64]) -> float | None:
-    """Return the correlation of the numbers at both ends of edges between training nodes; None if they are too few."""
-    inside = sp.csr_array(adjacency[train][:, train]).tocoo()
-    here, there = (targets[train][ends] for ends in inside.coords)
-    if here.size < 2 * FEWEST_EDGES or here.std() == 0:
-        return None
-    return float(np.corrcoef(here, there)[0, 1])
 
 
 def _homophily(adjacency: sp.csr_array, train: NDArray[np.int64], labels: NDArray[np.int64]) -> Homophily | None:

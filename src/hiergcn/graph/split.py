@@ -37,7 +37,19 @@ class Split:
 
     def __post_init__(self) -> None:
         for part in ALL_PARTS:
-            object.__setattr__(self, part, _checked_part(getattr(self, part), part))
+            nodes = np.asarray(getattr(self, part))
+            if nodes.size == 0:
+                nodes = np.empty(0, np.int64)
+            elif nodes.ndim != 1 or not np.issubdtype(nodes.dtype, np.integer):
+                given = f"{nodes.ndim} axes of {nodes.dtype}"
+                raise InputError(f"The {part} part must be a list of node numbers, but has {given}.")
+            nodes = np.sort(nodes.astype(np.int64))
+            if nodes.size and nodes[0] < 0:
+                raise InputError(f"The {part} part names node {nodes[0]}; nodes count from 0.")
+            twice = np.flatnonzero(nodes[1:] == nodes[:-1])
+            if twice.size:
+                raise InputError(f"The {part} part names node {nodes[twice[0]]} twice; give every node once.")
+            object.__setattr__(self, part, read_only(nodes))
         for part, other in combinations(ALL_PARTS, 2):
             shared = np.intersect1d(getattr(self, part), getattr(self, other), assume_unique=True)
             if shared.size:
@@ -239,21 +251,6 @@ def _held_out(n: int, validation: float, test: float) -> tuple[int, int]:
 def _generator(seed: int) -> np.random.Generator:
     """Return a stream that differs from the one that `planted_graph` draws from with the same seed."""
     return np.random.default_rng((seed, 2019))
-
-
-def _checked_part(nodes: Any, part: str) -> NDArray[np.int64]:
-    array = np.asarray(nodes)
-    if array.size == 0:
-        return read_only(np.empty(0, np.int64))
-    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"The {part} part must be a list of node numbers, but has {array.ndim} axes of {array.dtype}.")
-    array = np.sort(array.astype(np.int64))
-    if array[0] < 0:
-        raise InputError(f"The {part} part names node {array[0]}; nodes count from 0.")
-    twice = np.flatnonzero(array[1:] == array[:-1])
-    if twice.size:
-        raise InputError(f"The {part} part names node {array[twice[0]]} twice; give every node once.")
-    return read_only(array)
 
 
 @dataclass(frozen=True)

@@ -234,53 +234,40 @@ class Numbers(Target):
 def make_target(
     n: int, labels: Any = None, class_names: Sequence[Any] | None = (), targets: Any = None, name: str = TARGET
 ) -> Target:
-    """Return the target of n nodes by their labels or numbers, which are checked; not both."""
-    codes = None if labels is None else _checked_labels(labels, n)
-    names = _checked_class_names(class_names, codes)
-    if targets is None:
-        return Classes(codes, names)
-    values = _checked_numbers(targets, n)
-    if codes is not None:
-        raise InputError("The graph has both labels and targets; leave out what is not to be predicted.")
-    return Numbers(values, name)
+    """Return the target of n nodes by their labels or numbers, which are checked; not both.
 
-
-def _checked_labels(labels: Any, n: int) -> NDArray[np.int64]:
-    """Return one int64 per node; -1 is unknown."""
-    array = np.asarray(labels)
-    if array.shape != (n,):
-        raise InputError(f"The labels have shape {array.shape}, but the graph has {n:,} nodes; give one per node.")
-    if not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"Labels are of type {array.dtype}; give whole numbers from 0, and -1 if unknown.")
-    if n and array.min() < -1:
-        node = int(array.argmin())
-        raise InputError(f"Node {node} has label {array[node]}; labels count from 0, and -1 means unknown.")
-    return read_only(array.astype(np.int64, copy=False))
-
-
-def _checked_numbers(targets: Any, n: int) -> NDArray[np.float64]:
-    """Return one number per node; NaN is unknown."""
-    array = np.asarray(targets)
-    if array.shape != (n,):
-        raise InputError(f"The targets have shape {array.shape}, but the graph has {n:,} nodes; give one per node.")
-    if array.dtype.kind not in "buif":
-        raise InputError(f"Targets are of type {array.dtype}; give numbers, and NaN if unknown.")
-    values = array.astype(np.float64, copy=False)
-    if np.isinf(values).any():
-        node = int(np.isinf(values).argmax())
-        raise InputError(f"The target of node {node} is infinite; give a number, or NaN if it is unknown.")
-    return read_only(values)
-
-
-def _checked_class_names(names: Sequence[Any] | None, labels: NDArray[np.int64] | None) -> tuple[str, ...]:
-    """Return a name for each class, "0", "1", .. by default; classes may have no labelled node."""
+    Classes are named "0", "1", .. by default, and may have no labelled node.
+    """
+    if labels is not None:
+        codes = np.asarray(labels)
+        if codes.shape != (n,):
+            raise InputError(f"The labels have shape {codes.shape}, but the graph has {n:,} nodes; give one per node.")
+        if not np.issubdtype(codes.dtype, np.integer):
+            raise InputError(f"Labels are of type {codes.dtype}; give whole numbers from 0, and -1 if unknown.")
+        if n and codes.min() < -1:
+            node = int(codes.argmin())
+            raise InputError(f"Node {node} has label {codes[node]}; labels count from 0, and -1 means unknown.")
+        if targets is not None:
+            raise InputError("The graph has both labels and targets; leave out what is not to be predicted.")
+        labels = read_only(codes.astype(np.int64, copy=False))
+    if targets is not None:
+        values = np.asarray(targets)
+        if values.shape != (n,):
+            raise InputError(
+                f"The targets have shape {values.shape}, but the graph has {n:,} nodes; give one per node."
+            )
+        if values.dtype.kind not in "buif":
+            raise InputError(f"Targets are of type {values.dtype}; give numbers, and NaN if unknown.")
+        values = values.astype(np.float64, copy=False)
+        if np.isinf(values).any():
+            node = int(np.isinf(values).argmax())
+            raise InputError(f"The target of node {node} is infinite; give a number, or NaN if it is unknown.")
+        return Numbers(read_only(values), name)
     highest = -1 if labels is None else int(labels.max(initial=-1))
-    if not names:
-        return tuple(str(k) for k in range(highest + 1))
-    result = tuple(str(name) for name in names)
-    if len(result) <= highest:
-        raise InputError(f"There are {len(result)} class names, but a label is {highest}; give {highest + 1} or more.")
-    if len(set(result)) < len(result):
-        twice = next(name for k, name in enumerate(result) if name in result[:k])
+    names = tuple(map(str, class_names or range(highest + 1)))
+    if len(names) <= highest:
+        raise InputError(f"There are {len(names)} class names, but a label is {highest}; give {highest + 1} or more.")
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise InputError(f"Class name {twice!r} is given twice; give every class its own name.")
-    return result
+    return Classes(labels, names)

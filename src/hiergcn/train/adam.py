@@ -38,7 +38,11 @@ class Adam:
             learned = [parameter for parameter in group["params"] if parameter.grad is not None]
             if not learned:
                 continue
-            means, variances, steps = map(list, zip(*map(self._state_of, learned), strict=True))
+            for parameter in learned:
+                if parameter not in self.state:
+                    zeros = [torch.zeros_like(parameter, memory_format=torch.preserve_format) for _ in range(2)]
+                    self.state[parameter] = (zeros[0], zeros[1], torch.zeros((), device=parameter.device))
+            means, variances, steps = map(list, zip(*(self.state[parameter] for parameter in learned), strict=True))
             torch._foreach_add_(steps, 1)
             torch._fused_adam_(
                 learned,
@@ -68,9 +72,3 @@ class Adam:
         for place in {int(name.partition(".")[0]) for name in state}:
             parts = [state[f"{place}.{part}"].to(every[place].device) for part in range(3)]
             self.state[every[place]] = (parts[0], parts[1], parts[2])
-
-    def _state_of(self, parameter: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        if parameter not in self.state:
-            mean, variance = (torch.zeros_like(parameter, memory_format=torch.preserve_format) for _ in range(2))
-            self.state[parameter] = (mean, variance, torch.zeros((), device=parameter.device))
-        return self.state[parameter]

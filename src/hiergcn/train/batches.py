@@ -141,11 +141,18 @@ class BatchLearner(OneModel):
             for buffer, value in zip(self.buffers, before, strict=True):
                 buffer.copy_(value)  # all batches together are one step
             self.optimiser.zero_grad()
-            loss = self._gradients(self.batches.batch(labelled[number]), epoch, number)
+            batch = self.batches.batch(labelled[number])
+            train = _inside(self.nodes.train, batch.nodes)
+            network = self._network(batch, (self.seed, epoch, number)).train()
+            train = replace(train, cached=network.precompute(train))
+            loss = network.objective(batch.prepared.features, train, epoch)
+            if train.reduction == "mean":
+                loss = loss * (len(train.nodes) / len(self.nodes.train.nodes))
+            loss.backward()
             given = torch.tensor([float(parameter.grad is not None) for parameter in self.learned], device=loss.device)
             gradients = [torch.zeros_like(each) if each.grad is None else each.grad for each in self.learned]
             moved = [(now - value).float() for now, value in zip(self.buffers, before, strict=True)]
-            return torch.cat([loss.view(1), given, *(part.reshape(-1) for part in (*gradients, *moved))])
+            return torch.cat([loss.detach().view(1), given, *(part.reshape(-1) for part in (*gradients, *moved))])
 
         for part in Ranks.current().in_order(len(labelled), contribution, sum(parts), self.batches.device):
             total += part
@@ -155,17 +162,6 @@ class BatchLearner(OneModel):
         self.optimiser.step()
         self.optimiser.zero_grad()
         return loss
-
-    def _gradients(self, batch: Batch, epoch: int, number: int) -> Tensor:
-        """Compute the gradients of a batch and return its share of the loss."""
-        train = _inside(self.nodes.train, batch.nodes)
-        network = self._network(batch, (self.seed, epoch, number)).train()
-        train = replace(train, cached=network.precompute(train))
-        loss = network.objective(batch.prepared.features, train, epoch)
-        if train.reduction == "mean":
-            loss = loss * (len(train.nodes) / len(self.nodes.train.nodes))
-        loss.backward()
-        return loss.detach()
 
     @torch.no_grad()
     def _take(self, has_gradient: list[float], gradients: Tensor, before: list[Tensor], moved: Tensor) -> None:
